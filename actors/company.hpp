@@ -1,0 +1,69 @@
+// A company: the actors of one training run, spawned and wired in the application's actor system.
+//
+//   director (a thread of its own)
+//      | view, horizon
+//      +--> replica 0 .. R-1   compute slices     (the scheduler's threads)
+//      +--> shard 0 .. K-1     add and update     (the scheduler's threads)
+//
+// `train` makes one, watches it and takes it apart. Use it directly to hold the director's handle:
+// to subscribe, to ask for its status, to publish it to other systems, or to stop it.
+
+#pragma once
+
+#include "troupe/actors/protocol/interfaces.hpp"
+#include "troupe/actors/test_hooks.hpp"
+#include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/prepare.hpp"
+#include "troupe/models/blas.hpp"
+#include "troupe/models/model.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+class version_buffers;
+
+struct company_options {
+  /// Shards to spawn; absent: one for each scheduler thread, at most one for each block.
+  std::optional<size_t> shard_count;
+  /// The director runs on a thread of its own; deterministic tests turn this off.
+  bool director_detached = true;
+  test_hooks hooks;
+};
+
+class company {
+public:
+  /// Spawns everybody for a resolved job; nothing moves before `begin` is sent to the director.
+  /// Throws failure(internal) when the system lacks Troupe's message types.
+  company(caf::actor_system& system, const job& resolved, std::shared_ptr<const prepared_data> data,
+          const company_options& options = {});
+
+  /// Ends all actors.
+  ~company();
+  company(const company&) = delete;
+  company& operator=(const company&) = delete;
+
+  const director_actor& director() const { return director_; }
+  const std::vector<replica_actor>& replicas() const { return replicas_; }
+  const std::vector<shard_actor>& shards() const { return shards_; }
+  const model& network() const { return *network_; }
+
+  /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
+  size_t buffers_made() const;
+
+private:
+  blas::one_thread blas_; ///< for as long as anybody computes
+  std::shared_ptr<const model> network_;
+  std::shared_ptr<buffer_pool> gradients_;
+  std::shared_ptr<version_buffers> versions_;
+  std::vector<replica_actor> replicas_;
+  std::vector<shard_actor> shards_;
+  director_actor director_;
+};
+
+} // namespace troupe

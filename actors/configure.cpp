@@ -1,0 +1,24 @@
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/train.hpp"
+
+#include <caf/actor_system_config.hpp>
+
+namespace troupe {
+
+namespace {
+
+std::string render_protocol_error(uint8_t code, caf::atom_value, const caf::message& context) {
+  auto text = "troupe." + to_string(static_cast<protocol_error>(code));
+  return context.empty() ? text : text + ' ' + to_string(context);
+}
+
+} // namespace
+
+void configure(caf::actor_system_config& config) {
+  config.add_message_types<caf::id_block::troupe_messages>();
+  config.add_message_types<caf::id_block::troupe_atoms>();
+  config.add_message_types<caf::id_block::troupe_handles>();
+  config.add_error_category(caf::atom("troupe"), render_protocol_error);
+}
+
+} // namespace troupe

@@ -1,0 +1,200 @@
+#include "troupe/actors/director.hpp"
+
+#include "troupe/actors/guard.hpp"
+#include "troupe/coordinators/placement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+director_actor::behavior_type director_state::make_behavior(const director_options& options) {
+  options_ = options;
+  rule_.emplace(options.rule);
+  return {
+    [this](atom::status) { return on_status(); },
+    [this](atom::watch, const observer_actor& observer) { on_watch(observer); },
+    [this](atom::stop) { carry_out(rule_->on_stop_requested()); },
+    [this](atom::begin) { on_begin(); },
+    [this](const training_report& news) { on_training_report(news); },
+    [this](const evaluation& news) { on_evaluation(news); },
+    [this](atom::held, uint64_t replica, uint64_t next_step) {
+      carry_out(rule_->on_held(replica, next_step));
+    },
+    [this](const not_finite_report& news) { on_not_finite(news); },
+    [this](atom::pull) { return on_pull(); },
+  };
+}
+
+void director_state::on_view(const view& news) {
+  view_ = news;
+  view_.director = self_;
+  for (const auto& entry : view_.replicas)
+    self_->monitor(entry.actor);
+  for (const auto& entry : view_.shards)
+    self_->monitor(entry.actor);
+  self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+}
+
+void director_state::on_begin() {
+  if (begin_)
+    return;
+  begin_ = epoch_begin_ = clock::now();
+  // Replicas first: a shard announces its parameters as soon as it hears of them.
+  for (const auto& entry : view_.replicas)
+    self_->send(entry.actor, view_);
+  for (const auto& entry : view_.shards)
+    self_->send(entry.actor, view_);
+  carry_out(rule_->start());
+}
+
+void director_state::on_watch(const observer_actor& observer) {
+  if (finished_)
+    self_->send(observer, result_);
+  else
+    observers_.push_back(observer);
+}
+
+void director_state::on_training_report(const training_report& news) {
+  version_ = std::max(version_, news.version);
+  if (news.is_row)
+    return carry_out(rule_->on_trained(news.version, news.sums));
+  for (const auto& observer : observers_)
+    self_->send(observer, progress_at(news.version, news.sums));
+}
+
+void director_state::on_evaluation(const evaluation& news) {
+  carry_out(rule_->on_evaluated(news.version, news.first_chunk, news.chunks));
+}
+
+void director_state::on_not_finite(const not_finite_report& news) {
+  divergence what{news.step, news.what, std::nullopt};
+  if (news.has_slice) {
+    what.slice = news.slice;
+    what.what += " (computed by replica " + std::to_string(news.replica) + ")";
+  }
+  carry_out(rule_->on_not_finite(what));
+}
+
+void director_state::on_down(const caf::down_msg& news) {
+  const auto is_it = [&](const auto& entry) { return entry.actor.address() == news.source; };
+  const auto replica = std::ranges::find_if(view_.replicas, is_it);
+  const bool is_replica = replica != view_.replicas.end();
+  const auto index = is_replica ? replica - view_.replicas.begin()
+                                : std::ranges::find_if(view_.shards, is_it) - view_.shards.begin();
+  fail((is_replica ? "replica " : "shard ") + std::to_string(index) +
+       " was lost: " + self_->system().render(news.reason));
+}
+
+void director_state::carry_out(const director_decisions& decisions) {
+  for (const auto& decision : decisions)
+    std::visit([this](const auto& x) { carry_out(x); }, decision);
+}
+
+void director_state::carry_out(const allow_up_to& decision) {
+  for (const auto& entry : view_.replicas)
+    self_->send(entry.actor, horizon{decision.horizon});
+  for (const auto& entry : view_.shards)
+    self_->send(entry.actor, horizon{decision.horizon});
+}
+
+void director_state::carry_out(const hold_replicas&) {
+  for (const auto& entry : view_.replicas)
+    self_->send(entry.actor, atom::hold_v);
+}
+
+void director_state::carry_out(const publish_row& decision) {
+  const auto row = row_of(decision.figures);
+  if (!history_.empty() && history_.back().steps == row.steps)
+    history_.pop_back();
+  history_.push_back(row);
+  auto progress = progress_at(decision.figures.version, decision.figures.train);
+  progress.finished_epoch = row;
+  for (const auto& observer : observers_)
+    self_->send(observer, progress);
+  epoch_begin_ = clock::now();
+}
+
+void director_state::carry_out(const finish_at& decision) {
+  result_.version = decision.version;
+  result_.reason = static_cast<uint8_t>(decision.reason);
+  result_.seconds = seconds_since_begin();
+  if (const auto& diverged = rule_->diverged())
+    result_.problem = "training diverged: at step " + std::to_string(diverged->step) + " " +
+                      diverged->what +
+                      " was not finite and was not applied; the parameters of version " +
+                      std::to_string(diverged->step) + " are kept";
+  collect(decision.version);
+}
+
+void director_state::collect(uint64_t version) {
+  parameters_.emplace(options_.parameter_count);
+  missing_answers_ = view_.shards.size() + view_.replicas.size();
+  result_.replicas.resize(view_.replicas.size());
+  const auto give_up = [this](const char* who, size_t index) {
+    return [this, who, index](const caf::error& problem) {
+      fail(std::string{who} + ' ' + std::to_string(index) +
+           " did not answer at the end of training: " + self_->system().render(problem));
+    };
+  };
+  for (size_t k = 0; k < view_.shards.size(); ++k)
+    self_->request(view_.shards[k].actor, collect_deadline, atom::pull_v, version)
+      .then([this](const parameter_span& part) { on_collected(part); }, give_up("shard", k));
+  for (size_t i = 0; i < view_.replicas.size(); ++i)
+    self_->request(view_.replicas[i].actor, collect_deadline, atom::status_v)
+      .then([this, i](const replica_status& status) { on_replica_status(i, status); },
+            give_up("replica", i));
+}
+
+void director_state::on_collected(const parameter_span& part) {
+  const auto blocks = view_.shards.at(part.shard).blocks;
+  const auto elements = elements_of_blocks(blocks, options_.parameter_count);
+  const auto values = part.values.values();
+  if (values.size() != elements.size() || !part.values.intact())
+    return fail("shard " + std::to_string(part.shard) + " sent a damaged span");
+  std::ranges::copy(values,
+                    parameters_->values().begin() + static_cast<std::ptrdiff_t>(elements.begin));
+  finish_when_complete();
+}
+
+void director_state::on_replica_status(size_t replica, const replica_status& status) {
+  result_.replicas[replica] = status;
+  finish_when_complete();
+}
+
+void director_state::finish_when_complete() {
+  if (!finished_ && --missing_answers_ == 0)
+    publish_finished();
+}
+
+void director_state::fail(const std::string& why) {
+  if (finished_)
+    return;
+  result_.failed = true;
+  result_.problem = why;
+  parameters_.reset();
+  publish_finished();
+}
+
+void director_state::publish_finished() {
+  finished_ = true;
+  result_.history = history_;
+  for (const auto& observer : observers_)
+    self_->send(observer, result_);
+}
+
+caf::result<parameter_span> director_state::on_pull() const {
+  if (!finished_ || !parameters_)
+    return caf::make_error(protocol_error::not_finished);
+  return parameter_span{result_.version, 0, payload{*parameters_, 0, parameters_->size()}};
+}
+
+director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self,
+                                       const director_options& options, const view& company) {
+  guard(self);
+  auto behavior = self->state.make_behavior(options);
+  self->state.on_view(company);
+  return behavior;
+}
+
+} // namespace troupe

@@ -1,0 +1,91 @@
+#include "troupe/actors/job_data.hpp"
+
+#include "troupe/data/csv.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/synthetic.hpp"
+
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+void require_no_problems(const std::vector<job_problem>& found) {
+  if (found.empty())
+    return;
+  std::string text;
+  for (const auto& problem : found)
+    text += (text.empty() ? "" : "\n") + problem.key + ": " + problem.why + "; " + problem.hint;
+  throw failure(failure_code::bad_job, text);
+}
+
+csv_header header_of(header_kind kind) {
+  switch (kind) {
+  case header_kind::yes:
+    return csv_header::yes;
+  case header_kind::no:
+    return csv_header::no;
+  case header_kind::automatic:
+    break;
+  }
+  return csv_header::automatic;
+}
+
+/// What the model and its loss want of the target column.
+target_use use_of(const model_options& options) {
+  if (options.loss)
+    return is_classification(*options.loss) ? target_use::labels : target_use::numbers;
+  if (options.kind == model_kind::softmax_regression)
+    return target_use::labels;
+  return target_use::by_content;
+}
+
+dataset make_synthetic(const job& x) {
+  const synthetic_options options{x.seed,         x.data.rows,    x.data.features,
+                                  x.data.classes, x.data.targets, x.data.noise};
+  return x.data.synthetic == synthetic_kind::classification ? make_classification(options)
+                                                            : make_regression(options);
+}
+
+} // namespace
+
+std::shared_ptr<const prepared_data> load_data(const job& x) {
+  require_no_problems(problems(x));
+  if (x.data.synthetic != synthetic_kind::none)
+    return prepare_data(x, make_synthetic(x));
+  csv_options options;
+  options.header = header_of(x.data.header);
+  options.target = x.data.target;
+  return prepare_data(x, to_dataset(read_csv(x.data.file, options), use_of(x.model)));
+}
+
+std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) {
+  return std::make_shared<const prepared_data>(
+    prepare(std::move(source), {x.seed, x.data.test_fraction, x.data.standardize}));
+}
+
+data_shape shape_of(const prepared_data& data) {
+  const auto& train = data.train;
+  const bool classification = train.is_classification();
+  return {train.row_count, data.test.row_count, train.feature_count,
+          classification ? train.classes.size() : train.target_count, classification};
+}
+
+double total_squares(const dataset& source) {
+  if (source.is_classification() || source.row_count == 0)
+    return 0;
+  double total = 0;
+  for (size_t t = 0; t < source.target_count; ++t) {
+    double mean = 0;
+    for (size_t i = 0; i < source.row_count; ++i)
+      mean += source.targets[i * source.target_count + t];
+    mean /= static_cast<double>(source.row_count);
+    for (size_t i = 0; i < source.row_count; ++i) {
+      const double difference = source.targets[i * source.target_count + t] - mean;
+      total += difference * difference;
+    }
+  }
+  return total;
+}
+
+} // namespace troupe

@@ -1,0 +1,28 @@
+// A job's data, ready to train on: read or made, then split and standardised.
+
+#pragma once
+
+#include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/prepare.hpp"
+
+#include <memory>
+
+namespace troupe {
+
+/// Reads or makes the job's data. Throws failure: bad_job with all of `problems(x)`, missing_input
+/// and bad_data as the readers do.
+std::shared_ptr<const prepared_data> load_data(const job& x);
+
+/// The same for a data set an application has in memory; `job.data` decides split and
+/// standardisation only.
+std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source);
+
+/// What `resolve` needs to know of it.
+data_shape shape_of(const prepared_data& data);
+
+/// Sum of squares of the test targets around their mean, over rows and targets; 0 for a
+/// classification. What R^2 compares the squared errors with.
+double total_squares(const dataset& source);
+
+} // namespace troupe

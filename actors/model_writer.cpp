@@ -1,0 +1,62 @@
+#include "troupe/actors/model_writer.hpp"
+
+#include "troupe/data/prepare.hpp"
+#include "troupe/data/safetensors.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+
+namespace troupe {
+
+namespace {
+
+std::string bits_of(std::span<const float> values) {
+  std::string text;
+  for (auto value : values) {
+    char word[9];
+    std::snprintf(word, sizeof word, "%08x", static_cast<unsigned>(std::bit_cast<uint32_t>(value)));
+    text += (text.empty() ? "" : " ") + std::string{word};
+  }
+  return text;
+}
+
+std::string names_of(const std::vector<std::string>& names) {
+  // A name need not be UTF-8: what is not becomes a replacement character here.
+  return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace
+
+std::map<std::string, std::string> model_metadata(const training_result& result) {
+  const auto& x = result.resolved.model;
+  const auto& train = result.data->train;
+  std::map<std::string, std::string> metadata{
+    {"format", "troupe-model-1"},
+    {"kind", std::string{name_of(x.kind)}},
+    {"activation", std::string{name_of(x.activation)}},
+    {"loss", std::string{name_of(*x.loss)}},
+    {"features", names_of(train.feature_names)},
+    {"target", names_of(train.target_names)},
+    {"job", nlohmann::json(result.summary.job)
+              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
+    {"job_sha256", result.summary.job_sha256},
+    {"steps", std::to_string(result.summary.steps)},
+  };
+  if (train.is_classification())
+    metadata["classes"] = names_of(train.classes);
+  if (!result.data->features.empty()) {
+    metadata["feature_mean"] = bits_of(result.data->features.mean);
+    metadata["feature_deviation"] = bits_of(result.data->features.deviation);
+  }
+  return metadata;
+}
+
+std::string write_model(const std::string& path, const training_result& result) {
+  return write_safetensors(path, result.layout, result.parameters.values(), model_metadata(result));
+}
+
+} // namespace troupe

@@ -1,0 +1,21 @@
+// The model file of a training result: safetensors, with all that is needed to predict in its
+// metadata. docs/model-file.md lists the keys.
+
+#pragma once
+
+#include "troupe/actors/train.hpp"
+
+#include <map>
+#include <string>
+
+namespace troupe {
+
+/// The metadata of a result's model file. Real numbers are hexadecimal bits of float32, separated
+/// by blanks; lists of names are JSON arrays.
+std::map<std::string, std::string> model_metadata(const training_result& result);
+
+/// Writes the model file and returns the SHA-256 of its data section.
+/// Throws failure: cannot_create, no_permission, io_error.
+std::string write_model(const std::string& path, const training_result& result);
+
+} // namespace troupe

@@ -1,0 +1,19 @@
+// The verbs of the protocol. Texts have at most ten characters, a limit of CAF's.
+
+#pragma once
+
+#include "troupe/actors/protocol/fwd.hpp"
+
+#include <caf/atom.hpp>
+
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_atoms, caf::id_block::troupe_messages::end)
+
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, begin, "begin")
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, held, "held")
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, hold, "hold")
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, pull, "pull")
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, status, "status")
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, stop, "stop")
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, watch, "watch")
+
+CAF_END_TYPE_ID_BLOCK(troupe_atoms)

@@ -1,0 +1,36 @@
+// Errors that actors answer with. There is a code only where some code reacts to it.
+
+#pragma once
+
+#include "troupe/actors/protocol/fwd.hpp"
+#include "troupe/models/names.hpp"
+
+#include <caf/error.hpp>
+#include <caf/make_message.hpp>
+
+#include <string>
+
+namespace troupe {
+
+enum class protocol_error : uint8_t {
+  none,
+  /// pull: the version is neither the shard's current nor its previous one.
+  version_not_held,
+  /// pull: training has not finished, there are no final parameters.
+  not_finished,
+};
+
+template <>
+struct name_table<protocol_error> {
+  static constexpr std::array entries{named(protocol_error::none, "none"),
+                                      named(protocol_error::version_not_held, "version-not-held"),
+                                      named(protocol_error::not_finished, "not-finished")};
+};
+
+inline std::string to_string(protocol_error code) {
+  return std::string{name_of(code)};
+}
+
+} // namespace troupe
+
+CAF_ERROR_CODE_ENUM(troupe::protocol_error, "troupe")

@@ -1,0 +1,44 @@
+// Names of all message types and their wire ids. Ids are append-only: a node of an older release
+// must never take one message for another.
+
+#pragma once
+
+#include <caf/fwd.hpp>
+#include <caf/type_id.hpp>
+
+#include <cstdint>
+
+namespace troupe {
+
+enum class protocol_error : uint8_t;
+
+struct contribution;
+struct evaluation;
+struct horizon;
+struct not_finite_report;
+struct parameter_span;
+struct replica_status;
+struct training_finished;
+struct training_progress;
+struct training_report;
+struct training_status;
+struct view;
+
+} // namespace troupe
+
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_messages, caf::first_custom_type_id)
+
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::protocol_error))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::contribution))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::evaluation))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::horizon))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::not_finite_report))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::parameter_span))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::replica_status))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_finished))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_progress))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_report))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_status))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::view))
+
+CAF_END_TYPE_ID_BLOCK(troupe_messages)

@@ -1,0 +1,294 @@
+// The messages of synchronous training: fields, meaning, units.
+//
+// Everything here can cross a wire. Real numbers travel as their bits (CAF's own encoding of
+// floating-point values cannot be trusted with infinity or NaN); see wire_double.
+
+#pragma once
+
+#include "troupe/actors/protocol/errors.hpp"
+#include "troupe/actors/protocol/interfaces.hpp"
+#include "troupe/actors/protocol/payload.hpp"
+#include "troupe/actors/train.hpp"
+#include "troupe/coordinators/director_rule.hpp"
+#include "troupe/coordinators/replica_rule.hpp"
+#include "troupe/data/training_record.hpp"
+#include "troupe/models/batch.hpp"
+
+#include <caf/meta/load_callback.hpp>
+#include <caf/meta/type_name.hpp>
+#include <caf/typed_actor.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// A double on its way: its bits as an integer. Use it in `inspect` around a member.
+struct wire_double {
+  double& value;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_double x) {
+  auto bits = std::bit_cast<uint64_t>(x.value);
+  auto load = [&]() -> caf::error {
+    x.value = std::bit_cast<double>(bits);
+    return caf::none;
+  };
+  return f(bits, caf::meta::load_callback(load));
+}
+
+/// An optional double on its way: a flag, then the bits (0 when absent).
+struct wire_optional {
+  std::optional<double>& value;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_optional x) {
+  bool present = x.value.has_value();
+  auto bits = std::bit_cast<uint64_t>(x.value.value_or(0));
+  auto load = [&]() -> caf::error {
+    x.value = present ? std::optional{std::bit_cast<double>(bits)} : std::nullopt;
+    return caf::none;
+  };
+  return f(present, bits, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, index_range& x) {
+  return f(x.begin, x.end);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, batch_sums& x) {
+  wire_double loss{x.loss_sum};
+  wire_double error{x.squared_error_sum};
+  return f(loss, x.sample_count, x.correct_count, error);
+}
+
+/// replica -> shard. The sum of the slice gradients below `node`, for `step`, on the shard's span.
+/// Its content follows from the job, so it may come twice, late, or from somebody else.
+struct contribution {
+  uint64_t step = 0;
+  tree_node node;
+  payload gradient_sum;
+  batch_sums sums;      ///< of the same slices
+  uint64_t replica = 0; ///< its sender's index, for messages to people only
+
+  friend bool operator==(const contribution&, const contribution&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, contribution& x) {
+  return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.gradient_sum, x.sums,
+           x.replica);
+}
+
+/// shard -> replica, and the answer to `pull`. A shard owns `version` of its span. In one process
+/// all spans of a version lie in one buffer, each at its own place.
+struct parameter_span {
+  uint64_t version = 0;
+  uint64_t shard = 0; ///< index of its owner in the view
+  payload values;
+
+  friend bool operator==(const parameter_span&, const parameter_span&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, parameter_span& x) {
+  return f(caf::meta::type_name("troupe.parameter_span"), x.version, x.shard, x.values);
+}
+
+/// director -> replicas and shards. Replicas may compute the steps below `rule.version`.
+struct horizon {
+  horizon_rule rule;
+
+  friend bool operator==(const horizon&, const horizon&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, horizon& x) {
+  return f(caf::meta::type_name("troupe.horizon"), x.rule.version, x.rule.final);
+}
+
+/// A replica and the slices it owns; none: a spare, which is told nothing until it gets some.
+struct replica_entry {
+  replica_actor actor;
+  index_range slices;
+
+  friend bool operator==(const replica_entry&, const replica_entry&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, replica_entry& x) {
+  return f(x.actor, x.slices);
+}
+
+/// A shard and the blocks it owns; with fewer blocks than shards some own none.
+struct shard_entry {
+  shard_actor actor;
+  index_range blocks;
+
+  friend bool operator==(const shard_entry&, const shard_entry&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, shard_entry& x) {
+  return f(x.actor, x.blocks);
+}
+
+/// director -> all. Who takes part, who owns what, and the version training starts from.
+/// The order of entries gives each actor its index.
+struct view {
+  uint64_t term = 0;
+  uint64_t number = 0;
+  uint64_t start_version = 0;
+  director_actor director;
+  std::vector<replica_entry> replicas;
+  std::vector<shard_entry> shards;
+
+  friend bool operator==(const view&, const view&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, view& x) {
+  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.director,
+           x.replicas, x.shards);
+}
+
+/// replica -> director. Sums over the test chunks [first_chunk, first_chunk + chunks.size()).
+struct evaluation {
+  uint64_t version = 0;
+  uint64_t first_chunk = 0;
+  std::vector<batch_sums> chunks;
+
+  friend bool operator==(const evaluation&, const evaluation&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, evaluation& x) {
+  return f(caf::meta::type_name("troupe.evaluation"), x.version, x.first_chunk, x.chunks);
+}
+
+/// shard -> director, from the shard that keeps the book: sums over the steps since the last row.
+struct training_report {
+  uint64_t version = 0;
+  batch_sums sums;
+  bool is_row = false; ///< an epoch ends here, or the horizon; else it is for progress only
+
+  friend bool operator==(const training_report&, const training_report&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, training_report& x) {
+  return f(caf::meta::type_name("troupe.training_report"), x.version, x.sums, x.is_row);
+}
+
+/// shard -> director. Step `step` would have put a value that is not finite into the parameters; it
+/// was not applied.
+struct not_finite_report {
+  uint64_t step = 0;
+  std::string what;       ///< "the gradient of slice 3", "the new parameters"
+  bool has_slice = false; ///< the two below are known
+  uint64_t slice = 0;
+  uint64_t replica = 0; ///< who computed it
+
+  friend bool operator==(const not_finite_report&, const not_finite_report&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
+  return f(caf::meta::type_name("troupe.not_finite_report"), x.step, x.what, x.has_slice, x.slice,
+           x.replica);
+}
+
+/// replica -> director: what it has done.
+struct replica_status {
+  uint64_t version = 0;        ///< the version it works on
+  uint64_t sample_count = 0;   ///< training samples computed, repetitions included
+  uint64_t steps_executed = 0; ///< steps in which it computed at least one slice
+
+  friend bool operator==(const replica_status&, const replica_status&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, replica_status& x) {
+  return f(caf::meta::type_name("troupe.replica_status"), x.version, x.sample_count,
+           x.steps_executed);
+}
+
+/// director -> whoever asks: how training goes.
+struct training_status {
+  std::string phase; ///< "waiting", "training", "stopping", "finished", "failed"
+  uint64_t version = 0;
+  uint64_t last_version = 0; ///< at which training ends when nothing ends it before
+  uint64_t epoch = 0;        ///< finished epochs
+  double seconds = 0;        ///< since training started
+  uint64_t replicas = 0;
+  uint64_t shards = 0;
+  std::string waits_for; ///< what the director waits for, in words; empty when finished
+
+  friend bool operator==(const training_status&, const training_status&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, training_status& x) {
+  wire_double seconds{x.seconds};
+  return f(caf::meta::type_name("troupe.training_status"), x.phase, x.version, x.last_version,
+           x.epoch, seconds, x.replicas, x.shards, x.waits_for);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, history_row& x) {
+  wire_double seconds{x.seconds};
+  wire_double rate{x.learning_rate};
+  wire_double loss{x.train_loss};
+  wire_optional train_accuracy{x.train_accuracy};
+  wire_optional test_loss{x.test_loss};
+  wire_optional test_accuracy{x.test_accuracy};
+  wire_optional test_r2{x.test_r2};
+  return f(x.epoch, x.steps, seconds, rate, loss, train_accuracy, test_loss, test_accuracy,
+           test_r2);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
+  wire_double seconds{x.seconds};
+  wire_double seconds_of_epoch{x.seconds_of_epoch};
+  wire_double loss{x.train_loss};
+  wire_optional accuracy{x.train_accuracy};
+  bool has_row = x.finished_epoch.has_value();
+  history_row row = x.finished_epoch.value_or(history_row{});
+  auto load = [&]() -> caf::error {
+    x.finished_epoch = has_row ? std::optional{row} : std::nullopt;
+    return caf::none;
+  };
+  return f(caf::meta::type_name("troupe.training_progress"), x.epoch, x.epochs, x.step,
+           x.steps_in_epoch, x.version, seconds, seconds_of_epoch, loss, accuracy, has_row, row,
+           caf::meta::load_callback(load));
+}
+
+/// director -> observers: the end. The parameters are fetched with `pull`.
+struct training_finished {
+  uint64_t version = 0; ///< of the result
+  uint8_t reason = 0;   ///< a stop_reason
+  std::string problem;  ///< why training failed or diverged; empty when it went well
+  bool failed = false;  ///< an actor was lost: there are no parameters
+  double seconds = 0;   ///< from `begin` to the last version
+  std::vector<history_row> history;
+  std::vector<replica_status> replicas; ///< by index; spares have zeros
+
+  friend bool operator==(const training_finished&, const training_finished&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
+  wire_double seconds{x.seconds};
+  return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
+           x.failed, seconds, x.history, x.replicas);
+}
+
+} // namespace troupe

@@ -1,0 +1,85 @@
+#include "troupe/actors/protocol/payload.hpp"
+
+#include <caf/binary_deserializer.hpp>
+#include <caf/deserializer.hpp>
+#include <caf/error.hpp>
+#include <caf/sec.hpp>
+#include <caf/serializer.hpp>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+// A machine with another byte order needs a swap here, in both directions.
+static_assert(std::endian::native == std::endian::little);
+
+namespace {
+
+uint64_t checksum_of(std::span<const float> values) {
+  return XXH3_64bits(values.data(), values.size_bytes());
+}
+
+// Nothing may be allocated for bytes that are not there.
+bool has_bytes(caf::deserializer& source, size_t count) {
+  const auto* binary = dynamic_cast<caf::binary_deserializer*>(&source);
+  return binary == nullptr || binary->remaining() >= count;
+}
+
+} // namespace
+
+payload::payload(const_buffer storage, size_t offset, size_t size)
+  : storage_(std::move(storage)), offset_(offset), size_(size) {
+  if (offset > storage_.size() || size > storage_.size() - offset)
+    throw std::invalid_argument("payload: a span that leaves its buffer");
+}
+
+bool payload::intact() const {
+  return !from_wire_ || checksum_of(values()) == checksum_;
+}
+
+bool operator==(const payload& a, const payload& b) {
+  const auto x = a.values();
+  const auto y = b.values();
+  return x.size() == y.size() &&
+         (x.empty() || std::memcmp(x.data(), y.data(), x.size_bytes()) == 0);
+}
+
+caf::error inspect(caf::serializer& sink, payload& x) {
+  const auto values = x.values();
+  uint64_t size = values.size();
+  uint64_t checksum = checksum_of(values);
+  if (auto problem = sink(size, checksum))
+    return problem;
+  if (values.empty())
+    return caf::none;
+  // The serializer only reads, but its interface is shared with the deserializer's.
+  return sink.apply_raw(values.size_bytes(), const_cast<float*>(values.data()));
+}
+
+caf::error inspect(caf::deserializer& source, payload& x) {
+  uint64_t size = 0;
+  uint64_t checksum = 0;
+  if (auto problem = source(size, checksum))
+    return problem;
+  if (size > payload_size_max || !has_bytes(source, size * sizeof(float)))
+    return caf::make_error(caf::sec::end_of_stream, "payload is longer than its message");
+  payload result;
+  buffer storage{static_cast<size_t>(size)};
+  if (size > 0)
+    if (auto problem = source.apply_raw(size * sizeof(float), storage.values().data()))
+      return problem;
+  result.storage_ = storage;
+  result.size_ = static_cast<size_t>(size);
+  result.from_wire_ = true;
+  result.checksum_ = checksum;
+  x = std::move(result);
+  return caf::none;
+}
+
+} // namespace troupe

@@ -1,0 +1,186 @@
+#include "troupe/actors/replica.hpp"
+
+#include "troupe/actors/guard.hpp"
+#include "troupe/coordinators/placement.hpp"
+#include "troupe/models/numerics.hpp"
+#include "troupe/models/reduction.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// The place of replica `index` among those that own slices: they share the evaluation.
+index_range share_of_evaluation(const view& news, size_t index, size_t chunk_count) {
+  size_t owner_count = 0;
+  size_t place = 0;
+  for (size_t i = 0; i < news.replicas.size(); ++i) {
+    if (news.replicas[i].slices.empty())
+      continue;
+    if (i < index)
+      ++place;
+    ++owner_count;
+  }
+  return split_evenly(chunk_count, owner_count).at(place);
+}
+
+/// True when `left` and `right` are the two children of a node of the tree.
+bool are_siblings(size_t slice_count, const tree_node& left, const tree_node& right) {
+  return left.end == right.begin && is_tree_node(slice_count, {left.begin, right.end}) &&
+         left.size() == left_size(left.size() + right.size());
+}
+
+} // namespace
+
+replica_actor::behavior_type replica_state::make_behavior(size_t index,
+                                                          const replica_options& options) {
+  index_ = index;
+  options_ = options;
+  return {
+    [this](const view& news) { on_view(news); },
+    [this](const parameter_span& news) { on_parameter_span(news); },
+    [this](const horizon& news) { on_horizon(news); },
+    [this](atom::hold) { on_hold(); },
+    [this](atom::status) { return status_; },
+  };
+}
+
+void replica_state::on_view(const view& news) {
+  if (rule_ && std::pair{news.term, news.number} <= std::pair{view_.term, view_.number})
+    return;
+  view_ = news;
+  slices_ = news.replicas.at(index_).slices;
+  const auto parameter_count = options_.network->layout().size();
+  elements_.clear();
+  size_t announcing_count = 0;
+  for (const auto& shard : news.shards) {
+    elements_.push_back(elements_of_blocks(shard.blocks, parameter_count));
+    announcing_count += shard.blocks.empty() ? 0 : 1;
+  }
+  if (slices_.empty())
+    return; // a spare
+  evaluation_share_ =
+    share_of_evaluation(news, index_, evaluation_chunk_count(options_.data->test.row_count));
+  rule_.emplace(options_.plan, announcing_count, news.start_version);
+}
+
+void replica_state::on_parameter_span(const parameter_span& news) {
+  if (!rule_ || news.version < rule_->version())
+    return;
+  parameters_[news.version] = news.values.storage();
+  if (rule_->announce(news.version, news.shard))
+    advance();
+}
+
+void replica_state::on_horizon(const horizon& news) {
+  if (!rule_)
+    return;
+  rule_->set_horizon(news.rule);
+  advance();
+}
+
+void replica_state::on_hold() {
+  if (rule_)
+    self_->send(view_.director, atom::held_v, static_cast<uint64_t>(index_), rule_->hold());
+}
+
+void replica_state::advance() {
+  for (;;) {
+    const auto action = rule_->next();
+    const auto version = rule_->version();
+    parameters_.erase(parameters_.begin(), parameters_.lower_bound(version));
+    status_.version = version;
+    if (action == replica_rule::action::evaluate)
+      evaluate(version);
+    else if (action == replica_rule::action::compute)
+      compute(version);
+    else
+      return;
+  }
+}
+
+void replica_state::evaluate(uint64_t version) {
+  if (evaluation_share_.empty())
+    return;
+  const default_rounding rounding;
+  const auto& test = options_.data->test;
+  evaluation result{version, evaluation_share_.begin, {}};
+  for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
+    const auto rows = evaluation_chunk(test.row_count, chunk);
+    result.chunks.push_back(options_.network->evaluate(
+      parameters_.at(version).values(), batch_of_rows(test, rows.begin, rows.size()), memory_));
+  }
+  self_->send(view_.director, std::move(result));
+}
+
+void replica_state::compute(uint64_t step) {
+  const default_rounding rounding;
+  const auto slice_count = options_.plan.slice_count;
+  const bool adds_here =
+    slices_.size() * options_.network->layout().size() * sizeof(float) > gradient_bytes_max;
+  std::vector<partial_sum> parts;
+  for (size_t slice = slices_.begin; slice < slices_.end; ++slice) {
+    if (!options_.plan.slice_exists(step, slice))
+      continue;
+    auto part = compute_slice(step, slice);
+    if (!adds_here) {
+      send(step, part);
+      continue;
+    }
+    while (!parts.empty() && are_siblings(slice_count, parts.back().node, part.node)) {
+      auto left = std::move(parts.back());
+      parts.pop_back();
+      add_into(left.values.values(), part.values.values());
+      part = {{left.node.begin, part.node.end}, left.values, left.sums + part.sums};
+    }
+    parts.push_back(std::move(part));
+  }
+  for (const auto& part : parts)
+    send(step, part);
+}
+
+batch replica_state::rows_of_slice(uint64_t step, size_t slice) {
+  const auto positions = options_.plan.rows_of_slice(step, slice);
+  const auto order = options_.order->of(options_.plan.epoch_of(step));
+  if (!order)
+    return batch_of_rows(options_.data->train, positions.begin, positions.size());
+  return reader_.gather(options_.data->train,
+                        std::span{*order}.subspan(positions.begin, positions.size()));
+}
+
+replica_state::partial_sum replica_state::compute_slice(uint64_t step, size_t slice) {
+  const auto rows = rows_of_slice(step, slice);
+  auto gradient = options_.gradients->acquire();
+  const auto sums =
+    options_.network->gradient(parameters_.at(step).values(), rows, gradient.values(), memory_);
+  poison_if_asked(step, slice, gradient);
+  status_.sample_count += rows.row_count;
+  if (last_step_ != step)
+    ++status_.steps_executed;
+  last_step_ = step;
+  return {{slice, slice + 1}, std::move(gradient), sums};
+}
+
+void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const {
+  if (options_.hooks.poisoned_step == step && options_.hooks.poisoned_slice == slice)
+    gradient.values()[0] = options_.hooks.poison;
+}
+
+void replica_state::send(uint64_t step, const partial_sum& part) {
+  for (size_t k = 0; k < elements_.size(); ++k)
+    if (!elements_[k].empty())
+      self_->send(view_.shards[k].actor,
+                  contribution{step, part.node,
+                               payload{part.values, elements_[k].begin, elements_[k].size()},
+                               part.sums, index_});
+}
+
+replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
+                                     size_t index, const replica_options& options) {
+  guard(self);
+  return self->state.make_behavior(index, options);
+}
+
+} // namespace troupe

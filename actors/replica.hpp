@@ -1,0 +1,89 @@
+// Replica: computes the gradients of the slices it owns and evaluates its share of the test rows.
+//
+// When to do what is decided by `replica_rule`; this shell keeps the parameters of the versions it
+// was told of, and does the work: gather rows, compute, send each gradient to every shard.
+
+#pragma once
+
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/test_hooks.hpp"
+#include "troupe/coordinators/replica_rule.hpp"
+#include "troupe/coordinators/timeline.hpp"
+#include "troupe/data/batch_reader.hpp"
+#include "troupe/data/epoch_order.hpp"
+#include "troupe/data/prepare.hpp"
+#include "troupe/models/model.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+/// What all replicas of a process share.
+struct replica_options {
+  std::shared_ptr<const model> network;
+  std::shared_ptr<const prepared_data> data;
+  std::shared_ptr<const epoch_order> order;
+  std::shared_ptr<buffer_pool> gradients; ///< buffers of the model's size
+  timeline plan;
+  test_hooks hooks;
+};
+
+/// A replica that owns many slices of a large model adds siblings on the spot when its gradients
+/// would take more than this: 256 MiB. Below it, shards add them in one sweep, which is faster.
+inline constexpr size_t gradient_bytes_max = size_t{256} << 20;
+
+class replica_state {
+public:
+  explicit replica_state(replica_actor::pointer self) : self_(self) {}
+
+  replica_actor::behavior_type make_behavior(size_t index, const replica_options& options);
+
+  static inline const char* name = "replica";
+
+private:
+  /// A sum over some of its slices that no shard has been told of yet.
+  struct partial_sum {
+    tree_node node;
+    buffer values;
+    batch_sums sums;
+  };
+
+  void on_view(const view& news);
+  void on_parameter_span(const parameter_span& news);
+  void on_horizon(const horizon& news);
+  void on_hold();
+
+  /// Does what can be done now, until there is nothing but to wait.
+  void advance();
+  void evaluate(uint64_t version);
+  void compute(uint64_t step);
+  partial_sum compute_slice(uint64_t step, size_t slice);
+  batch rows_of_slice(uint64_t step, size_t slice);
+  void poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const;
+  void send(uint64_t step, const partial_sum& part);
+
+  replica_actor::pointer self_;
+  size_t index_ = 0;
+  replica_options options_;
+  std::optional<replica_rule> rule_; ///< since the first view
+  view view_;
+  index_range slices_;
+  index_range evaluation_share_;                ///< chunks of the test rows
+  std::vector<index_range> elements_;           ///< by shard
+  std::map<uint64_t, const_buffer> parameters_; ///< by version, from the one in work
+  batch_reader reader_;
+  workspace memory_;
+  replica_status status_;
+  std::optional<uint64_t> last_step_; ///< in which a slice was computed
+};
+
+replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
+                                     size_t index, const replica_options& options);
+
+} // namespace troupe

@@ -1,0 +1,197 @@
+#include "troupe/actors/shard.hpp"
+
+#include "troupe/actors/guard.hpp"
+#include "troupe/coordinators/placement.hpp"
+#include "troupe/models/numerics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace troupe {
+
+namespace {
+
+std::string slices_in_words(const tree_node& node) {
+  if (node.size() == 1)
+    return "slice " + std::to_string(node.begin);
+  return "slices " + std::to_string(node.begin) + " to " + std::to_string(node.end - 1);
+}
+
+// The program that adds inputs one after the other: what the tree is there to prevent.
+reduction_plan in_order(const std::vector<size_t>& order) {
+  reduction_plan plan;
+  for (size_t k = 0; k < order.size(); ++k) {
+    plan.operations.push_back(static_cast<int32_t>(order[k]));
+    if (k > 0)
+      plan.operations.push_back(reduction_plan::add);
+  }
+  return plan;
+}
+
+} // namespace
+
+shard_actor::behavior_type shard_state::make_behavior(size_t index, const shard_options& options) {
+  index_ = index;
+  options_ = options;
+  return {
+    [this](const view& news) { on_view(news); },
+    [this](const contribution& news) { on_contribution(news); },
+    [this](const horizon& news) { on_horizon(news); },
+    [this](atom::pull, uint64_t version) { return on_pull(version); },
+  };
+}
+
+void shard_state::on_view(const view& news) {
+  if (current_ && std::pair{news.term, news.number} <= std::pair{view_.term, view_.number})
+    return;
+  view_ = news;
+  const auto first_owner = std::ranges::find_if(
+    news.shards, [](const shard_entry& entry) { return !entry.blocks.empty(); });
+  keeps_book_ = first_owner - news.shards.begin() == static_cast<std::ptrdiff_t>(index_);
+  const auto blocks = news.shards.at(index_).blocks;
+  elements_ = elements_of_blocks(blocks, options_.parameter_count);
+  if (elements_.empty())
+    return; // more shards than blocks: nothing to do, nobody waits for it
+  rule_ = shard_rule{options_.plan, news.start_version};
+  current_ = options_.versions->of(news.start_version);
+  previous_ = {};
+  state_ = optimizer_state{options_.rule->slot_count(), elements_.size()};
+  reported_version_ = news.start_version;
+  announce();
+}
+
+void shard_state::on_contribution(const contribution& news) {
+  if (elements_.empty() || failed_ || !news.gradient_sum.intact() ||
+      news.gradient_sum.values().size() != elements_.size())
+    return;
+  const auto verdict = rule_.offer(news.step, news.node, 0);
+  if (verdict.verdict == offer_verdict::conflict)
+    return report_conflict(news);
+  if (verdict.verdict != offer_verdict::accepted)
+    return;
+  const auto at = held_.begin() + static_cast<std::ptrdiff_t>(verdict.position);
+  held_.erase(at, at + static_cast<std::ptrdiff_t>(verdict.dropped));
+  held_.insert(held_.begin() + static_cast<std::ptrdiff_t>(verdict.position), news);
+  if (options_.hooks.add_in_order_of_arrival) {
+    for (auto& place : arrival_order_)
+      place += place >= verdict.position ? 1 : 0;
+    arrival_order_.push_back(verdict.position);
+  }
+  if (const auto plan = rule_.complete())
+    apply(options_.hooks.add_in_order_of_arrival ? in_order(arrival_order_) : *plan);
+}
+
+void shard_state::apply(const reduction_plan& plan) {
+  const default_rounding rounding;
+  std::vector<std::span<const float>> inputs;
+  std::vector<batch_sums> sums;
+  for (const auto& part : held_) {
+    inputs.push_back(part.gradient_sum.values());
+    sums.push_back(part.sums);
+  }
+  const auto version = rule_.version();
+  const auto total = evaluate_plan(plan, sums);
+  const auto next = options_.versions->of(version + 1);
+  const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
+  const bool finite =
+    std::isfinite(total.loss_sum) &&
+    reducer_.reduce_and_update(plan, inputs, *options_.rule, step, state_,
+                               current_.values().subspan(elements_.begin, elements_.size()),
+                               next.values().subspan(elements_.begin, elements_.size()));
+  if (!finite)
+    return report_not_finite(inputs);
+  previous_ = current_;
+  current_ = next;
+  // Let go of the gradients before anybody can start on the next step and want buffers.
+  held_.clear();
+  arrival_order_.clear();
+  rule_.advance();
+  announce();
+  if (keeps_book_)
+    keep_book(total);
+}
+
+void shard_state::report_not_finite(std::span<const std::span<const float>> inputs) {
+  failed_ = true;
+  not_finite_report report;
+  report.step = rule_.version();
+  auto culprit = find_not_finite(inputs);
+  for (size_t k = 0; culprit == held_.size() && k < held_.size(); ++k)
+    if (!std::isfinite(held_[k].sums.loss_sum))
+      culprit = k;
+  if (culprit < held_.size()) {
+    const auto& part = held_[culprit];
+    report.what = "the gradient or loss of " + slices_in_words(part.node);
+    report.has_slice = true;
+    report.slice = part.node.begin;
+    report.replica = part.replica;
+  } else {
+    report.what = "the sum of finite gradients, or the parameters it leads to,";
+  }
+  self_->send(view_.director, std::move(report));
+}
+
+void shard_state::report_conflict(const contribution& news) {
+  failed_ = true;
+  not_finite_report report;
+  report.step = rule_.version();
+  report.what = "two different gradients of " + slices_in_words(news.node);
+  report.has_slice = true;
+  report.slice = news.node.begin;
+  report.replica = news.replica;
+  self_->send(view_.director, std::move(report));
+}
+
+void shard_state::announce() {
+  const auto news = span_of(rule_.version(), current_);
+  for (const auto& entry : view_.replicas)
+    if (!entry.slices.empty())
+      self_->send(entry.actor, news);
+}
+
+parameter_span shard_state::span_of(uint64_t version, const const_buffer& parameters) const {
+  return {version, index_, payload{parameters, elements_.begin, elements_.size()}};
+}
+
+void shard_state::on_horizon(const horizon& news) {
+  horizon_ = news.rule;
+  if (keeps_book_ && rule_.version() == horizon_.version && reported_version_ < horizon_.version)
+    report(true);
+}
+
+void shard_state::keep_book(const batch_sums& sums) {
+  book_ = book_ + sums;
+  const auto version = rule_.version();
+  if (options_.plan.is_epoch_end(version) || version == horizon_.version)
+    return report(true);
+  if (std::chrono::steady_clock::now() - last_report_ >= progress_interval)
+    report(false);
+}
+
+void shard_state::report(bool is_row) {
+  last_report_ = std::chrono::steady_clock::now();
+  self_->send(view_.director, training_report{rule_.version(), book_, is_row});
+  if (!is_row)
+    return;
+  reported_version_ = rule_.version();
+  book_ = {};
+}
+
+caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
+  if (elements_.empty())
+    return parameter_span{version, index_, {}};
+  if (version == rule_.version())
+    return span_of(version, current_);
+  if (previous_ && version + 1 == rule_.version())
+    return span_of(version, previous_);
+  return caf::make_error(protocol_error::version_not_held, version);
+}
+
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, size_t index,
+                                 const shard_options& options) {
+  guard(self);
+  return self->state.make_behavior(index, options);
+}
+
+} // namespace troupe

@@ -1,0 +1,89 @@
+// Shard: owns a span of the parameters and its optimizer state.
+//
+// Which contributions count and when a step is complete is decided by `shard_rule`; this shell
+// keeps their buffers, and when the step is complete adds them along the tree and applies the
+// optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
+// version and of the one before, so that a version every shard has can always be named.
+//
+// The first shard with a span keeps the book: it adds up the figures that travel with the gradients
+// and reports them to the director.
+
+#pragma once
+
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/test_hooks.hpp"
+#include "troupe/actors/version_buffers.hpp"
+#include "troupe/coordinators/shard_rule.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/reduction.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+namespace troupe {
+
+/// What all shards of a process share.
+struct shard_options {
+  std::shared_ptr<const optimizer> rule;
+  std::shared_ptr<version_buffers> versions; ///< holds the start version's parameters
+  size_t parameter_count = 0;                ///< of the whole model
+  timeline plan;
+  test_hooks hooks;
+};
+
+/// The least time between two progress reports: often enough for the eye, too rare to cost
+/// anything.
+inline constexpr std::chrono::milliseconds progress_interval{100};
+
+class shard_state {
+public:
+  explicit shard_state(shard_actor::pointer self) : self_(self) {}
+
+  shard_actor::behavior_type make_behavior(size_t index, const shard_options& options);
+
+  static inline const char* name = "shard";
+
+private:
+  void on_view(const view& news);
+  void on_contribution(const contribution& news);
+  void on_horizon(const horizon& news);
+  caf::result<parameter_span> on_pull(uint64_t version);
+
+  /// Adds, updates and announces; or reports why not.
+  void apply(const reduction_plan& plan);
+  void report_not_finite(std::span<const std::span<const float>> inputs);
+  void report_conflict(const contribution& news);
+  void announce();
+  /// Adds a step's figures to the book and reports when it is time.
+  void keep_book(const batch_sums& sums);
+  void report(bool is_row);
+  parameter_span span_of(uint64_t version, const const_buffer& parameters) const;
+
+  shard_actor::pointer self_;
+  size_t index_ = 0;
+  shard_options options_;
+  view view_;
+  index_range elements_; ///< its span of the parameters
+  shard_rule rule_{timeline{}};
+  std::vector<contribution> held_;    ///< beside rule_.held()
+  std::vector<size_t> arrival_order_; ///< positions in held_, for the hook only
+  const_buffer current_;
+  const_buffer previous_;
+  optimizer_state state_;
+  reducer reducer_;
+  bool keeps_book_ = false;
+  bool failed_ = false; ///< a value was not finite: its version stays where it is
+  horizon_rule horizon_;
+  batch_sums book_;               ///< since the last row
+  uint64_t reported_version_ = 0; ///< of the last row
+  std::chrono::steady_clock::time_point last_report_;
+};
+
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, size_t index,
+                                 const shard_options& options);
+
+} // namespace troupe

@@ -1,0 +1,140 @@
+#include "troupe/actors/train.hpp"
+
+#include "troupe/actors/company.hpp"
+#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/data/digest.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/safetensors.hpp"
+#include "troupe/models/numerics.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <thread>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// How often a waiting `train` asks whether it should stop.
+constexpr std::chrono::milliseconds stop_poll_interval{100};
+
+/// How long the director, which never computes, may take to hand over the result.
+constexpr std::chrono::seconds pull_deadline{60};
+
+job resolve_or_throw(const job& x, const data_shape& shape) {
+  auto resolved = resolve(x, shape, std::thread::hardware_concurrency());
+  if (const auto found = problems_with_data(resolved, shape); !found.empty())
+    throw failure(failure_code::bad_job, found.front().key + ": " + found.front().why, {},
+                  found.front().hint);
+  return resolved;
+}
+
+/// Waits for the end of the run, passing progress on.
+training_finished wait_for_end(caf::scoped_actor& self, const director_actor& director,
+                               const train_options& options) {
+  std::optional<training_finished> result;
+  bool stop_sent = false;
+  self->monitor(director);
+  self->send(director, atom::watch_v, caf::actor_cast<observer_actor>(self));
+  self->send(director, atom::begin_v);
+  while (!result) {
+    self->receive(
+      [&](const training_progress& news) {
+        if (options.on_progress)
+          options.on_progress(news);
+      },
+      [&](const training_finished& news) { result = news; },
+      [&](const caf::down_msg& down) {
+        throw failure(failure_code::internal,
+                      "the director was lost: " + self->system().render(down.reason));
+      },
+      caf::after(stop_poll_interval) >> [] {});
+    if (!stop_sent && options.stop_requested && options.stop_requested()) {
+      self->send(director, atom::stop_v);
+      stop_sent = true;
+    }
+  }
+  if (result->failed)
+    throw failure(failure_code::internal, result->problem);
+  return std::move(*result);
+}
+
+const_buffer pull_parameters(caf::scoped_actor& self, const director_actor& director) {
+  const_buffer result;
+  self->request(director, pull_deadline, atom::pull_v)
+    .receive([&](const parameter_span& whole) { result = whole.values.storage(); },
+             [&](const caf::error& problem) {
+               throw failure(failure_code::internal,
+                             "the result could not be fetched: " + self->system().render(problem));
+             });
+  return result;
+}
+
+void fill_figures(training_summary& summary, const training_finished& finished,
+                  const timeline& plan) {
+  summary.steps = finished.version;
+  summary.epochs = finished.version / plan.steps_in_epoch();
+  summary.seconds = finished.seconds;
+  for (const auto& replica : finished.replicas) {
+    summary.samples += replica.sample_count;
+    summary.steps_executed = std::max(summary.steps_executed, replica.steps_executed);
+    summary.samples_by_replica.push_back(replica.sample_count);
+  }
+  if (finished.seconds > 0)
+    summary.samples_per_second = static_cast<double>(summary.samples) / finished.seconds;
+  if (finished.history.empty())
+    return;
+  const auto& last = finished.history.back();
+  summary.train_loss = last.train_loss;
+  summary.test_loss = last.test_loss;
+  summary.test_accuracy = last.test_accuracy;
+  summary.test_r2 = last.test_r2;
+}
+
+training_result result_of(const job& resolved, std::shared_ptr<const prepared_data> data,
+                          const model& network, const const_buffer& parameters,
+                          training_finished&& finished) {
+  training_result result;
+  result.resolved = resolved;
+  result.layout = network.layout();
+  result.parameters = parameters;
+  auto& summary = result.summary;
+  summary.job = resolved.name;
+  summary.strategy = name_of(resolved.training.strategy);
+  summary.replicas = *resolved.training.replicas;
+  summary.slices = *resolved.training.slices;
+  summary.parameters_sha256 = safetensors_data_sha256(parameters.values());
+  const auto identity = identity_text(resolved, data->fingerprint);
+  summary.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
+  summary.numerics = numerics_class();
+  summary.stopped_by = name_of(static_cast<stop_reason>(finished.reason));
+  fill_figures(summary, finished, timeline_of(resolved, shape_of(*data)));
+  result.history = std::move(finished.history);
+  if (!finished.problem.empty())
+    result.problem = std::move(finished.problem);
+  result.data = std::move(data);
+  return result;
+}
+
+} // namespace
+
+training_result train(caf::actor_system& system, const job& x, const train_options& options) {
+  return train(system, x, load_data(x), options);
+}
+
+training_result train(caf::actor_system& system, const job& x,
+                      std::shared_ptr<const prepared_data> data, const train_options& options) {
+  const auto resolved = resolve_or_throw(x, shape_of(*data));
+  const company everybody{system, resolved, data};
+  caf::scoped_actor self{system};
+  auto finished = wait_for_end(self, everybody.director(), options);
+  const auto parameters = pull_parameters(self, everybody.director());
+  return result_of(resolved, std::move(data), everybody.network(), parameters, std::move(finished));
+}
+
+} // namespace troupe

@@ -1,0 +1,36 @@
+// The commands of `troupe`, each a function from its arguments to an exit code. They throw failure;
+// main prints it and turns its code into the exit code.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct train_arguments {
+  std::string job_file;
+  std::vector<std::string> sets; ///< "a.b=value", in order
+  bool json = false;
+  bool quiet = false;
+  bool overwrite = false;
+  char** process_arguments = nullptr; ///< argv, to start this program again; ends with null
+};
+
+/// Trains a job and writes its run directory. 0; 1 when training diverged; 130 or 143 when a signal
+/// ended it early. Prints the summary, or with `json` exactly one object, failures included.
+int train_command(const train_arguments& arguments);
+
+/// Prints "FILE: ok", or throws every error of the file.
+int config_check_command(const std::string& job_file);
+
+/// Prints the job with every key, defaults included.
+int config_show_command(const std::string& job_file, const std::vector<std::string>& sets);
+
+/// Prints the table of keys as docs/jobs.md holds it.
+int config_keys_command();
+
+/// Prints versions and the numerics class of this machine.
+int version_command(bool json);
+
+} // namespace troupe

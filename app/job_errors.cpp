@@ -1,0 +1,53 @@
+#include "troupe/app/job_errors.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr size_t errors_max = 100; // more than anybody corrects in one go
+
+std::vector<job_error> cut_short(std::vector<job_error> errors) {
+  if (errors.empty())
+    throw std::invalid_argument("job_errors needs at least one error");
+  if (errors.size() <= errors_max)
+    return errors;
+  const size_t omitted = errors.size() - errors_max;
+  errors.resize(errors_max);
+  errors.push_back({{}, "and at least " + std::to_string(omitted) + " more errors", {}});
+  return errors;
+}
+
+std::string with_hint(const job_error& error) {
+  return error.hint.empty() ? error.why : error.why + "; " + error.hint;
+}
+
+// The reason a failure keeps: the first error without its place, which the failure itself adds.
+std::string all_reasons(const std::vector<job_error>& errors) {
+  std::string result = errors.size() == 1 ? errors.front().why : with_hint(errors.front());
+  for (size_t i = 1; i < errors.size(); ++i) {
+    result += '\n';
+    if (!errors[i].where.empty())
+      result += errors[i].where + ": ";
+    result += with_hint(errors[i]);
+  }
+  return result;
+}
+
+std::string only_hint(const std::vector<job_error>& errors) {
+  return errors.size() == 1 ? errors.front().hint : std::string{};
+}
+
+} // namespace
+
+job_errors::job_errors(std::vector<job_error> errors)
+  : job_errors(checked{cut_short(std::move(errors))}) {}
+
+job_errors::job_errors(checked errors)
+  : failure(failure_code::bad_job, all_reasons(errors.list), errors.list.front().where,
+            only_hint(errors.list)),
+    errors_(std::move(errors.list)) {}
+
+} // namespace troupe

@@ -1,0 +1,32 @@
+// From a TOML file, the environment and `--set` options to a job. Later ones win:
+// file < TROUPE_SECTION__KEY < --set section.key=value.
+
+#pragma once
+
+#include "troupe/app/job_errors.hpp"
+#include "troupe/coordinators/job.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// Variables as (name, value); only those like TROUPE_SECTION__KEY matter.
+using environment = std::vector<std::pair<std::string, std::string>>;
+
+/// The environment of this process.
+environment process_environment();
+
+/// The job that the file describes, with everything the user could set filled in: `data.file` is
+/// relative to the current folder, the name and the output directory are decided.
+///
+/// `sets` are the texts after --set, "a.b=value": the value is TOML, or else a string. A relative
+/// `data.file` in the environment or in `sets` is relative to the current folder.
+///
+/// Throws failure(missing_input | no_permission) when the file cannot be read, else job_errors with
+/// everything that is wrong, `problems` of the job included. Files above 16 MiB are refused unread.
+job load_job(const std::string& path, const std::vector<std::string>& sets,
+             const environment& variables);
+
+} // namespace troupe

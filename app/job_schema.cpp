@@ -1,0 +1,278 @@
+#include "troupe/app/job_schema.hpp"
+
+#include "troupe/app/schedule_schema.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+using keys = std::vector<job_key>;
+
+// Names become folder names below runs/.
+void set_name(job& target, const toml_value& value, const std::string& path,
+              std::vector<complaint>& complaints) {
+  std::string name;
+  if (!detail::accepted(read_value(value, name), value, path, complaints))
+    return;
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
+    complaints.push_back({path, value.at, "no name for a run: " + description(value),
+                          "a name is not empty and holds no '/'"});
+  else
+    target.name = name;
+}
+
+// "last", a column's name, or its index as a bare number.
+void set_target(job& target, const toml_value& value, const std::string& path,
+                std::vector<complaint>& complaints) {
+  uint64_t index = 0;
+  if (!value.as<int64_t>())
+    detail::accepted(read_value(value, target.data.target), value, path, complaints);
+  else if (detail::accepted(read_whole(value, 0, index), value, path, complaints))
+    target.data.target = std::to_string(index);
+}
+
+void set_hidden(job& target, const toml_value& value, const std::string& path,
+                std::vector<complaint>& complaints) {
+  const auto* list = value.as<toml_value::list>();
+  if (!list) {
+    complaints.push_back({path, value.at, "expected a list of integers, got " + description(value),
+                          "write hidden = [64] for one hidden layer of 64 units"});
+    return;
+  }
+  std::vector<size_t> hidden;
+  for (const auto& element : *list) {
+    uint64_t units = 0;
+    if (detail::accepted(read_whole(element, 1, units), element, path, complaints))
+      hidden.push_back(units);
+  }
+  target.model.hidden = hidden;
+}
+
+// "all" is kept as 0, so a 0 in a file must not pass.
+void set_batch_size(job& target, const toml_value& value, const std::string& path,
+                    std::vector<complaint>& complaints) {
+  const auto* text = value.as<std::string>();
+  uint64_t rows = 0;
+  if (text && *text == "all")
+    target.training.batch_size = 0;
+  else if (!value.as<int64_t>())
+    complaints.push_back({path,
+                          value.at,
+                          "expected an integer of at least 1 or \"all\", got " + description(value),
+                          {}});
+  else if (detail::accepted(read_whole(value, 1, rows), value, path, complaints))
+    target.training.batch_size = rows;
+}
+
+std::optional<std::string> text_or_unset(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional{toml_text(text)};
+}
+
+void add_job_keys(keys& out) {
+  out.push_back({"job.name", "string", "the file's name without extension", "name of the run", true,
+                 set_name, [](const job& x) { return text_or_unset(x.name); }});
+  out.push_back(whole_key<job>(
+    {"job.seed", "seed of everything random: same seed, same result"}, 0,
+    [](auto& x) -> auto& { return x.seed; }));
+}
+
+void add_data_keys(keys& out) {
+  auto file = plain_key<job, std::string>(
+    {"data.file", "rows to train on; the path is relative to the file that names it", "none"},
+    "string", [](auto& x) -> auto& { return x.data.file; });
+  file.get = [](const job& x) { return text_or_unset(x.data.file); };
+  out.push_back(file);
+  out.push_back(choice_key<job, synthetic_kind>(
+    {"data.synthetic", "makes rows by a rule instead of reading a file", "none"},
+    [](auto& x) -> auto& { return x.data.synthetic; }));
+  out.push_back(whole_key<job>(
+    {"data.rows", "synthetic: rows to make"}, 1, [](auto& x) -> auto& { return x.data.rows; }));
+  out.push_back(whole_key<job>(
+    {"data.features", "synthetic: feature columns"}, 1,
+    [](auto& x) -> auto& { return x.data.features; }));
+  out.push_back(whole_key<job>(
+    {"data.classes", "synthetic classification: classes"}, 2,
+    [](auto& x) -> auto& { return x.data.classes; }));
+  out.push_back(whole_key<job>(
+    {"data.targets", "synthetic regression: target columns"}, 1,
+    [](auto& x) -> auto& { return x.data.targets; }));
+  out.push_back(plain_key<job, double>(
+    {"data.noise", "synthetic: deviation of the noise"}, "number >= 0",
+    [](auto& x) -> auto& { return x.data.noise; }));
+  out.push_back(choice_key<job, data_format>(
+    {"data.format", "auto: by the file's name"}, [](auto& x) -> auto& { return x.data.format; }));
+  out.push_back(choice_key<job, header_kind>(
+    {"data.header", "auto: row 1 is a header if none of its cells is a number"},
+    [](auto& x) -> auto& { return x.data.header; }));
+  out.push_back({"data.target",
+                 "string or integer",
+                 {},
+                 "column to learn: \"last\", its name, or its index counted from 0",
+                 false,
+                 set_target,
+                 [](const job& x) { return std::optional{toml_text(x.data.target)}; }});
+  out.push_back(plain_key<job, double>(
+    {"data.test_fraction", "part of the rows kept for testing; 0: no test figures"},
+    "number in [0, 1)", [](auto& x) -> auto& { return x.data.test_fraction; }));
+  out.push_back(plain_key<job, bool>(
+    {"data.standardize", "scales features to mean 0 and deviation 1, by the training rows"},
+    "true or false", [](auto& x) -> auto& { return x.data.standardize; }));
+}
+
+void add_model_keys(keys& out) {
+  out.push_back(choice_key<job, model_kind>(
+    {"model.kind", "what is trained"}, [](auto& x) -> auto& { return x.model.kind; }));
+  out.push_back({"model.hidden",
+                 "list of integers >= 1",
+                 {},
+                 "neural-network: units of each hidden layer",
+                 false,
+                 set_hidden,
+                 [](const job& x) { return std::optional{toml_text(x.model.hidden)}; }});
+  out.push_back(choice_key<job, activation_kind>(
+    {"model.activation", "neural-network: of the hidden layers"},
+    [](auto& x) -> auto& { return x.model.activation; }));
+  out.push_back(choice_key<job, loss_kind>(
+    {"model.loss", "what training makes small",
+     "categorical-cross-entropy for classes, squared for numbers"},
+    [](auto& x) -> auto& { return x.model.loss; }));
+  out.push_back(choice_key<job, initialization_kind>(
+    {"model.initialization", "of the weights; biases start at 0", "he for relu, else xavier"},
+    [](auto& x) -> auto& { return x.model.initialization; }));
+}
+
+// A key of the schedule as a key of the job.
+job_key schedule_key(const schema_key<schedule_options>& inner) {
+  job_key key{"optimizer.schedule." + inner.path,
+              inner.type,
+              inner.fallback,
+              inner.meaning,
+              inner.is_text,
+              {},
+              {}};
+  key.set = [set = inner.set](job& target, const toml_value& value, const std::string& path,
+                              std::vector<complaint>& complaints) {
+    set(target.optimizer.schedule, value, path, complaints);
+  };
+  key.get = [get = inner.get](const job& x) { return get(x.optimizer.schedule); };
+  return key;
+}
+
+void add_optimizer_keys(keys& out) {
+  const auto number = [&](key_texts texts, std::string type, auto access) {
+    out.push_back(plain_key<job, double>(std::move(texts), std::move(type), access));
+  };
+  out.push_back(choice_key<job, optimizer_kind>(
+    {"optimizer.kind", "rule of the update"}, [](auto& x) -> auto& { return x.optimizer.kind; }));
+  number(
+    {"optimizer.learning_rate", "base rate, times the schedule's factor"}, "number > 0",
+    [](auto& x) -> auto& { return x.optimizer.learning_rate; });
+  number(
+    {"optimizer.momentum", "sgd: 0 is none"}, "number in [0, 1)",
+    [](auto& x) -> auto& { return x.optimizer.momentum; });
+  out.push_back(plain_key<job, bool>(
+    {"optimizer.nesterov", "sgd: looks ahead along the momentum, which must not be 0"},
+    "true or false", [](auto& x) -> auto& { return x.optimizer.nesterov; }));
+  number(
+    {"optimizer.beta1", "adam: decay of the first moment"}, "number in [0, 1)",
+    [](auto& x) -> auto& { return x.optimizer.beta1; });
+  number(
+    {"optimizer.beta2", "adam: decay of the second moment"}, "number in [0, 1)",
+    [](auto& x) -> auto& { return x.optimizer.beta2; });
+  number(
+    {"optimizer.epsilon", "adam: added to the root of the second moment"}, "number > 0",
+    [](auto& x) -> auto& { return x.optimizer.epsilon; });
+  for (const auto& inner : schedule_schema())
+    out.push_back(schedule_key(inner));
+}
+
+void add_training_keys(keys& out) {
+  out.push_back(choice_key<job, strategy_kind>(
+    {"training.strategy", "what replicas exchange"},
+    [](auto& x) -> auto& { return x.training.strategy; }));
+  out.push_back(choice_key<job, consistency_kind>(
+    {"training.consistency", "when updates are applied"},
+    [](auto& x) -> auto& { return x.training.consistency; }));
+  out.push_back({"training.batch_size",
+                 "integer >= 1 or \"all\"",
+                 {},
+                 "rows of a whole step; \"all\": every training row",
+                 false,
+                 set_batch_size,
+                 [](const job& x) -> std::optional<std::string> {
+                   const uint64_t rows = x.training.batch_size;
+                   return rows == 0 ? toml_text(std::string_view{"all"}) : toml_text(rows);
+                 }});
+  out.push_back(whole_key<job>(
+    {"training.slices", "pieces a step is cut into; part of the result",
+     "batch_size / 64, from 1 to 16"},
+    1, [](auto& x) -> auto& { return x.training.slices; }));
+  out.push_back(whole_key<job>(
+    {"training.replicas", "actors that compute; never part of the result",
+     "processor cores, at most slices"},
+    1, [](auto& x) -> auto& { return x.training.replicas; }));
+  out.push_back(whole_key<job>(
+    {"training.epochs", "passes over the training rows"}, 1,
+    [](auto& x) -> auto& { return x.training.epochs; }));
+  out.push_back(whole_key<job>(
+    {"training.steps", "ends training after so many steps, if that comes first", "no limit"}, 1,
+    [](auto& x) -> auto& { return x.training.steps; }));
+  out.push_back(plain_key<job, double>(
+    {"training.target_loss", "stops at this loss, on the test rows if there are any", "off"},
+    "number", [](auto& x) -> auto& { return x.training.target_loss; }));
+  out.push_back(whole_key<job>(
+    {"training.patience", "stops after so many evaluations without improvement", "off"}, 1,
+    [](auto& x) -> auto& { return x.training.patience; }));
+  out.push_back(plain_key<job, double>(
+    {"training.tolerance", "an improvement must exceed this"}, "number >= 0",
+    [](auto& x) -> auto& { return x.training.tolerance; }));
+  out.push_back(whole_key<job>(
+    {"training.evaluate_every", "epochs between evaluations; 0: at the end only"}, 0,
+    [](auto& x) -> auto& { return x.training.evaluate_every; }));
+}
+
+void add_runtime_keys(keys& out) {
+  out.push_back(whole_key<job>(
+    {"runtime.threads", "of the scheduler", "processor cores"}, 1,
+    [](auto& x) -> auto& { return x.runtime.threads; }));
+  out.push_back(choice_key<job, scheduler_policy>(
+    {"runtime.policy", "of the scheduler"}, [](auto& x) -> auto& { return x.runtime.policy; }));
+  out.push_back(plain_key<job, std::string>(
+    {"runtime.numerics", "\"native\", \"x86-64-v2\", \"x86-64-v3\", \"x86-64-v4\" or an OpenBLAS "
+                         "core: machines set alike give the same bits"},
+    "string", [](auto& x) -> auto& { return x.runtime.numerics; }));
+  auto directory = plain_key<job, std::string>(
+    {"output.directory", "where results are written, relative to the current folder", "runs/NAME"},
+    "string", [](auto& x) -> auto& { return x.output.directory; });
+  directory.get = [](const job& x) { return text_or_unset(x.output.directory); };
+  out.push_back(directory);
+}
+
+keys make_schema() {
+  keys result;
+  add_job_keys(result);
+  add_data_keys(result);
+  add_model_keys(result);
+  add_optimizer_keys(result);
+  add_training_keys(result);
+  add_runtime_keys(result);
+  return result;
+}
+
+} // namespace
+
+const std::vector<job_key>& job_schema() {
+  static const keys schema = make_schema();
+  return schema;
+}
+
+const job_key* find_job_key(const std::string& path) {
+  const auto& schema = job_schema();
+  const auto found = std::find_if(schema.begin(), schema.end(),
+                                  [&](const job_key& key) { return key.path == path; });
+  return found == schema.end() ? nullptr : &*found;
+}
+
+} // namespace troupe

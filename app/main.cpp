@@ -1,0 +1,150 @@
+// The troupe command: reads the command line, runs one command, turns failures into exit codes.
+
+#include "troupe/app/commands.hpp"
+#include "troupe/app/did_you_mean.hpp"
+#include "troupe/app/output.hpp"
+#include "troupe/app/signals.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace {
+
+using troupe::failure;
+using troupe::failure_code;
+
+// The program's commands, and which one the user chose.
+struct command_line {
+  CLI::App app{"Trains models with a company of actors.", "troupe"};
+  troupe::train_arguments train;
+  std::string file;
+  std::vector<std::string> sets;
+  bool json = false;
+  std::function<int()> chosen;
+};
+
+// One value for each --set: "--set a.b=1 job.toml" must not take the file.
+void add_sets(CLI::App& command, std::vector<std::string>& sets) {
+  command.add_option("--set", sets, "Sets a key; the value is TOML, or else a string")
+    ->type_name("KEY=VALUE")
+    ->allow_extra_args(false);
+}
+
+void add_train(command_line& x) {
+  auto* train = x.app.add_subcommand("train", "Trains the model that a job file describes");
+  train->add_option("job", x.train.job_file, "The job file (docs/jobs.md)")
+    ->required()
+    ->type_name("JOB.toml");
+  add_sets(*train, x.train.sets);
+  train->add_flag("--json", x.train.json, "Prints the result as one JSON object");
+  train->add_flag("--quiet", x.train.quiet, "Shows no progress");
+  train->add_flag("--overwrite", x.train.overwrite, "Replaces a run in the same directory");
+  train->footer("Example:\n  troupe train examples/digits.toml --set training.epochs=5");
+  train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
+}
+
+void add_config(command_line& x) {
+  auto* config = x.app.add_subcommand("config", "Checks and shows job files");
+  config->require_subcommand(1);
+  config->footer("Example:\n  troupe config check examples/digits.toml");
+  auto* check = config->add_subcommand("check", "Says whether a job file is right");
+  check->add_option("file", x.file, "The job file")->required()->type_name("FILE");
+  check->footer("Example:\n  troupe config check examples/digits.toml");
+  check->callback([&x] { x.chosen = [&x] { return troupe::config_check_command(x.file); }; });
+  auto* show = config->add_subcommand("show", "Prints a job with every key, defaults included");
+  show->add_option("file", x.file, "The job file")->required()->type_name("FILE");
+  add_sets(*show, x.sets);
+  show->footer("Example:\n  troupe config show examples/digits.toml --set optimizer.kind=adam");
+  show->callback([&x] { x.chosen = [&x] { return troupe::config_show_command(x.file, x.sets); }; });
+  // For the documentation only: the empty group hides it from --help.
+  auto* keys = config->add_subcommand("keys", "Prints the table of keys as Markdown");
+  keys->group("");
+  keys->callback([&x] { x.chosen = [] { return troupe::config_keys_command(); }; });
+}
+
+void add_version(command_line& x) {
+  auto* version = x.app.add_subcommand("version", "Prints versions and the numerics class");
+  version->add_flag("--json", x.json, "Prints one JSON object");
+  version->footer("Example:\n  troupe version --json");
+  version->callback([&x] { x.chosen = [&x] { return troupe::version_command(x.json); }; });
+}
+
+// Names of a command's commands and long options, for suggestions.
+std::vector<std::string> words_of(const CLI::App& command) {
+  std::vector<std::string> result;
+  for (const auto* inner : command.get_subcommands([](const CLI::App*) { return true; }))
+    result.push_back(inner->get_name());
+  for (const auto* option : command.get_options())
+    for (const auto& name : option->get_lnames())
+      result.push_back("--" + name);
+  return result;
+}
+
+const CLI::App* inner_command(const CLI::App& command, const std::string& name) {
+  const auto found =
+    command.get_subcommands([&](const CLI::App* inner) { return inner->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+// What to say of a command line that was refused: the first word that the innermost command given
+// does not know is most often the reason.
+failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const CLI::App* command = &app;
+  std::string path = app.get_name();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (const auto* inner = inner_command(*command, word)) {
+      command = inner;
+      path += " " + word;
+      continue;
+    }
+    const auto words = words_of(*command);
+    const bool takes_command = command->get_require_subcommand_min() > 0;
+    const auto hint = troupe::did_you_mean(word, words);
+    if (takes_command && !word.starts_with("-"))
+      return {failure_code::usage,
+              "unknown command '" + word + "'",
+              {},
+              hint.empty() ? "see '" + path + " --help'" : hint};
+    if (!hint.empty() && std::find(words.begin(), words.end(), word) == words.end())
+      return {failure_code::usage, error.what(), {}, hint};
+  }
+  return {failure_code::usage, error.what(), {}, "see '" + path + " --help'"};
+}
+
+int run(int argc, char** argv) {
+  command_line line;
+  line.app.require_subcommand(1);
+  line.app.footer("Example:\n  troupe train examples/digits.toml");
+  line.train.process_arguments = argv;
+  add_train(line);
+  add_config(line);
+  add_version(line);
+  try {
+    line.app.parse(argc, argv);
+  } catch (const CLI::Success& asked_for_help) {
+    return line.app.exit(asked_for_help);
+  } catch (const CLI::ParseError& error) {
+    throw usage_failure(line.app, error, argc, argv);
+  }
+  return line.chosen();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  troupe::hold_standard_streams();
+  troupe::ignore_broken_pipes();
+  try {
+    return run(argc, argv);
+  } catch (const failure& error) {
+    troupe::print_message(troupe::error_text(error));
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    troupe::print_message(std::string{"troupe: error: "} + error.what() +
+                          "\n  hint: this is a defect; please report it\n");
+    return static_cast<int>(failure_code::internal);
+  }
+}

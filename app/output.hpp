@@ -1,0 +1,29 @@
+// What the command prints: results on standard output, everything else on standard error.
+
+#pragma once
+
+#include "troupe/data/failure.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// The `where` of a failure to print a result.
+inline constexpr std::string_view standard_output = "standard output";
+
+/// Standard streams that are closed would be taken by the next files opened: this puts unusable
+/// ones in their place, so that writing to them fails as it should.
+void hold_standard_streams();
+
+/// Writes a result to standard output. Throws failure(io_error) when that is closed or full; `hint`
+/// then tells what is not lost.
+void print_result(std::string_view text, const std::string& hint = {});
+
+/// "troupe: error: WHERE: WHAT" and "  hint: ..." lines: every error of a job, else the one.
+std::string error_text(const failure& error);
+
+/// Writes to standard error; that nobody listens there is no error.
+void print_message(std::string_view text);
+
+} // namespace troupe

@@ -1,0 +1,50 @@
+#include "troupe/app/run_report.hpp"
+
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+namespace troupe {
+
+namespace {
+
+constexpr size_t name_columns = 19; // the longest name and two blanks
+
+std::string formatted(const char* format, double value) {
+  std::array<char, 400> text{}; // a double has at most 309 digits before the point
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+void add(std::string& out, std::string_view name, const std::string& value) {
+  out += name;
+  out.append(name_columns - name.size(), ' ');
+  out += value + '\n';
+}
+
+void add_figure(std::string& out, std::string_view name, const std::optional<double>& value) {
+  if (value)
+    add(out, name, formatted("%.6g", *value));
+}
+
+} // namespace
+
+std::string run_report(const training_summary& summary) {
+  std::string result;
+  add(result, "epochs", std::to_string(summary.epochs));
+  add(result, "steps", std::to_string(summary.steps));
+  if (!summary.stopped_by.empty())
+    add(result, "stopped by", summary.stopped_by);
+  add(result, "seconds", formatted("%.3f", summary.seconds));
+  add(result, "samples/s", formatted("%.0f", summary.samples_per_second));
+  add_figure(result, "train loss", summary.train_loss);
+  add_figure(result, "test loss", summary.test_loss);
+  add_figure(result, "test accuracy", summary.test_accuracy);
+  add_figure(result, "test r2", summary.test_r2);
+  add(result, "parameters sha256", summary.parameters_sha256);
+  add(result, "model file", summary.model_file);
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,162 @@
+#include "troupe/app/toml_value.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace troupe {
+
+namespace {
+
+// The TOML library limits how deep values nest, but not how deep a dotted key does, and it frees
+// what it read by recursion. A job nests three levels.
+constexpr size_t dots_in_line_max = 64;
+constexpr size_t depth_max = 16;
+
+source_position position_of(const toml::source_region& region) {
+  return {region.begin.line, region.begin.column};
+}
+
+// The first line with more dots than any key, number or path needs; 0 when there is none.
+size_t line_with_too_many_dots(std::string_view text) {
+  size_t line = 1;
+  size_t dots = 0;
+  for (const char c : text) {
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+    } else if (c == '.' && ++dots > dots_in_line_max) {
+      return line;
+    }
+  }
+  return 0;
+}
+
+toml_value convert(const toml::node& node, size_t depth);
+
+toml_value::table convert_table(const toml::table& source, size_t depth) {
+  toml_value::table result;
+  if (depth > depth_max)
+    return result;
+  for (const auto& [key, node] : source)
+    result.push_back({std::string{key.str()}, position_of(key.source()), convert(node, depth + 1)});
+  // The library sorts by name; people read errors in the order of their file.
+  std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
+    return std::pair{a.at.line, a.at.column} < std::pair{b.at.line, b.at.column};
+  });
+  return result;
+}
+
+toml_value::list convert_list(const toml::array& source, size_t depth) {
+  toml_value::list result;
+  if (depth > depth_max)
+    return result;
+  for (const auto& node : source)
+    result.push_back(convert(node, depth + 1));
+  return result;
+}
+
+toml_value convert(const toml::node& node, size_t depth) {
+  toml_value result;
+  result.at = position_of(node.source());
+  if (const auto* boolean = node.as_boolean())
+    result.content = boolean->get();
+  else if (const auto* integer = node.as_integer())
+    result.content = integer->get();
+  else if (const auto* real = node.as_floating_point())
+    result.content = real->get();
+  else if (const auto* text = node.as_string())
+    result.content = text->get();
+  else if (const auto* list = node.as_array())
+    result.content = convert_list(*list, depth);
+  else if (const auto* table = node.as_table())
+    result.content = convert_table(*table, depth);
+  return result;
+}
+
+std::string shortened(const std::string& text) {
+  constexpr size_t length_max = 40;
+  return text.size() <= length_max ? text : text.substr(0, length_max) + "...";
+}
+
+} // namespace
+
+std::string description(const toml_value& value) {
+  if (const auto* boolean = value.as<bool>())
+    return *boolean ? "true" : "false";
+  if (const auto* integer = value.as<int64_t>())
+    return "the integer " + std::to_string(*integer);
+  if (const auto* real = value.as<double>())
+    return "the number " + toml_text(*real);
+  if (const auto* text = value.as<std::string>())
+    return "the string " + toml_text(shortened(*text));
+  if (value.as<toml_value::list>())
+    return "a list";
+  return value.as<toml_value::table>() ? "a table" : "a date or time";
+}
+
+std::variant<toml_value::table, toml_problem> parse_toml(std::string_view text) {
+  if (const size_t line = line_with_too_many_dots(text))
+    return toml_problem{{line, 1},
+                        "more than " + std::to_string(dots_in_line_max) + " dots in one line",
+                        "a job nests three levels; use fewer dots"};
+  try {
+    return convert_table(toml::parse(text), 0);
+  } catch (const toml::parse_error& error) {
+    return toml_problem{position_of(error.source()), std::string{error.description()}, {}};
+  }
+}
+
+std::optional<toml_value> parse_toml_value(std::string_view text) {
+  const auto parsed = parse_toml("value = " + std::string{text});
+  const auto* table = std::get_if<toml_value::table>(&parsed);
+  // More than one entry: the text held a line break and another key, so it was no single value.
+  if (!table || table->size() != 1 || table->front().name != "value")
+    return std::nullopt;
+  return table->front().value;
+}
+
+std::string toml_text(bool value) {
+  return value ? "true" : "false";
+}
+
+std::string toml_text(uint64_t value) {
+  return std::to_string(value);
+}
+
+std::string toml_text(double value) {
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  std::string result(digits.data(), end);
+  if (result.find_first_of(".einf") == std::string::npos) // a bare "3" would be an integer
+    result += ".0";
+  return result;
+}
+
+std::string toml_text(std::string_view value) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string result = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      (result += '\\') += c;
+    else if (c == '\n')
+      result += "\\n";
+    else if (byte < 0x20 || byte == 0x7f)
+      ((result += "\\u00") += digits[byte / 16]) += digits[byte % 16];
+    else
+      result += c;
+  }
+  return result + '"';
+}
+
+std::string toml_text(const std::vector<size_t>& values) {
+  std::string result = "[";
+  for (const size_t value : values)
+    result += (result.size() > 1 ? ", " : "") + std::to_string(value);
+  return result + "]";
+}
+
+} // namespace troupe

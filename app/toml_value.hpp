@@ -1,0 +1,71 @@
+// TOML as plain values with positions: the only file that knows the TOML library is this one's
+// source. What a job file says is copied into a `toml_value`; the schema reads that.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+/// Counted from 1; line 0 means unknown.
+struct source_position {
+  size_t line = 0;
+  size_t column = 0;
+
+  friend bool operator==(const source_position&, const source_position&) = default;
+};
+
+struct toml_entry;
+
+struct toml_value {
+  using list = std::vector<toml_value>;
+  using table = std::vector<toml_entry>;
+
+  /// std::monostate: a date or time, which no key of ours wants.
+  std::variant<std::monostate, bool, int64_t, double, std::string, list, table> content;
+  source_position at;
+
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&content);
+  }
+};
+
+/// A key of a table with its value, in the order of the text.
+struct toml_entry {
+  std::string name;
+  source_position at; ///< of the key
+  toml_value value;
+};
+
+/// What a value is, for messages: "the integer 5", "the string 'abc'", "a list", "a table".
+std::string description(const toml_value& value);
+
+/// Why a text is no TOML.
+struct toml_problem {
+  source_position at;
+  std::string why;
+  std::string hint;
+};
+
+/// A whole document, or the first thing that is wrong with it. Any bytes are safe to pass: text
+/// that nests deeper than any job could is refused.
+std::variant<toml_value::table, toml_problem> parse_toml(std::string_view text);
+
+/// One value as it stands right of "=", such as `64` or `[1, 2]`; nothing when it is no TOML value.
+std::optional<toml_value> parse_toml_value(std::string_view text);
+
+/// Texts that TOML reads back as the same value.
+std::string toml_text(bool value);
+std::string toml_text(uint64_t value);
+std::string toml_text(double value);
+std::string toml_text(std::string_view value);
+std::string toml_text(const std::vector<size_t>& values);
+
+} // namespace troupe

@@ -1,0 +1,35 @@
+# Compiler settings of all of Troupe's own targets, and nobody else's: link troupe_settings.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+endif()
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+find_program(TROUPE_CCACHE ccache)
+if(TROUPE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Precompiled headers need these two allowances.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${TROUPE_CCACHE})
+endif()
+
+add_library(troupe_settings INTERFACE)
+target_compile_options(troupe_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+                                                 -Wnon-virtual-dtor -ffp-contract=off
+                                                 # GCC 12 sees overlaps in std::string's own +.
+                                                 -Wno-restrict)
+# An assertion names a file within the project, not a folder of the machine that compiled it.
+target_compile_options(troupe_settings INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+if(TROUPE_CCACHE)
+  target_compile_options(troupe_settings INTERFACE -fpch-preprocess)
+endif()
+if(TROUPE_WARNINGS_AS_ERRORS)
+  target_compile_options(troupe_settings INTERFACE -Werror)
+endif()
+if(TROUPE_SANITIZE)
+  # CAF's own headers call members through null pointers in unevaluated ways: not ours to mend.
+  add_compile_options(-fsanitize=${TROUPE_SANITIZE} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${TROUPE_SANITIZE})
+  if(TROUPE_SANITIZE MATCHES undefined)
+    add_compile_options(-fno-sanitize=null,vptr -fno-sanitize-recover=all)
+  endif()
+endif()

@@ -1,0 +1,157 @@
+#include "troupe/coordinators/director_rule.hpp"
+
+#include "troupe/models/tree_accumulator.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+director_rule::director_rule(const director_rule_options& options)
+  : options_(options), rule_(options.stop) {}
+
+horizon_rule director_rule::horizon_after(uint64_t version) const {
+  const auto last = options_.plan.last_version();
+  const auto next = options_.stop.reads_results() ? options_.plan.next_evaluation(version) : last;
+  return {next, next == last};
+}
+
+director_decisions director_rule::start() {
+  horizon_ = horizon_after(0);
+  return {allow_up_to{horizon_}};
+}
+
+director_decisions director_rule::on_trained(uint64_t version, const batch_sums& sums) {
+  director_decisions out;
+  trained_.emplace(version, sums);
+  complete_rows(out);
+  return out;
+}
+
+director_decisions director_rule::on_evaluated(uint64_t version, size_t first_chunk,
+                                               const std::vector<batch_sums>& sums) {
+  director_decisions out;
+  auto& chunks = evaluated_[version];
+  for (size_t i = 0; i < sums.size(); ++i)
+    chunks.emplace(first_chunk + i, sums[i]);
+  complete_rows(out);
+  return out;
+}
+
+director_decisions director_rule::on_held(size_t replica, uint64_t next_step) {
+  director_decisions out;
+  if (phase_ != phase::holding)
+    return out;
+  held_[replica] = next_step;
+  if (held_.size() < options_.replica_count)
+    return out;
+  // Some replica may have sent its part of step next_step - 1; all others can still do theirs.
+  uint64_t stop = 0;
+  for (const auto& [index, step] : held_)
+    stop = std::max(stop, step);
+  interrupted_ = stop < horizon_.version || !horizon_.final;
+  horizon_ = {stop, true};
+  phase_ = phase::training;
+  out.push_back(allow_up_to{horizon_});
+  // A version that is complete already, or 0, brings no further report.
+  if (stop == 0)
+    finish(0, stop_reason::interrupt, out);
+  else
+    complete_rows(out);
+  return out;
+}
+
+director_decisions director_rule::on_not_finite(const divergence& what) {
+  director_decisions out;
+  if (phase_ == phase::ending)
+    return out;
+  diverged_ = what;
+  finish(what.step, stop_reason::diverged, out);
+  return out;
+}
+
+director_decisions director_rule::on_stop_requested() {
+  director_decisions out;
+  if (phase_ != phase::training || interrupted_)
+    return out;
+  phase_ = phase::holding;
+  out.push_back(hold_replicas{});
+  return out;
+}
+
+std::optional<batch_sums> director_rule::evaluation_of(uint64_t version) const {
+  const auto found = evaluated_.find(version);
+  if (found == evaluated_.end() ||
+      found->second.size() < evaluation_chunk_count(options_.test_row_count))
+    return std::nullopt;
+  tree_accumulator<batch_sums> sums;
+  for (const auto& [chunk, part] : found->second)
+    sums.push(part);
+  return sums.total();
+}
+
+bool director_rule::is_end(uint64_t version) const {
+  return horizon_.final && version == horizon_.version;
+}
+
+bool director_rule::needs_evaluation(uint64_t version) const {
+  return options_.test_row_count > 0 && (options_.plan.evaluates(version) || is_end(version));
+}
+
+void director_rule::complete_rows(director_decisions& out) {
+  while (phase_ == phase::training && !trained_.empty()) {
+    const auto [version, train] = *trained_.begin();
+    epoch_figures row{version, train, std::nullopt};
+    if (needs_evaluation(version)) {
+      row.test = evaluation_of(version);
+      if (!row.test)
+        return; // chunks are still on their way
+    }
+    trained_.erase(trained_.begin());
+    evaluated_.erase(evaluated_.begin(), evaluated_.upper_bound(version));
+    on_row(row, out);
+  }
+  if (phase_ == phase::training && last_row_ && is_end(last_row_->version))
+    end_at_last_row(out);
+}
+
+void director_rule::end_at_last_row(director_decisions& out) {
+  if (needs_evaluation(last_row_->version) && !last_row_->test) {
+    last_row_->test = evaluation_of(last_row_->version);
+    if (!last_row_->test)
+      return;
+    out.push_back(publish_row{*last_row_});
+  }
+  finish(last_row_->version, stop_reason::interrupt, out);
+}
+
+void director_rule::on_row(const epoch_figures& row, director_decisions& out) {
+  last_row_ = row;
+  out.push_back(publish_row{row});
+  auto verdict = stop_reason::none;
+  if (options_.stop.reads_results() && options_.plan.evaluates(row.version)) {
+    const auto& watched = row.test ? *row.test : row.train;
+    verdict =
+      rule_.observe(row.version, watched.loss_sum / static_cast<double>(watched.sample_count));
+  }
+  if (verdict != stop_reason::none)
+    return finish(row.version, verdict, out);
+  if (row.version != horizon_.version)
+    return;
+  if (horizon_.final)
+    return finish(row.version, interrupted_ ? stop_reason::interrupt : natural_end(), out);
+  horizon_ = horizon_after(row.version);
+  out.push_back(allow_up_to{horizon_});
+}
+
+stop_reason director_rule::natural_end() const {
+  const auto& plan = options_.plan;
+  const bool by_epochs = plan.last_version() == plan.epoch_count * plan.steps_in_epoch();
+  return by_epochs ? stop_reason::epochs : stop_reason::steps;
+}
+
+void director_rule::finish(uint64_t version, stop_reason reason, director_decisions& out) {
+  phase_ = phase::ending;
+  out.push_back(finish_at{version, reason});
+}
+
+} // namespace troupe

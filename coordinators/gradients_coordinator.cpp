@@ -1,0 +1,113 @@
+#include "troupe/coordinators/gradients_coordinator.hpp"
+
+#include "troupe/coordinators/canonical_tree.hpp"
+#include "troupe/models/numerics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+const char* name_of(gradient_verdict verdict) {
+  switch (verdict) {
+  case gradient_verdict::applied:
+    return "applied";
+  case gradient_verdict::queued:
+    return "queued";
+  case gradient_verdict::no_parameters:
+    return "no parameters are set yet";
+  case gradient_verdict::wrong_size:
+    return "the gradient's size is not that of the parameters";
+  case gradient_verdict::no_samples:
+    return "the gradient sums over no samples";
+  case gradient_verdict::not_finite:
+    return "a value is not finite";
+  }
+  return "?";
+}
+
+gradients_coordinator::gradients_coordinator(const gradients_coordinator_options& options)
+  : options_(options), rule_(make_optimizer(options.optimizer)) {
+  if (options.round_size == 0)
+    throw std::invalid_argument("gradients coordinator: a round needs at least one gradient");
+}
+
+void gradients_coordinator::set_parameters(std::span<const float> values) {
+  if (!queue_.empty() && queue_.front().gradient_sum.size() != values.size())
+    throw std::invalid_argument("gradients coordinator: queued gradients have " +
+                                std::to_string(queue_.front().gradient_sum.size()) +
+                                " values, the new parameters " + std::to_string(values.size()));
+  if (parameters_.size() != values.size() || !pool_)
+    pool_ = std::make_unique<buffer_pool>(values.size());
+  auto copy = pool_->acquire();
+  std::ranges::copy(values, copy.values().begin());
+  parameters_ = copy;
+  state_ = optimizer_state{rule_->slot_count(), values.size()};
+  update_count_ = 0;
+}
+
+gradient_verdict gradients_coordinator::add_gradients(std::span<const float> gradient_sum,
+                                                      uint64_t sample_count) {
+  if (!parameters_)
+    return gradient_verdict::no_parameters;
+  if (gradient_sum.size() != parameters_.size())
+    return gradient_verdict::wrong_size;
+  if (sample_count == 0)
+    return gradient_verdict::no_samples;
+  if (find_not_finite(std::array{gradient_sum}) == 0)
+    return gradient_verdict::not_finite;
+  auto copy = pool_->acquire();
+  std::ranges::copy(gradient_sum, copy.values().begin());
+  queue_.push_back({std::move(copy), sample_count});
+  if (!running_ || queue_.size() < options_.round_size)
+    return gradient_verdict::queued;
+  drain(options_.round_size);
+  return gradient_verdict::applied;
+}
+
+void gradients_coordinator::start() {
+  running_ = true;
+  drain(options_.round_size);
+}
+
+void gradients_coordinator::stop() {
+  if (running_)
+    drain(1);
+  running_ = false;
+}
+
+// Applies whole rounds, and a last one as soon as it has `round_size_min` gradients.
+void gradients_coordinator::drain(size_t round_size_min) {
+  while (!queue_.empty() && queue_.size() >= round_size_min)
+    apply(std::min(queue_.size(), options_.round_size));
+}
+
+void gradients_coordinator::apply(size_t count) {
+  const default_rounding rounding;
+  std::vector<std::span<const float>> inputs;
+  std::vector<tree_node> nodes;
+  uint64_t sample_count = 0;
+  for (size_t i = 0; i < count; ++i) {
+    inputs.push_back(queue_[i].gradient_sum.values());
+    nodes.push_back({i, i + 1});
+    sample_count += queue_[i].sample_count;
+  }
+  const auto plan = plan_reduction(count, nodes, [](size_t) { return true; });
+  auto next = pool_->acquire();
+  const auto step = rule_->begin_step(update_count_, sample_count, options_.way);
+  if (reducer_.reduce_and_update(*plan, inputs, *rule_, step, state_, parameters_.values(),
+                                 next.values())) {
+    parameters_ = next;
+    ++update_count_;
+  } else {
+    // The rule may have moved part of its state: it starts anew rather than half moved.
+    state_ = optimizer_state{rule_->slot_count(), parameters_.size()};
+    ++refused_update_count_;
+  }
+  queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+} // namespace troupe

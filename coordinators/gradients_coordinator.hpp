@@ -1,0 +1,104 @@
+// Gradients coordinator: one main model fed with gradients from many models.
+//
+// Several models look at their own data, each computes gradients at the main model's parameters,
+// and hands them in; the coordinator owns optimizer and learning rate and moves the main
+// parameters:
+//
+//   gradients_coordinator coordinator{{.optimizer = {.learning_rate = 0.1}, .round_size = 3}};
+//   coordinator.set_parameters(initial);
+//   coordinator.start();
+//   for (auto& model : models) {                       // each on its own data
+//     auto sums = model.gradient(coordinator.parameters(), rows, gradient, memory);
+//     coordinator.add_gradients(gradient, sums.sample_count);
+//   }
+//
+// A gradient is a *sum over samples* and carries their number: what is applied is the mean over all
+// samples of a round, so unequal parts weigh by their samples. First in, first out; with
+// `round_size` 1 each gradient is applied on its own as it arrives (asynchronous).
+//
+//   stopped --start--> running --stop--> stopped
+// While stopped, gradients queue; `start` applies what queued, `stop` applies what is left of an
+// unfinished round: nothing handed in is lost, unless `clear` drops it.
+
+#pragma once
+
+#include "troupe/models/buffer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/reduction.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+
+namespace troupe {
+
+struct gradients_coordinator_options {
+  optimizer_options optimizer;
+  direction way = direction::descent; ///< ascent makes the objective large instead
+  size_t round_size = 1;              ///< gradients that make one update, >= 1
+};
+
+/// What became of a gradient.
+enum class gradient_verdict : uint8_t {
+  applied,       ///< it completed a round: the parameters moved
+  queued,        ///< it waits for its round, or for `start`
+  no_parameters, ///< refused: `set_parameters` was not called yet
+  wrong_size,    ///< refused: another number of values than the parameters have
+  no_samples,    ///< refused: a sum over no samples has no mean
+  not_finite,    ///< refused: a value is NaN or infinite; nothing has changed
+};
+
+/// The verdict's name, for messages.
+const char* name_of(gradient_verdict verdict);
+
+class gradients_coordinator {
+public:
+  /// Throws std::invalid_argument for a round size of 0 or optimizer constants out of range.
+  explicit gradients_coordinator(const gradients_coordinator_options& options);
+
+  /// The main model's parameters (P); starts the optimizer anew and keeps what is queued, if it
+  /// fits. Throws std::invalid_argument when queued gradients have another size.
+  void set_parameters(std::span<const float> values);
+
+  /// The main model's parameters; empty before `set_parameters`. A snapshot: it stays as it is.
+  const_buffer parameters() const { return parameters_; }
+
+  /// Hands in a gradient (P), summed over `sample_count` samples; it is copied.
+  gradient_verdict add_gradients(std::span<const float> gradient_sum, uint64_t sample_count);
+
+  void start();
+  void stop();
+
+  /// Drops what is queued. Parameters and optimizer stay.
+  void clear() { queue_.clear(); }
+
+  bool running() const { return running_; }
+  size_t queued_count() const { return queue_.size(); }
+  uint64_t update_count() const { return update_count_; }
+  /// Updates that were refused because the new parameters would not have been finite.
+  uint64_t refused_update_count() const { return refused_update_count_; }
+
+private:
+  struct entry {
+    buffer gradient_sum;
+    uint64_t sample_count;
+  };
+
+  void drain(size_t round_size);
+  void apply(size_t count);
+
+  gradients_coordinator_options options_;
+  std::unique_ptr<optimizer> rule_;
+  optimizer_state state_;
+  std::unique_ptr<buffer_pool> pool_; ///< of parameters and queued gradients alike
+  const_buffer parameters_;
+  std::deque<entry> queue_;
+  reducer reducer_;
+  bool running_ = false;
+  uint64_t update_count_ = 0;
+  uint64_t refused_update_count_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,150 @@
+// A job: everything that determines a training run, as a plain struct.
+//
+// Applications fill it in code; the `troupe` command fills it from a TOML file (docs/jobs.md lists
+// the keys; `data.test_fraction` in a file is `job.data.test_fraction` here). The optional fields
+// are resolved against the data by `resolve` (coordinators/resolve.hpp): only a resolved job has an
+// identity. The comment of each field gives unit and range; `problems` checks them.
+
+#pragma once
+
+#include "troupe/models/activation.hpp"
+#include "troupe/models/initialization.hpp"
+#include "troupe/models/losses/loss.hpp"
+#include "troupe/models/names.hpp"
+#include "troupe/models/optimizers/optimizer_options.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+enum class synthetic_kind : uint8_t { none, classification, regression };
+enum class data_format : uint8_t { by_name, csv };
+enum class header_kind : uint8_t { automatic, yes, no };
+enum class model_kind : uint8_t { softmax_regression, neural_network };
+enum class strategy_kind : uint8_t { gradients };
+enum class consistency_kind : uint8_t { synchronous };
+enum class scheduler_policy : uint8_t { sharing, stealing };
+
+template <>
+struct name_table<synthetic_kind> {
+  static constexpr std::array entries{named(synthetic_kind::classification, "classification"),
+                                      named(synthetic_kind::regression, "regression")};
+};
+template <>
+struct name_table<data_format> {
+  static constexpr std::array entries{named(data_format::by_name, "auto"),
+                                      named(data_format::csv, "csv")};
+};
+template <>
+struct name_table<header_kind> {
+  static constexpr std::array entries{named(header_kind::automatic, "auto"),
+                                      named(header_kind::yes, "yes"), named(header_kind::no, "no")};
+};
+template <>
+struct name_table<model_kind> {
+  static constexpr std::array entries{named(model_kind::softmax_regression, "softmax-regression"),
+                                      named(model_kind::neural_network, "neural-network")};
+};
+template <>
+struct name_table<strategy_kind> {
+  static constexpr std::array entries{named(strategy_kind::gradients, "gradients")};
+};
+template <>
+struct name_table<consistency_kind> {
+  static constexpr std::array entries{named(consistency_kind::synchronous, "synchronous")};
+};
+template <>
+struct name_table<scheduler_policy> {
+  static constexpr std::array entries{named(scheduler_policy::sharing, "sharing"),
+                                      named(scheduler_policy::stealing, "stealing")};
+};
+
+/// Where the rows come from: a file, or made by a rule (exactly one of the two).
+struct data_options {
+  std::string file;                                ///< path; empty when synthetic
+  synthetic_kind synthetic = synthetic_kind::none; ///< none when a file is named
+  size_t rows = 1000;                              ///< synthetic: rows to make, >= 1
+  size_t features = 10;                            ///< synthetic: >= 1
+  size_t classes = 2;                              ///< synthetic classification: >= 2
+  size_t targets = 1;                              ///< synthetic regression: outputs, >= 1
+  double noise = 0.1;                              ///< synthetic: deviation of the noise, >= 0
+  data_format format = data_format::by_name;       ///< by_name: from the file's name
+  header_kind header = header_kind::automatic;     ///< automatic: no cell of row 1 is a number
+  std::string target = "last";                     ///< "last", a column's name or 0-based index
+  double test_fraction = 0;                        ///< rows kept for testing, [0, 1)
+  bool standardize = false;                        ///< features to mean 0, deviation 1
+
+  friend bool operator==(const data_options&, const data_options&) = default;
+};
+
+struct model_options {
+  model_kind kind = model_kind::neural_network;
+  std::vector<size_t> hidden;                         ///< units of each hidden layer, >= 1
+  activation_kind activation = activation_kind::relu; ///< of the hidden layers
+  std::optional<loss_kind> loss;                      ///< absent: by target
+  std::optional<initialization_kind> initialization;  ///< absent: he for relu, else xavier
+
+  friend bool operator==(const model_options&, const model_options&) = default;
+};
+
+struct training_options {
+  strategy_kind strategy = strategy_kind::gradients;
+  consistency_kind consistency = consistency_kind::synchronous;
+  /// Rows of a whole step, >= 1; 0 means all training rows ("all").
+  size_t batch_size = 32;
+  std::optional<size_t> slices;      ///< >= 1; absent: clamp(batch_size / 64, 1, 16)
+  std::optional<size_t> replicas;    ///< >= 1; absent: min(cores, slices)
+  size_t epochs = 10;                ///< >= 1
+  std::optional<uint64_t> steps;     ///< >= 1; training ends at whichever comes first
+  std::optional<double> target_loss; ///< stop once the watched loss is at or below
+  std::optional<size_t> patience;    ///< stop after so many evaluations without improvement, >= 1
+  double tolerance = 0;              ///< an improvement must exceed this, >= 0
+  size_t evaluate_every = 1;         ///< epochs between evaluations; 0: at the end only
+
+  friend bool operator==(const training_options&, const training_options&) = default;
+};
+
+struct runtime_options {
+  std::optional<size_t> threads; ///< of the scheduler, >= 1; absent: cores
+  scheduler_policy policy = scheduler_policy::sharing;
+  std::string numerics = "native"; ///< "native" or the name of an OpenBLAS core type
+
+  friend bool operator==(const runtime_options&, const runtime_options&) = default;
+};
+
+struct output_options {
+  std::string directory; ///< empty: runs/NAME
+
+  friend bool operator==(const output_options&, const output_options&) = default;
+};
+
+struct job {
+  std::string name; ///< for people; the file's name without its extension by default
+  uint64_t seed = 0;
+  data_options data;
+  model_options model;
+  optimizer_options optimizer;
+  training_options training;
+  runtime_options runtime;
+  output_options output;
+
+  friend bool operator==(const job&, const job&) = default;
+};
+
+/// One thing wrong with a job: the key as a job file spells it, why, and what to do.
+struct job_problem {
+  std::string key;
+  std::string why;
+  std::string hint;
+
+  friend bool operator==(const job_problem&, const job_problem&) = default;
+};
+
+/// Everything wrong with `x`, in the order of its fields; empty when it can be trained.
+std::vector<job_problem> problems(const job& x);
+
+} // namespace troupe

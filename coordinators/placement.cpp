@@ -1,0 +1,33 @@
+#include "troupe/coordinators/placement.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+std::vector<index_range> split_evenly(size_t count, size_t part_count) {
+  std::vector<index_range> parts;
+  for (size_t k = 0; k < part_count; ++k)
+    parts.push_back({k * count / part_count, (k + 1) * count / part_count});
+  return parts;
+}
+
+std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count) {
+  auto parts = split_evenly(slice_count, std::min(slice_count, replica_count));
+  parts.resize(replica_count);
+  return parts;
+}
+
+size_t block_count(size_t parameter_count) {
+  return (parameter_count + block_size - 1) / block_size;
+}
+
+std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_count) {
+  return split_evenly(block_count(parameter_count), shard_count);
+}
+
+index_range elements_of_blocks(const index_range& blocks, size_t parameter_count) {
+  return {std::min(blocks.begin * block_size, parameter_count),
+          std::min(blocks.end * block_size, parameter_count)};
+}
+
+} // namespace troupe

@@ -1,0 +1,34 @@
+// Who does what: slices of a step to replicas, blocks of the parameters to shards.
+//
+// Neither shows in the result. Ranges are contiguous and differ in size by at most one, so that a
+// replica's slices form few tree nodes and a shard's blocks one span.
+
+#pragma once
+
+#include "troupe/coordinators/canonical_tree.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace troupe {
+
+/// Parameters of a block: 16 KiB, the unit in which they are cut, checked and repaired.
+inline constexpr size_t block_size = 4096;
+
+/// `part_count` contiguous parts of `count` things in order, the larger ones spread evenly:
+/// part k is [floor(k count / parts), floor((k + 1) count / parts)).
+std::vector<index_range> split_evenly(size_t count, size_t part_count);
+
+/// The slices of each replica. Replicas beyond the slices get none: they are spares.
+std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count);
+
+/// Blocks of `parameter_count` parameters.
+size_t block_count(size_t parameter_count);
+
+/// The blocks of each shard; with fewer blocks than shards some are empty.
+std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_count);
+
+/// The parameters of a range of blocks.
+index_range elements_of_blocks(const index_range& blocks, size_t parameter_count);
+
+} // namespace troupe

@@ -1,0 +1,69 @@
+// The replica rule: when a replica evaluates, when it computes, when it waits.
+//
+// A replica owns version v once every shard has announced its span of v. From version to version:
+//
+//   owns v --> evaluates v, if v is to be evaluated
+//          --> computes step v, if v is below the horizon and it is not on hold; else waits
+//          --> waits for every span of v + 1
+//
+// A replica that has no rows in some steps may hear of v + 2 from one shard before it hears of v +
+// 1 from another, so announcements are kept for each shard, and versions are still visited one by
+// one.
+//
+// `hold` makes it promise not to start another step until the next horizon; its answer, the first
+// step it has not started, lets the director name a version that every replica can still reach.
+
+#pragma once
+
+#include "troupe/coordinators/timeline.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace troupe {
+
+/// Until which version replicas may go. `final`: training ends there.
+struct horizon_rule {
+  uint64_t version = 0;
+  bool final = false;
+
+  friend bool operator==(const horizon_rule&, const horizon_rule&) = default;
+};
+
+class replica_rule {
+public:
+  /// `shard_count`: shards with a span, each of which announces each version; >= 1.
+  replica_rule(const timeline& plan, size_t shard_count, uint64_t start_version = 0);
+
+  enum class action : uint8_t { wait, evaluate, compute };
+
+  /// A shard announced its span of a version. False when that was known, or no such shard exists.
+  bool announce(uint64_t version, size_t shard);
+  void set_horizon(const horizon_rule& horizon);
+  /// Stops before the next step; returns the first step not started.
+  uint64_t hold();
+
+  /// What to do now, with version(). `evaluate` and `compute` count as done once returned: ask
+  /// again after doing it.
+  action next();
+
+  /// The version this replica works on.
+  uint64_t version() const { return version_; }
+  /// Versions up to this one have been announced by every shard; nothing before the first.
+  bool owns(uint64_t version) const;
+
+  friend bool operator==(const replica_rule&, const replica_rule&) = default;
+
+private:
+  bool evaluation_due() const;
+
+  timeline plan_;
+  std::vector<uint64_t> announced_; ///< by shard: one more than its newest version, 0 for none
+  uint64_t version_ = 0;
+  uint64_t next_step_ = 0; ///< first step not started: version_ or version_ + 1
+  bool evaluated_ = false; ///< version_ has been evaluated
+  bool held_ = false;
+  horizon_rule horizon_;
+};
+
+} // namespace troupe

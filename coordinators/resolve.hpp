@@ -1,0 +1,49 @@
+// From what a user wrote to what is trained: defaults that depend on the data or the machine are
+// filled in, and the job gets its identity.
+
+#pragma once
+
+#include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/stop_rule.hpp"
+#include "troupe/coordinators/timeline.hpp"
+#include "troupe/models/model.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What a job's data turned out to be.
+struct data_shape {
+  size_t train_row_count = 0; ///< >= 1
+  size_t test_row_count = 0;
+  size_t feature_count = 0; ///< >= 1
+  size_t output_count = 0;  ///< classes or targets, >= 1
+  bool classification = false;
+};
+
+/// The loss a job trains with: the given one, else by model and, for networks, by target.
+loss_kind loss_of(const model_options& options, bool classification);
+
+/// `x` with every optional field filled in; `core_count` is the machine's. A full batch (0) becomes
+/// the number of training rows, a larger batch is cut to it.
+job resolve(const job& x, const data_shape& shape, size_t core_count);
+
+/// Problems that show only beside the data: a loss that does not fit the target, say.
+std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape);
+
+/// The timeline of a resolved job.
+timeline timeline_of(const job& resolved, const data_shape& shape);
+
+/// The stop rule's options of a job.
+stop_rule_options stop_rule_of(const job& x);
+
+/// The model of a resolved job.
+std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape);
+
+/// The text whose SHA-256 is the job's identity: one `key = value` a line, of exactly those keys
+/// that determine version v + 1 from version v, numbers as hexadecimal bits.
+std::string identity_text(const job& resolved, const std::string& data_fingerprint);
+
+} // namespace troupe

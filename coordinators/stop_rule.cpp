@@ -1,0 +1,41 @@
+#include "troupe/coordinators/stop_rule.hpp"
+
+namespace troupe {
+
+const char* name_of(stop_reason reason) {
+  switch (reason) {
+  case stop_reason::none:
+    return "none";
+  case stop_reason::epochs:
+    return "epochs";
+  case stop_reason::steps:
+    return "steps";
+  case stop_reason::target_loss:
+    return "target-loss";
+  case stop_reason::patience:
+    return "patience";
+  case stop_reason::interrupt:
+    return "interrupt";
+  case stop_reason::diverged:
+    return "diverged";
+  }
+  return "?";
+}
+
+stop_reason stop_rule::observe(uint64_t version, double loss) {
+  // Written so that a NaN is no improvement.
+  if (loss < best_loss_ - options_.tolerance) {
+    best_loss_ = loss;
+    best_version_ = version;
+    waited_ = 0;
+  } else {
+    ++waited_;
+  }
+  if (options_.target_loss && loss <= *options_.target_loss)
+    return stop_reason::target_loss;
+  if (options_.patience && waited_ >= *options_.patience)
+    return stop_reason::patience;
+  return stop_reason::none;
+}
+
+} // namespace troupe

@@ -1,0 +1,60 @@
+// The stop rule: ends training by results.
+//
+// Fed with the watched loss of each evaluated version, in order. It stops
+//   - at a loss at or below the target, or
+//   - after `patience` evaluations in a row that did not beat the best loss by more than the
+//     tolerance.
+// It reads reduced sums only, so every run of a job stops at the same version.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace troupe {
+
+enum class stop_reason : uint8_t {
+  none,
+  epochs,
+  steps,
+  target_loss,
+  patience,
+  interrupt,
+  diverged
+};
+
+/// The reason's name in summaries.
+const char* name_of(stop_reason reason);
+
+struct stop_rule_options {
+  std::optional<double> target_loss;
+  std::optional<size_t> patience; ///< >= 1
+  double tolerance = 0;           ///< >= 0
+
+  bool reads_results() const { return target_loss.has_value() || patience.has_value(); }
+  friend bool operator==(const stop_rule_options&, const stop_rule_options&) = default;
+};
+
+class stop_rule {
+public:
+  explicit stop_rule(const stop_rule_options& options) : options_(options) {}
+
+  /// The verdict on an evaluated version: none, target_loss or patience.
+  stop_reason observe(uint64_t version, double loss);
+
+  double best_loss() const { return best_loss_; }
+  uint64_t best_version() const { return best_version_; }
+  size_t evaluations_without_improvement() const { return waited_; }
+
+  friend bool operator==(const stop_rule&, const stop_rule&) = default;
+
+private:
+  stop_rule_options options_;
+  double best_loss_ = std::numeric_limits<double>::infinity();
+  uint64_t best_version_ = 0;
+  size_t waited_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,49 @@
+#include "troupe/coordinators/timeline.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+uint64_t timeline::steps_in_epoch() const {
+  return (row_count + batch_size - 1) / batch_size;
+}
+
+uint64_t timeline::last_version() const {
+  const auto by_epochs = epoch_count * steps_in_epoch();
+  return step_limit ? std::min(by_epochs, *step_limit) : by_epochs;
+}
+
+index_range timeline::rows_of(uint64_t step) const {
+  const size_t begin = static_cast<size_t>(step % steps_in_epoch()) * batch_size;
+  return {begin, std::min(begin + batch_size, row_count)};
+}
+
+index_range timeline::rows_of_slice(uint64_t step, size_t slice) const {
+  const auto rows = rows_of(step);
+  return {rows.begin + slice * rows.size() / slice_count,
+          rows.begin + (slice + 1) * rows.size() / slice_count};
+}
+
+bool timeline::evaluates(uint64_t version) const {
+  if (version == last_version())
+    return true;
+  return evaluate_every > 0 && version > 0 && version % (evaluate_every * steps_in_epoch()) == 0;
+}
+
+uint64_t timeline::next_evaluation(uint64_t version) const {
+  if (evaluate_every == 0)
+    return last_version();
+  const auto period = evaluate_every * steps_in_epoch();
+  return std::min((version / period + 1) * period, last_version());
+}
+
+size_t evaluation_chunk_count(size_t row_count) {
+  return (row_count + evaluation_chunk_rows - 1) / evaluation_chunk_rows;
+}
+
+index_range evaluation_chunk(size_t row_count, size_t chunk) {
+  const auto begin = chunk * evaluation_chunk_rows;
+  return {begin, std::min(begin + evaluation_chunk_rows, row_count)};
+}
+
+} // namespace troupe

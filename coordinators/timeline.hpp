@@ -1,0 +1,59 @@
+// The timeline of a job: which rows a step trains on, where epochs end, when to evaluate.
+//
+// Steps are counted from 0; version v is the state after v steps. Epoch e (from 0) trains the
+// steps [e K, (e + 1) K), K = ceil(rows / batch size); each step takes the next rows of the
+// epoch's order, the last step of an epoch what is left. Everything follows from five numbers, so
+// all actors agree without asking.
+
+#pragma once
+
+#include "troupe/coordinators/canonical_tree.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace troupe {
+
+struct timeline {
+  size_t row_count = 1;               ///< training rows, >= 1
+  size_t batch_size = 1;              ///< rows of a whole step, 1 .. row_count
+  size_t slice_count = 1;             ///< >= 1
+  size_t epoch_count = 1;             ///< >= 1
+  std::optional<uint64_t> step_limit; ///< >= 1
+  size_t evaluate_every = 1;          ///< epochs; 0: at the end only
+
+  uint64_t steps_in_epoch() const;
+  /// The version at which training ends when no rule ends it before.
+  uint64_t last_version() const;
+  /// The epoch of a step, from 0.
+  uint64_t epoch_of(uint64_t step) const { return step / steps_in_epoch(); }
+  /// Positions in the epoch's order that a step trains on.
+  index_range rows_of(uint64_t step) const;
+  /// Positions of one slice of a step: of n rows from b, [b + floor(i n / S), b + floor((i+1) n /
+  /// S)).
+  index_range rows_of_slice(uint64_t step, size_t slice) const;
+  bool slice_exists(uint64_t step, size_t slice) const {
+    return !rows_of_slice(step, slice).empty();
+  }
+  bool is_epoch_end(uint64_t version) const {
+    return version > 0 && version % steps_in_epoch() == 0;
+  }
+  /// True when the timeline asks for an evaluation of this version.
+  bool evaluates(uint64_t version) const;
+  /// The first evaluated version above `version`, at most last_version().
+  uint64_t next_evaluation(uint64_t version) const;
+
+  friend bool operator==(const timeline&, const timeline&) = default;
+};
+
+/// Rows are evaluated in chunks of this many, whoever evaluates them: equal work, equal shapes.
+inline constexpr size_t evaluation_chunk_rows = 256;
+
+/// Chunks of `row_count` rows; the last one may be short.
+size_t evaluation_chunk_count(size_t row_count);
+
+/// Rows of one chunk.
+index_range evaluation_chunk(size_t row_count, size_t chunk);
+
+} // namespace troupe

@@ -1,0 +1,191 @@
+#include "troupe/data/atomic_file.hpp"
+
+#include "troupe/data/failure.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Linux writes at most this much in one call; asking for more is allowed, but pointless.
+constexpr size_t write_bytes_max = size_t{1} << 30;
+
+std::string folder_of(const std::string& path) {
+  auto slash = path.find_last_of('/');
+  if (slash == std::string::npos)
+    return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Bytes free for us on the disk of `folder`; what the unfinished file holds is free again soon.
+std::string bytes_available(const std::string& folder, int unfinished) {
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0)
+    return "an unknown number";
+  auto bytes = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
+  struct stat file {};
+  if (unfinished >= 0 && ::fstat(unfinished, &file) == 0)
+    bytes += static_cast<uint64_t>(file.st_blocks) * 512; // POSIX counts in these
+  return std::to_string(bytes);
+}
+
+failure_code code_of(int error_number) {
+  switch (error_number) {
+  case ENOENT:
+  case ENOTDIR:
+  case EISDIR:
+  case ENOTEMPTY:
+  case EEXIST:
+  case ENAMETOOLONG:
+  case ELOOP:
+    return failure_code::cannot_create;
+  case EACCES:
+  case EPERM:
+  case EROFS:
+    return failure_code::no_permission;
+  default:
+    return failure_code::io_error;
+  }
+}
+
+/// One file on its way to its name. Destroying it before `publish` removes the temporary file.
+class unfinished_file {
+public:
+  unfinished_file(std::string path, uint64_t bytes_needed)
+    : path_(std::move(path)), bytes_needed_(bytes_needed) {
+    look_at_old_file();
+    create_temporary();
+  }
+  ~unfinished_file() {
+    close();
+    if (!published_)
+      ::unlink(temporary_.c_str());
+  }
+  unfinished_file(const unfinished_file&) = delete;
+  unfinished_file& operator=(const unfinished_file&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      auto count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), write_bytes_max));
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        fail("cannot write the file", errno);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+  }
+
+  void publish() {
+    if (::fsync(descriptor_) != 0)
+      fail("cannot bring the file to the disk", errno);
+    if (close() != 0)
+      fail("cannot close the file", errno);
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+      fail("cannot give the file its name", errno);
+    published_ = true;
+    sync_folder();
+  }
+
+private:
+  /// A rename would put a plain file where a folder or device was, or fail after all the writing.
+  void look_at_old_file() {
+    struct stat information {};
+    if (::stat(path_.c_str(), &information) != 0)
+      return;
+    if (!S_ISREG(information.st_mode))
+      throw failure(failure_code::cannot_create, "there is something that is not a file", path_,
+                    "name a file to write");
+    old_mode_ = information.st_mode & 0777;
+  }
+
+  /// Not mkstemp: its files are private, and a new file here has the permissions of any other.
+  void create_temporary() {
+    static std::atomic<uint64_t> counter{0};
+    auto start = path_ + ".tmp-" + std::to_string(::getpid()) + "-";
+    do {
+      temporary_ = start + std::to_string(counter++);
+      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor_ < 0 && errno == EEXIST); // left by a process that was killed
+    if (descriptor_ < 0)
+      fail("cannot create a file in the folder", errno);
+    if (old_mode_)
+      ::fchmod(descriptor_, *old_mode_);
+  }
+
+  /// After this the name itself survives a power failure.
+  void sync_folder() const {
+    auto folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+      return; // a folder that may be written but not read: nothing more can be done
+    auto result = ::fsync(folder);
+    auto error_number = errno;
+    ::close(folder);
+    // Some file systems cannot sync folders and say EINVAL.
+    if (result != 0 && error_number != EINVAL)
+      fail("cannot bring the folder to the disk", error_number);
+  }
+
+  int close() {
+    auto descriptor = std::exchange(descriptor_, -1);
+    return descriptor < 0 ? 0 : ::close(descriptor);
+  }
+
+  [[noreturn]] void fail(const std::string& what, int error_number) const {
+    auto reason = what + " (" + std::generic_category().message(error_number) + ")";
+    std::string hint;
+    if (error_number == ENOSPC || error_number == EDQUOT) {
+      reason += ": " + std::to_string(bytes_needed_) + " bytes needed, " +
+                bytes_available(folder_of(path_), descriptor_) + " available";
+      hint = "free some space or write elsewhere";
+    } else if (error_number == ENOENT) {
+      hint = "create the folder first";
+    } else if (code_of(error_number) == failure_code::no_permission) {
+      hint = "check the permissions of the folder";
+    }
+    throw failure(code_of(error_number), reason, path_, hint);
+  }
+
+  std::string path_;
+  std::string temporary_;
+  uint64_t bytes_needed_;
+  std::optional<mode_t> old_mode_; ///< permissions of the file to be replaced
+  int descriptor_ = -1;
+  bool published_ = false;
+};
+
+} // namespace
+
+void write_file_atomically(const std::string& path,
+                           std::span<const std::span<const std::byte>> pieces) {
+  uint64_t bytes = 0;
+  for (auto piece : pieces)
+    bytes += piece.size();
+  unfinished_file file(path, bytes);
+  for (auto piece : pieces)
+    file.write(piece);
+  file.publish();
+}
+
+void write_file_atomically(const std::string& path, std::span<const std::byte> content) {
+  std::array<std::span<const std::byte>, 1> pieces{content};
+  write_file_atomically(path, pieces);
+}
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  write_file_atomically(path, std::as_bytes(std::span(content)));
+}
+
+} // namespace troupe

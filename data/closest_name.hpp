@@ -1,0 +1,20 @@
+// "Did you mean": the name a person most likely wanted when they wrote one that does not exist.
+
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// Edits (insert, remove, replace a byte; swap two neighbours) that turn `left` into `right`
+/// (Damerau & Levenshtein, optimal string alignment).
+size_t edit_distance(std::string_view left, std::string_view right);
+
+/// The name in `names` closest to `wanted`, letter case aside; empty when none is close: more than
+/// a third of the letters of `wanted`, and more than one, would have to change. The first of
+/// equals.
+std::string_view closest_name(std::string_view wanted, std::span<const std::string> names);
+
+} // namespace troupe

@@ -1,0 +1,204 @@
+#include "troupe/data/csv_records.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/data/shown_text.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// The buffer's first size; it grows only when a record does not fit.
+constexpr size_t buffer_bytes_initial = size_t{1} << 18;
+
+constexpr std::string_view byte_order_mark_utf8 = "\xef\xbb\xbf";
+
+size_t find_byte(std::string_view text, char wanted, size_t from = 0) {
+  if (from >= text.size())
+    return text.size();
+  auto* hit = std::memchr(text.data() + from, wanted, text.size() - from);
+  return hit ? static_cast<size_t>(static_cast<const char*>(hit) - text.data()) : text.size();
+}
+
+/// Bytes that are not the first of their UTF-8 character do not count as columns.
+size_t character_count(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+  }));
+}
+
+/// By byte order mark, or by the zeros of two ASCII characters.
+bool looks_like_utf16(std::string_view start) {
+  if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff"))
+    return true;
+  if (start.size() < 4)
+    return false;
+  auto zero = [&](size_t i) { return start[i] == '\0'; };
+  return zero(0) == zero(2) && zero(1) == zero(3) && zero(0) != zero(1);
+}
+
+} // namespace
+
+csv_records::csv_records(const std::string& path, size_t record_bytes_max)
+  : source_(path), record_bytes_max_(record_bytes_max), buffer_(buffer_bytes_initial) {
+  while (available() < 4 && fill())
+    ;
+  check_encoding();
+}
+
+void csv_records::check_encoding() {
+  std::string_view start{data(), available()};
+  if (looks_like_utf16(start.substr(0, 4)))
+    throw failure(failure_code::bad_data, "the text looks like UTF-16", source_.path() + ":1:1",
+                  "save it as UTF-8");
+  if (start.starts_with(byte_order_mark_utf8))
+    begin_ += byte_order_mark_utf8.size();
+}
+
+bool csv_records::fill() {
+  if (at_file_end_)
+    return false;
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), data(), available());
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == buffer_.size())
+    buffer_.resize(2 * buffer_.size());
+  auto count = source_.read(std::span(buffer_).subspan(end_));
+  end_ += count;
+  at_file_end_ = count == 0;
+  return count > 0;
+}
+
+/// Offset of the first line end at or after `from`, or of the end of the file, or of what was read
+/// when that is already too much for one record.
+size_t csv_records::line_end(size_t from) {
+  for (;;) {
+    auto end = find_byte({data(), available()}, '\n', from);
+    if (end < available() || available() > record_bytes_max_ || !fill())
+      return end;
+    from = end;
+  }
+}
+
+bool csv_records::next(csv_record& out) {
+  size_t from = 0, end = 0, line_count = 0, quote_count = 0;
+  auto whole = [&] { return quote_count % 2 == 0; };
+  do {
+    end = line_end(from);
+    quote_count += static_cast<size_t>(std::count(data() + from, data() + end, '"'));
+    from = std::min(end + 1, available());
+    ++line_count;
+  } while (!whole() && end < available() && end <= record_bytes_max_);
+  if (available() == 0)
+    return false;
+
+  out = {{data(), end}, line_, quote_count > 0, std::exchange(at_file_start_, false)};
+  if (whole() && out.text.ends_with('\r'))
+    out.text.remove_suffix(1);
+  check(out, whole());
+  begin_ += from;
+  line_ += line_count;
+  return true;
+}
+
+void csv_records::check(const csv_record& record, bool whole) const {
+  if (auto zero = find_byte(record.text, '\0'); zero < record.text.size())
+    fail_at(record, zero, "there is a NUL byte in the text",
+            "this is not a text file, or it is damaged");
+  // A record that is not whole is longer only because of its quotation mark: its cells will tell.
+  if (whole && record.text.size() > record_bytes_max_)
+    fail_at(record, 0, "the line is longer than " + std::to_string(record_bytes_max_) + " bytes",
+            "is this a CSV file?");
+  if (record.has_quotes)
+    return;
+  if (auto lone = find_byte(record.text, '\r'); lone < record.text.size())
+    fail_at(record, lone, "there is a carriage return inside the line",
+            "save the file with the line ends of Unix (LF) or Windows (CR LF)");
+}
+
+void csv_records::fail_at(const csv_record& record, size_t offset, std::string reason,
+                          std::string hint) const {
+  auto before = record.text.substr(0, offset);
+  auto line = record.line + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
+  if (auto last_break = before.rfind('\n'); last_break != before.npos)
+    before.remove_prefix(last_break + 1);
+  auto column = character_count(before) + 1;
+  throw failure(failure_code::bad_data, std::move(reason),
+                source_.path() + ":" + std::to_string(line) + ":" + std::to_string(column),
+                std::move(hint));
+}
+
+bool csv_cells::next(csv_cell& out) {
+  if (at_ > record_.text.size())
+    return false;
+  if (record_.has_quotes) {
+    auto first = skip_blanks(at_);
+    if (first < record_.text.size() && record_.text[first] == '"') {
+      at_ = first;
+      next_quoted(out);
+      return true;
+    }
+  }
+  next_unquoted(out);
+  return true;
+}
+
+size_t csv_cells::skip_blanks(size_t from) const {
+  while (from < record_.text.size() && is_blank(record_.text[from]))
+    ++from;
+  return from;
+}
+
+void csv_cells::next_unquoted(csv_cell& out) {
+  auto end = find_byte(record_.text, ',', at_);
+  auto first = at_, last = end;
+  while (first < last && is_blank(record_.text[first]))
+    ++first;
+  while (last > first && is_blank(record_.text[last - 1]))
+    --last;
+  out = {record_.text.substr(first, last - first), first, false};
+  at_ = end + 1;
+  if (!record_.has_quotes)
+    return;
+  auto quote = find_byte(out.text, '"');
+  if (quote == out.text.size())
+    return;
+  // The mark made following lines part of the record: they are not what the cell was meant to be.
+  auto meant = out.text.substr(0, find_byte(out.text, '\n'));
+  source_.fail_at(record_, first + quote,
+                  "there is a quotation mark inside the unquoted cell " + shown_text(meant),
+                  "put the whole cell in quotation marks and write those inside it twice");
+}
+
+void csv_cells::next_quoted(csv_cell& out) {
+  const auto& text = record_.text;
+  auto start = at_ + 1;
+  unescaped_.clear();
+  auto from = start;
+  auto quote = find_byte(text, '"', from);
+  while (quote + 1 < text.size() && text[quote + 1] == '"') {
+    unescaped_ += text.substr(from, quote + 1 - from);
+    from = quote + 2;
+    quote = find_byte(text, '"', from);
+  }
+  if (quote == text.size())
+    source_.fail_at(record_, at_, "the quotation mark that opens here is never closed",
+                    "close it, or write a quotation mark that is part of the text twice");
+  // Most quoted cells hold no quotation mark: nothing is copied.
+  auto plain = from == start;
+  if (!plain)
+    unescaped_ += text.substr(from, quote - from);
+  out = {plain ? text.substr(start, quote - start) : std::string_view(unescaped_), at_, true};
+  auto after = skip_blanks(quote + 1);
+  if (after < text.size() && text[after] != ',')
+    source_.fail_at(record_, after, "there is text after the closing quotation mark",
+                    "separate cells by commas; write a quotation mark inside a cell twice");
+  at_ = after + 1;
+}
+
+} // namespace troupe

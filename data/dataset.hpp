@@ -1,0 +1,39 @@
+// A data set in memory: rows of float32 features and, per row, either a class number or real
+// targets. Immutable once made and shared by all replicas of a process.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// Shapes: N rows, F features, T targets.
+struct dataset {
+  size_t row_count = 0;                   ///< N
+  size_t feature_count = 0;               ///< F
+  std::vector<float> features;            ///< N x F, row-major, finite
+  std::vector<std::string> feature_names; ///< F
+
+  /// Classification: the class of each row, 0 .. classes.size() - 1 (N); else empty.
+  std::vector<int32_t> labels;
+  /// Classification: text of each class, sorted as numbers if all are numbers, else by bytes.
+  std::vector<std::string> classes;
+
+  /// Regression: N x T, row-major, finite; else empty.
+  std::vector<float> targets;
+  size_t target_count = 0;               ///< T; 0 for classification
+  std::vector<std::string> target_names; ///< T names; for classification the label's one name
+
+  bool is_classification() const { return !classes.empty(); }
+  std::span<const float> row(size_t i) const {
+    return {features.data() + i * feature_count, feature_count};
+  }
+
+  friend bool operator==(const dataset&, const dataset&) = default;
+};
+
+} // namespace troupe

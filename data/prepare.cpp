@@ -1,0 +1,164 @@
+#include "troupe/data/prepare.hpp"
+
+#include "troupe/data/digest.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/models/random.hpp"
+#include "troupe/models/tree_accumulator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Statistics run over chunks of this many rows, whose sums are added in a tree.
+constexpr size_t statistics_chunk_rows = 4096;
+
+/// A vector of doubles that adds element by element; the empty one is 0.
+struct column_sums {
+  std::vector<double> values;
+
+  friend column_sums operator+(const column_sums& a, const column_sums& b) {
+    column_sums result = a;
+    for (size_t j = 0; j < b.values.size(); ++j)
+      result.values[j] += b.values[j];
+    return result;
+  }
+};
+
+// Sums over all rows of term(value, column), column by column.
+template <class Term>
+std::vector<double> sum_columns(const dataset& source, Term term) {
+  tree_accumulator<column_sums> sums;
+  for (size_t begin = 0; begin < source.row_count; begin += statistics_chunk_rows) {
+    column_sums chunk{std::vector<double>(source.feature_count, 0.0)};
+    const auto end = std::min(begin + statistics_chunk_rows, source.row_count);
+    for (size_t i = begin; i < end; ++i) {
+      const auto row = source.row(i);
+      for (size_t j = 0; j < row.size(); ++j)
+        chunk.values[j] += term(row[j], j);
+    }
+    sums.push(std::move(chunk));
+  }
+  return sums.total().values;
+}
+
+standardization statistics_of(const dataset& source) {
+  const auto count = static_cast<double>(source.row_count);
+  auto mean = sum_columns(source, [](float x, size_t) { return static_cast<double>(x); });
+  for (auto& x : mean)
+    x /= count;
+  const auto squares = sum_columns(source, [&](float x, size_t j) {
+    const double difference = x - mean[j];
+    return difference * difference;
+  });
+  standardization result;
+  for (size_t j = 0; j < mean.size(); ++j) {
+    const auto deviation = static_cast<float>(std::sqrt(squares[j] / count));
+    result.mean.push_back(static_cast<float>(mean[j]));
+    result.deviation.push_back(deviation > 0 ? deviation : 1.0f); // a constant column becomes 0
+  }
+  return result;
+}
+
+void apply(const standardization& map, dataset& target) {
+  for (size_t i = 0; i < target.row_count; ++i)
+    for (size_t j = 0; j < target.feature_count; ++j) {
+      auto& x = target.features[i * target.feature_count + j];
+      x = (x - map.mean[j]) / map.deviation[j];
+    }
+}
+
+// Marks the rows with the smallest random keys: a share of any size, the same on every machine.
+std::vector<bool> choose_test_rows(size_t row_count, size_t test_count, uint64_t seed) {
+  std::vector<bool> chosen(row_count, false);
+  std::vector<std::pair<uint64_t, size_t>> keys(row_count);
+  const random_sequence sequence{seed, random_purpose::split, 0};
+  for (size_t i = 0; i < row_count; ++i) {
+    const auto words = sequence.block(static_cast<uint32_t>(i));
+    keys[i] = {uint64_t{words[1]} << 32 | words[0], i};
+  }
+  std::ranges::nth_element(keys, keys.begin() + static_cast<std::ptrdiff_t>(test_count));
+  for (size_t k = 0; k < test_count; ++k)
+    chosen[keys[k].second] = true;
+  return chosen;
+}
+
+dataset without_rows(const dataset& source) {
+  dataset result;
+  result.feature_count = source.feature_count;
+  result.feature_names = source.feature_names;
+  result.classes = source.classes;
+  result.target_count = source.target_count;
+  result.target_names = source.target_names;
+  return result;
+}
+
+void append_row(const dataset& source, size_t i, dataset& out) {
+  const auto row = source.row(i);
+  out.features.insert(out.features.end(), row.begin(), row.end());
+  if (source.is_classification())
+    out.labels.push_back(source.labels[i]);
+  for (size_t t = 0; t < source.target_count; ++t)
+    out.targets.push_back(source.targets[i * source.target_count + t]);
+  ++out.row_count;
+}
+
+void split(dataset&& source, const std::vector<bool>& is_test, prepared_data& out) {
+  out.train = without_rows(source);
+  out.test = without_rows(source);
+  for (size_t i = 0; i < source.row_count; ++i)
+    append_row(source, i, is_test[i] ? out.test : out.train);
+}
+
+void add_text(sha256& digest, const std::string& text) {
+  const uint64_t size = text.size();
+  digest.update(std::as_bytes(std::span{&size, 1}));
+  digest.update(std::as_bytes(std::span{text}));
+}
+
+} // namespace
+
+std::string content_fingerprint(const dataset& source) {
+  sha256 digest;
+  const uint64_t shape[] = {source.row_count, source.feature_count, source.classes.size(),
+                            source.target_count};
+  digest.update(std::as_bytes(std::span{shape}));
+  for (const auto* names : {&source.feature_names, &source.classes, &source.target_names})
+    for (const auto& name : *names)
+      add_text(digest, name);
+  digest.update(std::as_bytes(std::span{source.features}));
+  digest.update(std::as_bytes(std::span{source.labels}));
+  digest.update(std::as_bytes(std::span{source.targets}));
+  return digest.hex();
+}
+
+prepared_data prepare(dataset&& source, const prepare_options& options) {
+  prepared_data result;
+  result.fingerprint = content_fingerprint(source);
+  const auto test_count =
+    static_cast<size_t>(options.test_fraction * static_cast<double>(source.row_count));
+  if (source.row_count == 0 || test_count >= source.row_count)
+    throw failure(failure_code::bad_data, "no rows are left for training", {},
+                  "use more data or a smaller data.test_fraction");
+  if (test_count == 0) {
+    result.test = without_rows(source);
+    result.train = std::move(source);
+  } else {
+    const auto is_test = choose_test_rows(source.row_count, test_count, options.seed);
+    split(std::move(source), is_test, result);
+  }
+  if (options.standardize) {
+    result.features = statistics_of(result.train);
+    apply(result.features, result.train);
+    apply(result.features, result.test);
+  }
+  return result;
+}
+
+} // namespace troupe

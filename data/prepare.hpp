@@ -1,0 +1,44 @@
+// From a data set as read to what replicas train on: split into training and test rows,
+// standardised. A function of content, seed and options alone, the same on every machine.
+
+#pragma once
+
+#include "troupe/data/dataset.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// The affine map of standardised features: x' = (x - mean) / deviation, per column (F each).
+struct standardization {
+  std::vector<float> mean;
+  std::vector<float> deviation;
+
+  bool empty() const { return mean.empty(); }
+  friend bool operator==(const standardization&, const standardization&) = default;
+};
+
+struct prepared_data {
+  dataset train;
+  dataset test;             ///< no rows when none are kept for testing
+  standardization features; ///< empty when the features are as read
+  std::string fingerprint;  ///< SHA-256 of the content as read, hexadecimal
+};
+
+struct prepare_options {
+  uint64_t seed = 0;        ///< of the job: decides which rows are for testing
+  double test_fraction = 0; ///< floor(fraction * N) rows, in [0, 1)
+  bool standardize = false; ///< by the training rows' mean and deviation (divisor n; 0 becomes 1)
+};
+
+/// Splits and standardises. Rows keep their order in both parts.
+///
+/// Throws failure(bad_data) when no row would be left for training.
+prepared_data prepare(dataset&& source, const prepare_options& options);
+
+/// SHA-256 over shapes, names and values of a data set, hexadecimal.
+std::string content_fingerprint(const dataset& source);
+
+} // namespace troupe

@@ -1,0 +1,178 @@
+#include "troupe/data/safetensors.hpp"
+
+#include "troupe/data/atomic_file.hpp"
+#include "troupe/data/digest.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/safetensors_header.hpp"
+#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text_source.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "values are written as they lie in memory");
+
+/// Bytes asked for at a time while it is not known whether the file is as long as it says.
+constexpr size_t read_bytes_step = size_t{1} << 20;
+
+/// Length of the header's own length at the start of the file.
+constexpr size_t length_bytes = 8;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw failure(failure_code::bad_data, reason, path,
+                "the file is damaged, or not a safetensors file");
+}
+
+void require_utf8(const std::string& text) {
+  if (!is_utf8(text))
+    throw std::invalid_argument("safetensors: " + shown_text(text) + " is not UTF-8");
+}
+
+nlohmann::ordered_json describe(const tensor_info& tensor) {
+  require_utf8(tensor.name);
+  if (tensor.name == "__metadata__")
+    throw std::invalid_argument("safetensors: a tensor may not be called '__metadata__'");
+  nlohmann::ordered_json result;
+  result["dtype"] = "F32";
+  result["shape"] = tensor.shape;
+  result["data_offsets"] = {tensor.offset * sizeof(float),
+                            (tensor.offset + tensor.size) * sizeof(float)};
+  return result;
+}
+
+/// The header's JSON, padded so that length and header together fill whole groups of 8 bytes.
+std::string header_text(const parameter_layout& layout,
+                        const std::map<std::string, std::string>& metadata) {
+  auto header = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : metadata) {
+    require_utf8(name);
+    require_utf8(text);
+    header["__metadata__"][name] = text;
+  }
+  for (const auto& tensor : layout.tensors())
+    header[tensor.name] = describe(tensor);
+  auto result = header.dump();
+  result.resize((result.size() + 7) / 8 * 8, ' ');
+  return result;
+}
+
+/// Fills `out` with the next `wanted` elements; memory grows with what really comes.
+template <class Container>
+void read_elements(text_source& source, Container& out, size_t wanted, const std::string& what) {
+  constexpr auto element_bytes = sizeof(typename Container::value_type);
+  constexpr auto step = read_bytes_step / element_bytes;
+  size_t filled_bytes = 0;
+  while (filled_bytes < wanted * element_bytes) {
+    if (filled_bytes == out.size() * element_bytes)
+      out.resize(std::min(wanted, out.size() + std::max(step, out.size())));
+    auto room = out.size() * element_bytes - filled_bytes;
+    auto count = source.read({reinterpret_cast<char*>(out.data()) + filled_bytes, room});
+    if (count == 0)
+      refuse(source.path(), "the file ends inside its " + what);
+    filled_bytes += count;
+  }
+}
+
+std::string read_header_text(text_source& source) {
+  std::string length_text, result;
+  read_elements(source, length_text, length_bytes, "first 8 bytes");
+  uint64_t length = 0;
+  for (size_t i = length_bytes; i-- > 0;)
+    length = length << 8 | static_cast<unsigned char>(length_text[i]);
+  if (length > safetensors_header_bytes_max)
+    refuse(source.path(), "its header would be " + std::to_string(length) + " bytes long; " +
+                            std::to_string(safetensors_header_bytes_max) + " are allowed");
+  read_elements(source, result, length, "header");
+  return result;
+}
+
+/// Elements of a tensor: the product of its shape, as long as its bytes can be counted.
+size_t element_count(const safetensors_entry& tensor, const std::string& path) {
+  size_t result = 1;
+  for (auto extent : tensor.shape) {
+    if (extent == 0)
+      refuse(path, "tensor " + shown_text(tensor.name) + ": its shape holds a 0");
+    if (extent > std::numeric_limits<size_t>::max() / sizeof(float) / result)
+      refuse(path, "tensor " + shown_text(tensor.name) + ": its shape is too large");
+    result *= extent;
+  }
+  return result;
+}
+
+/// Appends a tensor whose data must begin where the layout ends.
+void append(parameter_layout& layout, const safetensors_entry& tensor, const std::string& path) {
+  auto begin = tensor.data_offsets[0], end = tensor.data_offsets[1];
+  auto expected = layout.size() * sizeof(float);
+  auto size = element_count(tensor, path) * sizeof(float);
+  if (begin != expected)
+    refuse(path, "tensor " + shown_text(tensor.name) + ": its data begin at offset " +
+                   std::to_string(begin) +
+                   (begin < expected ? ", inside" : ", after a hole behind") +
+                   " the data that end at " + std::to_string(expected));
+  if (end < begin || end - begin != size)
+    refuse(path, "tensor " + shown_text(tensor.name) + ": its offsets [" + std::to_string(begin) +
+                   ", " + std::to_string(end) + "] do not span the " + std::to_string(size) +
+                   " bytes of its shape");
+  std::vector<size_t> shape(tensor.shape.begin(), tensor.shape.end());
+  layout.add(tensor.name, shape.empty() ? std::vector<size_t>{1} : std::move(shape));
+}
+
+parameter_layout layout_of(std::vector<safetensors_entry> tensors, const std::string& path) {
+  std::stable_sort(tensors.begin(), tensors.end(), [](const auto& left, const auto& right) {
+    return left.data_offsets < right.data_offsets;
+  });
+  parameter_layout result;
+  for (const auto& tensor : tensors)
+    append(result, tensor, path);
+  return result;
+}
+
+} // namespace
+
+std::string safetensors_data_sha256(std::span<const float> values) {
+  return sha256_hex(std::as_bytes(values));
+}
+
+std::string write_safetensors(const std::string& path, const parameter_layout& layout,
+                              std::span<const float> values,
+                              const std::map<std::string, std::string>& metadata) {
+  if (values.size() != layout.size())
+    throw std::invalid_argument("safetensors: " + std::to_string(values.size()) +
+                                " values for a layout of " + std::to_string(layout.size()));
+  auto header = header_text(layout, metadata);
+  std::array<std::byte, length_bytes> length;
+  for (size_t i = 0; i < length_bytes; ++i)
+    length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xff);
+  std::array<std::span<const std::byte>, 3> pieces{length, std::as_bytes(std::span(header)),
+                                                   std::as_bytes(values)};
+  write_file_atomically(path, pieces);
+  return safetensors_data_sha256(values);
+}
+
+safetensors_file read_safetensors(const std::string& path) {
+  text_source source(path, compression_kind::none);
+  auto header = parse_safetensors_header(read_header_text(source), path);
+  safetensors_file result;
+  result.metadata = std::move(header.metadata);
+  result.layout = layout_of(std::move(header.tensors), path);
+  read_elements(source, result.values, result.layout.size(), "data");
+  if (char surplus; source.read({&surplus, 1}) > 0)
+    refuse(path, "there are more data than the tensors' " +
+                   std::to_string(result.layout.size() * sizeof(float)) + " bytes");
+  result.data_sha256 = safetensors_data_sha256(result.values);
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,59 @@
+// The safetensors format: named float32 tensors in one file that Python, Rust and C++ programs
+// read.
+//
+//   8 bytes   length of the header, little-endian
+//   header    JSON: {"__metadata__": {name: text, ..},
+//                    tensor: {"dtype": "F32", "shape": [..], "data_offsets": [begin, end]}, ..}
+//   data      the tensors, row-major, little-endian; offsets count from here
+//
+// We write the header padded with spaces, so that the data begin at a multiple of 8 bytes, and the
+// tensors packed in layout order. What we read may come from anywhere: nothing in a file is
+// believed before it was checked, and memory stays within the file's size.
+
+#pragma once
+
+#include "troupe/models/parameter_layout.hpp"
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// A longer header is refused; the limit of the format's own reader.
+inline constexpr size_t safetensors_header_bytes_max = 100'000'000;
+
+/// More tensors are refused: a layout looks each new name up among all others, so twice as many
+/// take four times as long (these take a fraction of a second). Large models have some thousand.
+inline constexpr size_t safetensors_tensors_max = 16'384;
+
+struct safetensors_file {
+  std::map<std::string, std::string> metadata;
+  parameter_layout layout;   ///< tensors in the order of their offsets
+  std::vector<float> values; ///< of all tensors, layout.size() elements
+  std::string data_sha256;   ///< SHA-256 of the data section, hexadecimal
+};
+
+/// Writes the file atomically and returns the SHA-256 of its data section, hexadecimal. The same
+/// arguments give the same bytes.
+///
+/// Throws std::invalid_argument when `values` are not layout.size() elements, when a name or
+/// metadata text is not UTF-8, and when a tensor is called "__metadata__"; what
+/// write_file_atomically throws.
+std::string write_safetensors(const std::string& path, const parameter_layout& layout,
+                              std::span<const float> values,
+                              const std::map<std::string, std::string>& metadata);
+
+/// The SHA-256 that a file with these values has for its data section, hexadecimal.
+std::string safetensors_data_sha256(std::span<const float> values);
+
+/// Reads a file whose tensors are all "F32" and leave no hole. A tensor without extents (a scalar)
+/// gets the shape {1}: layouts know no scalars.
+///
+/// Throws failure: bad_data, naming the path and, where there is one, the tensor; what text_source
+/// throws for a file that cannot be opened or read.
+safetensors_file read_safetensors(const std::string& path);
+
+} // namespace troupe

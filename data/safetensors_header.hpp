@@ -1,0 +1,31 @@
+// The JSON header of a safetensors file, as it stands there. The grammar is so small that it is
+// read as a stream of events: no document is built, nothing can nest deeper than the format does,
+// and a name that comes twice is seen.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// One tensor of a header; its numbers are not checked against each other.
+struct safetensors_entry {
+  std::string name;
+  std::vector<uint64_t> shape;
+  std::vector<uint64_t> data_offsets; ///< begin and end in bytes: two numbers
+};
+
+struct safetensors_header {
+  std::map<std::string, std::string> metadata;
+  std::vector<safetensors_entry> tensors; ///< in the order of the header
+};
+
+/// Reads a header. Throws failure(bad_data), with `path` as where, when `json` is anything but a
+/// header whose tensors are all "F32" and have a name of their own, a shape and two offsets.
+safetensors_header parse_safetensors_header(std::string_view json, const std::string& path);
+
+} // namespace troupe

@@ -1,0 +1,19 @@
+// Foreign text inside our own messages: short, on one line, and always valid UTF-8, whatever bytes
+// the file held. Messages end in terminals, logs and JSON.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// `text` in single quotation marks, cut after `characters_max` characters ("..." follows), with
+/// control bytes and bytes that are not UTF-8 written as \n, \t, \r or \xNN.
+std::string shown_text(std::string_view text, size_t characters_max = 40);
+
+/// Whether `text` is well-formed UTF-8 (Unicode 15, table 3-7).
+bool is_utf8(std::string_view text);
+
+} // namespace troupe

@@ -1,0 +1,29 @@
+// Synthetic data: rows made by a rule, for examples, tests and benchmarks. Each number is a
+// function of seed and place, so every machine makes the same rows.
+
+#pragma once
+
+#include "troupe/data/dataset.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace troupe {
+
+struct synthetic_options {
+  uint64_t seed = 0;
+  size_t rows = 1000;   ///< N >= 1
+  size_t features = 10; ///< F >= 1
+  size_t classes = 2;   ///< classification: >= 2
+  size_t targets = 1;   ///< regression: T >= 1
+  double noise = 0.1;   ///< deviation of the noise
+};
+
+/// Classes as clouds: class c has a centre drawn from the normal distribution, and row i (of class
+/// i mod classes) is its centre plus `noise` times a normal vector.
+dataset make_classification(const synthetic_options& options);
+
+/// Y = X W^T + b + noise: X, W (T x F) and b normal, the noise normal with deviation `noise`.
+dataset make_regression(const synthetic_options& options);
+
+} // namespace troupe

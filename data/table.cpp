@@ -1,0 +1,123 @@
+#include "troupe/data/table.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/data/shown_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <compare>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Above 2^53 neighbouring whole numbers share a double.
+constexpr double exact_whole_max = 9007199254740992.0;
+
+/// What makes two target cells one class, in the order of classes: the value if all cells are
+/// numbers ("1" and "1.0" are one class), told apart by its text where a double is too coarse; else
+/// the bytes of the text.
+struct class_key {
+  double value = 0;
+  std::string_view text;
+
+  friend auto operator<=>(const class_key&, const class_key&) = default;
+};
+
+bool has_numbers(const table& source) {
+  return source.row_count > 0 && source.target_numbers.size() == source.row_count;
+}
+
+class_key key_of(const table& source, size_t row) {
+  std::string_view text = source.target_cells[row];
+  if (!has_numbers(source))
+    return {0, text};
+  auto value = source.target_numbers[row];
+  return {value, std::fabs(value) > exact_whole_max ? text : std::string_view()};
+}
+
+bool looks_like_labels(const table& source) {
+  if (!has_numbers(source))
+    return true;
+  std::set<double> distinct;
+  for (auto value : source.target_numbers) {
+    distinct.insert(value);
+    if (std::trunc(value) != value || distinct.size() > class_count_max_by_content)
+      return false;
+  }
+  return source.row_count >= 2 * distinct.size();
+}
+
+/// Fills labels and classes. A class is called what its first cell calls it.
+void make_labels(const table& source, dataset& out) {
+  struct found_class {
+    size_t first_row;
+    int32_t number = 0;
+  };
+  std::map<class_key, found_class> found;
+  for (size_t row = 0; row < source.row_count; ++row)
+    found.try_emplace(key_of(source, row), found_class{row});
+  for (auto& [key, entry] : found) {
+    entry.number = static_cast<int32_t>(out.classes.size());
+    out.classes.push_back(source.target_cells[entry.first_row]);
+  }
+  if (out.classes.size() < 2)
+    throw failure(failure_code::bad_data,
+                  "the target " + shown_text(source.target_name) + " has fewer than two classes" +
+                    (out.classes.empty() ? "" : ": only " + shown_text(out.classes[0])),
+                  source.source, "is it the right column? a target's name or index can be given");
+  out.labels.reserve(source.row_count);
+  for (size_t row = 0; row < source.row_count; ++row)
+    out.labels.push_back(found.at(key_of(source, row)).number);
+}
+
+[[noreturn]] void refuse_text(const table& source) {
+  auto where = source.source;
+  if (source.first_text_line > 0)
+    where += ":" + std::to_string(source.first_text_line);
+  throw failure(failure_code::bad_data,
+                shown_text(source.first_text_cell) + " in the target " +
+                  shown_text(source.target_name) + " is not a number",
+                where, "use a loss for classes, or another target");
+}
+
+void make_targets(const table& source, dataset& out) {
+  if (!has_numbers(source))
+    refuse_text(source);
+  out.target_count = 1;
+  out.targets.reserve(source.row_count);
+  for (size_t row = 0; row < source.row_count; ++row) {
+    auto value = static_cast<float>(source.target_numbers[row]);
+    if (!std::isfinite(value))
+      throw failure(failure_code::bad_data,
+                    shown_text(source.target_cells[row]) + " in the target " +
+                      shown_text(source.target_name) + " (row " + std::to_string(row + 1) +
+                      " of the data) does not fit a floating-point number",
+                    source.source, "numbers go up to 3.4e38: use another unit");
+    out.targets.push_back(value);
+  }
+}
+
+} // namespace
+
+dataset to_dataset(table&& source, target_use use) {
+  dataset result;
+  auto labels =
+    use == target_use::labels || (use == target_use::by_content && looks_like_labels(source));
+  if (labels)
+    make_labels(source, result);
+  else
+    make_targets(source, result);
+  result.row_count = source.row_count;
+  result.feature_count = source.feature_count;
+  result.features = std::move(source.features);
+  result.feature_names = std::move(source.feature_names);
+  result.target_names = {std::move(source.target_name)};
+  return result;
+}
+
+} // namespace troupe

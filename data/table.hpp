@@ -1,0 +1,46 @@
+// A table as it stands in a file: feature columns as numbers, the target column still undecided
+// between numbers and labels. Readers make it; `to_dataset` decides, once the loss is known.
+
+#pragma once
+
+#include "troupe/data/dataset.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct table {
+  size_t row_count = 0;        ///< N
+  size_t feature_count = 0;    ///< F
+  std::vector<float> features; ///< N x F, row-major
+  std::vector<std::string>
+    feature_names; ///< F; "0", "1", .. (the file's column index) without a header
+  std::string target_name;
+  std::vector<std::string> target_cells; ///< N, trimmed text
+  std::vector<double> target_numbers;    ///< N if every target cell is a finite number, else empty
+  std::string source;                    ///< the path, for messages
+  size_t first_text_line = 0;            ///< line of the first target that is no number; 0: none
+  std::string first_text_cell;           ///< its text
+};
+
+/// What the targets should become.
+enum class target_use {
+  by_content, ///< labels if any cell is text or if all are whole numbers with few distinct values
+  labels,
+  numbers,
+};
+
+/// `by_content` takes whole numbers as labels up to this many distinct values.
+inline constexpr size_t class_count_max_by_content = 100;
+
+/// Moves a table into a data set.
+///
+/// `by_content`: labels when a cell is no number, or when all are whole numbers with at most
+/// `class_count_max_by_content` distinct values that repeat (at least two rows a value on average).
+/// Throws failure(bad_data), naming line and cell, when `numbers` meets text, and when `labels`
+/// finds fewer than two classes.
+dataset to_dataset(table&& source, target_use use);
+
+} // namespace troupe

@@ -1,0 +1,218 @@
+#include "troupe/data/text_source.hpp"
+
+#include "troupe/data/failure.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+/// Bytes read from the file at a time. Smaller costs system calls, larger leaves the second cache.
+constexpr size_t input_bytes = size_t{1} << 18;
+
+/// zlib: the largest window, gzip format only.
+constexpr int window_bits_gzip = 15 + 16;
+
+constexpr unsigned char gzip_magic[] = {0x1f, 0x8b};
+
+std::string error_text(int error_number) {
+  return std::generic_category().message(error_number);
+}
+
+failure opening_failure(int error_number, const std::string& path) {
+  switch (error_number) {
+  case ENOENT:
+  case ENOTDIR:
+  case ENAMETOOLONG:
+  case ELOOP:
+    return {failure_code::missing_input, "there is no such file (" + error_text(error_number) + ")",
+            path, "check the path"};
+  case EACCES:
+  case EPERM:
+    return {failure_code::no_permission, "the file may not be read", path,
+            "check its permissions and those of its folders"};
+  default:
+    return {failure_code::io_error, "cannot open the file (" + error_text(error_number) + ")",
+            path};
+  }
+}
+
+class file_descriptor {
+public:
+  explicit file_descriptor(const std::string& path)
+    : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (value_ < 0)
+      throw opening_failure(errno, path);
+  }
+  ~file_descriptor() { ::close(value_); }
+  file_descriptor(const file_descriptor&) = delete;
+  file_descriptor& operator=(const file_descriptor&) = delete;
+
+  int value() const noexcept { return value_; }
+
+private:
+  int value_;
+};
+
+} // namespace
+
+struct text_source::state {
+  state(const std::string& file_path, compression_kind compression)
+    : path(file_path), file(file_path) {
+    refuse_folder();
+    if (compression == compression_kind::none)
+      return;
+    while (available() < 2 && fill()) // a pipe may give one byte at a time
+      ;
+    compressed = starts_with_magic();
+    if (compressed && inflateInit2(&stream, window_bits_gzip) != Z_OK)
+      throw failure(failure_code::internal, "zlib cannot be started", path);
+  }
+  ~state() {
+    if (compressed)
+      inflateEnd(&stream);
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  size_t available() const { return end - begin; }
+
+  bool starts_with_magic() const {
+    return available() >= 2 && std::memcmp(input.data() + begin, gzip_magic, 2) == 0;
+  }
+
+  /// Offset in the file of the next byte not consumed yet.
+  uint64_t offset() const { return file_bytes - available(); }
+
+  void refuse_folder() const {
+    struct stat information {};
+    if (::fstat(file.value(), &information) == 0 && S_ISDIR(information.st_mode))
+      throw failure(failure_code::missing_input, "this is a folder, not a file", path,
+                    "name a file");
+  }
+
+  [[noreturn]] void damaged(const std::string& why) const {
+    throw failure(failure_code::bad_data,
+                  "the gzip data are damaged at byte " + std::to_string(offset()) + ": " + why,
+                  path, "get the file again; `gzip -t` checks it");
+  }
+
+  size_t read_file(char* out, size_t size) {
+    ssize_t count;
+    do
+      count = ::read(file.value(), out, size);
+    while (count < 0 && errno == EINTR);
+    if (count < 0)
+      throw failure(failure_code::io_error,
+                    "reading failed at byte " + std::to_string(file_bytes) + " (" +
+                      error_text(errno) + ")",
+                    path);
+    file_bytes += static_cast<uint64_t>(count);
+    return static_cast<size_t>(count);
+  }
+
+  /// Reads more input behind what is left; false at the end of the file.
+  bool fill() {
+    std::copy(input.begin() + static_cast<ptrdiff_t>(begin),
+              input.begin() + static_cast<ptrdiff_t>(end), input.begin());
+    end -= begin;
+    begin = 0;
+    auto count = read_file(input.data() + end, input.size() - end);
+    end += count;
+    return count > 0;
+  }
+
+  size_t read_plain(std::span<char> out) {
+    if (available() == 0)
+      return read_file(out.data(), out.size());
+    auto count = std::min(available(), out.size());
+    std::memcpy(out.data(), input.data() + begin, count);
+    begin += count;
+    return count;
+  }
+
+  /// Called between members: true when another one begins, false at the end. Zeros may follow the
+  /// last member (archives on tape are padded so).
+  bool next_member() {
+    for (;;) {
+      while (available() < 2 && fill())
+        ;
+      if (available() == 0)
+        return false;
+      if (starts_with_magic())
+        break;
+      if (input[begin] != 0)
+        damaged("something that is not gzip follows the compressed text");
+      ++begin;
+    }
+    inflateReset(&stream);
+    inside_member = true;
+    return true;
+  }
+
+  size_t read_compressed(std::span<char> out) {
+    while (inside_member || next_member()) {
+      if (available() == 0 && !fill())
+        damaged("the file ends before the compressed text does");
+      if (auto count = inflate_into(out))
+        return count;
+    }
+    return 0;
+  }
+
+  /// Decompresses what there is of the input; returns the bytes written.
+  size_t inflate_into(std::span<char> out) {
+    auto room = std::min<size_t>(out.size(), std::numeric_limits<uInt>::max());
+    stream.next_in = reinterpret_cast<Bytef*>(input.data() + begin);
+    stream.avail_in = static_cast<uInt>(available());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(room);
+    auto status = inflate(&stream, Z_NO_FLUSH);
+    begin = end - stream.avail_in;
+    if (status == Z_STREAM_END)
+      inside_member = false;
+    else if (status != Z_OK && status != Z_BUF_ERROR)
+      damaged(stream.msg ? stream.msg : "not valid");
+    return room - stream.avail_out;
+  }
+
+  std::string path;
+  file_descriptor file;
+  std::vector<char> input = std::vector<char>(input_bytes);
+  size_t begin = 0; ///< of what is left in `input`
+  size_t end = 0;
+  uint64_t file_bytes = 0; ///< read from the file so far
+  bool compressed = false;
+  bool inside_member = true;
+  z_stream stream{};
+};
+
+text_source::text_source(std::string path, compression_kind compression)
+  : path_(std::move(path)), state_(std::make_unique<state>(path_, compression)) {}
+
+text_source::~text_source() = default;
+text_source::text_source(text_source&&) noexcept = default;
+text_source& text_source::operator=(text_source&&) noexcept = default;
+
+bool text_source::compressed() const noexcept {
+  return state_->compressed;
+}
+
+size_t text_source::read(std::span<char> out) {
+  return state_->compressed ? state_->read_compressed(out) : state_->read_plain(out);
+}
+
+} // namespace troupe

@@ -1,0 +1,48 @@
+// The bytes of a file, plain or gzip, one piece after the other: what every reader of text starts
+// from. Whether a file is compressed is seen from its first two bytes, never from its name. Several
+// gzip members in one file are one text, as for gunzip; anything else after a member is damage and
+// is said, because silently ignoring it would lose rows.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace troupe {
+
+enum class compression_kind : uint8_t {
+  detected, ///< gzip when the file begins like gzip
+  none,     ///< the bytes as they are: for binary formats, which may begin like anything
+};
+
+class text_source {
+public:
+  /// Opens the file. Throws failure: missing_input when there is no such file or it is a folder,
+  /// no_permission when it may not be read, io_error for anything else.
+  explicit text_source(std::string path, compression_kind compression = compression_kind::detected);
+  ~text_source();
+  text_source(text_source&&) noexcept;
+  text_source& operator=(text_source&&) noexcept;
+
+  const std::string& path() const noexcept { return path_; }
+
+  /// Whether the file is compressed.
+  bool compressed() const noexcept;
+
+  /// Writes the next bytes of the text to the front of `out` (at least one byte long) and returns
+  /// how many: at least 1, or 0 at the end.
+  ///
+  /// Throws failure naming the offset in bytes in the file: bad_data when gzip data are damaged or
+  /// end early, io_error when reading fails.
+  size_t read(std::span<char> out);
+
+private:
+  struct state;
+  std::string path_;
+  std::unique_ptr<state> state_;
+};
+
+} // namespace troupe

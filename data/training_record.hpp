@@ -1,0 +1,59 @@
+// What a training run leaves for people and scripts: figures of each epoch and of the whole run.
+// Writers: data/history_file.hpp (CSV) and data/summary_file.hpp (JSON).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// One row of the history. Losses are means over samples; absent figures were not measured.
+struct history_row {
+  size_t epoch = 0;         ///< counted from 1
+  uint64_t steps = 0;       ///< steps done by the end of this row: the version of the parameters
+  double seconds = 0;       ///< since training started
+  double learning_rate = 0; ///< of the row's last step
+  double train_loss = 0;    ///< as trained, over this epoch's samples
+  std::optional<double> train_accuracy; ///< classification, as trained
+  std::optional<double> test_loss;
+  std::optional<double> test_accuracy; ///< classification
+  std::optional<double> test_r2;       ///< regression
+
+  friend bool operator==(const history_row&, const history_row&) = default;
+};
+
+/// The object that `--json` prints and summary.json holds. Field names are the keys.
+struct training_summary {
+  std::string job;      ///< its name
+  std::string strategy; ///< "gradients"
+  size_t replicas = 0;
+  size_t slices = 0;
+  size_t nodes = 1;
+  uint64_t steps = 0; ///< of the result: its version
+  size_t epochs = 0;  ///< finished ones
+  uint64_t samples = 0;
+  double seconds = 0; ///< of training, without reading data and writing files
+  double samples_per_second = 0;
+  std::optional<double> train_loss;
+  std::optional<double> test_loss;
+  std::optional<double> test_accuracy;
+  std::optional<double> test_r2;
+  std::string parameters_sha256; ///< of the model file's data section
+  std::string job_sha256;
+  std::string numerics;   ///< numerics class of this machine
+  std::string model_file; ///< path; empty when none was written
+  std::string stopped_by; ///< "epochs", "steps", "target-loss", "patience", "interrupt"
+  std::vector<uint64_t> samples_by_replica;
+  uint64_t steps_executed = 0;
+  uint64_t views = 1;
+  uint64_t replicas_lost = 0;
+  uint64_t rollbacks = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t resends = 0;
+};
+
+} // namespace troupe

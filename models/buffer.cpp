@@ -1,0 +1,87 @@
+#include "troupe/models/buffer.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace troupe {
+
+namespace detail {
+
+struct pool_core {
+  mutable std::mutex mutex;
+  size_t size = 0;
+  size_t made_count = 0;
+  bool closed = false; ///< the pool is gone: returning storages are freed
+  std::vector<buffer_storage*> idle;
+};
+
+buffer_storage* buffer_storage::make(size_t size, std::shared_ptr<pool_core> home) {
+  auto storage = std::make_unique<buffer_storage>();
+  storage->size = size;
+  storage->home = std::move(home);
+  auto bytes = std::max<size_t>(size, 1) * sizeof(float);
+  storage->data =
+    static_cast<float*>(::operator new (bytes, std::align_val_t{buffer_alignment_bytes}));
+  return storage.release();
+}
+
+void buffer_storage::destroy(buffer_storage* storage) noexcept {
+  ::operator delete (storage->data, std::align_val_t{buffer_alignment_bytes});
+  delete storage;
+}
+
+void buffer_storage::release(buffer_storage* storage) noexcept {
+  if (storage->reference_count.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  if (storage->home) {
+    // The core must outlive this call even if freeing the storage drops the last reference to it.
+    auto home = storage->home;
+    std::lock_guard guard{home->mutex};
+    if (!home->closed) {
+      home->idle.push_back(storage); // within the capacity reserved when it was made
+      return;
+    }
+  }
+  destroy(storage);
+}
+
+} // namespace detail
+
+buffer::buffer(size_t size) : buffer_handle(detail::buffer_storage::make(size, nullptr)) {
+  std::ranges::fill(values(), 0.0f);
+}
+
+buffer_pool::buffer_pool(size_t size) : core_(std::make_shared<detail::pool_core>()) {
+  core_->size = size;
+}
+
+buffer_pool::~buffer_pool() {
+  std::vector<detail::buffer_storage*> idle;
+  {
+    std::lock_guard guard{core_->mutex};
+    core_->closed = true;
+    idle.swap(core_->idle);
+  }
+  for (auto* storage : idle)
+    detail::buffer_storage::destroy(storage);
+}
+
+buffer buffer_pool::acquire() {
+  std::lock_guard guard{core_->mutex};
+  if (core_->idle.empty()) {
+    core_->idle.reserve(core_->made_count + 1);
+    auto* storage = detail::buffer_storage::make(core_->size, core_);
+    ++core_->made_count;
+    return buffer{storage};
+  }
+  auto* storage = core_->idle.back();
+  core_->idle.pop_back();
+  return buffer{storage};
+}
+
+size_t buffer_pool::made_count() const {
+  std::lock_guard guard{core_->mutex};
+  return core_->made_count;
+}
+
+} // namespace troupe

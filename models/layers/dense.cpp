@@ -1,0 +1,64 @@
+#include "troupe/models/layers/dense.hpp"
+
+#include "troupe/models/blas.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+void require_size(const char* what, size_t expected, size_t actual) {
+  if (expected != actual)
+    throw std::invalid_argument(std::string{"dense layer: expected "} + std::to_string(expected) +
+                                " " + what + ", got " + std::to_string(actual));
+}
+
+size_t row_count(const char* what, size_t size, size_t columns) {
+  if (columns == 0 || size % columns != 0)
+    throw std::invalid_argument(std::string{"dense layer: "} + std::to_string(size) + " " + what +
+                                " are no whole number of rows of " + std::to_string(columns));
+  return size / columns;
+}
+
+} // namespace
+
+void dense_layer::forward(std::span<const float> parameters, std::span<const float> x,
+                          std::span<float> y) const {
+  require_size("parameters", parameter_count(), parameters.size());
+  const auto rows = row_count("inputs", x.size(), inputs);
+  require_size("outputs", rows * outputs, y.size());
+  blas::multiply({x.data(), rows, inputs},
+                 {parameters.data(), outputs, inputs, blas::operation::transposed}, 0, y.data(),
+                 rows, outputs);
+  add_bias_and_activate(activation, parameters.subspan(outputs * inputs), y);
+}
+
+void dense_layer::gradient(std::span<const float> x, std::span<const float> delta,
+                           std::span<float> gradient_out) const {
+  require_size("gradients", parameter_count(), gradient_out.size());
+  const auto rows = row_count("inputs", x.size(), inputs);
+  require_size("deltas", rows * outputs, delta.size());
+  blas::multiply({delta.data(), rows, outputs, blas::operation::transposed},
+                 {x.data(), rows, inputs}, 0, gradient_out.data(), outputs, inputs);
+  float* const __restrict bias = gradient_out.data() + outputs * inputs;
+  std::fill_n(bias, outputs, 0.0f);
+  for (size_t i = 0; i < rows; ++i) {
+    const float* const __restrict row = delta.data() + i * outputs;
+    for (size_t j = 0; j < outputs; ++j)
+      bias[j] += row[j];
+  }
+}
+
+void dense_layer::backward(std::span<const float> parameters, std::span<const float> delta,
+                           std::span<float> dx) const {
+  require_size("parameters", parameter_count(), parameters.size());
+  const auto rows = row_count("deltas", delta.size(), outputs);
+  require_size("input derivatives", rows * inputs, dx.size());
+  blas::multiply({delta.data(), rows, outputs}, {parameters.data(), outputs, inputs}, 0, dx.data(),
+                 rows, inputs);
+}
+
+} // namespace troupe

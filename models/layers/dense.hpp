@@ -1,0 +1,38 @@
+// Dense layer: y = f(x W^T + b), and its backward pass.
+//
+// Shapes: R rows, I inputs, O outputs; weight W is O x I, bias b is O; all row-major and dense.
+// A layer is a description; parameters, activations and gradients are the caller's memory.
+
+#pragma once
+
+#include "troupe/models/activation.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace troupe {
+
+struct dense_layer {
+  size_t inputs = 0;
+  size_t outputs = 0;
+  activation_kind activation = activation_kind::identity;
+
+  /// Elements of weight and bias together: the layer's span of the parameter buffer holds the
+  /// weight (O x I), then the bias (O).
+  size_t parameter_count() const { return outputs * inputs + outputs; }
+
+  /// y (R x O) from x (R x I).
+  void forward(std::span<const float> parameters, std::span<const float> x,
+               std::span<float> y) const;
+
+  /// Gradient of the layer's parameters, written (not added): dW = delta^T x, db = column sums of
+  /// delta, with delta (R x O) the derivative before the activation, x (R x I) forward's input.
+  void gradient(std::span<const float> x, std::span<const float> delta,
+                std::span<float> gradient_out) const;
+
+  /// Derivative with respect to the input: dx = delta W (R x I).
+  void backward(std::span<const float> parameters, std::span<const float> delta,
+                std::span<float> dx) const;
+};
+
+} // namespace troupe

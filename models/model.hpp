@@ -1,0 +1,70 @@
+// A model: a pure function from parameters and rows to gradients, losses and predictions.
+//
+// A model holds its shape, never its parameters: those are one flat buffer (parameter_layout.hpp)
+// that the caller owns, so a thousand versions of them can be in flight. Working memory is a
+// `workspace`, one for each thread; after the first step nothing is allocated.
+
+#pragma once
+
+#include "troupe/models/batch.hpp"
+#include "troupe/models/buffer.hpp"
+#include "troupe/models/losses/loss.hpp"
+#include "troupe/models/parameter_layout.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+/// Scratch memory of one thread: numbered slots that only ever grow.
+class workspace {
+public:
+  /// Slot `index` with room for `size` floats; its contents are those of its last use.
+  std::span<float> slot(size_t index, size_t size);
+
+private:
+  std::vector<buffer> slots_;
+};
+
+/// Shapes: N rows, F features, C outputs (classes or targets), P parameters.
+class model {
+public:
+  virtual ~model() = default;
+
+  const parameter_layout& layout() const noexcept { return layout_; }
+  size_t feature_count() const noexcept { return feature_count_; }
+  size_t output_count() const noexcept { return output_count_; }
+  loss_kind loss() const noexcept { return loss_; }
+
+  /// Fills `parameters` (P) with the initial values, a function of `seed` alone.
+  virtual void initialize(uint64_t seed, std::span<float> parameters) const = 0;
+
+  /// Writes the gradient of the loss *summed* over the batch's samples to `gradient_out` (P).
+  virtual batch_sums gradient(std::span<const float> parameters, const batch& rows,
+                              std::span<float> gradient_out, workspace& memory) const = 0;
+
+  /// The batch's sums without a gradient.
+  virtual batch_sums evaluate(std::span<const float> parameters, const batch& rows,
+                              workspace& memory) const = 0;
+
+  /// Predictions for `features` (N x F) to `out` (N x C): class probabilities for a
+  /// classification, targets for a regression.
+  virtual void predict(std::span<const float> parameters, std::span<const float> features,
+                       std::span<float> out, workspace& memory) const = 0;
+
+protected:
+  model(size_t feature_count, size_t output_count, loss_kind loss)
+    : feature_count_(feature_count), output_count_(output_count), loss_(loss) {}
+
+  parameter_layout layout_;
+
+private:
+  size_t feature_count_;
+  size_t output_count_;
+  loss_kind loss_;
+};
+
+} // namespace troupe

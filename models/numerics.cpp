@@ -1,0 +1,172 @@
+#include "troupe/models/numerics.hpp"
+
+#include "troupe/models/activation.hpp"
+#include "troupe/models/blas.hpp"
+#include "troupe/models/losses/evaluate_loss.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/random.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace troupe {
+
+namespace {
+
+// FNV-1a over the bits of what is added.
+class bit_hash {
+public:
+  void add(std::span<const float> values) {
+    for (auto value : values)
+      add_word(std::bit_cast<uint32_t>(value));
+  }
+
+  void add(double value) {
+    const auto bits = std::bit_cast<uint64_t>(value);
+    add_word(static_cast<uint32_t>(bits));
+    add_word(static_cast<uint32_t>(bits >> 32));
+  }
+
+  std::string hex() const {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(state_));
+    return text;
+  }
+
+private:
+  void add_word(uint32_t word) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      state_ ^= (word >> shift) & 0xff;
+      state_ *= 0x100000001b3;
+    }
+  }
+
+  uint64_t state_ = 0xcbf29ce484222325;
+};
+
+std::vector<float> probe_values(uint64_t major, size_t count, float low, float high) {
+  std::vector<float> values(count);
+  fill_uniform({1, random_purpose::initialization, major}, 0, low, high, values);
+  return values;
+}
+
+struct product_shape {
+  size_t rows;
+  size_t inner;
+  size_t columns;
+};
+
+// Shapes around the edges of kernels: vectors, tiny, not a multiple of any tile, deep, wide.
+constexpr std::array product_shapes{
+  product_shape{1, 64, 10},    product_shape{2, 7, 3},      product_shape{7, 64, 64},
+  product_shape{16, 784, 33},  product_shape{32, 100, 1},   product_shape{33, 17, 65},
+  product_shape{64, 512, 10},  product_shape{10, 64, 512},  product_shape{128, 61, 129},
+  product_shape{100, 300, 50}, product_shape{5, 1000, 130}, product_shape{250, 3, 20}};
+
+// The three forms of product a dense layer uses.
+void add_products(bit_hash& hash) {
+  for (const auto& [m, k, n] : product_shapes) {
+    const auto a = probe_values(m, m * k, -1, 1);
+    const auto b = probe_values(n + 1000, k * n, -1, 1);
+    std::vector<float> out(m * n);
+    using enum blas::operation;
+    blas::multiply({a.data(), m, k}, {b.data(), k, n}, 0, out.data(), m, n);
+    hash.add(out);
+    blas::multiply({a.data(), m, k}, {b.data(), n, k, transposed}, 0, out.data(), m, n);
+    hash.add(out);
+    blas::multiply({a.data(), k, m, transposed}, {b.data(), k, n}, 0, out.data(), m, n);
+    hash.add(out);
+  }
+}
+
+void add_activations(bit_hash& hash) {
+  for (const auto& [kind, name] : name_table<activation_kind>::entries) {
+    auto values = probe_values(1, 103, -12, 12);
+    activate(kind, values);
+    hash.add(values);
+  }
+}
+
+void add_losses(bit_hash& hash) {
+  const size_t rows = 5;
+  const size_t columns = 21;
+  const std::vector<int32_t> labels{0, 20, 3, 11, 7};
+  const auto targets = probe_values(2, rows * columns, -3, 3);
+  for (const auto& [kind, name] : name_table<loss_kind>::entries) {
+    auto scores = probe_values(3, rows * columns, -9, 9);
+    const auto sums = evaluate_loss(kind, {rows, {}, labels, targets}, scores, columns, scores);
+    hash.add(sums.loss_sum);
+    hash.add(scores);
+  }
+}
+
+void add_optimizers(bit_hash& hash) {
+  const size_t count = 103;
+  for (const auto& [kind, name] : name_table<optimizer_kind>::entries) {
+    optimizer_options options;
+    options.kind = kind;
+    options.momentum = 0.9;
+    options.schedule.kind = schedule_kind::cosine;
+    options.schedule.steps = 5;
+    const auto rule = make_optimizer(options);
+    const optimizer_state state{rule->slot_count(), count};
+    auto parameters = probe_values(4, count, -1, 1);
+    std::vector<float> next(count);
+    for (uint64_t t = 0; t < 3; ++t) {
+      const auto gradient = probe_values(5 + t, count, -30, 30);
+      rule->update(rule->begin_step(t, 31, direction::descent),
+                   {gradient.data(), parameters.data(), next.data(), 0, count}, state);
+      parameters.swap(next);
+    }
+    hash.add(parameters);
+  }
+}
+
+std::string compute_class() {
+  const blas::one_thread alone;
+  const default_rounding rounding;
+  bit_hash hash;
+  add_products(hash);
+  add_activations(hash);
+  add_losses(hash);
+  add_optimizers(hash);
+  std::vector<float> normals(64);
+  fill_normal({2, random_purpose::initialization, 0}, 0, 1, normals);
+  hash.add(normals);
+  return hash.hex();
+}
+
+} // namespace
+
+std::string numerics_class() {
+  static const std::string value = compute_class();
+  return value;
+}
+
+#if defined(__x86_64__)
+
+default_rounding::default_rounding() : before_(_mm_getcsr()) {
+  _mm_setcsr(0x1f80); // all exceptions masked, nearest, neither FTZ nor DAZ
+}
+
+default_rounding::~default_rounding() {
+  _mm_setcsr(before_);
+}
+
+#else
+
+// Elsewhere the defaults are taken on trust: the class would differ if they were not.
+default_rounding::default_rounding() : before_(0) {}
+
+default_rounding::~default_rounding() = default;
+
+#endif
+
+} // namespace troupe

@@ -1,0 +1,80 @@
+// Optimizers: how a gradient moves parameters.
+//
+// A rule is applied to a piece of the parameters at a time, so a shard can hold any range of them
+// and work in pieces that fit a cache. The new parameters go to other memory than the old ones: old
+// versions stay readable while a step is under way.
+
+#pragma once
+
+#include "troupe/models/buffer.hpp"
+#include "troupe/models/optimizers/optimizer_options.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+enum class direction : uint8_t { descent, ascent };
+
+/// What one update of n parameters reads and writes. t is the step, counted from 0.
+struct update_piece {
+  const float* gradient_sum = nullptr; ///< n: gradient summed over samples
+  const float* parameters = nullptr;   ///< n: of version t
+  float* next = nullptr;               ///< n: of version t + 1; not the memory of `parameters`
+  size_t offset = 0;                   ///< of this piece in the optimizer's state
+  size_t count = 0;                    ///< n
+};
+
+/// A step's figures, the same for every piece. `begin_step` of the optimizer makes it.
+struct update_step {
+  float gradient_factor = 0;   ///< 1 / samples (negative for ascent): gradient_sum times this is g
+  float learning_rate = 0;     ///< base rate times the schedule's factor
+  float first_correction = 1;  ///< adam: 1 / (1 - beta1^(t+1))
+  float second_correction = 1; ///< adam: 1 / sqrt(1 - beta2^(t+1))
+};
+
+/// State of a rule over a span of parameters: as many buffers of the span's size as it needs.
+class optimizer_state {
+public:
+  optimizer_state() = default;
+  optimizer_state(size_t slot_count, size_t size);
+
+  std::span<float> slot(size_t index) const { return slots_[index].values(); }
+  size_t slot_count() const { return slots_.size(); }
+
+private:
+  std::vector<buffer> slots_; ///< zeros at first
+};
+
+class optimizer {
+public:
+  virtual ~optimizer() = default;
+
+  const optimizer_options& options() const noexcept { return options_; }
+
+  /// Floats of state a parameter.
+  virtual size_t slot_count() const = 0;
+
+  /// Figures of step `t` over `sample_count` samples.
+  virtual update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const;
+
+  /// Applies the rule. False when a gradient or a new parameter is not finite: the piece of `next`
+  /// and the state are then of no use.
+  virtual bool update(const update_step& step, const update_piece& piece,
+                      const optimizer_state& state) const = 0;
+
+protected:
+  explicit optimizer(const optimizer_options& options) : options_(options) {}
+
+private:
+  optimizer_options options_;
+};
+
+/// The optimizer of the given options.
+/// Throws std::invalid_argument when a constant is out of its range.
+std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options);
+
+} // namespace troupe

@@ -1,0 +1,82 @@
+#include "troupe/models/random.hpp"
+
+#include "troupe/models/elementary.hpp"
+
+#include <Random123/philox.h>
+
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+// Reads a sequence word by word, keeping the block it is in.
+class word_reader {
+public:
+  word_reader(const random_sequence& sequence, uint64_t first) : sequence_(sequence), next_(first) {
+    if (next_ % 4 != 0)
+      block_ = sequence_.block(static_cast<uint32_t>(next_ / 4));
+  }
+
+  uint32_t operator()() {
+    if (next_ % 4 == 0)
+      block_ = sequence_.block(static_cast<uint32_t>(next_ / 4));
+    return block_[next_++ % 4];
+  }
+
+private:
+  random_sequence sequence_;
+  uint64_t next_;
+  std::array<uint32_t, 4> block_{};
+};
+
+} // namespace
+
+std::array<uint32_t, 4> random_sequence::block(uint32_t index) const {
+  r123::Philox4x32 generator;
+  const r123::Philox4x32::key_type key{
+    {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}};
+  const r123::Philox4x32::ctr_type counter{{index, static_cast<uint32_t>(major),
+                                            static_cast<uint32_t>(major >> 32),
+                                            static_cast<uint32_t>(purpose)}};
+  const auto words = generator(counter, key);
+  return {words[0], words[1], words[2], words[3]};
+}
+
+uint32_t random_word(const random_sequence& sequence, uint64_t i) {
+  return sequence.block(static_cast<uint32_t>(i / 4))[i % 4];
+}
+
+void fill_uniform(const random_sequence& sequence, uint64_t first, float low, float high,
+                  std::span<float> out) {
+  word_reader next{sequence, first};
+  for (auto& value : out) {
+    const auto unit = static_cast<float>(next() >> 8) * 0x1p-24f; // 24 bits: below 1 also as float
+    value = low + (high - low) * unit;
+  }
+}
+
+void fill_normal(const random_sequence& sequence, uint64_t first, float deviation,
+                 std::span<float> out) {
+  word_reader next{sequence, 2 * first};
+  for (auto& value : out) {
+    const double unit = (next() + 0.5) * 0x1p-32; // in (0, 1)
+    const double radius = std::sqrt(-2 * elementary::log(unit));
+    value = static_cast<float>(deviation * radius * elementary::cos_of_turn(next()));
+  }
+}
+
+std::vector<uint32_t> random_permutation(const random_sequence& sequence, uint32_t count) {
+  std::vector<uint32_t> result(count);
+  std::iota(result.begin(), result.end(), 0u);
+  word_reader next{sequence, 0};
+  for (uint32_t i = count; i > 1; --i) {
+    const auto j = static_cast<uint32_t>((uint64_t{next()} * i) >> 32);
+    std::swap(result[i - 1], result[j]);
+  }
+  return result;
+}
+
+} // namespace troupe

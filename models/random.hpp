@@ -1,0 +1,52 @@
+// Random numbers as a pure function of what they are for.
+//
+// A number's place is (seed, purpose, major, index): nothing is drawn "next", so any process can
+// make any part of any sequence, in any order, and all agree. The generator is Philox4x32-10
+// (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; Random123). Distributions are
+// our own: those of the standard library differ between implementations.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+/// What random numbers are for. Values are part of the results: never renumber, only append.
+enum class random_purpose : uint32_t {
+  initialization = 1,
+  shuffle = 2,
+  split = 3,
+  synthetic_features = 4,
+  synthetic_targets = 5,
+  synthetic_noise = 6,
+};
+
+/// One sequence: `major` separates sequences of one purpose (an epoch, a tensor, a step).
+struct random_sequence {
+  uint64_t seed = 0;
+  random_purpose purpose = random_purpose::initialization;
+  uint64_t major = 0;
+
+  /// Block `index` of the sequence: four independent words.
+  std::array<uint32_t, 4> block(uint32_t index) const;
+};
+
+/// Element i of the sequence of 32-bit words: lane i % 4 of block i / 4.
+uint32_t random_word(const random_sequence& sequence, uint64_t i);
+
+/// out[i] uniform in [low, high), from element first + i.
+void fill_uniform(const random_sequence& sequence, uint64_t first, float low, float high,
+                  std::span<float> out);
+
+/// out[i] normal with mean 0 and the given deviation (Box & Muller 1958), from the words
+/// 2 (first + i) and 2 (first + i) + 1. |out| <= 6.8 deviation.
+void fill_normal(const random_sequence& sequence, uint64_t first, float deviation,
+                 std::span<float> out);
+
+/// The numbers 0 .. count - 1 in random order (Fisher & Yates; Durstenfeld 1964).
+std::vector<uint32_t> random_permutation(const random_sequence& sequence, uint32_t count);
+
+} // namespace troupe

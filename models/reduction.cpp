@@ -1,0 +1,112 @@
+#include "troupe/models/reduction.hpp"
+
+#include "troupe/models/lanes.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace troupe {
+
+namespace {
+
+void require_equal_sizes(std::span<const std::span<const float>> inputs, size_t size) {
+  for (const auto& input : inputs)
+    if (input.size() != size)
+      throw std::invalid_argument("reduction: spans of " + std::to_string(input.size()) + " and " +
+                                  std::to_string(size) + " values");
+}
+
+} // namespace
+
+void reducer::prepare(const reduction_plan& plan, size_t input_count) {
+  size_t depth = 0;
+  size_t depth_max = 0;
+  for (auto operation : plan.operations) {
+    if (operation == reduction_plan::add) {
+      if (depth < 2)
+        throw std::invalid_argument("reduction: an addition lacks operands");
+      --depth;
+    } else {
+      if (operation < 0 || static_cast<size_t>(operation) >= input_count)
+        throw std::invalid_argument("reduction: no input " + std::to_string(operation));
+      depth_max = std::max(depth_max, ++depth);
+    }
+  }
+  if (depth != 1)
+    throw std::invalid_argument("reduction: the plan leaves " + std::to_string(depth) + " values");
+  stack_.resize(std::max(stack_.size(), depth_max));
+  if (scratch_.size() < depth_max * reduction_piece_size)
+    scratch_ = buffer{depth_max * reduction_piece_size};
+}
+
+const float* reducer::evaluate(const reduction_plan& plan,
+                               std::span<const std::span<const float>> inputs, size_t offset,
+                               size_t count) {
+  size_t depth = 0;
+  for (auto operation : plan.operations) {
+    if (operation != reduction_plan::add) {
+      stack_[depth++] = inputs[static_cast<size_t>(operation)].data() + offset;
+      continue;
+    }
+    --depth;
+    const float* const a = stack_[depth - 1];
+    const float* const b = stack_[depth];
+    // The level's own piece: nothing below reads it, and a may be it (same element, same place).
+    float* const out = scratch_.values().data() + (depth - 1) * reduction_piece_size;
+    for (size_t i = 0; i < count; ++i)
+      out[i] = a[i] + b[i];
+    stack_[depth - 1] = out;
+  }
+  return stack_[0];
+}
+
+void reducer::reduce(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
+                     std::span<float> out) {
+  prepare(plan, inputs.size());
+  require_equal_sizes(inputs, out.size());
+  for (size_t offset = 0; offset < out.size(); offset += reduction_piece_size) {
+    const auto count = std::min(reduction_piece_size, out.size() - offset);
+    std::copy_n(evaluate(plan, inputs, offset, count), count, out.data() + offset);
+  }
+}
+
+bool reducer::reduce_and_update(const reduction_plan& plan,
+                                std::span<const std::span<const float>> inputs,
+                                const optimizer& rule, const update_step& step,
+                                const optimizer_state& state, std::span<const float> parameters,
+                                std::span<float> next) {
+  prepare(plan, inputs.size());
+  require_equal_sizes(inputs, parameters.size());
+  if (next.size() != parameters.size())
+    throw std::invalid_argument("reduction: old and new parameters differ in size");
+  for (size_t offset = 0; offset < next.size(); offset += reduction_piece_size) {
+    const auto count = std::min(reduction_piece_size, next.size() - offset);
+    const auto* gradient = evaluate(plan, inputs, offset, count);
+    const update_piece piece{gradient, parameters.data() + offset, next.data() + offset, offset,
+                             count};
+    if (!rule.update(step, piece, state))
+      return false;
+  }
+  return true;
+}
+
+void add_into(std::span<float> a, std::span<const float> b) {
+  if (a.size() != b.size())
+    throw std::invalid_argument("addition: " + std::to_string(a.size()) + " and " +
+                                std::to_string(b.size()) + " values");
+  float* const __restrict out = a.data();
+  const float* const __restrict other = b.data();
+  for (size_t i = 0; i < a.size(); ++i)
+    out[i] += other[i];
+}
+
+size_t find_not_finite(std::span<const std::span<const float>> inputs) {
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const auto* values = inputs[k].data();
+    if (!visit_finite(inputs[k].size(), [values](size_t i) { return values[i] * 0.0f; }))
+      return k;
+  }
+  return inputs.size();
+}
+
+} // namespace troupe

@@ -1,0 +1,63 @@
+// Adding gradients along a tree and applying an optimizer, in one sweep through memory.
+//
+// A plan says in which order buffers are added, as a postfix program; the sweep runs it on pieces
+// that fit the first-level cache and hands each piece's sum to the optimizer while it is hot.
+// Pieces do not change the order of any element's additions, so neither their size nor the span a
+// shard holds shows in the bits.
+
+#pragma once
+
+#include "troupe/models/optimizers/optimizer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+/// A postfix program over inputs: a number >= 0 pushes that input, `add` replaces the two topmost
+/// values a, b (b on top) by a + b. It leaves one value.
+struct reduction_plan {
+  static constexpr int32_t add = -1;
+  std::vector<int32_t> operations;
+
+  friend bool operator==(const reduction_plan&, const reduction_plan&) = default;
+};
+
+/// Floats a piece: 8 KiB, so that a handful of them stay in a first-level cache of 32 KiB.
+inline constexpr size_t reduction_piece_size = 2048;
+
+/// Runs a plan on spans of equal size. Not thread-safe: one for each thread; keeps its scratch.
+class reducer {
+public:
+  /// out = the plan's value. Throws std::invalid_argument for a plan that is no postfix program
+  /// over `inputs`, or for sizes that differ.
+  void reduce(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
+              std::span<float> out);
+
+  /// Reduces and applies `rule`, all spans of the parameters the state was made for.
+  /// False as soon as a gradient or a new parameter is not finite.
+  bool reduce_and_update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
+                         const optimizer& rule, const update_step& step,
+                         const optimizer_state& state, std::span<const float> parameters,
+                         std::span<float> next);
+
+private:
+  /// Checks the program and makes room for its stack.
+  void prepare(const reduction_plan& plan, size_t input_count);
+  /// The plan's value on one piece: an input's own memory or scratch.
+  const float* evaluate(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
+                        size_t offset, size_t count);
+
+  buffer scratch_; ///< one piece a level of the stack
+  std::vector<const float*> stack_;
+};
+
+/// a += b, element by element. Throws std::invalid_argument when sizes differ.
+void add_into(std::span<float> a, std::span<const float> b);
+
+/// The first span with a value that is not finite; `inputs.size()` when there is none.
+size_t find_not_finite(std::span<const std::span<const float>> inputs);
+
+} // namespace troupe

@@ -1,0 +1,49 @@
+// Sums parts in the order of a canonical binary tree, with memory of its depth only.
+//
+// The tree over n parts splits at the largest power of two below n. Parts are pushed in order; like
+// a binary counter, equal-sized neighbours merge at once, and what is left merges from the right.
+// The result's bits depend on the parts and their order alone, however they were made.
+
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// T needs `T operator+(const T&, const T&)`; left operands are earlier parts.
+template <class T>
+class tree_accumulator {
+public:
+  void push(T part) {
+    size_t weight = 1;
+    while (!held_.empty() && held_.back().weight == weight) {
+      part = held_.back().value + part;
+      weight *= 2;
+      held_.pop_back();
+    }
+    held_.push_back({weight, std::move(part)});
+  }
+
+  /// Sum of all parts; `T{}` when there were none.
+  T total() const {
+    if (held_.empty())
+      return T{};
+    T result = held_.back().value;
+    for (size_t i = held_.size() - 1; i-- > 0;)
+      result = held_[i].value + result;
+    return result;
+  }
+
+  bool empty() const { return held_.empty(); }
+
+private:
+  struct entry {
+    size_t weight; ///< parts below it: a power of two, falling along `held_`
+    T value;
+  };
+  std::vector<entry> held_;
+};
+
+} // namespace troupe

@@ -1,0 +1,152 @@
+// Every message type survives the wire, with the values CAF's own encoding would lose.
+
+#include "troupe/actors/protocol/messages.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/binary_deserializer.hpp>
+#include <caf/binary_serializer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+class protocol : public ::testing::Test {
+protected:
+  protocol() {
+    configure(config_);
+    system.emplace(config_);
+  }
+
+  std::vector<char> saved(const auto& message) {
+    std::vector<char> bytes;
+    caf::binary_serializer sink{*system, bytes};
+    auto copy = message;
+    EXPECT_FALSE(sink(copy));
+    return bytes;
+  }
+
+  template <class T>
+  caf::error load(std::vector<char> bytes, T& into) {
+    caf::binary_deserializer source{*system, bytes};
+    return source(into);
+  }
+
+  template <class T>
+  void expect_survives(const T& message) {
+    T loaded{};
+    EXPECT_FALSE(load(saved(message), loaded)) << typeid(T).name();
+    EXPECT_EQ(message, loaded) << typeid(T).name();
+  }
+
+  template <class Block, size_t... Indices>
+  void expect_block_survives(std::index_sequence<Indices...>) {
+    (expect_survives(
+       typename caf::type_by_id<static_cast<caf::type_id_t>(Block::begin + Indices)>::type{}),
+     ...);
+  }
+
+  template <class Block>
+  void expect_block_survives() {
+    expect_block_survives<Block>(std::make_index_sequence<Block::end - Block::begin>{});
+  }
+
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system;
+};
+
+payload payload_of(std::vector<float> values) {
+  buffer storage{values.size()};
+  std::ranges::copy(values, storage.values().begin());
+  return {storage, 0, values.size()};
+}
+
+} // namespace
+
+TEST_F(protocol, every_registered_type_survives_the_wire) {
+  expect_block_survives<caf::id_block::troupe_messages>();
+  expect_block_survives<caf::id_block::troupe_handles>();
+}
+
+TEST_F(protocol, infinities_nans_and_subnormals_keep_their_bits) {
+  const float tiny = std::numeric_limits<float>::denorm_min();
+  contribution message;
+  message.step = 7;
+  message.node = {2, 4};
+  message.gradient_sum = payload_of(
+    {std::numeric_limits<float>::infinity(), tiny, -0.0f, std::numeric_limits<float>::quiet_NaN()});
+  message.sums = {infinity, 3, 2, std::numeric_limits<double>::denorm_min()};
+  message.replica = 5;
+  expect_survives(message);
+}
+
+TEST_F(protocol, filled_progress_and_results_survive) {
+  training_progress progress;
+  progress.train_loss = infinity;
+  progress.train_accuracy = 0.25;
+  progress.finished_epoch = history_row{3, 30, 1.5, 0.01, 2.5, 0.5, std::nullopt, 0.75, -infinity};
+  expect_survives(progress);
+  training_finished finished{4, 1, "why", true, 0.5, {*progress.finished_epoch}, {{1, 2, 3}}};
+  expect_survives(finished);
+  expect_survives(not_finite_report{3, "x", true, 1, 2});
+  expect_survives(evaluation{2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
+  expect_survives(training_status{"training", 1, 2, 3, 0.5, 4, 5, "nobody"});
+  expect_survives(horizon{{12, true}});
+}
+
+TEST_F(protocol, payload_is_a_span_of_its_buffer) {
+  buffer storage{4};
+  std::ranges::copy(std::vector<float>{1, 2, 3, 4}, storage.values().begin());
+  const payload part{storage, 1, 2};
+  EXPECT_EQ(part.values()[0], 2);
+  EXPECT_EQ(part.values().size(), 2u);
+  expect_survives(part);
+  EXPECT_THROW((payload{storage, 3, 2}), std::invalid_argument);
+  EXPECT_THROW((payload{storage, 5, 0}), std::invalid_argument);
+}
+
+TEST_F(protocol, a_flipped_bit_in_a_payload_is_noticed) {
+  auto bytes = saved(payload_of({1, 2, 3}));
+  bytes.back() ^= 1;
+  payload loaded;
+  EXPECT_FALSE(load(bytes, loaded));
+  EXPECT_FALSE(loaded.intact());
+  payload sound;
+  EXPECT_FALSE(load(saved(payload_of({1, 2, 3})), sound));
+  EXPECT_TRUE(sound.intact());
+}
+
+TEST_F(protocol, a_payload_longer_than_its_message_is_refused_before_allocating) {
+  auto bytes = saved(payload_of({1, 2, 3}));
+  // The length is the first field; a huge one must not be believed.
+  for (size_t huge : {size_t{4}, payload_size_max, payload_size_max + 1, ~size_t{0}}) {
+    auto forged = bytes;
+    std::vector<char> length;
+    caf::binary_serializer sink{*system, length};
+    uint64_t value = huge;
+    EXPECT_FALSE(sink(value));
+    std::ranges::copy(length, forged.begin());
+    payload loaded;
+    EXPECT_TRUE(load(forged, loaded)) << huge;
+  }
+}
+
+TEST_F(protocol, every_cut_of_a_message_is_an_error) {
+  contribution message;
+  message.gradient_sum = payload_of({1, 2, 3});
+  const auto bytes = saved(message);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    contribution loaded;
+    EXPECT_TRUE(load({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}, loaded))
+      << size;
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,143 @@
+// The program as scripts see it: exit codes, what is printed where, and the files it leaves.
+
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+
+#include <sys/wait.h>
+
+namespace troupe {
+namespace {
+
+constexpr const char* tiny_job = "[data]\nsynthetic = \"classification\"\nrows = 64\nfeatures = 4\n"
+                                 "test_fraction = 0.25\n[training]\nepochs = 2\nreplicas = 1\n";
+
+class command : public testing::Test {
+protected:
+  void SetUp() override { folder.write("tiny.toml", tiny_job); }
+
+  // Runs `troupe ARGUMENTS` in the folder and gives its exit code; `out` and `err` are what it
+  // said.
+  int run(const std::string& arguments, const std::string& before = "") {
+    const std::string line =
+      "cd '" + folder.path() + "' && " + before + " " TROUPE_BINARY_DIR "/bin/troupe " + arguments;
+    const bool redirected = arguments.find('>') != std::string::npos;
+    const int status = std::system((line + (redirected ? "" : " >out") + " 2>err").c_str());
+    out = folder.has("out") ? folder.read("out") : "";
+    err = folder.read("err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  bool said(const std::string& text) const { return err.find(text) != std::string::npos; }
+
+  temporary_folder folder;
+  std::string out;
+  std::string err;
+};
+
+TEST_F(command, training_leaves_a_whole_run_and_prints_one_object) {
+  ASSERT_EQ(run("train tiny.toml --json"), 0) << err;
+  const auto printed = nlohmann::json::parse(out);
+  EXPECT_EQ(printed["job"], "tiny");
+  EXPECT_EQ(printed["model_file"], "runs/tiny/model.safetensors");
+  EXPECT_EQ(nlohmann::json::parse(folder.read("runs/tiny/summary.json")), printed);
+  EXPECT_TRUE(folder.has("runs/tiny/model.safetensors"));
+  EXPECT_TRUE(folder.has("runs/tiny/history.csv"));
+  EXPECT_FALSE(folder.has("runs/tiny/lock"));
+  EXPECT_EQ(run("config check runs/tiny/job.toml"), 0) << err;
+  EXPECT_TRUE(out.ends_with(": ok\n"));
+}
+
+TEST_F(command, progress_goes_to_standard_error_unless_quiet) {
+  ASSERT_EQ(run("train tiny.toml"), 0);
+  EXPECT_TRUE(said("Epoch 2/"));
+  EXPECT_EQ(out.find("Epoch"), std::string::npos);
+  EXPECT_NE(out.find("\nparameters sha256  "), std::string::npos);
+  ASSERT_EQ(run("train tiny.toml --quiet --overwrite"), 0);
+  EXPECT_EQ(err, "");
+}
+
+TEST_F(command, finished_run_is_replaced_only_when_asked_to) {
+  ASSERT_EQ(run("train tiny.toml"), 0);
+  EXPECT_EQ(run("train tiny.toml --json"), 73);
+  EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "cannot-create");
+  EXPECT_TRUE(said("--overwrite"));
+  EXPECT_EQ(run("train tiny.toml --overwrite"), 0);
+}
+
+TEST_F(command, missing_data_keeps_the_earlier_run) {
+  ASSERT_EQ(run("train tiny.toml"), 0);
+  const auto before = folder.read("runs/tiny/summary.json");
+  folder.write("tiny.toml", "data.file = \"none.csv\"\n");
+  EXPECT_EQ(run("train tiny.toml --overwrite"), 66);
+  EXPECT_EQ(folder.read("runs/tiny/summary.json"), before);
+}
+
+TEST_F(command, result_that_cannot_be_printed_is_an_error_but_loses_no_file) {
+  EXPECT_EQ(run("train tiny.toml --quiet >&-"), 74);
+  EXPECT_TRUE(said("standard output"));
+  EXPECT_TRUE(folder.has("runs/tiny/summary.json"));
+  EXPECT_EQ(run("train tiny.toml --quiet --json --overwrite >/dev/full"), 74);
+  EXPECT_TRUE(folder.has("runs/tiny/summary.json"));
+}
+
+TEST_F(command, wrong_jobs_end_with_78_and_every_error) {
+  folder.write("bad.toml", "[data]\nrow = 3\n[optimizer]\nlearning_rate = -1\n");
+  EXPECT_EQ(run("config check bad.toml"), 78);
+  EXPECT_EQ(out, "");
+  EXPECT_TRUE(said("troupe: error: bad.toml:2:1: unknown key 'data.row'\n"
+                   "  hint: did you mean 'data.rows'?\n"));
+  EXPECT_TRUE(said("troupe: error: bad.toml:4:1: "));
+  EXPECT_EQ(run("train bad.toml --json"), 78);
+  EXPECT_EQ(nlohmann::json::parse(out)["error"]["where"], "bad.toml:2:1");
+  EXPECT_EQ(run("config check none.toml"), 66);
+}
+
+TEST_F(command, environment_and_set_reach_the_job) {
+  ASSERT_EQ(run("config show tiny.toml --set training.epochs=9", "TROUPE_TRAINING__STEPS=8"), 0);
+  EXPECT_NE(out.find("\nepochs = 9\nsteps = 8\n"), std::string::npos);
+  // One value each: the file after --set is still the file.
+  EXPECT_EQ(run("config show --set training.epochs=9 tiny.toml"), 0) << err;
+}
+
+TEST_F(command, wrong_usage_ends_with_2_and_a_suggestion) {
+  EXPECT_EQ(run("trian tiny.toml"), 2);
+  EXPECT_EQ(err, "troupe: error: unknown command 'trian'\n  hint: did you mean 'train'?\n");
+  EXPECT_EQ(run("config chek tiny.toml"), 2);
+  EXPECT_TRUE(said("did you mean 'check'?"));
+  EXPECT_EQ(run("train tiny.toml --jsn"), 2);
+  EXPECT_TRUE(said("did you mean '--json'?"));
+  EXPECT_EQ(run("train"), 2);
+  EXPECT_TRUE(said("see 'troupe train --help'"));
+  EXPECT_EQ(run(""), 2);
+}
+
+TEST_F(command, help_is_a_result_and_shows_an_example) {
+  for (const auto* arguments : {"--help", "train --help", "config --help", "config check --help",
+                                "config show --help", "version --help"}) {
+    EXPECT_EQ(run(arguments), 0) << arguments;
+    EXPECT_NE(out.find("Example:\n  troupe "), std::string::npos) << arguments;
+    EXPECT_EQ(out.find("keys "), std::string::npos) << "a hidden command: " << arguments;
+  }
+}
+
+TEST_F(command, version_names_what_results_depend_on) {
+  ASSERT_EQ(run("version --json"), 0);
+  const auto object = nlohmann::json::parse(out);
+  for (const auto* key : {"troupe", "numerics", "caf", "blas_core"})
+    EXPECT_FALSE(object.at(key).get<std::string>().empty()) << key;
+}
+
+TEST_F(command, numerics_are_chosen_by_starting_again) {
+  ASSERT_EQ(
+    run("train tiny.toml --json --set runtime.numerics=x86-64-v2", "env -u OPENBLAS_CORETYPE"), 0)
+    << err;
+  EXPECT_EQ(run("train tiny.toml --overwrite --set runtime.numerics=Nonesuch"), 76);
+  EXPECT_TRUE(said("not as 'Nonesuch'"));
+}
+
+} // namespace
+} // namespace troupe

@@ -1,0 +1,309 @@
+#include "troupe/app/job_file.hpp"
+
+#include "troupe/app/job_schema.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+namespace troupe {
+namespace {
+
+using texts = std::vector<std::string>;
+
+class job_file : public testing::Test {
+protected:
+  job load(const std::string& text, const texts& sets = {}, const environment& variables = {}) {
+    return load_job(folder.write("some.toml", text), sets, variables);
+  }
+
+  // "line:column: why; hint" of each error; other places as they are.
+  texts errors(const std::string& text, const texts& sets = {}, const environment& variables = {}) {
+    texts result;
+    try {
+      load(text, sets, variables);
+    } catch (const job_errors& thrown) {
+      EXPECT_EQ(thrown.code(), failure_code::bad_job);
+      const std::string start = folder.path("some.toml") + ":";
+      for (const auto& error : thrown.errors()) {
+        const bool in_file = error.where.starts_with(start);
+        result.push_back((in_file ? error.where.substr(start.size()) : error.where) + ": " +
+                         error.why + (error.hint.empty() ? "" : "; " + error.hint));
+      }
+    }
+    return result;
+  }
+
+  temporary_folder folder;
+};
+
+constexpr const char* least = "data.synthetic = \"classification\"\n";
+
+TEST_F(job_file, sections_fill_the_job) {
+  const auto x = load("[job]\nseed = 7\n[data]\nsynthetic = \"regression\"\ntargets = 3\n"
+                      "[optimizer]\nkind = \"adam\"\n"
+                      "schedule = { kind = \"warmup\", steps = 4, then = { kind = \"step\" } }\n");
+  EXPECT_EQ(x.seed, 7u);
+  EXPECT_EQ(x.data.synthetic, synthetic_kind::regression);
+  EXPECT_EQ(x.data.targets, 3u);
+  EXPECT_EQ(x.optimizer.kind, optimizer_kind::adam);
+  EXPECT_EQ(x.optimizer.schedule.steps, 4u);
+  ASSERT_EQ(x.optimizer.schedule.then.size(), 1u);
+  EXPECT_EQ(x.optimizer.schedule.then[0].kind, schedule_kind::step);
+}
+
+TEST_F(job_file, name_and_output_directory_come_from_the_file_name) {
+  EXPECT_EQ(load(least).name, "some");
+  EXPECT_EQ(load(least).output.directory, "runs/some");
+  EXPECT_EQ(load(least, {"job.name=other"}).output.directory, "runs/other");
+  EXPECT_EQ(load(least, {"output.directory=here"}).output.directory, "here");
+}
+
+TEST_F(job_file, data_file_is_relative_to_the_file_that_names_it) {
+  const std::string text = "data.file = \"sub/../rows.csv\"\n";
+  EXPECT_EQ(load(text).data.file, folder.path("rows.csv"));
+  EXPECT_EQ(load("data.file = \"/else/rows.csv\"\n").data.file, "/else/rows.csv");
+  EXPECT_EQ(load(text, {"data.file=here.csv"}).data.file, "here.csv");
+  EXPECT_EQ(load(text, {}, {{"TROUPE_DATA__FILE", "there.csv"}}).data.file, "there.csv");
+}
+
+TEST_F(job_file, later_sources_win) {
+  const std::string text = std::string{least} + "training.epochs = 1\n";
+  const environment variables{{"TROUPE_TRAINING__EPOCHS", "2"}};
+  EXPECT_EQ(load(text).training.epochs, 1u);
+  EXPECT_EQ(load(text, {}, variables).training.epochs, 2u);
+  EXPECT_EQ(load(text, {"training.epochs=3"}, variables).training.epochs, 3u);
+  EXPECT_EQ(load(text, {"training.epochs=3", "training.epochs=4"}, variables).training.epochs, 4u);
+}
+
+TEST_F(job_file, set_takes_toml_and_bare_words) {
+  EXPECT_EQ(load(least, {"model.hidden=[3, 4]"}).model.hidden, (std::vector<size_t>{3, 4}));
+  EXPECT_EQ(load(least, {"optimizer.kind=adam"}).optimizer.kind, optimizer_kind::adam);
+  EXPECT_EQ(load(least, {"optimizer.kind=\"adam\""}).optimizer.kind, optimizer_kind::adam);
+  EXPECT_EQ(load(least, {"data.target=a=b"}).data.target, "a=b");
+  EXPECT_EQ(load(least, {"job.name=2024"}).name, "2024");
+  EXPECT_EQ(load(least, {"job.name=2024-01-01"}).name, "2024-01-01");
+}
+
+TEST_F(job_file, schedules_are_set_whole_or_by_key) {
+  const auto whole = load(least, {"optimizer.schedule={ kind = \"cosine\", steps = 9 }"});
+  EXPECT_EQ(whole.optimizer.schedule.kind, schedule_kind::cosine);
+  EXPECT_EQ(whole.optimizer.schedule.steps, 9u);
+  const auto one = load(least, {}, {{"TROUPE_OPTIMIZER__SCHEDULE__KIND", "cosine"}});
+  EXPECT_EQ(one.optimizer.schedule.kind, schedule_kind::cosine);
+}
+
+TEST_F(job_file, environment_names_without_two_underscores_are_not_ours) {
+  EXPECT_EQ(load(least, {}, {{"TROUPE_DATA_DIR", "x"}, {"OTHER__KEY", "1"}}), load(least));
+}
+
+TEST_F(job_file, all_errors_come_at_once_with_their_places) {
+  const auto found = errors("[data]\nfille = \"x\"\ntest_fraction = \"half\"\n[training]\n"
+                            "epoch = 3\n[optimizer]\nlearning_rate = -1\n");
+  EXPECT_EQ(found, (texts{"2:1: unknown key 'data.fille'; did you mean 'data.file'?",
+                          "3:17: expected a number, got the string \"half\"",
+                          "5:1: unknown key 'training.epoch'; did you mean 'training.epochs'?",
+                          "7:1: 'optimizer.learning_rate': must be above 0; use a number such as "
+                          "0.01"}));
+}
+
+TEST_F(job_file, problems_of_unset_keys_point_at_the_section_or_the_file) {
+  EXPECT_EQ(errors("\n[data]\nrows = 5\n").at(0).substr(0, 17), "2:1: 'data.file':");
+  EXPECT_EQ(errors("").at(0).substr(0, 17), "1:1: 'data.file':");
+}
+
+TEST_F(job_file, problems_point_at_the_override_that_caused_them) {
+  EXPECT_EQ(errors(least, {"optimizer.learning_rate=-1"}).at(0).substr(0, 60),
+            "--set optimizer.learning_rate=-1: 'optimizer.learning_rate':");
+  EXPECT_EQ(errors(least, {}, {{"TROUPE_OPTIMIZER__EPSILON", "0"}}).at(0).substr(0, 60),
+            "environment TROUPE_OPTIMIZER__EPSILON: 'optimizer.epsilon': ");
+}
+
+TEST_F(job_file, wrong_overrides_are_errors_too) {
+  EXPECT_EQ(errors(least, {"training.epochs", "model.hiden=[3]", "training.epochs=abc"},
+                   {{"TROUPE_TRAINING__EPOCH", "3"}}),
+            (texts{"environment TROUPE_TRAINING__EPOCH: unknown key 'training.epoch'; did you mean "
+                   "'training.epochs'?",
+                   "--set training.epochs: not of the form key=value; write --set "
+                   "training.epochs=5",
+                   "--set model.hiden=[3]: unknown key 'model.hiden'; did you mean 'model.hidden'?",
+                   "--set training.epochs=abc: expected an integer of at least 1, got the string "
+                   "\"abc\""}));
+}
+
+TEST_F(job_file, sections_must_be_tables_and_keys_must_be_in_one) {
+  EXPECT_EQ(errors(std::string{least} + "model = 3\nepochs = 2\n"),
+            (texts{"2:9: expected a table, got the integer 3; write [model] and its keys below",
+                   "3:1: unknown key 'epochs'; did you mean 'training.epochs'?"}));
+}
+
+TEST_F(job_file, quoted_keys_with_dots_are_no_paths) {
+  EXPECT_EQ(errors(std::string{least} + "\"training.epochs\" = 2\n").size(), 1u);
+}
+
+TEST_F(job_file, errors_within_then_point_into_it) {
+  const auto found = errors(
+    std::string{least} + "optimizer.schedule = { kind = \"warmup\", then = { kid = \"step\" } }\n");
+  EXPECT_EQ(found, (texts{"2:51: unknown key 'optimizer.schedule.then.kid'; did you mean "
+                          "'optimizer.schedule.then.kind'?"}));
+}
+
+TEST_F(job_file, syntax_errors_say_line_and_column) {
+  const auto found = errors("[data]\nrows = = 3\n");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].substr(0, 5), "2:8: ");
+}
+
+TEST_F(job_file, too_many_errors_are_cut_short) {
+  std::string text = least;
+  for (int i = 0; i < 300; ++i)
+    text += "nonsense" + std::to_string(i) + " = 1\n";
+  const auto found = errors(text);
+  ASSERT_EQ(found.size(), 101u);
+  EXPECT_EQ(found.back(), ": and at least 200 more errors");
+}
+
+TEST_F(job_file, text_of_the_exception_lists_every_error) {
+  const job_errors two{{{"a:1:1", "first", "do this"}, {"a:2:1", "second", ""}}};
+  EXPECT_STREQ(two.what(), "a:1:1: first; do this\na:2:1: second");
+  const job_errors one{{{"a:1:1", "first", "do this"}}};
+  EXPECT_STREQ(one.what(), "a:1:1: first; do this");
+  EXPECT_EQ(one.hint(), "do this");
+}
+
+TEST_F(job_file, huge_files_are_refused_unread) {
+  const auto path = folder.write("some.toml", "");
+  std::filesystem::resize_file(path, 100'000'000);
+  try {
+    load_job(path, {}, {});
+    FAIL();
+  } catch (const job_errors& error) {
+    EXPECT_EQ(error.reason(), "a job file of more than 16 MiB");
+  }
+}
+
+TEST_F(job_file, missing_files_and_folders_are_missing_input) {
+  for (const auto& path : {folder.path("none.toml"), folder.path()}) {
+    try {
+      load_job(path, {}, {});
+      FAIL() << path;
+    } catch (const failure& error) {
+      EXPECT_EQ(error.code(), failure_code::missing_input);
+      EXPECT_EQ(error.where(), path);
+    }
+  }
+}
+
+// Random jobs that `problems` has nothing against, every field away from its default at times.
+class random_jobs {
+public:
+  job next() {
+    job x;
+    x.name = "run \"" + std::to_string(whole(0)) + "\"\t\xc3\xa4";
+    x.seed = whole(0);
+    fill(x.data);
+    fill(x.model);
+    fill(x.optimizer);
+    fill(x.training);
+    x.runtime.threads = maybe(whole(1));
+    x.runtime.policy = any<scheduler_policy>();
+    x.runtime.numerics = coin() ? "native" : "Haswell";
+    x.output.directory = coin() ? "runs/\\" : "/else";
+    return x;
+  }
+
+private:
+  bool coin() { return engine_() % 2 == 0; }
+  uint64_t whole(uint64_t minimum) {
+    return std::max<uint64_t>(minimum, engine_() >> (engine_() % 63 + 1));
+  }
+  double fraction() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
+  template <class T>
+  std::optional<T> maybe(T value) {
+    return coin() ? std::optional<T>{value} : std::nullopt;
+  }
+  template <class Enum>
+  Enum any() {
+    const auto& entries = name_table<Enum>::entries;
+    return entries[engine_() % entries.size()].first;
+  }
+
+  void fill(data_options& x) {
+    if (coin())
+      x.file = "/some/rows " + std::to_string(whole(0)) + ".csv";
+    else
+      x.synthetic = any<synthetic_kind>();
+    x.rows = whole(1);
+    x.features = whole(1);
+    x.classes = whole(2);
+    x.targets = whole(1);
+    x.noise = fraction() * 100;
+    x.format = any<data_format>();
+    x.header = any<header_kind>();
+    x.target = coin() ? "last" : std::to_string(whole(0));
+    x.test_fraction = coin() ? 0 : fraction();
+    x.standardize = coin();
+  }
+  void fill(model_options& x) {
+    x.kind = any<model_kind>();
+    if (x.kind == model_kind::neural_network)
+      for (size_t i = engine_() % 4; i > 0; --i)
+        x.hidden.push_back(whole(1));
+    x.activation = any<activation_kind>();
+    x.loss = maybe(x.kind == model_kind::neural_network ? any<loss_kind>()
+                                                        : loss_kind::categorical_cross_entropy);
+    x.initialization = maybe(any<initialization_kind>());
+  }
+  void fill(optimizer_options& x) {
+    x.kind = any<optimizer_kind>();
+    x.learning_rate = fraction() * 1e-3 + 1e-12;
+    if (x.kind == optimizer_kind::sgd) {
+      x.momentum = fraction();
+      x.nesterov = x.momentum > 0 && coin();
+    }
+    x.beta1 = fraction();
+    x.beta2 = fraction();
+    x.epsilon = fraction() * 1e-8 + 1e-30;
+    x.schedule = schedule(3);
+  }
+  schedule_options schedule(size_t depth) {
+    schedule_options x;
+    x.kind = any<schedule_kind>();
+    x.steps = whole(1);
+    x.factor = 1 - fraction();
+    x.minimum = fraction();
+    x.start = fraction();
+    if (x.kind == schedule_kind::warmup && depth > 0 && coin())
+      x.then = {schedule(depth - 1)};
+    return x;
+  }
+  void fill(training_options& x) {
+    x.batch_size = coin() ? 0 : whole(1);
+    x.slices = maybe<size_t>(whole(1));
+    x.replicas = maybe<size_t>(whole(1));
+    x.epochs = whole(1);
+    x.steps = maybe(whole(1));
+    x.target_loss = maybe(fraction() - 0.5);
+    x.evaluate_every = whole(0);
+    if (x.evaluate_every > 0)
+      x.patience = maybe<size_t>(whole(1));
+    x.tolerance = fraction();
+  }
+
+  std::mt19937_64 engine_{20240501};
+};
+
+TEST_F(job_file, written_jobs_load_as_equal_jobs) {
+  random_jobs jobs;
+  for (int i = 0; i < 300; ++i) {
+    const job x = jobs.next();
+    ASSERT_TRUE(problems(x).empty()) << problems(x)[0].key;
+    const auto text = job_text(x);
+    ASSERT_EQ(load(text), x) << text;
+  }
+}
+
+} // namespace
+} // namespace troupe

@@ -1,0 +1,168 @@
+#include "troupe/app/job_schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace troupe {
+namespace {
+
+// What a setter makes of a value: the complaints.
+std::vector<complaint> set(job& x, const std::string& path, const std::string& value) {
+  std::vector<complaint> result;
+  const auto* key = find_job_key(path);
+  EXPECT_TRUE(key) << path;
+  key->set(x, *parse_toml_value(value), path, result);
+  return result;
+}
+
+std::string complaint_about(const std::string& path, const std::string& value) {
+  job x;
+  const auto found = set(x, path, value);
+  EXPECT_EQ(found.size(), 1u) << path;
+  EXPECT_EQ(x, job{}) << path << ": a refused value changes nothing";
+  return found.empty() ? "" : found[0].why + (found[0].hint.empty() ? "" : "; " + found[0].hint);
+}
+
+TEST(job_schema, paths_are_unique_and_sections_are_neighbours) {
+  std::set<std::string> paths;
+  std::vector<std::string> sections;
+  for (const auto& key : job_schema()) {
+    EXPECT_TRUE(paths.insert(key.path).second) << key.path;
+    const auto section = key.path.substr(0, key.path.rfind('.'));
+    if (sections.empty() || sections.back() != section)
+      sections.push_back(section);
+  }
+  EXPECT_EQ(sections,
+            (std::vector<std::string>{"job", "data", "model", "optimizer", "optimizer.schedule",
+                                      "training", "runtime", "output"}));
+}
+
+TEST(job_schema, every_key_has_texts_for_people) {
+  for (const auto& key : job_schema()) {
+    EXPECT_FALSE(key.type.empty()) << key.path;
+    EXPECT_FALSE(key.meaning.empty()) << key.path;
+    EXPECT_TRUE(key.get(job{}) || !key.fallback.empty()) << key.path;
+  }
+}
+
+TEST(job_schema, every_key_reads_what_it_writes) {
+  for (const auto& key : job_schema()) {
+    job x;
+    if (const auto text = key.get(x))
+      EXPECT_TRUE(set(x, key.path, *text).empty()) << key.path;
+    EXPECT_EQ(x, job{}) << key.path;
+  }
+}
+
+TEST(job_schema, values_reach_their_fields) {
+  job x;
+  EXPECT_TRUE(set(x, "training.batch_size", "64").empty());
+  EXPECT_EQ(x.training.batch_size, 64u);
+  EXPECT_TRUE(set(x, "training.batch_size", "'all'").empty());
+  EXPECT_EQ(x.training.batch_size, 0u);
+  EXPECT_TRUE(set(x, "model.hidden", "[64, 32]").empty());
+  EXPECT_EQ(x.model.hidden, (std::vector<size_t>{64, 32}));
+  EXPECT_TRUE(set(x, "data.target", "3").empty());
+  EXPECT_EQ(x.data.target, "3");
+  EXPECT_TRUE(set(x, "optimizer.learning_rate", "1").empty());
+  EXPECT_EQ(x.optimizer.learning_rate, 1.0);
+  EXPECT_TRUE(set(x, "model.loss", "'squared'").empty());
+  EXPECT_EQ(x.model.loss, loss_kind::squared);
+}
+
+TEST(job_schema, then_reads_a_schedule_within_a_schedule) {
+  job x;
+  EXPECT_TRUE(set(x, "optimizer.schedule.then", "{ kind = 'cosine', steps = 5 }").empty());
+  ASSERT_EQ(x.optimizer.schedule.then.size(), 1u);
+  EXPECT_EQ(x.optimizer.schedule.then[0].kind, schedule_kind::cosine);
+  EXPECT_EQ(x.optimizer.schedule.then[0].steps, 5u);
+}
+
+TEST(job_schema, schedules_nest_only_so_deep) {
+  std::string value = "{ kind = 'warmup' }";
+  for (int i = 0; i < 12; ++i)
+    value = "{ kind = 'warmup', then = " + value + " }";
+  job x;
+  const auto found = set(x, "optimizer.schedule.then", value);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].why, "too many schedules in one another");
+}
+
+TEST(job_schema, wrong_types_say_what_was_expected_and_what_came) {
+  EXPECT_EQ(complaint_about("training.epochs", "'ten'"),
+            "expected an integer of at least 1, got the string \"ten\"");
+  EXPECT_EQ(complaint_about("training.epochs", "3.0"),
+            "expected an integer of at least 1, got the number 3.0");
+  EXPECT_EQ(complaint_about("job.seed", "-1"),
+            "expected an integer of at least 0, got the integer -1");
+  EXPECT_EQ(complaint_about("data.standardize", "1"), "expected true or false, got the integer 1");
+  EXPECT_EQ(complaint_about("optimizer.learning_rate", "inf"),
+            "expected a finite number, got the number inf");
+  EXPECT_EQ(complaint_about("optimizer.learning_rate", "[]"), "expected a number, got a list");
+  EXPECT_EQ(complaint_about("data.file", "5"), "expected a string, got the integer 5");
+  EXPECT_EQ(complaint_about("optimizer.schedule.then", "5").substr(0, 40),
+            "expected a table, got the integer 5; wri");
+}
+
+TEST(job_schema, whole_numbers_have_their_own_least_value) {
+  EXPECT_EQ(complaint_about("training.batch_size", "0"),
+            "expected an integer of at least 1, got the integer 0");
+  EXPECT_EQ(complaint_about("training.batch_size", "'some'"),
+            "expected an integer of at least 1 or \"all\", got the string \"some\"");
+  EXPECT_EQ(complaint_about("data.classes", "1"),
+            "expected an integer of at least 2, got the integer 1");
+  job x;
+  EXPECT_TRUE(set(x, "training.evaluate_every", "0").empty());
+}
+
+TEST(job_schema, choices_are_listed_and_the_nearest_is_named) {
+  EXPECT_EQ(complaint_about("optimizer.kind", "'adm'"),
+            "expected one of \"sgd\" | \"adam\", got the string \"adm\"; did you mean 'adam'?");
+  EXPECT_EQ(complaint_about("training.strategy", "'federated'"),
+            "expected \"gradients\", got the string \"federated\"");
+}
+
+TEST(job_schema, each_wrong_unit_of_a_hidden_layer_is_named) {
+  job x;
+  const auto found = set(x, "model.hidden", "[64, 0, 'x']");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].why, "expected an integer of at least 1, got the integer 0");
+  EXPECT_EQ(found[1].why, "expected an integer of at least 1, got the string \"x\"");
+}
+
+TEST(job_schema, names_that_would_leave_the_runs_folder_are_refused) {
+  for (const auto* name : {"''", "'.'", "'..'", "'a/b'"})
+    EXPECT_EQ(complaint_about("job.name", name).substr(0, 20), "no name for a run: t") << name;
+}
+
+TEST(job_schema, meant_key_is_looked_for_in_other_sections_too) {
+  const auto paths = paths_of(job_schema());
+  EXPECT_EQ(key_meant_by("training.epoch", paths), "training.epochs");
+  EXPECT_EQ(key_meant_by("training.learning_rate", paths), "optimizer.learning_rate");
+  EXPECT_EQ(key_meant_by("training.learning_rat", paths), "optimizer.learning_rate");
+  EXPECT_EQ(key_meant_by("epochs", paths), "training.epochs");
+  EXPECT_EQ(key_meant_by("modle", paths), "model");
+  EXPECT_EQ(key_meant_by("training.zzzzzzzz", paths), std::nullopt);
+}
+
+TEST(job_schema, keys_decided_later_are_comments) {
+  const auto text = job_text(job{});
+  EXPECT_NE(text.find("\n# slices: batch_size / 64, from 1 to 16\n"), std::string::npos);
+  EXPECT_NE(text.find("\nepochs = 10\n"), std::string::npos);
+  EXPECT_NE(text.find("\n[optimizer.schedule]\nkind = \"constant\"\n"), std::string::npos);
+}
+
+// Regenerate with: troupe config keys
+TEST(job_schema, documentation_holds_the_table_of_keys) {
+  std::ifstream file(TROUPE_SOURCE_DIR "/docs/jobs.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(text.find("\n" + job_keys_markdown()), std::string::npos)
+    << "docs/jobs.md should hold this table:\n"
+    << job_keys_markdown();
+}
+
+} // namespace
+} // namespace troupe

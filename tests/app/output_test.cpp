@@ -1,0 +1,53 @@
+#include "troupe/app/output.hpp"
+
+#include "troupe/app/job_errors.hpp"
+#include "troupe/app/numerics_choice.hpp"
+#include "troupe/app/run_report.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+namespace {
+
+TEST(output, error_says_where_what_and_what_to_do) {
+  EXPECT_EQ(error_text(failure{failure_code::bad_data, "no number: 'x'", "rows.csv:2:3", "fix it"}),
+            "troupe: error: rows.csv:2:3: no number: 'x'\n  hint: fix it\n");
+  EXPECT_EQ(error_text(failure{failure_code::internal, "broken"}), "troupe: error: broken\n");
+}
+
+TEST(output, every_error_of_a_job_is_printed) {
+  const job_errors errors{{{"a:1:1", "first", "do this"}, {"a:2:1", "second", ""}}};
+  EXPECT_EQ(error_text(errors), "troupe: error: a:1:1: first\n  hint: do this\n"
+                                "troupe: error: a:2:1: second\n");
+}
+
+TEST(output, report_leaves_out_what_was_not_measured) {
+  training_summary summary;
+  summary.epochs = 20;
+  summary.steps = 840;
+  summary.seconds = 1.5;
+  summary.samples_per_second = 12345.6;
+  summary.test_accuracy = 0.9625;
+  summary.parameters_sha256 = "ab12";
+  summary.model_file = "runs/x/model.safetensors";
+  summary.stopped_by = "epochs";
+  EXPECT_EQ(run_report(summary), "epochs             20\n"
+                                 "steps              840\n"
+                                 "stopped by         epochs\n"
+                                 "seconds            1.500\n"
+                                 "samples/s          12346\n"
+                                 "test accuracy      0.9625\n"
+                                 "parameters sha256  ab12\n"
+                                 "model file         runs/x/model.safetensors\n");
+}
+
+TEST(output, numerics_levels_name_core_types) {
+  EXPECT_EQ(core_type_for("native"), "");
+  EXPECT_EQ(core_type_for("x86-64-v2"), "Nehalem");
+  EXPECT_EQ(core_type_for("x86-64-v3"), "Haswell");
+  EXPECT_EQ(core_type_for("x86-64-v4"), "SkylakeX");
+  EXPECT_EQ(core_type_for("Zen"), "Zen");
+}
+
+} // namespace
+} // namespace troupe

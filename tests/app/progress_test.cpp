@@ -1,0 +1,152 @@
+#include "troupe/app/progress.hpp"
+
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace troupe {
+namespace {
+
+training_progress halfway() {
+  training_progress x;
+  x.epoch = 3;
+  x.epochs = 20;
+  x.step = 60;
+  x.steps_in_epoch = 120;
+  x.seconds_of_epoch = 0.072;
+  x.train_loss = 0.231;
+  x.train_accuracy = 0.93;
+  return x;
+}
+
+training_progress finished() {
+  auto x = halfway();
+  x.step = 120;
+  x.seconds_of_epoch = 0.144;
+  history_row row;
+  row.train_loss = 0.231;
+  row.train_accuracy = 0.93;
+  row.test_loss = 0.25;
+  row.test_accuracy = 0.92;
+  x.finished_epoch = row;
+  return x;
+}
+
+constexpr progress_style plain{};
+constexpr progress_style live{true, false};
+
+TEST(progress, finished_epoch_shows_every_figure) {
+  EXPECT_EQ(progress_line(finished(), 10, plain),
+            "Epoch 3/20  120/120 [====================] 1.2 ms/step  loss 0.2310  accuracy 0.9300"
+            "  test_loss 0.2500  test_accuracy 0.9200");
+}
+
+TEST(progress, running_epoch_has_a_tip_and_figures_so_far) {
+  EXPECT_EQ(progress_line(halfway(), 200, live),
+            "Epoch 3/20   60/120 [=========>..........] 1.2 ms/step  loss 0.2310  accuracy 0.9300");
+}
+
+TEST(progress, first_line_of_an_epoch_has_no_pace) {
+  auto x = halfway();
+  x.step = 0;
+  x.train_accuracy = std::nullopt;
+  EXPECT_EQ(progress_line(x, 200, live), "Epoch 3/20    0/120 [....................]  loss 0.2310");
+}
+
+TEST(progress, regression_shows_r2) {
+  auto x = finished();
+  x.finished_epoch->train_accuracy = std::nullopt;
+  x.finished_epoch->test_accuracy = std::nullopt;
+  x.finished_epoch->test_r2 = -0.5;
+  EXPECT_EQ(progress_line(x, 0, plain), "Epoch 3/20  120/120 [====================] 1.2 ms/step"
+                                        "  loss 0.2310  test_loss 0.2500  test_r2 -0.5000");
+}
+
+TEST(progress, line_fits_a_narrow_terminal_bar_first_then_figures) {
+  // The full line has 83 columns.
+  EXPECT_EQ(progress_line(halfway(), 84, live).size(), 83u);
+  EXPECT_EQ(progress_line(halfway(), 83, live),
+            "Epoch 3/20   60/120 [========>..........] 1.2 ms/step  loss 0.2310  accuracy 0.9300");
+  EXPECT_EQ(progress_line(halfway(), 69, live),
+            "Epoch 3/20   60/120 [==>...] 1.2 ms/step  loss 0.2310");
+  EXPECT_EQ(progress_line(halfway(), 41, live), "Epoch 3/20   60/120 [==>...] 1.2 ms/step");
+  EXPECT_EQ(progress_line(halfway(), 20, live), "Epoch 3/20   60/120");
+  EXPECT_EQ(progress_line(halfway(), 0, live), "");
+}
+
+TEST(progress, colour_takes_no_columns) {
+  auto x = halfway();
+  EXPECT_EQ(progress_line(x, 84, {true, true}),
+            "Epoch 3/20   60/120 [\033[32m=========>\033[0m..........] 1.2 ms/step  loss 0.2310"
+            "  accuracy 0.9300");
+}
+
+TEST(progress, pace_has_a_fitting_unit) {
+  auto x = halfway();
+  x.seconds_of_epoch = 0.0006;
+  EXPECT_NE(progress_line(x, 0, plain).find("] 10 us/step  "), std::string::npos);
+  x.seconds_of_epoch = 75;
+  EXPECT_NE(progress_line(x, 0, plain).find("] 1.25 s/step  "), std::string::npos);
+}
+
+TEST(progress, unusual_figures_stay_readable) {
+  auto x = halfway();
+  x.train_accuracy = std::nullopt;
+  const auto loss_of = [&](double loss) {
+    x.train_loss = loss;
+    const auto line = progress_line(x, 0, plain);
+    return line.substr(line.find("loss ") + 5);
+  };
+  EXPECT_EQ(loss_of(0), "0.0000");
+  EXPECT_EQ(loss_of(0.001), "0.0010");
+  EXPECT_EQ(loss_of(0.0001234), "1.234e-04");
+  EXPECT_EQ(loss_of(1234567), "1.235e+06");
+  EXPECT_EQ(loss_of(std::numeric_limits<double>::quiet_NaN()), "nan");
+}
+
+TEST(progress, more_steps_than_announced_do_not_overflow_the_bar) {
+  auto x = halfway();
+  x.step = 130;
+  EXPECT_NE(progress_line(x, 0, plain).find("130/120 [====================]"), std::string::npos);
+  x.steps_in_epoch = 0;
+  EXPECT_NE(progress_line(x, 0, plain).find("130/0 [====================]"), std::string::npos);
+}
+
+// What a display writes to a file when it is shown half an epoch, then all of it.
+std::string written(progress_style style) {
+  temporary_folder folder;
+  std::FILE* file = std::fopen(folder.path("out").c_str(), "w");
+  setenv("COLUMNS", "50", 1);
+  {
+    progress_display display{file, style};
+    display.show(halfway());
+    display.show(finished());
+    display.show(halfway());
+  }
+  unsetenv("COLUMNS");
+  std::fclose(file);
+  return folder.read("out");
+}
+
+TEST(progress, files_get_one_line_an_epoch) {
+  EXPECT_EQ(written(plain), progress_line(finished(), 0, plain) + "\n");
+}
+
+TEST(progress, terminals_are_redrawn_in_place_and_left_on_a_new_line) {
+  const auto half = "\r" + progress_line(halfway(), 50, live) + "\033[K";
+  const auto whole = "\r" + progress_line(finished(), 50, live) + "\033[K\n";
+  EXPECT_EQ(written(live), half + whole + half + "\n");
+}
+
+TEST(progress, a_file_is_neither_live_nor_coloured) {
+  temporary_folder folder;
+  std::FILE* file = std::fopen(folder.path("out").c_str(), "w");
+  EXPECT_FALSE(style_for(file).live);
+  EXPECT_FALSE(style_for(file).colour);
+  std::fclose(file);
+}
+
+} // namespace
+} // namespace troupe

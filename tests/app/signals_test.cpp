@@ -1,0 +1,65 @@
+#include "troupe/app/signals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <functional>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace troupe {
+namespace {
+
+// Signals belong to the process: each case runs in a child, and its exit status is the result.
+int status_of(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(body());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(signals, first_signal_is_remembered_only) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const int status = status_of([number] {
+      watch_stop_signals();
+      if (stop_signal() != 0)
+        return 1;
+      raise(number);
+      return stop_signal() == number ? 7 : 2;
+    });
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+  }
+}
+
+TEST(signals, second_signal_ends_the_process_at_once) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const int status = status_of([number] {
+      watch_stop_signals();
+      raise(SIGINT);
+      raise(number);
+      return 1;
+    });
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 128 + number);
+  }
+}
+
+TEST(signals, writing_to_a_pipe_nobody_reads_is_survived) {
+  const int status = status_of([] {
+    ignore_broken_pipes();
+    int ends[2];
+    if (pipe(ends) != 0)
+      return 1;
+    close(ends[0]);
+    return write(ends[1], "x", 1) < 0 ? 7 : 2;
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+} // namespace
+} // namespace troupe

@@ -1,0 +1,216 @@
+#include "troupe/data/atomic_file.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+#include "troupe/tests/support/unprivileged.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+std::optional<failure> refusal_of(const std::string& path, const std::string& content = "new") {
+  try {
+    write_file_atomically(path, content);
+  } catch (const failure& error) {
+    EXPECT_EQ(error.where(), path);
+    return error;
+  }
+  return std::nullopt;
+}
+
+size_t entry_count(const temporary_folder& folder) {
+  std::filesystem::directory_iterator begin(folder.path()), end;
+  return static_cast<size_t>(std::distance(begin, end));
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat information {};
+  EXPECT_EQ(stat(path.c_str(), &information), 0);
+  return information.st_mode & 0777;
+}
+
+/// While it lives, no file of this process may grow beyond `bytes`: writes are cut short there, and
+/// the next one fails.
+class file_size_limit {
+public:
+  explicit file_size_limit(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~file_size_limit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+  file_size_limit(const file_size_limit&) = delete;
+  file_size_limit& operator=(const file_size_limit&) = delete;
+
+private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
+
+/// What the child process of the full-disk test answers.
+enum full_disk_result { told_everything = 0, told_wrongly = 1, no_small_disk = 2 };
+
+bool tell_kernel(const std::string& file, const std::string& text) {
+  std::ofstream out("/proc/self/" + file);
+  out << text << std::flush;
+  return out.good();
+}
+
+/// Gives this process mounts of its own: root may have them, others as root of a user namespace.
+bool enter_own_mounts() {
+  auto user = std::to_string(geteuid()), group = std::to_string(getegid());
+  if (unshare(CLONE_NEWNS) == 0)
+    return true;
+  return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && tell_kernel("uid_map", "0 " + user + " 1") &&
+         tell_kernel("setgroups", "deny") && tell_kernel("gid_map", "0 " + group + " 1");
+}
+
+full_disk_result fill_small_disk(const std::string& folder) {
+  if (!enter_own_mounts())
+    return no_small_disk;
+  mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") != 0)
+    return no_small_disk;
+  auto error = refusal_of(folder + "/big", std::string(100'000, 'x'));
+  auto told = error && error->code() == failure_code::io_error &&
+              error->reason().find("100000 bytes needed, ") != std::string::npos &&
+              error->reason().find(" 65536 available") != std::string::npos;
+  return told && std::filesystem::is_empty(folder) ? told_everything : told_wrongly;
+}
+
+} // namespace
+
+TEST(atomic_file, new_files_are_written_whole) {
+  temporary_folder folder;
+  std::string content("binary \0 content", 16);
+  write_file_atomically(folder.path("a"), content);
+  EXPECT_EQ(folder.read("a"), content);
+  EXPECT_EQ(entry_count(folder), 1u);
+}
+
+TEST(atomic_file, empty_content_makes_an_empty_file) {
+  temporary_folder folder;
+  write_file_atomically(folder.path("a"), "");
+  EXPECT_EQ(folder.read("a"), "");
+}
+
+TEST(atomic_file, pieces_are_written_one_after_the_other) {
+  temporary_folder folder;
+  std::string one = "one ", two = "two";
+  std::array<std::span<const std::byte>, 3> pieces{
+    std::as_bytes(std::span(one)), {}, std::as_bytes(std::span(two))};
+  write_file_atomically(folder.path("a"), pieces);
+  EXPECT_EQ(folder.read("a"), "one two");
+}
+
+TEST(atomic_file, readers_of_the_old_file_keep_the_old_content) {
+  temporary_folder folder;
+  std::ifstream reader(folder.write("a", "old content"));
+  write_file_atomically(folder.path("a"), "new");
+  std::string seen;
+  std::getline(reader, seen);
+  EXPECT_EQ(seen, "old content");
+  EXPECT_EQ(folder.read("a"), "new");
+  EXPECT_EQ(entry_count(folder), 1u);
+}
+
+TEST(atomic_file, a_temporary_file_left_by_another_process_is_no_obstacle) {
+  temporary_folder folder;
+  for (int i = 0; i < 300; ++i)
+    folder.write("a.tmp-" + std::to_string(getpid()) + "-" + std::to_string(i), "left");
+  write_file_atomically(folder.path("a"), "new");
+  EXPECT_EQ(folder.read("a"), "new");
+  EXPECT_EQ(entry_count(folder), 301u);
+}
+
+TEST(atomic_file, permissions_are_those_of_the_old_file_or_the_usual_ones) {
+  temporary_folder folder;
+  EXPECT_EQ(mode_of(folder.write("usual", "")), [&] {
+    write_file_atomically(folder.path("new"), "x");
+    return mode_of(folder.path("new"));
+  }());
+  ASSERT_EQ(chmod(folder.write("old", "").c_str(), 0604), 0);
+  write_file_atomically(folder.path("old"), "x");
+  EXPECT_EQ(mode_of(folder.path("old")), 0604u);
+}
+
+TEST(atomic_file, a_missing_folder_is_told) {
+  temporary_folder folder;
+  auto error = refusal_of(folder.path("none/a"));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), failure_code::cannot_create);
+  EXPECT_EQ(error->hint(), "create the folder first");
+  EXPECT_EQ(refusal_of(folder.write("file", "") + "/a")->code(), failure_code::cannot_create);
+}
+
+TEST(atomic_file, folders_and_devices_are_not_replaced) {
+  temporary_folder folder;
+  auto error = refusal_of(folder.path());
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), failure_code::cannot_create);
+  auto pipe = folder.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_TRUE(refusal_of(pipe));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST(atomic_file, a_folder_that_may_not_be_written_is_told) {
+  temporary_folder folder;
+  ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
+  auto error = [&] {
+    unprivileged nobody;
+    return refusal_of(folder.path("a"));
+  }();
+  chmod(folder.path().c_str(), 0700);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), failure_code::no_permission);
+}
+
+TEST(atomic_file, a_write_that_fails_half_way_leaves_the_old_file_and_nothing_else) {
+  temporary_folder folder;
+  auto path = folder.write("a", "old");
+  auto error = [&] {
+    file_size_limit limit(4096);
+    return refusal_of(path, std::string(10'000, 'x'));
+  }();
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), failure_code::io_error);
+  EXPECT_EQ(folder.read("a"), "old");
+  EXPECT_EQ(entry_count(folder), 1u);
+}
+
+TEST(atomic_file, a_full_disk_is_told_with_bytes_needed_and_available) {
+  temporary_folder folder;
+  auto child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0)
+    _exit(fill_small_disk(folder.path()));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == no_small_disk)
+    GTEST_SKIP() << "no small file system can be mounted here";
+  EXPECT_EQ(WEXITSTATUS(status), told_everything);
+}
+
+} // namespace troupe

@@ -1,0 +1,336 @@
+// What the CSV reader takes, and what it says about everything else.
+
+#include "troupe/data/csv.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <locale>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+using namespace std::string_literals;
+
+table read_text(const std::string& content, const csv_options& options = {}) {
+  temporary_folder folder;
+  return read_csv(folder.write("rows.csv", content), options);
+}
+
+csv_options with_target(std::string target) {
+  csv_options result;
+  result.target = std::move(target);
+  return result;
+}
+
+csv_options with_header(csv_header header) {
+  csv_options result;
+  result.header = header;
+  return result;
+}
+
+/// What is expected of a file that cannot be read.
+struct bad_file {
+  std::string_view name;
+  std::string content;
+  std::string_view where; ///< behind the path
+  std::vector<std::string> said;
+  csv_options options = {};
+};
+
+void expect_refused(const bad_file& file) {
+  SCOPED_TRACE(file.name);
+  temporary_folder folder;
+  auto path = folder.write("rows.csv", file.content);
+  try {
+    read_csv(path, file.options);
+    ADD_FAILURE() << "was read";
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::bad_data);
+    EXPECT_EQ(error.where(), path + std::string(file.where));
+    EXPECT_FALSE(error.hint().empty());
+    for (const auto& part : file.said)
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+        << error.what() << "\n  lacks: " << part;
+  }
+}
+
+std::string utf16(std::string_view text, bool mark, bool big_endian) {
+  std::string result = mark ? (big_endian ? "\xfe\xff"s : "\xff\xfe"s) : ""s;
+  for (auto letter : text) {
+    result += big_endian ? '\0' : letter;
+    result += big_endian ? letter : '\0';
+  }
+  return result;
+}
+
+} // namespace
+
+TEST(csv, columns_and_target_are_told_apart) {
+  auto rows = read_text("height,width,kind\n1,-2.5,cat\n+3e2,.5,dog\n");
+  EXPECT_EQ(rows.row_count, 2u);
+  EXPECT_EQ(rows.feature_count, 2u);
+  EXPECT_EQ(rows.features, (std::vector<float>{1, -2.5, 300, .5}));
+  EXPECT_EQ(rows.feature_names, (std::vector<std::string>{"height", "width"}));
+  EXPECT_EQ(rows.target_name, "kind");
+  EXPECT_EQ(rows.target_cells, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_TRUE(rows.target_numbers.empty());
+  EXPECT_EQ(rows.first_text_line, 2u);
+  EXPECT_EQ(rows.first_text_cell, "cat");
+  EXPECT_TRUE(rows.source.ends_with("/rows.csv"));
+}
+
+TEST(csv, numeric_targets_are_kept_as_text_and_as_doubles) {
+  auto rows = read_text("1,0.1\n2,7\n");
+  EXPECT_EQ(rows.target_numbers, (std::vector<double>{0.1, 7}));
+  EXPECT_EQ(rows.target_cells, (std::vector<std::string>{"0.1", "7"}));
+  EXPECT_EQ(rows.first_text_line, 0u);
+}
+
+TEST(csv, one_text_among_numeric_targets_makes_them_text) {
+  auto rows = read_text("1,5\n2,x\n3,6\n");
+  EXPECT_TRUE(rows.target_numbers.empty());
+  EXPECT_EQ(rows.target_cells, (std::vector<std::string>{"5", "x", "6"}));
+  EXPECT_EQ(rows.first_text_line, 2u);
+  EXPECT_EQ(rows.first_text_cell, "x");
+}
+
+TEST(csv, without_a_header_columns_are_called_by_their_index_in_the_file) {
+  auto rows = read_text("1,2,3\n4,5,6\n", with_target("1"));
+  EXPECT_EQ(rows.feature_names, (std::vector<std::string>{"0", "2"}));
+  EXPECT_EQ(rows.target_name, "1");
+  EXPECT_EQ(rows.features, (std::vector<float>{1, 3, 4, 6}));
+  EXPECT_EQ(rows.target_numbers, (std::vector<double>{2, 5}));
+}
+
+TEST(csv, a_row_of_names_is_a_header_and_a_row_with_a_number_is_not) {
+  EXPECT_EQ(read_text("a,b\n1,2\n").row_count, 1u);
+  EXPECT_EQ(read_text("1,b\n1,2\n").row_count, 2u);
+  EXPECT_EQ(read_text("1,2\n1,2\n").row_count, 2u);
+  EXPECT_EQ(read_text(",b\n1,2\n").feature_names, std::vector<std::string>{"0"});
+}
+
+TEST(csv, a_header_can_be_demanded_and_denied) {
+  auto rows = read_text("7,8\n1,2\n", with_header(csv_header::yes));
+  EXPECT_EQ(rows.feature_names, std::vector<std::string>{"7"});
+  EXPECT_EQ(rows.target_name, "8");
+  EXPECT_EQ(rows.row_count, 1u);
+  EXPECT_EQ(read_text("7,a\n1,b\n", with_header(csv_header::no)).row_count, 2u);
+}
+
+TEST(csv, targets_are_found_by_name_before_index) {
+  auto text = "x,0,y\n1,2,3\n"s;
+  auto options = with_header(csv_header::yes);
+  options.target = "0"; // the name of column 1
+  EXPECT_EQ(read_text(text, options).target_numbers, std::vector<double>{2});
+  options.target = "2";
+  EXPECT_EQ(read_text(text, options).target_numbers, std::vector<double>{3});
+  options.target = "x";
+  EXPECT_EQ(read_text(text, options).target_numbers, std::vector<double>{1});
+}
+
+TEST(csv, last_is_the_last_column_even_if_another_has_that_name) {
+  EXPECT_EQ(read_text("last,b\n1,2\n").target_numbers, std::vector<double>{2});
+}
+
+TEST(csv, line_ends_and_byte_order_mark_do_not_change_the_rows) {
+  auto plain = read_text("a,b\n1,2\n3,4\n");
+  for (const auto* text : {"a,b\r\n1,2\r\n3,4\r\n", "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r",
+                           "\xef\xbb\xbf"
+                           "a,b\n1,2\n3,4\n",
+                           "a,b\n1,2\n3,4\n\n \t\n\r\n", " a ,\tb\n 1 , 2\t\n3,4 \n"}) {
+    SCOPED_TRACE(text);
+    auto rows = read_text(text);
+    EXPECT_EQ(rows.feature_names, plain.feature_names);
+    EXPECT_EQ(rows.target_name, plain.target_name);
+    EXPECT_EQ(rows.features, plain.features);
+    EXPECT_EQ(rows.target_cells, plain.target_cells);
+  }
+}
+
+TEST(csv, quoted_cells_may_hold_commas_quotes_and_line_breaks) {
+  auto rows = read_text("\"a,1\",b\n\"1.5\" , \"say \"\"hi\"\",\r\nBob \"\r\n2,\"\"\"\"\n");
+  EXPECT_EQ(rows.feature_names, std::vector<std::string>{"a,1"});
+  EXPECT_EQ(rows.features, (std::vector<float>{1.5, 2}));
+  EXPECT_EQ(rows.target_cells, (std::vector<std::string>{"say \"hi\",\r\nBob ", "\""}));
+}
+
+TEST(csv, lines_are_counted_through_quoted_line_breaks) {
+  expect_refused({"after", "1,\"a\nb\"\nx,c\n", ":3:1", {"'x'"}, with_header(csv_header::no)});
+  expect_refused({"behind", "\"a\nb\",c\n1,2\n1,\"y\n\n\",3\n", ":6:3", {"'3' is too many"}});
+}
+
+TEST(csv, numbers_too_small_for_a_float_become_zero) {
+  EXPECT_EQ(read_text("1e-60,1\n-1e-60,1\n").features, (std::vector<float>{0, 0}));
+}
+
+TEST(csv, floats_are_the_nearest_to_the_text) {
+  // Just above the middle between 1 and the next float, 1 + 2^-23: by way of a double, which cannot
+  // hold the last digit, it would be rounded down.
+  EXPECT_EQ(read_text("1.000000059604644775390625000000001,1\n").features[0], 0x1.000002p0f);
+  EXPECT_EQ(read_text("16777217,1\n").features[0], 16777216.0f);
+  EXPECT_EQ(read_text("9999999,1\n").features[0], 9999999.0f);
+}
+
+TEST(csv, a_locale_with_decimal_commas_changes_nothing) {
+  struct comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+  };
+  auto before = std::locale::global(std::locale(std::locale::classic(), new comma));
+  std::string before_c = std::setlocale(LC_NUMERIC, nullptr);
+  std::setlocale(LC_NUMERIC, "de_DE.UTF-8"); // where there is none, the C++ locale still tests
+  auto rows = read_text("1.5,2.25\n");
+  std::locale::global(before);
+  std::setlocale(LC_NUMERIC, before_c.c_str());
+  EXPECT_EQ(rows.features, std::vector<float>{1.5});
+  EXPECT_EQ(rows.target_numbers, std::vector<double>{2.25});
+}
+
+TEST(csv, records_longer_than_the_first_buffer_are_read) {
+  std::string text;
+  for (int i = 0; i < 300'000; ++i)
+    text += "7,";
+  text += "1\n";
+  auto rows = read_text(text + text);
+  EXPECT_EQ(rows.feature_count, 300'000u);
+  EXPECT_EQ(rows.row_count, 2u);
+  EXPECT_EQ(rows.features, std::vector<float>(600'000, 7.0f));
+}
+
+TEST(csv, rows_across_many_buffers_keep_their_order) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i)
+    text += std::to_string(i) + "," + std::to_string(i % 3) + "\n";
+  auto rows = read_text(text);
+  ASSERT_EQ(rows.row_count, 200'000u);
+  for (size_t i = 0; i < rows.row_count; ++i)
+    ASSERT_EQ(rows.features[i], static_cast<float>(i));
+}
+
+TEST(csv, ragged_rows_are_refused) {
+  expect_refused({"fewer", "a,b,c\n1,2,3\n1,2\n", ":3:4", {"2 cells", "before column 2 'c'", "3"}});
+  expect_refused({"more", "a,b\n1,2\n1,2, 30\n", ":3:6", {"'30' is too many", "with its 2"}});
+  expect_refused({"trailing comma", "1,2\n1,2,\n", ":2:5", {"'' is too many"}});
+}
+
+TEST(csv, missing_cells_are_refused) {
+  expect_refused({"feature", "a,b,c\n1,,x\n", ":2:3", {"column 1 'b'", "missing", "fill"}});
+  expect_refused({"first", "a,b\n ,2\n", ":2:2", {"column 0 'a'", "missing"}});
+  expect_refused({"target", "1,2\n1,\n", ":2:3", {"column 1", "missing"}});
+  expect_refused({"quoted target", "1,2\n1,\"\"\n", ":2:3", {"missing"}});
+  expect_refused({"all of row 1", ",\n1,2\n", ":1:1", {"missing"}});
+}
+
+TEST(csv, cells_that_are_no_numbers_are_refused) {
+  expect_refused(
+    {"text", "a,b\n1,2\n 1, 2\nred,2\n", ":4:1", {"'red'", "column 0 'a'", "not a number"}});
+  expect_refused({"header not seen", "a,7\n1,2\n", ":1:1", {"'a'", "header = \"yes\""}});
+  expect_refused({"hexadecimal", "1,2\n0x10,2\n", ":2:1", {"'0x10'", "column 0"}});
+  expect_refused({"decimal comma", "1,2\n\"1,5\",2\n", ":2:1", {"'1,5'"}});
+  expect_refused({"two signs", "1,2\n+-1,2\n", ":2:1", {"'+-1'"}});
+  expect_refused({"after it", "1,2\n1 m,2\n", ":2:1", {"'1 m'"}});
+  expect_refused(
+    {"columns count characters", "a,b,c\n1,\xc3\xa9,\xc3\xa9x\n", ":2:3", {"'\xc3\xa9'"}});
+  expect_refused(
+    {"after wide ones", "b,c,d\n\"\xc3\xa9\",x,2\n", ":2:5", {"'x'"}, with_target("b")});
+}
+
+TEST(csv, numbers_that_are_not_finite_are_refused) {
+  expect_refused({"nan", "1,2\nnan,2\n", ":2:1", {"'nan'", "not a finite number"}});
+  expect_refused({"infinite", "1,2\n-Infinity,2\n", ":2:1", {"'-Infinity'", "not a finite"}});
+  expect_refused({"1e400", "1,2\n1e400,2\n", ":2:1", {"'1e400'", "does not fit"}});
+  expect_refused({"double only", "1,2\n-1e39,2\n", ":2:1", {"'-1e39'", "does not fit"}});
+  expect_refused({"target nan", "1,2\n1, NaN\n", ":2:4", {"'NaN' in column 1"}});
+  expect_refused({"target 1e400", "1,2\n1,1e400\n", ":2:3", {"'1e400' in column 1"}});
+  EXPECT_EQ(read_text("1,2\n1,\"nan\"\n").target_cells[1], "nan");
+}
+
+TEST(csv, faulty_quotation_marks_are_refused_where_they_stand) {
+  expect_refused({"never closed", "1,2\n1, \"abc\n3,4\n", ":2:4", {"never closed"}});
+  expect_refused({"at the end", "1,2\n1,\"", ":2:3", {"never closed"}});
+  expect_refused({"doubled at the end", "1,2\n1,\"a\"\"\n", ":2:3", {"never closed"}});
+  expect_refused({"inside", "1,2\n1,5\" disk\n3,4\n", ":2:4", {"'5\" disk'", "inside"}});
+  expect_refused({"text behind", "1,2\n1,\"a\" b\n", ":2:7", {"after the closing"}});
+  csv_options small;
+  small.line_bytes_max = 100;
+  expect_refused(
+    {"runaway", "1,2\n1,\"" + std::string(500'000, '\n'), ":2:3", {"never closed"}, small});
+}
+
+TEST(csv, texts_of_another_encoding_are_refused) {
+  for (bool mark : {false, true})
+    for (bool big_endian : {false, true})
+      expect_refused(
+        {"utf-16", utf16("1,2\n", mark, big_endian), ":1:1", {"looks like UTF-16", "UTF-8"}});
+  expect_refused({"nul", "1,2\n1,\0002\n"s, ":2:3", {"NUL"}});
+  expect_refused({"latin-1 name", "a,b\xe4\n1,2\n", ":1:3", {"'b\\xe4'", "not UTF-8"}});
+  expect_refused({"latin-1 label", "a,b\n1,\xe4\n", ":2:3", {"'\\xe4'", "not UTF-8"}});
+  expect_refused({"latin-1 feature", "a,b\n\xe4,1\n", ":2:1", {"'\\xe4'", "not a number"}});
+  expect_refused({"carriage returns", "1,2\r3,4\r5,6\n", ":1:4", {"carriage return"}});
+}
+
+TEST(csv, files_without_rows_are_refused) {
+  expect_refused({"empty", "", ":1:1", {"empty"}});
+  expect_refused({"mark only", "\xef\xbb\xbf", ":1:1", {"empty"}});
+  expect_refused({"blank", "\n \n", ":1:1", {"empty"}});
+  expect_refused({"header only", "a,b\n\n", ":1:1", {"header but no rows"}});
+}
+
+TEST(csv, empty_lines_before_the_end_are_refused) {
+  expect_refused({"middle", "1,2\n\n  \n3,4\n", ":2:1", {"line is empty"}});
+  expect_refused({"start", "\n1,2\n", ":1:1", {"line is empty"}});
+}
+
+TEST(csv, one_column_is_refused_with_a_guess_at_the_separator) {
+  expect_refused({"one", "a\n1\n", ":1:1", {"one column", "commas"}});
+  expect_refused({"semicolons", "1;2\n", ":1:1", {"one column", "semicolons"}});
+  expect_refused({"tabs", "1\t2\n", ":1:1", {"one column", "tabs"}});
+}
+
+TEST(csv, two_columns_of_one_name_are_refused) {
+  expect_refused({"same", "a,b, a\n1,2,3\n", ":1:6", {"columns 0 and 2", "'a'"}});
+  expect_refused(
+    {"index", "1,,c\n1,2,3\n", ":1:3", {"columns 0 and 1"}, with_header(csv_header::yes)});
+}
+
+TEST(csv, targets_that_are_not_there_are_refused) {
+  expect_refused(
+    {"close", "width,height\n1,2\n", ":1:1", {"'widht'", "mean 'width'"}, with_target("widht")});
+  expect_refused(
+    {"far", "a,b\n1,2\n", ":1:1", {"'zebra'", "the columns are 'a', 'b'"}, with_target("zebra")});
+  expect_refused({"no header", "1,2\n", ":1:1", {"'a'", "has no header"}, with_target("a")});
+  expect_refused({"index", "1,2\n", ":1:1", {"no column 2", "2 columns"}, with_target("2")});
+  expect_refused({"huge",
+                  "1,2\n",
+                  ":1:1",
+                  {"no column 99999999999999999999"},
+                  with_target("99999999999999999999")});
+  expect_refused({"no text", "1,2\n", ":1:1", {"''"}, with_target("")});
+}
+
+TEST(csv, sizes_are_bounded) {
+  csv_options small;
+  small.line_bytes_max = 5;
+  small.columns_max = 3;
+  EXPECT_EQ(read_text("1,2,3\n4,5,6\n", small).row_count, 2u);
+  expect_refused({"long", "1,2\n1,2345\n", ":2:1", {"longer than 5 bytes"}, small});
+  expect_refused({"endless", std::string(1'000'000, '1'), ":1:1", {"longer than 5 bytes"}, small});
+  expect_refused({"wide", "1,,,\n", ":1:5", {"more than 3 columns"}, small});
+}
+
+TEST(csv, long_and_binary_cells_are_shown_short_and_escaped) {
+  expect_refused({"long",
+                  "1,2\n" + std::string(60, 'x') + ",2\n",
+                  ":2:1",
+                  {"'" + std::string(40, 'x') + "...'"}});
+  expect_refused({"control", "1,2\n\x1b[31m,2\n", ":2:1", {"'\\x1b[31m'"}});
+}
+
+} // namespace troupe

@@ -1,0 +1,132 @@
+// Hostile files: thousands of seeded mutations of good ones. A reader either reads the result or
+// throws failure; any other end of it (another exception, a crash, a sanitizer's report) is a
+// fault.
+
+#include "troupe/data/csv.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/safetensors.hpp"
+#include "troupe/tests/support/gzip_text.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+/// Bytes that mean something to one of the formats.
+constexpr std::string_view
+  telling_bytes("\0\x01\x7f\x80\xff\"\n\r,;{}[]:0919-+.eEn\\ \t\xef\xbb\xbf", 31);
+
+/// Makes mutations; the same seed makes the same ones. mt19937 is the same everywhere, the
+/// standard's distributions are not.
+class mutator {
+public:
+  explicit mutator(uint32_t seed) : generator_(seed) {}
+
+  std::string mutate(std::string text) {
+    for (auto count = 1 + below(4); count > 0; --count)
+      change(text);
+    return text;
+  }
+
+private:
+  size_t below(size_t limit) { return generator_() % limit; }
+  char any_byte() {
+    return below(4) ? telling_bytes[below(telling_bytes.size())] : static_cast<char>(below(256));
+  }
+
+  void change(std::string& text) {
+    auto at = below(text.size() + 1), length = 1 + below(16);
+    switch (below(6)) {
+    case 0:
+      text.insert(at, 1, any_byte());
+      break;
+    case 1:
+      text.erase(at, length);
+      break;
+    case 2:
+      text.insert(at, text.substr(below(text.size() + 1), length));
+      break;
+    case 3:
+      if (below(8) == 0)
+        text.resize(at);
+      break;
+    default:
+      if (at < text.size())
+        text[at] = any_byte();
+    }
+  }
+
+  std::mt19937 generator_;
+};
+
+struct outcome {
+  size_t read = 0;
+  size_t refused = 0;
+};
+
+/// Reads `count` mutations of `good`; `read` is given the path.
+outcome read_mutations(const std::string& good, uint32_t count,
+                       const std::function<void(const std::string&)>& read) {
+  temporary_folder folder;
+  outcome result;
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    auto path = folder.write("mutated", mutator(seed).mutate(good));
+    try {
+      read(path);
+      ++result.read;
+    } catch (const failure& error) {
+      EXPECT_TRUE(error.where().starts_with(path)) << "seed " << seed << ": " << error.what();
+      ++result.refused;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "seed " << seed << ": " << error.what();
+    }
+  }
+  return result;
+}
+
+void read_table(const std::string& path) {
+  auto rows = read_csv(path);
+  EXPECT_EQ(rows.features.size(), rows.row_count * rows.feature_count);
+  EXPECT_EQ(rows.target_cells.size(), rows.row_count);
+  EXPECT_EQ(rows.feature_names.size(), rows.feature_count);
+}
+
+} // namespace
+
+TEST(mutation, csv_files_are_read_or_refused) {
+  auto result =
+    read_mutations("a,\"b\"\"1\",c\r\n1,2.5,\"x\ny\"\n-3e2,+.5, z \n4,5,x\n\n", 4000, read_table);
+  EXPECT_GT(result.read, 100u);
+  EXPECT_GT(result.refused, 1000u);
+}
+
+TEST(mutation, compressed_csv_files_are_read_or_refused) {
+  auto result =
+    read_mutations(gzip_text("a,b\n1,2\n3,4\n") + gzip_text("5,6\n7,8\n"), 2000, read_table);
+  EXPECT_GT(result.refused, 1000u);
+}
+
+TEST(mutation, safetensors_files_are_read_or_refused) {
+  temporary_folder folder;
+  parameter_layout layout;
+  layout.add("w", {2, 3});
+  layout.add("b", {2});
+  std::vector<float> values(layout.size(), 1.0f);
+  write_safetensors(folder.path("good"), layout, values, {{"kind", "net"}, {"classes", "a b"}});
+  auto result = read_mutations(folder.read("good"), 4000, [](const std::string& path) {
+    auto file = read_safetensors(path);
+    EXPECT_EQ(file.values.size(), file.layout.size());
+  });
+  EXPECT_GT(result.read, 100u);
+  EXPECT_GT(result.refused, 1000u);
+}
+
+} // namespace troupe

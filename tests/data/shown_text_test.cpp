@@ -1,0 +1,52 @@
+#include "troupe/data/shown_text.hpp"
+
+#include "troupe/data/closest_name.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+TEST(shown_text, control_bytes_and_broken_characters_are_escaped) {
+  EXPECT_EQ(shown_text("a b"), "'a b'");
+  EXPECT_EQ(shown_text("\n\r\t\x01\x7f"), "'\\n\\r\\t\\x01\\x7f'");
+  EXPECT_EQ(shown_text("\xc3\xa9\xc3"), "'\xc3\xa9\\xc3'");
+  EXPECT_EQ(shown_text(std::string_view("\0", 1)), "'\\x00'");
+}
+
+TEST(shown_text, long_text_is_cut_between_characters) {
+  EXPECT_EQ(shown_text("abcd", 4), "'abcd'");
+  EXPECT_EQ(shown_text("abcde", 4), "'abcd...'");
+  EXPECT_EQ(shown_text("\xe2\x82\xac\xe2\x82\xac", 1), "'\xe2\x82\xac...'");
+}
+
+TEST(shown_text, utf8_is_told_from_what_only_looks_like_it) {
+  for (const auto* text : {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+                           "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+    EXPECT_TRUE(is_utf8(text)) << shown_text(text);
+  for (const auto* text :
+       {"\x80", "\xc1\xbf", "\xc2", "\xc2\xc0", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82",
+        "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf0\x90\x80", "\xf5\x80\x80\x80", "\xff"})
+    EXPECT_FALSE(is_utf8(text)) << shown_text(text);
+}
+
+TEST(closest_name, distances_count_edits) {
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("abc", ""), 3u);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(edit_distance("widht", "width"), 1u);
+  EXPECT_EQ(edit_distance("same", "same"), 0u);
+}
+
+TEST(closest_name, only_close_names_are_offered) {
+  std::vector<std::string> names{"height", "width", "Weight"};
+  EXPECT_EQ(closest_name("weight", names), "Weight");
+  EXPECT_EQ(closest_name("widt", names), "width");
+  EXPECT_EQ(closest_name("heigth", names), "height");
+  EXPECT_EQ(closest_name("colour", names), "");
+  EXPECT_EQ(closest_name("x", {}), "");
+}
+
+} // namespace troupe

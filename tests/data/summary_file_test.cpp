@@ -1,0 +1,98 @@
+#include "troupe/data/summary_file.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace troupe {
+namespace {
+
+using nlohmann::ordered_json;
+
+training_summary whole() {
+  training_summary x;
+  x.job = "digits";
+  x.strategy = "gradients";
+  x.replicas = 2;
+  x.slices = 3;
+  x.nodes = 4;
+  x.steps = 5;
+  x.epochs = 6;
+  x.samples = 7;
+  x.seconds = 0.5;
+  x.samples_per_second = 14;
+  x.train_loss = 0.25;
+  x.test_loss = 0.125;
+  x.test_accuracy = 0.75;
+  x.test_r2 = 0.875;
+  x.parameters_sha256 = "aa";
+  x.job_sha256 = "bb";
+  x.numerics = "cc";
+  x.model_file = "m";
+  x.stopped_by = "epochs";
+  x.samples_by_replica = {3, 4};
+  x.steps_executed = 8;
+  x.views = 9;
+  x.replicas_lost = 10;
+  x.rollbacks = 11;
+  x.bytes_sent = 12;
+  x.resends = 13;
+  return x;
+}
+
+TEST(summary_file, every_field_has_its_key_on_one_line) {
+  EXPECT_EQ(summary_json(whole(), json_layout::one_line),
+            R"({"job":"digits","strategy":"gradients","replicas":2,"slices":3,"nodes":4,"steps":5,)"
+            R"("epochs":6,"samples":7,"seconds":0.5,"samples_per_second":14.0,"train_loss":0.25,)"
+            R"("test_loss":0.125,"test_accuracy":0.75,"test_r2":0.875,"parameters_sha256":"aa",)"
+            R"("job_sha256":"bb","numerics":"cc","model_file":"m","stopped_by":"epochs",)"
+            R"("samples_by_replica":[3,4],"steps_executed":8,"views":9,"replicas_lost":10,)"
+            R"("rollbacks":11,"bytes_sent":12,"resends":13})"
+            "\n");
+}
+
+TEST(summary_file, indented_layout_holds_the_same) {
+  const auto indented = summary_json(whole(), json_layout::indented);
+  EXPECT_GT(std::count(indented.begin(), indented.end(), '\n'), 20);
+  EXPECT_EQ(ordered_json::parse(indented),
+            ordered_json::parse(summary_json(whole(), json_layout::one_line)));
+}
+
+TEST(summary_file, absent_and_infinite_figures_are_null) {
+  auto x = whole();
+  x.train_loss = std::numeric_limits<double>::quiet_NaN();
+  x.test_loss = std::nullopt;
+  x.samples_per_second = std::numeric_limits<double>::infinity();
+  const auto object = ordered_json::parse(summary_json(x, json_layout::one_line));
+  for (const auto* key : {"train_loss", "test_loss", "samples_per_second"})
+    EXPECT_TRUE(object.at(key).is_null()) << key;
+}
+
+TEST(summary_file, run_that_ended_badly_starts_with_its_error) {
+  const failure error{failure_code::diverged, "not finite", "digits", "lower it"};
+  const auto object = ordered_json::parse(summary_json(whole(), json_layout::one_line, &error));
+  EXPECT_EQ(object.begin().key(), "error");
+  EXPECT_EQ(object["error"].dump(),
+            R"({"code":"diverged","what":"not finite","where":"digits","hint":"lower it"})");
+  EXPECT_EQ(object["job"], "digits");
+}
+
+TEST(summary_file, failure_without_a_run_is_one_object) {
+  const failure error{failure_code::bad_data, "a \"cell\"", "x:1:2", "fix it"};
+  EXPECT_EQ(failure_json(error, ""), R"({"error":{"code":"bad-data","what":"a \"cell\"",)"
+                                     R"("where":"x:1:2","hint":"fix it"}})"
+                                     "\n");
+  EXPECT_EQ(ordered_json::parse(failure_json(error, "digits"))["job"], "digits");
+}
+
+TEST(summary_file, bytes_that_are_no_utf8_do_not_lose_the_summary) {
+  auto x = whole();
+  x.model_file = "runs/\xff/model";
+  const auto object = ordered_json::parse(summary_json(x, json_layout::one_line));
+  EXPECT_EQ(object["model_file"], "runs/\xef\xbf\xbd/model");
+}
+
+} // namespace
+} // namespace troupe

@@ -1,0 +1,171 @@
+#include "troupe/data/text_source.hpp"
+
+#include "troupe/data/csv.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/gzip_text.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+#include "troupe/tests/support/unprivileged.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace troupe {
+
+namespace {
+
+/// Everything the source gives, asked for in pieces of `piece_bytes`.
+std::string read_all(text_source& source, size_t piece_bytes = 1000) {
+  std::string result, piece(piece_bytes, '\0');
+  while (auto count = source.read(piece))
+    result.append(piece, 0, count);
+  EXPECT_EQ(source.read(piece), 0u) << "the end does not stay the end";
+  return result;
+}
+
+std::string read_file(const std::string& path, size_t piece_bytes = 1000) {
+  text_source source(path);
+  return read_all(source, piece_bytes);
+}
+
+std::optional<failure> refusal_of(const std::string& path) {
+  try {
+    read_file(path);
+  } catch (const failure& error) {
+    EXPECT_EQ(error.where(), path);
+    return error;
+  }
+  return std::nullopt;
+}
+
+void expect_refused(const std::string& path, failure_code code, std::string_view part) {
+  auto error = refusal_of(path);
+  ASSERT_TRUE(error) << "was read";
+  EXPECT_EQ(error->code(), code) << error->what();
+  EXPECT_NE(error->reason().find(part), std::string::npos) << error->what();
+}
+
+/// A text larger than any internal buffer that does not compress away.
+std::string long_text() {
+  std::string result;
+  uint32_t state = 1;
+  for (int i = 0; i < 1'000'000; ++i)
+    result += static_cast<char>('0' + (state = state * 1664525 + 1013904223) % 77);
+  return result;
+}
+
+} // namespace
+
+TEST(text_source, plain_and_compressed_files_give_the_same_text) {
+  temporary_folder folder;
+  auto text = long_text();
+  for (size_t piece_bytes : {size_t{7919}, size_t{300'000}, size_t{2'000'000}}) {
+    EXPECT_EQ(read_file(folder.write("plain", text), piece_bytes), text);
+    EXPECT_EQ(read_file(folder.write("packed", gzip_text(text)), piece_bytes), text);
+  }
+  EXPECT_FALSE(text_source(folder.path("plain")).compressed());
+  EXPECT_TRUE(text_source(folder.path("packed")).compressed());
+}
+
+TEST(text_source, short_files_are_read_whole) {
+  temporary_folder folder;
+  for (std::string text : {"", "a", "\x1f", "\x1fx", "ab"}) {
+    EXPECT_EQ(read_file(folder.write("plain", text)), text);
+    EXPECT_EQ(read_file(folder.write("packed", gzip_text(text))), text);
+  }
+}
+
+TEST(text_source, concatenated_members_are_one_text) {
+  temporary_folder folder;
+  auto content = gzip_text("one ") + gzip_text("") + gzip_text("two");
+  EXPECT_EQ(read_file(folder.write("packed", content)), "one two");
+  EXPECT_EQ(read_file(folder.write("padded", content + std::string(700'000, '\0'))), "one two");
+}
+
+TEST(text_source, compression_can_be_left_alone) {
+  temporary_folder folder;
+  auto content = gzip_text("text");
+  text_source source(folder.write("packed", content), compression_kind::none);
+  EXPECT_FALSE(source.compressed());
+  EXPECT_EQ(read_all(source), content);
+}
+
+TEST(text_source, compressed_files_cut_anywhere_are_refused) {
+  temporary_folder folder;
+  auto content = gzip_text("some text, some text") + gzip_text("more");
+  auto first_bytes = gzip_text("some text, some text").size();
+  for (size_t size = 2; size < content.size(); ++size) {
+    SCOPED_TRACE(size);
+    auto path = folder.write("cut", std::string_view(content).substr(0, size));
+    if (size == first_bytes)
+      EXPECT_EQ(read_file(path), "some text, some text");
+    else if (size == first_bytes + 1)
+      expect_refused(path, failure_code::bad_data, "follows the compressed text");
+    else
+      expect_refused(path, failure_code::bad_data,
+                     "at byte " + std::to_string(size) + ": the file ends");
+  }
+}
+
+TEST(text_source, damaged_compressed_files_are_refused) {
+  temporary_folder folder;
+  auto content = gzip_text("some text");
+  auto broken_checksum = content;
+  broken_checksum[content.size() - 8] ^= 1;
+  expect_refused(folder.write("checksum", broken_checksum), failure_code::bad_data,
+                 "damaged at byte " + std::to_string(content.size() - 4));
+  auto broken_method = content;
+  broken_method[2] = 1;
+  expect_refused(folder.write("method", broken_method), failure_code::bad_data,
+                 "unknown compression method");
+  expect_refused(folder.write("behind", content + "x"), failure_code::bad_data,
+                 "damaged at byte " + std::to_string(content.size()) +
+                   ": something that is not gzip");
+}
+
+TEST(text_source, files_that_are_not_there_are_missing) {
+  temporary_folder folder;
+  expect_refused(folder.path("none"), failure_code::missing_input, "no such file");
+  expect_refused(folder.write("file", "") + "/below", failure_code::missing_input, "no such file");
+  expect_refused(folder.path(), failure_code::missing_input, "folder");
+}
+
+TEST(text_source, files_that_may_not_be_read_are_refused) {
+  temporary_folder folder;
+  auto path = folder.write("secret", "x");
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  ASSERT_EQ(chmod(path.c_str(), 0), 0);
+  unprivileged nobody;
+  expect_refused(path, failure_code::no_permission, "may not be read");
+}
+
+TEST(text_source, pipes_that_give_single_bytes_are_read) {
+  temporary_folder folder;
+  auto path = folder.path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  auto content = gzip_text("through a pipe");
+  std::thread writer([&] {
+    std::ofstream out(path, std::ios::binary);
+    for (auto byte : content)
+      out.put(byte).flush();
+  });
+  EXPECT_EQ(read_file(path), "through a pipe");
+  writer.join();
+}
+
+TEST(text_source, csv_files_may_be_compressed) {
+  temporary_folder folder;
+  auto rows = read_csv(folder.write("rows.csv.gz", gzip_text("a,b\n1,") + gzip_text("2\n")));
+  EXPECT_EQ(rows.features, std::vector<float>{1});
+  EXPECT_EQ(rows.target_cells, std::vector<std::string>{"2"});
+  auto cut = gzip_text("a,b\n1,2\n");
+  cut.resize(cut.size() - 1);
+  EXPECT_THROW(read_csv(folder.write("cut.csv.gz", cut)), failure);
+}
+
+} // namespace troupe

@@ -1,0 +1,14 @@
+# Tests that are scripts.
+find_program(TROUPE_PYTHON python3 REQUIRED)
+
+add_test(NAME check_laws
+         COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/check_laws_test.py)
+add_test(NAME count_tests
+         COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/count_tests_test.py)
+set_tests_properties(check_laws count_tests PROPERTIES TIMEOUT 120)
+
+if(TROUPE_BUILD_COMMAND AND TROUPE_INSTALL)
+  add_test(NAME consumer COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/consumer_test.sh
+                                 ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  set_tests_properties(consumer PROPERTIES LABELS slow TIMEOUT 600)
+endif()

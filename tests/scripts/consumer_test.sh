@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs Troupe into an empty folder and builds an application against it that cannot see the
+# source tree: what the package forgot to install, or took from the source tree, fails here.
+#
+#   tests/scripts/consumer_test.sh SOURCE BUILD        (BUILD is configured and built)
+set -euo pipefail
+
+source=$(realpath -- "$1")
+build=$(realpath -- "$2")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() {
+  echo "consumer_test: $1" >&2
+  exit 1
+}
+
+cmake --install "$build" --prefix "$scratch/prefix" > install.log || {
+  cat install.log >&2
+  fail "installing failed"
+}
+cp -r "$source/tests/consumer" application
+
+# Paths in what is installed would work here and nowhere else.
+for path in "$source" "$build"; do
+  if mentions=$(grep -rlF -- "$path" prefix); then
+    fail "these installed files name $path: $mentions"
+  fi
+done
+[ -x prefix/bin/troupe ] || fail "the command was not installed"
+for room in actors coordinators data models; do
+  (cd "$source" && find "$room" -name '*.hpp') | while read -r header; do
+    [ -f "prefix/include/troupe/$header" ] || fail "$header was not installed"
+  done
+done
+
+cat > build_and_run << 'END'
+set -euo pipefail
+cmake -S application -B built -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$PWD/prefix"
+cmake --build built
+built/consumer > first
+built/consumer > second
+END
+
+# With the right to do so, an empty file system is laid over the source tree, in a name space of
+# these commands alone.
+cat > hide_and_run << 'END'
+set -euo pipefail
+for path; do
+  [ ! -e "$path" ] || mount -t tmpfs none "$path" # The first may have hidden the second.
+done
+[ ! -e "$1/CMakeLists.txt" ]
+exec bash build_and_run
+END
+
+mkdir probe
+run=(bash build_and_run)
+if unshare --mount mount -t tmpfs none probe 2> /dev/null; then
+  run=(unshare --mount bash hide_and_run "$source" "$build")
+else
+  echo "the source tree cannot be hidden here: relying on the names in the installed files"
+fi
+"${run[@]}" > build.log 2>&1 || {
+  cat build.log >&2
+  fail "the application does not build or run"
+}
+
+grep -Eqx 'troupe [0-9.]+ [0-9a-f]{64}' first || fail "unexpected output: $(cat first)"
+cmp first second || fail "two runs gave two results"
+echo "the application trained: $(cat first)"
