@@ -39,7 +39,7 @@ void director_state::on_view(const view& news) {
 void director_state::on_begin() {
   if (begin_)
     return;
-  begin_ = epoch_begin_ = clock::now();
+  begin_ = clock::now();
   // Replicas first: a shard announces its parameters as soon as it hears of them.
   for (const auto& entry : view_.replicas)
     self_->send(entry.actor, view_);
@@ -57,6 +57,7 @@ void director_state::on_watch(const observer_actor& observer) {
 
 void director_state::on_training_report(const training_report& news) {
   version_ = std::max(version_, news.version);
+  report_seconds_[news.version] = news.seconds;
   if (news.is_row)
     return carry_out(rule_->on_trained(news.version, news.sums));
   for (const auto& observer : observers_)
@@ -112,13 +113,14 @@ void director_state::carry_out(const publish_row& decision) {
   progress.finished_epoch = row;
   for (const auto& observer : observers_)
     self_->send(observer, progress);
-  epoch_begin_ = clock::now();
+  row_seconds_ = row.seconds;
+  report_seconds_.erase(report_seconds_.begin(), report_seconds_.lower_bound(row.steps));
 }
 
 void director_state::carry_out(const finish_at& decision) {
   result_.version = decision.version;
   result_.reason = static_cast<uint8_t>(decision.reason);
-  result_.seconds = seconds_since_begin();
+  result_.seconds = decision.version == 0 ? 0 : seconds_at(decision.version);
   if (const auto& diverged = rule_->diverged())
     result_.problem = "training diverged: at step " + std::to_string(diverged->step) + " " +
                       diverged->what +

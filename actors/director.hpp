@@ -15,6 +15,7 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -69,6 +70,7 @@ private:
 
   history_row row_of(const epoch_figures& figures) const;
   training_progress progress_at(uint64_t version, const batch_sums& sums) const;
+  double seconds_at(uint64_t version) const;
   std::string waits_for() const;
   double seconds_since_begin() const;
 
@@ -82,8 +84,9 @@ private:
   view view_;
   std::vector<observer_actor> observers_;
   std::optional<clock::time_point> begin_;
-  clock::time_point epoch_begin_;
-  uint64_t version_ = 0; ///< the newest heard of
+  double row_seconds_ = 0;                    ///< when the last published row ended
+  std::map<uint64_t, double> report_seconds_; ///< when reported versions came to be
+  uint64_t version_ = 0;                      ///< the newest heard of
   std::vector<history_row> history_;
   size_t missing_answers_ = 0; ///< while collecting
   std::optional<buffer> parameters_;

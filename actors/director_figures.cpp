@@ -22,13 +22,18 @@ double director_state::seconds_since_begin() const {
   return begin_ ? std::chrono::duration<double>(clock::now() - *begin_).count() : 0;
 }
 
+double director_state::seconds_at(uint64_t version) const {
+  const auto found = report_seconds_.find(version);
+  return found == report_seconds_.end() ? seconds_since_begin() : found->second;
+}
+
 history_row director_state::row_of(const epoch_figures& figures) const {
   const auto& plan = options_.rule.plan;
   const auto last_step = figures.version - 1;
   history_row row;
   row.epoch = plan.epoch_of(last_step) + 1;
   row.steps = figures.version;
-  row.seconds = seconds_since_begin();
+  row.seconds = seconds_at(figures.version);
   row.learning_rate =
     options_.optimizer.learning_rate * schedule_factor(options_.optimizer.schedule, last_step);
   row.train_loss = mean_loss(figures.train);
@@ -53,8 +58,8 @@ training_progress director_state::progress_at(uint64_t version, const batch_sums
   progress.steps_in_epoch = plan.steps_in_epoch();
   progress.step = version - (progress.epoch - 1) * progress.steps_in_epoch;
   progress.version = version;
-  progress.seconds = seconds_since_begin();
-  progress.seconds_of_epoch = std::chrono::duration<double>(clock::now() - epoch_begin_).count();
+  progress.seconds = seconds_at(version);
+  progress.seconds_of_epoch = progress.seconds - row_seconds_;
   progress.train_loss = mean_loss(sums);
   if (options_.classification)
     progress.train_accuracy = accuracy(sums);

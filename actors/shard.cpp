@@ -58,6 +58,7 @@ void shard_state::on_view(const view& news) {
   previous_ = {};
   state_ = optimizer_state{options_.rule->slot_count(), elements_.size()};
   reported_version_ = news.start_version;
+  begin_ = last_report_ = std::chrono::steady_clock::now();
   announce();
 }
 
@@ -108,6 +109,7 @@ void shard_state::apply(const reduction_plan& plan) {
   arrival_order_.clear();
   rule_.advance();
   announce();
+  answer_waiting();
   if (keeps_book_)
     keep_book(total);
 }
@@ -171,11 +173,21 @@ void shard_state::keep_book(const batch_sums& sums) {
 
 void shard_state::report(bool is_row) {
   last_report_ = std::chrono::steady_clock::now();
-  self_->send(view_.director, training_report{rule_.version(), book_, is_row});
+  const std::chrono::duration<double> seconds = last_report_ - begin_;
+  self_->send(view_.director, training_report{rule_.version(), book_, is_row, seconds.count()});
   if (!is_row)
     return;
   reported_version_ = rule_.version();
   book_ = {};
+}
+
+void shard_state::answer_waiting() {
+  std::erase_if(waiting_, [this](waiting_pull& pull) {
+    const bool due = pull.version == rule_.version();
+    if (due)
+      pull.promise.deliver(span_of(pull.version, current_));
+    return due;
+  });
 }
 
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
@@ -185,6 +197,10 @@ caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
     return span_of(version, current_);
   if (previous_ && version + 1 == rule_.version())
     return span_of(version, previous_);
+  if (version > rule_.version() && !failed_) {
+    waiting_.push_back({version, self_->make_response_promise<parameter_span>()});
+    return waiting_.back().promise;
+  }
   return caf::make_error(protocol_error::version_not_held, version);
 }
 

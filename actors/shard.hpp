@@ -19,6 +19,7 @@
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
 
 #include <chrono>
 #include <memory>
@@ -61,6 +62,8 @@ private:
   /// Adds a step's figures to the book and reports when it is time.
   void keep_book(const batch_sums& sums);
   void report(bool is_row);
+  /// Answers those who asked for a version before it was there.
+  void answer_waiting();
   parameter_span span_of(uint64_t version, const const_buffer& parameters) const;
 
   shard_actor::pointer self_;
@@ -78,9 +81,16 @@ private:
   bool keeps_book_ = false;
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;
-  batch_sums book_;               ///< since the last row
-  uint64_t reported_version_ = 0; ///< of the last row
+  batch_sums book_;                             ///< since the last row
+  uint64_t reported_version_ = 0;               ///< of the last row
+  std::chrono::steady_clock::time_point begin_; ///< of the start version
   std::chrono::steady_clock::time_point last_report_;
+
+  struct waiting_pull {
+    uint64_t version;
+    caf::typed_response_promise<parameter_span> promise;
+  };
+  std::vector<waiting_pull> waiting_; ///< of later versions; who asked has a deadline
 };
 
 shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, size_t index,

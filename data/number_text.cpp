@@ -13,9 +13,10 @@ bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }
 
-/// Up to seven digits: exact in a float32, and most cells of most files.
+/// Up to nine digits, most cells of most files: they fit the integer, and making it a float32
+/// rounds once, to the nearest.
 bool read_short_integer(std::string_view text, uint32_t& out) {
-  if (text.empty() || text.size() > 7)
+  if (text.empty() || text.size() > 9)
     return false;
   uint32_t value = 0;
   for (auto letter : text) {

@@ -1,6 +1,7 @@
 #include "troupe/models/activation.hpp"
 
 #include "troupe/models/elementary.hpp"
+#include "troupe/models/multiversion.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -10,29 +11,29 @@ namespace troupe {
 namespace {
 
 struct identity_function {
-  static float value(float y) { return y; }
-  static float derivative(float) { return 1; }
+  TROUPE_ALWAYS_INLINE static float value(float y) { return y; }
+  TROUPE_ALWAYS_INLINE static float derivative(float) { return 1; }
 };
 
 struct relu_function {
   // Written so that NaN compares into the first branch and stays.
-  static float value(float y) { return y <= 0 ? 0.0f : y; }
-  static float derivative(float y) { return y > 0 ? 1.0f : 0.0f; }
+  TROUPE_ALWAYS_INLINE static float value(float y) { return y <= 0 ? 0.0f : y; }
+  TROUPE_ALWAYS_INLINE static float derivative(float y) { return y > 0 ? 1.0f : 0.0f; }
 };
 
 struct tanh_function {
-  static float value(float y) { return elementary::tanh(y); }
-  static float derivative(float y) { return 1 - y * y; }
+  TROUPE_ALWAYS_INLINE static float value(float y) { return elementary::tanh(y); }
+  TROUPE_ALWAYS_INLINE static float derivative(float y) { return 1 - y * y; }
 };
 
 struct sigmoid_function {
-  static float value(float y) { return elementary::sigmoid(y); }
-  static float derivative(float y) { return y * (1 - y); }
+  TROUPE_ALWAYS_INLINE static float value(float y) { return elementary::sigmoid(y); }
+  TROUPE_ALWAYS_INLINE static float derivative(float y) { return y * (1 - y); }
 };
 
 // Calls `use` with the function object of `kind`: the one place that lists them all.
 template <class Use>
-void with_function(activation_kind kind, Use use) {
+TROUPE_ALWAYS_INLINE void with_function(activation_kind kind, Use use) {
   switch (kind) {
   case activation_kind::identity:
     return use(identity_function{});
@@ -46,15 +47,41 @@ void with_function(activation_kind kind, Use use) {
   throw std::invalid_argument("activation: unknown kind");
 }
 
+TROUPE_MULTIVERSION void activate_values(activation_kind kind, float* __restrict y, size_t count) {
+  with_function(
+    kind, [=](auto function) __attribute__((always_inline)) {
+      for (size_t i = 0; i < count; ++i)
+        y[i] = function.value(y[i]);
+    });
+}
+
+TROUPE_MULTIVERSION void add_bias_to_rows(activation_kind kind, const float* __restrict bias,
+                                          float* __restrict values, size_t rows, size_t columns) {
+  with_function(
+    kind, [=](auto function) __attribute__((always_inline)) {
+      for (size_t i = 0; i < rows; ++i) {
+        float* const __restrict y = values + i * columns;
+#pragma GCC ivdep
+        for (size_t j = 0; j < columns; ++j)
+          y[j] = function.value(y[j] + bias[j]);
+      }
+    });
+}
+
+TROUPE_MULTIVERSION void multiply_values(activation_kind kind, const float* __restrict y,
+                                         float* __restrict delta, size_t count) {
+  with_function(
+    kind, [=](auto function) __attribute__((always_inline)) {
+#pragma GCC ivdep
+      for (size_t i = 0; i < count; ++i)
+        delta[i] *= function.derivative(y[i]);
+    });
+}
+
 } // namespace
 
 void activate(activation_kind kind, std::span<float> values) {
-  with_function(kind, [values](auto function) {
-    float* const y = values.data();
-    const size_t count = values.size();
-    for (size_t i = 0; i < count; ++i)
-      y[i] = function.value(y[i]);
-  });
+  activate_values(kind, values.data(), values.size());
 }
 
 void add_bias_and_activate(activation_kind kind, std::span<const float> bias,
@@ -63,15 +90,7 @@ void add_bias_and_activate(activation_kind kind, std::span<const float> bias,
     throw std::invalid_argument("bias: " + std::to_string(values.size()) +
                                 " values are no whole number of rows of " +
                                 std::to_string(bias.size()));
-  with_function(kind, [bias, values](auto function) {
-    const size_t columns = bias.size();
-    const float* const __restrict b = bias.data();
-    for (size_t start = 0; start < values.size(); start += columns) {
-      float* const __restrict y = values.data() + start;
-      for (size_t j = 0; j < columns; ++j)
-        y[j] = function.value(y[j] + b[j]);
-    }
-  });
+  add_bias_to_rows(kind, bias.data(), values.data(), values.size() / bias.size(), bias.size());
 }
 
 void multiply_by_derivative(activation_kind kind, std::span<const float> outputs,
@@ -79,13 +98,7 @@ void multiply_by_derivative(activation_kind kind, std::span<const float> outputs
   if (outputs.size() != delta.size())
     throw std::invalid_argument("activation derivative: " + std::to_string(outputs.size()) +
                                 " outputs but " + std::to_string(delta.size()) + " deltas");
-  with_function(kind, [outputs, delta](auto function) {
-    const float* const __restrict y = outputs.data();
-    float* const __restrict d = delta.data();
-    const size_t count = delta.size();
-    for (size_t i = 0; i < count; ++i)
-      d[i] *= function.derivative(y[i]);
-  });
+  multiply_values(kind, outputs.data(), delta.data(), delta.size());
 }
 
 } // namespace troupe

@@ -9,6 +9,8 @@
 
 #pragma once
 
+#include "troupe/models/multiversion.hpp"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -27,7 +29,7 @@ inline constexpr double ln2_low = 0x1.ef35793c76730p-45;
 } // namespace detail
 
 /// e^x in double, to float's accuracy (relative error below 1e-11); |x| <= 700 or NaN.
-inline double exp_for_float(double x) {
+TROUPE_ALWAYS_INLINE double exp_for_float(double x) {
   const double shifted = x * 0x1.71547652b82fep+0 + detail::integer_shift; // log2(e)
   const double k = shifted - detail::integer_shift;
   const double r = (x - k * detail::ln2_high) - k * detail::ln2_low;
@@ -47,19 +49,19 @@ inline double exp_for_float(double x) {
 }
 
 /// Keeps x in [low, high]; NaN stays NaN.
-inline double clamped(double x, double low, double high) {
+TROUPE_ALWAYS_INLINE double clamped(double x, double low, double high) {
   x = x < low ? low : x;
   return x > high ? high : x;
 }
 
 /// e^x; overflows to infinity, underflows to 0, NaN stays NaN.
-inline float exp(float x) {
+TROUPE_ALWAYS_INLINE float exp(float x) {
   // Outside these bounds the float result is infinity or 0 already.
   return static_cast<float>(exp_for_float(clamped(x, -110, 89.5)));
 }
 
 /// The hyperbolic tangent; NaN stays NaN.
-inline float tanh(float x) {
+TROUPE_ALWAYS_INLINE float tanh(float x) {
   const double d = x;
   const double magnitude = d < 0 ? -d : d;
   const double e = exp_for_float(clamped(2 * magnitude, 0, 60));
@@ -72,12 +74,12 @@ inline float tanh(float x) {
 }
 
 /// The logistic function 1 / (1 + e^-x); NaN stays NaN.
-inline float sigmoid(float x) {
+TROUPE_ALWAYS_INLINE float sigmoid(float x) {
   return static_cast<float>(1 / (1 + exp_for_float(clamped(-static_cast<double>(x), -110, 110))));
 }
 
 /// Natural logarithm in double of a positive, normal x. Infinity stays; 0, negative and NaN: NaN.
-inline double log(double x) {
+TROUPE_ALWAYS_INLINE double log(double x) {
   if (!(x > 0))
     return std::bit_cast<double>(uint64_t{0x7ff8000000000000});
   if (x > 0x1.fffffffffffffp1023)
@@ -103,7 +105,7 @@ inline double log(double x) {
 }
 
 /// cos(2 pi turns / 2^32): the angle as a fraction of a full turn, so that reduction is exact.
-inline double cos_of_turn(uint32_t turns) {
+TROUPE_ALWAYS_INLINE double cos_of_turn(uint32_t turns) {
   // cos(a) = sin(a + quarter turn); fold the sine into [-1/4, 1/4] of a turn.
   const uint32_t moved = turns + 0x40000000u;
   auto signed_turn = static_cast<double>(static_cast<int32_t>(moved)) * 0x1p-32; // [-1/2, 1/2)
@@ -128,13 +130,13 @@ inline double cos_of_turn(uint32_t turns) {
 }
 
 /// cos(pi x) for x in [0, 1].
-inline double cos_pi(double x) {
+TROUPE_ALWAYS_INLINE double cos_pi(double x) {
   // Half a turn is 2^31; the angle is rounded to 2^-32 of a turn, 7e-10 of the result.
   return cos_of_turn(static_cast<uint32_t>(x * 0x1p31));
 }
 
 /// base^exponent by repeated squaring: exact rules for a whole exponent, no libm.
-inline double power(double base, uint64_t exponent) {
+TROUPE_ALWAYS_INLINE double power(double base, uint64_t exponent) {
   double result = 1;
   for (; exponent > 0; exponent >>= 1, base *= base)
     if (exponent & 1)

@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include "troupe/models/multiversion.hpp"
+
 #include <array>
 #include <cstddef>
 #include <span>
@@ -16,7 +18,7 @@ inline constexpr size_t lane_count = 16;
 
 /// Combines 16 lanes: neighbours first, halving each time.
 template <class T>
-T combine_lanes(std::array<T, lane_count>& lanes) {
+TROUPE_ALWAYS_INLINE T combine_lanes(std::array<T, lane_count>& lanes) {
   for (size_t width = lane_count / 2; width > 0; width /= 2)
     for (size_t l = 0; l < width; ++l)
       lanes[l] += lanes[l + width];
@@ -25,7 +27,7 @@ T combine_lanes(std::array<T, lane_count>& lanes) {
 
 /// Sum of term(i) for i in [0, count), accumulated in T.
 template <class T, class Term>
-T lane_sum(size_t count, Term term) {
+TROUPE_ALWAYS_INLINE T lane_sum(size_t count, Term term) {
   alignas(64) std::array<T, lane_count> lanes{};
   size_t i = 0;
   for (; i + lane_count <= count; i += lane_count)
@@ -36,13 +38,8 @@ T lane_sum(size_t count, Term term) {
   return combine_lanes(lanes);
 }
 
-/// Calls visit(i) for i in [0, count), which does its work and returns 0, or NaN if it met a value
-/// that is not finite. True when all returned 0.
-///
-/// `x * 0.0f` is that value: multiplication and addition vectorise where a test and branch do not.
-template <class Visit>
-bool visit_finite(size_t count, Visit visit) {
-  return lane_sum<float>(count, visit) == 0;
-}
+/// True when none of `count` values is NaN or infinite. x * 0 is 0 for a finite x and NaN
+/// otherwise; multiplication and addition vectorise where a test and branch do not.
+bool all_finite(const float* values, size_t count);
 
 } // namespace troupe

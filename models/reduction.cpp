@@ -16,6 +16,13 @@ void require_equal_sizes(std::span<const std::span<const float>> inputs, size_t 
                                   std::to_string(size) + " values");
 }
 
+// out may be a; ivdep says that no element depends on another one.
+TROUPE_MULTIVERSION void add(const float* a, const float* b, float* out, size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i)
+    out[i] = a[i] + b[i];
+}
+
 } // namespace
 
 void reducer::prepare(const reduction_plan& plan, size_t input_count) {
@@ -53,8 +60,7 @@ const float* reducer::evaluate(const reduction_plan& plan,
     const float* const b = stack_[depth];
     // The level's own piece: nothing below reads it, and a may be it (same element, same place).
     float* const out = scratch_.values().data() + (depth - 1) * reduction_piece_size;
-    for (size_t i = 0; i < count; ++i)
-      out[i] = a[i] + b[i];
+    add(a, b, out, count);
     stack_[depth - 1] = out;
   }
   return stack_[0];
@@ -84,7 +90,8 @@ bool reducer::reduce_and_update(const reduction_plan& plan,
     const auto* gradient = evaluate(plan, inputs, offset, count);
     const update_piece piece{gradient, parameters.data() + offset, next.data() + offset, offset,
                              count};
-    if (!rule.update(step, piece, state))
+    rule.update(step, piece, state);
+    if (!all_finite(piece.next, count))
       return false;
   }
   return true;
@@ -94,18 +101,13 @@ void add_into(std::span<float> a, std::span<const float> b) {
   if (a.size() != b.size())
     throw std::invalid_argument("addition: " + std::to_string(a.size()) + " and " +
                                 std::to_string(b.size()) + " values");
-  float* const __restrict out = a.data();
-  const float* const __restrict other = b.data();
-  for (size_t i = 0; i < a.size(); ++i)
-    out[i] += other[i];
+  add(a.data(), b.data(), a.data(), a.size());
 }
 
 size_t find_not_finite(std::span<const std::span<const float>> inputs) {
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const auto* values = inputs[k].data();
-    if (!visit_finite(inputs[k].size(), [values](size_t i) { return values[i] * 0.0f; }))
+  for (size_t k = 0; k < inputs.size(); ++k)
+    if (!all_finite(inputs[k].data(), inputs[k].size()))
       return k;
-  }
   return inputs.size();
 }
 

@@ -37,7 +37,7 @@ public:
               std::span<float> out);
 
   /// Reduces and applies `rule`, all spans of the parameters the state was made for.
-  /// False as soon as a gradient or a new parameter is not finite.
+  /// False as soon as a new parameter is not finite, which every bad gradient leads to.
   bool reduce_and_update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
                          const optimizer& rule, const update_step& step,
                          const optimizer_state& state, std::span<const float> parameters,

@@ -14,7 +14,7 @@ namespace troupe {
 
 enum class protocol_error : uint8_t {
   none,
-  /// pull: the version is neither the shard's current nor its previous one.
+  /// pull: the version is older than the shard's previous one, or it will never get there.
   version_not_held,
   /// pull: training has not finished, there are no final parameters.
   not_finished,

@@ -43,7 +43,8 @@ using shard_actor = caf::typed_actor<
   caf::reacts_to<contribution>,
   // How far training goes: the version to report at although no epoch ends there.
   caf::reacts_to<horizon>,
-  // This span's parameters of a version: the current or the previous one, else version_not_held.
+  // This span's parameters of a version: the current or the previous one at once, a later one when
+  // it is there; version_not_held when it is gone or will not come.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>>;
 
 /// Whoever wants to know how training goes. Subscribes with `watch`.

@@ -178,13 +178,15 @@ struct training_report {
   uint64_t version = 0;
   batch_sums sums;
   bool is_row = false; ///< an epoch ends here, or the horizon; else it is for progress only
+  double seconds = 0;  ///< since the shard owned the start version
 
   friend bool operator==(const training_report&, const training_report&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_report& x) {
-  return f(caf::meta::type_name("troupe.training_report"), x.version, x.sums, x.is_row);
+  wire_double seconds{x.seconds};
+  return f(caf::meta::type_name("troupe.training_report"), x.version, x.sums, x.is_row, seconds);
 }
 
 /// shard -> director. Step `step` would have put a value that is not finite into the parameters; it

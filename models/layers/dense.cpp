@@ -1,6 +1,7 @@
 #include "troupe/models/layers/dense.hpp"
 
 #include "troupe/models/blas.hpp"
+#include "troupe/models/multiversion.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -23,6 +24,14 @@ size_t row_count(const char* what, size_t size, size_t columns) {
   return size / columns;
 }
 
+TROUPE_MULTIVERSION void sum_columns(const float* __restrict values, float* __restrict sums,
+                                     size_t rows, size_t columns) {
+  std::fill_n(sums, columns, 0.0f);
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t j = 0; j < columns; ++j)
+      sums[j] += values[i * columns + j];
+}
+
 } // namespace
 
 void dense_layer::forward(std::span<const float> parameters, std::span<const float> x,
@@ -43,13 +52,7 @@ void dense_layer::gradient(std::span<const float> x, std::span<const float> delt
   require_size("deltas", rows * outputs, delta.size());
   blas::multiply({delta.data(), rows, outputs, blas::operation::transposed},
                  {x.data(), rows, inputs}, 0, gradient_out.data(), outputs, inputs);
-  float* const __restrict bias = gradient_out.data() + outputs * inputs;
-  std::fill_n(bias, outputs, 0.0f);
-  for (size_t i = 0; i < rows; ++i) {
-    const float* const __restrict row = delta.data() + i * outputs;
-    for (size_t j = 0; j < outputs; ++j)
-      bias[j] += row[j];
-  }
+  sum_columns(delta.data(), gradient_out.data() + outputs * inputs, rows, outputs);
 }
 
 void dense_layer::backward(std::span<const float> parameters, std::span<const float> delta,

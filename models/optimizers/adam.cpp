@@ -1,12 +1,40 @@
 #include "troupe/models/optimizers/adam.hpp"
 
 #include "troupe/models/elementary.hpp"
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/multiversion.hpp"
 
 #include <cmath>
 #include <stdexcept>
 
 namespace troupe {
+
+namespace {
+
+struct adam_step {
+  float factor;       ///< on the gradient sum
+  float beta1, rest1; ///< rest = 1 - beta
+  float beta2, rest2;
+  float rate; ///< learning rate with the first correction
+  float second_correction;
+  float epsilon;
+};
+
+TROUPE_MULTIVERSION void update_moments(const float* __restrict gradient_sum,
+                                        const float* __restrict parameters, float* __restrict next,
+                                        float* __restrict first, float* __restrict second,
+                                        size_t count, const adam_step& step) {
+  const auto [factor, beta1, rest1, beta2, rest2, rate, second_correction, epsilon] = step;
+  for (size_t i = 0; i < count; ++i) {
+    const float g = gradient_sum[i] * factor;
+    const float m = beta1 * first[i] + rest1 * g;
+    const float v = beta2 * second[i] + rest2 * (g * g);
+    first[i] = m;
+    second[i] = v;
+    next[i] = parameters[i] - rate * m / (std::sqrt(v) * second_correction + epsilon);
+  }
+}
+
+} // namespace
 
 adam::adam(const optimizer_options& options) : optimizer(options) {
   if (!(options.beta1 >= 0 && options.beta1 < 1 && options.beta2 >= 0 && options.beta2 < 1))
@@ -23,27 +51,16 @@ update_step adam::begin_step(uint64_t t, uint64_t sample_count, direction way) c
   return step;
 }
 
-bool adam::update(const update_step& step, const update_piece& piece,
+void adam::update(const update_step& step, const update_piece& piece,
                   const optimizer_state& state) const {
-  const float* const __restrict sum = piece.gradient_sum;
-  const float* const __restrict p = piece.parameters;
-  float* const __restrict next = piece.next;
-  float* const __restrict m = state.slot(0).data() + piece.offset;
-  float* const __restrict v = state.slot(1).data() + piece.offset;
-  const auto beta1 = static_cast<float>(options().beta1);
-  const auto beta2 = static_cast<float>(options().beta2);
-  const auto rest1 = static_cast<float>(1 - options().beta1);
-  const auto rest2 = static_cast<float>(1 - options().beta2);
-  const auto epsilon = static_cast<float>(options().epsilon);
-  const float rate = step.learning_rate * step.first_correction;
-  const float second_correction = step.second_correction;
-  return visit_finite(piece.count, [=](size_t i) {
-    const float g = sum[i] * step.gradient_factor;
-    m[i] = beta1 * m[i] + rest1 * g;
-    v[i] = beta2 * v[i] + rest2 * (g * g);
-    next[i] = p[i] - rate * m[i] / (std::sqrt(v[i]) * second_correction + epsilon);
-    return g * 0.0f + next[i] * 0.0f;
-  });
+  const auto& x = options();
+  update_moments(piece.gradient_sum, piece.parameters, piece.next,
+                 state.slot(0).data() + piece.offset, state.slot(1).data() + piece.offset,
+                 piece.count,
+                 {step.gradient_factor, static_cast<float>(x.beta1),
+                  static_cast<float>(1 - x.beta1), static_cast<float>(x.beta2),
+                  static_cast<float>(1 - x.beta2), step.learning_rate * step.first_correction,
+                  step.second_correction, static_cast<float>(x.epsilon)});
 }
 
 } // namespace troupe

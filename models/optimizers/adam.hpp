@@ -17,7 +17,7 @@ public:
 
   size_t slot_count() const override { return 2; }
   update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const override;
-  bool update(const update_step& step, const update_piece& piece,
+  void update(const update_step& step, const update_piece& piece,
               const optimizer_state& state) const override;
 };
 

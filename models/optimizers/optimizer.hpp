@@ -61,9 +61,10 @@ public:
   /// Figures of step `t` over `sample_count` samples.
   virtual update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const;
 
-  /// Applies the rule. False when a gradient or a new parameter is not finite: the piece of `next`
-  /// and the state are then of no use.
-  virtual bool update(const update_step& step, const update_piece& piece,
+  /// Applies the rule. A gradient that is not finite leads to a new parameter that is not: who
+  /// calls this looks at `next`, and if it is not finite neither it nor the state are of any
+  /// further use.
+  virtual void update(const update_step& step, const update_piece& piece,
                       const optimizer_state& state) const = 0;
 
 protected:

@@ -1,6 +1,6 @@
 #include "troupe/models/optimizers/sgd.hpp"
 
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/multiversion.hpp"
 
 #include <stdexcept>
 
@@ -8,31 +8,32 @@ namespace troupe {
 
 namespace {
 
-bool update_plain(const update_step& step, const update_piece& piece) {
-  const float* const __restrict sum = piece.gradient_sum;
-  const float* const __restrict p = piece.parameters;
-  float* const __restrict next = piece.next;
-  return visit_finite(piece.count, [=](size_t i) {
-    const float g = sum[i] * step.gradient_factor;
-    next[i] = p[i] - step.learning_rate * g;
-    return g * 0.0f + next[i] * 0.0f;
-  });
+TROUPE_MULTIVERSION void update_plain(const float* __restrict gradient_sum,
+                                      const float* __restrict parameters, float* __restrict next,
+                                      size_t count, float factor, float rate) {
+  for (size_t i = 0; i < count; ++i)
+    next[i] = parameters[i] - rate * (gradient_sum[i] * factor);
 }
 
-bool update_with_momentum(const update_step& step, const update_piece& piece, float* velocity,
-                          float momentum, bool nesterov) {
-  const float* const __restrict sum = piece.gradient_sum;
-  const float* const __restrict p = piece.parameters;
-  float* const __restrict next = piece.next;
-  float* const __restrict v = velocity;
-  const float g_share = nesterov ? 1.0f : 0.0f;
-  const float v_share = nesterov ? momentum : 1.0f;
-  return visit_finite(piece.count, [=](size_t i) {
-    const float g = sum[i] * step.gradient_factor;
-    v[i] = momentum * v[i] + g;
-    next[i] = p[i] - step.learning_rate * (g_share * g + v_share * v[i]);
-    return g * 0.0f + next[i] * 0.0f;
-  });
+struct momentum_step {
+  float factor;
+  float rate;
+  float momentum;
+  float gradient_share; ///< of the direction: 0, or 1 for nesterov
+  float velocity_share; ///< of the direction: 1, or the momentum for nesterov
+};
+
+TROUPE_MULTIVERSION void update_with_momentum(const float* __restrict gradient_sum,
+                                              const float* __restrict parameters,
+                                              float* __restrict next, float* __restrict velocity,
+                                              size_t count, const momentum_step& step) {
+  const auto [factor, rate, momentum, gradient_share, velocity_share] = step;
+  for (size_t i = 0; i < count; ++i) {
+    const float g = gradient_sum[i] * factor;
+    const float v = momentum * velocity[i] + g;
+    velocity[i] = v;
+    next[i] = parameters[i] - rate * (gradient_share * g + velocity_share * v);
+  }
 }
 
 } // namespace
@@ -44,12 +45,17 @@ sgd::sgd(const optimizer_options& options) : optimizer(options) {
     throw std::invalid_argument("sgd: nesterov needs a momentum above 0");
 }
 
-bool sgd::update(const update_step& step, const update_piece& piece,
+void sgd::update(const update_step& step, const update_piece& piece,
                  const optimizer_state& state) const {
   if (slot_count() == 0)
-    return update_plain(step, piece);
-  return update_with_momentum(step, piece, state.slot(0).data() + piece.offset,
-                              static_cast<float>(options().momentum), options().nesterov);
+    return update_plain(piece.gradient_sum, piece.parameters, piece.next, piece.count,
+                        step.gradient_factor, step.learning_rate);
+  const auto momentum = static_cast<float>(options().momentum);
+  const bool nesterov = options().nesterov;
+  update_with_momentum(piece.gradient_sum, piece.parameters, piece.next,
+                       state.slot(0).data() + piece.offset, piece.count,
+                       {step.gradient_factor, step.learning_rate, momentum, nesterov ? 1.0f : 0.0f,
+                        nesterov ? momentum : 1.0f});
 }
 
 } // namespace troupe

@@ -18,7 +18,7 @@ public:
   explicit sgd(const optimizer_options& options);
 
   size_t slot_count() const override { return options().momentum > 0 ? 1 : 0; }
-  bool update(const update_step& step, const update_piece& piece,
+  void update(const update_step& step, const update_piece& piece,
               const optimizer_state& state) const override;
 };
 

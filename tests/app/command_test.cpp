@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <csignal>
 #include <cstdlib>
 
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace troupe {
 namespace {
@@ -74,6 +77,58 @@ TEST_F(command, missing_data_keeps_the_earlier_run) {
   folder.write("tiny.toml", "data.file = \"none.csv\"\n");
   EXPECT_EQ(run("train tiny.toml --overwrite"), 66);
   EXPECT_EQ(folder.read("runs/tiny/summary.json"), before);
+}
+
+TEST_F(command, diverged_run_keeps_its_files_and_says_so) {
+  EXPECT_EQ(run("train tiny.toml --json --quiet --set optimizer.learning_rate=1e38 "
+                "--set data.noise=1e30 --set training.epochs=50"),
+            1);
+  const auto printed = nlohmann::json::parse(out);
+  EXPECT_EQ(printed["error"]["code"], "diverged");
+  EXPECT_EQ(printed["job"], "tiny");
+  EXPECT_TRUE(said("troupe: error: "));
+  EXPECT_TRUE(folder.has("runs/tiny/model.safetensors"));
+  EXPECT_EQ(nlohmann::json::parse(folder.read("runs/tiny/summary.json")), printed);
+}
+
+// Starts a training that would take days, sends `signal` once an epoch is done, and gives the exit
+// code.
+int exit_code_after(int signal, const temporary_folder& folder) {
+  int progress[2];
+  EXPECT_EQ(pipe(progress), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(progress[1], STDERR_FILENO);
+    const int out = open(folder.path("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    dup2(out, STDOUT_FILENO);
+    if (chdir(folder.path().c_str()) == 0)
+      execl(TROUPE_BINARY_DIR "/bin/troupe", "troupe", "train", "tiny.toml", "--json", "--set",
+            "training.epochs=1000000000", nullptr);
+    _exit(127);
+  }
+  close(progress[1]);
+  char byte = 0;
+  while (read(progress[0], &byte, 1) == 1 && byte != '\n') {
+  }
+  kill(child, signal);
+  while (read(progress[0], &byte, 1) == 1) { // a full pipe would hold up its writer
+  }
+  close(progress[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(command, interrupted_run_keeps_what_was_trained) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::filesystem::remove_all(folder.path("runs"));
+    EXPECT_EQ(exit_code_after(signal, folder), 128 + signal);
+    const auto printed = nlohmann::json::parse(folder.read("out"));
+    EXPECT_EQ(printed["stopped_by"], "interrupt");
+    EXPECT_GT(printed["steps"], 0);
+    EXPECT_EQ(nlohmann::json::parse(folder.read("runs/tiny/summary.json")), printed);
+    EXPECT_TRUE(folder.has("runs/tiny/model.safetensors"));
+  }
 }
 
 TEST_F(command, result_that_cannot_be_printed_is_an_error_but_loses_no_file) {

@@ -110,7 +110,7 @@ TEST_F(job_file, all_errors_come_at_once_with_their_places) {
 }
 
 TEST_F(job_file, problems_of_unset_keys_point_at_the_section_or_the_file) {
-  EXPECT_EQ(errors("\n[data]\nrows = 5\n").at(0).substr(0, 17), "2:1: 'data.file':");
+  EXPECT_EQ(errors("\n[data]\nrows = 5\n").at(0).substr(0, 17), "2:2: 'data.file':");
   EXPECT_EQ(errors("").at(0).substr(0, 17), "1:1: 'data.file':");
 }
 
@@ -146,7 +146,7 @@ TEST_F(job_file, quoted_keys_with_dots_are_no_paths) {
 TEST_F(job_file, errors_within_then_point_into_it) {
   const auto found = errors(
     std::string{least} + "optimizer.schedule = { kind = \"warmup\", then = { kid = \"step\" } }\n");
-  EXPECT_EQ(found, (texts{"2:51: unknown key 'optimizer.schedule.then.kid'; did you mean "
+  EXPECT_EQ(found, (texts{"2:50: unknown key 'optimizer.schedule.then.kid'; did you mean "
                           "'optimizer.schedule.then.kind'?"}));
 }
 

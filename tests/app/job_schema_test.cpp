@@ -51,8 +51,9 @@ TEST(job_schema, every_key_has_texts_for_people) {
 TEST(job_schema, every_key_reads_what_it_writes) {
   for (const auto& key : job_schema()) {
     job x;
-    if (const auto text = key.get(x))
+    if (const auto text = key.get(x)) {
       EXPECT_TRUE(set(x, key.path, *text).empty()) << key.path;
+    }
     EXPECT_EQ(x, job{}) << key.path;
   }
 }

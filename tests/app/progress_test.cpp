@@ -65,11 +65,11 @@ TEST(progress, regression_shows_r2) {
 }
 
 TEST(progress, line_fits_a_narrow_terminal_bar_first_then_figures) {
-  // The full line has 83 columns.
-  EXPECT_EQ(progress_line(halfway(), 84, live).size(), 83u);
-  EXPECT_EQ(progress_line(halfway(), 83, live),
+  // The full line has 84 columns.
+  EXPECT_EQ(progress_line(halfway(), 85, live).size(), 84u);
+  EXPECT_EQ(progress_line(halfway(), 84, live),
             "Epoch 3/20   60/120 [========>..........] 1.2 ms/step  loss 0.2310  accuracy 0.9300");
-  EXPECT_EQ(progress_line(halfway(), 69, live),
+  EXPECT_EQ(progress_line(halfway(), 70, live),
             "Epoch 3/20   60/120 [==>...] 1.2 ms/step  loss 0.2310");
   EXPECT_EQ(progress_line(halfway(), 41, live), "Epoch 3/20   60/120 [==>...] 1.2 ms/step");
   EXPECT_EQ(progress_line(halfway(), 20, live), "Epoch 3/20   60/120");
@@ -78,7 +78,7 @@ TEST(progress, line_fits_a_narrow_terminal_bar_first_then_figures) {
 
 TEST(progress, colour_takes_no_columns) {
   auto x = halfway();
-  EXPECT_EQ(progress_line(x, 84, {true, true}),
+  EXPECT_EQ(progress_line(x, 85, {true, true}),
             "Epoch 3/20   60/120 [\033[32m=========>\033[0m..........] 1.2 ms/step  loss 0.2310"
             "  accuracy 0.9300");
 }

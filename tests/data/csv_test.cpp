@@ -3,10 +3,12 @@
 #include "troupe/data/csv.hpp"
 
 #include "troupe/data/failure.hpp"
+#include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <clocale>
 #include <locale>
 #include <string>
@@ -162,6 +164,11 @@ TEST(csv, quoted_cells_may_hold_commas_quotes_and_line_breaks) {
   EXPECT_EQ(rows.target_cells, (std::vector<std::string>{"say \"hi\",\r\nBob ", "\""}));
 }
 
+TEST(csv, doubled_quotes_of_one_cell_do_not_leak_into_the_next) {
+  auto rows = read_text("\"a\"\"1\",\"b\"\"2\",c\n1,2,3\n");
+  EXPECT_EQ(rows.feature_names, (std::vector<std::string>{"a\"1", "b\"2"}));
+}
+
 TEST(csv, lines_are_counted_through_quoted_line_breaks) {
   expect_refused({"after", "1,\"a\nb\"\nx,c\n", ":3:1", {"'x'"}, with_header(csv_header::no)});
   expect_refused({"behind", "\"a\nb\",c\n1,2\n1,\"y\n\n\",3\n", ":6:3", {"'3' is too many"}});
@@ -232,6 +239,7 @@ TEST(csv, cells_that_are_no_numbers_are_refused) {
   expect_refused(
     {"text", "a,b\n1,2\n 1, 2\nred,2\n", ":4:1", {"'red'", "column 0 'a'", "not a number"}});
   expect_refused({"header not seen", "a,7\n1,2\n", ":1:1", {"'a'", "header = \"yes\""}});
+  expect_refused({"later row", "1,2\nx,2\n", ":2:1", {"'x'", "remove the column"}});
   expect_refused({"hexadecimal", "1,2\n0x10,2\n", ":2:1", {"'0x10'", "column 0"}});
   expect_refused({"decimal comma", "1,2\n\"1,5\",2\n", ":2:1", {"'1,5'"}});
   expect_refused({"two signs", "1,2\n+-1,2\n", ":2:1", {"'+-1'"}});
@@ -323,6 +331,17 @@ TEST(csv, sizes_are_bounded) {
   expect_refused({"long", "1,2\n1,2345\n", ":2:1", {"longer than 5 bytes"}, small});
   expect_refused({"endless", std::string(1'000'000, '1'), ":1:1", {"longer than 5 bytes"}, small});
   expect_refused({"wide", "1,,,\n", ":1:5", {"more than 3 columns"}, small});
+}
+
+TEST(csv, reading_stops_where_a_record_is_too_long) {
+  // Whoever read on would meet the damage at the end.
+  csv_options small;
+  small.line_bytes_max = 100;
+  auto damaged = [](const std::string& text) { return gzip_text(text) + "damage"; };
+  std::string much(2'000'000, '\n');
+  expect_refused({"quote", damaged("1,2\n1,\"" + much), ":2:3", {"never closed"}, small});
+  std::fill(much.begin(), much.end(), '1');
+  expect_refused({"line", damaged("1,2\n" + much), ":2:1", {"longer than 100"}, small});
 }
 
 TEST(csv, long_and_binary_cells_are_shown_short_and_escaped) {

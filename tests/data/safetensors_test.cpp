@@ -254,6 +254,9 @@ TEST(safetensors, offsets_that_do_not_fit_are_refused) {
                  "tensor 'a': its offsets [0, 12] do not span the 8 bytes");
   expect_refused(two("[0,8]", "[8,4]"), "tensor 'b': its offsets [8, 4]");
   expect_refused(two("[0,8]", "[8,18446744073709551612]"), "tensor 'b': its offsets");
+  // Modulo 2^64 the size is right, and the bytes of both tensors together are 0.
+  auto wrapped = tensor("a", "[1]", "[0,4]") + "," + tensor("b", "[4611686018427387903]", "[4,0]");
+  expect_refused(file_with("{" + wrapped + "}"), "tensor 'b': its offsets [4, 0]");
 }
 
 TEST(safetensors, huge_tensors_in_a_small_file_cost_no_memory) {
@@ -264,10 +267,10 @@ TEST(safetensors, huge_tensors_in_a_small_file_cost_no_memory) {
 TEST(safetensors, counts_are_bounded) {
   std::string tensors, texts;
   for (size_t i = 0; i <= safetensors_tensors_max; ++i)
-    tensors += (i ? "," : "") + tensor(std::to_string(i), "[1]", "[0,4]");
+    tensors.append(i ? "," : "").append(tensor(std::to_string(i), "[1]", "[0,4]"));
   expect_refused(file_with("{" + tensors + "}"), "more than 16384 tensors");
   for (size_t i = 0; i <= 65'536; ++i)
-    texts += (i ? ",\"" : "\"") + std::to_string(i) + "\":\"\"";
+    texts.append(i ? "," : "").append("\"").append(std::to_string(i)).append("\":\"\"");
   expect_refused(file_with("{\"__metadata__\":{" + texts + "}}"), "more than 65536 metadata");
 }
 

@@ -8,9 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <fstream>
 #include <optional>
 #include <string>
 #include <thread>
@@ -48,6 +51,19 @@ void expect_refused(const std::string& path, failure_code code, std::string_view
   ASSERT_TRUE(error) << "was read";
   EXPECT_EQ(error->code(), code) << error->what();
   EXPECT_NE(error->reason().find(part), std::string::npos) << error->what();
+}
+
+/// Writes to a pipe, each byte only when the one before was taken. Ends early when the reader does.
+void write_single_bytes(const std::string& pipe, const std::string& content) {
+  auto file = open(pipe.c_str(), O_WRONLY);
+  pollfd reader{file, 0, 0};
+  auto reader_lives = [&] { return poll(&reader, 1, 0) == 0; };
+  for (size_t i = 0; i < content.size() && reader_lives(); ++i) {
+    EXPECT_EQ(write(file, &content[i], 1), 1);
+    for (int waiting = 1; waiting > 0 && reader_lives(); std::this_thread::yield())
+      ioctl(file, FIONREAD, &waiting);
+  }
+  close(file);
 }
 
 /// A text larger than any internal buffer that does not compress away.
@@ -149,11 +165,7 @@ TEST(text_source, pipes_that_give_single_bytes_are_read) {
   auto path = folder.path("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   auto content = gzip_text("through a pipe");
-  std::thread writer([&] {
-    std::ofstream out(path, std::ios::binary);
-    for (auto byte : content)
-      out.put(byte).flush();
-  });
+  std::thread writer([&] { write_single_bytes(path, content); });
   EXPECT_EQ(read_file(path), "through a pipe");
   writer.join();
 }

@@ -1,0 +1,41 @@
+// The bare loop: what a C++ programmer would write by hand over cblas_sgemm to train one network on
+// one thread. No actors, no messages, no versions: the yardstick for everything we add.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace troupe::benchmarks {
+
+struct bare_loop_options {
+  std::vector<size_t> sizes; ///< features, hidden units, ..., classes
+  size_t batch = 128;
+  float learning_rate = 0.01f;
+};
+
+/// ReLU network with softmax cross-entropy and plain SGD.
+class bare_loop {
+public:
+  bare_loop(const bare_loop_options& options, const std::vector<float>& features,
+            const std::vector<int32_t>& labels);
+
+  /// Trains `steps` batches, wrapping around the data; returns the loss of the last.
+  double run(size_t steps);
+
+private:
+  double step(size_t first_row);
+
+  bare_loop_options options_;
+  const std::vector<float>& features_;
+  const std::vector<int32_t>& labels_;
+  size_t next_row_ = 0;
+  std::vector<std::vector<float>> weights_, biases_, weight_gradients_, bias_gradients_;
+  std::vector<std::vector<float>> outputs_, deltas_;
+};
+
+/// Floating-point operations a second of one large product on the calling thread.
+double sgemm_peak_flops();
+
+} // namespace troupe::benchmarks
