@@ -2,6 +2,10 @@
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
 endif()
+if(PROJECT_IS_TOP_LEVEL)
+  # Loops that matter are compiled with more than this; see models in CMakeLists.txt.
+  set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+endif()
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
@@ -15,8 +19,8 @@ endif()
 add_library(troupe_settings INTERFACE)
 target_compile_options(troupe_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                  -Wnon-virtual-dtor -ffp-contract=off
-                                                 # GCC 12 sees overlaps in std::string's own +.
-                                                 -Wno-restrict)
+                                                 # GCC 12 sees overlaps and overflows in std::string's own code.
+                                                 -Wno-restrict -Wno-stringop-overflow)
 # An assertion names a file within the project, not a folder of the machine that compiled it.
 target_compile_options(troupe_settings INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(TROUPE_CCACHE)

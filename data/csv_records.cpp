@@ -93,7 +93,7 @@ bool csv_records::next(csv_record& out) {
     quote_count += static_cast<size_t>(std::count(data() + from, data() + end, '"'));
     from = std::min(end + 1, available());
     ++line_count;
-  } while (!whole() && end < available() && end <= record_bytes_max_);
+  } while (!whole() && end < available());
   if (available() == 0)
     return false;
 

@@ -105,28 +105,33 @@ TROUPE_ALWAYS_INLINE double log(double x) {
 }
 
 /// cos(2 pi turns / 2^32): the angle as a fraction of a full turn, so that reduction is exact.
-TROUPE_ALWAYS_INLINE double cos_of_turn(uint32_t turns) {
-  // cos(a) = sin(a + quarter turn); fold the sine into [-1/4, 1/4] of a turn.
-  const uint32_t moved = turns + 0x40000000u;
-  auto signed_turn = static_cast<double>(static_cast<int32_t>(moved)) * 0x1p-32; // [-1/2, 1/2)
-  if (signed_turn > 0.25)
-    signed_turn = 0.5 - signed_turn;
-  else if (signed_turn < -0.25)
-    signed_turn = -0.5 - signed_turn;
-  const double x = signed_turn * 0x1.921fb54442d18p+2; // 2 pi; |x| <= pi / 2
+inline double cos_of_turn(uint32_t turns) {
+  // The nearest quarter turn, and what is left: |x| <= pi / 4.
+  const uint32_t moved = turns + 0x20000000u;
+  const uint32_t quarter = moved >> 30;
+  const auto rest = static_cast<int32_t>(moved & 0x3fffffffu) - 0x20000000;
+  const double x = rest * (0x1.921fb54442d18p+2 * 0x1p-32); // 2 pi / 2^32
   const double z = x * x;
-  // Taylor series of sin(x) / x; the first term left out is below 4e-16.
-  double p = -1.0 / 121645100408832000;
-  p = p * z + 1.0 / 355687428096000;
-  p = p * z - 1.0 / 1307674368000;
-  p = p * z + 1.0 / 6227020800;
-  p = p * z - 1.0 / 39916800;
-  p = p * z + 1.0 / 362880;
-  p = p * z - 1.0 / 5040;
-  p = p * z + 1.0 / 120;
-  p = p * z - 1.0 / 6;
-  p = p * z + 1.0;
-  return x * p;
+  // Taylor series; the first terms left out are below 1e-17.
+  double sine = -1.0 / 1307674368000;
+  sine = sine * z + 1.0 / 6227020800;
+  sine = sine * z - 1.0 / 39916800;
+  sine = sine * z + 1.0 / 362880;
+  sine = sine * z - 1.0 / 5040;
+  sine = sine * z + 1.0 / 120;
+  sine = sine * z - 1.0 / 6;
+  sine = (sine * z + 1.0) * x;
+  double cosine = 1.0 / 20922789888000;
+  cosine = cosine * z - 1.0 / 87178291200;
+  cosine = cosine * z + 1.0 / 479001600;
+  cosine = cosine * z - 1.0 / 3628800;
+  cosine = cosine * z + 1.0 / 40320;
+  cosine = cosine * z - 1.0 / 720;
+  cosine = cosine * z + 1.0 / 24;
+  cosine = cosine * z - 0.5;
+  cosine = cosine * z + 1.0;
+  const double value = quarter % 2 == 0 ? cosine : sine;
+  return quarter == 1 || quarter == 2 ? -value : value;
 }
 
 /// cos(pi x) for x in [0, 1].

@@ -36,7 +36,7 @@ struct schedule_options {
   double start = 0;
   /// warmup: at most one schedule that goes on after the rise, its steps counted from the rise's
   /// end; none means constant.
-  std::vector<schedule_options> then;
+  std::vector<schedule_options> then{};
 
   friend bool operator==(const schedule_options&, const schedule_options&) = default;
 };

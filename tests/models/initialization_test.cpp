@@ -1,0 +1,55 @@
+#include "troupe/models/initialization.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+std::vector<float> weights(initialization_kind kind, const initialization_request& request) {
+  std::vector<float> result(request.inputs * request.outputs, 9);
+  initialize(kind, request, result);
+  return result;
+}
+
+double deviation(const std::vector<float>& values) {
+  double square = 0;
+  for (double x : values)
+    square += x * x;
+  return std::sqrt(square / static_cast<double>(values.size()));
+}
+
+} // namespace
+
+TEST(initialization, zero_is_zero) {
+  EXPECT_EQ(weights(initialization_kind::zero, {1, 0, 2, 3}), std::vector<float>(6, 0));
+}
+
+TEST(initialization, he_has_the_deviation_of_its_fan_in) {
+  EXPECT_NEAR(deviation(weights(initialization_kind::he, {1, 0, 200, 300})), std::sqrt(2 / 200.0),
+              0.001);
+}
+
+TEST(initialization, xavier_stays_within_its_limit) {
+  const auto values = weights(initialization_kind::xavier, {1, 0, 200, 300});
+  const double limit = std::sqrt(6.0 / 500);
+  const auto [low, high] = std::ranges::minmax(values);
+  EXPECT_GE(low, -limit);
+  EXPECT_LE(high, limit);
+  EXPECT_LT(low, -0.999 * limit);
+  EXPECT_GT(high, 0.999 * limit);
+  EXPECT_NEAR(deviation(values), limit / std::sqrt(3.0), 0.001);
+}
+
+TEST(initialization, tensors_and_seeds_differ) {
+  const auto a = weights(initialization_kind::he, {1, 0, 4, 4});
+  EXPECT_NE(a, weights(initialization_kind::he, {2, 0, 4, 4}));
+  EXPECT_NE(a, weights(initialization_kind::he, {1, 2, 4, 4}));
+  EXPECT_THROW(weights(initialization_kind::he, {1, 0, 0, 4}), std::invalid_argument);
+}
+
+} // namespace troupe

@@ -1,0 +1,153 @@
+// The numeric law: results depend on values and shapes alone, not on where data lie, how long an
+// array is beyond them, or which instruction set computes.
+
+#include "troupe/models/activation.hpp"
+#include "troupe/models/blas.hpp"
+#include "troupe/models/elementary.hpp"
+#include "troupe/models/lanes.hpp"
+#include "troupe/models/numerics.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/random.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cfenv>
+#include <limits>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace troupe {
+
+namespace {
+
+std::vector<float> values(size_t count, float low, float high, uint64_t major = 0) {
+  std::vector<float> result(count);
+  fill_uniform({9, random_purpose::initialization, major}, 0, low, high, result);
+  return result;
+}
+
+// One scalar at a time; the compiler may not gather calls into a vector loop.
+[[gnu::noinline]] float scalar_activation(activation_kind kind, float x) {
+  switch (kind) {
+  case activation_kind::identity:
+    return x;
+  case activation_kind::relu:
+    return x <= 0 ? 0 : x;
+  case activation_kind::tanh:
+    return elementary::tanh(x);
+  case activation_kind::sigmoid:
+    return elementary::sigmoid(x);
+  }
+  return 0;
+}
+
+} // namespace
+
+TEST(numeric_law, body_and_tail_of_an_array_use_one_function) {
+  for (const auto& [kind, name] : name_table<activation_kind>::entries)
+    for (size_t count = 1; count < 70; ++count) {
+      const auto x = values(count, -9, 9, count);
+      auto y = x;
+      activate(kind, y);
+      for (size_t i = 0; i < count; ++i)
+        ASSERT_EQ(std::bit_cast<uint32_t>(y[i]),
+                  std::bit_cast<uint32_t>(scalar_activation(kind, x[i])))
+          << name << ' ' << count << ' ' << i;
+    }
+}
+
+TEST(numeric_law, adam_gives_one_scalar_rule_at_every_place) {
+  optimizer_options options;
+  options.kind = optimizer_kind::adam;
+  const auto rule = make_optimizer(options);
+  const size_t count = 61;
+  const auto gradient = values(count, -5, 5, 1);
+  const auto parameters = values(count, -1, 1, 2);
+  const optimizer_state state{2, count};
+  std::vector<float> next(count);
+  const auto step = rule->begin_step(0, 3, direction::descent);
+  rule->update(step, {gradient.data(), parameters.data(), next.data(), 0, count}, state);
+  for (size_t i = 0; i < count; ++i) {
+    const optimizer_state alone{2, 1};
+    float out = 0;
+    rule->update(step, {&gradient[i], &parameters[i], &out, 0, 1}, alone);
+    EXPECT_EQ(std::bit_cast<uint32_t>(out), std::bit_cast<uint32_t>(next[i])) << i;
+  }
+}
+
+TEST(numeric_law, lane_sum_adds_in_its_documented_order) {
+  const auto x = values(53, -1e6, 1e6);
+  float lanes[16] = {};
+  for (size_t i = 0; i < x.size(); ++i)
+    lanes[i % 16] += x[i];
+  for (size_t width = 8; width > 0; width /= 2)
+    for (size_t l = 0; l < width; ++l)
+      lanes[l] += lanes[l + width];
+  EXPECT_EQ(lane_sum<float>(x.size(), [&](size_t i) { return x[i]; }), lanes[0]);
+}
+
+TEST(numeric_law, all_finite_finds_every_place) {
+  for (size_t count : {1u, 15u, 16u, 17u, 100u}) {
+    auto x = values(count, -1, 1);
+    x[0] = std::numeric_limits<float>::max();
+    EXPECT_TRUE(all_finite(x.data(), count));
+    for (size_t i = 0; i < count; ++i) {
+      for (float bad :
+           {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+            std::numeric_limits<float>::quiet_NaN()}) {
+        const auto kept = std::exchange(x[i], bad);
+        EXPECT_FALSE(all_finite(x.data(), count)) << count << ' ' << i;
+        x[i] = kept;
+      }
+    }
+  }
+}
+
+TEST(numeric_law, a_product_does_not_depend_on_where_its_matrices_lie) {
+  const size_t m = 17, k = 64, n = 33;
+  const auto a = values(m * k, -1, 1, 1);
+  const auto b = values(n * k, -1, 1, 2);
+  std::vector<float> expected(m * n);
+  blas::multiply({a.data(), m, k}, {b.data(), n, k, blas::operation::transposed}, 0,
+                 expected.data(), m, n);
+  for (size_t shift = 1; shift < 17; ++shift) {
+    std::vector<float> moved_a(shift), moved_b(shift + 3), out(m * n + shift);
+    moved_a.insert(moved_a.end(), a.begin(), a.end());
+    moved_b.insert(moved_b.end(), b.begin(), b.end());
+    blas::multiply({moved_a.data() + shift, m, k},
+                   {moved_b.data() + shift + 3, n, k, blas::operation::transposed}, 0,
+                   out.data() + shift, m, n);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out.begin() + long(shift))) << shift;
+  }
+}
+
+TEST(numerics_class, is_the_same_for_every_caller) {
+  const auto here = numerics_class();
+  EXPECT_EQ(here.size(), 16u);
+  std::string there;
+  std::thread{[&] { there = numerics_class(); }}.join();
+  EXPECT_EQ(here, there);
+}
+
+#if defined(__x86_64__)
+TEST(default_rounding, undoes_what_a_host_has_set_and_gives_it_back) {
+  const auto usual = _mm_getcsr();
+  _mm_setcsr(usual | 0x8040 | 0x6000); // flush to zero, denormals are zero, round toward zero
+  const auto changed = _mm_getcsr();
+  volatile float tiny = std::numeric_limits<float>::denorm_min();
+  {
+    const default_rounding rounding;
+    EXPECT_GT(tiny * 2.0f, 0) << "subnormals count";
+    volatile float third = 1.0f;
+    EXPECT_EQ(third / 3.0f, 1.0f / 3.0f) << "rounds to nearest";
+  }
+  EXPECT_EQ(_mm_getcsr(), changed);
+  _mm_setcsr(usual);
+}
+#endif
+
+} // namespace troupe
