@@ -19,8 +19,9 @@ endif()
 add_library(troupe_settings INTERFACE)
 target_compile_options(troupe_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                  -Wnon-virtual-dtor -ffp-contract=off
-                                                 # GCC 12 sees overlaps and overflows in std::string's own code.
-                                                 -Wno-restrict -Wno-stringop-overflow)
+                                                 # GCC 12 sees overlaps, overflows and bounds in std::string's own code.
+                                                 -Wno-restrict -Wno-stringop-overflow
+                                                 -Wno-array-bounds)
 # An assertion names a file within the project, not a folder of the machine that compiled it.
 target_compile_options(troupe_settings INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(TROUPE_CCACHE)
