@@ -54,16 +54,16 @@ void replica_state::on_view(const view& news) {
   slices_ = news.replicas.at(index_).slices;
   const auto parameter_count = options_.network->layout().size();
   elements_.clear();
-  size_t announcing_count = 0;
-  for (const auto& shard : news.shards) {
+  for (const auto& shard : news.shards)
     elements_.push_back(elements_of_blocks(shard.blocks, parameter_count));
-    announcing_count += shard.blocks.empty() ? 0 : 1;
-  }
   if (slices_.empty())
     return; // a spare
   evaluation_share_ =
     share_of_evaluation(news, index_, evaluation_chunk_count(options_.data->test.row_count));
-  rule_.emplace(options_.plan, announcing_count, news.start_version);
+  rule_.emplace(options_.plan, elements_.size(), news.start_version);
+  for (size_t k = 0; k < elements_.size(); ++k)
+    if (elements_[k].empty())
+      rule_->ignore_shard(k);
 }
 
 void replica_state::on_parameter_span(const parameter_span& news) {

@@ -32,11 +32,13 @@ struct horizon_rule {
 
 class replica_rule {
 public:
-  /// `shard_count`: shards with a span, each of which announces each version; >= 1.
+  /// `shard_count`: all shards of the view; each announces each version, unless it has no span.
   replica_rule(const timeline& plan, size_t shard_count, uint64_t start_version = 0);
 
   enum class action : uint8_t { wait, evaluate, compute };
 
+  /// A shard without a span: it announces nothing and is never waited for.
+  void ignore_shard(size_t shard) { announced_.at(shard) = no_span; }
   /// A shard announced its span of a version. False when that was known, or no such shard exists.
   bool announce(uint64_t version, size_t shard);
   void set_horizon(const horizon_rule& horizon);
@@ -55,6 +57,9 @@ public:
   friend bool operator==(const replica_rule&, const replica_rule&) = default;
 
 private:
+  /// Stands for "every version" among the announced ones.
+  static constexpr uint64_t no_span = ~uint64_t{0};
+
   bool evaluation_due() const;
 
   timeline plan_;

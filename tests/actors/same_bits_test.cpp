@@ -1,0 +1,171 @@
+// The promise: in synchronous mode the trained bits depend on the job alone.
+
+#include "troupe/tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+namespace troupe {
+
+namespace {
+
+using test::small_job;
+
+/// Bits of the reference run: one replica, one thread.
+std::vector<float> alone(job x) {
+  x.training.replicas = 1;
+  return test::values_of(test::train_on(1, x).parameters);
+}
+
+struct odd_job {
+  const char* name;
+  std::function<void(job&)> change;
+};
+
+const std::vector<odd_job> odd_jobs{
+  {"short last batch", [](job& x) { x.training.batch_size = 47; }},
+  {"one-row batches", [](job& x) { x.training.batch_size = 1; }},
+  {"one row is left for the last batch", [](job& x) { x.training.batch_size = 149; }},
+  {"fewer rows than slices", [](job& x) { x.training.batch_size = 5; }},
+  {"full batch", [](job& x) { x.training.batch_size = 0; }},
+  {"no test rows", [](job& x) { x.data.test_fraction = 0; }},
+  {"evaluation at the end only", [](job& x) { x.training.evaluate_every = 0; }},
+  {"a last step within an epoch", [](job& x) { x.training.steps = 7; }},
+  {"regression",
+   [](job& x) {
+     x.data.synthetic = synthetic_kind::regression;
+     x.data.targets = 2;
+   }},
+  {"softmax regression with momentum",
+   [](job& x) {
+     x.model.kind = model_kind::softmax_regression;
+     x.model.hidden.clear();
+     x.optimizer = {};
+     x.optimizer.momentum = 0.9;
+     x.optimizer.nesterov = true;
+   }},
+  {"slices that are no power of two", [](job& x) { x.training.slices = 7; }},
+};
+
+} // namespace
+
+TEST(same_bits, for_any_number_of_replicas_threads_and_shards) {
+  auto x = small_job();
+  const auto expected = alone(x);
+  for (size_t replicas : {1u, 2u, 3u, 4u, 8u})
+    for (size_t threads : {1u, 2u, 4u}) {
+      x.training.replicas = replicas;
+      const auto result = test::train_on(threads, x);
+      EXPECT_EQ(test::values_of(result.parameters), expected) << replicas << ' ' << threads;
+      for (auto samples : result.summary.samples_by_replica)
+        EXPECT_GT(samples, 0u) << replicas << ' ' << threads;
+    }
+}
+
+TEST(same_bits, when_the_model_is_cut_into_many_shards) {
+  auto x = small_job();
+  x.model.hidden = {700, 12}; // 15,051 parameters: 4 blocks
+  const auto expected = alone(x);
+  for (size_t shards : {1u, 2u, 3u, 4u, 9u}) {
+    company_options options;
+    options.shard_count = shards;
+    EXPECT_EQ(test::train_company(2, x, options).parameters, expected) << shards << " shards";
+  }
+}
+
+TEST(same_bits, in_the_odd_cases) {
+  for (const auto& [name, change] : odd_jobs) {
+    auto x = small_job();
+    x.training.epochs = 2;
+    change(x);
+    const auto expected = alone(x);
+    for (size_t replicas : {3u, 11u}) { // eleven: more than there are slices
+      x.training.replicas = replicas;
+      const auto result = test::train_on(2, x);
+      EXPECT_EQ(test::values_of(result.parameters), expected) << name << ' ' << replicas;
+      EXPECT_EQ(result.summary.stopped_by, x.training.steps ? "steps" : "epochs") << name;
+    }
+  }
+}
+
+TEST(same_bits, in_any_order_of_messages) {
+  auto x = small_job();
+  const auto expected = alone(x);
+  for (size_t replicas : {2u, 4u, 9u})
+    for (uint64_t seed = 0; seed < 15; ++seed) {
+      x.training.replicas = replicas;
+      EXPECT_EQ(test::train_in_order(x, seed).parameters, expected) << replicas << ' ' << seed;
+    }
+}
+
+TEST(same_bits, in_any_order_when_some_replicas_have_no_rows) {
+  auto x = small_job();
+  x.training.batch_size = 3;
+  x.training.epochs = 1;
+  const auto expected = alone(x);
+  x.training.replicas = 8;
+  x.training.slices = 8;
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_EQ(test::train_in_order(x, seed).parameters, expected) << seed;
+}
+
+TEST(same_bits, need_the_tree_as_sums_in_order_of_arrival_show) {
+  auto x = small_job();
+  x.training.replicas = 4;
+  company_options broken;
+  broken.hooks.add_in_order_of_arrival = true;
+  std::set<std::vector<float>> in_seeded_order, on_threads;
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    in_seeded_order.insert(test::train_in_order(x, seed, broken).parameters);
+  EXPECT_GT(in_seeded_order.size(), 1u);
+  for (int run = 0; run < 20; ++run)
+    on_threads.insert(test::train_company(2, x, broken).parameters);
+  EXPECT_GT(on_threads.size(), 1u);
+}
+
+TEST(same_bits, change_with_the_job) {
+  const auto expected = alone(small_job());
+  const std::vector<std::function<void(job&)>> changes{
+    [](job& x) { x.seed = 6; }, [](job& x) { x.training.slices = 9; },
+    [](job& x) { x.training.batch_size = 33; }, [](job& x) { x.optimizer.learning_rate = 0.011; },
+    [](job& x) { x.data.standardize = true; }};
+  for (const auto& change : changes) {
+    auto x = small_job();
+    change(x);
+    EXPECT_NE(alone(x), expected);
+  }
+}
+
+TEST(same_bits, whether_siblings_are_added_by_the_replica_or_the_shard) {
+  // 9.6 million parameters: eight gradients exceed what one replica keeps, so it adds siblings
+  // itself; with two replicas four each do not.
+  auto x = small_job();
+  x.data.features = 1200;
+  x.data.rows = 64;
+  x.model.hidden = {8000};
+  x.optimizer = {};
+  x.training.epochs = 1;
+  const auto expected = alone(x);
+  x.training.replicas = 2;
+  EXPECT_EQ(test::values_of(test::train_on(2, x).parameters), expected);
+  x.training.replicas = 8;
+  EXPECT_EQ(test::values_of(test::train_on(2, x).parameters), expected);
+}
+
+TEST(same_bits, of_the_losses_in_the_history_too) {
+  auto x = small_job();
+  const auto one = test::train_on(1, x);
+  x.training.replicas = 5;
+  const auto five = test::train_on(2, x);
+  ASSERT_EQ(one.history.size(), 3u);
+  ASSERT_EQ(five.history.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(one.history[i].train_loss, five.history[i].train_loss);
+    EXPECT_EQ(one.history[i].test_loss, five.history[i].test_loss);
+    EXPECT_EQ(one.history[i].test_accuracy, five.history[i].test_accuracy);
+  }
+}
+
+} // namespace troupe

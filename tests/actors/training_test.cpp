@@ -1,0 +1,286 @@
+// A training run from outside: results, stopping, what goes wrong.
+
+#include "troupe/tests/support/training.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/models/neural_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+namespace troupe {
+
+namespace {
+
+using test::small_job;
+
+/// Mean loss and accuracy of parameters on a data set, computed here and now.
+batch_sums evaluate(const training_result& result, const dataset& rows) {
+  const auto network = make_model(result.resolved, shape_of(*result.data));
+  workspace memory;
+  return network->evaluate(result.parameters.values(),
+                           {rows.row_count, rows.features, rows.labels, rows.targets}, memory);
+}
+
+} // namespace
+
+TEST(training, reports_what_its_parameters_achieve) {
+  const auto result = test::train_on(2, small_job());
+  const auto sums = evaluate(result, result.data->test);
+  EXPECT_NEAR(*result.summary.test_loss, sums.loss_sum / 50, 1e-6);
+  EXPECT_EQ(*result.summary.test_accuracy, static_cast<double>(sums.correct_count) / 50);
+  EXPECT_GT(*result.summary.test_accuracy, 0.5);
+  EXPECT_EQ(result.summary.steps, 15u);
+  EXPECT_EQ(result.summary.epochs, 3u);
+  EXPECT_EQ(result.summary.samples, 450u);
+  EXPECT_EQ(result.summary.steps_executed, 15u);
+  EXPECT_EQ(result.history.size(), 3u);
+  EXPECT_EQ(result.history[1].epoch, 2u);
+  EXPECT_EQ(result.history[1].steps, 10u);
+  EXPECT_FALSE(result.problem);
+}
+
+TEST(training, r2_compares_with_the_mean_of_the_test_targets) {
+  auto x = small_job();
+  x.data.synthetic = synthetic_kind::regression;
+  x.model.hidden.clear();
+  x.optimizer.learning_rate = 0.1;
+  x.training.epochs = 60;
+  const auto result = test::train_on(2, x);
+  const auto& test = result.data->test;
+  double mean = 0, total = 0;
+  for (double y : test.targets)
+    mean += y / static_cast<double>(test.targets.size());
+  for (double y : test.targets)
+    total += (y - mean) * (y - mean);
+  const auto sums = evaluate(result, test);
+  EXPECT_NEAR(*result.summary.test_r2, 1 - sums.squared_error_sum / total, 1e-6);
+  EXPECT_GT(*result.summary.test_r2, 0.8);
+}
+
+TEST(training, the_first_epochs_loss_is_the_mean_over_its_steps_as_trained) {
+  auto x = small_job();
+  x.data.test_fraction = 0;
+  x.training.batch_size = 0; // one step: its loss is that of the initial parameters
+  x.training.epochs = 1;
+  const auto result = test::train_on(1, x);
+  const auto network = make_model(result.resolved, shape_of(*result.data));
+  std::vector<float> initial(result.layout.size());
+  network->initialize(x.seed, initial);
+  workspace memory;
+  const auto& rows = result.data->train;
+  const auto sums =
+    network->evaluate(initial, {rows.row_count, rows.features, rows.labels, {}}, memory);
+  EXPECT_NEAR(*result.summary.train_loss, sums.loss_sum / 200, 1e-6);
+  EXPECT_FALSE(result.summary.test_loss);
+}
+
+TEST(training, a_target_stops_at_the_same_version_for_everybody) {
+  auto x = small_job();
+  x.training.epochs = 100;
+  x.training.target_loss = 0.3;
+  const auto one = test::train_on(1, x);
+  EXPECT_EQ(one.summary.stopped_by, "target-loss");
+  EXPECT_LE(*one.summary.test_loss, 0.3);
+  EXPECT_LT(one.summary.epochs, 100u);
+  EXPECT_GT(one.history.at(one.history.size() - 2).test_loss, 0.3);
+  x.training.replicas = 7;
+  const auto seven = test::train_on(2, x);
+  EXPECT_EQ(seven.summary.steps, one.summary.steps);
+  EXPECT_EQ(test::values_of(seven.parameters), test::values_of(one.parameters));
+}
+
+TEST(training, patience_stops_after_epochs_without_improvement) {
+  auto x = small_job();
+  x.training.epochs = 100;
+  x.training.patience = 3;
+  x.training.tolerance = 10; // nothing improves by that much after the first
+  const auto result = test::train_on(2, x);
+  EXPECT_EQ(result.summary.stopped_by, "patience");
+  EXPECT_EQ(result.summary.epochs, 4u);
+}
+
+TEST(training, stops_at_a_version_when_asked_and_keeps_what_is_trained) {
+  auto x = small_job();
+  x.training.epochs = 1'000'000;
+  test::real_system host{2};
+  std::atomic<bool> stop = false;
+  train_options options;
+  options.on_progress = [&](const training_progress&) { stop = true; };
+  options.stop_requested = [&] { return stop.load(); };
+  const auto result = train(*host.system, x, options);
+  EXPECT_EQ(result.summary.stopped_by, "interrupt");
+  EXPECT_GT(result.summary.steps, 0u);
+  // The same number of steps, undisturbed, gives the same bits: it was a version.
+  x.training.steps = result.summary.steps;
+  x.training.replicas = 3;
+  const auto undisturbed = test::train_on(1, x);
+  EXPECT_EQ(test::values_of(undisturbed.parameters), test::values_of(result.parameters));
+  EXPECT_EQ(undisturbed.summary.test_loss, result.summary.test_loss);
+}
+
+TEST(training, stops_at_any_moment_in_any_order_of_messages) {
+  auto x = small_job();
+  x.training.replicas = 3;
+  std::map<uint64_t, std::vector<float>> undisturbed;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    test::ordered_company run{x};
+    std::mt19937_64 random{seed};
+    run.begin();
+    const auto moment = random() % 260;
+    for (size_t i = 0; i < moment && run.step(random); ++i) {
+    }
+    run.self()->send(run.actors().director(), atom::stop_v);
+    run.self()->send(run.actors().director(), atom::stop_v); // twice is as good as once
+    run.run(random);
+    const auto outcome = run.outcome();
+    const auto version = outcome.finished.version;
+    if (version == 0)
+      continue; // the initial parameters
+    if (!undisturbed.contains(version)) {
+      auto whole = x;
+      whole.training.steps = version;
+      undisturbed[version] = test::train_in_order(whole, 0).parameters;
+    }
+    EXPECT_EQ(outcome.parameters, undisturbed[version]) << seed << " at version " << version;
+    ASSERT_FALSE(outcome.finished.history.empty()) << seed;
+    EXPECT_EQ(outcome.finished.history.back().steps, version) << seed;
+    EXPECT_TRUE(outcome.finished.history.back().test_loss) << seed;
+  }
+  EXPECT_GT(undisturbed.size(), 5u) << "the stops came at different versions";
+}
+
+TEST(training, a_gradient_that_is_not_finite_is_refused_and_named) {
+  auto x = small_job();
+  x.training.replicas = 4; // slices 4 and 5 are replica 2's
+  for (float poison :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+        -std::numeric_limits<float>::infinity()})
+    for (uint64_t seed : {1u, 2u, 3u}) {
+      company_options options;
+      options.hooks.poisoned_step = 6;
+      options.hooks.poisoned_slice = 5;
+      options.hooks.poison = poison;
+      const auto outcome = test::train_in_order(x, seed, options);
+      EXPECT_FALSE(outcome.finished.failed);
+      EXPECT_EQ(outcome.finished.version, 6u);
+      EXPECT_NE(outcome.finished.problem.find("step 6"), std::string::npos);
+      EXPECT_NE(outcome.finished.problem.find("slice 5"), std::string::npos);
+      EXPECT_NE(outcome.finished.problem.find("replica 2"), std::string::npos);
+      auto before = x;
+      before.training.steps = 6;
+      EXPECT_EQ(outcome.parameters, test::train_in_order(before, 0).parameters)
+        << "the last finite version is kept";
+    }
+}
+
+TEST(training, a_poisoned_gradient_on_real_threads_ends_the_run_too) {
+  auto x = small_job();
+  x.model.hidden = {700, 12}; // several shards, of which one meets the bad value
+  company_options options;
+  options.shard_count = 3;
+  options.hooks.poisoned_step = 3;
+  options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
+  const auto outcome = test::train_company(2, x, options);
+  EXPECT_EQ(outcome.finished.version, 3u);
+  EXPECT_NE(outcome.finished.problem.find("slice 0"), std::string::npos);
+  auto before = x;
+  before.training.steps = 3;
+  EXPECT_EQ(outcome.parameters, test::values_of(test::train_on(1, before).parameters));
+}
+
+TEST(training, divergence_keeps_the_last_finite_parameters) {
+  auto x = small_job();
+  x.optimizer.kind = optimizer_kind::sgd;
+  x.optimizer.learning_rate = 1e30;
+  x.training.epochs = 50;
+  const auto result = test::train_on(2, x);
+  ASSERT_TRUE(result.problem);
+  EXPECT_NE(result.problem->find("diverged"), std::string::npos);
+  EXPECT_EQ(result.summary.stopped_by, "diverged");
+  for (auto value : result.parameters.values())
+    ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(training, steps_allocate_no_buffer_once_they_run_steadily) {
+  auto x = small_job();
+  x.training.replicas = 4;
+  x.training.epochs = 1;
+  const auto few = test::train_in_order(x, 1).buffers_made;
+  x.training.epochs = 40;
+  const auto many = test::train_in_order(x, 1).buffers_made;
+  EXPECT_LE(few, 8u + 4u);
+  EXPECT_LE(many, 8u + 4u) << "a gradient for each slice, three versions and one in hand";
+}
+
+TEST(training, a_system_without_our_types_is_refused_by_name) {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  try {
+    train(system, small_job());
+    FAIL();
+  } catch (const failure& problem) {
+    EXPECT_EQ(problem.code(), failure_code::internal);
+    EXPECT_NE(problem.hint().find("troupe::configure"), std::string::npos);
+  }
+}
+
+TEST(training, every_problem_of_a_job_is_named_at_once) {
+  job x;
+  x.training.epochs = 0;
+  x.optimizer.learning_rate = -1;
+  try {
+    test::train_on(1, x);
+    FAIL();
+  } catch (const failure& problem) {
+    EXPECT_EQ(problem.code(), failure_code::bad_job);
+    for (const char* key : {"data.file", "training.epochs", "optimizer.learning_rate"})
+      EXPECT_NE(problem.reason().find(key), std::string::npos) << key;
+  }
+}
+
+TEST(training, a_lost_actor_ends_the_run_with_its_name) {
+  auto x = small_job();
+  x.training.epochs = 1'000'000;
+  test::ordered_company run{x};
+  std::mt19937_64 random{1};
+  run.begin();
+  for (int i = 0; i < 100; ++i)
+    run.step(random);
+  caf::anon_send_exit(run.actors().replicas()[1], caf::exit_reason::kill);
+  run.run(random);
+  const auto outcome = run.outcome();
+  EXPECT_TRUE(outcome.finished.failed);
+  EXPECT_NE(outcome.finished.problem.find("replica 1 was lost"), std::string::npos);
+}
+
+TEST(training, progress_comes_with_each_epoch_and_in_order) {
+  test::ordered_company run{small_job()};
+  std::mt19937_64 random{3};
+  run.begin();
+  run.run(random);
+  const auto finished = run.outcome().finished;
+  std::vector<history_row> rows;
+  for (const auto& news : run.progress)
+    if (news.finished_epoch)
+      rows.push_back(*news.finished_epoch);
+  EXPECT_EQ(rows, finished.history);
+  EXPECT_EQ(run.progress.back().epochs, 3u);
+  EXPECT_EQ(run.progress.back().steps_in_epoch, 5u);
+}
+
+TEST(training, who_subscribes_late_hears_of_the_end_all_the_same) {
+  test::ordered_company run{small_job()};
+  std::mt19937_64 random{3};
+  run.self()->send(run.actors().director(), atom::begin_v);
+  run.run(random);
+  run.self()->send(run.actors().director(), atom::watch_v,
+                   caf::actor_cast<observer_actor>(run.self()));
+  run.run(random);
+  EXPECT_EQ(run.outcome().finished.version, 15u);
+}
+
+} // namespace troupe
