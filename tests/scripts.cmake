@@ -12,3 +12,9 @@ if(TROUPE_BUILD_COMMAND AND TROUPE_INSTALL)
                                  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   set_tests_properties(consumer PROPERTIES LABELS slow TIMEOUT 600)
 endif()
+
+if(TROUPE_BUILD_COMMAND)
+  add_test(NAME digits COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/digits_test.py
+                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(digits PROPERTIES TIMEOUT 600)
+endif()

@@ -1,0 +1,128 @@
+// An application with actors of its own trains a model inside its own actor system, shows progress
+// in its own way, and then uses the model.
+//
+//   build/bin/example_embed [DIGITS.csv]      default examples/data/digits.csv.gz
+//
+// Its `reporter` is told of each finished epoch; its message types take the ids after Troupe's. It
+// prints:
+//
+//   epoch 5: over 95 % of the test digits right: yes
+//   epoch 10: over 95 % of the test digits right: yes
+//   epoch 15: over 95 % of the test digits right: yes
+//   epoch 20: over 95 % of the test digits right: yes
+//   the reporter heard of 20 epochs
+//   test row 0 is a 1, the model reads 1
+//   test row 1 is a 2, the model reads 2
+//   test row 2 is a 3, the model reads 3
+
+#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/protocol/interfaces.hpp"
+#include "troupe/actors/train.hpp"
+#include "troupe/coordinators/resolve.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+struct epoch_done {
+  uint64_t epoch = 0;
+  bool good = false;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, epoch_done& x) {
+  return f(x.epoch, x.good);
+}
+
+// Takes notice of an epoch; says how many it has heard of.
+using reporter_actor =
+  caf::typed_actor<caf::reacts_to<epoch_done>, caf::replies_to<caf::get_atom>::with<uint64_t>>;
+
+CAF_BEGIN_TYPE_ID_BLOCK(app_messages, troupe::first_free_type_id)
+CAF_ADD_TYPE_ID(app_messages, (epoch_done))
+CAF_ADD_TYPE_ID(app_messages, (reporter_actor))
+CAF_END_TYPE_ID_BLOCK(app_messages)
+
+namespace {
+
+struct reporter_state {
+  uint64_t heard = 0;
+};
+
+reporter_actor::behavior_type reporter(reporter_actor::stateful_pointer<reporter_state> self) {
+  return {[self](const epoch_done& news) {
+            if (++self->state.heard % 5 == 0)
+              std::printf("epoch %d: over 95 %% of the test digits right: %s\n",
+                          static_cast<int>(news.epoch), news.good ? "yes" : "no");
+          },
+          [self](caf::get_atom) { return self->state.heard; }};
+}
+
+troupe::job digits_job(const std::string& file) {
+  troupe::job x;
+  x.name = "digits";
+  x.seed = 7;
+  x.data.file = file;
+  x.data.test_fraction = 0.25;
+  x.data.standardize = true;
+  x.model.hidden = {64};
+  x.optimizer.kind = troupe::optimizer_kind::adam;
+  x.training.batch_size = 64;
+  x.training.slices = 4;
+  x.training.epochs = 20;
+  return x;
+}
+
+void predict_some(const troupe::training_result& result) {
+  const auto& test = result.data->test; // its features are standardised already
+  const auto network = make_model(result.resolved, shape_of(*result.data));
+  troupe::workspace memory;
+  std::vector<float> probabilities(network->output_count());
+  for (size_t i = 0; i < 3; ++i) {
+    network->predict(result.parameters.values(), test.row(i), probabilities, memory);
+    const auto likeliest = std::ranges::max_element(probabilities) - probabilities.begin();
+    std::printf("test row %zu is a %s, the model reads %s\n", i,
+                test.classes[static_cast<size_t>(test.labels[i])].c_str(),
+                test.classes[static_cast<size_t>(likeliest)].c_str());
+  }
+}
+
+void run(const std::string& file) {
+  caf::actor_system_config config;
+  troupe::configure(config);
+  config.add_message_types<caf::id_block::app_messages>();
+  caf::actor_system system{config};
+  const auto listener = system.spawn(reporter);
+
+  troupe::train_options options;
+  options.on_progress = [&](const troupe::training_progress& news) {
+    if (const auto& row = news.finished_epoch)
+      caf::anon_send(listener, epoch_done{row->epoch, *row->test_accuracy > 0.95});
+  };
+  const auto result = train(system, digits_job(file), options);
+
+  caf::scoped_actor self{system};
+  self->request(listener, std::chrono::seconds{10}, caf::get_atom_v)
+    .receive(
+      [](uint64_t heard) {
+        std::printf("the reporter heard of %d epochs\n", static_cast<int>(heard));
+      },
+      [](const caf::error&) { throw std::runtime_error("the reporter does not answer"); });
+  predict_some(result);
+}
+
+} // namespace
+
+int main(int count, char** values) try {
+  run(count > 1 ? values[1] : "examples/data/digits.csv.gz");
+} catch (const std::exception& problem) {
+  std::fprintf(stderr, "%s\n", problem.what());
+  return 1;
+}

@@ -1,0 +1,83 @@
+#include "troupe/actors/model_writer.hpp"
+
+#include "troupe/data/csv.hpp"
+#include "troupe/data/safetensors.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+#include "troupe/tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace troupe {
+
+namespace {
+
+job digits_job() {
+  job x;
+  x.data.file = std::string{TROUPE_SOURCE_DIR} + "/examples/data/digits.csv.gz";
+  x.data.test_fraction = 0.25;
+  x.data.standardize = true;
+  x.model.hidden = {32, 16};
+  x.model.activation = activation_kind::tanh;
+  x.optimizer.kind = optimizer_kind::adam;
+  x.training.epochs = 3;
+  return x;
+}
+
+std::string csv_text(std::span<const float> values, size_t columns) {
+  std::ostringstream out;
+  out.precision(9);
+  for (size_t i = 0; i < values.size(); ++i)
+    out << values[i] << ((i + 1) % columns == 0 ? '\n' : ',');
+  return std::move(out).str();
+}
+
+} // namespace
+
+TEST(model_file, predicts_the_same_in_numpy_from_raw_features) {
+  const auto result = test::train_on(2, digits_job());
+  const temporary_folder folder;
+  write_model(folder.path("model.safetensors"), result);
+  // Raw features as they stand in the data file: NumPy standardises them by the metadata.
+  const auto raw = read_csv(digits_job().data.file);
+  folder.write("features.csv", csv_text(raw.features, raw.feature_count));
+  std::vector<float> rows = raw.features;
+  const auto& map = result.data->features;
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i] = (rows[i] - map.mean[i % raw.feature_count]) / map.deviation[i % raw.feature_count];
+  const auto network = make_model(result.resolved, shape_of(*result.data));
+  std::vector<float> predictions(raw.row_count * network->output_count());
+  workspace memory;
+  network->predict(result.parameters.values(), rows, predictions, memory);
+  folder.write("predictions.csv", csv_text(predictions, network->output_count()));
+  if (std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") != 0)
+    GTEST_SKIP() << "needs NumPy: apt-get install python3-numpy";
+  const auto command = "/usr/bin/python3 -B " + std::string{TROUPE_SOURCE_DIR} +
+                       "/tests/reference/compare_predictions.py " +
+                       folder.path("model.safetensors") + ' ' + folder.path("features.csv") + ' ' +
+                       folder.path("predictions.csv");
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+TEST(model_file, says_all_that_is_needed_to_predict) {
+  const auto result = test::train_on(1, digits_job());
+  const temporary_folder folder;
+  const auto sha256 = write_model(folder.path("model.safetensors"), result);
+  EXPECT_EQ(sha256, result.summary.parameters_sha256);
+  const auto file = read_safetensors(folder.path("model.safetensors"));
+  EXPECT_EQ(file.layout, result.layout);
+  EXPECT_EQ(file.values, test::values_of(result.parameters));
+  EXPECT_EQ(file.data_sha256, sha256);
+  EXPECT_EQ(file.metadata.at("kind"), "neural-network");
+  EXPECT_EQ(file.metadata.at("activation"), "tanh");
+  EXPECT_EQ(file.metadata.at("loss"), "categorical-cross-entropy");
+  EXPECT_EQ(file.metadata.at("classes"), R"(["0","1","2","3","4","5","6","7","8","9"])");
+  EXPECT_EQ(file.metadata.at("target"), R"(["64"])");
+  EXPECT_EQ(file.metadata.at("feature_deviation").substr(0, 9), "3f800000 ")
+    << "the first pixel is always blank: its deviation counts as 1";
+  EXPECT_EQ(file.metadata.at("job_sha256"), result.summary.job_sha256);
+}
+
+} // namespace troupe
