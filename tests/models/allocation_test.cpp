@@ -1,0 +1,88 @@
+// A step allocates nothing after the first: everything it needs is kept or pooled.
+
+#include "troupe/models/neural_network.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/random.hpp"
+#include "troupe/models/reduction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+thread_local size_t allocation_count = 0;
+
+void* counted(size_t size, size_t alignment) {
+  ++allocation_count;
+  // aligned_alloc wants a multiple of the alignment.
+  void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (memory == nullptr)
+    throw std::bad_alloc();
+  return memory;
+}
+
+} // namespace
+
+// The compiler sees free beside new and does not know that new is ours.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
+void* operator new(size_t size) {
+  return counted(size, alignof(std::max_align_t));
+}
+void* operator new(size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace troupe {
+
+TEST(allocation, none_in_a_step_after_the_first) {
+  const neural_network network{{20, 5, {30, 10}}};
+  optimizer_options options;
+  options.kind = optimizer_kind::adam;
+  const auto rule = make_optimizer(options);
+  const auto size = network.layout().size();
+  const optimizer_state state{rule->slot_count(), size};
+  buffer_pool pool{size};
+  auto parameters = pool.acquire();
+  network.initialize(1, parameters.values());
+  std::vector<float> features(64 * 20);
+  fill_normal({1, random_purpose::synthetic_features, 0}, 0, 1, features);
+  const std::vector<int32_t> labels(64, 2);
+  workspace memory;
+  reducer sums;
+  const reduction_plan plan{{0, 1, reduction_plan::add}};
+  const auto step = [&](uint64_t t, size_t rows) {
+    const batch part{rows, std::span{features}.first(rows * 20), std::span{labels}.first(rows), {}};
+    const auto a = pool.acquire();
+    const auto b = pool.acquire();
+    network.gradient(parameters.values(), part, a.values(), memory);
+    network.gradient(parameters.values(), part, b.values(), memory);
+    const std::span<const float> inputs[] = {a.values(), b.values()};
+    auto next = pool.acquire();
+    sums.reduce_and_update(plan, inputs, *rule, rule->begin_step(t, 2 * rows, direction::descent),
+                           state, parameters.values(), next.values());
+    parameters = next;
+  };
+  step(0, 64);
+  const auto before = allocation_count;
+  EXPECT_GT(before, 0u) << "the counter counts";
+  for (uint64_t t = 1; t < 20; ++t)
+    step(t, t % 2 == 0 ? 64 : 17); // a short batch needs no other memory
+  EXPECT_EQ(allocation_count, before);
+}
+
+} // namespace troupe
