@@ -18,6 +18,10 @@ std::string slices_in_words(const tree_node& node) {
   return "slices " + std::to_string(node.begin) + " to " + std::to_string(node.end - 1);
 }
 
+bool is_same_work(const contribution& a, const contribution& b) {
+  return a.gradient_sum == b.gradient_sum && a.sums == b.sums;
+}
+
 // The program that adds inputs one after the other: what the tree is there to prevent.
 reduction_plan in_order(const std::vector<size_t>& order) {
   reduction_plan plan;
@@ -67,7 +71,9 @@ void shard_state::on_contribution(const contribution& news) {
       news.gradient_sum.values().size() != elements_.size())
     return;
   const auto verdict = rule_.offer(news.step, news.node, 0);
-  if (verdict.verdict == offer_verdict::conflict)
+  // In one process nobody computes checksums: should the same work come twice, it is compared.
+  if (verdict.verdict == offer_verdict::duplicate &&
+      !is_same_work(*std::ranges::find(held_, news.node, &contribution::node), news))
     return report_conflict(news);
   if (verdict.verdict != offer_verdict::accepted)
     return;
@@ -139,6 +145,7 @@ void shard_state::report_conflict(const contribution& news) {
   not_finite_report report;
   report.step = rule_.version();
   report.what = "two different gradients of " + slices_in_words(news.node);
+  report.conflict = true;
   report.has_slice = true;
   report.slice = news.node.begin;
   report.replica = news.replica;

@@ -1,11 +1,12 @@
-#include "bare_loop.hpp"
+#include "troupe/benchmarks/bare_loop.hpp"
+
+#include "troupe/models/random.hpp"
 
 #include <cblas.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <random>
 
 namespace troupe::benchmarks {
 
@@ -22,12 +23,11 @@ void multiply_transposed(const float* a, const float* b, float* out, size_t m, s
 bare_loop::bare_loop(const bare_loop_options& options, const std::vector<float>& features,
                      const std::vector<int32_t>& labels)
   : options_(options), features_(features), labels_(labels) {
-  std::mt19937 random{1};
   const auto& sizes = options_.sizes;
   for (size_t i = 0; i + 1 < sizes.size(); ++i) {
-    std::normal_distribution<float> normal{0, std::sqrt(2.0f / float(sizes[i]))};
     auto& weight = weights_.emplace_back(sizes[i] * sizes[i + 1]);
-    std::ranges::generate(weight, [&] { return normal(random); });
+    fill_normal({1, random_purpose::initialization, i}, 0, std::sqrt(2.0f / float(sizes[i])),
+                weight);
     biases_.emplace_back(sizes[i + 1]);
     weight_gradients_.emplace_back(weight.size());
     bias_gradients_.emplace_back(sizes[i + 1]);

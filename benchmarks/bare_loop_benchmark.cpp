@@ -5,11 +5,12 @@
 // Prints the median over rounds of: the sgemm peak, the bare loop, Troupe with one and with two
 // replicas (slices = replicas, batch = replicas x BATCH), as samples a second and as ratios.
 
-#include "bare_loop.hpp"
+#include "troupe/benchmarks/bare_loop.hpp"
 
 #include "troupe/actors/train.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/models/blas.hpp"
+#include "troupe/models/random.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -18,7 +19,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 
 namespace troupe::benchmarks {
 
@@ -32,12 +32,11 @@ std::shared_ptr<const prepared_data> random_rows() {
   auto& train = data.train;
   train.row_count = row_count;
   train.feature_count = sizes.front();
-  std::mt19937 random{2};
-  std::uniform_real_distribution<float> uniform;
   train.features.resize(row_count * sizes.front());
-  std::ranges::generate(train.features, [&] { return uniform(random); });
+  fill_uniform({2, random_purpose::synthetic_features, 0}, 0, 0, 1, train.features);
   for (size_t i = 0; i < row_count; ++i)
-    train.labels.push_back(int32_t(random() % sizes.back()));
+    train.labels.push_back(
+      int32_t(random_word({2, random_purpose::synthetic_targets, 0}, i) % sizes.back()));
   for (size_t c = 0; c < sizes.back(); ++c)
     train.classes.push_back(std::to_string(c));
   return std::make_shared<const prepared_data>(std::move(data));

@@ -16,12 +16,20 @@ horizon_rule director_rule::horizon_after(uint64_t version) const {
 }
 
 director_decisions director_rule::start() {
+  if (interrupted_) {
+    horizon_ = {0, true};
+    director_decisions out{allow_up_to{horizon_}};
+    finish(0, stop_reason::interrupt, out);
+    return out;
+  }
   horizon_ = horizon_after(0);
   return {allow_up_to{horizon_}};
 }
 
 director_decisions director_rule::on_trained(uint64_t version, const batch_sums& sums) {
   director_decisions out;
+  if (last_row_ && version <= last_row_->version)
+    return out;
   trained_.emplace(version, sums);
   complete_rows(out);
   return out;
@@ -73,7 +81,12 @@ director_decisions director_rule::on_stop_requested() {
   director_decisions out;
   if (phase_ != phase::training || interrupted_)
     return out;
+  if (horizon_.version == 0) { // not started: nobody is there to answer
+    interrupted_ = true;
+    return out;
+  }
   phase_ = phase::holding;
+  held_.clear(); // answers to an earlier stop that came at the end anyway
   out.push_back(hold_replicas{});
   return out;
 }
@@ -145,7 +158,7 @@ void director_rule::on_row(const epoch_figures& row, director_decisions& out) {
 
 stop_reason director_rule::natural_end() const {
   const auto& plan = options_.plan;
-  const bool by_epochs = plan.last_version() == plan.epoch_count * plan.steps_in_epoch();
+  const bool by_epochs = plan.last_version() == plan.version_after_epochs();
   return by_epochs ? stop_reason::epochs : stop_reason::steps;
 }
 

@@ -88,6 +88,7 @@ public:
   /// Training begins.
   director_decisions start();
   /// Sums of the steps since the last such report, up to `version`: an epoch's end or the horizon.
+  /// A version that was reported before is ignored.
   director_decisions on_trained(uint64_t version, const batch_sums& sums);
   /// Chunks [first, first + sums.size()) of the evaluation of `version`.
   director_decisions on_evaluated(uint64_t version, size_t first_chunk,
@@ -95,7 +96,7 @@ public:
   /// A replica on hold: `next_step` is the first it has not started.
   director_decisions on_held(size_t replica, uint64_t next_step);
   director_decisions on_not_finite(const divergence& what);
-  /// Somebody asked to stop; the sooner the better.
+  /// Somebody asked to stop; the sooner the better. Before `start`, training ends as it begins.
   director_decisions on_stop_requested();
 
   enum class phase : uint8_t { training, holding, ending };

@@ -25,6 +25,8 @@ const char* name_of(gradient_verdict verdict) {
     return "the gradient sums over no samples";
   case gradient_verdict::not_finite:
     return "a value is not finite";
+  case gradient_verdict::update_refused:
+    return "the updated parameters would not be finite";
   }
   return "?";
 }
@@ -64,8 +66,10 @@ gradient_verdict gradients_coordinator::add_gradients(std::span<const float> gra
   queue_.push_back({std::move(copy), sample_count});
   if (!running_ || queue_.size() < options_.round_size)
     return gradient_verdict::queued;
+  const auto refused_before = refused_update_count_;
   drain(options_.round_size);
-  return gradient_verdict::applied;
+  return refused_update_count_ == refused_before ? gradient_verdict::applied
+                                                 : gradient_verdict::update_refused;
 }
 
 void gradients_coordinator::start() {

@@ -48,6 +48,9 @@ enum class gradient_verdict : uint8_t {
   wrong_size,    ///< refused: another number of values than the parameters have
   no_samples,    ///< refused: a sum over no samples has no mean
   not_finite,    ///< refused: a value is NaN or infinite; nothing has changed
+  /// It completed a round whose update would not have been finite: the parameters stay, the round
+  /// is dropped, the optimizer's state starts anew.
+  update_refused,
 };
 
 /// The verdict's name, for messages.

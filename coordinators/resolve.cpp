@@ -23,8 +23,15 @@ std::string bits_of(double value) {
 }
 
 void write_schedule(std::ostream& out, const schedule_options& schedule) {
-  out << name_of(schedule.kind) << '(' << schedule.steps << ' ' << bits_of(schedule.factor) << ' '
-      << bits_of(schedule.minimum) << ' ' << bits_of(schedule.start);
+  out << name_of(schedule.kind) << '(';
+  if (schedule.kind != schedule_kind::constant)
+    out << schedule.steps;
+  if (schedule.kind == schedule_kind::step)
+    out << ' ' << bits_of(schedule.factor);
+  if (schedule.kind == schedule_kind::cosine)
+    out << ' ' << bits_of(schedule.minimum);
+  if (schedule.kind == schedule_kind::warmup)
+    out << ' ' << bits_of(schedule.start);
   for (const auto& next : schedule.then) {
     out << ' ';
     write_schedule(out, next);
@@ -42,9 +49,10 @@ void write_model(std::ostream& out, const job& x) {
   out << "model.kind = " << name_of(x.model.kind) << '\n' << "model.hidden =";
   for (auto units : x.model.hidden)
     out << ' ' << units;
-  out << '\n'
-      << "model.activation = " << name_of(x.model.activation) << '\n'
-      << "model.loss = " << name_of(*x.model.loss) << '\n'
+  out << '\n';
+  if (!x.model.hidden.empty())
+    out << "model.activation = " << name_of(x.model.activation) << '\n';
+  out << "model.loss = " << name_of(*x.model.loss) << '\n'
       << "model.initialization = " << name_of(*x.model.initialization) << '\n';
 }
 

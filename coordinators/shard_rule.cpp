@@ -8,7 +8,7 @@ shard_rule::offer_result shard_rule::offer(uint64_t step, const tree_node& node,
                                            uint64_t checksum) {
   if (step != version_)
     return {step < version_ ? offer_verdict::stale : offer_verdict::early};
-  if (!is_tree_node(plan_.slice_count, node))
+  if (!is_tree_node(plan_.slice_count, node) || !has_rows(node))
     return {offer_verdict::malformed};
   // Held nodes are sorted and disjoint: only those that overlap `node` matter, and they adjoin.
   const auto first =
@@ -28,6 +28,14 @@ shard_rule::offer_result shard_rule::offer(uint64_t step, const tree_node& node,
   held_.insert(held_.begin() + at, node);
   checksums_.insert(checksums_.begin() + at, checksum);
   return {offer_verdict::accepted, position, dropped};
+}
+
+// What is added for a slice that does not exist changes bits, be it zeros: -0 + 0 is 0.
+bool shard_rule::has_rows(const tree_node& node) const {
+  for (auto slice = node.begin; slice < node.end; ++slice)
+    if (plan_.slice_exists(version_, slice))
+      return true;
+  return false;
 }
 
 std::optional<reduction_plan> shard_rule::complete() const {

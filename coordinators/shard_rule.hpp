@@ -5,7 +5,8 @@
 // version v the shard keeps a set of disjoint nodes:
 //
 //   step != v                      -> stale or early: ignored
-//   not a node of the tree         -> malformed: refused
+//   not a node of the tree, or
+//   no slice below it has rows     -> malformed: refused
 //   node held, same checksum       -> duplicate: ignored
 //   node held, other checksum      -> conflict: equal work gave different bits; the run must end
 //   an ancestor held               -> covered: ignored
@@ -64,6 +65,8 @@ public:
   friend bool operator==(const shard_rule&, const shard_rule&) = default;
 
 private:
+  bool has_rows(const tree_node& node) const;
+
   timeline plan_;
   uint64_t version_ = 0;
   std::vector<tree_node> held_;

@@ -1,15 +1,30 @@
 #include "troupe/coordinators/timeline.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace troupe {
+
+namespace {
+
+// A job may ask for more epochs than there are numbers, to train until it is stopped.
+uint64_t saturated_product(uint64_t a, uint64_t b) {
+  constexpr auto max = std::numeric_limits<uint64_t>::max();
+  return a != 0 && b > max / a ? max : a * b;
+}
+
+} // namespace
 
 uint64_t timeline::steps_in_epoch() const {
   return (row_count + batch_size - 1) / batch_size;
 }
 
+uint64_t timeline::version_after_epochs() const {
+  return saturated_product(epoch_count, steps_in_epoch());
+}
+
 uint64_t timeline::last_version() const {
-  const auto by_epochs = epoch_count * steps_in_epoch();
+  const auto by_epochs = version_after_epochs();
   return step_limit ? std::min(by_epochs, *step_limit) : by_epochs;
 }
 
@@ -27,13 +42,14 @@ index_range timeline::rows_of_slice(uint64_t step, size_t slice) const {
 bool timeline::evaluates(uint64_t version) const {
   if (version == last_version())
     return true;
-  return evaluate_every > 0 && version > 0 && version % (evaluate_every * steps_in_epoch()) == 0;
+  return evaluate_every > 0 && version > 0 &&
+         version % saturated_product(evaluate_every, steps_in_epoch()) == 0;
 }
 
 uint64_t timeline::next_evaluation(uint64_t version) const {
   if (evaluate_every == 0)
     return last_version();
-  const auto period = evaluate_every * steps_in_epoch();
+  const auto period = saturated_product(evaluate_every, steps_in_epoch());
   return std::min((version / period + 1) * period, last_version());
 }
 

@@ -24,6 +24,8 @@ struct timeline {
   size_t evaluate_every = 1;          ///< epochs; 0: at the end only
 
   uint64_t steps_in_epoch() const;
+  /// The version after all epochs; the largest number when that is beyond counting.
+  uint64_t version_after_epochs() const;
   /// The version at which training ends when no rule ends it before.
   uint64_t last_version() const;
   /// The epoch of a step, from 0.

@@ -18,3 +18,18 @@ if(TROUPE_BUILD_COMMAND)
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(digits PROPERTIES TIMEOUT 600)
 endif()
+
+set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
+if(TROUPE_BUILD_EXAMPLES)
+  foreach(name gradients_coordinator embed)
+    add_test(NAME example_${name}
+             COMMAND ${troupe_examples_test} program $<TARGET_FILE:example_${name}>
+                     ${PROJECT_SOURCE_DIR}/examples/${name}.cpp)
+    set_tests_properties(example_${name} PROPERTIES TIMEOUT 120)
+  endforeach()
+endif()
+if(TROUPE_BUILD_COMMAND)
+  add_test(NAME example_jobs COMMAND ${troupe_examples_test} jobs $<TARGET_FILE:troupe_command>
+                                     ${PROJECT_SOURCE_DIR}/examples)
+  set_tests_properties(example_jobs PROPERTIES TIMEOUT 120)
+endif()

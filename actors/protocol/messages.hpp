@@ -189,12 +189,13 @@ typename Inspector::result_type inspect(Inspector& f, training_report& x) {
   return f(caf::meta::type_name("troupe.training_report"), x.version, x.sums, x.is_row, seconds);
 }
 
-/// shard -> director. Step `step` would have put a value that is not finite into the parameters; it
-/// was not applied.
+/// shard -> director. Step `step` was not applied: it would have put a value that is not finite
+/// into the parameters, or (conflict) equal work came with different bits, which must never happen.
 struct not_finite_report {
   uint64_t step = 0;
   std::string what;       ///< "the gradient of slice 3", "the new parameters"
   bool has_slice = false; ///< the two below are known
+  bool conflict = false;
   uint64_t slice = 0;
   uint64_t replica = 0; ///< who computed it
 
@@ -203,8 +204,8 @@ struct not_finite_report {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
-  return f(caf::meta::type_name("troupe.not_finite_report"), x.step, x.what, x.has_slice, x.slice,
-           x.replica);
+  return f(caf::meta::type_name("troupe.not_finite_report"), x.step, x.what, x.has_slice,
+           x.conflict, x.slice, x.replica);
 }
 
 /// replica -> director: what it has done.

@@ -1,0 +1,242 @@
+// A shard on its own, between a director that writes down what it hears and replicas that we play.
+
+#include "troupe/actors/shard.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace troupe {
+
+namespace {
+
+struct heard {
+  std::vector<training_report> reports;
+  std::vector<not_finite_report> not_finite;
+};
+
+director_actor::behavior_type listening_director(director_actor::pointer, heard* notes) {
+  return {
+    [](atom::status) { return training_status{}; },
+    [](atom::watch, const observer_actor&) {},
+    [](atom::stop) {},
+    [](atom::begin) {},
+    [=](const training_report& news) { notes->reports.push_back(news); },
+    [](const evaluation&) {},
+    [](atom::held, uint64_t, uint64_t) {},
+    [=](const not_finite_report& news) { notes->not_finite.push_back(news); },
+    [](atom::pull) -> caf::result<parameter_span> {
+      return caf::make_error(protocol_error::not_finished);
+    },
+  };
+}
+
+replica_actor::behavior_type listening_replica(replica_actor::pointer,
+                                               std::vector<parameter_span>* notes) {
+  return {
+    [](const view&) {},
+    [=](const parameter_span& news) { notes->push_back(news); },
+    [](const horizon&) {},
+    [](atom::hold) {},
+    [](atom::status) { return replica_status{}; },
+  };
+}
+
+constexpr size_t parameter_count = 3;
+
+/// Two slices a step, plain descent with rate 1: v + 1 = v - (a + b) / samples.
+class shard_alone : public ::testing::Test {
+protected:
+  shard_alone() {
+    configure(config_);
+    config_.set("scheduler.policy", caf::atom("testing"));
+    system_.emplace(config_);
+    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
+    optimizer_options descent;
+    descent.learning_rate = 1;
+    options_.rule = make_optimizer(descent);
+    options_.versions = std::make_shared<version_buffers>(parameter_count);
+    options_.parameter_count = parameter_count;
+    options_.plan = {8, 4, 2, 2, std::nullopt, 1}; // two steps an epoch
+    options_.versions->of(0).values()[0] = 10;
+    everybody_.director = system_->spawn(listening_director, &notes_);
+    everybody_.replicas = {{system_->spawn(listening_replica, &announced_), {0, 2}}};
+    everybody_.shards = {{system_->spawn(troupe::shard, size_t{0}, options_), {0, 1}}};
+    send(everybody_);
+  }
+
+  ~shard_alone() override {
+    caf::anon_send_exit(everybody_.director, caf::exit_reason::kill);
+    caf::anon_send_exit(everybody_.replicas[0].actor, caf::exit_reason::kill);
+    caf::anon_send_exit(everybody_.shards[0].actor, caf::exit_reason::kill);
+    run();
+  }
+
+  void run() {
+    while (scheduler_->try_run_once()) {
+    }
+  }
+
+  template <class T>
+  void send(const T& message) {
+    caf::anon_send(everybody_.shards[0].actor, message);
+    run();
+  }
+
+  contribution work(uint64_t step, tree_node node, float first, uint64_t replica = 0) {
+    buffer values{parameter_count};
+    values.values()[0] = first;
+    return {step, node, payload{values, 0, parameter_count}, {1.5, 2, 0, 0}, replica};
+  }
+
+  /// The first parameter of a version, or nothing with the error's code.
+  std::optional<float> pull(uint64_t version) {
+    caf::scoped_actor self{*system_};
+    auto handle =
+      self->request(everybody_.shards[0].actor, std::chrono::seconds{5}, atom::pull_v, version);
+    run();
+    std::optional<float> result;
+    handle.receive(
+      [&](const parameter_span& span) { result = span.values.values()[0]; },
+      [&](const caf::error& problem) { EXPECT_EQ(problem, protocol_error::version_not_held); });
+    return result;
+  }
+
+  heard notes_;
+  std::vector<parameter_span> announced_;
+  view everybody_;
+
+private:
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system_;
+  caf::scheduler::test_coordinator* scheduler_ = nullptr;
+  shard_options options_;
+};
+
+} // namespace
+
+TEST_F(shard_alone, announces_its_start_and_each_version) {
+  ASSERT_EQ(announced_.size(), 1u);
+  EXPECT_EQ(announced_[0].version, 0u);
+  send(work(0, {1, 2}, 4));
+  EXPECT_EQ(announced_.size(), 1u) << "half a step moves nothing";
+  send(work(0, {0, 1}, 8));
+  ASSERT_EQ(announced_.size(), 2u);
+  EXPECT_EQ(announced_[1].version, 1u);
+  EXPECT_EQ(announced_[1].values.values()[0], 10 - (8 + 4) / 4.0f);
+  EXPECT_EQ(announced_[0].values.values()[0], 10) << "an announced version never changes";
+}
+
+TEST_F(shard_alone, takes_the_whole_step_from_whoever_adds_it) {
+  send(work(0, {0, 2}, 8));
+  EXPECT_EQ(pull(1), 10 - 8 / 2.0f);
+}
+
+TEST_F(shard_alone, counts_work_that_comes_twice_once) {
+  send(work(0, {0, 1}, 8, 0));
+  send(work(0, {0, 1}, 8, 1));
+  EXPECT_EQ(announced_.size(), 1u);
+  send(work(0, {1, 2}, 4));
+  send(work(0, {1, 2}, 4));
+  EXPECT_EQ(pull(1), 7);
+  EXPECT_TRUE(notes_.not_finite.empty());
+}
+
+TEST_F(shard_alone, reports_equal_work_with_different_bits_and_applies_nothing_more) {
+  send(work(0, {0, 1}, 8, 0));
+  send(work(0, {0, 1}, 9, 5));
+  ASSERT_EQ(notes_.not_finite.size(), 1u);
+  EXPECT_TRUE(notes_.not_finite[0].conflict);
+  EXPECT_EQ(notes_.not_finite[0].slice, 0u);
+  EXPECT_EQ(notes_.not_finite[0].replica, 5u);
+  send(work(0, {1, 2}, 4));
+  EXPECT_EQ(announced_.size(), 1u);
+}
+
+TEST_F(shard_alone, other_figures_beside_equal_gradients_conflict_too) {
+  auto second = work(0, {0, 1}, 8);
+  send(second);
+  second.sums.loss_sum = 2;
+  send(second);
+  ASSERT_EQ(notes_.not_finite.size(), 1u);
+  EXPECT_TRUE(notes_.not_finite[0].conflict);
+}
+
+TEST_F(shard_alone, ignores_work_of_other_steps_sizes_and_nodes) {
+  send(work(1, {0, 2}, 8));
+  auto short_one = work(0, {0, 2}, 8);
+  short_one.gradient_sum = {short_one.gradient_sum.storage(), 0, 2};
+  send(short_one);
+  send(work(0, {0, 3}, 8));
+  EXPECT_EQ(announced_.size(), 1u);
+  send(work(0, {0, 2}, 8));
+  send(work(0, {0, 2}, 80)); // of a step gone by
+  EXPECT_EQ(pull(1), 6);
+}
+
+TEST_F(shard_alone, refuses_what_is_not_finite_and_names_it) {
+  send(work(0, {0, 1}, 8, 3));
+  send(work(0, {1, 2}, std::numeric_limits<float>::quiet_NaN(), 4));
+  ASSERT_EQ(notes_.not_finite.size(), 1u);
+  EXPECT_FALSE(notes_.not_finite[0].conflict);
+  EXPECT_EQ(notes_.not_finite[0].slice, 1u);
+  EXPECT_EQ(notes_.not_finite[0].replica, 4u);
+  EXPECT_EQ(pull(0), 10) << "version 0 stays";
+  EXPECT_EQ(pull(1), std::nullopt) << "version 1 will never be";
+}
+
+TEST_F(shard_alone, refuses_a_loss_that_is_not_finite) {
+  auto bad = work(0, {0, 2}, 1, 6);
+  bad.sums.loss_sum = std::numeric_limits<double>::infinity();
+  send(bad);
+  ASSERT_EQ(notes_.not_finite.size(), 1u);
+  EXPECT_EQ(notes_.not_finite[0].replica, 6u);
+}
+
+TEST_F(shard_alone, keeps_the_version_before_and_answers_for_a_later_one_when_it_is_there) {
+  send(work(0, {0, 2}, 2));
+  send(work(1, {0, 2}, 2));
+  EXPECT_EQ(pull(2), 8);
+  EXPECT_EQ(pull(1), 9);
+  EXPECT_EQ(pull(0), std::nullopt);
+  std::optional<float> later;
+  caf::scoped_actor self{everybody_.director.home_system()};
+  auto handle =
+    self->request(everybody_.shards[0].actor, std::chrono::seconds{5}, atom::pull_v, uint64_t{3});
+  run();
+  send(work(2, {0, 2}, 4));
+  handle.receive([&](const parameter_span& span) { later = span.values.values()[0]; },
+                 [](const caf::error&) {});
+  EXPECT_EQ(later, 6);
+}
+
+TEST_F(shard_alone, keeps_the_book_by_rows) {
+  for (uint64_t step = 0; step < 3; ++step)
+    send(work(step, {0, 2}, 0));
+  send(horizon{{3, true}}); // an interrupt names a version that is there already
+  std::vector<training_report> rows;
+  for (const auto& report : notes_.reports)
+    if (report.is_row)
+      rows.push_back(report);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].version, 2u);
+  EXPECT_EQ(rows[0].sums.loss_sum, 3);
+  EXPECT_EQ(rows[0].sums.sample_count, 4u);
+  EXPECT_EQ(rows[1].version, 3u);
+  EXPECT_EQ(rows[1].sums.loss_sum, 1.5);
+}
+
+TEST_F(shard_alone, an_older_view_changes_nothing) {
+  send(work(0, {0, 2}, 2));
+  send(everybody_);
+  EXPECT_EQ(announced_.size(), 2u);
+  EXPECT_EQ(pull(1), 9);
+}
+
+} // namespace troupe

@@ -1,0 +1,295 @@
+#include "troupe/coordinators/director_rule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace troupe {
+
+namespace {
+
+using phase = director_rule::phase;
+
+// 2 steps an epoch, 3 epochs of 8 rows.
+timeline six_steps() {
+  return {.row_count = 8, .batch_size = 4, .slice_count = 2, .epoch_count = 3, .step_limit = {}};
+}
+
+timeline evaluated_every_second_epoch() {
+  auto plan = six_steps();
+  plan.evaluate_every = 2;
+  return plan;
+}
+
+const stop_rule_options no_rule{};
+const stop_rule_options target_half{.target_loss = 0.5, .patience = {}};
+
+/// 300 test rows are evaluated in 2 chunks.
+constexpr size_t two_chunks = 300;
+
+batch_sums sums(double loss_sum, uint64_t sample_count = 8) {
+  return {loss_sum, sample_count, 0, 0};
+}
+
+struct writer {
+  std::ostringstream out;
+
+  static std::string mean(const batch_sums& x) {
+    std::ostringstream text;
+    text << x.loss_sum << '/' << x.sample_count;
+    return text.str();
+  }
+  void operator()(const allow_up_to& x) {
+    out << "up to " << x.horizon.version << (x.horizon.final ? ", final" : "");
+  }
+  void operator()(const hold_replicas&) { out << "hold"; }
+  void operator()(const publish_row& x) {
+    out << "row " << x.figures.version << ' ' << mean(x.figures.train);
+    if (x.figures.test)
+      out << " test " << mean(*x.figures.test);
+  }
+  void operator()(const finish_at& x) {
+    out << "finish at " << x.version << ": " << name_of(x.reason);
+  }
+};
+
+std::string text(const director_decisions& decisions) {
+  writer result;
+  for (const auto& decision : decisions) {
+    if (result.out.tellp() > 0)
+      result.out << "; ";
+    std::visit(result, decision);
+  }
+  return result.out.str();
+}
+
+/// A director rule whose decisions are told in words. Two replicas hold slices.
+class story {
+public:
+  explicit story(const timeline& plan, const stop_rule_options& stop = no_rule,
+                 size_t test_row_count = 0)
+    : rule({plan, stop, 2, test_row_count}) {}
+
+  std::string start() { return text(rule.start()); }
+  std::string trained(uint64_t version, double loss_sum = 8) {
+    return text(rule.on_trained(version, sums(loss_sum)));
+  }
+  /// Chunk `chunk` of a version with a sum of 1 over 150 rows.
+  std::string evaluated(uint64_t version, size_t chunk, double loss_sum = 1) {
+    return text(rule.on_evaluated(version, chunk, {sums(loss_sum, 150)}));
+  }
+  std::string stop() { return text(rule.on_stop_requested()); }
+  std::string held(size_t replica, uint64_t next_step) {
+    return text(rule.on_held(replica, next_step));
+  }
+  /// Both replicas answer the same; what the second answer leads to.
+  std::string both_held(uint64_t next_step) { return held(0, next_step) + held(1, next_step); }
+  std::string not_finite(uint64_t step) {
+    return text(rule.on_not_finite({step, "gradient of slice 1", 1}));
+  }
+
+  director_rule rule;
+};
+
+} // namespace
+
+TEST(director_rule, a_plain_run_publishes_each_epoch_and_ends_with_the_last) {
+  story run{six_steps()};
+  EXPECT_EQ(run.start(), "up to 6, final");
+  EXPECT_EQ(run.trained(2, 7), "row 2 7/8");
+  EXPECT_EQ(run.trained(4, 6), "row 4 6/8");
+  EXPECT_EQ(run.rule.state(), phase::training);
+  EXPECT_EQ(run.trained(6, 5), "row 6 5/8; finish at 6: epochs");
+  EXPECT_EQ(run.rule.state(), phase::ending);
+  EXPECT_FALSE(run.rule.diverged());
+}
+
+TEST(director_rule, the_reason_says_whether_steps_or_epochs_ended_training) {
+  const std::pair<uint64_t, std::string> cases[] = {
+    {5, "row 5 8/8; finish at 5: steps"},
+    {6, "row 6 8/8; finish at 6: epochs"},
+    {7, "row 6 8/8; finish at 6: epochs"},
+  };
+  for (const auto& [limit, expected] : cases) {
+    auto plan = six_steps();
+    plan.step_limit = limit;
+    story run{plan};
+    run.start();
+    run.trained(2);
+    run.trained(4);
+    EXPECT_EQ(run.trained(plan.last_version()), expected);
+  }
+}
+
+TEST(director_rule, a_row_waits_for_all_chunks_of_its_evaluation) {
+  story run{six_steps(), no_rule, two_chunks};
+  run.start();
+  EXPECT_EQ(run.trained(2), "");
+  EXPECT_EQ(run.evaluated(2, 0), "");
+  EXPECT_EQ(run.evaluated(2, 1, 3), "row 2 8/8 test 4/300");
+  EXPECT_EQ(run.evaluated(4, 1), "") << "the sooner, the later chunk first";
+  EXPECT_EQ(run.evaluated(4, 0), "");
+  EXPECT_EQ(run.trained(4), "row 4 8/8 test 2/300");
+}
+
+TEST(director_rule, chunks_can_come_together) {
+  story run{six_steps(), no_rule, two_chunks};
+  run.start();
+  run.trained(2);
+  EXPECT_EQ(text(run.rule.on_evaluated(2, 0, {sums(1, 256), sums(2, 44)})), "row 2 8/8 test 3/300");
+}
+
+TEST(director_rule, a_chunk_that_comes_twice_counts_once) {
+  story run{six_steps(), no_rule, two_chunks};
+  run.start();
+  run.trained(2);
+  EXPECT_EQ(run.evaluated(2, 0), "");
+  EXPECT_EQ(run.evaluated(2, 0, 100), "");
+  EXPECT_EQ(run.evaluated(2, 1), "row 2 8/8 test 2/300");
+  EXPECT_EQ(run.evaluated(2, 1), "") << "after its row";
+  run.trained(4);
+  run.evaluated(4, 0);
+  EXPECT_EQ(run.evaluated(4, 1), "row 4 8/8 test 2/300");
+}
+
+TEST(director_rule, chunks_are_added_along_the_tree_in_whatever_order_they_come) {
+  // (1 + 1e16) + (-1e16 + 1) is 0 in doubles, one after the other gives 1.
+  const double losses[] = {1, 1e16, -1e16, 1};
+  const size_t orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 2, 0, 3}};
+  for (const auto& order : orders) {
+    story run{six_steps(), no_rule, 1000};
+    run.start();
+    run.trained(2);
+    std::string last;
+    for (auto chunk : order)
+      last = text(run.rule.on_evaluated(2, chunk, {sums(losses[chunk], 250)}));
+    EXPECT_EQ(last, "row 2 8/8 test 0/1000");
+  }
+}
+
+TEST(director_rule, rows_complete_in_order_of_version) {
+  auto plan = evaluated_every_second_epoch();
+  plan.epoch_count = 4;
+  story run{plan, no_rule, two_chunks};
+  run.start();
+  EXPECT_EQ(run.trained(2), "row 2 8/8") << "not evaluated";
+  EXPECT_EQ(run.trained(4), "");
+  EXPECT_EQ(run.trained(6), "") << "complete, but version 4 is not";
+  run.evaluated(8, 0);
+  EXPECT_EQ(run.evaluated(8, 1), "");
+  run.evaluated(4, 1);
+  EXPECT_EQ(run.evaluated(4, 0), "row 4 8/8 test 2/300; row 6 8/8");
+  EXPECT_EQ(run.trained(8), "row 8 8/8 test 2/300; finish at 8: epochs");
+}
+
+TEST(director_rule, a_report_that_comes_twice_counts_once) {
+  story run{six_steps(), no_rule, two_chunks};
+  run.start();
+  run.trained(2, 5);
+  run.trained(2, 6);
+  run.evaluated(2, 0);
+  EXPECT_EQ(run.evaluated(2, 1), "row 2 5/8 test 2/300");
+  EXPECT_EQ(run.trained(2), "") << "after its row";
+  run.evaluated(4, 0);
+  run.evaluated(4, 1);
+  EXPECT_EQ(run.trained(4), "row 4 8/8 test 2/300") << "nothing waits for version 2 again";
+}
+
+TEST(director_rule, a_target_lets_replicas_run_to_the_next_evaluation_only) {
+  story run{six_steps(), target_half};
+  EXPECT_EQ(run.start(), "up to 2");
+  EXPECT_EQ(run.trained(2, 8), "row 2 8/8; up to 4");
+  EXPECT_EQ(run.trained(4, 4.5), "row 4 4.5/8; up to 6, final");
+  EXPECT_EQ(run.trained(6, 4.5), "row 6 4.5/8; finish at 6: epochs");
+}
+
+TEST(director_rule, training_ends_at_the_version_that_meets_the_target) {
+  story run{six_steps(), target_half};
+  run.start();
+  run.trained(2, 8);
+  EXPECT_EQ(run.trained(4, 4), "row 4 4/8; finish at 4: target-loss") << "a mean of 0.5";
+  story late{six_steps(), target_half};
+  late.start();
+  late.trained(2, 8);
+  late.trained(4, 8);
+  EXPECT_EQ(late.trained(6, 4), "row 6 4/8; finish at 6: target-loss") << "not by its epochs";
+}
+
+TEST(director_rule, with_test_rows_the_test_loss_is_watched) {
+  story run{six_steps(), target_half, two_chunks};
+  run.start();
+  run.trained(2, 0);
+  run.evaluated(2, 0, 100);
+  EXPECT_EQ(run.evaluated(2, 1, 100), "row 2 0/8 test 200/300; up to 4");
+  run.trained(4, 8);
+  run.evaluated(4, 0, 75);
+  EXPECT_EQ(run.evaluated(4, 1, 75), "row 4 8/8 test 150/300; finish at 4: target-loss");
+}
+
+TEST(director_rule, epochs_that_are_not_evaluated_are_not_watched) {
+  story run{evaluated_every_second_epoch(), target_half};
+  EXPECT_EQ(run.start(), "up to 4");
+  EXPECT_EQ(run.trained(2, 0), "row 2 0/8");
+  EXPECT_EQ(run.trained(4, 8), "row 4 8/8; up to 6, final");
+  auto plan = six_steps();
+  plan.evaluate_every = 0;
+  EXPECT_EQ((story{plan, target_half}.start()), "up to 6, final");
+}
+
+TEST(director_rule, patience_ends_training_when_nothing_improves) {
+  story run{six_steps(), {.target_loss = {}, .patience = 1}};
+  EXPECT_EQ(run.start(), "up to 2");
+  EXPECT_EQ(run.trained(2, 8), "row 2 8/8; up to 4");
+  EXPECT_EQ(run.trained(4, 8), "row 4 8/8; finish at 4: patience");
+  EXPECT_EQ(run.rule.rule().best_version(), 2u);
+}
+
+TEST(director_rule, nothing_is_decided_after_the_end) {
+  story run{six_steps(), target_half, two_chunks};
+  run.start();
+  run.trained(2);
+  run.evaluated(2, 0, 0);
+  run.evaluated(2, 1, 0);
+  ASSERT_EQ(run.rule.state(), phase::ending);
+  EXPECT_EQ(run.stop(), "");
+  EXPECT_EQ(run.both_held(3), "");
+  EXPECT_EQ(run.trained(4), "");
+  EXPECT_EQ(run.evaluated(4, 0) + run.evaluated(4, 1), "");
+  EXPECT_EQ(run.not_finite(3), "");
+  EXPECT_FALSE(run.rule.diverged()) << "beyond the result, of no account";
+}
+
+TEST(director_rule, what_is_not_finite_ends_training_at_the_version_before) {
+  story run{six_steps()};
+  run.start();
+  EXPECT_EQ(run.not_finite(3), "finish at 3: diverged");
+  ASSERT_TRUE(run.rule.diverged());
+  EXPECT_EQ(*run.rule.diverged(), (divergence{3, "gradient of slice 1", 1}));
+  EXPECT_EQ(run.not_finite(4), "") << "the first one counts";
+  EXPECT_EQ(run.rule.diverged()->step, 3u);
+}
+
+TEST(director_rule, what_is_not_finite_ends_a_hold_too) {
+  story run{six_steps()};
+  run.start();
+  run.stop();
+  run.held(0, 3);
+  EXPECT_EQ(run.not_finite(2), "finish at 2: diverged");
+  EXPECT_EQ(run.held(1, 3), "");
+  story named{six_steps()};
+  named.start();
+  named.stop();
+  named.both_held(3);
+  EXPECT_EQ(named.not_finite(2), "finish at 2: diverged") << "on the way to the named version";
+}
+
+TEST(director_rule, rows_that_wait_when_training_diverges_stay_unpublished) {
+  story run{six_steps(), no_rule, two_chunks};
+  run.start();
+  run.trained(2);
+  run.evaluated(2, 0);
+  run.not_finite(3);
+  EXPECT_EQ(run.evaluated(2, 1), "");
+}
+
+} // namespace troupe

@@ -1,0 +1,207 @@
+// Whole runs by seed: whatever the order of messages, a run ends once, at the right version, with
+// the right rows.
+
+#include "troupe/tests/support/company_walk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace troupe {
+
+namespace {
+
+using test::company_walk;
+using test::company_walk_options;
+
+enum class trouble { none, stop, poison, both };
+
+company_walk_options random_options(uint64_t seed, trouble kind) {
+  std::mt19937_64 random{seed};
+  company_walk_options result;
+  auto& plan = result.director.plan;
+  plan.row_count = 1 + random() % 30;
+  plan.batch_size = std::min<size_t>(plan.row_count, 1 + random() % 8);
+  plan.slice_count = 1 + random() % 5;
+  plan.epoch_count = 1 + random() % 4;
+  plan.evaluate_every = random() % 3;
+  if (random() % 3 == 0)
+    plan.step_limit = 1 + random() % 12;
+  if (random() % 2 == 0)
+    result.director.test_row_count = 1 + random() % 800;
+  if (random() % 3 == 0)
+    result.director.stop.target_loss = 0.25;
+  if (random() % 3 == 0 && plan.evaluate_every > 0)
+    result.director.stop.patience = 1 + random() % 2;
+  result.replica_count = 1 + random() % 6;
+  result.shard_count = 1 + random() % 3;
+  if (kind == trouble::stop || kind == trouble::both)
+    for (size_t i = 0; i <= random() % 3; ++i)
+      result.stop_events.push_back(random() % (random() % 2 == 0 ? 10 : 400));
+  if (kind == trouble::poison || kind == trouble::both)
+    result.poisoned_step = random() % plan.last_version();
+  // An evaluated row says that every shard has got so far, any other that the first one has.
+  if (result.director.test_row_count > 0)
+    result.poisoned_shard = random() % result.shard_count;
+  return result;
+}
+
+/// How the run ends when nobody disturbs it, told step by step.
+finish_at undisturbed_end(const company_walk& run, const director_rule_options& known) {
+  const auto& plan = known.plan;
+  stop_rule rule{known.stop};
+  batch_sums train;
+  for (uint64_t version = 1;; ++version) {
+    train = train + run.figures().of_step(version - 1);
+    if (known.stop.reads_results() && plan.evaluates(version)) {
+      const auto watched = known.test_row_count > 0 ? run.figures().of_test(version) : train;
+      const auto verdict =
+        rule.observe(version, watched.loss_sum / static_cast<double>(watched.sample_count));
+      if (verdict != stop_reason::none)
+        return {version, verdict};
+    }
+    if (version == plan.epoch_count * plan.steps_in_epoch())
+      return {version, stop_reason::epochs};
+    if (version == plan.last_version())
+      return {version, stop_reason::steps};
+    if (plan.is_epoch_end(version))
+      train = {};
+  }
+}
+
+template <class Decision>
+std::vector<Decision> all_of(const director_decisions& decisions) {
+  std::vector<Decision> result;
+  for (const auto& decision : decisions)
+    if (const auto* found = std::get_if<Decision>(&decision))
+      result.push_back(*found);
+  return result;
+}
+
+class checked_walk {
+public:
+  checked_walk(uint64_t seed, trouble kind)
+    : options_(random_options(seed, kind)), walk_(options_, seed) {
+    walk_.run();
+  }
+
+  void check() {
+    const auto finishes = all_of<finish_at>(walk_.decisions());
+    ASSERT_EQ(finishes.size(), 1u) << "one end";
+    ASSERT_TRUE(std::holds_alternative<finish_at>(walk_.decisions().back())) << "nothing after it";
+    end_ = finishes.front();
+    check_end();
+    check_shards();
+    check_rows();
+  }
+
+  stop_reason reason() const { return end_.reason; }
+
+private:
+  void check_end() const {
+    const auto undisturbed = undisturbed_end(walk_, options_.director);
+    if (end_.reason == stop_reason::diverged) {
+      ASSERT_TRUE(walk_.poisoned());
+      ASSERT_EQ(end_.version, *options_.poisoned_step);
+      ASSERT_LT(end_.version, undisturbed.version);
+    } else if (end_.reason == stop_reason::interrupt) {
+      ASSERT_TRUE(walk_.asked_to_stop());
+      ASSERT_LT(end_.version, undisturbed.version);
+    } else {
+      ASSERT_EQ(end_, undisturbed);
+    }
+    if (end_.reason != stop_reason::diverged) {
+      ASSERT_FALSE(walk_.poisoned()) << "no version beyond the bad step can be the result";
+    }
+  }
+
+  // The version can be collected from every shard: it is their own or the one before.
+  void check_shards() const {
+    for (size_t k = 0; k < options_.shard_count; ++k) {
+      ASSERT_GE(walk_.shard_version(k), end_.version);
+      ASSERT_LE(walk_.shard_version(k), end_.version + (walk_.poisoned() ? 1 : 0));
+    }
+  }
+
+  void check_rows() const {
+    const auto& known = options_.director;
+    const bool diverged = end_.reason == stop_reason::diverged;
+    std::map<uint64_t, epoch_figures> rows;
+    uint64_t newest = 0;
+    for (const auto& row : all_of<publish_row>(walk_.decisions())) {
+      const auto version = row.figures.version;
+      ASSERT_GE(version, newest) << "in order";
+      if (version == newest) {
+        ASSERT_FALSE(rows.at(version).test) << "a second row brings the evaluation";
+      }
+      newest = version;
+      rows[version] = row.figures;
+    }
+    uint64_t begin = 0;
+    for (const auto& [version, row] : rows) {
+      batch_sums train;
+      for (auto step = begin; step < version; ++step)
+        train = train + walk_.figures().of_step(step);
+      ASSERT_EQ(row.train, train) << "version " << version;
+      const bool evaluated = known.plan.evaluates(version) ||
+                             (version == end_.version && end_.reason == stop_reason::interrupt);
+      if (known.test_row_count > 0 && evaluated) {
+        ASSERT_EQ(row.test, walk_.figures().of_test(version)) << "version " << version;
+      } else {
+        ASSERT_FALSE(row.test) << "version " << version;
+      }
+      begin = version;
+    }
+    if (!diverged) {
+      ASSERT_EQ(newest, end_.version) << "the last row is that of the result";
+      for (auto version = known.plan.steps_in_epoch(); version <= end_.version;
+           version += known.plan.steps_in_epoch())
+        ASSERT_TRUE(rows.contains(version)) << "each epoch has its row";
+    } else {
+      // The first shard may be one version ahead of the one that met the bad step.
+      ASSERT_LE(newest, end_.version + (options_.poisoned_shard > 0 ? 1 : 0));
+    }
+  }
+
+  company_walk_options options_;
+  company_walk walk_;
+  finish_at end_;
+};
+
+/// Runs many seeds and returns the reasons they ended for.
+std::set<stop_reason> walk_seeds(trouble kind) {
+  std::set<stop_reason> reasons;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    checked_walk one{seed, kind};
+    one.check();
+    if (testing::Test::HasFatalFailure())
+      break;
+    reasons.insert(one.reason());
+  }
+  return reasons;
+}
+
+using reasons = std::set<stop_reason>;
+using enum stop_reason;
+
+} // namespace
+
+TEST(director_walk, undisturbed_runs_end_where_a_loop_over_the_steps_ends) {
+  EXPECT_EQ(walk_seeds(trouble::none), (reasons{epochs, steps, target_loss, patience}));
+}
+
+TEST(director_walk, runs_that_are_asked_to_stop_end_at_a_version_every_replica_reaches) {
+  EXPECT_EQ(walk_seeds(trouble::stop), (reasons{epochs, steps, target_loss, patience, interrupt}));
+}
+
+TEST(director_walk, runs_that_diverge_end_at_the_last_finite_version) {
+  EXPECT_EQ(walk_seeds(trouble::poison), (reasons{target_loss, patience, diverged}));
+}
+
+TEST(director_walk, a_stop_and_a_divergence_give_one_end) {
+  EXPECT_EQ(walk_seeds(trouble::both), (reasons{target_loss, patience, interrupt, diverged}));
+}
+
+} // namespace troupe

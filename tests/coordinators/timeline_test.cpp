@@ -1,0 +1,184 @@
+#include "troupe/coordinators/timeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace troupe {
+
+namespace {
+
+// 10 rows in batches of 4: steps of 4, 4 and 2 rows; 2 slices; 3 epochs.
+timeline ten_rows() {
+  return {.row_count = 10, .batch_size = 4, .slice_count = 2, .epoch_count = 3, .step_limit = {}};
+}
+
+std::vector<uint64_t> evaluated_versions(const timeline& plan) {
+  std::vector<uint64_t> result;
+  for (uint64_t version = 0; version <= plan.last_version(); ++version)
+    if (plan.evaluates(version))
+      result.push_back(version);
+  return result;
+}
+
+using versions = std::vector<uint64_t>;
+constexpr auto countless = std::numeric_limits<uint64_t>::max();
+
+} // namespace
+
+TEST(timeline, an_epoch_takes_all_rows_and_its_last_step_what_is_left) {
+  const auto plan = ten_rows();
+  EXPECT_EQ(plan.steps_in_epoch(), 3u);
+  EXPECT_EQ(plan.rows_of(0), (index_range{0, 4}));
+  EXPECT_EQ(plan.rows_of(1), (index_range{4, 8}));
+  EXPECT_EQ(plan.rows_of(2), (index_range{8, 10}));
+  EXPECT_EQ(plan.rows_of(3), (index_range{0, 4})) << "the next epoch begins anew";
+  EXPECT_EQ(plan.epoch_of(2), 0u);
+  EXPECT_EQ(plan.epoch_of(3), 1u);
+  EXPECT_EQ(plan.epoch_of(8), 2u);
+}
+
+TEST(timeline, a_batch_that_divides_the_rows_leaves_no_short_step) {
+  const timeline plan{
+    .row_count = 8, .batch_size = 4, .slice_count = 1, .epoch_count = 1, .step_limit = {}};
+  EXPECT_EQ(plan.steps_in_epoch(), 2u);
+  EXPECT_EQ(plan.rows_of(1), (index_range{4, 8}));
+}
+
+TEST(timeline, slices_share_a_step_and_the_rest_goes_to_the_later_ones) {
+  timeline plan = ten_rows();
+  plan.batch_size = 10;
+  plan.slice_count = 4;
+  EXPECT_EQ(plan.rows_of_slice(0, 0), (index_range{0, 2}));
+  EXPECT_EQ(plan.rows_of_slice(0, 1), (index_range{2, 5}));
+  EXPECT_EQ(plan.rows_of_slice(0, 2), (index_range{5, 7}));
+  EXPECT_EQ(plan.rows_of_slice(0, 3), (index_range{7, 10}));
+  plan.batch_size = 4;
+  plan.slice_count = 2;
+  EXPECT_EQ(plan.rows_of_slice(1, 1), (index_range{6, 8})) << "positions count from the epoch";
+}
+
+TEST(timeline, slices_beyond_the_rows_do_not_exist) {
+  timeline plan = ten_rows();
+  plan.slice_count = 4;
+  // Step 2 has 2 rows: floor(i 2 / 4) for i = 0..4 is 0 0 1 1 2.
+  const bool exists[] = {false, true, false, true};
+  for (size_t slice = 0; slice < 4; ++slice) {
+    EXPECT_TRUE(plan.slice_exists(1, slice)) << slice;
+    EXPECT_EQ(plan.slice_exists(2, slice), exists[slice]) << slice;
+  }
+  EXPECT_EQ(plan.rows_of_slice(2, 3), (index_range{9, 10}));
+}
+
+TEST(timeline, a_batch_of_one_row_is_a_step_a_row_in_the_last_slice) {
+  const timeline plan{
+    .row_count = 3, .batch_size = 1, .slice_count = 3, .epoch_count = 2, .step_limit = {}};
+  EXPECT_EQ(plan.steps_in_epoch(), 3u);
+  EXPECT_EQ(plan.last_version(), 6u);
+  for (uint64_t step = 0; step < 6; ++step) {
+    EXPECT_EQ(plan.rows_of(step), (index_range{step % 3, step % 3 + 1}));
+    EXPECT_FALSE(plan.slice_exists(step, 0));
+    EXPECT_FALSE(plan.slice_exists(step, 1));
+    EXPECT_TRUE(plan.slice_exists(step, 2));
+  }
+}
+
+TEST(timeline, training_ends_with_its_epochs_or_its_steps_whichever_comes_first) {
+  auto plan = ten_rows();
+  EXPECT_EQ(plan.last_version(), 9u);
+  plan.step_limit = 7;
+  EXPECT_EQ(plan.last_version(), 7u);
+  EXPECT_EQ(plan.version_after_epochs(), 9u) << "whatever the limit";
+  plan.step_limit = 10;
+  EXPECT_EQ(plan.last_version(), 9u);
+}
+
+TEST(timeline, an_epoch_ends_after_its_last_step) {
+  const auto plan = ten_rows();
+  EXPECT_FALSE(plan.is_epoch_end(0)) << "nothing was trained";
+  EXPECT_FALSE(plan.is_epoch_end(2));
+  EXPECT_TRUE(plan.is_epoch_end(3));
+  EXPECT_FALSE(plan.is_epoch_end(4));
+  EXPECT_TRUE(plan.is_epoch_end(9));
+}
+
+TEST(timeline, versions_are_evaluated_every_so_many_epochs_and_at_the_end) {
+  auto plan = ten_rows();
+  EXPECT_EQ(evaluated_versions(plan), (versions{3, 6, 9}));
+  plan.evaluate_every = 2;
+  EXPECT_EQ(evaluated_versions(plan), (versions{6, 9}));
+  plan.evaluate_every = 0;
+  EXPECT_EQ(evaluated_versions(plan), (versions{9}));
+  plan.evaluate_every = 1;
+  plan.step_limit = 7;
+  EXPECT_EQ(evaluated_versions(plan), (versions{3, 6, 7}));
+}
+
+TEST(timeline, the_next_evaluation_is_the_first_one_above) {
+  for (size_t every : {0u, 1u, 2u, 5u})
+    for (uint64_t limit : {1u, 3u, 7u, 100u}) {
+      auto plan = ten_rows();
+      plan.evaluate_every = every;
+      plan.step_limit = limit;
+      for (uint64_t version = 0; version < plan.last_version(); ++version) {
+        auto expected = version + 1;
+        while (!plan.evaluates(expected))
+          ++expected;
+        EXPECT_EQ(plan.next_evaluation(version), expected) << every << ' ' << limit;
+      }
+      EXPECT_EQ(plan.next_evaluation(plan.last_version()), plan.last_version());
+    }
+}
+
+TEST(timeline, more_epochs_than_can_be_counted_do_not_wrap_around) {
+  auto plan = ten_rows();
+  plan.batch_size = 3; // 4 steps an epoch: 2^62 epochs would be 2^64 steps
+  plan.epoch_count = size_t{1} << 62;
+  EXPECT_EQ(plan.last_version(), countless);
+  plan.step_limit = 100;
+  EXPECT_EQ(plan.last_version(), 100u);
+  plan.evaluate_every = size_t{1} << 62;
+  EXPECT_FALSE(plan.evaluates(4));
+  EXPECT_EQ(plan.next_evaluation(4), 100u);
+}
+
+TEST(timeline, slices_partition_a_step_and_steps_an_epoch) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937_64 random{seed};
+    timeline plan;
+    plan.row_count = 1 + random() % 200;
+    plan.batch_size = 1 + random() % plan.row_count;
+    plan.slice_count = 1 + random() % 20;
+    const auto first_step = (random() % 3) * plan.steps_in_epoch();
+    size_t next = 0;
+    for (uint64_t k = 0; k < plan.steps_in_epoch(); ++k) {
+      const auto rows = plan.rows_of(first_step + k);
+      ASSERT_EQ(rows.begin, next) << "seed " << seed;
+      ASSERT_FALSE(rows.empty());
+      ASSERT_LE(rows.size(), plan.batch_size);
+      for (size_t slice = 0; slice < plan.slice_count; ++slice) {
+        const auto part = plan.rows_of_slice(first_step + k, slice);
+        ASSERT_EQ(part.begin, next) << "seed " << seed;
+        ASSERT_GE(part.end, part.begin);
+        ASSERT_LE(part.size(), rows.size() / plan.slice_count + 1) << "equal up to one row";
+        ASSERT_GE(part.size(), rows.size() / plan.slice_count);
+        next = part.end;
+      }
+      ASSERT_EQ(rows.end, next) << "seed " << seed;
+    }
+    ASSERT_EQ(next, plan.row_count) << "seed " << seed;
+  }
+}
+
+TEST(timeline, evaluation_chunks_have_256_rows_and_the_last_one_what_is_left) {
+  EXPECT_EQ(evaluation_chunk_count(0), 0u);
+  EXPECT_EQ(evaluation_chunk_count(1), 1u);
+  EXPECT_EQ(evaluation_chunk_count(256), 1u);
+  EXPECT_EQ(evaluation_chunk_count(257), 2u);
+  EXPECT_EQ(evaluation_chunk(600, 0), (index_range{0, 256}));
+  EXPECT_EQ(evaluation_chunk(600, 1), (index_range{256, 512}));
+  EXPECT_EQ(evaluation_chunk(600, 2), (index_range{512, 600}));
+}
+
+} // namespace troupe

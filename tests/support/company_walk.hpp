@@ -1,0 +1,266 @@
+// A whole company without actors: the rules of one director, some replicas and shards, wired by
+// channels that keep the order between two members and nothing else. A seed says which message
+// arrives next, when somebody asks to stop, and which step is not finite. Parameters are left out:
+// a gradient is its figures.
+
+#pragma once
+
+#include "troupe/coordinators/director_rule.hpp"
+#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/replica_rule.hpp"
+#include "troupe/coordinators/shard_rule.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <variant>
+#include <vector>
+
+namespace troupe::test {
+
+/// The figures of a run: losses in eighths, so that all sums are exact.
+class figures_of_run {
+public:
+  figures_of_run(const timeline& plan, size_t test_row_count, uint64_t seed)
+    : plan_(plan), test_row_count_(test_row_count), seed_(seed) {}
+
+  batch_sums of_slice(uint64_t step, size_t slice) const {
+    return sums(loss(step, 0), plan_.rows_of_slice(step, slice).size());
+  }
+  batch_sums of_step(uint64_t step) const {
+    return sums(loss(step, 0), plan_.rows_of(step).size());
+  }
+  batch_sums of_chunk(uint64_t version, size_t chunk) const {
+    return sums(loss(version, 1), evaluation_chunk(test_row_count_, chunk).size());
+  }
+  batch_sums of_test(uint64_t version) const { return sums(loss(version, 1), test_row_count_); }
+
+private:
+  static batch_sums sums(double loss, size_t rows) {
+    return {loss * static_cast<double>(rows), rows, 0, 0};
+  }
+  double loss(uint64_t version, uint64_t kind) const {
+    std::mt19937_64 random{seed_ * 1'000'003 + version * 2 + kind};
+    return static_cast<double>(random() % 16) / 8;
+  }
+
+  timeline plan_;
+  size_t test_row_count_;
+  uint64_t seed_;
+};
+
+struct company_walk_options {
+  director_rule_options director; ///< replica_count is filled in
+  size_t replica_count = 1;       ///< spares included
+  size_t shard_count = 1;
+  std::optional<uint64_t> poisoned_step; ///< not finite at `poisoned_shard`
+  size_t poisoned_shard = 0;
+  std::vector<size_t> stop_events; ///< messages delivered when somebody asks to stop
+};
+
+class company_walk {
+public:
+  company_walk(const company_walk_options& options, uint64_t seed)
+    : options_(options),
+      plan_(options.director.plan),
+      figures_(plan_, options.director.test_row_count, seed),
+      random_(seed),
+      slices_(assign_slices(plan_.slice_count, options.replica_count)),
+      owner_count_(std::min(plan_.slice_count, options.replica_count)),
+      director_([&] {
+        auto known = options.director;
+        known.replica_count = owner_count_;
+        return known;
+      }()) {
+    for (size_t i = 0; i < owner_count_; ++i)
+      replicas_.emplace_back(plan_, options.shard_count);
+    for (size_t k = 0; k < options.shard_count; ++k)
+      shards_.emplace_back(plan_);
+  }
+
+  /// Runs until no message is under way.
+  void run() {
+    ask_to_stop_if_due(); // before the start
+    carry_out(director_.start());
+    for (size_t k = 0; k < shards_.size(); ++k)
+      announce(k);
+    while (!channels_.empty()) {
+      const auto next =
+        std::next(channels_.begin(), static_cast<std::ptrdiff_t>(random_() % channels_.size()));
+      auto message = std::move(next->second.front());
+      next->second.pop_front();
+      if (next->second.empty())
+        channels_.erase(next);
+      ++delivered_;
+      message();
+      ask_to_stop_if_due();
+    }
+  }
+
+  const director_decisions& decisions() const { return decisions_; }
+  const director_rule& director() const { return director_; }
+  const figures_of_run& figures() const { return figures_; }
+  uint64_t shard_version(size_t k) const { return shards_[k].rule.version(); }
+  bool asked_to_stop() const { return asked_to_stop_; }
+  bool poisoned() const { return poisoned_; }
+
+private:
+  struct shard {
+    explicit shard(const timeline& plan) : rule(plan) {}
+
+    shard_rule rule;
+    std::vector<batch_sums> held{};
+    batch_sums book{};
+    horizon_rule horizon{};
+    uint64_t reported_version = 0;
+    bool failed = false;
+  };
+
+  static size_t replica_id(size_t i) { return 1 + i; }
+  static size_t shard_id(size_t k) { return 1000 + k; }
+
+  void send(size_t from, size_t to, std::function<void()> message) {
+    channels_[{from, to}].push_back(std::move(message));
+  }
+
+  // ---- director ----
+
+  void ask_to_stop_if_due() {
+    for (auto event : options_.stop_events)
+      if (event == delivered_) {
+        asked_to_stop_ = true;
+        carry_out(director_.on_stop_requested());
+      }
+  }
+
+  void carry_out(const director_decisions& decisions) {
+    for (const auto& decision : decisions) {
+      decisions_.push_back(decision);
+      if (const auto* allow = std::get_if<allow_up_to>(&decision))
+        send_horizon(allow->horizon);
+      else if (std::holds_alternative<hold_replicas>(decision))
+        for (size_t i = 0; i < owner_count_; ++i)
+          send(0, replica_id(i), [this, i] { hold(i); });
+    }
+  }
+
+  void send_horizon(const horizon_rule& horizon) {
+    for (size_t i = 0; i < owner_count_; ++i)
+      send(0, replica_id(i), [this, i, horizon] {
+        replicas_[i].set_horizon(horizon);
+        advance(i);
+      });
+    for (size_t k = 0; k < shards_.size(); ++k)
+      send(0, shard_id(k), [this, k, horizon] { on_horizon(k, horizon); });
+  }
+
+  // ---- replicas ----
+
+  void hold(size_t i) {
+    const auto next_step = replicas_[i].hold();
+    send(replica_id(i), 0, [this, i, next_step] { carry_out(director_.on_held(i, next_step)); });
+  }
+
+  void advance(size_t i) {
+    for (;;) {
+      const auto action = replicas_[i].next();
+      if (action == replica_rule::action::wait)
+        return;
+      if (action == replica_rule::action::evaluate)
+        evaluate(i, replicas_[i].version());
+      else
+        compute(i, replicas_[i].version());
+    }
+  }
+
+  void evaluate(size_t i, uint64_t version) {
+    const auto chunks = evaluation_chunk_count(options_.director.test_row_count);
+    const auto share = split_evenly(chunks, owner_count_).at(i);
+    if (share.empty())
+      return;
+    std::vector<batch_sums> sums;
+    for (auto chunk = share.begin; chunk < share.end; ++chunk)
+      sums.push_back(figures_.of_chunk(version, chunk));
+    send(replica_id(i), 0, [this, version, share, sums] {
+      carry_out(director_.on_evaluated(version, share.begin, sums));
+    });
+  }
+
+  void compute(size_t i, uint64_t step) {
+    for (auto slice = slices_[i].begin; slice < slices_[i].end; ++slice) {
+      if (!plan_.slice_exists(step, slice))
+        continue;
+      for (size_t k = 0; k < shards_.size(); ++k)
+        send(replica_id(i), shard_id(k), [this, k, step, slice] { contribute(k, step, slice); });
+    }
+  }
+
+  // ---- shards; the first one keeps the book ----
+
+  void announce(size_t k) {
+    const auto version = shards_[k].rule.version();
+    for (size_t i = 0; i < owner_count_; ++i)
+      send(shard_id(k), replica_id(i), [this, i, k, version] {
+        if (replicas_[i].announce(version, k))
+          advance(i);
+      });
+  }
+
+  void contribute(size_t k, uint64_t step, size_t slice) {
+    auto& self = shards_[k];
+    const auto result = self.rule.offer(step, {slice, slice + 1}, 0);
+    if (self.failed || result.verdict != offer_verdict::accepted)
+      return;
+    self.held.insert(self.held.begin() + static_cast<std::ptrdiff_t>(result.position),
+                     figures_.of_slice(step, slice));
+    const auto plan = self.rule.complete();
+    if (!plan)
+      return;
+    if (step == options_.poisoned_step && k == options_.poisoned_shard) {
+      self.failed = poisoned_ = true;
+      send(shard_id(k), 0, [this, step] { carry_out(director_.on_not_finite({step, "", {}})); });
+      return;
+    }
+    self.book = self.book + evaluate_plan(*plan, self.held);
+    self.held.clear();
+    self.rule.advance();
+    announce(k);
+    if (plan_.is_epoch_end(step + 1) || step + 1 == self.horizon.version)
+      report(k);
+  }
+
+  void on_horizon(size_t k, const horizon_rule& horizon) {
+    auto& self = shards_[k];
+    self.horizon = horizon;
+    if (self.rule.version() == horizon.version && self.reported_version < horizon.version)
+      report(k);
+  }
+
+  void report(size_t k) {
+    auto& self = shards_[k];
+    self.reported_version = self.rule.version();
+    const auto sums = std::exchange(self.book, {});
+    if (k == 0)
+      send(shard_id(k), 0, [this, version = self.reported_version, sums] {
+        carry_out(director_.on_trained(version, sums));
+      });
+  }
+
+  company_walk_options options_;
+  timeline plan_;
+  figures_of_run figures_;
+  std::mt19937_64 random_;
+  std::vector<index_range> slices_;
+  size_t owner_count_;
+  director_rule director_;
+  std::vector<replica_rule> replicas_;
+  std::vector<shard> shards_;
+  std::map<std::pair<size_t, size_t>, std::deque<std::function<void()>>> channels_;
+  director_decisions decisions_;
+  size_t delivered_ = 0;
+  bool asked_to_stop_ = false;
+  bool poisoned_ = false;
+};
+
+} // namespace troupe::test
