@@ -18,7 +18,8 @@ class terminal : public testing::Test {
 protected:
   void SetUp() override {
     main_ = posix_openpt(O_RDWR | O_NOCTTY);
-    ASSERT_GE(main_, 0);
+    if (main_ < 0)
+      GTEST_SKIP() << "no pseudo terminals here: /dev/pts is not mounted";
     ASSERT_EQ(grantpt(main_), 0);
     ASSERT_EQ(unlockpt(main_), 0);
     file = std::fopen(ptsname(main_), "w");
