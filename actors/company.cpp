@@ -64,8 +64,9 @@ company::company(caf::actor_system& system, const job& resolved,
   const auto slices = assign_slices(*resolved.training.slices, *resolved.training.replicas);
   const bool shuffled = plan.batch_size < plan.row_count;
   const replica_options for_replicas{
-    network_,   data, std::make_shared<epoch_order>(resolved.seed, plan.row_count, shuffled),
-    gradients_, plan, options.hooks};
+    network_,     data, std::make_shared<epoch_order>(resolved.seed, plan.row_count, shuffled),
+    gradients_,   plan, options.hooks,
+    resolved.seed};
   for (size_t i = 0; i < slices.size(); ++i) {
     replicas_.push_back(system.spawn(replica, i, for_replicas));
     everybody.replicas.push_back({replicas_.back(), slices[i]});

@@ -4,6 +4,8 @@
 #include "troupe/data/failure.hpp"
 #include "troupe/data/synthetic.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace troupe {
@@ -33,10 +35,8 @@ csv_header header_of(header_kind kind) {
 
 /// What the model and its loss want of the target column.
 target_use use_of(const model_options& options) {
-  if (options.loss)
-    return is_classification(*options.loss) ? target_use::labels : target_use::numbers;
-  if (options.kind == model_kind::softmax_regression)
-    return target_use::labels;
+  if (const auto classes = wants_classes(options))
+    return *classes ? target_use::labels : target_use::numbers;
   return target_use::by_content;
 }
 
@@ -66,9 +66,23 @@ std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) 
 
 data_shape shape_of(const prepared_data& data) {
   const auto& train = data.train;
-  const bool classification = train.is_classification();
-  return {train.row_count, data.test.row_count, train.feature_count,
-          classification ? train.classes.size() : train.target_count, classification};
+  data_shape shape;
+  shape.train_row_count = train.row_count;
+  shape.test_row_count = data.test.row_count;
+  shape.feature_count = train.feature_count;
+  shape.classification = train.is_classification();
+  shape.output_count = shape.classification ? train.classes.size() : train.target_count;
+  if (shape.classification) {
+    shape.class_counts.resize(train.classes.size());
+    for (auto label : train.labels)
+      ++shape.class_counts[static_cast<size_t>(label)];
+    return shape;
+  }
+  shape.target_minimum = std::numeric_limits<double>::infinity();
+  for (const auto* targets : {&train.targets, &data.test.targets})
+    for (auto target : *targets)
+      shape.target_minimum = std::min(shape.target_minimum, static_cast<double>(target));
+  return shape;
 }
 
 double total_squares(const dataset& source) {

@@ -24,6 +24,14 @@ std::string bits_of(std::span<const float> values) {
   return text;
 }
 
+// One name, or one for each hidden layer, separated by blanks.
+std::string text_of(const activation_list& activation) {
+  std::string text;
+  for (auto kind : activation.kinds())
+    text += (text.empty() ? "" : " ") + std::string{name_of(kind)};
+  return text;
+}
+
 std::string names_of(const std::vector<std::string>& names) {
   // A name need not be UTF-8: what is not becomes a replacement character here.
   return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -37,7 +45,7 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
   std::map<std::string, std::string> metadata{
     {"format", "troupe-model-1"},
     {"kind", std::string{name_of(x.kind)}},
-    {"activation", std::string{name_of(x.activation)}},
+    {"activation", text_of(x.activation)},
     {"loss", std::string{name_of(*x.loss)}},
     {"features", names_of(train.feature_names)},
     {"target", names_of(train.target_names)},
@@ -46,6 +54,8 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
     {"job_sha256", result.summary.job_sha256},
     {"steps", std::to_string(result.summary.steps)},
   };
+  if (x.loss == loss_kind::binary_cross_entropy)
+    metadata["link"] = name_of(x.link);
   if (train.is_classification())
     metadata["classes"] = names_of(train.classes);
   if (!result.data->features.empty()) {

@@ -151,7 +151,9 @@ batch replica_state::rows_of_slice(uint64_t step, size_t slice) {
 }
 
 replica_state::partial_sum replica_state::compute_slice(uint64_t step, size_t slice) {
-  const auto rows = rows_of_slice(step, slice);
+  auto rows = rows_of_slice(step, slice);
+  rows.seed = options_.seed;
+  rows.step = step;
   auto gradient = options_.gradients->acquire();
   const auto sums =
     options_.network->gradient(parameters_.at(step).values(), rows, gradient.values(), memory_);

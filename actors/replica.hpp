@@ -32,6 +32,7 @@ struct replica_options {
   std::shared_ptr<buffer_pool> gradients; ///< buffers of the model's size
   timeline plan;
   test_hooks hooks;
+  uint64_t seed = 0; ///< of the job
 };
 
 /// A replica that owns many slices of a large model adds siblings on the spot when its gradients

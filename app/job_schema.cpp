@@ -1,5 +1,6 @@
 #include "troupe/app/job_schema.hpp"
 
+#include "troupe/app/model_schema.hpp"
 #include "troupe/app/schedule_schema.hpp"
 
 #include <algorithm>
@@ -31,23 +32,6 @@ void set_target(job& target, const toml_value& value, const std::string& path,
     detail::accepted(read_value(value, target.data.target), value, path, complaints);
   else if (detail::accepted(read_whole(value, 0, index), value, path, complaints))
     target.data.target = std::to_string(index);
-}
-
-void set_hidden(job& target, const toml_value& value, const std::string& path,
-                std::vector<complaint>& complaints) {
-  const auto* list = value.as<toml_value::list>();
-  if (!list) {
-    complaints.push_back({path, value.at, "expected a list of integers, got " + description(value),
-                          "write hidden = [64] for one hidden layer of 64 units"});
-    return;
-  }
-  std::vector<size_t> hidden;
-  for (const auto& element : *list) {
-    uint64_t units = 0;
-    if (detail::accepted(read_whole(element, 1, units), element, path, complaints))
-      hidden.push_back(units);
-  }
-  target.model.hidden = hidden;
 }
 
 // "all" is kept as 0, so a 0 in a file must not pass.
@@ -119,28 +103,6 @@ void add_data_keys(keys& out) {
   out.push_back(plain_key<job, bool>(
     {"data.standardize", "scales features to mean 0 and deviation 1, by the training rows"},
     "true or false", [](auto& x) -> auto& { return x.data.standardize; }));
-}
-
-void add_model_keys(keys& out) {
-  out.push_back(choice_key<job, model_kind>(
-    {"model.kind", "what is trained"}, [](auto& x) -> auto& { return x.model.kind; }));
-  out.push_back({"model.hidden",
-                 "list of integers >= 1",
-                 {},
-                 "neural-network: units of each hidden layer",
-                 false,
-                 set_hidden,
-                 [](const job& x) { return std::optional{toml_text(x.model.hidden)}; }});
-  out.push_back(choice_key<job, activation_kind>(
-    {"model.activation", "neural-network: of the hidden layers"},
-    [](auto& x) -> auto& { return x.model.activation; }));
-  out.push_back(choice_key<job, loss_kind>(
-    {"model.loss", "what training makes small",
-     "categorical-cross-entropy for classes, squared for numbers"},
-    [](auto& x) -> auto& { return x.model.loss; }));
-  out.push_back(choice_key<job, initialization_kind>(
-    {"model.initialization", "of the weights; biases start at 0", "he for relu, else xavier"},
-    [](auto& x) -> auto& { return x.model.initialization; }));
 }
 
 // A key of the schedule as a key of the job.
@@ -231,6 +193,7 @@ void add_training_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"training.evaluate_every", "epochs between evaluations; 0: at the end only"}, 0,
     [](auto& x) -> auto& { return x.training.evaluate_every; }));
+  out.push_back(class_weights_key());
 }
 
 void add_runtime_keys(keys& out) {

@@ -152,11 +152,28 @@ std::string toml_text(std::string_view value) {
   return result + '"';
 }
 
-std::string toml_text(const std::vector<size_t>& values) {
+namespace {
+
+template <class Value, class TextOf>
+std::string list_text(const std::vector<Value>& values, TextOf text_of) {
   std::string result = "[";
-  for (const size_t value : values)
-    result += (result.size() > 1 ? ", " : "") + std::to_string(value);
+  for (const auto& value : values)
+    result += (result.size() > 1 ? ", " : "") + text_of(value);
   return result + "]";
+}
+
+} // namespace
+
+std::string toml_text(const std::vector<size_t>& values) {
+  return list_text(values, [](uint64_t value) { return toml_text(value); });
+}
+
+std::string toml_text(const std::vector<double>& values) {
+  return list_text(values, [](double value) { return toml_text(value); });
+}
+
+std::string toml_text(const std::vector<std::string>& values) {
+  return list_text(values, [](const std::string& value) { return toml_text(value); });
 }
 
 } // namespace troupe

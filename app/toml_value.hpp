@@ -67,5 +67,7 @@ std::string toml_text(uint64_t value);
 std::string toml_text(double value);
 std::string toml_text(std::string_view value);
 std::string toml_text(const std::vector<size_t>& values);
+std::string toml_text(const std::vector<double>& values);
+std::string toml_text(const std::vector<std::string>& values);
 
 } // namespace troupe

@@ -48,15 +48,45 @@ void check_data(checker& check, const data_options& x) {
                 "must be in [0, 1)", "use a share of the rows such as 0.25");
 }
 
+void check_loss(checker& check, const model_options& x) {
+  using enum model_kind;
+  const auto kind = std::string{name_of(x.kind)};
+  check.require(
+    x.kind != softmax_regression || !x.loss || *x.loss == loss_kind::categorical_cross_entropy,
+    "model.loss", kind + " is trained with categorical-cross-entropy", "leave model.loss out");
+  check.require(x.kind != logistic_regression || !x.loss ||
+                  *x.loss == loss_kind::binary_cross_entropy,
+                "model.loss", kind + " is trained with binary-cross-entropy",
+                "leave model.loss out, or use model.kind = \"neural-network\" without hidden");
+  check.require(x.kind != linear_regression || !x.loss || !is_classification(*x.loss), "model.loss",
+                kind + " learns numbers", "use squared, absolute, huber, poisson or gamma");
+  const bool is_binary_cross_entropy =
+    x.kind == logistic_regression || x.loss == loss_kind::binary_cross_entropy;
+  check.require(x.link == link_kind::sigmoid || is_binary_cross_entropy, "model.link",
+                "belongs to binary-cross-entropy", "use model.kind = \"logistic-regression\"");
+  check.require(x.huber_threshold > 0 && std::isfinite(x.huber_threshold), "model.huber_threshold",
+                "must be above 0",
+                "use the error from which a row counts as an outlier, such as 1");
+}
+
 void check_model(checker& check, const model_options& x) {
   for (auto units : x.hidden)
     check.at_least_one("model.hidden", units);
   check.require(x.hidden.empty() || x.kind == model_kind::neural_network, "model.hidden",
-                "softmax-regression has no hidden layers",
+                std::string{name_of(x.kind)} + " has no hidden layers",
                 "use model.kind = \"neural-network\", or leave hidden out");
-  check.require(x.kind != model_kind::softmax_regression || !x.loss || is_classification(*x.loss),
-                "model.loss", "softmax-regression is trained with categorical-cross-entropy",
-                "leave model.loss out");
+  const auto activation_count = x.activation.kinds().size();
+  check.require(activation_count == 1 || activation_count == x.hidden.size(), "model.activation",
+                std::to_string(activation_count) + " activations for " +
+                  std::to_string(x.hidden.size()) + " hidden layers",
+                "name one for all hidden layers or one for each");
+  check_loss(check, x);
+  check.require(x.dropout >= 0 && x.dropout < 1, "model.dropout", "must be in [0, 1)",
+                "use a share of the hidden units such as 0.2");
+  check.require(x.dropout == 0 || !x.hidden.empty(), "model.dropout",
+                "drops hidden units, but there are none", "set model.hidden, or leave dropout out");
+  check.require(x.initialization_scale > 0 && std::isfinite(x.initialization_scale),
+                "model.initialization_scale", "must be above 0", "use a number such as 0.05");
 }
 
 void check_schedule(checker& check, const schedule_options& x) {
@@ -96,7 +126,19 @@ void check_optimizer(checker& check, const optimizer_options& x) {
   check_schedule(check, x.schedule);
 }
 
+void check_class_weights(checker& check, const class_weight_options& x) {
+  double sum = 0;
+  bool holds = true;
+  for (auto weight : x.values) {
+    holds = holds && weight >= 0 && std::isfinite(weight);
+    sum += weight;
+  }
+  check.require(x.kind != class_weight_kind::list || (holds && sum > 0), "training.class_weights",
+                "weights must be 0 or more, and not all 0", "use a number for each class");
+}
+
 void check_training(checker& check, const training_options& x) {
+  check_class_weights(check, x.class_weights);
   check.optional_at_least_one("training.slices", x.slices);
   check.optional_at_least_one("training.replicas", x.replicas);
   check.at_least_one("training.epochs", x.epochs);

@@ -24,7 +24,13 @@ namespace troupe {
 enum class synthetic_kind : uint8_t { none, classification, regression };
 enum class data_format : uint8_t { by_name, csv };
 enum class header_kind : uint8_t { automatic, yes, no };
-enum class model_kind : uint8_t { softmax_regression, neural_network };
+enum class model_kind : uint8_t {
+  softmax_regression,
+  neural_network,
+  linear_regression,
+  logistic_regression
+};
+enum class class_weight_kind : uint8_t { none, balanced, list };
 enum class strategy_kind : uint8_t { gradients };
 enum class consistency_kind : uint8_t { synchronous };
 enum class scheduler_policy : uint8_t { sharing, stealing };
@@ -46,7 +52,9 @@ struct name_table<header_kind> {
 };
 template <>
 struct name_table<model_kind> {
-  static constexpr std::array entries{named(model_kind::softmax_regression, "softmax-regression"),
+  static constexpr std::array entries{named(model_kind::linear_regression, "linear-regression"),
+                                      named(model_kind::logistic_regression, "logistic-regression"),
+                                      named(model_kind::softmax_regression, "softmax-regression"),
                                       named(model_kind::neural_network, "neural-network")};
 };
 template <>
@@ -84,11 +92,24 @@ struct data_options {
 struct model_options {
   model_kind kind = model_kind::neural_network;
   std::vector<size_t> hidden;                         ///< units of each hidden layer, >= 1
-  activation_kind activation = activation_kind::relu; ///< of the hidden layers
-  std::optional<loss_kind> loss;                      ///< absent: by target
-  std::optional<initialization_kind> initialization;  ///< absent: he for relu, else xavier
+  activation_list activation = activation_kind::relu; ///< one for all hidden layers or one for each
+  std::optional<loss_kind> loss;                      ///< absent: by kind, for networks by target
+  link_kind link = link_kind::sigmoid;                ///< of binary-cross-entropy
+  double huber_threshold = 1;                         ///< of huber, > 0
+  bool bias = true;                                   ///< false: no layer has one
+  double dropout = 0;                                 ///< share of hidden units, [0, 1)
+  std::optional<initialization_kind> initialization;  ///< absent: he for rectifiers, else xavier
+  double initialization_scale = default_initialization_scale; ///< of uniform and normal, > 0
 
   friend bool operator==(const model_options&, const model_options&) = default;
+};
+
+/// What a sample of each class counts in the loss.
+struct class_weight_options {
+  class_weight_kind kind = class_weight_kind::none; ///< balanced: N / (C n_c) for class c
+  std::vector<double> values;                       ///< list: by class, each >= 0, one above 0
+
+  friend bool operator==(const class_weight_options&, const class_weight_options&) = default;
 };
 
 struct training_options {
@@ -104,6 +125,7 @@ struct training_options {
   std::optional<size_t> patience;    ///< stop after so many evaluations without improvement, >= 1
   double tolerance = 0;              ///< an improvement must exceed this, >= 0
   size_t evaluate_every = 1;         ///< epochs between evaluations; 0: at the end only
+  class_weight_options class_weights;
 
   friend bool operator==(const training_options&, const training_options&) = default;
 };

@@ -45,15 +45,43 @@ void write_data(std::ostream& out, const job& x, const std::string& fingerprint)
       << "data.standardize = " << x.data.standardize << '\n';
 }
 
+// Only what counts: a key that is not used must not make another job.
 void write_model(std::ostream& out, const job& x) {
-  out << "model.kind = " << name_of(x.model.kind) << '\n' << "model.hidden =";
-  for (auto units : x.model.hidden)
+  const auto& model = x.model;
+  out << "model.kind = " << name_of(model.kind) << '\n' << "model.hidden =";
+  for (auto units : model.hidden)
     out << ' ' << units;
   out << '\n';
-  if (!x.model.hidden.empty())
-    out << "model.activation = " << name_of(x.model.activation) << '\n';
-  out << "model.loss = " << name_of(*x.model.loss) << '\n'
-      << "model.initialization = " << name_of(*x.model.initialization) << '\n';
+  if (!model.hidden.empty()) {
+    out << "model.activation =";
+    for (size_t i = 0; i < model.hidden.size(); ++i)
+      out << ' ' << name_of(model.activation.of(i));
+    out << '\n';
+  }
+  out << "model.loss = " << name_of(*model.loss) << '\n'
+      << "model.initialization = " << name_of(*model.initialization) << '\n';
+  if (model.initialization == initialization_kind::uniform ||
+      model.initialization == initialization_kind::normal)
+    out << "model.initialization_scale = " << bits_of(model.initialization_scale) << '\n';
+  if (model.loss == loss_kind::binary_cross_entropy)
+    out << "model.link = " << name_of(model.link) << '\n';
+  if (model.loss == loss_kind::huber)
+    out << "model.huber_threshold = " << bits_of(model.huber_threshold) << '\n';
+  if (!model.bias)
+    out << "model.bias = 0\n";
+  if (model.dropout > 0)
+    out << "model.dropout = " << bits_of(model.dropout) << '\n';
+}
+
+void write_class_weights(std::ostream& out, const class_weight_options& x) {
+  if (x.kind == class_weight_kind::balanced)
+    out << "training.class_weights = balanced\n";
+  if (x.kind != class_weight_kind::list)
+    return;
+  out << "training.class_weights =";
+  for (auto weight : x.values)
+    out << ' ' << bits_of(weight);
+  out << '\n';
 }
 
 void write_optimizer(std::ostream& out, const optimizer_options& x) {
@@ -73,12 +101,43 @@ void write_optimizer(std::ostream& out, const optimizer_options& x) {
 
 } // namespace
 
+std::optional<bool> wants_classes(const model_options& options) {
+  if (options.loss)
+    return is_classification(*options.loss);
+  switch (options.kind) {
+  case model_kind::linear_regression:
+    return false;
+  case model_kind::logistic_regression:
+  case model_kind::softmax_regression:
+    return true;
+  case model_kind::neural_network:
+    break;
+  }
+  return std::nullopt;
+}
+
 loss_kind loss_of(const model_options& options, bool classification) {
   if (options.loss)
     return *options.loss;
-  if (options.kind == model_kind::softmax_regression || classification)
-    return loss_kind::categorical_cross_entropy;
-  return loss_kind::squared;
+  if (options.kind == model_kind::logistic_regression)
+    return loss_kind::binary_cross_entropy;
+  return wants_classes(options).value_or(classification) ? loss_kind::categorical_cross_entropy
+                                                         : loss_kind::squared;
+}
+
+std::vector<float> class_weights_of(const job& x, const data_shape& shape) {
+  const auto& options = x.training.class_weights;
+  std::vector<float> result;
+  if (options.kind == class_weight_kind::list)
+    result.assign(options.values.begin(), options.values.end());
+  if (options.kind != class_weight_kind::balanced)
+    return result;
+  const auto rows = static_cast<double>(shape.train_row_count);
+  const auto classes = static_cast<double>(shape.class_counts.size());
+  for (auto count : shape.class_counts)
+    result.push_back(
+      count == 0 ? 0 : static_cast<float>(rows / (classes * static_cast<double>(count))));
+  return result;
 }
 
 job resolve(const job& x, const data_shape& shape, size_t core_count) {
@@ -97,20 +156,66 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   auto& model = result.model;
   model.loss = loss_of(x.model, shape.classification);
   if (!model.initialization) {
-    const bool he = model.activation == activation_kind::relu && !model.hidden.empty();
+    const bool he = !model.hidden.empty() && is_rectifier(model.activation.of(0));
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
   }
   return result;
 }
 
+namespace {
+
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+void check_classes(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
+  const auto loss = *x.model.loss;
+  if (is_binary(loss) && shape.output_count != 2)
+    result.push_back({"model.loss",
+                      std::string{name_of(loss)} + " needs exactly two classes, the data has " +
+                        std::to_string(shape.output_count),
+                      "use softmax-regression, or categorical-cross-entropy"});
+  const auto& weights = x.training.class_weights;
+  if (weights.kind == class_weight_kind::list && weights.values.size() != shape.output_count)
+    result.push_back({"training.class_weights",
+                      std::to_string(weights.values.size()) + " weights for " +
+                        std::to_string(shape.output_count) + " classes",
+                      "give one number for each class, in the order of the classes"});
+}
+
+void check_numbers(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
+  const auto loss = *x.model.loss;
+  const bool fits = loss == loss_kind::poisson ? shape.target_minimum >= 0
+                    : loss == loss_kind::gamma ? shape.target_minimum > 0
+                                               : true;
+  if (!fits)
+    result.push_back({"model.loss",
+                      std::string{name_of(loss)} + " needs targets " +
+                        (loss == loss_kind::poisson ? "of at least 0" : "above 0") +
+                        ", the lowest is " + number_text(shape.target_minimum),
+                      "use squared, or another target"});
+  if (x.training.class_weights.kind != class_weight_kind::none)
+    result.push_back({"training.class_weights", "the targets are numbers, not classes",
+                      "leave training.class_weights out"});
+}
+
+} // namespace
+
 std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
   std::vector<job_problem> result;
-  if (is_classification(*resolved.model.loss) != shape.classification)
+  const bool classes = is_classification(*resolved.model.loss);
+  if (classes != shape.classification)
     result.push_back({"model.loss",
                       std::string{name_of(*resolved.model.loss)} + " needs " +
                         (shape.classification ? "numbers as targets, these are classes"
                                               : "classes as targets, these are numbers"),
                       shape.classification ? "use categorical-cross-entropy" : "use squared"});
+  else if (classes)
+    check_classes(resolved, shape, result);
+  else
+    check_numbers(resolved, shape, result);
   return result;
 }
 
@@ -127,12 +232,18 @@ stop_rule_options stop_rule_of(const job& x) {
 std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) {
   neural_network_options options;
   options.features = shape.feature_count;
-  options.outputs = shape.output_count;
+  options.outputs = is_binary(*resolved.model.loss) ? 1 : shape.output_count;
   if (resolved.model.kind == model_kind::neural_network)
     options.hidden = resolved.model.hidden;
   options.activation = resolved.model.activation;
   options.loss = *resolved.model.loss;
+  options.loss.huber_threshold = resolved.model.huber_threshold;
+  options.loss.link = resolved.model.link;
+  options.loss.class_weights = class_weights_of(resolved, shape);
   options.initialization = *resolved.model.initialization;
+  options.initialization_scale = resolved.model.initialization_scale;
+  options.bias = resolved.model.bias;
+  options.dropout = resolved.model.dropout;
   return std::make_unique<neural_network>(options);
 }
 
@@ -147,6 +258,7 @@ std::string identity_text(const job& resolved, const std::string& data_fingerpri
       << "training.consistency = " << name_of(training.consistency) << '\n'
       << "training.batch_size = " << training.batch_size << '\n'
       << "training.slices = " << *training.slices << '\n';
+  write_class_weights(out, training.class_weights);
   return std::move(out).str();
 }
 

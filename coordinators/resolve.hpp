@@ -9,6 +9,7 @@
 #include "troupe/models/model.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,20 @@ struct data_shape {
   size_t feature_count = 0; ///< >= 1
   size_t output_count = 0;  ///< classes or targets, >= 1
   bool classification = false;
+  std::vector<size_t> class_counts = {}; ///< classification: training rows of each class
+  double target_minimum = 0;             ///< regression: the lowest target of all rows
 };
 
 /// The loss a job trains with: the given one, else by model and, for networks, by target.
 loss_kind loss_of(const model_options& options, bool classification);
+
+/// What a job wants its target column to be: classes (true), numbers (false), or whatever the data
+/// looks like (nothing).
+std::optional<bool> wants_classes(const model_options& options);
+
+/// What a sample of each class counts, by class; empty when all count 1. Balanced weights are
+/// N / (C n_c): N training rows, C classes, n_c training rows of class c (a class without rows: 0).
+std::vector<float> class_weights_of(const job& x, const data_shape& shape);
 
 /// `x` with every optional field filled in; `core_count` is the machine's. A full batch (0) becomes
 /// the number of training rows, a larger batch is cut to it.

@@ -19,6 +19,7 @@ void gather_rows(const std::vector<float>& source, size_t width, std::span<const
 batch batch_of_rows(const dataset& source, size_t begin, size_t count) {
   batch result;
   result.row_count = count;
+  result.first_row = begin;
   result.features =
     std::span{source.features}.subspan(begin * source.feature_count, count * source.feature_count);
   if (source.is_classification())
@@ -32,6 +33,8 @@ batch batch_of_rows(const dataset& source, size_t begin, size_t count) {
 batch batch_reader::gather(const dataset& source, std::span<const uint32_t> rows) {
   batch result;
   result.row_count = rows.size();
+  numbers_.assign(rows.begin(), rows.end());
+  result.row_numbers = numbers_;
   gather_rows(source.features, source.feature_count, rows, features_);
   result.features = std::span{features_}.first(rows.size() * source.feature_count);
   if (source.is_classification()) {

@@ -23,6 +23,7 @@ public:
   batch gather(const dataset& source, std::span<const uint32_t> rows);
 
 private:
+  std::vector<uint32_t> numbers_;
   std::vector<float> features_;
   std::vector<int32_t> labels_;
   std::vector<float> targets_;

@@ -31,6 +31,44 @@ struct sigmoid_function {
   TROUPE_ALWAYS_INLINE static float derivative(float y) { return y * (1 - y); }
 };
 
+struct leaky_relu_function {
+  TROUPE_ALWAYS_INLINE static float value(float y) { return y > 0 ? y : leaky_relu_slope * y; }
+  TROUPE_ALWAYS_INLINE static float derivative(float y) { return y > 0 ? 1.0f : leaky_relu_slope; }
+};
+
+struct elu_function {
+  TROUPE_ALWAYS_INLINE static float value(float y) { return y > 0 ? y : elementary::expm1(y); }
+  TROUPE_ALWAYS_INLINE static float derivative(float y) { return y > 0 ? 1.0f : y + 1; }
+};
+
+struct softplus_function {
+  TROUPE_ALWAYS_INLINE static float value(float y) {
+    return static_cast<float>(elementary::softplus(static_cast<double>(y)));
+  }
+  TROUPE_ALWAYS_INLINE static float derivative(float y) { return -elementary::expm1(-y); }
+};
+
+// The derivatives of these two take the input.
+struct gelu_function {
+  TROUPE_ALWAYS_INLINE static float value(float x) {
+    return static_cast<float>(x * elementary::normal_cdf(static_cast<double>(x)));
+  }
+  TROUPE_ALWAYS_INLINE static float derivative(float x) {
+    const double d = x;
+    return static_cast<float>(elementary::normal_cdf(d) + d * elementary::normal_density(d));
+  }
+};
+
+struct silu_function {
+  TROUPE_ALWAYS_INLINE static float value(float x) {
+    return static_cast<float>(x * elementary::sigmoid_for_float(static_cast<double>(x)));
+  }
+  TROUPE_ALWAYS_INLINE static float derivative(float x) {
+    const double s = elementary::sigmoid_for_float(static_cast<double>(x));
+    return static_cast<float>(s + x * s * (1 - s));
+  }
+};
+
 // Calls `use` with the function object of `kind`: the one place that lists them all.
 template <class Use>
 TROUPE_ALWAYS_INLINE void with_function(activation_kind kind, Use use) {
@@ -43,6 +81,16 @@ TROUPE_ALWAYS_INLINE void with_function(activation_kind kind, Use use) {
     return use(tanh_function{});
   case activation_kind::sigmoid:
     return use(sigmoid_function{});
+  case activation_kind::leaky_relu:
+    return use(leaky_relu_function{});
+  case activation_kind::elu:
+    return use(elu_function{});
+  case activation_kind::gelu:
+    return use(gelu_function{});
+  case activation_kind::silu:
+    return use(silu_function{});
+  case activation_kind::softplus:
+    return use(softplus_function{});
   }
   throw std::invalid_argument("activation: unknown kind");
 }
@@ -93,12 +141,12 @@ void add_bias_and_activate(activation_kind kind, std::span<const float> bias,
   add_bias_to_rows(kind, bias.data(), values.data(), values.size() / bias.size(), bias.size());
 }
 
-void multiply_by_derivative(activation_kind kind, std::span<const float> outputs,
+void multiply_by_derivative(activation_kind kind, std::span<const float> kept,
                             std::span<float> delta) {
-  if (outputs.size() != delta.size())
-    throw std::invalid_argument("activation derivative: " + std::to_string(outputs.size()) +
-                                " outputs but " + std::to_string(delta.size()) + " deltas");
-  multiply_values(kind, outputs.data(), delta.data(), delta.size());
+  if (kept.size() != delta.size())
+    throw std::invalid_argument("activation derivative: " + std::to_string(kept.size()) +
+                                " values kept but " + std::to_string(delta.size()) + " deltas");
+  multiply_values(kind, kept.data(), delta.data(), delta.size());
 }
 
 } // namespace troupe

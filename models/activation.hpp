@@ -1,39 +1,101 @@
-// Activation functions: element-wise, applied in place to a layer's output, with the derivative
-// expressed through the *output* so that backward needs no copy of the input.
+// Activation functions: element-wise, applied in place to a layer's output. Most have a derivative
+// that follows from the *output*, so that backward needs no copy of the input; for the others the
+// layer keeps the input (`derivative_needs_input`).
 
 #pragma once
 
 #include "troupe/models/names.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace troupe {
 
-enum class activation_kind : uint8_t { identity, relu, tanh, sigmoid };
+enum class activation_kind : uint8_t {
+  identity,
+  relu,
+  tanh,
+  sigmoid,
+  leaky_relu,
+  elu,
+  gelu,
+  silu,
+  softplus
+};
 
 template <>
 struct name_table<activation_kind> {
-  static constexpr std::array entries{
-    named(activation_kind::identity, "identity"), named(activation_kind::relu, "relu"),
-    named(activation_kind::tanh, "tanh"), named(activation_kind::sigmoid, "sigmoid")};
+  static constexpr std::array entries{named(activation_kind::identity, "identity"),
+                                      named(activation_kind::relu, "relu"),
+                                      named(activation_kind::leaky_relu, "leaky-relu"),
+                                      named(activation_kind::elu, "elu"),
+                                      named(activation_kind::gelu, "gelu"),
+                                      named(activation_kind::silu, "silu"),
+                                      named(activation_kind::softplus, "softplus"),
+                                      named(activation_kind::tanh, "tanh"),
+                                      named(activation_kind::sigmoid, "sigmoid")};
+};
+
+/// The slope of leaky-relu below 0 (Maas et al. 2013).
+inline constexpr float leaky_relu_slope = 0.01f;
+
+/// Whether f'(x) cannot be told from f(x): these two fall and rise again below 0.
+constexpr bool derivative_needs_input(activation_kind kind) {
+  return kind == activation_kind::gelu || kind == activation_kind::silu;
+}
+
+/// Whether a function is 0 or nearly so on one side and a line on the other: about half of the
+/// units are silent, which the initialisation "he" makes up for.
+constexpr bool is_rectifier(activation_kind kind) {
+  return kind != activation_kind::identity && kind != activation_kind::tanh &&
+         kind != activation_kind::sigmoid;
+}
+
+/// The activations of a network's hidden layers: one kind for all, or one for each.
+class activation_list {
+public:
+  /// One kind for all layers: a kind is a list of one.
+  activation_list(activation_kind kind) : kinds_{kind} {}
+  activation_list(std::vector<activation_kind> kinds) : kinds_(std::move(kinds)) {}
+
+  const std::vector<activation_kind>& kinds() const noexcept { return kinds_; }
+
+  /// The kind of hidden layer `layer`. Throws std::out_of_range when the list has several kinds,
+  /// but none for this layer.
+  activation_kind of(size_t layer) const { return kinds_.at(kinds_.size() == 1 ? 0 : layer); }
+
+  friend bool operator==(const activation_list&, const activation_list&) = default;
+
+private:
+  std::vector<activation_kind> kinds_;
 };
 
 /// y = f(y), element by element.
 ///
-/// - identity: y
-/// - relu:     max(y, 0); a NaN stays NaN, -0 becomes +0
-/// - tanh:     (e^2y - 1) / (e^2y + 1)
-/// - sigmoid:  1 / (1 + e^-y)
+/// - identity:   y
+/// - relu:       max(y, 0); a NaN stays NaN, -0 becomes +0
+/// - leaky-relu: y above 0, else 0.01 y
+/// - elu:        y above 0, else e^y - 1                         (Clevert et al. 2015)
+/// - gelu:       y Phi(y), Phi the normal distribution function  (Hendrycks & Gimpel 2016)
+/// - silu:       y / (1 + e^-y)                                  (Elfwing et al. 2017)
+/// - softplus:   log(1 + e^y)
+/// - tanh:       (e^2y - 1) / (e^2y + 1)
+/// - sigmoid:    1 / (1 + e^-y)
 void activate(activation_kind kind, std::span<float> values);
 
 /// Adds `bias` (C) to each row of `values` (R x C, dense rows) and activates: one pass.
 void add_bias_and_activate(activation_kind kind, std::span<const float> bias,
                            std::span<float> values);
 
-/// delta = delta * f'(x), with f' computed from the output y = f(x):
-/// identity 1, relu [y > 0], tanh 1 - y^2, sigmoid y (1 - y). Sizes must be equal.
-void multiply_by_derivative(activation_kind kind, std::span<const float> outputs,
+/// delta = delta * f'(x), element by element. `kept` is the input x where
+/// `derivative_needs_input(kind)`, else the output y = f(x). Sizes must be equal.
+///
+/// From the output: identity 1, relu [y > 0], leaky-relu 1 or 0.01, elu 1 or y + 1,
+/// softplus 1 - e^-y, tanh 1 - y^2, sigmoid y (1 - y). From the input: gelu Phi(x) + x phi(x),
+/// silu s + x s (1 - s) with s = sigmoid(x).
+void multiply_by_derivative(activation_kind kind, std::span<const float> kept,
                             std::span<float> delta);
 
 } // namespace troupe

@@ -15,13 +15,22 @@ struct batch {
   std::span<const float> features; ///< N x F
   std::span<const int32_t> labels; ///< N class numbers
   std::span<const float> targets;  ///< N x T
+
+  /// What randomness in training is keyed by, besides layer and unit; only dropout asks.
+  uint64_t seed = 0;                          ///< of the job
+  uint64_t step = 0;                          ///< counted from 0
+  size_t first_row = 0;                       ///< number of row 0, when rows are neighbours
+  std::span<const uint32_t> row_numbers = {}; ///< N numbers; empty: counted up from first_row
+
+  /// The number of row i in the training data: its own wherever and whenever it is used.
+  size_t row_number(size_t i) const { return row_numbers.empty() ? first_row + i : row_numbers[i]; }
 };
 
 /// Sums over the samples of a batch; sums of parts add up to the sum of the whole.
 struct batch_sums {
   double loss_sum = 0;
   uint64_t sample_count = 0;
-  uint64_t correct_count = 0;   ///< classification: rows whose highest score is their label's
+  uint64_t correct_count = 0;   ///< classification: rows whose likeliest class is their label
   double squared_error_sum = 0; ///< regression: over rows and targets
 
   friend batch_sums operator+(const batch_sums& a, const batch_sums& b) {

@@ -104,6 +104,103 @@ TROUPE_ALWAYS_INLINE double log(double x) {
   return k * detail::ln2_high + (2 * s + (2 * s * z * p + k * detail::ln2_low));
 }
 
+/// log(1 + x) in double for x > -1, exact to the last digits for small x too (Kahan's correction:
+/// the error of rounding 1 + x is divided out again).
+TROUPE_ALWAYS_INLINE double log1p(double x) {
+  const double sum = 1 + x;
+  return sum == 1 ? x : log(sum) * (x / (sum - 1));
+}
+
+/// e^x - 1; NaN stays NaN.
+TROUPE_ALWAYS_INLINE float expm1(float x) {
+  const double d = clamped(static_cast<double>(x), -110, 89.5);
+  // Near 0 the difference cancels; the series' first term left out is below 1e-11 of it there.
+  const double small = d * (1 + d * (1.0 / 2 + d * (1.0 / 6 + d * (1.0 / 24 + d * (1.0 / 120)))));
+  const double large = exp_for_float(d) - 1;
+  return static_cast<float>(d < 0.01 && d > -0.01 ? small : large);
+}
+
+/// log(1 + e^x), to float's accuracy; NaN stays NaN.
+TROUPE_ALWAYS_INLINE double softplus(double x) {
+  const double magnitude = x < 0 ? -x : x;
+  return (x > 0 ? x : 0) + log1p(exp_for_float(clamped(-magnitude, -700, 0)));
+}
+
+/// 1 / (1 + e^-x) in double, to float's accuracy; NaN stays NaN.
+TROUPE_ALWAYS_INLINE double sigmoid_for_float(double x) {
+  return 1 / (1 + exp_for_float(clamped(-x, -700, 700)));
+}
+
+/// The scaled complementary error function e^(t^2) erfc(t) for t >= 0, relative error below 1e-12.
+///
+/// (t + 3) erfcx(t) is smooth in y = (t - 3) / (t + 3) over all of [0, infinity); the polynomial
+/// interpolates it in Chebyshev's points (tests/reference/erfcx.py computes the coefficients).
+TROUPE_ALWAYS_INLINE double erfcx(double t) {
+  const double inverse = 1 / (t + 3);
+  const double y = 1 - 6 * inverse;
+  double p = 0x1.14bf0b0ec344dp-25;
+  p = p * y - 0x1.61e6d899d0d86p-24;
+  p = p * y - 0x1.91a44933501a5p-22;
+  p = p * y + 0x1.926744becbb4ap-21;
+  p = p * y + 0x1.6d8b8cdfeb5abp-19;
+  p = p * y - 0x1.2e35369d2f9cep-18;
+  p = p * y - 0x1.2498de0c86489p-16;
+  p = p * y + 0x1.fb7ac1bb35a8cp-16;
+  p = p * y + 0x1.c316bb4f50260p-14;
+  p = p * y - 0x1.2229d43b6683fp-12;
+  p = p * y - 0x1.1f786422e8276p-11;
+  p = p * y + 0x1.8dadcd92d1ce2p-9;
+  p = p * y - 0x1.3dd3f0bd62f8dp-10;
+  p = p * y - 0x1.b789922e3ce94p-6;
+  p = p * y + 0x1.e995f11e1fba0p-4;
+  p = p * y - 0x1.3deb2142d8e07p-2;
+  p = p * y + 0x1.2e326945db389p-1;
+  p = p * y - 0x1.c44c471ba71a0p-1;
+  p = p * y + 0x1.12f21ddd9f600p+0;
+  return p * inverse;
+}
+
+/// Phi(x), the standard normal distribution function, relative error below 1e-10 for |x| <= 37;
+/// NaN stays NaN.
+TROUPE_ALWAYS_INLINE double normal_cdf(double x) {
+  const double magnitude = clamped(x < 0 ? -x : x, 0, 37);
+  const double t = magnitude * 0x1.6a09e667f3bcdp-1; // 1 / sqrt(2)
+  const double tail = 0.5 * exp_for_float(-0.5 * magnitude * magnitude) * erfcx(t);
+  return x > 0 ? 1 - tail : tail;
+}
+
+/// phi(x) = e^(-x^2 / 2) / sqrt(2 pi), the standard normal density, to float's accuracy.
+TROUPE_ALWAYS_INLINE double normal_density(double x) {
+  return 0x1.9884533d43651p-2 * exp_for_float(clamped(-0.5 * x * x, -700, 0));
+}
+
+/// The inverse tangent in double for x in [0, 1], within 1e-15; NaN stays NaN.
+TROUPE_ALWAYS_INLINE double atan_of_unit(double x) {
+  // Half of the angle, twice: tan(a / 2) = tan(a) / (1 + sqrt(1 + tan(a)^2)); r <= 0.199.
+  const double half = x / (1 + std::sqrt(1 + x * x));
+  const double r = half / (1 + std::sqrt(1 + half * half));
+  const double z = r * r; // the first term left out is below 1e-18
+  double p = 1.0 / 23;
+  p = 1.0 / 21 - p * z;
+  p = 1.0 / 19 - p * z;
+  p = 1.0 / 17 - p * z;
+  p = 1.0 / 15 - p * z;
+  p = 1.0 / 13 - p * z;
+  p = 1.0 / 11 - p * z;
+  p = 1.0 / 9 - p * z;
+  p = 1.0 / 7 - p * z;
+  p = 1.0 / 5 - p * z;
+  p = 1.0 / 3 - p * z;
+  p = 1.0 - p * z;
+  return 4 * r * p;
+}
+
+/// The inverse tangent in double for x >= 0; NaN stays NaN.
+TROUPE_ALWAYS_INLINE double atan(double x) {
+  constexpr double quarter_turn = 0x1.921fb54442d18p+0;
+  return x > 1 ? quarter_turn - atan_of_unit(1 / x) : atan_of_unit(x);
+}
+
 /// cos(2 pi turns / 2^32): the angle as a fraction of a full turn, so that reduction is exact.
 inline double cos_of_turn(uint32_t turns) {
   // The nearest quarter turn, and what is left: |x| <= pi / 4.

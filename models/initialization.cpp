@@ -15,12 +15,22 @@ void initialize(initialization_kind kind, const initialization_request& request,
   const random_sequence sequence{request.seed, random_purpose::initialization, request.tensor};
   const auto inputs = static_cast<double>(request.inputs);
   const auto outputs = static_cast<double>(request.outputs);
+  const auto scale = static_cast<float>(request.scale);
   switch (kind) {
   case initialization_kind::zero:
     std::ranges::fill(weights, 0.0f);
     return;
   case initialization_kind::he:
     fill_normal(sequence, 0, static_cast<float>(std::sqrt(2 / inputs)), weights);
+    return;
+  case initialization_kind::lecun:
+    fill_normal(sequence, 0, static_cast<float>(std::sqrt(1 / inputs)), weights);
+    return;
+  case initialization_kind::uniform:
+    fill_uniform(sequence, 0, -scale, scale, weights);
+    return;
+  case initialization_kind::normal:
+    fill_normal(sequence, 0, scale, weights);
     return;
   case initialization_kind::xavier: {
     const auto limit = static_cast<float>(std::sqrt(6 / (inputs + outputs)));

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -29,7 +30,8 @@ private:
   std::vector<buffer> slots_;
 };
 
-/// Shapes: N rows, F features, C outputs (classes or targets), P parameters.
+/// Shapes: N rows, F features, C outputs (scores a row: classes or targets; 1 for a binary loss),
+/// Q predictions a row (2 for a binary loss, else C), P parameters.
 class model {
 public:
   virtual ~model() = default;
@@ -37,12 +39,15 @@ public:
   const parameter_layout& layout() const noexcept { return layout_; }
   size_t feature_count() const noexcept { return feature_count_; }
   size_t output_count() const noexcept { return output_count_; }
-  loss_kind loss() const noexcept { return loss_; }
+  size_t prediction_count() const noexcept { return prediction_count_; }
+  loss_kind loss() const noexcept { return loss_.kind; }
+  const loss_options& loss_with_constants() const noexcept { return loss_; }
 
   /// Fills `parameters` (P) with the initial values, a function of `seed` alone.
   virtual void initialize(uint64_t seed, std::span<float> parameters) const = 0;
 
   /// Writes the gradient of the loss *summed* over the batch's samples to `gradient_out` (P).
+  /// Models with dropout drop here, keyed by the batch's seed, step and row numbers.
   virtual batch_sums gradient(std::span<const float> parameters, const batch& rows,
                               std::span<float> gradient_out, workspace& memory) const = 0;
 
@@ -50,21 +55,26 @@ public:
   virtual batch_sums evaluate(std::span<const float> parameters, const batch& rows,
                               workspace& memory) const = 0;
 
-  /// Predictions for `features` (N x F) to `out` (N x C): class probabilities for a
-  /// classification, targets for a regression.
+  /// Predictions for `features` (N x F) to `out` (N x Q): class probabilities (margins for the
+  /// hinge losses) for a classification, the highest being the predicted class; targets for a
+  /// regression.
   virtual void predict(std::span<const float> parameters, std::span<const float> features,
                        std::span<float> out, workspace& memory) const = 0;
 
 protected:
-  model(size_t feature_count, size_t output_count, loss_kind loss)
-    : feature_count_(feature_count), output_count_(output_count), loss_(loss) {}
+  model(size_t feature_count, size_t output_count, loss_options loss)
+    : feature_count_(feature_count),
+      output_count_(output_count),
+      prediction_count_(is_binary(loss.kind) ? 2 : output_count),
+      loss_(std::move(loss)) {}
 
   parameter_layout layout_;
 
 private:
   size_t feature_count_;
   size_t output_count_;
-  loss_kind loss_;
+  size_t prediction_count_;
+  loss_options loss_;
 };
 
 } // namespace troupe

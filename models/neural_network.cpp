@@ -1,5 +1,6 @@
 #include "troupe/models/neural_network.hpp"
 
+#include "troupe/models/dropout.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
 
 #include <algorithm>
@@ -17,34 +18,56 @@ void require_size(const char* what, size_t expected, size_t actual) {
                                 std::to_string(actual));
 }
 
+// A layer's slots of the workspace; two more behind those of all layers take turns as the
+// derivative handed down.
+enum slot : size_t { output, before_activation, mask, dropped, slots_per_layer };
+
+size_t slot_of(size_t layer, slot which) {
+  return layer * slots_per_layer + which;
+}
+
 } // namespace
 
 neural_network::neural_network(const neural_network_options& options)
   : model(options.features, options.outputs, options.loss),
-    initialization_(options.initialization) {
+    initialization_(options.initialization),
+    initialization_scale_(options.initialization_scale),
+    dropout_(options.dropout) {
+  const auto& kinds = options.activation.kinds();
+  if (kinds.size() != 1)
+    require_size("activations", options.hidden.size(), kinds.size());
+  if (is_binary(loss()))
+    require_size("output for a binary loss", 1, options.outputs);
+  if (!(dropout_ >= 0 && dropout_ < 1))
+    throw std::invalid_argument("neural network: the dropout must be in [0, 1)");
   auto sizes = options.hidden;
   sizes.push_back(options.outputs);
   size_t inputs = options.features;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const auto activation = i + 1 < sizes.size() ? options.activation : activation_kind::identity;
-    layers_.push_back({inputs, sizes[i], activation});
+    const bool hidden = i + 1 < sizes.size();
+    const auto activation = hidden ? options.activation.of(i) : activation_kind::identity;
+    layers_.push_back({inputs, sizes[i], activation, options.bias});
+    offsets_.push_back(layout_.size());
     const auto name = "layers." + std::to_string(i);
     layout_.add(name + ".weight", {sizes[i], inputs});
-    layout_.add(name + ".bias", {sizes[i]});
+    if (options.bias)
+      layout_.add(name + ".bias", {sizes[i]});
     inputs = sizes[i];
   }
 }
 
 void neural_network::initialize(uint64_t seed, std::span<float> parameters) const {
   require_size("parameters", layout_.size(), parameters.size());
-  const auto& tensors = layout_.tensors();
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const auto& weight = tensors[2 * i];
-    const auto& bias = tensors[2 * i + 1];
-    troupe::initialize(initialization_,
-                       {seed, static_cast<uint32_t>(2 * i), layers_[i].inputs, layers_[i].outputs},
-                       parameters.subspan(weight.offset, weight.size));
-    std::ranges::fill(parameters.subspan(bias.offset, bias.size), 0.0f);
+    const auto& layer = layers_[i];
+    const auto own = parameters.subspan(offset_of(i), layer.parameter_count());
+    const auto weight_count = layer.outputs * layer.inputs;
+    // Weights are sequence 2 i, with or without biases between them.
+    troupe::initialize(
+      initialization_,
+      {seed, static_cast<uint32_t>(2 * i), layer.inputs, layer.outputs, initialization_scale_},
+      own.first(weight_count));
+    std::ranges::fill(own.subspan(weight_count), 0.0f);
   }
 }
 
@@ -52,39 +75,61 @@ std::span<const float> neural_network::part(std::span<const float> parameters, s
   return parameters.subspan(offset_of(layer), layers_[layer].parameter_count());
 }
 
-std::span<float> neural_network::forward(std::span<const float> parameters,
-                                         std::span<const float> features, size_t row_count,
-                                         workspace& memory) const {
+std::span<float> neural_network::forward(std::span<const float> parameters, const batch& rows,
+                                         bool drops, workspace& memory) const {
   require_size("parameters", layout_.size(), parameters.size());
-  require_size("features", row_count * feature_count(), features.size());
-  auto input = features;
-  std::span<float> output;
+  require_size("features", rows.row_count * feature_count(), rows.features.size());
+  auto input = rows.features;
+  std::span<float> result;
   for (size_t i = 0; i < layers_.size(); ++i) {
-    output = memory.slot(i, row_count * layers_[i].outputs);
-    layers_[i].forward(part(parameters, i), input, output);
-    input = output;
+    const auto size = rows.row_count * layers_[i].outputs;
+    result = memory.slot(slot_of(i, output), size);
+    std::span<float> before;
+    if (derivative_needs_input(layers_[i].activation))
+      before = memory.slot(slot_of(i, before_activation), size);
+    layers_[i].forward(part(parameters, i), input, result, before);
+    input = result;
+    if (!drops || !drops_after(i))
+      continue;
+    const auto factors = memory.slot(slot_of(i, mask), size);
+    const auto masked = memory.slot(slot_of(i, dropped), size);
+    fill_dropout_mask(dropout_, rows, static_cast<uint32_t>(i), layers_[i].outputs, factors);
+    apply_mask(factors, result, masked);
+    input = masked;
   }
-  return output;
+  return result;
+}
+
+std::span<const float> neural_network::input_of(size_t i, const batch& rows,
+                                                workspace& memory) const {
+  if (i == 0)
+    return rows.features;
+  return memory.slot(slot_of(i - 1, drops_after(i - 1) ? dropped : output),
+                     rows.row_count * layers_[i].inputs);
+}
+
+void neural_network::through_activation(size_t i, std::span<float> delta, workspace& memory) const {
+  if (drops_after(i))
+    apply_mask(memory.slot(slot_of(i, mask), delta.size()), delta, delta);
+  const auto kind = layers_[i].activation;
+  const auto kept = derivative_needs_input(kind) ? before_activation : output;
+  multiply_by_derivative(kind, memory.slot(slot_of(i, kept), delta.size()), delta);
 }
 
 batch_sums neural_network::gradient(std::span<const float> parameters, const batch& rows,
                                     std::span<float> gradient_out, workspace& memory) const {
   require_size("gradients", layout_.size(), gradient_out.size());
-  auto delta = forward(parameters, rows.features, rows.row_count, memory);
-  const auto sums = evaluate_loss(loss(), rows, delta, output_count(), delta);
-  // Slots behind the layers' outputs take turns as the derivative handed down.
-  const auto depth = layers_.size();
-  for (size_t i = depth; i-- > 0;) {
-    const auto input =
-      i == 0 ? rows.features
-             : std::span<const float>{memory.slot(i - 1, rows.row_count * layers_[i].inputs)};
-    layers_[i].gradient(input, delta,
+  auto delta = forward(parameters, rows, true, memory);
+  const auto sums = evaluate_loss(loss_with_constants(), rows, delta, output_count(), delta);
+  const auto first_free = slot_of(layers_.size(), output);
+  for (size_t i = layers_.size(); i-- > 0;) {
+    layers_[i].gradient(input_of(i, rows, memory), delta,
                         gradient_out.subspan(offset_of(i), layers_[i].parameter_count()));
     if (i == 0)
       break;
-    const auto down = memory.slot(depth + i % 2, rows.row_count * layers_[i].inputs);
+    const auto down = memory.slot(first_free + i % 2, rows.row_count * layers_[i].inputs);
     layers_[i].backward(part(parameters, i), delta, down);
-    multiply_by_derivative(layers_[i - 1].activation, input, down);
+    through_activation(i - 1, down, memory);
     delta = down;
   }
   return sums;
@@ -92,18 +137,18 @@ batch_sums neural_network::gradient(std::span<const float> parameters, const bat
 
 batch_sums neural_network::evaluate(std::span<const float> parameters, const batch& rows,
                                     workspace& memory) const {
-  const auto scores = forward(parameters, rows.features, rows.row_count, memory);
-  return evaluate_loss(loss(), rows, scores, output_count(), scores);
+  const auto scores = forward(parameters, rows, false, memory);
+  return evaluate_loss(loss_with_constants(), rows, scores, output_count(), scores);
 }
 
 void neural_network::predict(std::span<const float> parameters, std::span<const float> features,
                              std::span<float> out, workspace& memory) const {
-  const auto row_count = features.size() / feature_count();
-  require_size("predictions", row_count * output_count(), out.size());
-  const auto scores = forward(parameters, features, row_count, memory);
-  std::ranges::copy(scores, out.begin());
-  if (is_classification(loss()))
-    softmax_rows(out, output_count());
+  batch rows;
+  rows.row_count = features.size() / feature_count();
+  rows.features = features;
+  require_size("predictions", rows.row_count * prediction_count(), out.size());
+  const auto scores = forward(parameters, rows, false, memory);
+  predict_from_scores(loss_with_constants(), scores, output_count(), out);
 }
 
 } // namespace troupe

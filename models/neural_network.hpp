@@ -1,5 +1,5 @@
 // Neural network: dense layers one after the other, the last one without activation, and a loss on
-// its outputs. Softmax regression is the network without hidden layers.
+// its outputs. Linear, logistic and softmax regression are the network without hidden layers.
 
 #pragma once
 
@@ -14,17 +14,23 @@ namespace troupe {
 
 struct neural_network_options {
   size_t features = 0;        ///< F, >= 1
-  size_t outputs = 0;         ///< C, >= 1
+  size_t outputs = 0;         ///< C, >= 1; 1 for a binary loss
   std::vector<size_t> hidden; ///< units of each hidden layer, each >= 1; none: a linear model
-  activation_kind activation = activation_kind::relu; ///< of the hidden layers
-  loss_kind loss = loss_kind::categorical_cross_entropy;
+  activation_list activation = activation_kind::relu; ///< of the hidden layers
+  loss_options loss = loss_kind::categorical_cross_entropy;
   initialization_kind initialization = initialization_kind::he;
+  double initialization_scale = default_initialization_scale;
+  bool bias = true;   ///< false: no layer has one
+  double dropout = 0; ///< of hidden units in `gradient` alone, in [0, 1)
 };
 
-/// Parameters `layers.N.weight` [outputs, inputs] and `layers.N.bias` [outputs], layer by layer.
+/// Parameters `layers.N.weight` [outputs, inputs] and, unless without bias, `layers.N.bias`
+/// [outputs], layer by layer.
 class neural_network : public model {
 public:
-  /// Throws std::invalid_argument when an extent is 0.
+  /// Throws std::invalid_argument when an extent is 0, when the activations are neither one nor as
+  /// many as hidden layers, when a binary loss meets several outputs, or for a dropout not in
+  /// [0, 1).
   explicit neural_network(const neural_network_options& options);
 
   void initialize(uint64_t seed, std::span<float> parameters) const override;
@@ -38,14 +44,24 @@ public:
   const std::vector<dense_layer>& layers() const noexcept { return layers_; }
 
 private:
-  /// Runs all layers on N rows; slot i of `memory` receives the output of layer i. Returns scores.
-  std::span<float> forward(std::span<const float> parameters, std::span<const float> features,
-                           size_t row_count, workspace& memory) const;
-  size_t offset_of(size_t layer) const { return layout_.tensors()[2 * layer].offset; }
+  /// Runs all layers on N rows and returns the scores. `drops`: also silences units as training
+  /// does. What backward needs stays in `memory`.
+  std::span<float> forward(std::span<const float> parameters, const batch& rows, bool drops,
+                           workspace& memory) const;
+  /// The derivative behind hidden layer `i`, in place: from after its dropout to before its
+  /// activation.
+  void through_activation(size_t i, std::span<float> delta, workspace& memory) const;
+  /// What layer `i` read in the last forward pass of training.
+  std::span<const float> input_of(size_t i, const batch& rows, workspace& memory) const;
+  bool drops_after(size_t layer) const { return dropout_ > 0 && layer + 1 < layers_.size(); }
+  size_t offset_of(size_t layer) const { return offsets_[layer]; }
   std::span<const float> part(std::span<const float> parameters, size_t layer) const;
 
   std::vector<dense_layer> layers_;
+  std::vector<size_t> offsets_; ///< of each layer's parameters
   initialization_kind initialization_;
+  double initialization_scale_;
+  double dropout_;
 };
 
 } // namespace troupe

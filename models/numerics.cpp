@@ -91,19 +91,30 @@ void add_activations(bit_hash& hash) {
     auto values = probe_values(1, 103, -12, 12);
     activate(kind, values);
     hash.add(values);
+    auto slopes = probe_values(6, values.size(), -1, 1);
+    multiply_by_derivative(kind, values, slopes);
+    hash.add(slopes);
   }
 }
 
 void add_losses(bit_hash& hash) {
-  const size_t rows = 5;
-  const size_t columns = 21;
-  const std::vector<int32_t> labels{0, 20, 3, 11, 7};
-  const auto targets = probe_values(2, rows * columns, -3, 3);
-  for (const auto& [kind, name] : name_table<loss_kind>::entries) {
-    auto scores = probe_values(3, rows * columns, -9, 9);
-    const auto sums = evaluate_loss(kind, {rows, {}, labels, targets}, scores, columns, scores);
+  const auto targets = probe_values(2, 105, 0.1f, 3); // the deviances want them above 0
+  const auto add = [&](const loss_options& loss, std::span<const int32_t> labels, size_t columns) {
+    auto scores = probe_values(3, labels.size() * columns, -9, 9);
+    const auto fitting = std::span{targets}.first(scores.size());
+    const auto sums =
+      evaluate_loss(loss, {labels.size(), {}, labels, fitting}, scores, columns, scores);
     hash.add(sums.loss_sum);
     hash.add(scores);
+  };
+  const std::vector<int32_t> labels{0, 20, 3, 11, 7};
+  const std::vector<int32_t> bits{0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0};
+  for (const auto& [kind, name] : name_table<loss_kind>::entries)
+    is_binary(kind) ? add(kind, bits, 1) : add(kind, labels, 21);
+  for (const auto& [link, name] : name_table<link_kind>::entries) {
+    loss_options loss = loss_kind::binary_cross_entropy;
+    loss.link = link;
+    add(loss, bits, 1);
   }
 }
 

@@ -22,6 +22,7 @@ enum class random_purpose : uint32_t {
   synthetic_features = 4,
   synthetic_targets = 5,
   synthetic_noise = 6,
+  dropout = 7,
 };
 
 /// One sequence: `major` separates sequences of one purpose (an epoch, a tensor, a step).

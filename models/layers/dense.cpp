@@ -35,14 +35,25 @@ TROUPE_MULTIVERSION void sum_columns(const float* __restrict values, float* __re
 } // namespace
 
 void dense_layer::forward(std::span<const float> parameters, std::span<const float> x,
-                          std::span<float> y) const {
+                          std::span<float> y, std::span<float> before) const {
   require_size("parameters", parameter_count(), parameters.size());
   const auto rows = row_count("inputs", x.size(), inputs);
   require_size("outputs", rows * outputs, y.size());
   blas::multiply({x.data(), rows, inputs},
                  {parameters.data(), outputs, inputs, blas::operation::transposed}, 0, y.data(),
                  rows, outputs);
-  add_bias_and_activate(activation, parameters.subspan(outputs * inputs), y);
+  const auto bias = parameters.subspan(outputs * inputs);
+  if (derivative_needs_input(activation) && !before.empty()) {
+    require_size("values before the activation", y.size(), before.size());
+    if (has_bias)
+      add_bias_and_activate(activation_kind::identity, bias, y);
+    std::ranges::copy(y, before.begin());
+    activate(activation, y);
+  } else if (has_bias) {
+    add_bias_and_activate(activation, bias, y);
+  } else {
+    activate(activation, y);
+  }
 }
 
 void dense_layer::gradient(std::span<const float> x, std::span<const float> delta,
@@ -52,7 +63,8 @@ void dense_layer::gradient(std::span<const float> x, std::span<const float> delt
   require_size("deltas", rows * outputs, delta.size());
   blas::multiply({delta.data(), rows, outputs, blas::operation::transposed},
                  {x.data(), rows, inputs}, 0, gradient_out.data(), outputs, inputs);
-  sum_columns(delta.data(), gradient_out.data() + outputs * inputs, rows, outputs);
+  if (has_bias)
+    sum_columns(delta.data(), gradient_out.data() + outputs * inputs, rows, outputs);
 }
 
 void dense_layer::backward(std::span<const float> parameters, std::span<const float> delta,

@@ -1,4 +1,4 @@
-// Dense layer: y = f(x W^T + b), and its backward pass.
+// Dense layer: y = f(x W^T + b), and its backward pass; without bias y = f(x W^T).
 //
 // Shapes: R rows, I inputs, O outputs; weight W is O x I, bias b is O; all row-major and dense.
 // A layer is a description; parameters, activations and gradients are the caller's memory.
@@ -16,17 +16,21 @@ struct dense_layer {
   size_t inputs = 0;
   size_t outputs = 0;
   activation_kind activation = activation_kind::identity;
+  bool has_bias = true;
 
   /// Elements of weight and bias together: the layer's span of the parameter buffer holds the
-  /// weight (O x I), then the bias (O).
-  size_t parameter_count() const { return outputs * inputs + outputs; }
+  /// weight (O x I), then the bias (O) if there is one.
+  size_t parameter_count() const { return outputs * inputs + (has_bias ? outputs : 0); }
 
-  /// y (R x O) from x (R x I).
-  void forward(std::span<const float> parameters, std::span<const float> x,
-               std::span<float> y) const;
+  /// y (R x O) from x (R x I). `before` (R x O) receives what the activation was applied to if
+  /// its derivative needs that (`derivative_needs_input`); it is not touched otherwise, nor when
+  /// it is empty.
+  void forward(std::span<const float> parameters, std::span<const float> x, std::span<float> y,
+               std::span<float> before = {}) const;
 
   /// Gradient of the layer's parameters, written (not added): dW = delta^T x, db = column sums of
-  /// delta, with delta (R x O) the derivative before the activation, x (R x I) forward's input.
+  /// delta (no db without a bias), with delta (R x O) the derivative before the activation, x (R x
+  /// I) forward's input.
   void gradient(std::span<const float> x, std::span<const float> delta,
                 std::span<float> gradient_out) const;
 

@@ -2,7 +2,9 @@
 
 #include "troupe/models/elementary.hpp"
 #include "troupe/models/lanes.hpp"
+#include "troupe/models/losses/row_losses.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -32,19 +34,6 @@ float exponentials(std::span<const float> scores, float maximum, float* out) {
   return lane_sum<float>(scores.size(), [out](size_t j) { return out[j]; });
 }
 
-batch_sums squared_row(std::span<const float> scores, std::span<const float> targets,
-                       float* derivative) {
-  const auto count = static_cast<double>(scores.size());
-  const auto error_sum = lane_sum<double>(scores.size(), [&](size_t j) {
-    const double error = static_cast<double>(scores[j]) - targets[j];
-    return error * error;
-  });
-  const auto factor = static_cast<float>(2 / count);
-  for (size_t j = 0; j < scores.size(); ++j)
-    derivative[j] = factor * (scores[j] - targets[j]);
-  return {error_sum / count, 1, 0, error_sum};
-}
-
 batch_sums cross_entropy_row(std::span<const float> scores, size_t label, float* derivative) {
   const auto best = index_of_maximum(scores);
   const float maximum = scores[best];
@@ -59,48 +48,89 @@ batch_sums cross_entropy_row(std::span<const float> scores, size_t label, float*
   return {loss, 1, best == label ? 1u : 0u, 0};
 }
 
-batch_sums squared(const batch& rows, std::span<const float> scores, size_t score_count,
-                   std::span<float> derivative) {
+batch_sums regression(const loss_options& loss, const batch& rows, std::span<const float> scores,
+                      size_t score_count, std::span<float> derivative) {
   require_size("targets", scores.size(), rows.targets.size());
+  if (!loss.class_weights.empty())
+    throw std::invalid_argument("loss: class weights, but targets that are no classes");
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto start = i * score_count;
-    sums = sums + squared_row(scores.subspan(start, score_count),
-                              rows.targets.subspan(start, score_count), derivative.data() + start);
+    sums = sums + detail::regression_row(loss, scores.subspan(start, score_count),
+                                         rows.targets.subspan(start, score_count),
+                                         derivative.data() + start);
   }
   return sums;
 }
 
-batch_sums cross_entropy(const batch& rows, std::span<const float> scores, size_t score_count,
-                         std::span<float> derivative) {
+size_t checked_label(const batch& rows, size_t i, size_t class_count) {
+  const auto label = rows.labels[i];
+  if (label < 0 || static_cast<size_t>(label) >= class_count)
+    throw std::invalid_argument("loss: label " + std::to_string(label) + " of row " +
+                                std::to_string(i) + " is not below " + std::to_string(class_count));
+  return static_cast<size_t>(label);
+}
+
+void apply_weight(float weight, batch_sums& sums, std::span<float> derivative) {
+  sums.loss_sum *= weight;
+  for (auto& value : derivative)
+    value *= weight;
+}
+
+batch_sums classification(const loss_options& loss, const batch& rows,
+                          std::span<const float> scores, size_t score_count,
+                          std::span<float> derivative) {
+  const bool binary = is_binary(loss.kind);
+  const size_t class_count = binary ? 2 : score_count;
   require_size("labels", rows.row_count, rows.labels.size());
+  if (binary)
+    require_size("score a row", 1, score_count);
+  if (!loss.class_weights.empty())
+    require_size("class weights", class_count, loss.class_weights.size());
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
-    const auto label = rows.labels[i];
-    if (label < 0 || static_cast<size_t>(label) >= score_count)
-      throw std::invalid_argument("loss: label " + std::to_string(label) + " of row " +
-                                  std::to_string(i) + " is not below " +
-                                  std::to_string(score_count));
+    const auto label = checked_label(rows, i, class_count);
     const auto start = i * score_count;
-    sums = sums + cross_entropy_row(scores.subspan(start, score_count), static_cast<size_t>(label),
-                                    derivative.data() + start);
+    const auto out = derivative.subspan(start, score_count);
+    auto row = binary ? detail::binary_row(loss, scores[start], label, out.data())
+                      : cross_entropy_row(scores.subspan(start, score_count), label, out.data());
+    if (!loss.class_weights.empty())
+      apply_weight(loss.class_weights[label], row, out);
+    sums = sums + row;
   }
   return sums;
 }
 
 } // namespace
 
-batch_sums evaluate_loss(loss_kind kind, const batch& rows, std::span<const float> scores,
+batch_sums evaluate_loss(const loss_options& loss, const batch& rows, std::span<const float> scores,
                          size_t score_count, std::span<float> derivative) {
   require_size("scores", rows.row_count * score_count, scores.size());
   require_size("derivatives", scores.size(), derivative.size());
-  switch (kind) {
-  case loss_kind::squared:
-    return squared(rows, scores, score_count, derivative);
-  case loss_kind::categorical_cross_entropy:
-    return cross_entropy(rows, scores, score_count, derivative);
+  return is_classification(loss.kind) ? classification(loss, rows, scores, score_count, derivative)
+                                      : regression(loss, rows, scores, score_count, derivative);
+}
+
+void predict_from_scores(const loss_options& loss, std::span<const float> scores,
+                         size_t score_count, std::span<float> out) {
+  require_size("predictions", scores.size() * (is_binary(loss.kind) ? 2 : 1), out.size());
+  if (is_binary(loss.kind))
+    require_size("score a row", 1, score_count);
+  if (is_binary(loss.kind)) {
+    const bool margins = loss.kind != loss_kind::binary_cross_entropy;
+    for (size_t i = 0; i < scores.size(); ++i)
+      for (size_t label : {0u, 1u}) {
+        const double s = label == 1 ? scores[i] : -scores[i];
+        out[2 * i + label] = static_cast<float>(margins ? s : link_probability(loss.link, s));
+      }
+    return;
   }
-  throw std::invalid_argument("loss: unknown kind");
+  std::ranges::copy(scores, out.begin());
+  if (is_classification(loss.kind))
+    softmax_rows(out, score_count);
+  if (has_log_link(loss.kind))
+    for (auto& value : out)
+      value = elementary::exp(value);
 }
 
 void softmax_rows(std::span<float> scores, size_t score_count) {

@@ -1,27 +1,75 @@
 // Losses: what training makes small. A loss turns a batch's raw outputs (scores) into a sum over
 // samples and, in the same pass, into the derivative of that sum with respect to the scores.
 // Sums, never means: whoever applies an update divides once by the number of samples.
+//
+// Three families: *regressions* compare C scores with C real targets; *binary* losses compare one
+// score with a label out of two; the categorical cross-entropy compares C scores with a label out
+// of C.
 
 #pragma once
 
+#include "troupe/models/losses/link.hpp"
 #include "troupe/models/names.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace troupe {
 
-enum class loss_kind : uint8_t { squared, categorical_cross_entropy };
+enum class loss_kind : uint8_t {
+  squared,
+  categorical_cross_entropy,
+  absolute,
+  huber,
+  poisson,
+  gamma,
+  binary_cross_entropy,
+  hinge,
+  squared_hinge
+};
 
 template <>
 struct name_table<loss_kind> {
   static constexpr std::array entries{
     named(loss_kind::squared, "squared"),
-    named(loss_kind::categorical_cross_entropy, "categorical-cross-entropy")};
+    named(loss_kind::absolute, "absolute"),
+    named(loss_kind::huber, "huber"),
+    named(loss_kind::poisson, "poisson"),
+    named(loss_kind::gamma, "gamma"),
+    named(loss_kind::categorical_cross_entropy, "categorical-cross-entropy"),
+    named(loss_kind::binary_cross_entropy, "binary-cross-entropy"),
+    named(loss_kind::hinge, "hinge"),
+    named(loss_kind::squared_hinge, "squared-hinge")};
 };
+
+/// Whether a loss compares one score with a label out of two.
+constexpr bool is_binary(loss_kind kind) {
+  return kind == loss_kind::binary_cross_entropy || kind == loss_kind::hinge ||
+         kind == loss_kind::squared_hinge;
+}
 
 /// Whether the targets of a loss are class numbers (true) or real numbers (false).
 constexpr bool is_classification(loss_kind kind) {
-  return kind == loss_kind::categorical_cross_entropy;
+  return kind == loss_kind::categorical_cross_entropy || is_binary(kind);
 }
+
+/// Whether a score is the logarithm of the predicted mean.
+constexpr bool has_log_link(loss_kind kind) {
+  return kind == loss_kind::poisson || kind == loss_kind::gamma;
+}
+
+/// A loss with its constants. A kind alone is a loss with the usual ones.
+struct loss_options {
+  loss_kind kind = loss_kind::squared;
+  double huber_threshold = 1;            ///< huber: errors above it count linearly, > 0
+  link_kind link = link_kind::sigmoid;   ///< binary-cross-entropy: from score to probability
+  std::vector<float> class_weights = {}; ///< by class, each >= 0; empty: all 1
+
+  loss_options() = default;
+  loss_options(loss_kind of) : kind(of) {}
+
+  friend bool operator==(const loss_options&, const loss_options&) = default;
+};
 
 } // namespace troupe

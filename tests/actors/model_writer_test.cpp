@@ -34,31 +34,76 @@ std::string csv_text(std::span<const float> values, size_t columns) {
   return std::move(out).str();
 }
 
-} // namespace
+/// Rows as they stand in the data file, standardised by the result's map where there is one.
+std::vector<float> standardised(const training_result& result, std::vector<float> rows) {
+  const auto& map = result.data->features;
+  if (!map.empty())
+    for (size_t i = 0; i < rows.size(); ++i)
+      rows[i] = (rows[i] - map.mean[i % map.mean.size()]) / map.deviation[i % map.mean.size()];
+  return rows;
+}
 
-TEST(model_file, predicts_the_same_in_numpy_from_raw_features) {
-  const auto result = test::train_on(2, digits_job());
+bool numpy_is_missing() {
+  return std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") != 0;
+}
+
+/// Trains `x`, predicts raw rows (dense, as in its data file), and lets NumPy do the same from the
+/// model file: it standardises and links as the metadata says.
+void expect_numpy_agrees(const job& x, const std::vector<float>& raw) {
+  const auto result = test::train_on(2, x);
   const temporary_folder folder;
   write_model(folder.path("model.safetensors"), result);
-  // Raw features as they stand in the data file: NumPy standardises them by the metadata.
-  const auto raw = read_csv(digits_job().data.file);
-  folder.write("features.csv", csv_text(raw.features, raw.feature_count));
-  std::vector<float> rows = raw.features;
-  const auto& map = result.data->features;
-  for (size_t i = 0; i < rows.size(); ++i)
-    rows[i] = (rows[i] - map.mean[i % raw.feature_count]) / map.deviation[i % raw.feature_count];
   const auto network = make_model(result.resolved, shape_of(*result.data));
-  std::vector<float> predictions(raw.row_count * network->output_count());
+  const auto columns = network->feature_count();
+  folder.write("features.csv", csv_text(raw, columns));
+  std::vector<float> predictions(raw.size() / columns * network->prediction_count());
   workspace memory;
-  network->predict(result.parameters.values(), rows, predictions, memory);
-  folder.write("predictions.csv", csv_text(predictions, network->output_count()));
-  if (std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") != 0)
-    GTEST_SKIP() << "needs NumPy: apt-get install python3-numpy";
+  network->predict(result.parameters.values(), standardised(result, raw), predictions, memory);
+  folder.write("predictions.csv", csv_text(predictions, network->prediction_count()));
   const auto command = "/usr/bin/python3 -B " + std::string{TROUPE_SOURCE_DIR} +
                        "/tests/reference/compare_predictions.py " +
                        folder.path("model.safetensors") + ' ' + folder.path("features.csv") + ' ' +
                        folder.path("predictions.csv");
-  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(std::system(command.c_str()), 0)
+    << name_of(x.model.kind) << ' ' << name_of(*result.resolved.model.loss);
+}
+
+} // namespace
+
+TEST(model_file, predicts_the_same_in_numpy_from_raw_features) {
+  if (numpy_is_missing())
+    GTEST_SKIP() << "needs NumPy: apt-get install python3-numpy";
+  expect_numpy_agrees(digits_job(), read_csv(digits_job().data.file).features);
+}
+
+TEST(model_file, predicts_the_same_in_numpy_for_every_kind_of_model) {
+  if (numpy_is_missing())
+    GTEST_SKIP() << "needs NumPy: apt-get install python3-numpy";
+  job network = test::small_job();
+  network.training.epochs = 1;
+  network.data.test_fraction = 0;
+  const auto rows = load_data(network)->train.features;
+  network.model.hidden = {6, 5, 4, 3, 3};
+  using enum activation_kind;
+  network.model.activation = std::vector{gelu, silu, elu, softplus, leaky_relu};
+  network.model.bias = false;
+  expect_numpy_agrees(network, rows);
+  auto two_classes = network;
+  two_classes.data.classes = 2;
+  two_classes.model = {};
+  two_classes.model.kind = model_kind::logistic_regression;
+  for (const auto& [link, name] : name_table<link_kind>::entries) {
+    two_classes.model.link = link;
+    expect_numpy_agrees(two_classes, rows);
+  }
+  two_classes.model = {};
+  two_classes.model.loss = loss_kind::squared_hinge;
+  expect_numpy_agrees(two_classes, rows);
+  auto numbers = network;
+  numbers.data.synthetic = synthetic_kind::regression;
+  numbers.model = {};
+  numbers.model.kind = model_kind::linear_regression;
+  expect_numpy_agrees(numbers, rows);
 }
 
 TEST(model_file, says_all_that_is_needed_to_predict) {
@@ -73,6 +118,7 @@ TEST(model_file, says_all_that_is_needed_to_predict) {
   EXPECT_EQ(file.metadata.at("kind"), "neural-network");
   EXPECT_EQ(file.metadata.at("activation"), "tanh");
   EXPECT_EQ(file.metadata.at("loss"), "categorical-cross-entropy");
+  EXPECT_EQ(file.metadata.count("link"), 0u);
   EXPECT_EQ(file.metadata.at("classes"), R"(["0","1","2","3","4","5","6","7","8","9"])");
   EXPECT_EQ(file.metadata.at("target"), R"(["64"])");
   EXPECT_EQ(file.metadata.at("feature_deviation").substr(0, 9), "3f800000 ")

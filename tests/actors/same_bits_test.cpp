@@ -46,6 +46,32 @@ const std::vector<odd_job> odd_jobs{
      x.optimizer.momentum = 0.9;
      x.optimizer.nesterov = true;
    }},
+  {"dropout", [](job& x) { x.model.dropout = 0.3; }},
+  {"dropout of a full batch",
+   [](job& x) {
+     x.model.dropout = 0.3;
+     x.training.batch_size = 0;
+   }},
+  {"activations that keep their input, no bias, class weights",
+   [](job& x) {
+     x.model.hidden = {6, 5};
+     x.model.activation = std::vector{activation_kind::gelu, activation_kind::silu};
+     x.model.bias = false;
+     x.training.class_weights.kind = class_weight_kind::balanced;
+   }},
+  {"logistic regression",
+   [](job& x) {
+     x.data.classes = 2;
+     x.model = {};
+     x.model.kind = model_kind::logistic_regression;
+   }},
+  {"linear regression of the absolute loss",
+   [](job& x) {
+     x.data.synthetic = synthetic_kind::regression;
+     x.model = {};
+     x.model.kind = model_kind::linear_regression;
+     x.model.loss = loss_kind::absolute;
+   }},
   {"slices that are no power of two", [](job& x) { x.training.slices = 7; }},
 };
 
@@ -129,9 +155,16 @@ TEST(same_bits, need_the_tree_as_sums_in_order_of_arrival_show) {
 TEST(same_bits, change_with_the_job) {
   const auto expected = alone(small_job());
   const std::vector<std::function<void(job&)>> changes{
-    [](job& x) { x.seed = 6; }, [](job& x) { x.training.slices = 9; },
-    [](job& x) { x.training.batch_size = 33; }, [](job& x) { x.optimizer.learning_rate = 0.011; },
-    [](job& x) { x.data.standardize = true; }};
+    [](job& x) { x.seed = 6; },
+    [](job& x) { x.training.slices = 9; },
+    [](job& x) { x.training.batch_size = 33; },
+    [](job& x) { x.optimizer.learning_rate = 0.011; },
+    [](job& x) { x.data.standardize = true; },
+    [](job& x) { x.model.dropout = 0.1; },
+    [](job& x) { x.model.activation = activation_kind::elu; },
+    [](job& x) {
+      x.training.class_weights = {class_weight_kind::list, {1, 1, 2}};
+    }};
   for (const auto& change : changes) {
     auto x = small_job();
     change(x);

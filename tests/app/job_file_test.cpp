@@ -252,9 +252,21 @@ private:
       for (size_t i = engine_() % 4; i > 0; --i)
         x.hidden.push_back(whole(1));
     x.activation = any<activation_kind>();
-    x.loss = maybe(x.kind == model_kind::neural_network ? any<loss_kind>()
-                                                        : loss_kind::categorical_cross_entropy);
+    if (x.hidden.size() > 1 && coin()) {
+      std::vector<activation_kind> kinds;
+      for (size_t i = 0; i < x.hidden.size(); ++i)
+        kinds.push_back(any<activation_kind>());
+      x.activation = kinds;
+    }
+    if (x.kind == model_kind::neural_network)
+      x.loss = maybe(any<loss_kind>());
+    if (x.kind == model_kind::logistic_regression || x.loss == loss_kind::binary_cross_entropy)
+      x.link = any<link_kind>();
+    x.huber_threshold = fraction() + 1e-3;
+    x.bias = coin();
+    x.dropout = x.hidden.empty() ? 0 : fraction();
     x.initialization = maybe(any<initialization_kind>());
+    x.initialization_scale = fraction() + 1e-3;
   }
   void fill(optimizer_options& x) {
     x.kind = any<optimizer_kind>();
@@ -290,6 +302,10 @@ private:
     if (x.evaluate_every > 0)
       x.patience = maybe<size_t>(whole(1));
     x.tolerance = fraction();
+    if (coin())
+      x.class_weights.kind = class_weight_kind::balanced;
+    else if (coin())
+      x.class_weights = {class_weight_kind::list, {fraction() + 1e-3, 0, 2}};
   }
 
   std::mt19937_64 engine_{20240501};

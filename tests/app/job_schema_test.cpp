@@ -74,6 +74,34 @@ TEST(job_schema, values_reach_their_fields) {
   EXPECT_EQ(x.model.loss, loss_kind::squared);
 }
 
+TEST(job_schema, activation_is_a_name_or_a_list_of_names) {
+  using enum activation_kind;
+  job x;
+  EXPECT_TRUE(set(x, "model.activation", "'gelu'").empty());
+  EXPECT_EQ(x.model.activation, activation_list{gelu});
+  EXPECT_EQ(find_job_key("model.activation")->get(x), "\"gelu\"");
+  EXPECT_TRUE(set(x, "model.activation", "['relu', 'leaky-relu']").empty());
+  EXPECT_EQ(x.model.activation, (activation_list{std::vector{relu, leaky_relu}}));
+  EXPECT_EQ(find_job_key("model.activation")->get(x), "[\"relu\", \"leaky-relu\"]");
+  EXPECT_EQ(set(x, "model.activation", "['relu', 'geluu', 5]").size(), 2u);
+  EXPECT_EQ(x.model.activation.kinds().size(), 2u) << "a list with mistakes changes nothing";
+  EXPECT_EQ(set(x, "model.activation", "[]").size(), 1u);
+}
+
+TEST(job_schema, class_weights_are_a_rule_or_a_list) {
+  job x;
+  auto& weights = x.training.class_weights;
+  EXPECT_TRUE(set(x, "training.class_weights", "'balanced'").empty());
+  EXPECT_EQ(weights.kind, class_weight_kind::balanced);
+  EXPECT_TRUE(set(x, "training.class_weights", "[1, 2.5]").empty());
+  EXPECT_EQ(weights, (class_weight_options{class_weight_kind::list, {1, 2.5}}));
+  EXPECT_EQ(find_job_key("training.class_weights")->get(x), "[1.0, 2.5]");
+  EXPECT_TRUE(set(x, "training.class_weights", "'none'").empty());
+  EXPECT_EQ(weights, class_weight_options{});
+  EXPECT_EQ(set(x, "training.class_weights", "'even'").size(), 1u);
+  EXPECT_EQ(set(x, "training.class_weights", "[1, 'two']").size(), 1u);
+}
+
 TEST(job_schema, then_reads_a_schedule_within_a_schedule) {
   job x;
   EXPECT_TRUE(set(x, "optimizer.schedule.then", "{ kind = 'cosine', steps = 5 }").empty());

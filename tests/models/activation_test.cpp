@@ -21,7 +21,16 @@ TEST(activation, values_match_hand_worked_ones) {
   const auto sigmoid = activated(activation_kind::sigmoid);
   const double expected_tanh[] = {-0.96402758, -0.46211716, 0, 0.76159416};
   const double expected_sigmoid[] = {0.11920292, 0.37754067, 0.5, 0.73105858};
+  const double expected_elu[] = {-0.86466472, -0.39346934, 0, 1};
+  const double expected_gelu[] = {-0.04550026, -0.15426877, 0, 0.84134475};
+  const double expected_silu[] = {-0.23840584, -0.18877033, 0, 0.73105858};
+  const double expected_softplus[] = {0.12692801, 0.47407698, 0.69314718, 1.31326169};
+  EXPECT_EQ(activated(activation_kind::leaky_relu), (std::vector<float>{-0.02f, -0.005f, 0, 1}));
   for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_NEAR(activated(activation_kind::elu)[i], expected_elu[i], 1e-7);
+    EXPECT_NEAR(activated(activation_kind::gelu)[i], expected_gelu[i], 1e-7);
+    EXPECT_NEAR(activated(activation_kind::silu)[i], expected_silu[i], 1e-7);
+    EXPECT_NEAR(activated(activation_kind::softplus)[i], expected_softplus[i], 1e-7);
     EXPECT_NEAR(tanh[i], expected_tanh[i], 1e-7);
     EXPECT_NEAR(sigmoid[i], expected_sigmoid[i], 1e-7);
   }
@@ -34,7 +43,9 @@ TEST(activation, derivatives_match_central_differences) {
       std::vector<float> points{x - h, x + h, x};
       activate(kind, points);
       std::vector<float> delta{3};
-      multiply_by_derivative(kind, std::span{points}.last(1), delta);
+      std::vector<float> input{x};
+      multiply_by_derivative(
+        kind, derivative_needs_input(kind) ? std::span{input} : std::span{points}.last(1), delta);
       EXPECT_NEAR(delta[0] / 3, (points[1] - points[0]) / (2 * h), 2e-4) << name << ' ' << x;
     }
 }
@@ -54,6 +65,27 @@ TEST(activation, a_nan_stays_a_nan) {
     activate(kind, y);
     EXPECT_TRUE(std::isnan(y[0])) << name;
   }
+}
+
+TEST(activation, slopes_far_out_are_those_of_the_lines) {
+  for (const auto& [kind, name] : name_table<activation_kind>::entries) {
+    if (!is_rectifier(kind))
+      continue;
+    std::vector<float> kept{-80, 80}, delta{1, 1};
+    if (!derivative_needs_input(kind))
+      activate(kind, kept);
+    multiply_by_derivative(kind, kept, delta);
+    EXPECT_NEAR(delta[0], kind == activation_kind::leaky_relu ? 0.01 : 0, 1e-7) << name;
+    EXPECT_NEAR(delta[1], 1, 1e-7) << name;
+  }
+}
+
+TEST(activation_list, one_kind_is_for_all_layers) {
+  const activation_list one = activation_kind::tanh;
+  EXPECT_EQ(one.of(7), activation_kind::tanh);
+  const activation_list two = std::vector{activation_kind::tanh, activation_kind::elu};
+  EXPECT_EQ(two.of(1), activation_kind::elu);
+  EXPECT_THROW(two.of(2), std::out_of_range);
 }
 
 TEST(activation, bias_is_added_to_each_row) {

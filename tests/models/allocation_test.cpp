@@ -50,7 +50,9 @@ void operator delete(void* memory, size_t, std::align_val_t) noexcept {
 namespace troupe {
 
 TEST(allocation, none_in_a_step_after_the_first) {
-  const neural_network network{{20, 5, {30, 10}}};
+  neural_network_options shape{20, 5, {30, 10}, activation_kind::gelu};
+  shape.dropout = 0.25;
+  const neural_network network{shape};
   optimizer_options options;
   options.kind = optimizer_kind::adam;
   const auto rule = make_optimizer(options);

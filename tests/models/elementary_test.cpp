@@ -47,6 +47,38 @@ TEST(elementary, float_functions_are_within_one_unit_in_the_last_place) {
             0.51);
 }
 
+TEST(elementary, functions_of_activations_match_libm) {
+  const auto elu = [](float x) { return elementary::expm1(x); };
+  const auto softplus = [](float x) { return static_cast<float>(elementary::softplus(x)); };
+  const auto phi = [](float x) { return static_cast<float>(elementary::normal_cdf(x)); };
+  const auto true_expm1 = [](long double x) { return std::expm1(x); };
+  for (float range : {1e-5f, 0.02f, 1.0f, 80.0f})
+    EXPECT_LT(worst_error(-range, range, elu, true_expm1), 0.51) << range;
+  EXPECT_LT(worst_error(-80, 80, softplus, [](long double x) { return std::log1p(std::exp(x)); }),
+            0.51);
+  EXPECT_LT(
+    worst_error(-12, 12, phi, [](long double x) { return std::erfc(-x / std::sqrt(2.0L)) / 2; }),
+    0.51);
+  EXPECT_TRUE(std::isnan(elu(nan)) && std::isnan(softplus(nan)) && std::isnan(phi(nan)));
+  EXPECT_EQ(elu(-infinity), -1);
+  EXPECT_EQ(softplus(infinity), infinity);
+  EXPECT_EQ(phi(infinity), 1);
+}
+
+TEST(elementary, double_functions_match_libm) {
+  for (int i = 0; i <= 4000; ++i) {
+    const double x = i / 100.0;
+    EXPECT_NEAR(elementary::atan(x), std::atan(x), 1e-15) << x;
+    const long double t = x / 4; // up to 10, where long double still holds erfc's factor
+    const auto erfcx = static_cast<double>(std::exp(t * t) * std::erfc(t));
+    EXPECT_NEAR(elementary::erfcx(static_cast<double>(t)), erfcx, 1e-12 * erfcx) << x;
+    const double small = std::pow(10.0, -x / 2);
+    EXPECT_NEAR(elementary::log1p(small), std::log1p(small), 1e-15 * small) << x;
+    EXPECT_NEAR(elementary::log1p(-small / 2), std::log1p(-small / 2), 1e-15 * small) << x;
+  }
+  EXPECT_NEAR(elementary::erfcx(1e6), 1 / (1e6 * std::sqrt(std::acos(-1.0))), 1e-18);
+}
+
 TEST(elementary, float_functions_keep_the_edges) {
   using namespace elementary;
   EXPECT_EQ(elementary::exp(0.0f), 1);

@@ -34,6 +34,21 @@ TEST(initialization, he_has_the_deviation_of_its_fan_in) {
               0.001);
 }
 
+TEST(initialization, lecun_has_the_deviation_of_its_fan_in) {
+  EXPECT_NEAR(deviation(weights(initialization_kind::lecun, {1, 0, 200, 300})),
+              std::sqrt(1 / 200.0), 0.001);
+}
+
+TEST(initialization, uniform_and_normal_follow_their_scale) {
+  initialization_request request{1, 0, 200, 300};
+  EXPECT_NEAR(deviation(weights(initialization_kind::normal, request)), 0.05, 0.001);
+  request.scale = 0.5;
+  EXPECT_NEAR(deviation(weights(initialization_kind::normal, request)), 0.5, 0.01);
+  const auto values = weights(initialization_kind::uniform, request);
+  const auto [low, high] = std::ranges::minmax(values);
+  EXPECT_TRUE(low >= -0.5f && low < -0.499f && high < 0.5f && high > 0.499f) << low << ' ' << high;
+}
+
 TEST(initialization, xavier_stays_within_its_limit) {
   const auto values = weights(initialization_kind::xavier, {1, 0, 200, 300});
   const double limit = std::sqrt(6.0 / 500);

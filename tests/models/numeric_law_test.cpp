@@ -41,6 +41,16 @@ std::vector<float> values(size_t count, float low, float high, uint64_t major = 
     return elementary::tanh(x);
   case activation_kind::sigmoid:
     return elementary::sigmoid(x);
+  case activation_kind::leaky_relu:
+    return x > 0 ? x : 0.01f * x;
+  case activation_kind::elu:
+    return x > 0 ? x : elementary::expm1(x);
+  case activation_kind::gelu:
+    return static_cast<float>(x * elementary::normal_cdf(x));
+  case activation_kind::silu:
+    return static_cast<float>(x * elementary::sigmoid_for_float(x));
+  case activation_kind::softplus:
+    return static_cast<float>(elementary::softplus(x));
   }
   return 0;
 }

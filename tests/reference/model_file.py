@@ -3,16 +3,33 @@
     /usr/bin/python3 tests/reference/model_file.py MODEL.safetensors FEATURES.csv    (python3-numpy)
 
 FEATURES.csv (plain or .gz, no header) may hold more columns than the model has features: the first
-ones are used. Prints one line per row: the class counted from 0 for a classifier, else the outputs.
+ones are used. Prints one line per row: the class counted from 0 for a classifier, else the predicted
+values.
 """
 
 import json
+import math
 import sys
 
 import numpy
 
+ERF = numpy.vectorize(math.erf)
+
 ACTIVATIONS = {"identity": lambda x: x, "relu": lambda x: numpy.maximum(x, 0), "tanh": numpy.tanh,
-               "sigmoid": lambda x: 1 / (1 + numpy.exp(-x))}
+               "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+               "leaky-relu": lambda x: numpy.where(x > 0, x, 0.01 * x),
+               "elu": lambda x: numpy.where(x > 0, x, numpy.expm1(numpy.minimum(x, 0))),
+               "gelu": lambda x: x * (1 + ERF(x / math.sqrt(2))) / 2,
+               "silu": lambda x: x / (1 + numpy.exp(-x)),
+               "softplus": lambda x: numpy.logaddexp(0, x)}
+# From one score to the probability of the second class.
+LINKS = {"sigmoid": lambda z: 1 / (1 + numpy.exp(-z)),
+         "tanh": lambda z: (1 + numpy.tanh(z)) / 2,
+         "probit": lambda z: (1 + ERF(z / math.sqrt(2))) / 2,
+         "arctan": lambda z: 0.5 + numpy.arctan(math.pi / 2 * z) / math.pi,
+         "gudermannian": lambda z: 2 / math.pi * numpy.arctan(numpy.exp(math.pi / 2 * z)),
+         "algebraic": lambda z: (1 + z / numpy.sqrt(1 + z * z)) / 2,
+         "softsign": lambda z: (1 + z / (1 + abs(z))) / 2}
 
 
 def load(path):
@@ -34,16 +51,38 @@ def floats(text):
     return numpy.array([int(bits, 16) for bits in text.split()], numpy.uint32).view(numpy.float32)
 
 
-def predict(tensors, metadata, rows):
+def activation_names(metadata, hidden_layers):
+    """One name for each hidden layer: the file holds one for all or one for each."""
+    names = metadata["activation"].split()
+    return names * hidden_layers if len(names) == 1 else names
+
+
+def scores(tensors, metadata, rows):
     """The raw outputs (rows, outputs) for features as they stand in a data file."""
     if metadata.get("feature_mean"):
         rows = (rows - floats(metadata["feature_mean"])) / floats(metadata["feature_deviation"])
     layers = sum(name.endswith(".weight") for name in tensors)
+    names = activation_names(metadata, layers - 1)
     for layer in range(layers):
-        rows = rows @ tensors[f"layers.{layer}.weight"].T + tensors[f"layers.{layer}.bias"]
+        rows = rows @ tensors[f"layers.{layer}.weight"].T + tensors.get(f"layers.{layer}.bias", 0)
         if layer + 1 < layers:
-            rows = ACTIVATIONS[metadata["activation"]](rows)
+            rows = ACTIVATIONS[names[layer]](rows)
     return rows
+
+
+def predict(tensors, metadata, rows):
+    """Predictions (rows, classes or targets): class probabilities (margins for the hinge losses), or
+    the predicted values."""
+    raw, loss = scores(tensors, metadata, rows), metadata["loss"]
+    if loss == "categorical-cross-entropy":
+        powers = numpy.exp(raw - raw.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+    if loss == "binary-cross-entropy":
+        probability = LINKS[metadata["link"]](raw)
+        return numpy.hstack([1 - probability, probability])
+    if loss in ("hinge", "squared-hinge"):
+        return numpy.hstack([-raw, raw])
+    return numpy.exp(raw) if loss in ("poisson", "gamma") else raw
 
 
 def main(model, features):

@@ -1,0 +1,152 @@
+#include "troupe/app/model_schema.hpp"
+
+namespace troupe {
+
+namespace {
+
+using keys = std::vector<job_key>;
+
+void set_hidden(job& target, const toml_value& value, const std::string& path,
+                std::vector<complaint>& complaints) {
+  const auto* list = value.as<toml_value::list>();
+  if (!list) {
+    complaints.push_back({path, value.at, "expected a list of integers, got " + description(value),
+                          "write hidden = [64] for one hidden layer of 64 units"});
+    return;
+  }
+  std::vector<size_t> hidden;
+  for (const auto& element : *list) {
+    uint64_t units = 0;
+    if (detail::accepted(read_whole(element, 1, units), element, path, complaints))
+      hidden.push_back(units);
+  }
+  target.model.hidden = hidden;
+}
+
+std::optional<activation_kind> read_activation(const toml_value& value, const std::string& path,
+                                               std::vector<complaint>& complaints) {
+  size_t index = 0;
+  if (!detail::accepted(read_choice(value, detail::names_of<activation_kind>(), index), value, path,
+                        complaints))
+    return std::nullopt;
+  return name_table<activation_kind>::entries[index].first;
+}
+
+// One name, or a list with one for each hidden layer.
+void set_activation(job& target, const toml_value& value, const std::string& path,
+                    std::vector<complaint>& complaints) {
+  const auto* list = value.as<toml_value::list>();
+  if (!list) {
+    if (const auto kind = read_activation(value, path, complaints))
+      target.model.activation = *kind;
+    return;
+  }
+  std::vector<activation_kind> kinds;
+  for (const auto& element : *list)
+    if (const auto kind = read_activation(element, path, complaints))
+      kinds.push_back(*kind);
+  if (list->empty())
+    complaints.push_back({path, value.at, "expected a name or a list of them, got an empty list",
+                          "write activation = \"relu\""});
+  else if (kinds.size() == list->size())
+    target.model.activation = kinds;
+}
+
+std::optional<std::string> activation_text(const job& x) {
+  std::vector<std::string> names;
+  for (auto kind : x.model.activation.kinds())
+    names.emplace_back(name_of(kind));
+  return names.size() == 1 ? toml_text(std::string_view{names.front()}) : toml_text(names);
+}
+
+job_key activation_key() {
+  return {"model.activation",
+          choices_text(detail::names_of<activation_kind>()) + ", or a list of these",
+          {},
+          "neural-network: of the hidden layers, one for all or one for each",
+          false,
+          set_activation,
+          activation_text};
+}
+
+// The name of a rule, or a list of numbers.
+void set_class_weights(job& target, const toml_value& value, const std::string& path,
+                       std::vector<complaint>& complaints) {
+  const auto* list = value.as<toml_value::list>();
+  if (!list) {
+    size_t index = 0;
+    if (detail::accepted(read_choice(value, {"none", "balanced"}, index), value, path, complaints))
+      target.training.class_weights = {
+        index == 0 ? class_weight_kind::none : class_weight_kind::balanced, {}};
+    return;
+  }
+  std::vector<double> values;
+  for (const auto& element : *list) {
+    double weight = 0;
+    if (detail::accepted(read_value(element, weight), element, path, complaints))
+      values.push_back(weight);
+  }
+  target.training.class_weights = {class_weight_kind::list, values};
+}
+
+std::optional<std::string> class_weights_text(const job& x) {
+  const auto& weights = x.training.class_weights;
+  if (weights.kind == class_weight_kind::list)
+    return toml_text(weights.values);
+  const bool none = weights.kind == class_weight_kind::none;
+  return toml_text(std::string_view{none ? "none" : "balanced"});
+}
+
+void add_loss_keys(keys& out) {
+  out.push_back(choice_key<job, loss_kind>(
+    {"model.loss", "what training makes small",
+     "by kind; a network's categorical-cross-entropy for classes, squared for numbers"},
+    [](auto& x) -> auto& { return x.model.loss; }));
+  out.push_back(choice_key<job, link_kind>(
+    {"model.link", "binary-cross-entropy: from score to probability"},
+    [](auto& x) -> auto& { return x.model.link; }));
+  out.push_back(plain_key<job, double>(
+    {"model.huber_threshold", "huber: errors above it count linearly"}, "number > 0",
+    [](auto& x) -> auto& { return x.model.huber_threshold; }));
+}
+
+} // namespace
+
+void add_model_keys(keys& out) {
+  out.push_back(choice_key<job, model_kind>(
+    {"model.kind", "what is trained"}, [](auto& x) -> auto& { return x.model.kind; }));
+  out.push_back({"model.hidden",
+                 "list of integers >= 1",
+                 {},
+                 "neural-network: units of each hidden layer",
+                 false,
+                 set_hidden,
+                 [](const job& x) { return std::optional{toml_text(x.model.hidden)}; }});
+  out.push_back(activation_key());
+  add_loss_keys(out);
+  out.push_back(plain_key<job, bool>(
+    {"model.bias", "false: no layer adds a bias"}, "true or false",
+    [](auto& x) -> auto& { return x.model.bias; }));
+  out.push_back(plain_key<job, double>(
+    {"model.dropout", "share of hidden units silenced in each step of training"},
+    "number in [0, 1)", [](auto& x) -> auto& { return x.model.dropout; }));
+  out.push_back(choice_key<job, initialization_kind>(
+    {"model.initialization", "of the weights; biases start at 0",
+     "he if the first activation is relu or of its kin, else xavier"},
+    [](auto& x) -> auto& { return x.model.initialization; }));
+  out.push_back(plain_key<job, double>(
+    {"model.initialization_scale", "uniform: the limit; normal: the deviation"}, "number > 0",
+    [](auto& x) -> auto& { return x.model.initialization_scale; }));
+}
+
+job_key class_weights_key() {
+  return {"training.class_weights",
+          "\"none\" | \"balanced\", or a list of numbers >= 0",
+          {},
+          "what a row of each class counts; balanced: rows / (classes * rows of the class)",
+          false,
+          set_class_weights,
+          class_weights_text};
+}
+
+} // namespace troupe

@@ -1,0 +1,18 @@
+// The keys of a job's model, and of how its classes are weighed: part of the table in
+// app/job_schema.hpp.
+
+#pragma once
+
+#include "troupe/app/job_schema.hpp"
+
+#include <vector>
+
+namespace troupe {
+
+/// Adds the keys of [model], in the order of the documentation.
+void add_model_keys(std::vector<job_key>& out);
+
+/// `training.class_weights`.
+job_key class_weights_key();
+
+} // namespace troupe

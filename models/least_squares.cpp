@@ -1,0 +1,102 @@
+#include "troupe/models/least_squares.hpp"
+
+#include "troupe/models/lanes.hpp"
+
+#include <cmath>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+/// A pivot below this share of its column's squares is rounding: the column follows from others.
+constexpr double pivot_min = 1e-12;
+
+// Columns of doubles, one behind the other, with their means taken out.
+struct centred_columns {
+  centred_columns(std::span<const float> rows, size_t row_count, size_t column_count)
+    : height(row_count), values(row_count * column_count), means(column_count) {
+    for (size_t j = 0; j < column_count; ++j) {
+      const auto at = [&](size_t i) { return static_cast<double>(rows[i * column_count + j]); };
+      means[j] = lane_sum<double>(row_count, at) / static_cast<double>(row_count);
+      for (size_t i = 0; i < row_count; ++i)
+        values[j * row_count + i] = at(i) - means[j];
+    }
+  }
+
+  const double* column(size_t j) const { return values.data() + j * height; }
+
+  size_t height;
+  std::vector<double> values;
+  std::vector<double> means;
+};
+
+double product(const double* a, const double* b, size_t count) {
+  return lane_sum<double>(count, [=](size_t i) { return a[i] * b[i]; });
+}
+
+// The lower triangle L of L L^T = `gram` (F x F), in place.
+void decompose(std::vector<double>& gram, size_t size) {
+  for (size_t j = 0; j < size; ++j) {
+    double* const row_j = gram.data() + j * size;
+    const double squares = row_j[j];
+    const double pivot = squares - product(row_j, row_j, j);
+    if (!(pivot > pivot_min * squares))
+      throw std::invalid_argument("least squares: feature " + std::to_string(j) +
+                                  " is constant or follows from the features before it");
+    row_j[j] = std::sqrt(pivot);
+    for (size_t i = j + 1; i < size; ++i) {
+      double* const row_i = gram.data() + i * size;
+      row_i[j] = (row_i[j] - product(row_i, row_j, j)) / row_j[j];
+    }
+  }
+}
+
+// Solves L L^T x = b in place.
+void solve(const std::vector<double>& lower, size_t size, std::vector<double>& x) {
+  for (size_t i = 0; i < size; ++i)
+    x[i] = (x[i] - product(lower.data() + i * size, x.data(), i)) / lower[i * size + i];
+  for (size_t i = size; i-- > 0;) {
+    for (size_t k = i + 1; k < size; ++k)
+      x[i] -= lower[k * size + i] * x[k];
+    x[i] /= lower[i * size + i];
+  }
+}
+
+void require_size(const char* what, size_t expected, size_t actual) {
+  if (expected != actual)
+    throw std::invalid_argument(std::string{"least squares: expected "} + std::to_string(expected) +
+                                " " + what + ", got " + std::to_string(actual));
+}
+
+} // namespace
+
+std::vector<float> least_squares(const batch& rows, size_t feature_count, size_t target_count) {
+  require_size("features", rows.row_count * feature_count, rows.features.size());
+  require_size("targets", rows.row_count * target_count, rows.targets.size());
+  if (rows.row_count == 0)
+    throw std::invalid_argument("least squares: no rows");
+  const centred_columns x{rows.features, rows.row_count, feature_count};
+  const centred_columns y{rows.targets, rows.row_count, target_count};
+  std::vector<double> gram(feature_count * feature_count);
+  for (size_t i = 0; i < feature_count; ++i)
+    for (size_t j = 0; j <= i; ++j)
+      gram[i * feature_count + j] = product(x.column(i), x.column(j), rows.row_count);
+  decompose(gram, feature_count);
+  std::vector<float> result(target_count * feature_count + target_count);
+  std::vector<double> weight(feature_count);
+  for (size_t t = 0; t < target_count; ++t) {
+    for (size_t j = 0; j < feature_count; ++j)
+      weight[j] = product(x.column(j), y.column(t), rows.row_count);
+    solve(gram, feature_count, weight);
+    for (size_t j = 0; j < feature_count; ++j)
+      result[t * feature_count + j] = static_cast<float>(weight[j]);
+    const double shift = product(weight.data(), x.means.data(), feature_count);
+    result[target_count * feature_count + t] = static_cast<float>(y.means[t] - shift);
+  }
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,61 @@
+"""The examples reach what their first lines promise.
+
+    python3 tests/scripts/example_results_test.py BUILD_FOLDER SOURCE_FOLDER
+"""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+EXAMPLES = os.path.join(SOURCE, "examples")
+
+
+def train(name, *settings):
+    """One run of an example; the object that --json prints."""
+    arguments = [TROUPE, "train", os.path.join(EXAMPLES, name), "--json", "--quiet"]
+    for setting in settings:
+        arguments += ["--set", setting]
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=120)
+    if run.returncode != 0:
+        raise AssertionError(f"exit code {run.returncode}: {run.stderr}")
+    return json.loads(run.stdout)
+
+
+def diabetes_variance():
+    with open(os.path.join(EXAMPLES, "data", "diabetes.csv"), encoding="utf-8") as file:
+        values = [float(row["progression"]) for row in csv.DictReader(file)]
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values) / len(values)
+
+
+class Examples(unittest.TestCase):
+    def check_diabetes(self, *settings):
+        result = train("diabetes.toml", *settings)
+        self.assertAlmostEqual(result["train_loss"] / 2859.6963, 1, delta=1e-4)
+        r2 = 1 - result["train_loss"] / diabetes_variance()
+        self.assertAlmostEqual(r2 / 0.517748, 1, delta=1e-4)
+        self.assertIsNone(result["test_loss"])
+
+    def test_diabetes_reaches_least_squares_by_gradient_descent(self):
+        self.check_diabetes()
+
+    def test_diabetes_reaches_least_squares_by_adam(self):
+        self.check_diabetes("optimizer.kind=adam", "optimizer.momentum=0",
+                            "optimizer.learning_rate=2")
+
+    def test_iris_recognises_flowers_it_never_saw(self):
+        for seed in range(3):
+            result = train("iris.toml", f"job.seed={seed}")
+            self.assertGreaterEqual(result["test_accuracy"], 0.93, seed)
+            self.assertEqual(result["samples"], 100 * 60)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
