@@ -1,6 +1,7 @@
 #include "troupe/data/saved_model.hpp"
 
 #include "troupe/data/failure.hpp"
+#include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
 #include "troupe/models/names.hpp"
 #include "troupe/models/neural_network.hpp"
@@ -297,6 +298,27 @@ batch_sums predictor::evaluate(const batch& rows) {
     sums.push(network.evaluate(source_.parameters.values(), part, memory_));
   }
   return sums.total();
+}
+
+class_finder::class_finder(const std::vector<std::string>& classes) {
+  for (size_t i = 0; i < classes.size(); ++i) {
+    by_text_.emplace(classes[i], i);
+    double value = 0;
+    if (read_number(classes[i], value) == number_status::number)
+      by_value_.emplace(value, i);
+  }
+  if (by_value_.size() != classes.size()) // text among them, or too large for a double to tell
+    by_value_.clear();
+}
+
+std::optional<size_t> class_finder::find(std::string_view text) const {
+  if (const auto found = by_text_.find(text); found != by_text_.end())
+    return found->second;
+  double value = 0;
+  if (by_value_.empty() || read_number(text, value) != number_status::number)
+    return std::nullopt;
+  const auto found = by_value_.find(value);
+  return found == by_value_.end() ? std::nullopt : std::optional{found->second};
 }
 
 size_t likeliest_class(std::span<const float> probabilities) {

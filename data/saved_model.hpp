@@ -14,10 +14,13 @@
 #include "troupe/models/model.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -77,6 +80,20 @@ private:
   std::vector<float> features_;
   std::vector<float> outputs_;
   workspace memory_;
+};
+
+/// Finds the class that a cell of a data file names: by its text, or by value when all classes are
+/// numbers, as training told them apart ("1" and "1.0" are one class). Looks at `classes`.
+class class_finder {
+public:
+  explicit class_finder(const std::vector<std::string>& classes);
+
+  /// The number of the class; nothing for a text that names none.
+  std::optional<size_t> find(std::string_view text) const;
+
+private:
+  std::map<std::string, size_t, std::less<>> by_text_;
+  std::map<double, size_t> by_value_; ///< empty unless all classes are numbers
 };
 
 /// The class a row of K probabilities speaks for: the first of the highest.

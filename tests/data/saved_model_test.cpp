@@ -193,4 +193,14 @@ TEST(saved_model, other_files_are_no_models) {
   EXPECT_EQ(read_model(folder.path("good.safetensors")).metadata, file.metadata);
 }
 
+TEST(class_finder, tells_classes_apart_as_training_did) {
+  const class_finder numbers{{"1", "2.50"}};
+  EXPECT_EQ(numbers.find("1.0"), 0u);
+  EXPECT_EQ(numbers.find("2.5"), 1u);
+  EXPECT_EQ(numbers.find("one"), std::nullopt);
+  const class_finder texts{{"1", "one"}};
+  EXPECT_EQ(texts.find("1"), 0u);
+  EXPECT_EQ(texts.find("1.0"), std::nullopt) << "one class is text, so all are";
+}
+
 } // namespace troupe
