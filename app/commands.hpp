@@ -21,6 +21,34 @@ struct train_arguments {
 /// ended it early. Prints the summary, or with `json` exactly one object, failures included.
 int train_command(const train_arguments& arguments);
 
+struct evaluate_arguments {
+  std::string model_file;
+  std::string data_file;
+  std::string target;          ///< the target's column; empty: by the model
+  std::string header = "auto"; ///< "auto", "yes" or "no"
+  bool json = false;
+};
+
+/// Prints how well a model predicts a file with targets: a report, or with `json` one object,
+/// failures included.
+int evaluate_command(const evaluate_arguments& arguments);
+
+struct predict_arguments {
+  std::string model_file;
+  std::string data_file;
+  std::string output_file;     ///< .csv or .npy; empty: standard output, as CSV
+  std::string target;          ///< a column to leave out; empty: decided by the number of columns
+  std::string header = "auto"; ///< "auto", "yes" or "no"
+  bool probabilities = false;
+};
+
+/// Writes one prediction for each row of a file, with or without targets; the file may be larger
+/// than memory.
+int predict_command(const predict_arguments& arguments);
+
+/// Prints what a model file holds: a report, or with `json` one object, failures included.
+int inspect_command(const std::string& model_file, bool json);
+
 /// Prints "FILE: ok", or throws every error of the file.
 int config_check_command(const std::string& job_file);
 

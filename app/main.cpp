@@ -19,6 +19,8 @@ using troupe::failure_code;
 struct command_line {
   CLI::App app{"Trains models with a company of actors.", "troupe"};
   troupe::train_arguments train;
+  troupe::evaluate_arguments evaluate;
+  troupe::predict_arguments predict;
   std::string file;
   std::vector<std::string> sets;
   bool json = false;
@@ -43,6 +45,47 @@ void add_train(command_line& x) {
   train->add_flag("--overwrite", x.train.overwrite, "Replaces a run in the same directory");
   train->footer("Example:\n  troupe train examples/digits.toml --set training.epochs=5");
   train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
+}
+
+// The two files and what is known of their columns, alike for `evaluate` and `predict`.
+template <class Arguments>
+void add_model_and_data(CLI::App& command, Arguments& x) {
+  command.add_option("model", x.model_file, "A trained model, as 'troupe train' wrote it")
+    ->required()
+    ->type_name("MODEL");
+  command.add_option("data", x.data_file, "A CSV file with the model's features")
+    ->required()
+    ->type_name("DATA");
+  command.add_option("--target", x.target, "The target's column: \"last\", a name or an index")
+    ->type_name("COLUMN");
+  command.add_option("--header", x.header, "Whether row 1 is a header: auto, yes or no")
+    ->type_name("WHEN");
+}
+
+void add_evaluate(command_line& x) {
+  auto* evaluate = x.app.add_subcommand("evaluate", "Says how well a model predicts");
+  add_model_and_data(*evaluate, x.evaluate);
+  evaluate->add_flag("--json", x.evaluate.json, "Prints one JSON object");
+  evaluate->footer("Example:\n  troupe evaluate runs/digits/model.safetensors digits.csv.gz");
+  evaluate->callback([&x] { x.chosen = [&x] { return troupe::evaluate_command(x.evaluate); }; });
+}
+
+void add_predict(command_line& x) {
+  auto* predict = x.app.add_subcommand("predict", "Predicts every row of a file");
+  add_model_and_data(*predict, x.predict);
+  predict->add_option("-o,--output", x.predict.output_file, "Writes FILE: .csv or .npy")
+    ->type_name("FILE");
+  predict->add_flag("--probabilities", x.predict.probabilities, "Adds each class's probability");
+  predict->footer("Example:\n  troupe predict runs/digits/model.safetensors new.csv -o out.csv");
+  predict->callback([&x] { x.chosen = [&x] { return troupe::predict_command(x.predict); }; });
+}
+
+void add_inspect(command_line& x) {
+  auto* inspect = x.app.add_subcommand("inspect", "Shows what a model file holds");
+  inspect->add_option("model", x.file, "A trained model")->required()->type_name("MODEL");
+  inspect->add_flag("--json", x.json, "Prints one JSON object");
+  inspect->footer("Example:\n  troupe inspect runs/digits/model.safetensors");
+  inspect->callback([&x] { x.chosen = [&x] { return troupe::inspect_command(x.file, x.json); }; });
 }
 
 void add_config(command_line& x) {
@@ -120,6 +163,9 @@ int run(int argc, char** argv) {
   line.app.footer("Example:\n  troupe train examples/digits.toml");
   line.train.process_arguments = argv;
   add_train(line);
+  add_evaluate(line);
+  add_predict(line);
+  add_inspect(line);
   add_config(line);
   add_version(line);
   try {

@@ -88,6 +88,17 @@ public:
     }
   }
 
+  /// Content whose size was not known when the file was begun.
+  void append(std::span<const std::byte> bytes) {
+    bytes_needed_ += bytes.size();
+    write(bytes);
+  }
+
+  void to_start() {
+    if (::lseek(descriptor_, 0, SEEK_SET) != 0)
+      fail("cannot go to the start of the file", errno);
+  }
+
   void publish() {
     if (::fsync(descriptor_) != 0)
       fail("cannot bring the file to the disk", errno);
@@ -186,6 +197,32 @@ void write_file_atomically(const std::string& path, std::span<const std::byte> c
 
 void write_file_atomically(const std::string& path, std::string_view content) {
   write_file_atomically(path, std::as_bytes(std::span(content)));
+}
+
+struct atomic_file::state {
+  unfinished_file file;
+};
+
+atomic_file::atomic_file(const std::string& path) : state_(new state{unfinished_file{path, 0}}) {}
+atomic_file::~atomic_file() = default;
+atomic_file::atomic_file(atomic_file&&) noexcept = default;
+atomic_file& atomic_file::operator=(atomic_file&&) noexcept = default;
+
+void atomic_file::append(std::span<const std::byte> bytes) {
+  state_->file.append(bytes);
+}
+
+void atomic_file::append(std::string_view text) {
+  append(std::as_bytes(std::span(text)));
+}
+
+void atomic_file::rewrite_start(std::span<const std::byte> bytes) {
+  state_->file.to_start();
+  state_->file.write(bytes);
+}
+
+void atomic_file::publish() {
+  state_->file.publish();
 }
 
 } // namespace troupe

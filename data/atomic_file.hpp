@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,5 +23,29 @@ void write_file_atomically(const std::string& path, std::string_view content);
 /// The same for content that stands in several places: the pieces, one after the other.
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces);
+
+/// The same for content that comes part by part and is never whole in memory. Destroying it before
+/// `publish` leaves what was there as it was. Every member throws what write_file_atomically
+/// throws.
+class atomic_file {
+public:
+  explicit atomic_file(const std::string& path);
+  ~atomic_file();
+  atomic_file(atomic_file&&) noexcept;
+  atomic_file& operator=(atomic_file&&) noexcept;
+
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view text);
+
+  /// Writes `bytes` over the file's first ones: for a header that tells how much followed.
+  void rewrite_start(std::span<const std::byte> bytes);
+
+  /// The file reaches the disk and takes its name. Once, as the last.
+  void publish();
+
+private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
 
 } // namespace troupe

@@ -66,14 +66,6 @@ standardization statistics_of(const dataset& source) {
   return result;
 }
 
-void apply(const standardization& map, dataset& target) {
-  for (size_t i = 0; i < target.row_count; ++i)
-    for (size_t j = 0; j < target.feature_count; ++j) {
-      auto& x = target.features[i * target.feature_count + j];
-      x = (x - map.mean[j]) / map.deviation[j];
-    }
-}
-
 // Marks the rows with the smallest random keys: a share of any size, the same on every machine.
 std::vector<bool> choose_test_rows(size_t row_count, size_t test_count, uint64_t seed) {
   std::vector<bool> chosen(row_count, false);
@@ -138,6 +130,15 @@ std::string content_fingerprint(const dataset& source) {
   return digest.hex();
 }
 
+void standardize(const standardization& map, std::span<float> rows) {
+  const auto width = map.mean.size();
+  for (size_t begin = 0; begin + width <= rows.size(); begin += width)
+    for (size_t j = 0; j < width; ++j) {
+      auto& x = rows[begin + j];
+      x = (x - map.mean[j]) / map.deviation[j];
+    }
+}
+
 prepared_data prepare(dataset&& source, const prepare_options& options) {
   prepared_data result;
   result.fingerprint = content_fingerprint(source);
@@ -155,8 +156,8 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
   }
   if (options.standardize) {
     result.features = statistics_of(result.train);
-    apply(result.features, result.train);
-    apply(result.features, result.test);
+    standardize(result.features, result.train.features);
+    standardize(result.features, result.test.features);
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include "troupe/data/dataset.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct standardization {
   bool empty() const { return mean.empty(); }
   friend bool operator==(const standardization&, const standardization&) = default;
 };
+
+/// Standardises `rows` (N x F, row-major) in place; `map` is not empty.
+void standardize(const standardization& map, std::span<float> rows);
 
 struct prepared_data {
   dataset train;

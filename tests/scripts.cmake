@@ -16,7 +16,10 @@ endif()
 if(TROUPE_BUILD_COMMAND)
   add_test(NAME digits COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/digits_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(digits PROPERTIES TIMEOUT 600)
+  add_test(NAME model_commands
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/model_commands_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(digits model_commands PROPERTIES TIMEOUT 600)
   add_test(NAME example_results
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/example_results_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
@@ -25,7 +28,7 @@ endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
 if(TROUPE_BUILD_EXAMPLES)
-  foreach(name gradients_coordinator embed)
+  foreach(name gradients_coordinator embed estimator)
     add_test(NAME example_${name}
              COMMAND ${troupe_examples_test} program $<TARGET_FILE:example_${name}>
                      ${PROJECT_SOURCE_DIR}/examples/${name}.cpp)

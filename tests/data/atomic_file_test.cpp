@@ -213,4 +213,23 @@ TEST(atomic_file, a_full_disk_is_told_with_bytes_needed_and_available) {
   EXPECT_EQ(WEXITSTATUS(status), told_everything);
 }
 
+TEST(atomic_file, in_parts_has_no_name_before_it_is_published) {
+  const temporary_folder folder;
+  folder.write("out", "old");
+  atomic_file file{folder.path("out")};
+  file.append("??, part one");
+  file.append(", part two");
+  file.rewrite_start(std::as_bytes(std::span{"it", 2}));
+  EXPECT_EQ(folder.read("out"), "old");
+  file.publish();
+  EXPECT_EQ(folder.read("out"), "it, part one, part two");
+}
+
+TEST(atomic_file, in_parts_that_is_given_up_leaves_nothing) {
+  const temporary_folder folder;
+  { atomic_file{folder.path("out")}.append("half"); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_THROW(atomic_file{folder.path("none/out")}, failure);
+}
+
 } // namespace troupe

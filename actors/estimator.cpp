@@ -1,0 +1,221 @@
+#include "troupe/actors/estimator.hpp"
+
+#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/model_writer.hpp"
+#include "troupe/actors/train.hpp"
+#include "troupe/coordinators/timeline.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/models/metrics.hpp"
+#include "troupe/models/reduction.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+static_assert(prediction_chunk_rows == evaluation_chunk_rows,
+              "an evaluation after training gives the bits of the one during it");
+
+void require_size(const char* what, size_t expected, size_t actual) {
+  if (expected != actual)
+    throw std::invalid_argument(std::string{"estimator: expected "} + std::to_string(expected) +
+                                " " + what + ", got " + std::to_string(actual));
+}
+
+void require_finite(const char* what, std::span<const float> values) {
+  if (find_not_finite(std::array{values}) == 0)
+    throw failure(failure_code::bad_data, std::string{"one of the "} + what + " is not finite", {},
+                  "remove the row or fill the value in");
+}
+
+std::vector<std::string> indices(size_t count) {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < count; ++i)
+    result.push_back(std::to_string(i));
+  return result;
+}
+
+dataset rows_of(const matrix_view& features) {
+  require_size("feature values", features.rows * features.columns, features.values.size());
+  if (features.values.empty())
+    throw std::invalid_argument("estimator: there are no rows or no features");
+  require_finite("features", features.values);
+  dataset result;
+  result.row_count = features.rows;
+  result.feature_count = features.columns;
+  result.features.assign(features.values.begin(), features.values.end());
+  result.feature_names = indices(features.columns);
+  return result;
+}
+
+job job_of(const estimator_options& options) {
+  job result;
+  result.name = "estimator";
+  result.seed = options.seed;
+  result.data.standardize = options.standardize;
+  result.model = options.model;
+  result.optimizer = options.optimizer;
+  result.training = options.training;
+  for (const auto& problem : problems(result))
+    if (!problem.key.starts_with("data.")) // the rows are in memory
+      throw failure(failure_code::bad_job, problem.key + ": " + problem.why, {}, problem.hint);
+  return result;
+}
+
+training_result train_in_own_system(const job& x, std::shared_ptr<const prepared_data> data) {
+  caf::actor_system_config config;
+  configure(config);
+  caf::actor_system system{config};
+  return train(system, x, std::move(data));
+}
+
+std::vector<int32_t> values_of(const std::vector<std::string>& classes) {
+  std::vector<int32_t> result;
+  for (const auto& text : classes) {
+    int32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size())
+      break;
+    result.push_back(value);
+  }
+  if (result.size() == classes.size())
+    return result;
+  result.clear();
+  for (size_t i = 0; i < classes.size(); ++i)
+    result.push_back(static_cast<int32_t>(i));
+  return result;
+}
+
+} // namespace
+
+estimator::estimator(estimator_options options) : options_(std::move(options)) {}
+
+estimator::estimator(caf::actor_system& system, estimator_options options)
+  : options_(std::move(options)), system_(&system) {}
+
+void estimator::fit(const matrix_view& features, std::span<const int32_t> labels) {
+  require_size("labels", features.rows, labels.size());
+  auto rows = rows_of(features);
+  const std::set<int32_t> values{labels.begin(), labels.end()};
+  if (values.size() < 2)
+    throw failure(failure_code::bad_data, "all labels are the same", {},
+                  "give rows of two classes or more");
+  const std::vector<int32_t> sorted{values.begin(), values.end()};
+  for (auto value : sorted)
+    rows.classes.push_back(std::to_string(value));
+  for (auto label : labels)
+    rows.labels.push_back(
+      static_cast<int32_t>(std::ranges::lower_bound(sorted, label) - sorted.begin()));
+  rows.target_names = {"label"};
+  fit(std::move(rows));
+}
+
+void estimator::fit(const matrix_view& features, std::span<const float> targets) {
+  const size_t columns =
+    features.rows == 0 ? 1 : std::max<size_t>(targets.size() / features.rows, 1);
+  fit(features, matrix_view{targets, features.rows, columns});
+}
+
+void estimator::fit(const matrix_view& features, const matrix_view& targets) {
+  require_size("rows of targets", features.rows, targets.rows);
+  require_size("target values", targets.rows * targets.columns, targets.values.size());
+  auto rows = rows_of(features);
+  require_finite("targets", targets.values);
+  rows.targets.assign(targets.values.begin(), targets.values.end());
+  rows.target_count = targets.columns;
+  for (size_t t = 0; t < targets.columns; ++t)
+    rows.target_names.push_back("target " + std::to_string(t));
+  fit(std::move(rows));
+}
+
+void estimator::fit(dataset&& rows) {
+  const auto x = job_of(options_);
+  const auto data = prepare_data(x, std::move(rows));
+  auto result = system_ ? train(*system_, x, data) : train_in_own_system(x, data);
+  if (result.problem)
+    throw failure(failure_code::diverged, *result.problem, {}, "lower the learning rate");
+  // Through the model file's own form: what is predicted here is what a saved model predicts.
+  safetensors_file file;
+  file.metadata = model_metadata(result);
+  file.layout = result.layout;
+  const auto values = result.parameters.values();
+  file.values.assign(values.begin(), values.end());
+  file.data_sha256 = result.summary.parameters_sha256;
+  model_ = to_saved_model(std::move(file), "estimator");
+  class_values_ = values_of(model_.classes);
+  history_ = std::move(result.history);
+}
+
+const saved_model& estimator::model() const {
+  if (!model_.network)
+    throw std::logic_error("estimator: there is no model yet: call fit or load first");
+  return model_;
+}
+
+std::vector<float> estimator::raw_predictions(const matrix_view& features) const {
+  require_size("features", model().network->feature_count(), features.columns);
+  require_size("feature values", features.rows * features.columns, features.values.size());
+  std::vector<float> result(features.rows * model_.prediction_count());
+  predictor{model_}.predict(features.values, result);
+  return result;
+}
+
+std::vector<float> estimator::predict(const matrix_view& features) const {
+  if (model().is_classification())
+    throw std::logic_error("estimator: the model predicts classes: use predict_labels");
+  return raw_predictions(features);
+}
+
+std::vector<float> estimator::predict_probabilities(const matrix_view& features) const {
+  if (!model().is_classification())
+    throw std::logic_error("estimator: the model predicts numbers: use predict");
+  return raw_predictions(features);
+}
+
+std::vector<int32_t> estimator::predict_labels(const matrix_view& features) const {
+  const auto probabilities = predict_probabilities(features);
+  const auto columns = model_.prediction_count();
+  std::vector<int32_t> result;
+  for (size_t begin = 0; begin < probabilities.size(); begin += columns)
+    result.push_back(
+      class_values_[likeliest_class(std::span{probabilities}.subspan(begin, columns))]);
+  return result;
+}
+
+double estimator::score(const matrix_view& features, std::span<const int32_t> labels) const {
+  require_size("labels", features.rows, labels.size());
+  const auto guesses = predict_labels(features);
+  size_t right = 0;
+  for (size_t i = 0; i < guesses.size(); ++i)
+    right += guesses[i] == labels[i] ? 1 : 0;
+  return static_cast<double>(right) / static_cast<double>(guesses.size());
+}
+
+double estimator::score(const matrix_view& features, std::span<const float> targets) const {
+  const auto guesses = predict(features);
+  const auto sums = compare(guesses, targets, model_.network->output_count());
+  return sums.r2().value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+void estimator::save(const std::string& path) const {
+  write_safetensors(path, model().network->layout(), model_.parameters.values(), model_.metadata);
+}
+
+estimator estimator::load(const std::string& path) {
+  estimator result;
+  result.model_ = read_model(path);
+  result.class_values_ = values_of(result.model_.classes);
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,142 @@
+// Estimator: fit, predict, score. Training for those who have rows in memory and want a model, not
+// a company of actors.
+//
+//   troupe::estimator_options options;
+//   options.model.hidden = {64};
+//   troupe::estimator digits{options};
+//   digits.fit(images, labels);                   // an xtensor expression or a matrix_view, labels
+//   auto guesses = digits.predict_labels(more_images);
+//   digits.save("digits.safetensors");            // `troupe predict` reads it too
+//
+// It trains with the same actors as everything else: in an actor system of its own, started for
+// `fit` and ended after it, or in the application's. The bits of the result do not depend on it.
+
+#pragma once
+
+#include "troupe/coordinators/job.hpp"
+#include "troupe/data/dataset.hpp"
+#include "troupe/data/saved_model.hpp"
+#include "troupe/data/training_record.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <xtensor/xtensor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct estimator_options {
+  /// A network without hidden layers, Adam at its paper's rate of 0.001 (it suits most models
+  /// without a search), 20 epochs.
+  estimator_options() {
+    optimizer.kind = optimizer_kind::adam;
+    optimizer.learning_rate = 0.001;
+    training.epochs = 20;
+  }
+
+  model_options model;
+  optimizer_options optimizer;
+  training_options training;
+  uint64_t seed = 0;
+  bool standardize = true; ///< features to mean 0, deviation 1; a saved model keeps the map
+};
+
+/// Rows that somebody else owns: dense, row-major.
+struct matrix_view {
+  std::span<const float> values; ///< rows x columns
+  size_t rows = 0;
+  size_t columns = 0;
+};
+
+/// Shapes: N rows, F features, K classes, T targets. Throws std::invalid_argument when sizes do
+/// not fit each other or the model, and std::logic_error for what needs a model before there is
+/// one, or asks classes of a model of numbers.
+class estimator {
+public:
+  using matrix = xt::xtensor<float, 2, xt::layout_type::row_major>;
+
+  /// Uses an actor system of its own, with a thread for each core.
+  explicit estimator(estimator_options options = {});
+
+  /// Uses the application's, which `configure` (train.hpp) was called for and which must outlive
+  /// the estimator.
+  explicit estimator(caf::actor_system& system, estimator_options options = {});
+
+  /// Learns classes: any numbers, at least two different ones. A second `fit` starts anew.
+  /// Throws failure: bad_job, bad_data for values that are not finite, diverged (the model then is
+  /// what it was).
+  void fit(const matrix_view& features, std::span<const int32_t> labels);
+
+  /// Learns one target (N), or T of them (N x T).
+  void fit(const matrix_view& features, std::span<const float> targets);
+  void fit(const matrix_view& features, const matrix_view& targets);
+
+  /// N x T targets.
+  std::vector<float> predict(const matrix_view& features) const;
+
+  /// N labels, as `fit` was given them; class numbers when a loaded model's classes are texts.
+  std::vector<int32_t> predict_labels(const matrix_view& features) const;
+
+  /// N x K probabilities; classes in ascending order.
+  std::vector<float> predict_probabilities(const matrix_view& features) const;
+
+  /// Share of rows whose label is predicted.
+  double score(const matrix_view& features, std::span<const int32_t> labels) const;
+
+  /// R^2 (metrics.hpp) of T targets; NaN when they do not vary.
+  double score(const matrix_view& features, std::span<const float> targets) const;
+
+  /// The same for 2-D xtensor expressions; they are evaluated once.
+  template <class E, class Targets>
+  void fit(const xt::xexpression<E>& features, const Targets& targets) {
+    const matrix rows = features.derived_cast();
+    fit(view(rows), std::span{targets.data(), targets.size()});
+  }
+  template <class E>
+  std::vector<float> predict(const xt::xexpression<E>& features) const {
+    const matrix rows = features.derived_cast();
+    return predict(view(rows));
+  }
+  template <class E>
+  std::vector<int32_t> predict_labels(const xt::xexpression<E>& features) const {
+    const matrix rows = features.derived_cast();
+    return predict_labels(view(rows));
+  }
+  template <class E, class Targets>
+  double score(const xt::xexpression<E>& features, const Targets& targets) const {
+    const matrix rows = features.derived_cast();
+    return score(view(rows), std::span{targets.data(), targets.size()});
+  }
+
+  /// Writes the model file. Throws failure as write_safetensors does.
+  void save(const std::string& path) const;
+
+  /// An estimator that holds the model of a file. Throws failure as read_model does.
+  static estimator load(const std::string& path);
+
+  /// One row for each epoch of the last `fit`.
+  const std::vector<history_row>& history() const { return history_; }
+
+  /// The model: its parameters, classes and standardisation.
+  const saved_model& model() const;
+
+private:
+  static matrix_view view(const matrix& rows) {
+    return {{rows.data(), rows.size()}, rows.shape()[0], rows.shape()[1]};
+  }
+  void fit(dataset&& rows);
+  std::vector<float> raw_predictions(const matrix_view& features) const;
+
+  estimator_options options_;
+  caf::actor_system* system_ = nullptr; ///< the application's; null: one of its own
+  saved_model model_;
+  std::vector<int32_t> class_values_; ///< of classes that are whole numbers, else 0, 1, ..
+  std::vector<history_row> history_;
+};
+
+} // namespace troupe

@@ -1,0 +1,43 @@
+// Figures as people and scripts read them: aligned tables, JSON on one line.
+
+#pragma once
+
+#include "troupe/data/csv.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// Rows of cells in aligned columns, two blanks between them; the first column to the left, the
+/// others to the right.
+class text_table {
+public:
+  /// `titles` is the first row; none when it is empty.
+  explicit text_table(std::vector<std::string> titles);
+
+  void add(std::vector<std::string> cells);
+
+  std::string text() const;
+
+private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// A number with six significant digits, a whole number in full, null as "-".
+std::string figure_text(const nlohmann::ordered_json& value);
+
+/// The object on one line; numbers that are not finite are null, bytes that are no UTF-8 replaced.
+std::string one_line(const nlohmann::ordered_json& object);
+
+/// The value of --header: "auto", "yes" or "no". Throws failure(usage) for anything else.
+csv_header header_option(const std::string& text);
+
+/// Runs a command. With `json` a failure is printed to standard output as one object with `error`,
+/// and then thrown on; one that is no failure becomes failure(internal).
+int with_failure_object(bool json, const std::function<int()>& command);
+
+} // namespace troupe

@@ -1,0 +1,30 @@
+#include "troupe/app/commands.hpp"
+#include "troupe/app/figures_text.hpp"
+#include "troupe/app/model_rows.hpp"
+#include "troupe/app/output.hpp"
+#include "troupe/app/prediction_writer.hpp"
+
+namespace troupe {
+
+int predict_command(const predict_arguments& arguments) {
+  const auto model = read_model(arguments.model_file);
+  auto rows =
+    open_rows(model, {arguments.data_file, header_option(arguments.header), arguments.target});
+  print_message("troupe: " + rows.assumption + '\n');
+  prediction_writer out{model, arguments.output_file, arguments.probabilities};
+  if (out.numbers_classes())
+    print_message("troupe: " + arguments.output_file +
+                  ": classes are not whole numbers and are numbered from 0, as 'troupe inspect' "
+                  "lists them\n");
+  predictor predict{model};
+  std::vector<float> predictions;
+  for (table_chunk part; rows.reader.next(part, model_rows_part);) {
+    predictions.resize(part.row_count * model.prediction_count());
+    predict.predict(part.features, predictions);
+    out.write(predictions);
+  }
+  out.finish();
+  return 0;
+}
+
+} // namespace troupe

@@ -1,0 +1,328 @@
+#include "troupe/data/saved_model.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/data/number_text.hpp"
+#include "troupe/data/shown_text.hpp"
+#include "troupe/models/names.hpp"
+#include "troupe/models/neural_network.hpp"
+#include "troupe/models/numerics.hpp"
+#include "troupe/models/tree_accumulator.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::string_view format_name = "troupe-model-1";
+
+/// A model file while it is being understood: looks things up, and refuses with file and name.
+struct model_source {
+  const std::string& path;
+  const safetensors_file& file;
+
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw failure(failure_code::bad_data, reason, path,
+                  "the file is damaged, or was not written by this release of troupe");
+  }
+
+  const std::string* find(const std::string& key) const {
+    const auto found = file.metadata.find(key);
+    return found == file.metadata.end() ? nullptr : &found->second;
+  }
+
+  const std::string& text(const std::string& key) const {
+    if (const auto* value = find(key))
+      return *value;
+    throw failure(failure_code::bad_data, "the metadata have no '" + key + "'", path,
+                  "a model file of troupe is needed: 'troupe train' writes one");
+  }
+
+  template <class Enum>
+  Enum choice(const std::string& key) const {
+    const auto& name = text(key);
+    if (const auto value = from_name<Enum>(name))
+      return *value;
+    refuse("the metadata's '" + key + "' is " + shown_text(name) +
+           ", which is none of: " + all_names<Enum>());
+  }
+
+  /// A JSON array of texts.
+  std::vector<std::string> names(const std::string& key) const {
+    const auto array = nlohmann::json::parse(text(key), nullptr, false);
+    const auto is_text = [](const auto& element) { return element.is_string(); };
+    if (!array.is_array() || !std::all_of(array.begin(), array.end(), is_text))
+      refuse("the metadata's '" + key + "' is no list of names");
+    return array.template get<std::vector<std::string>>();
+  }
+
+  /// Numbers as hexadecimal bits of float32, `count` of them, all finite.
+  std::vector<float> floats(const std::string& key, size_t count) const;
+};
+
+std::vector<float> model_source::floats(const std::string& key, size_t count) const {
+  const auto& words = text(key);
+  std::vector<float> result;
+  const char* at = words.data();
+  const char* const end = at + words.size();
+  while (at != end) {
+    uint32_t bits = 0;
+    const auto [next, error] = std::from_chars(at, end, bits, 16);
+    const auto value = std::bit_cast<float>(bits);
+    if (error != std::errc{} || next - at != 8 || (next != end && *next != ' ') ||
+        !std::isfinite(value))
+      refuse("the metadata's '" + key + "' holds no finite number at position " +
+             std::to_string(result.size()));
+    result.push_back(value);
+    at = next == end ? next : next + 1;
+  }
+  if (result.size() != count)
+    refuse("the metadata's '" + key + "' holds " + std::to_string(result.size()) +
+           " numbers; the model has " + std::to_string(count) + " features");
+  return result;
+}
+
+// ---- Builders: from metadata and shapes to a model
+// -----------------------------------------------
+
+/// Units of each dense layer from the weights' shapes; the first number is the features'.
+std::vector<size_t> layer_sizes(const model_source& source) {
+  std::vector<size_t> sizes;
+  for (size_t i = 0;; ++i) {
+    const auto name = "layers." + std::to_string(i) + ".weight";
+    const auto* weight = source.file.layout.find(name);
+    if (!weight && i == 0)
+      source.refuse("there is no tensor '" + name + "'");
+    if (!weight)
+      return sizes;
+    if (weight->shape.size() != 2)
+      source.refuse("tensor '" + name + "' has " + std::to_string(weight->shape.size()) +
+                    " extents instead of 2");
+    if (i == 0)
+      sizes.push_back(weight->shape[1]);
+    if (weight->shape[1] != sizes.back())
+      source.refuse("tensor '" + name + "' takes " + std::to_string(weight->shape[1]) +
+                    " inputs, the layer before it has " + std::to_string(sizes.back()) +
+                    " outputs");
+    sizes.push_back(weight->shape[0]);
+  }
+}
+
+std::unique_ptr<const model> build_network(const model_source& source) {
+  const auto sizes = layer_sizes(source);
+  neural_network_options options;
+  options.features = sizes.front();
+  options.outputs = sizes.back();
+  options.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
+  options.activation = source.choice<activation_kind>("activation");
+  options.loss = source.choice<loss_kind>("loss");
+  return std::make_unique<neural_network>(options);
+}
+
+std::unique_ptr<const model> build_softmax_regression(const model_source& source) {
+  if (layer_sizes(source).size() != 2)
+    source.refuse("a softmax-regression has one layer, this file has more");
+  return build_network(source);
+}
+
+struct model_builder {
+  std::string_view kind;
+  std::unique_ptr<const model> (*build)(const model_source&);
+};
+
+constexpr model_builder builders[] = {{"softmax-regression", build_softmax_regression},
+                                      {"neural-network", build_network}};
+
+std::unique_ptr<const model> build(const model_source& source) {
+  const auto& kind = source.text("kind");
+  std::string known;
+  for (const auto& builder : builders) {
+    if (builder.kind == kind)
+      return builder.build(source);
+    known += (known.empty() ? "" : ", ") + std::string{builder.kind};
+  }
+  source.refuse("the metadata's 'kind' is " + shown_text(kind) + ", which is none of: " + known);
+}
+
+// ---- Checks
+// ---------------------------------------------------------------------------------------
+
+std::string shape_text(const std::vector<size_t>& shape) {
+  std::string result;
+  for (auto extent : shape)
+    result += (result.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + result + "]";
+}
+
+void require_layout(const model_source& source, const parameter_layout& expected) {
+  const auto& found = source.file.layout.tensors();
+  for (size_t i = 0; i < expected.tensors().size(); ++i) {
+    const auto& tensor = expected.tensors()[i];
+    const auto* other = source.file.layout.find(tensor.name);
+    if (!other)
+      source.refuse("there is no tensor '" + tensor.name + "'");
+    if (other->shape != tensor.shape)
+      source.refuse("tensor '" + tensor.name + "' has the shape " + shape_text(other->shape) +
+                    " instead of " + shape_text(tensor.shape));
+    if (found[i].name != tensor.name)
+      source.refuse("tensor '" + tensor.name + "' is not where the model has it");
+  }
+  if (found.size() > expected.tensors().size())
+    source.refuse("tensor " + shown_text(found[expected.tensors().size()].name) +
+                  " is no part of the model");
+}
+
+void require_count(const model_source& source, const std::string& key, size_t count,
+                   size_t expected, const std::string& of) {
+  if (count != expected)
+    source.refuse("the metadata's '" + key + "' names " + std::to_string(count) +
+                  ", the model has " + std::to_string(expected) + " " + of);
+}
+
+void read_names(const model_source& source, saved_model& out) {
+  out.feature_names = source.names("features");
+  require_count(source, "features", out.feature_names.size(), out.network->feature_count(),
+                "features");
+  out.target_names = source.names("target");
+  const auto outputs = out.network->output_count();
+  if (!is_classification(out.network->loss())) {
+    if (source.find("classes"))
+      source.refuse("the metadata have 'classes', but the loss is one for numbers");
+    return require_count(source, "target", out.target_names.size(), outputs, "outputs");
+  }
+  require_count(source, "target", out.target_names.size(), 1, "target");
+  out.classes = source.names("classes");
+  // A model of two classes may have one output: the probability of the second.
+  require_count(source, "classes", out.classes.size(), outputs == 1 ? 2 : outputs, "classes");
+}
+
+void read_standardization(const model_source& source, saved_model& out) {
+  if (!source.find("feature_mean") && !source.find("feature_deviation"))
+    return;
+  const auto count = out.network->feature_count();
+  out.features.mean = source.floats("feature_mean", count);
+  out.features.deviation = source.floats("feature_deviation", count);
+  const auto positive = [](float value) { return value > 0; };
+  if (!std::ranges::all_of(out.features.deviation, positive))
+    source.refuse("the metadata's 'feature_deviation' holds a number that is not above 0");
+}
+
+void require_size(const char* what, size_t expected, size_t actual) {
+  if (expected != actual)
+    throw std::invalid_argument(std::string{"predictor: expected "} + std::to_string(expected) +
+                                " " + what + ", got " + std::to_string(actual));
+}
+
+} // namespace
+
+saved_model read_model(const std::string& path) {
+  return to_saved_model(read_safetensors(path), path);
+}
+
+saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
+  const model_source source{path, file};
+  if (source.text("format") != format_name)
+    source.refuse("the metadata's 'format' is " + shown_text(source.text("format")) +
+                  " instead of '" + std::string{format_name} + "'");
+  saved_model result;
+  result.path = path;
+  result.network = build(source);
+  require_layout(source, result.network->layout());
+  read_names(source, result);
+  read_standardization(source, result);
+  const buffer values{file.values.size()};
+  std::ranges::copy(file.values, values.values().begin());
+  result.parameters = values;
+  result.data_sha256 = file.data_sha256;
+  result.metadata = std::move(file.metadata);
+  return result;
+}
+
+std::span<const float> predictor::chunk(std::span<const float> rows, size_t begin, size_t count) {
+  const auto width = source_.network->feature_count();
+  const auto wanted = rows.subspan(begin * width, count * width);
+  if (source_.features.empty())
+    return wanted;
+  features_.assign(wanted.begin(), wanted.end());
+  standardize(source_.features, features_);
+  return features_;
+}
+
+void predictor::predict(std::span<const float> rows, std::span<float> out) {
+  const default_rounding rounding;
+  const auto& network = *source_.network;
+  const auto width = network.feature_count();
+  const auto columns = source_.prediction_count(), outputs = network.output_count();
+  const auto row_count = rows.size() / width;
+  require_size("features", row_count * width, rows.size());
+  require_size("predictions", row_count * columns, out.size());
+  for (size_t begin = 0; begin < row_count; begin += prediction_chunk_rows) {
+    const auto count = std::min(prediction_chunk_rows, row_count - begin);
+    const auto input = chunk(rows, begin, count);
+    const auto target = out.subspan(begin * columns, count * columns);
+    if (outputs == columns) {
+      network.predict(source_.parameters.values(), input, target, memory_);
+      continue;
+    }
+    outputs_.resize(count);
+    network.predict(source_.parameters.values(), input, outputs_, memory_);
+    for (size_t i = 0; i < count; ++i) {
+      target[2 * i] = 1 - outputs_[i];
+      target[2 * i + 1] = outputs_[i];
+    }
+  }
+}
+
+batch_sums predictor::evaluate(const batch& rows) {
+  const default_rounding rounding;
+  const auto& network = *source_.network;
+  require_size("features", rows.row_count * network.feature_count(), rows.features.size());
+  tree_accumulator<batch_sums> sums;
+  for (size_t begin = 0; begin < rows.row_count; begin += prediction_chunk_rows) {
+    batch part;
+    part.row_count = std::min(prediction_chunk_rows, rows.row_count - begin);
+    part.features = chunk(rows.features, begin, part.row_count);
+    if (source_.is_classification())
+      part.labels = rows.labels.subspan(begin, part.row_count);
+    else
+      part.targets = rows.targets.subspan(begin * network.output_count(),
+                                          part.row_count * network.output_count());
+    sums.push(network.evaluate(source_.parameters.values(), part, memory_));
+  }
+  return sums.total();
+}
+
+class_finder::class_finder(const std::vector<std::string>& classes) {
+  for (size_t i = 0; i < classes.size(); ++i) {
+    by_text_.emplace(classes[i], i);
+    double value = 0;
+    if (read_number(classes[i], value) == number_status::number)
+      by_value_.emplace(value, i);
+  }
+  if (by_value_.size() != classes.size()) // text among them, or too large for a double to tell
+    by_value_.clear();
+}
+
+std::optional<size_t> class_finder::find(std::string_view text) const {
+  if (const auto found = by_text_.find(text); found != by_text_.end())
+    return found->second;
+  double value = 0;
+  if (by_value_.empty() || read_number(text, value) != number_status::number)
+    return std::nullopt;
+  const auto found = by_value_.find(value);
+  return found == by_value_.end() ? std::nullopt : std::optional{found->second};
+}
+
+size_t likeliest_class(std::span<const float> probabilities) {
+  return static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
+}
+
+} // namespace troupe

@@ -1,0 +1,102 @@
+// A trained model as it lies in a file, ready to predict: what actors/model_writer.cpp wrote, read
+// back and checked.
+//
+// The file says what the model is (metadata: kind, activation, loss, names, standardisation) and
+// what it learned (tensors). Neither is believed before both agree: a model is built from the
+// metadata and the tensors' shapes, and its layout must be that of the file. A new kind of model
+// takes part by one row in the table of builders in saved_model.cpp.
+
+#pragma once
+
+#include "troupe/data/prepare.hpp"
+#include "troupe/data/safetensors.hpp"
+#include "troupe/models/buffer.hpp"
+#include "troupe/models/model.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// Rows of one call of a model's `predict` and `evaluate`: the chunks of evaluation during training
+/// (coordinators/timeline.hpp), because a row's bits depend on the number of rows in its call.
+inline constexpr size_t prediction_chunk_rows = 256;
+
+/// Shapes: F features, C outputs, P parameters.
+struct saved_model {
+  std::string path;                       ///< for messages
+  std::unique_ptr<const model> network;   ///< never null
+  const_buffer parameters;                ///< P
+  standardization features;               ///< empty when the model takes features as they are
+  std::vector<std::string> feature_names; ///< F; "0", "1", .. when the training data had no names
+  std::vector<std::string> target_names;  ///< one for each target; a classification has one
+  std::vector<std::string> classes;       ///< of a classification; else empty
+  std::map<std::string, std::string> metadata; ///< as it stands in the file
+  std::string data_sha256;                     ///< of the file's data section, hexadecimal
+
+  bool is_classification() const { return !classes.empty(); }
+
+  /// Columns of a prediction (K): one for each class, or one for each target.
+  size_t prediction_count() const {
+    return is_classification() ? classes.size() : network->output_count();
+  }
+};
+
+/// Reads a model file. Throws failure: bad_data naming the file and the metadata key or tensor that
+/// is missing or wrong; what read_safetensors throws.
+saved_model read_model(const std::string& path);
+
+/// The same for a file already in memory.
+saved_model to_saved_model(safetensors_file&& file, const std::string& path);
+
+/// Predicts rows with memory of its own: one for each thread. The model must outlive it.
+class predictor {
+public:
+  explicit predictor(const saved_model& source) : source_(source) {}
+
+  /// Predictions for `rows` (N x F, as they stand in a data file) to `out` (N x K): class
+  /// probabilities, or targets. Rows are computed in chunks of `prediction_chunk_rows` from the
+  /// first: who cuts a file into parts of a multiple of that gets the bits of the whole.
+  ///
+  /// Throws std::invalid_argument when sizes do not fit.
+  void predict(std::span<const float> rows, std::span<float> out);
+
+  /// The model's own sums over rows with labels (N) or targets (N x T), in the same chunks: the
+  /// loss a job reports as test_loss.
+  batch_sums evaluate(const batch& rows);
+
+private:
+  /// Standardised rows [begin, begin + count) of `rows`.
+  std::span<const float> chunk(std::span<const float> rows, size_t begin, size_t count);
+
+  const saved_model& source_;
+  std::vector<float> features_;
+  std::vector<float> outputs_;
+  workspace memory_;
+};
+
+/// Finds the class that a cell of a data file names: by its text, or by value when all classes are
+/// numbers, as training told them apart ("1" and "1.0" are one class). Looks at `classes`.
+class class_finder {
+public:
+  explicit class_finder(const std::vector<std::string>& classes);
+
+  /// The number of the class; nothing for a text that names none.
+  std::optional<size_t> find(std::string_view text) const;
+
+private:
+  std::map<std::string, size_t, std::less<>> by_text_;
+  std::map<double, size_t> by_value_; ///< empty unless all classes are numbers
+};
+
+/// The class a row of K probabilities speaks for: the first of the highest.
+size_t likeliest_class(std::span<const float> probabilities);
+
+} // namespace troupe

@@ -1,0 +1,196 @@
+// fit, predict, score: what they learn, what they refuse, and that a file holds all of it.
+
+#include "troupe/actors/estimator.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+#include "troupe/tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+#include <xtensor/xbuilder.hpp>
+#include <xtensor/xmath.hpp>
+#include <xtensor/xview.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace troupe {
+namespace {
+
+constexpr size_t row_count = 300;
+
+std::vector<float> plane_rows() {
+  std::vector<float> rows;
+  for (size_t i = 0; i < row_count; ++i) {
+    rows.push_back(std::sin(static_cast<float>(i)) * 3 + 10);
+    rows.push_back(std::cos(static_cast<float>(7 * i)) * 2);
+  }
+  return rows;
+}
+
+matrix_view view_of(const std::vector<float>& rows) {
+  return {rows, rows.size() / 2, 2};
+}
+
+// y = 2 a - b + 1
+std::vector<float> plane_targets(const std::vector<float>& rows) {
+  std::vector<float> targets;
+  for (size_t i = 0; i < rows.size(); i += 2)
+    targets.push_back(2 * rows[i] - rows[i + 1] + 1);
+  return targets;
+}
+
+// -3 where y is below 21, else 7
+std::vector<int32_t> sides(const std::vector<float>& rows) {
+  std::vector<int32_t> labels;
+  for (auto y : plane_targets(rows))
+    labels.push_back(y < 21 ? -3 : 7);
+  return labels;
+}
+
+estimator_options quick() {
+  estimator_options options;
+  options.optimizer.learning_rate = 0.05;
+  options.training.epochs = 200;
+  return options;
+}
+
+} // namespace
+
+TEST(estimator, learns_a_plane_and_predicts_points_it_has_not_seen) {
+  const auto rows = plane_rows();
+  estimator plane{quick()};
+  plane.fit(view_of(rows), plane_targets(rows));
+  EXPECT_GT(plane.score(view_of(rows), plane_targets(rows)), 0.9999);
+  const std::vector<float> point{11, 1};
+  EXPECT_NEAR(plane.predict(view_of(point)).front(), 2 * 11 - 1 + 1, 0.05);
+  EXPECT_EQ(plane.history().size(), 200u);
+  EXPECT_EQ(plane.model().features.mean.size(), 2u);
+}
+
+TEST(estimator, learns_several_targets_at_once) {
+  const auto rows = plane_rows();
+  std::vector<float> targets;
+  for (auto y : plane_targets(rows)) {
+    targets.push_back(y);
+    targets.push_back(-y);
+  }
+  estimator planes{quick()};
+  planes.fit(view_of(rows), matrix_view{targets, row_count, 2});
+  EXPECT_GT(planes.score(view_of(rows), targets), 0.999);
+  const auto out = planes.predict(view_of({11, 1}));
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_NEAR(out[1], -22, 0.1);
+}
+
+TEST(estimator, gives_labels_back_as_they_were) {
+  const auto rows = plane_rows();
+  estimator halves{quick()};
+  halves.fit(view_of(rows), sides(rows));
+  EXPECT_GT(halves.score(view_of(rows), sides(rows)), 0.97);
+  const std::vector<float> ends{7, 2, 13, -2};
+  EXPECT_EQ(halves.predict_labels(view_of(ends)), (std::vector<int32_t>{-3, 7}));
+  const auto probabilities = halves.predict_probabilities(view_of(ends));
+  ASSERT_EQ(probabilities.size(), 4u);
+  EXPECT_GT(probabilities[0], 0.9f);
+  EXPECT_NEAR(probabilities[2] + probabilities[3], 1, 1e-6);
+}
+
+TEST(estimator, learns_the_same_bits_in_an_application_of_any_size) {
+  const auto rows = plane_rows();
+  estimator alone{quick()};
+  alone.fit(view_of(rows), sides(rows));
+  for (size_t threads : {1, 3}) {
+    test::real_system host{threads};
+    estimator guest{*host.system, quick()};
+    guest.fit(view_of(rows), sides(rows));
+    EXPECT_EQ(guest.model().data_sha256, alone.model().data_sha256);
+  }
+  auto options = quick();
+  options.seed = 1;
+  estimator other{options};
+  other.fit(view_of(rows), sides(rows));
+  EXPECT_NE(other.model().data_sha256, alone.model().data_sha256);
+}
+
+TEST(estimator, predicts_from_its_file_what_it_predicted_before) {
+  const temporary_folder folder;
+  const auto rows = plane_rows();
+  estimator before{quick()};
+  before.fit(view_of(rows), sides(rows));
+  before.save(folder.path("m.safetensors"));
+  const auto after = estimator::load(folder.path("m.safetensors"));
+  EXPECT_EQ(after.predict_probabilities(view_of(rows)),
+            before.predict_probabilities(view_of(rows)));
+  EXPECT_EQ(after.predict_labels(view_of(rows)), before.predict_labels(view_of(rows)));
+  EXPECT_EQ(after.model().data_sha256, before.model().data_sha256);
+  EXPECT_THROW(estimator::load(folder.path("none")), failure);
+}
+
+TEST(estimator, takes_xtensor_expressions) {
+  const auto rows = plane_rows();
+  estimator::matrix table = xt::zeros<float>({row_count, size_t{2}});
+  std::copy(rows.begin(), rows.end(), table.data());
+  estimator plain{quick()}, scaled{quick()};
+  plain.fit(view_of(rows), sides(rows));
+  scaled.fit(table * 1.0f, sides(rows));
+  EXPECT_EQ(scaled.model().data_sha256, plain.model().data_sha256);
+  EXPECT_EQ(scaled.predict_labels(xt::view(table, xt::range(0, 9), xt::all())).size(), 9u);
+  EXPECT_EQ(scaled.score(table, sides(rows)), plain.score(view_of(rows), sides(rows)));
+}
+
+TEST(estimator, refuses_what_does_not_fit) {
+  const auto rows = plane_rows();
+  estimator empty;
+  EXPECT_THROW(empty.predict(view_of(rows)), std::logic_error);
+  EXPECT_THROW(empty.save("m"), std::logic_error);
+  EXPECT_THROW(empty.fit(view_of(rows), std::vector<int32_t>(3)), std::invalid_argument);
+  EXPECT_THROW(empty.fit(view_of(rows), std::vector<float>(row_count + 1)), std::invalid_argument);
+  EXPECT_THROW(empty.fit(matrix_view{rows, 7, 2}, sides(rows)), std::invalid_argument);
+  EXPECT_THROW(empty.fit(view_of(rows), std::vector<int32_t>(row_count, 1)), failure);
+  auto broken = rows;
+  broken[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW(empty.fit(view_of(broken), sides(rows)), failure);
+  estimator plane{quick()};
+  plane.fit(view_of(rows), plane_targets(rows));
+  EXPECT_THROW(plane.predict_labels(view_of(rows)), std::logic_error);
+  EXPECT_THROW(plane.predict(matrix_view{rows, rows.size(), 1}), std::invalid_argument);
+}
+
+TEST(estimator, tells_wrong_options_by_their_key) {
+  auto options = quick();
+  options.optimizer.learning_rate = -1;
+  estimator wrong{options};
+  const auto rows = plane_rows();
+  try {
+    wrong.fit(view_of(rows), sides(rows));
+    FAIL();
+  } catch (const failure& problem) {
+    EXPECT_EQ(problem.code(), failure_code::bad_job);
+    EXPECT_TRUE(problem.reason().starts_with("optimizer.learning_rate: "));
+  }
+}
+
+TEST(estimator, keeps_its_model_when_another_fit_diverges) {
+  const auto rows = plane_rows();
+  auto options = quick();
+  options.standardize = false;
+  options.optimizer = {};
+  options.optimizer.learning_rate = 1e-3;
+  estimator plane{options};
+  plane.fit(view_of(rows), plane_targets(rows));
+  const auto sha256 = plane.model().data_sha256;
+  auto huge = rows;
+  for (auto& x : huge)
+    x *= 1e15f;
+  try {
+    plane.fit(view_of(huge), plane_targets(rows));
+    FAIL();
+  } catch (const failure& problem) {
+    EXPECT_EQ(problem.code(), failure_code::diverged);
+  }
+  EXPECT_EQ(plane.model().data_sha256, sha256);
+}
+
+} // namespace troupe

@@ -1,0 +1,234 @@
+// evaluate, predict and inspect as scripts see them, on a model small enough to be worked by hand.
+
+#include "troupe/data/safetensors.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+#include <sys/wait.h>
+
+namespace troupe {
+namespace {
+
+class model_commands : public testing::Test {
+protected:
+  // flower.model: scores (a, b) of two features: class "no" where a > b, else "yes".
+  // line.model: y = 2 a - b + 1.
+  void SetUp() override {
+    parameter_layout layout;
+    layout.add("layers.0.weight", {2, 2});
+    layout.add("layers.0.bias", {2});
+    auto metadata = common;
+    metadata["loss"] = "categorical-cross-entropy";
+    metadata["classes"] = R"(["no","yes"])";
+    metadata["target"] = R"(["answer"])";
+    write_safetensors(folder.path("flower.model"), layout, std::vector<float>{1, 0, 0, 1, 0, 0},
+                      metadata);
+    layout = {};
+    layout.add("layers.0.weight", {1, 2});
+    layout.add("layers.0.bias", {1});
+    metadata = common;
+    metadata["loss"] = "squared";
+    metadata["target"] = R"(["y"])";
+    write_safetensors(folder.path("line.model"), layout, std::vector<float>{2, -1, 1}, metadata);
+  }
+
+  int run(const std::string& arguments) {
+    const std::string line =
+      "cd '" + folder.path() + "' && " TROUPE_BINARY_DIR "/bin/troupe " + arguments + " >out 2>err";
+    const int status = std::system(line.c_str());
+    out = folder.read("out");
+    err = folder.read("err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  bool said(const std::string& text) const { return err.find(text) != std::string::npos; }
+
+  const std::map<std::string, std::string> common{{"format", "troupe-model-1"},
+                                                  {"kind", "neural-network"},
+                                                  {"activation", "relu"},
+                                                  {"features", R"(["a","b"])"}};
+  temporary_folder folder;
+  std::string out;
+  std::string err;
+};
+
+} // namespace
+
+TEST_F(model_commands, evaluation_of_classes_is_the_one_worked_by_hand) {
+  // Predicted no, no, yes, yes; actual no, yes, yes, yes.
+  folder.write("d.csv", "a,b,answer\n2,1,no\n3,0,yes\n0,1,yes\n1,1.5,yes\n");
+  ASSERT_EQ(run("evaluate flower.model d.csv --json"), 0) << err;
+  const auto object = nlohmann::json::parse(out);
+  EXPECT_EQ(object["rows"], 4);
+  EXPECT_EQ(object["accuracy"], 0.75);
+  EXPECT_EQ(object["confusion_matrix"], nlohmann::json::parse("[[1,0],[1,2]]"));
+  EXPECT_EQ(object["classes"][0]["precision"], 0.5);
+  EXPECT_EQ(object["classes"][0]["recall"], 1.0);
+  EXPECT_EQ(object["classes"][1]["class"], "yes");
+  EXPECT_EQ(object["classes"][1]["rows"], 3);
+  EXPECT_NEAR(object["classes"][1]["f1"], 0.8, 1e-15);
+  EXPECT_NEAR(object["macro"]["f1"], (2.0 / 3 + 0.8) / 2, 1e-15);
+  const auto loss = [](double margin) { return std::log1p(std::exp(-margin)); };
+  EXPECT_NEAR(object["loss"], (loss(1) + loss(-3) + loss(1) + loss(0.5)) / 4, 1e-6);
+  ASSERT_EQ(run("evaluate flower.model d.csv"), 0);
+  EXPECT_NE(out.find("\nno           0.5         1  0.666667     1\n"), std::string::npos) << out;
+}
+
+TEST_F(model_commands, evaluation_of_numbers_is_the_one_worked_by_hand) {
+  // Predictions 1, 3, 2 for 1, 2, 6: errors 0, 1, -4; squares around the mean 3: 4 + 1 + 9.
+  folder.write("d.csv", "y,a,b\n1,0,0\n2,1,0\n6,1,1\n");
+  ASSERT_EQ(run("evaluate line.model d.csv --json"), 0) << err;
+  const auto object = nlohmann::json::parse(out);
+  EXPECT_DOUBLE_EQ(object["mean_squared_error"], 17.0 / 3);
+  EXPECT_DOUBLE_EQ(object["mean_absolute_error"], 5.0 / 3);
+  EXPECT_DOUBLE_EQ(object["r2"], 1 - 17.0 / 14);
+  EXPECT_EQ(object["loss"], object["mean_squared_error"]);
+  folder.write("same.csv", "0,0,5\n1,0,5\n");
+  ASSERT_EQ(run("evaluate line.model same.csv --json"), 0) << err;
+  EXPECT_TRUE(nlohmann::json::parse(out)["r2"].is_null()) << "targets that do not vary";
+  EXPECT_EQ(run("evaluate line.model d.csv"), 0);
+  EXPECT_TRUE(out.ends_with("r2                   -0.214286\n")) << out;
+}
+
+TEST_F(model_commands, label_the_model_does_not_know_is_told_with_its_line) {
+  folder.write("d.csv", "a,b,answer\n2,1,no\n3,0,maybe\n");
+  EXPECT_EQ(run("evaluate flower.model d.csv --json"), 65);
+  const auto error = nlohmann::json::parse(out)["error"];
+  EXPECT_EQ(error["code"], "bad-data");
+  EXPECT_EQ(error["where"], "d.csv:3");
+  EXPECT_EQ(error["what"], "the model knows no class 'maybe'");
+  folder.write("d.csv", "a,b,y\n2,1,x\n");
+  EXPECT_EQ(run("evaluate line.model d.csv"), 65);
+  EXPECT_TRUE(said("d.csv:2: the target 'x' is not a finite number"));
+}
+
+TEST_F(model_commands, columns_that_are_not_the_models_are_listed) {
+  folder.write("d.csv", "a,c,answer\n2,1,no\n");
+  EXPECT_EQ(run("evaluate flower.model d.csv"), 65);
+  EXPECT_TRUE(said("d.csv:1: the columns are not the model's features: missing 'b'; not the "
+                   "model's: 'c'"))
+    << err;
+  folder.write("d.csv", "b,a\n2,1\n");
+  EXPECT_EQ(run("predict flower.model d.csv"), 65);
+  EXPECT_TRUE(said("another order: feature 0 is 'b', the model's is 'a'")) << err;
+  folder.write("d.csv", "1,2,3,4\n");
+  EXPECT_EQ(run("predict flower.model d.csv"), 65);
+  EXPECT_TRUE(said("the file has 4 columns; the model takes 2 features, and 1 target may follow"));
+  folder.write("d.csv", "a,b\n2,1\n");
+  EXPECT_EQ(run("evaluate flower.model d.csv"), 65);
+  EXPECT_TRUE(said("no target"));
+}
+
+TEST_F(model_commands, prediction_decides_by_columns_and_says_so) {
+  folder.write("with.csv", "answer,a,b\nno,2,1\n?,0,1\n");
+  ASSERT_EQ(run("predict flower.model with.csv"), 0) << err;
+  EXPECT_EQ(out, "answer\nno\nyes\n");
+  EXPECT_EQ(err, "troupe: with.csv: 3 columns, 'answer' taken for the target\n");
+  folder.write("without.csv", "2,1\n0,1\n");
+  ASSERT_EQ(run("predict flower.model without.csv"), 0) << err;
+  EXPECT_EQ(out, "answer\nno\nyes\n");
+  EXPECT_EQ(err, "troupe: without.csv: 2 columns, all taken for features, none for a target\n");
+  folder.write("middle.csv", "2,no,1\n0,yes,1\n");
+  ASSERT_EQ(run("predict flower.model middle.csv --target 1 --header no"), 0) << err;
+  EXPECT_EQ(out, "answer\nno\nyes\n");
+}
+
+TEST_F(model_commands, probabilities_and_targets_are_written_with_all_their_digits) {
+  folder.write("d.csv", "1,1\n0,1\n");
+  ASSERT_EQ(run("predict flower.model d.csv --probabilities"), 0);
+  std::istringstream lines{out};
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "answer,p(no),p(yes)");
+  std::getline(lines, line);
+  EXPECT_EQ(line, "no,0.5,0.5");
+  std::getline(lines, line);
+  EXPECT_NEAR(std::stod(line.substr(4)), 1 / (1 + std::exp(1.0)), 1e-7) << line;
+  ASSERT_EQ(run("predict line.model d.csv"), 0);
+  EXPECT_EQ(out, "y\n2\n0\n");
+  EXPECT_EQ(run("predict line.model d.csv --probabilities"), 2);
+}
+
+TEST_F(model_commands, npy_files_are_read_by_numpy) {
+  folder.write("d.csv", "2,1\n0,1\n1,3\n");
+  ASSERT_EQ(run("predict flower.model d.csv -o labels.npy"), 0) << err;
+  EXPECT_TRUE(said("numbered from 0"));
+  ASSERT_EQ(run("predict line.model d.csv -o targets.npy"), 0) << err;
+  const auto bytes = folder.read("labels.npy");
+  EXPECT_EQ(bytes.size(), 128u + 3 * 8);
+  EXPECT_EQ(bytes.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
+  if (std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") != 0)
+    GTEST_SKIP() << "needs NumPy: apt-get install python3-numpy";
+  const auto script = "cd '" + folder.path() +
+                      "' && /usr/bin/python3 -c \"import numpy as n; "
+                      "assert n.load('labels.npy').tolist() == [0, 1, 1]; "
+                      "assert n.load('targets.npy').tolist() == [[4.0], [0.0], [0.0]]\"";
+  EXPECT_EQ(std::system(script.c_str()), 0);
+}
+
+TEST_F(model_commands, prediction_file_is_whole_or_not_there) {
+  std::string rows;
+  for (int i = 0; i < 10000; ++i)
+    rows += std::to_string(i % 7) + "," + std::to_string(i % 5) + "\n";
+  folder.write("long.csv", rows);
+  ASSERT_EQ(run("predict line.model long.csv -o p.csv"), 0) << err;
+  const auto written = folder.read("p.csv");
+  EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 10001);
+  EXPECT_TRUE(written.starts_with("y\n1\n2\n3\n4\n5\n11\n"));
+  folder.write("long.csv", rows + "x,1\n");
+  EXPECT_EQ(run("predict line.model long.csv -o p.csv"), 65);
+  EXPECT_TRUE(said("long.csv:10001:1: ")) << err;
+  EXPECT_EQ(folder.read("p.csv"), written);
+  EXPECT_EQ(run("predict line.model long.csv -o p.txt"), 2);
+  EXPECT_EQ(run("predict line.model long.csv -o none/p.csv"), 73);
+}
+
+TEST_F(model_commands, inspection_shows_shapes_norms_and_what_is_not_finite) {
+  ASSERT_EQ(run("inspect line.model --json"), 0) << err;
+  const auto object = nlohmann::json::parse(out);
+  EXPECT_EQ(object["kind"], "neural-network");
+  EXPECT_EQ(object["loss"], "squared");
+  EXPECT_EQ(object["parameters"], 3);
+  EXPECT_EQ(object["layers"][0], nlohmann::json::parse(R"({"name": "layers.0", "inputs": 2,
+    "outputs": 1, "activation": "identity", "parameters": 3})"));
+  EXPECT_NEAR(object["tensors"][0]["norm"], std::sqrt(5.0), 1e-15);
+  EXPECT_EQ(object["tensors"][0]["minimum"], -1.0);
+  EXPECT_EQ(object["tensors"][0]["maximum"], 2.0);
+  EXPECT_EQ(object["tensors"][0]["shape"], nlohmann::json::parse("[1, 2]"));
+  EXPECT_EQ(object["parameters_sha256"], read_safetensors(folder.path("line.model")).data_sha256);
+  EXPECT_EQ(object["metadata"]["format"], "troupe-model-1");
+  parameter_layout layout;
+  layout.add("layers.0.weight", {1, 2});
+  layout.add("layers.0.bias", {1});
+  write_safetensors(folder.path("nan.model"), layout, std::vector<float>{NAN, 1, INFINITY},
+                    read_safetensors(folder.path("line.model")).metadata);
+  ASSERT_EQ(run("inspect nan.model"), 0) << err;
+  EXPECT_NE(out.find("layers.0.weight  1 x 2     1        1        1           1\n"),
+            std::string::npos)
+    << out;
+}
+
+TEST_F(model_commands, files_that_are_missing_or_no_models_are_told_apart) {
+  folder.write("d.csv", "1,1\n");
+  folder.write("text.model", "hello");
+  for (const std::string command : {"inspect", "evaluate", "predict"}) {
+    const std::string data = command == "inspect" ? "" : " d.csv";
+    EXPECT_EQ(run(command + " none.model" + data), 66) << command;
+    EXPECT_EQ(run(command + " text.model" + data), 65) << command;
+    EXPECT_EQ(run(command), 2) << command;
+  }
+  EXPECT_EQ(run("predict line.model none.csv"), 66);
+  EXPECT_EQ(run("evaluate line.model d.csv --header maybe"), 2);
+  EXPECT_EQ(run("inspect none.model --json"), 66);
+  EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "missing-input");
+  EXPECT_EQ(run("evaluate none.model d.csv --json"), 66);
+  EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "missing-input");
+}
+
+} // namespace troupe

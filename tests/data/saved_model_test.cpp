@@ -1,0 +1,206 @@
+// Model files read back: what is right predicts, everything wrong is named.
+
+#include "troupe/data/saved_model.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+namespace troupe {
+namespace {
+
+// Two features, two hidden units, two classes; all by hand.
+safetensors_file small_file() {
+  safetensors_file file;
+  file.layout.add("layers.0.weight", {2, 2});
+  file.layout.add("layers.0.bias", {2});
+  file.layout.add("layers.1.weight", {2, 2});
+  file.layout.add("layers.1.bias", {2});
+  file.values = {1, 0, 0, 1, 0, -1, 1, 0, 0, 1, 0, 0};
+  file.metadata = {{"format", "troupe-model-1"},
+                   {"kind", "neural-network"},
+                   {"activation", "relu"},
+                   {"loss", "categorical-cross-entropy"},
+                   {"features", R"(["a","b"])"},
+                   {"target", R"(["species"])"},
+                   {"classes", R"(["no","yes"])"},
+                   {"feature_mean", "3f800000 00000000"},       // 1, 0
+                   {"feature_deviation", "40000000 3f800000"}}; // 2, 1
+  return file;
+}
+
+safetensors_file regression_file(size_t rows) {
+  safetensors_file file;
+  file.layout.add("layers.0.weight", {1, rows});
+  file.layout.add("layers.0.bias", {1});
+  file.values.assign(rows + 1, 0.5f);
+  file.metadata = {
+    {"format", "troupe-model-1"}, {"kind", "neural-network"}, {"activation", "relu"},
+    {"loss", "squared"},          {"features", "["},          {"target", R"(["y"])"}};
+  for (size_t i = 0; i < rows; ++i)
+    file.metadata["features"] += (i ? ",\"" : "\"") + std::to_string(i) + '"';
+  file.metadata["features"] += "]";
+  return file;
+}
+
+// What is said of a file after `change`.
+template <class Change>
+std::string complaint(Change change) {
+  auto file = small_file();
+  change(file);
+  try {
+    to_saved_model(std::move(file), "m.safetensors");
+  } catch (const failure& problem) {
+    EXPECT_EQ(problem.code(), failure_code::bad_data);
+    EXPECT_EQ(problem.where(), "m.safetensors");
+    return problem.reason();
+  }
+  return "accepted";
+}
+
+std::string complaint_with(const std::string& key, const std::string& value) {
+  return complaint([&](auto& file) { file.metadata[key] = value; });
+}
+
+} // namespace
+
+TEST(saved_model, predicts_raw_rows_as_worked_by_hand) {
+  const auto model = to_saved_model(small_file(), "m.safetensors");
+  predictor predict{model};
+  // (5, 3) is standardised to (2, 3); hidden units relu(2, 3 - 1) = (2, 2): both classes alike.
+  // (5, 2) to (2, 2); hidden (2, 1): probability of the first 1 / (1 + e^-1).
+  const std::array<float, 4> rows{5, 3, 5, 2};
+  std::array<float, 4> out{};
+  predict.predict(rows, out);
+  EXPECT_FLOAT_EQ(out[0], 0.5f);
+  EXPECT_NEAR(out[2], 1 / (1 + std::exp(-1.0)), 1e-7);
+  EXPECT_NEAR(out[3], 1 - 1 / (1 + std::exp(-1.0)), 1e-7);
+  EXPECT_EQ(likeliest_class(std::span{out}.first(2)), 0u) << "the first of equals";
+  EXPECT_EQ(model.classes, (std::vector<std::string>{"no", "yes"}));
+}
+
+TEST(saved_model, evaluation_sums_losses_of_raw_rows) {
+  const auto model = to_saved_model(small_file(), "m.safetensors");
+  predictor predict{model};
+  const std::array<float, 4> rows{5, 3, 5, 2};
+  const std::array<int32_t, 2> labels{1, 1};
+  const auto sums = predict.evaluate({2, rows, labels, {}});
+  EXPECT_EQ(sums.sample_count, 2u);
+  EXPECT_EQ(sums.correct_count, 0u);
+  EXPECT_NEAR(sums.loss_sum, std::log(2.0) + std::log1p(std::exp(1.0)), 1e-6);
+}
+
+TEST(saved_model, parts_of_whole_chunks_predict_the_bits_of_the_whole) {
+  const auto model = to_saved_model(regression_file(37), "m.safetensors");
+  predictor predict{model};
+  const size_t width = 37, row_count = 3 * prediction_chunk_rows + 11;
+  std::vector<float> rows(row_count * width);
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i] = std::sin(static_cast<float>(i)) * 1e3f;
+  std::vector<float> whole(row_count), parts(row_count);
+  predict.predict(rows, whole);
+  for (size_t begin = 0; begin < row_count; begin += prediction_chunk_rows) {
+    const auto count = std::min(prediction_chunk_rows, row_count - begin);
+    predict.predict(std::span{rows}.subspan(begin * width, count * width),
+                    std::span{parts}.subspan(begin, count));
+  }
+  EXPECT_EQ(whole, parts);
+}
+
+TEST(saved_model, rows_of_another_width_are_refused) {
+  const auto model = to_saved_model(small_file(), "m.safetensors");
+  predictor predict{model};
+  std::array<float, 3> rows{};
+  std::array<float, 4> out{};
+  EXPECT_THROW(predict.predict(rows, out), std::invalid_argument);
+  EXPECT_THROW(predict.predict(std::span{rows}.first(2), out), std::invalid_argument);
+}
+
+TEST(saved_model, metadata_that_are_missing_are_named) {
+  for (const auto* key : {"format", "kind", "activation", "loss", "features", "target", "classes",
+                          "feature_mean", "feature_deviation"})
+    EXPECT_EQ(complaint([&](auto& file) { file.metadata.erase(key); }),
+              "the metadata have no '" + std::string{key} + "'");
+}
+
+TEST(saved_model, unknown_words_are_shown_beside_the_known_ones) {
+  EXPECT_EQ(complaint_with("format", "troupe-model-9"),
+            "the metadata's 'format' is 'troupe-model-9' instead of 'troupe-model-1'");
+  EXPECT_TRUE(complaint_with("kind", "oracle")
+                .starts_with("the metadata's 'kind' is 'oracle', which is none of: softmax"));
+  EXPECT_TRUE(complaint_with("activation", "cube").starts_with("the metadata's 'activation' is"));
+  EXPECT_TRUE(complaint_with("loss", "pride").starts_with("the metadata's 'loss' is 'pride'"));
+  EXPECT_EQ(complaint_with("kind", "softmax-regression"),
+            "a softmax-regression has one layer, this file has more");
+}
+
+TEST(saved_model, names_must_be_as_many_as_the_model_has) {
+  EXPECT_EQ(complaint_with("features", R"(["a"])"),
+            "the metadata's 'features' names 1, the model has 2 features");
+  EXPECT_EQ(complaint_with("classes", R"(["a","b","c"])"),
+            "the metadata's 'classes' names 3, the model has 2 classes");
+  EXPECT_EQ(complaint_with("target", R"([])"),
+            "the metadata's 'target' names 0, the model has 1 target");
+  for (const auto* text : {"", "a", "{}", "[1]", "[\"a\"", "null"})
+    EXPECT_EQ(complaint_with("features", text), "the metadata's 'features' is no list of names");
+}
+
+TEST(saved_model, standardisation_must_be_finite_and_complete) {
+  EXPECT_EQ(complaint_with("feature_mean", "3f800000"),
+            "the metadata's 'feature_mean' holds 1 numbers; the model has 2 features");
+  for (const auto* text : {"7f800000 00000000", "3f80000 00000000", "3f800000,00000000", "x",
+                           "3f800000  00000000", " 3f800000 00000000", "-3f80000 00000000"})
+    EXPECT_TRUE(complaint_with("feature_mean", text).find("holds no finite number") !=
+                std::string::npos)
+      << text;
+  EXPECT_EQ(complaint_with("feature_deviation", "3f800000 00000000"),
+            "the metadata's 'feature_deviation' holds a number that is not above 0");
+}
+
+TEST(saved_model, tensors_must_be_those_of_the_model) {
+  const auto with = [](std::vector<std::pair<std::string, std::vector<size_t>>> tensors) {
+    return complaint([&](auto& file) {
+      file.layout = {};
+      for (auto& [name, shape] : tensors)
+        file.layout.add(name, shape);
+      file.values.assign(file.layout.size(), 0);
+    });
+  };
+  EXPECT_EQ(with({{"w", {2, 2}}}), "there is no tensor 'layers.0.weight'");
+  EXPECT_EQ(with({{"layers.0.weight", {4}}}),
+            "tensor 'layers.0.weight' has 1 extents instead of 2");
+  EXPECT_EQ(with({{"layers.0.weight", {2, 2}}, {"layers.0.bias", {3}}}),
+            "tensor 'layers.0.bias' has the shape [3] instead of [2]");
+  EXPECT_EQ(with({{"layers.0.weight", {2, 2}}}), "there is no tensor 'layers.0.bias'");
+  EXPECT_EQ(with({{"layers.0.weight", {3, 2}}, {"layers.1.weight", {2, 4}}}),
+            "tensor 'layers.1.weight' takes 4 inputs, the layer before it has 3 outputs");
+  EXPECT_EQ(with({{"layers.0.bias", {2}}, {"layers.0.weight", {2, 2}}}),
+            "tensor 'layers.0.weight' is not where the model has it");
+  EXPECT_EQ(with({{"layers.0.weight", {2, 2}}, {"layers.0.bias", {2}}, {"extra", {1}}}),
+            "tensor 'extra' is no part of the model");
+}
+
+TEST(saved_model, other_files_are_no_models) {
+  const temporary_folder folder;
+  EXPECT_THROW(read_model(folder.path("none.safetensors")), failure);
+  EXPECT_THROW(read_model(folder.write("text.safetensors", "not a model at all")), failure);
+  const auto file = small_file();
+  write_safetensors(folder.path("good.safetensors"), file.layout, file.values, file.metadata);
+  EXPECT_EQ(read_model(folder.path("good.safetensors")).metadata, file.metadata);
+}
+
+TEST(class_finder, tells_classes_apart_as_training_did) {
+  const class_finder numbers{{"1", "2.50"}};
+  EXPECT_EQ(numbers.find("1.0"), 0u);
+  EXPECT_EQ(numbers.find("2.5"), 1u);
+  EXPECT_EQ(numbers.find("one"), std::nullopt);
+  const class_finder texts{{"1", "one"}};
+  EXPECT_EQ(texts.find("1"), 0u);
+  EXPECT_EQ(texts.find("1.0"), std::nullopt) << "one class is text, so all are";
+}
+
+} // namespace troupe

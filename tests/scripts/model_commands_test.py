@@ -1,0 +1,85 @@
+"""predict and evaluate against NumPy, on a model of handwritten digits that the command trained.
+
+    python3 tests/scripts/model_commands_test.py BUILD_FOLDER SOURCE_FOLDER        (python3-numpy)
+
+NumPy reads the same model file (tests/reference/model_file.py) and computes the same predictions;
+and a file far larger than the memory a prediction may use is predicted part by part.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "reference"))
+
+try:
+    import numpy
+    import model_file
+except ImportError:
+    numpy = None
+
+
+class ModelCommands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        cls.folder = cls.place.name
+        cls.run_troupe("train", os.path.join(SOURCE, "examples", "digits.toml"), "--quiet",
+                       "--set", "training.epochs=3", "--set", "output.directory=run")
+        cls.model = os.path.join(cls.folder, "run", "model.safetensors")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    @classmethod
+    def run_troupe(cls, *arguments, **options):
+        run = subprocess.run([TROUPE, *arguments], cwd=cls.folder, capture_output=True, text=True,
+                             timeout=120, **options)
+        if run.returncode != 0:
+            raise AssertionError(f"exit code {run.returncode}: {run.stderr}")
+        return run.stdout
+
+    @unittest.skipUnless(numpy, "needs NumPy: apt-get install python3-numpy")
+    def test_numpy_predicts_and_judges_the_same(self):
+        rows = numpy.loadtxt(DIGITS, delimiter=",", dtype=numpy.float32)
+        tensors, metadata = model_file.load(self.model)
+        scores = model_file.predict(tensors, metadata, rows[:, :-1]).astype(float)
+        scores -= scores.max(axis=1, keepdims=True)
+        expected = numpy.exp(scores) / numpy.exp(scores).sum(axis=1, keepdims=True)
+        self.run_troupe("predict", self.model, DIGITS, "--probabilities", "-o", "p.npy")
+        found = numpy.load(os.path.join(self.folder, "p.npy"))
+        self.assertLess(numpy.abs(found - expected).max(), 1e-5)
+        judged = json.loads(self.run_troupe("evaluate", self.model, DIGITS, "--json"))
+        labels, guesses = rows[:, -1].astype(int), expected.argmax(axis=1)
+        matrix = numpy.zeros((10, 10), int)
+        numpy.add.at(matrix, (labels, guesses), 1)
+        self.assertEqual(judged["confusion_matrix"], matrix.tolist())
+        loss = -numpy.log(expected[numpy.arange(len(labels)), labels]).mean()
+        self.assertAlmostEqual(judged["loss"], loss, places=5)
+
+    def test_a_file_larger_than_memory_is_predicted_part_by_part(self):
+        line = ",".join(["12.0625"] * 64) + "\n"
+        row_count = 700_000  # 358 MB of text
+        path = os.path.join(self.folder, "long.csv")
+        with open(path, "w") as file:
+            for _ in range(row_count // 1000):
+                file.write(line * 1000)
+        limit = 256 << 20  # of address space, most of it libraries and BLAS
+        self.assertGreater(os.path.getsize(path), limit)
+        self.run_troupe("predict", self.model, path, "-o", "long.npy",
+                        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(os.path.getsize(os.path.join(self.folder, "long.npy")),
+                         128 + 8 * row_count)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
