@@ -73,8 +73,13 @@ company::company(caf::actor_system& system, const job& resolved,
   }
   const auto blocks = assign_blocks(
     parameter_count, options.shard_count.value_or(default_shard_count(system, parameter_count)));
-  const shard_options for_shards{make_optimizer(resolved.optimizer), versions_, parameter_count,
-                                 plan, options.hooks};
+  const shard_options for_shards{
+    make_optimizer(resolved.optimizer),
+    versions_,
+    parameter_count,
+    plan,
+    options.hooks,
+    regularization{resolved.optimizer, penalized_ranges(network_->layout())}};
   for (size_t k = 0; k < blocks.size(); ++k) {
     shards_.push_back(system.spawn(shard, k, for_shards));
     everybody.shards.push_back({shards_.back(), blocks[k]});

@@ -5,6 +5,7 @@
 #include "troupe/models/numerics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -41,6 +42,7 @@ shard_actor::behavior_type shard_state::make_behavior(size_t index, const shard_
   return {
     [this](const view& news) { on_view(news); },
     [this](const contribution& news) { on_contribution(news); },
+    [this](const block_norms& news) { on_block_norms(news); },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
   };
@@ -58,6 +60,8 @@ void shard_state::on_view(const view& news) {
   if (elements_.empty())
     return; // more shards than blocks: nothing to do, nobody waits for it
   rule_ = shard_rule{options_.plan, news.start_version};
+  norms_ = norms_rule{block_count(options_.parameter_count), news.start_version};
+  is_reduced_ = false;
   current_ = options_.versions->of(news.start_version);
   previous_ = {};
   state_ = optimizer_state{options_.rule->slot_count(), elements_.size()};
@@ -70,6 +74,8 @@ void shard_state::on_contribution(const contribution& news) {
   if (elements_.empty() || failed_ || !news.gradient_sum.intact() ||
       news.gradient_sum.values().size() != elements_.size())
     return;
+  if (is_reduced_ && news.step == rule_.version())
+    return; // added already: the step waits for norms only
   const auto verdict = rule_.offer(news.step, news.node, 0);
   // In one process nobody computes checksums: should the same work come twice, it is compared.
   if (verdict.verdict == offer_verdict::duplicate &&
@@ -89,42 +95,100 @@ void shard_state::on_contribution(const contribution& news) {
     apply(options_.hooks.add_in_order_of_arrival ? in_order(arrival_order_) : *plan);
 }
 
+std::vector<std::span<const float>> shard_state::held_gradients() const {
+  std::vector<std::span<const float>> result;
+  for (const auto& part : held_)
+    result.push_back(part.gradient_sum.values());
+  return result;
+}
+
+batch_sums shard_state::held_sums(const reduction_plan& plan) const {
+  std::vector<batch_sums> sums;
+  for (const auto& part : held_)
+    sums.push_back(part.sums);
+  return evaluate_plan(plan, sums);
+}
+
 void shard_state::apply(const reduction_plan& plan) {
   const default_rounding rounding;
-  std::vector<std::span<const float>> inputs;
-  std::vector<batch_sums> sums;
-  for (const auto& part : held_) {
-    inputs.push_back(part.gradient_sum.values());
-    sums.push_back(part.sums);
-  }
+  if (options_.changes.norm_max() > 0)
+    return reduce_for_norms(plan);
+  update(plan, held_gradients(), held_sums(plan), 1);
+}
+
+void shard_state::reduce_for_norms(const reduction_plan& plan) {
+  if (reduced_.size() != elements_.size())
+    reduced_ = buffer{elements_.size()};
+  reducer_.reduce(plan, held_gradients(), reduced_.values());
+  reduced_sums_ = held_sums(plan);
+  is_reduced_ = true;
   const auto version = rule_.version();
-  const auto total = evaluate_plan(plan, sums);
+  const auto step =
+    options_.rule->begin_step(version, reduced_sums_.sample_count, direction::descent);
+  const auto first_block = view_.shards[index_].blocks.begin;
+  block_norms news{version, first_block,
+                   square_sums_of_blocks(reduced_.values(), step.gradient_factor)};
+  const auto is_finite = [](double sum) { return std::isfinite(sum); };
+  if (!std::isfinite(reduced_sums_.loss_sum) || !std::ranges::all_of(news.square_sums, is_finite))
+    return report_not_finite();
+  for (size_t k = 0; k < view_.shards.size(); ++k)
+    if (k != index_ && !view_.shards[k].blocks.empty())
+      self_->send(view_.shards[k].actor, news);
+  on_block_norms(news);
+}
+
+void shard_state::on_block_norms(const block_norms& news) {
+  if (elements_.empty() || failed_)
+    return;
+  const auto verdict = norms_.offer(news.step, news.first_block, news.square_sums);
+  if (verdict == norms_verdict::conflict)
+    return report_conflict_of_norms();
+  if (verdict == norms_verdict::accepted)
+    apply_reduced();
+}
+
+void shard_state::apply_reduced() {
+  const auto square_sum = norms_.square_sum();
+  if (!is_reduced_ || !square_sum)
+    return;
+  const default_rounding rounding;
+  const auto factor = static_cast<float>(options_.changes.norm_factor(*square_sum));
+  const std::array<std::span<const float>, 1> inputs{reduced_.values()};
+  update({{0}}, inputs, reduced_sums_, factor);
+}
+
+void shard_state::update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
+                         const batch_sums& total, float norm_factor) {
+  const auto version = rule_.version();
   const auto next = options_.versions->of(version + 1);
   const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
   const bool finite =
     std::isfinite(total.loss_sum) &&
     reducer_.reduce_and_update(plan, inputs, *options_.rule, step, state_,
                                current_.values().subspan(elements_.begin, elements_.size()),
-                               next.values().subspan(elements_.begin, elements_.size()));
+                               next.values().subspan(elements_.begin, elements_.size()),
+                               {&options_.changes, elements_.begin, norm_factor});
   if (!finite)
-    return report_not_finite(inputs);
+    return report_not_finite();
   previous_ = current_;
   current_ = next;
   // Let go of the gradients before anybody can start on the next step and want buffers.
   held_.clear();
   arrival_order_.clear();
   rule_.advance();
+  norms_.advance();
+  is_reduced_ = false;
   announce();
   answer_waiting();
   if (keeps_book_)
     keep_book(total);
 }
 
-void shard_state::report_not_finite(std::span<const std::span<const float>> inputs) {
+void shard_state::report_not_finite() {
   failed_ = true;
   not_finite_report report;
   report.step = rule_.version();
-  auto culprit = find_not_finite(inputs);
+  auto culprit = find_not_finite(held_gradients());
   for (size_t k = 0; culprit == held_.size() && k < held_.size(); ++k)
     if (!std::isfinite(held_[k].sums.loss_sum))
       culprit = k;
@@ -137,6 +201,14 @@ void shard_state::report_not_finite(std::span<const std::span<const float>> inpu
   } else {
     report.what = "the sum of finite gradients, or the parameters it leads to,";
   }
+  self_->send(view_.director, std::move(report));
+}
+
+void shard_state::report_conflict_of_norms() {
+  failed_ = true;
+  not_finite_report report;
+  report.step = rule_.version();
+  report.what = "two different norms of one block";
   self_->send(view_.director, std::move(report));
 }
 

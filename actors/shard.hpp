@@ -5,6 +5,10 @@
 // optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
 // version and of the one before, so that a version every shard has can always be named.
 //
+// When gradients are clipped by their norm, a round stands between: the shard adds into a buffer of
+// its own, tells the other shards the squares of its blocks, and updates when it knows those of
+// all (coordinators/norms_rule.hpp).
+//
 // The first shard with a span keeps the book: it adds up the figures that travel with the gradients
 // and reports them to the director.
 
@@ -13,9 +17,11 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/actors/version_buffers.hpp"
+#include "troupe/coordinators/norms_rule.hpp"
 #include "troupe/coordinators/shard_rule.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/reduction.hpp"
+#include "troupe/models/regularization.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -34,6 +40,7 @@ struct shard_options {
   size_t parameter_count = 0;                ///< of the whole model
   timeline plan;
   test_hooks hooks;
+  regularization changes; ///< of the mean gradient
 };
 
 /// The least time between two progress reports: often enough for the eye, too rare to cost
@@ -51,13 +58,23 @@ public:
 private:
   void on_view(const view& news);
   void on_contribution(const contribution& news);
+  void on_block_norms(const block_norms& news);
   void on_horizon(const horizon& news);
   caf::result<parameter_span> on_pull(uint64_t version);
 
+  std::vector<std::span<const float>> held_gradients() const;
+  batch_sums held_sums(const reduction_plan& plan) const;
   /// Adds, updates and announces; or reports why not.
   void apply(const reduction_plan& plan);
-  void report_not_finite(std::span<const std::span<const float>> inputs);
+  /// Clipping by norm: adds into a buffer of its own and tells the other shards its squares.
+  void reduce_for_norms(const reduction_plan& plan);
+  /// Updates once the squares of all blocks are known.
+  void apply_reduced();
+  void update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
+              const batch_sums& total, float norm_factor);
+  void report_not_finite();
   void report_conflict(const contribution& news);
+  void report_conflict_of_norms();
   void announce();
   /// Adds a step's figures to the book and reports when it is time.
   void keep_book(const batch_sums& sums);
@@ -78,6 +95,10 @@ private:
   const_buffer previous_;
   optimizer_state state_;
   reducer reducer_;
+  norms_rule norms_;
+  buffer reduced_;          ///< the step's gradient sum while the norm is not known
+  batch_sums reduced_sums_; ///< of the same step
+  bool is_reduced_ = false; ///< the two above hold those of the current step
   bool keeps_book_ = false;
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;

@@ -12,7 +12,9 @@ int config_check_command(const std::string& job_file) {
 }
 
 int config_show_command(const std::string& job_file, const std::vector<std::string>& sets) {
-  print_result(job_text(load_job(job_file, sets, process_environment())));
+  auto x = load_job(job_file, sets, process_environment());
+  x.optimizer = with_defaults(x.optimizer); // what its rule works with, spelled out
+  print_result(job_text(x));
   return 0;
 }
 

@@ -129,8 +129,8 @@ void add_optimizer_keys(keys& out) {
   out.push_back(choice_key<job, optimizer_kind>(
     {"optimizer.kind", "rule of the update"}, [](auto& x) -> auto& { return x.optimizer.kind; }));
   number(
-    {"optimizer.learning_rate", "base rate, times the schedule's factor"}, "number > 0",
-    [](auto& x) -> auto& { return x.optimizer.learning_rate; });
+    {"optimizer.learning_rate", "base rate, times the schedule's factor", "0.01; adadelta: 1"},
+    "number > 0", [](auto& x) -> auto& { return x.optimizer.learning_rate; });
   number(
     {"optimizer.momentum", "sgd: 0 is none"}, "number in [0, 1)",
     [](auto& x) -> auto& { return x.optimizer.momentum; });
@@ -138,14 +138,35 @@ void add_optimizer_keys(keys& out) {
     {"optimizer.nesterov", "sgd: looks ahead along the momentum, which must not be 0"},
     "true or false", [](auto& x) -> auto& { return x.optimizer.nesterov; }));
   number(
-    {"optimizer.beta1", "adam: decay of the first moment"}, "number in [0, 1)",
-    [](auto& x) -> auto& { return x.optimizer.beta1; });
+    {"optimizer.beta1", "adam, adamw, adamax, nadam, radam: decay of the first moment", "0.9"},
+    "number in [0, 1)", [](auto& x) -> auto& { return x.optimizer.beta1; });
   number(
-    {"optimizer.beta2", "adam: decay of the second moment"}, "number in [0, 1)",
-    [](auto& x) -> auto& { return x.optimizer.beta2; });
+    {"optimizer.beta2", "adam, adamw, adamax, nadam, radam: decay of the second moment", "0.999"},
+    "number in [0, 1)", [](auto& x) -> auto& { return x.optimizer.beta2; });
   number(
-    {"optimizer.epsilon", "adam: added to the root of the second moment"}, "number > 0",
-    [](auto& x) -> auto& { return x.optimizer.epsilon; });
+    {"optimizer.rho", "adadelta, rmsprop: share of the mean square that a step keeps",
+     "adadelta: 0.95; rmsprop: 0.9"},
+    "number in [0, 1)", [](auto& x) -> auto& { return x.optimizer.rho; });
+  number(
+    {"optimizer.epsilon", "all but sgd and rprop: keeps from dividing by 0",
+     "1e-08; adagrad: 1e-10; adadelta: 1e-06"},
+    "number > 0", [](auto& x) -> auto& { return x.optimizer.epsilon; });
+  number(
+    {"optimizer.weight_decay", "adamw: a step takes this times the rate off each parameter",
+     "0.01"},
+    "number >= 0", [](auto& x) -> auto& { return x.optimizer.weight_decay; });
+  number(
+    {"optimizer.l1", "penalty on the size of weights, not of biases; 0 is none"}, "number >= 0",
+    [](auto& x) -> auto& { return x.optimizer.l1; });
+  number(
+    {"optimizer.l2", "penalty on half the square of weights, not of biases; 0 is none"},
+    "number >= 0", [](auto& x) -> auto& { return x.optimizer.l2; });
+  number(
+    {"optimizer.clip_value", "keeps each element of the mean gradient within it; 0 is off"},
+    "number >= 0", [](auto& x) -> auto& { return x.optimizer.clip_value; });
+  number(
+    {"optimizer.clip_norm", "scales a mean gradient of a greater norm down to it; 0 is off"},
+    "number >= 0", [](auto& x) -> auto& { return x.optimizer.clip_norm; });
   for (const auto& inner : schedule_schema())
     out.push_back(schedule_key(inner));
 }

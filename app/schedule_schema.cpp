@@ -11,24 +11,68 @@ using key = schema_key<schedule_options>;
 // A schedule in `then` in `then` ...: more would be a mistake, and the reader recurses.
 constexpr size_t then_depth_max = 8;
 
-void set_then(schedule_options& target, const toml_value& value, const std::string& path,
-              std::vector<complaint>& complaints) {
+// Reads one table into `target`; the keys inside complain about themselves.
+bool read_schedule(const toml_value& value, const std::string& path, schedule_options& target,
+                   std::vector<complaint>& complaints) {
   const auto* table = value.as<toml_value::table>();
   if (!table) {
     complaints.push_back({path, value.at, "expected a table, got " + description(value),
-                          "write then = { kind = \"cosine\", steps = 100 }"});
-    return;
+                          "write { kind = \"cosine\", steps = 100 }"});
+    return false;
   }
   const auto dots = static_cast<size_t>(std::count(path.begin(), path.end(), '.'));
   if (dots > then_depth_max + 1) {
     complaints.push_back({path, value.at, "too many schedules in one another", {}});
+    return false;
+  }
+  reading result;
+  read_table(schedule_schema(), path + ".", "", *table, target, result);
+  complaints.insert(complaints.end(), result.complaints.begin(), result.complaints.end());
+  return true;
+}
+
+void set_then(schedule_options& target, const toml_value& value, const std::string& path,
+              std::vector<complaint>& complaints) {
+  schedule_options inner;
+  if (read_schedule(value, path, inner, complaints))
+    target.then = {inner};
+}
+
+void set_parts(schedule_options& target, const toml_value& value, const std::string& path,
+               std::vector<complaint>& complaints) {
+  const auto* list = value.as<toml_value::list>();
+  if (!list) {
+    complaints.push_back({path, value.at, "expected a list of tables, got " + description(value),
+                          "write parts = [{ kind = \"linear\", steps = 100 }, "
+                          "{ kind = \"constant\" }]"});
     return;
   }
-  schedule_options inner;
-  reading result;
-  read_table(schedule_schema(), path + ".", "", *table, inner, result);
-  complaints.insert(complaints.end(), result.complaints.begin(), result.complaints.end());
-  target.then = {inner};
+  std::vector<schedule_options> parts;
+  for (size_t i = 0; i < list->size(); ++i) {
+    schedule_options part;
+    if (!read_schedule((*list)[i], path + '[' + std::to_string(i) + ']', part, complaints))
+      return;
+    parts.push_back(part);
+  }
+  target.parts = parts;
+}
+
+void set_milestones(schedule_options& target, const toml_value& value, const std::string& path,
+                    std::vector<complaint>& complaints) {
+  const auto* list = value.as<toml_value::list>();
+  if (!list) {
+    complaints.push_back({path, value.at, "expected a list of integers, got " + description(value),
+                          "write milestones = [100, 200]"});
+    return;
+  }
+  std::vector<uint64_t> milestones;
+  for (const auto& element : *list) {
+    uint64_t step = 0;
+    if (!detail::accepted(read_whole(element, 1, step), element, path, complaints))
+      return;
+    milestones.push_back(step);
+  }
+  target.milestones = milestones;
 }
 
 key then_key() {
@@ -48,24 +92,68 @@ key then_key() {
   return result;
 }
 
+std::string text_of_parts(const std::vector<schedule_options>& parts) {
+  std::string result;
+  for (const auto& part : parts)
+    result += (result.empty() ? "[" : ", ") + toml_text(part);
+  return result + ']';
+}
+
+key parts_key() {
+  key result{"parts", "list of tables",
+             "none",  "chained: schedules that are multiplied; sequential: that follow one another",
+             false,   {},
+             {}};
+  result.set = set_parts;
+  result.get = [](const schedule_options& x) {
+    return x.parts.empty() ? std::nullopt : std::optional{text_of_parts(x.parts)};
+  };
+  return result;
+}
+
+key milestones_key() {
+  key result{"milestones",
+             "list of integers >= 1",
+             "none",
+             "multi-step: steps at which factor applies; sequential: first step of each later part",
+             false,
+             {},
+             {}};
+  result.set = set_milestones;
+  result.get = [](const schedule_options& x) {
+    return x.milestones.empty() ? std::nullopt : std::optional{toml_text(x.milestones)};
+  };
+  return result;
+}
+
 std::vector<key> make_schema() {
   using target = schedule_options;
   std::vector<key> keys;
   keys.push_back(choice_key<target, schedule_kind>(
     {"kind", "how the learning rate changes; steps are counted from 0"},
     [](auto& x) -> auto& { return x.kind; }));
+  const auto share = [&](const char* name, const char* meaning, const char* type, auto access) {
+    keys.push_back(plain_key<target, double>({name, meaning}, type, access));
+  };
   keys.push_back(whole_key<target>(
-    {"steps", "step: steps of a stage; cosine: steps down to minimum; warmup: steps of the rise"},
-    1, [](auto& x) -> auto& { return x.steps; }));
-  keys.push_back(plain_key<target, double>(
-    {"factor", "step: factor of each stage"}, "number in (0, 1]",
-    [](auto& x) -> auto& { return x.factor; }));
-  keys.push_back(plain_key<target, double>(
-    {"minimum", "cosine: the last factor"}, "number in [0, 1]",
-    [](auto& x) -> auto& { return x.minimum; }));
-  keys.push_back(plain_key<target, double>(
-    {"start", "warmup: the factor of step 0"}, "number in [0, 1]",
-    [](auto& x) -> auto& { return x.start; }));
+    {"steps", "step: of a stage; warmup: of the rise; others: see the table of schedules"}, 1,
+    [](auto& x) -> auto& { return x.steps; }));
+  share(
+    "factor", "step, multi-step: factor of each stage; exponential: of `steps` steps",
+    "number in (0, 1]", [](auto& x) -> auto& { return x.factor; });
+  share(
+    "minimum", "cosine, polynomial: the last factor", "number in [0, 1]",
+    [](auto& x) -> auto& { return x.minimum; });
+  share(
+    "start", "warmup, linear: the factor of step 0", "number in [0, 1]",
+    [](auto& x) -> auto& { return x.start; });
+  share(
+    "end", "linear: the last factor", "number in [0, 1]", [](auto& x) -> auto& { return x.end; });
+  share(
+    "power", "polynomial: 1 is a straight line", "number > 0",
+    [](auto& x) -> auto& { return x.power; });
+  keys.push_back(milestones_key());
+  keys.push_back(parts_key());
   keys.push_back(then_key());
   return keys;
 }

@@ -1,4 +1,5 @@
-// The keys of a learning-rate schedule: `optimizer.schedule` and the schedule inside its `then`.
+// The keys of a learning-rate schedule: `optimizer.schedule` and the schedules inside its `then`
+// and `parts`.
 
 #pragma once
 

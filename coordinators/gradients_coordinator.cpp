@@ -1,7 +1,9 @@
 #include "troupe/coordinators/gradients_coordinator.hpp"
 
 #include "troupe/coordinators/canonical_tree.hpp"
+#include "troupe/coordinators/placement.hpp"
 #include "troupe/models/numerics.hpp"
+#include "troupe/models/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +34,7 @@ const char* name_of(gradient_verdict verdict) {
 }
 
 gradients_coordinator::gradients_coordinator(const gradients_coordinator_options& options)
-  : options_(options), rule_(make_optimizer(options.optimizer)) {
+  : options_(options), rule_(make_optimizer(options.optimizer)), changes_(options.optimizer, {}) {
   if (options.round_size == 0)
     throw std::invalid_argument("gradients coordinator: a round needs at least one gradient");
 }
@@ -44,6 +46,13 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
                                 " values, the new parameters " + std::to_string(values.size()));
   if (parameters_.size() != values.size() || !pool_)
     pool_ = std::make_unique<buffer_pool>(values.size());
+  if (options_.layout && options_.layout->size() != values.size())
+    throw std::invalid_argument("gradients coordinator: the layout has " +
+                                std::to_string(options_.layout->size()) +
+                                " values, the parameters " + std::to_string(values.size()));
+  changes_ = regularization{options_.optimizer, options_.layout
+                                                  ? penalized_ranges(*options_.layout)
+                                                  : std::vector<element_range>{{0, values.size()}}};
   auto copy = pool_->acquire();
   std::ranges::copy(values, copy.values().begin());
   parameters_ = copy;
@@ -99,11 +108,19 @@ void gradients_coordinator::apply(size_t count) {
     nodes.push_back({i, i + 1});
     sample_count += queue_[i].sample_count;
   }
-  const auto plan = plan_reduction(count, nodes, [](size_t) { return true; });
+  auto plan = plan_reduction(count, nodes, [](size_t) { return true; });
   auto next = pool_->acquire();
   const auto step = rule_->begin_step(update_count_, sample_count, options_.way);
+  gradient_changes changes{&changes_};
+  buffer reduced;
+  if (changes_.norm_max() > 0) {
+    reduced = pool_->acquire();
+    changes.norm_factor = reduce_for_norm(*plan, inputs, step.gradient_factor, reduced.values());
+    inputs = {reduced.values()};
+    plan = reduction_plan{{0}};
+  }
   if (reducer_.reduce_and_update(*plan, inputs, *rule_, step, state_, parameters_.values(),
-                                 next.values())) {
+                                 next.values(), changes)) {
     parameters_ = next;
     ++update_count_;
   } else {
@@ -112,6 +129,16 @@ void gradients_coordinator::apply(size_t count) {
     ++refused_update_count_;
   }
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+float gradients_coordinator::reduce_for_norm(const reduction_plan& plan,
+                                             std::span<const std::span<const float>> inputs,
+                                             float gradient_factor, std::span<float> out) {
+  reducer_.reduce(plan, inputs, out);
+  tree_accumulator<double> total;
+  for (double sum : square_sums_of_blocks(out, gradient_factor))
+    total.push(sum);
+  return static_cast<float>(changes_.norm_factor(total.total()));
 }
 
 } // namespace troupe

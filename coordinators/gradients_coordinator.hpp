@@ -24,12 +24,15 @@
 
 #include "troupe/models/buffer.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/parameter_layout.hpp"
 #include "troupe/models/reduction.hpp"
+#include "troupe/models/regularization.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace troupe {
@@ -38,6 +41,9 @@ struct gradients_coordinator_options {
   optimizer_options optimizer;
   direction way = direction::descent; ///< ascent makes the objective large instead
   size_t round_size = 1;              ///< gradients that make one update, >= 1
+  /// Of the parameters: says which are biases, that penalties leave alone. Absent: all are
+  /// penalized.
+  std::optional<parameter_layout> layout = std::nullopt;
 };
 
 /// What became of a gradient.
@@ -91,9 +97,13 @@ private:
 
   void drain(size_t round_size);
   void apply(size_t count);
+  /// Clipping by norm: the reduced sum is kept aside, and the factor of its norm returned.
+  float reduce_for_norm(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
+                        float gradient_factor, std::span<float> out);
 
   gradients_coordinator_options options_;
   std::unique_ptr<optimizer> rule_;
+  regularization changes_;
   optimizer_state state_;
   std::unique_ptr<buffer_pool> pool_; ///< of parameters and queued gradients alike
   const_buffer parameters_;

@@ -1,6 +1,8 @@
 #include "troupe/coordinators/job.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace troupe {
@@ -89,40 +91,118 @@ void check_model(checker& check, const model_options& x) {
                 "model.initialization_scale", "must be above 0", "use a number such as 0.05");
 }
 
-void check_schedule(checker& check, const schedule_options& x) {
-  const std::string key = "optimizer.schedule";
-  check.at_least_one(key + ".steps", x.steps);
-  check.require(x.factor > 0 && x.factor <= 1, key + ".factor", "must be in (0, 1]",
-                "use a factor such as 0.1");
-  check.require(x.minimum >= 0 && x.minimum <= 1, key + ".minimum", "must be in [0, 1]",
-                "use a share of the learning rate such as 0.01");
-  check.require(x.start >= 0 && x.start <= 1, key + ".start", "must be in [0, 1]",
-                "use a share of the learning rate such as 0.1");
+void check_parts(checker& check, const std::string& key, const schedule_options& x) {
+  const bool has_parts = x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential;
+  const bool has_milestones =
+    x.kind == schedule_kind::multi_step || x.kind == schedule_kind::sequential;
   check.require(x.then.empty() || x.kind == schedule_kind::warmup, key + ".then",
                 "only a warmup is followed by another schedule", "use kind = \"warmup\"");
   check.require(x.then.size() <= 1, key + ".then", "only one schedule can follow",
                 "nest it in the one that follows");
-  for (const auto& next : x.then)
-    check_schedule(check, next);
+  check.require(x.parts.empty() || has_parts, key + ".parts",
+                "only chained and sequential schedules have parts",
+                "use kind = \"sequential\" or kind = \"chained\"");
+  check.require(!x.parts.empty() || !has_parts, key + ".parts", "names no schedule",
+                "write parts = [{ kind = \"linear\", steps = 100 }, { kind = \"constant\" }]");
+  check.require(x.milestones.empty() || has_milestones, key + ".milestones",
+                "only multi-step and sequential schedules have milestones",
+                "use kind = \"multi-step\", or leave it out");
+  check.require((x.milestones.empty() || x.milestones.front() >= 1) &&
+                  std::ranges::adjacent_find(x.milestones, std::greater_equal{}) ==
+                    x.milestones.end(),
+                key + ".milestones", "must rise, from 1 or more",
+                "list the steps in order, such as [100, 200]");
+  check.require(x.kind != schedule_kind::sequential ||
+                  x.milestones.size() + 1 == std::max<size_t>(x.parts.size(), 1),
+                key + ".milestones", "must have one step between each two parts",
+                "name the first step of every part but the first");
+}
+
+void check_schedule(checker& check, const schedule_options& x) {
+  const std::string key = "optimizer.schedule";
+  const auto is_share = [](double value) { return value >= 0 && value <= 1; };
+  check.at_least_one(key + ".steps", x.steps);
+  check.require(x.factor > 0 && x.factor <= 1, key + ".factor", "must be in (0, 1]",
+                "use a factor such as 0.1");
+  check.require(is_share(x.minimum), key + ".minimum", "must be in [0, 1]",
+                "use a share of the learning rate such as 0.01");
+  check.require(is_share(x.start), key + ".start", "must be in [0, 1]",
+                "use a share of the learning rate such as 0.1");
+  check.require(is_share(x.end), key + ".end", "must be in [0, 1]",
+                "use a share of the learning rate such as 0.1");
+  check.require(x.power > 0 && std::isfinite(x.power), key + ".power", "must be above 0",
+                "use a number such as 2; 1 is a straight line");
+  check_parts(check, key, x);
+  for (const auto* inner : {&x.then, &x.parts})
+    for (const auto& next : *inner)
+      check_schedule(check, next);
+}
+
+// The rules that have a constant: "adadelta, rmsprop".
+std::string rules_with(std::optional<double> optimizer_options::*member) {
+  std::string result;
+  for (const auto& [kind, name] : name_table<optimizer_kind>::entries)
+    if (defaults_of(kind).*member)
+      result += (result.empty() ? "" : ", ") + std::string{name};
+  return result;
+}
+
+// A constant that the rule does not have would be a wish nobody hears.
+void check_constants(checker& check, const optimizer_options& x) {
+  const auto defaults = defaults_of(x.kind);
+  for (const auto& [key, member] : optimizer_constants) {
+    const bool decay = member == &optimizer_options::weight_decay;
+    check.require(!(x.*member) || defaults.*member, "optimizer." + std::string{key},
+                  std::string{name_of(x.kind)} + " takes no " + std::string{key},
+                  decay ? "use optimizer.l2 for a penalty, or optimizer.kind = \"adamw\""
+                        : "leave it out; rules that take it: " + rules_with(member));
+  }
+}
+
+void check_gradient_changes(checker& check, const optimizer_options& x) {
+  const auto not_negative = [&](const char* key, double value, const char* hint) {
+    check.require(value >= 0 && std::isfinite(value), key, "must be 0 or more", hint);
+  };
+  not_negative("optimizer.l1", x.l1, "use a small number such as 1e-4, or 0 for none");
+  not_negative("optimizer.l2", x.l2, "use a small number such as 1e-4, or 0 for none");
+  not_negative("optimizer.clip_value", x.clip_value, "use a number such as 1, or 0 for none");
+  not_negative("optimizer.clip_norm", x.clip_norm, "use a number such as 1, or 0 for none");
+  check.require(x.clip_value == 0 || x.clip_norm == 0, "optimizer.clip_norm",
+                "the job clips by value and by norm", "keep one of the two");
 }
 
 void check_optimizer(checker& check, const optimizer_options& x) {
-  check.require(x.learning_rate > 0 && std::isfinite(x.learning_rate), "optimizer.learning_rate",
-                "must be above 0", "use a number such as 0.01");
+  const auto is_decay = [](const std::optional<double>& value) {
+    return !value || (*value >= 0 && *value < 1);
+  };
+  const auto is_positive = [](const std::optional<double>& value) {
+    return !value || (*value > 0 && std::isfinite(*value));
+  };
+  check.require(is_positive(x.learning_rate), "optimizer.learning_rate", "must be above 0",
+                "use a number such as 0.01");
   check.require(x.momentum >= 0 && x.momentum < 1, "optimizer.momentum", "must be in [0, 1)",
                 "use a number such as 0.9");
   check.require(!x.nesterov || x.momentum > 0, "optimizer.nesterov", "needs a momentum",
                 "set optimizer.momentum, to 0.9 say");
-  check.require(x.beta1 >= 0 && x.beta1 < 1, "optimizer.beta1", "must be in [0, 1)",
+  check.require(is_decay(x.beta1), "optimizer.beta1", "must be in [0, 1)",
                 "the paper's value is 0.9");
-  check.require(x.beta2 >= 0 && x.beta2 < 1, "optimizer.beta2", "must be in [0, 1)",
+  check.require(is_decay(x.beta2), "optimizer.beta2", "must be in [0, 1)",
                 "the paper's value is 0.999");
-  check.require(x.epsilon > 0 && std::isfinite(x.epsilon), "optimizer.epsilon", "must be above 0",
-                "the paper's value is 1e-8");
+  check.require(is_decay(x.rho), "optimizer.rho", "must be in [0, 1)",
+                "use the share that is kept, such as 0.9");
+  check.require(is_positive(x.epsilon), "optimizer.epsilon", "must be above 0",
+                "use a small number such as 1e-8");
+  check.require(!x.weight_decay || (*x.weight_decay >= 0 && std::isfinite(*x.weight_decay)),
+                "optimizer.weight_decay", "must be 0 or more", "use a number such as 0.01");
   const bool is_sgd = x.kind == optimizer_kind::sgd;
   check.require(is_sgd || (x.momentum == 0 && !x.nesterov), "optimizer.momentum",
                 std::string{name_of(x.kind)} + " takes no momentum",
                 "use optimizer.kind = \"sgd\", or leave it out");
+  check_constants(check, x);
+  check_gradient_changes(check, x);
+  const bool rprop = x.kind == optimizer_kind::rprop;
+  check.require(!rprop || x.schedule == schedule_options{}, "optimizer.schedule",
+                "rprop finds its own steps", "leave the schedule out");
   check_schedule(check, x.schedule);
 }
 

@@ -1,5 +1,7 @@
 #include "troupe/coordinators/placement.hpp"
 
+#include "troupe/models/regularization.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -28,6 +30,14 @@ std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_coun
 index_range elements_of_blocks(const index_range& blocks, size_t parameter_count) {
   return {std::min(blocks.begin * block_size, parameter_count),
           std::min(blocks.end * block_size, parameter_count)};
+}
+
+std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, float factor) {
+  std::vector<double> result;
+  for (size_t begin = 0; begin < gradient_sum.size(); begin += block_size)
+    result.push_back(square_sum(
+      gradient_sum.subspan(begin, std::min(block_size, gradient_sum.size() - begin)), factor));
+  return result;
 }
 
 } // namespace troupe

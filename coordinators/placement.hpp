@@ -8,6 +8,7 @@
 #include "troupe/coordinators/canonical_tree.hpp"
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace troupe {
@@ -27,6 +28,10 @@ size_t block_count(size_t parameter_count);
 
 /// The blocks of each shard; with fewer blocks than shards some are empty.
 std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_count);
+
+/// The squares of a mean gradient (gradient_sum * factor), added block by block (models/
+/// regularization.hpp); the span starts at a block's first element.
+std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, float factor);
 
 /// The parameters of a range of blocks.
 index_range elements_of_blocks(const index_range& blocks, size_t parameter_count);

@@ -22,19 +22,58 @@ std::string bits_of(double value) {
   return text;
 }
 
-void write_schedule(std::ostream& out, const schedule_options& schedule) {
-  out << name_of(schedule.kind) << '(';
-  if (schedule.kind != schedule_kind::constant)
-    out << schedule.steps;
-  if (schedule.kind == schedule_kind::step)
-    out << ' ' << bits_of(schedule.factor);
-  if (schedule.kind == schedule_kind::cosine)
-    out << ' ' << bits_of(schedule.minimum);
-  if (schedule.kind == schedule_kind::warmup)
-    out << ' ' << bits_of(schedule.start);
-  for (const auto& next : schedule.then) {
+void write_schedule(std::ostream& out, const schedule_options& schedule);
+
+void write_schedules(std::ostream& out, const std::vector<schedule_options>& schedules) {
+  for (const auto& next : schedules) {
     out << ' ';
     write_schedule(out, next);
+  }
+}
+
+void write_milestones(std::ostream& out, const schedule_options& schedule) {
+  for (auto step : schedule.milestones)
+    out << ' ' << step;
+}
+
+// What the kind uses, and nothing else: see schedule_factor.
+void write_schedule(std::ostream& out, const schedule_options& x) {
+  out << name_of(x.kind) << '(';
+  switch (x.kind) {
+  case schedule_kind::constant:
+    break;
+  case schedule_kind::inverse_time:
+  case schedule_kind::inverse_square_root:
+    out << x.steps;
+    break;
+  case schedule_kind::step:
+  case schedule_kind::exponential:
+    out << x.steps << ' ' << bits_of(x.factor);
+    break;
+  case schedule_kind::multi_step:
+    out << bits_of(x.factor);
+    write_milestones(out, x);
+    break;
+  case schedule_kind::linear:
+    out << x.steps << ' ' << bits_of(x.start) << ' ' << bits_of(x.end);
+    break;
+  case schedule_kind::polynomial:
+    out << x.steps << ' ' << bits_of(x.minimum) << ' ' << bits_of(x.power);
+    break;
+  case schedule_kind::cosine:
+    out << x.steps << ' ' << bits_of(x.minimum);
+    break;
+  case schedule_kind::warmup:
+    out << x.steps << ' ' << bits_of(x.start);
+    write_schedules(out, x.then);
+    break;
+  case schedule_kind::chained:
+    write_schedules(out, x.parts);
+    break;
+  case schedule_kind::sequential:
+    write_milestones(out, x);
+    write_schedules(out, x.parts);
+    break;
   }
   out << ')';
 }
@@ -84,16 +123,24 @@ void write_class_weights(std::ostream& out, const class_weight_options& x) {
   out << '\n';
 }
 
-void write_optimizer(std::ostream& out, const optimizer_options& x) {
-  out << "optimizer.kind = " << name_of(x.kind) << '\n'
-      << "optimizer.learning_rate = " << bits_of(x.learning_rate) << '\n';
+void write_optimizer(std::ostream& out, const optimizer_options& given) {
+  const auto x = with_defaults(given);
+  const auto defaults = defaults_of(x.kind);
+  out << "optimizer.kind = " << name_of(x.kind) << '\n';
+  for (const auto& [key, member] : optimizer_constants)
+    if (defaults.*member)
+      out << "optimizer." << key << " = " << bits_of(*(x.*member)) << '\n';
   if (x.kind == optimizer_kind::sgd)
     out << "optimizer.momentum = " << bits_of(x.momentum) << '\n'
         << "optimizer.nesterov = " << x.nesterov << '\n';
-  if (x.kind == optimizer_kind::adam)
-    out << "optimizer.beta1 = " << bits_of(x.beta1) << '\n'
-        << "optimizer.beta2 = " << bits_of(x.beta2) << '\n'
-        << "optimizer.epsilon = " << bits_of(x.epsilon) << '\n';
+  const auto write_if_on = [&](const char* key, double value) {
+    if (value > 0)
+      out << "optimizer." << key << " = " << bits_of(value) << '\n';
+  };
+  write_if_on("l1", x.l1);
+  write_if_on("l2", x.l2);
+  write_if_on("clip_value", x.clip_value);
+  write_if_on("clip_norm", x.clip_norm);
   out << "optimizer.schedule = ";
   write_schedule(out, x.schedule);
   out << '\n';
@@ -153,6 +200,7 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     training.replicas = std::min(std::max<size_t>(core_count, 1), *training.slices);
   if (!result.runtime.threads)
     result.runtime.threads = std::max<size_t>(core_count, 1);
+  result.optimizer = with_defaults(x.optimizer);
   auto& model = result.model;
   model.loss = loss_of(x.model, shape.classification);
   if (!model.initialization) {
@@ -216,6 +264,10 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_classes(resolved, shape, result);
   else
     check_numbers(resolved, shape, result);
+  if (resolved.optimizer.kind == optimizer_kind::rprop &&
+      resolved.training.batch_size < shape.train_row_count)
+    result.push_back({"optimizer.kind", "rprop needs the gradient of all rows, not of a batch",
+                      "set training.batch_size = \"all\""});
   return result;
 }
 

@@ -4,6 +4,7 @@
 //
 // Every third flower is kept for the test. The model file it saves is one that `troupe predict`,
 // `troupe evaluate` and `troupe inspect` read. It prints:
+//
 //   over 90 % of 50 test flowers right: yes
 //   a flower of 5.1 x 3.5, 1.4 x 0.2 cm is of species 0
 //   the saved model says the same: yes

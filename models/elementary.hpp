@@ -201,6 +201,41 @@ TROUPE_ALWAYS_INLINE double atan(double x) {
   return x > 1 ? quarter_turn - atan_of_unit(1 / x) : atan_of_unit(x);
 }
 
+/// e^x in double; overflows to infinity, below -708 it is 0, NaN stays NaN.
+inline double exp_double(double x) {
+  if (x > 0x1.62e42fefa39efp+9) // ln of the greatest double
+    return std::bit_cast<double>(uint64_t{0x7ff0000000000000});
+  if (x < -708)
+    return 0;
+  if (!(x == x))
+    return x;
+  const double shifted = x * 0x1.71547652b82fep+0 + detail::integer_shift; // log2(e)
+  const double k = shifted - detail::integer_shift;
+  const double high = x - k * detail::ln2_high;
+  const double low = k * detail::ln2_low;
+  const double r = high - low; // |r| <= ln(2) / 2; the first term left out is below 1e-18
+  double p = 1.0 / 6227020800;
+  p = p * r + 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  const double value = 1 + (high - (low - r * r * p));
+  // 2^1024 is no double: the power is applied in two halves.
+  const auto whole = static_cast<int64_t>(k);
+  const int64_t half = whole / 2;
+  const auto two_to = [](int64_t n) {
+    return std::bit_cast<double>(static_cast<uint64_t>(n + 1023) << 52);
+  };
+  return value * two_to(half) * two_to(whole - half);
+}
+
 /// cos(2 pi turns / 2^32): the angle as a fraction of a full turn, so that reduction is exact.
 inline double cos_of_turn(uint32_t turns) {
   // The nearest quarter turn, and what is left: |x| <= pi / 4.
@@ -244,6 +279,16 @@ TROUPE_ALWAYS_INLINE double power(double base, uint64_t exponent) {
     if (exponent & 1)
       result *= base;
   return result;
+}
+
+/// base^exponent for a base of at least 0 (0 to a power above 0 is 0) and any finite exponent.
+/// Relative error below (1 + |exponent ln(base)|) 4e-16.
+inline double pow(double base, double exponent) {
+  if (exponent == 0 || base == 1)
+    return 1;
+  if (base == 0 && exponent > 0)
+    return 0;
+  return exp_double(exponent * log(base));
 }
 
 } // namespace troupe::elementary

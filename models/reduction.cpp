@@ -80,17 +80,31 @@ bool reducer::reduce_and_update(const reduction_plan& plan,
                                 std::span<const std::span<const float>> inputs,
                                 const optimizer& rule, const update_step& step,
                                 const optimizer_state& state, std::span<const float> parameters,
-                                std::span<float> next) {
+                                std::span<float> next, const gradient_changes& changes) {
   prepare(plan, inputs.size());
+  const bool changed = changes.rule != nullptr && changes.rule->active();
+  if (changed && mean_gradient_.size() == 0)
+    mean_gradient_ = buffer{reduction_piece_size};
+  auto applied = step;
+  if (changed)
+    applied.gradient_factor = 1; // what the rule sees is a mean already
   require_equal_sizes(inputs, parameters.size());
   if (next.size() != parameters.size())
     throw std::invalid_argument("reduction: old and new parameters differ in size");
   for (size_t offset = 0; offset < next.size(); offset += reduction_piece_size) {
     const auto count = std::min(reduction_piece_size, next.size() - offset);
     const auto* gradient = evaluate(plan, inputs, offset, count);
+    if (changed) {
+      const auto mean = mean_gradient_.values().first(count);
+      if (!scale({gradient, count}, step.gradient_factor, mean))
+        return false;
+      changes.rule->apply(mean, parameters.data() + offset, changes.offset + offset,
+                          changes.norm_factor);
+      gradient = mean.data();
+    }
     const update_piece piece{gradient, parameters.data() + offset, next.data() + offset, offset,
                              count};
-    rule.update(step, piece, state);
+    rule.update(applied, piece, state);
     if (!all_finite(piece.next, count))
       return false;
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/regularization.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,13 @@ struct reduction_plan {
 /// Floats a piece: 8 KiB, so that a handful of them stay in a first-level cache of 32 KiB.
 inline constexpr size_t reduction_piece_size = 2048;
 
+/// What the sweep does to the mean gradient between reduction and rule.
+struct gradient_changes {
+  const regularization* rule = nullptr; ///< null, or not active: nothing, at no cost
+  size_t offset = 0;                    ///< of the span's first element in the model
+  float norm_factor = 1;                ///< of the step
+};
+
 /// Runs a plan on spans of equal size. Not thread-safe: one for each thread; keeps its scratch.
 class reducer {
 public:
@@ -37,11 +45,12 @@ public:
               std::span<float> out);
 
   /// Reduces and applies `rule`, all spans of the parameters the state was made for.
-  /// False as soon as a new parameter is not finite, which every bad gradient leads to.
+  /// False as soon as a new parameter is not finite, which every bad gradient leads to, or as soon
+  /// as a gradient to be changed is not finite: clipping would hide it.
   bool reduce_and_update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
                          const optimizer& rule, const update_step& step,
                          const optimizer_state& state, std::span<const float> parameters,
-                         std::span<float> next);
+                         std::span<float> next, const gradient_changes& changes = {});
 
 private:
   /// Checks the program and makes room for its stack.
@@ -50,7 +59,8 @@ private:
   const float* evaluate(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
                         size_t offset, size_t count);
 
-  buffer scratch_; ///< one piece a level of the stack
+  buffer scratch_;       ///< one piece a level of the stack
+  buffer mean_gradient_; ///< a piece, when gradients are changed
   std::vector<const float*> stack_;
 };
 

@@ -3,7 +3,10 @@
 #include "troupe/models/elementary.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <stdexcept>
+#include <string>
 
 namespace troupe {
 
@@ -14,42 +17,119 @@ void require(bool holds, const char* what) {
     throw std::invalid_argument(std::string{"schedule: "} + what);
 }
 
-double step_factor(const schedule_options& options, uint64_t t) {
-  require(options.factor > 0 && options.factor <= 1, "factor must be in (0, 1]");
-  return elementary::power(options.factor, t / options.steps);
+bool is_share(double value) {
+  return value >= 0 && value <= 1;
 }
 
-double cosine_factor(const schedule_options& options, uint64_t t) {
-  require(options.minimum >= 0 && options.minimum <= 1, "minimum must be in [0, 1]");
-  const double progress =
-    static_cast<double>(std::min(t, options.steps)) / static_cast<double>(options.steps);
-  return options.minimum + (1 - options.minimum) * (1 + elementary::cos_pi(progress)) / 2;
+bool uses_factor(schedule_kind kind) {
+  return kind == schedule_kind::step || kind == schedule_kind::multi_step ||
+         kind == schedule_kind::exponential;
 }
 
-double warmup_factor(const schedule_options& options, uint64_t t) {
-  require(options.start >= 0 && options.start <= 1, "start must be in [0, 1]");
-  require(options.then.size() <= 1, "at most one schedule may follow a warm-up");
-  if (t < options.steps)
-    return options.start +
-           (1 - options.start) * static_cast<double>(t) / static_cast<double>(options.steps);
-  return options.then.empty() ? 1 : schedule_factor(options.then.front(), t - options.steps);
+void require_parts(const schedule_options& x) {
+  if (x.kind == schedule_kind::warmup)
+    require(x.then.size() <= 1, "at most one schedule may follow a warm-up");
+  if (x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential)
+    require(!x.parts.empty(), "needs at least one part");
+  if (x.kind == schedule_kind::sequential)
+    require(x.milestones.size() + 1 == x.parts.size(), "needs a milestone between two parts");
+  require(x.milestones.empty() || x.milestones.front() >= 1, "milestones must be at least 1");
+  require(std::ranges::adjacent_find(x.milestones, std::greater_equal{}) == x.milestones.end(),
+          "milestones must rise");
+}
+
+void require_ranges(const schedule_options& x) {
+  require(x.steps >= 1, "steps must be at least 1");
+  if (uses_factor(x.kind))
+    require(x.factor > 0 && x.factor <= 1, "factor must be in (0, 1]");
+  if (x.kind == schedule_kind::cosine || x.kind == schedule_kind::polynomial)
+    require(is_share(x.minimum), "minimum must be in [0, 1]");
+  if (x.kind == schedule_kind::warmup || x.kind == schedule_kind::linear)
+    require(is_share(x.start), "start must be in [0, 1]");
+  if (x.kind == schedule_kind::linear)
+    require(is_share(x.end), "end must be in [0, 1]");
+  if (x.kind == schedule_kind::polynomial)
+    require(x.power > 0 && std::isfinite(x.power), "power must be above 0");
+  require_parts(x);
+  for (const auto* inner : {&x.then, &x.parts})
+    std::ranges::for_each(*inner, require_ranges);
+}
+
+double ratio(uint64_t a, uint64_t b) {
+  return static_cast<double>(a) / static_cast<double>(b);
+}
+
+// From 0 up to 1 at `steps`, where it stays.
+double progress(const schedule_options& x, uint64_t t) {
+  return ratio(std::min(t, x.steps), x.steps);
+}
+
+// Milestones at or below t.
+size_t passed_count(const schedule_options& x, uint64_t t) {
+  return static_cast<size_t>(std::ranges::upper_bound(x.milestones, t) - x.milestones.begin());
+}
+
+double factor_at(const schedule_options& x, uint64_t t);
+
+double warmup_factor(const schedule_options& x, uint64_t t) {
+  if (t < x.steps)
+    return x.start + (1 - x.start) * ratio(t, x.steps);
+  return x.then.empty() ? 1 : factor_at(x.then.front(), t - x.steps);
+}
+
+// Whole powers are exact rules; only what is left goes through logarithms.
+double exponential_factor(const schedule_options& x, uint64_t t) {
+  return elementary::power(x.factor, t / x.steps) *
+         elementary::pow(x.factor, ratio(t % x.steps, x.steps));
+}
+
+double chained_factor(const schedule_options& x, uint64_t t) {
+  double result = 1;
+  for (const auto& part : x.parts)
+    result *= factor_at(part, t);
+  return result;
+}
+
+double sequential_factor(const schedule_options& x, uint64_t t) {
+  const auto i = passed_count(x, t);
+  return factor_at(x.parts[i], i == 0 ? t : t - x.milestones[i - 1]);
+}
+
+double factor_at(const schedule_options& x, uint64_t t) {
+  switch (x.kind) {
+  case schedule_kind::constant:
+    return 1;
+  case schedule_kind::step:
+    return elementary::power(x.factor, t / x.steps);
+  case schedule_kind::multi_step:
+    return elementary::power(x.factor, passed_count(x, t));
+  case schedule_kind::linear:
+    return x.start + (x.end - x.start) * progress(x, t);
+  case schedule_kind::exponential:
+    return exponential_factor(x, t);
+  case schedule_kind::inverse_time:
+    return 1 / (1 + ratio(t, x.steps));
+  case schedule_kind::inverse_square_root:
+    return 1 / std::sqrt(1 + ratio(t, x.steps));
+  case schedule_kind::polynomial:
+    return x.minimum + (1 - x.minimum) * elementary::pow(1 - progress(x, t), x.power);
+  case schedule_kind::cosine:
+    return x.minimum + (1 - x.minimum) * (1 + elementary::cos_pi(progress(x, t))) / 2;
+  case schedule_kind::warmup:
+    return warmup_factor(x, t);
+  case schedule_kind::chained:
+    return chained_factor(x, t);
+  case schedule_kind::sequential:
+    return sequential_factor(x, t);
+  }
+  throw std::invalid_argument("schedule: unknown kind");
 }
 
 } // namespace
 
 double schedule_factor(const schedule_options& options, uint64_t t) {
-  require(options.steps >= 1, "steps must be at least 1");
-  switch (options.kind) {
-  case schedule_kind::constant:
-    return 1;
-  case schedule_kind::step:
-    return step_factor(options, t);
-  case schedule_kind::cosine:
-    return cosine_factor(options, t);
-  case schedule_kind::warmup:
-    return warmup_factor(options, t);
-  }
-  throw std::invalid_argument("schedule: unknown kind");
+  require_ranges(options);
+  return factor_at(options, t);
 }
 
 } // namespace troupe

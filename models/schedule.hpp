@@ -11,45 +11,88 @@
 
 namespace troupe {
 
-enum class schedule_kind : uint8_t { constant, step, cosine, warmup };
+enum class schedule_kind : uint8_t {
+  constant,
+  step,
+  cosine,
+  warmup,
+  multi_step,
+  linear,
+  exponential,
+  inverse_time,
+  inverse_square_root,
+  polynomial,
+  chained,
+  sequential
+};
 
 template <>
 struct name_table<schedule_kind> {
   static constexpr std::array entries{
-    named(schedule_kind::constant, "constant"), named(schedule_kind::step, "step"),
-    named(schedule_kind::cosine, "cosine"), named(schedule_kind::warmup, "warmup")};
+    named(schedule_kind::constant, "constant"),
+    named(schedule_kind::step, "step"),
+    named(schedule_kind::multi_step, "multi-step"),
+    named(schedule_kind::linear, "linear"),
+    named(schedule_kind::exponential, "exponential"),
+    named(schedule_kind::inverse_time, "inverse-time"),
+    named(schedule_kind::inverse_square_root, "inverse-square-root"),
+    named(schedule_kind::polynomial, "polynomial"),
+    named(schedule_kind::cosine, "cosine"),
+    named(schedule_kind::warmup, "warmup"),
+    named(schedule_kind::chained, "chained"),
+    named(schedule_kind::sequential, "sequential")};
 };
 
 /// What a schedule needs to know. Which fields count depends on `kind`; the others keep their
 /// defaults. t is the step's number.
 struct schedule_options {
   schedule_kind kind = schedule_kind::constant;
-  /// step: the rate is multiplied by `factor` every `steps` steps (>= 1).
-  /// cosine: steps from the full rate down to `minimum` (>= 1), then it stays there.
-  /// warmup: steps of the linear rise (>= 1).
+  /// Steps, >= 1. step: of a stage; linear, polynomial, cosine: from the first factor to the last,
+  /// where it stays; warmup: of the rise; exponential: for one more `factor`; inverse-time: until
+  /// the rate is half; inverse-square-root: until it is 1 / sqrt(2).
   uint64_t steps = 1;
-  /// step: factor of one stage, in (0, 1].
+  /// step, multi-step: factor of one stage; exponential: factor of `steps` steps; in (0, 1].
   double factor = 0.1;
-  /// cosine: the last factor, in [0, 1].
+  /// cosine, polynomial: the last factor, in [0, 1].
   double minimum = 0;
-  /// warmup: the factor of step 0, in [0, 1].
+  /// warmup, linear: the factor of step 0, in [0, 1].
   double start = 0;
   /// warmup: at most one schedule that goes on after the rise, its steps counted from the rise's
   /// end; none means constant.
   std::vector<schedule_options> then{};
+  /// linear: the last factor, in [0, 1].
+  double end = 1;
+  /// polynomial: > 0; 1 is a straight line.
+  double power = 1;
+  /// multi-step: the steps at which the rate is multiplied by `factor`; sequential: the first step
+  /// of each part but the first. Each >= 1, rising.
+  std::vector<uint64_t> milestones{};
+  /// chained: the schedules whose factors are multiplied; sequential: those that follow one
+  /// another, each counting its steps from its own first. At least one.
+  std::vector<schedule_options> parts{};
 
   friend bool operator==(const schedule_options&, const schedule_options&) = default;
 };
 
 /// The factor on the base rate at step `t`.
 ///
-/// - constant: 1
-/// - step:     factor^floor(t / steps)
-/// - cosine:   minimum + (1 - minimum) (1 + cos(pi min(t, steps) / steps)) / 2
-///             (Loshchilov & Hutter 2017, one period, no restart)
-/// - warmup:   start + (1 - start) t / steps below `steps`, then `then` at t - steps
+/// - constant:            1
+/// - step:                factor^floor(t / steps)
+/// - multi-step:          factor^(number of milestones at or below t)
+/// - linear:              start + (end - start) min(t, steps) / steps
+/// - exponential:         factor^(t / steps)
+/// - inverse-time:        1 / (1 + t / steps)
+/// - inverse-square-root: 1 / sqrt(1 + t / steps); after a warm-up of as many steps this is the
+///                        rate of Vaswani et al. 2017, section 5.3
+/// - polynomial:          minimum + (1 - minimum) (1 - min(t, steps) / steps)^power
+/// - cosine:              minimum + (1 - minimum) (1 + cos(pi min(t, steps) / steps)) / 2
+///                        (Loshchilov & Hutter 2017, one period, no restart)
+/// - warmup:              start + (1 - start) t / steps below `steps`, then `then` at t - steps
+/// - chained:             the product of all parts at t
+/// - sequential:          the last part i whose milestone m_i (m_0 = 0) is at or below t, at t -
+/// m_i
 ///
-/// Throws std::invalid_argument when an option is out of its range.
+/// Throws std::invalid_argument when an option, of a nested schedule too, is out of its range.
 double schedule_factor(const schedule_options& options, uint64_t t);
 
 } // namespace troupe

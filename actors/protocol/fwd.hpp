@@ -12,6 +12,7 @@ namespace troupe {
 
 enum class protocol_error : uint8_t;
 
+struct block_norms;
 struct contribution;
 struct evaluation;
 struct horizon;
@@ -40,5 +41,6 @@ CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_progress))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_report))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_status))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::view))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::block_norms))
 
 CAF_END_TYPE_ID_BLOCK(troupe_messages)

@@ -41,6 +41,8 @@ using shard_actor = caf::typed_actor<
   caf::reacts_to<view>,
   // A sum of slice gradients of the step on this shard's span.
   caf::reacts_to<contribution>,
+  // Another shard's share of the gradient's norm; only when it is clipped by norm.
+  caf::reacts_to<block_norms>,
   // How far training goes: the version to report at although no epoch ends there.
   caf::reacts_to<horizon>,
   // This span's parameters of a version: the current or the previous one at once, a later one when

@@ -87,6 +87,42 @@ typename Inspector::result_type inspect(Inspector& f, contribution& x) {
            x.replica);
 }
 
+/// Doubles on their way: their bits as integers.
+struct wire_doubles {
+  std::vector<double>& values;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_doubles x) {
+  std::vector<uint64_t> bits;
+  for (double value : x.values)
+    bits.push_back(std::bit_cast<uint64_t>(value));
+  auto load = [&]() -> caf::error {
+    x.values.clear();
+    for (auto word : bits)
+      x.values.push_back(std::bit_cast<double>(word));
+    return caf::none;
+  };
+  return f(bits, caf::meta::load_callback(load));
+}
+
+/// shard -> the other shards, when gradients are clipped by norm. The squares of the mean gradient
+/// of `step`, added in double block by block, for blocks [first_block, first_block + size). Its
+/// content follows from the job, so it may come twice or late.
+struct block_norms {
+  uint64_t step = 0;
+  uint64_t first_block = 0;
+  std::vector<double> square_sums; ///< >= 0
+
+  friend bool operator==(const block_norms&, const block_norms&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
+  wire_doubles sums{x.square_sums};
+  return f(caf::meta::type_name("troupe.block_norms"), x.step, x.first_block, sums);
+}
+
 /// shard -> replica, and the answer to `pull`. A shard owns `version` of its span. In one process
 /// all spans of a version lie in one buffer, each at its own place.
 struct parameter_span {

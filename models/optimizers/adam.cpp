@@ -4,7 +4,6 @@
 #include "troupe/models/multiversion.hpp"
 
 #include <cmath>
-#include <stdexcept>
 
 namespace troupe {
 
@@ -36,31 +35,23 @@ TROUPE_MULTIVERSION void update_moments(const float* __restrict gradient_sum,
 
 } // namespace
 
-adam::adam(const optimizer_options& options) : optimizer(options) {
-  if (!(options.beta1 >= 0 && options.beta1 < 1 && options.beta2 >= 0 && options.beta2 < 1))
-    throw std::invalid_argument("adam: beta1 and beta2 must be in [0, 1)");
-  if (!(options.epsilon > 0))
-    throw std::invalid_argument("adam: epsilon must be positive");
-}
-
 update_step adam::begin_step(uint64_t t, uint64_t sample_count, direction way) const {
   auto step = optimizer::begin_step(t, sample_count, way);
-  step.first_correction = static_cast<float>(1 / (1 - elementary::power(options().beta1, t + 1)));
+  step.first_correction = static_cast<float>(1 / (1 - elementary::power(*options().beta1, t + 1)));
   step.second_correction =
-    static_cast<float>(1 / std::sqrt(1 - elementary::power(options().beta2, t + 1)));
+    static_cast<float>(1 / std::sqrt(1 - elementary::power(*options().beta2, t + 1)));
   return step;
 }
 
 void adam::update(const update_step& step, const update_piece& piece,
                   const optimizer_state& state) const {
-  const auto& x = options();
+  using x = optimizer_options;
   update_moments(piece.gradient_sum, piece.parameters, piece.next,
                  state.slot(0).data() + piece.offset, state.slot(1).data() + piece.offset,
                  piece.count,
-                 {step.gradient_factor, static_cast<float>(x.beta1),
-                  static_cast<float>(1 - x.beta1), static_cast<float>(x.beta2),
-                  static_cast<float>(1 - x.beta2), step.learning_rate * step.first_correction,
-                  step.second_correction, static_cast<float>(x.epsilon)});
+                 {step.gradient_factor, constant(&x::beta1), rest(&x::beta1), constant(&x::beta2),
+                  rest(&x::beta2), step.learning_rate * step.first_correction,
+                  step.second_correction, constant(&x::epsilon)});
 }
 
 } // namespace troupe

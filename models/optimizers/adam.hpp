@@ -13,7 +13,7 @@ namespace troupe {
 class adam : public optimizer {
 public:
   /// Throws std::invalid_argument unless 0 <= beta1, beta2 < 1 and epsilon > 0.
-  explicit adam(const optimizer_options& options);
+  explicit adam(const optimizer_options& options) : optimizer(options, optimizer_kind::adam) {}
 
   size_t slot_count() const override { return 2; }
   update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const override;

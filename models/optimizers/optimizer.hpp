@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,8 +33,10 @@ struct update_piece {
 struct update_step {
   float gradient_factor = 0;   ///< 1 / samples (negative for ascent): gradient_sum times this is g
   float learning_rate = 0;     ///< base rate times the schedule's factor
-  float first_correction = 1;  ///< adam: 1 / (1 - beta1^(t+1))
-  float second_correction = 1; ///< adam: 1 / sqrt(1 - beta2^(t+1))
+  float first_correction = 1;  ///< adam and kin: 1 / (1 - beta1^(t+1)), or what takes its place
+  float second_correction = 1; ///< adam and kin: 1 / sqrt(1 - beta2^(t+1))
+  float gradient_share = 0;    ///< nadam: of the gradient beside the first moment
+  float rectification = 0;     ///< radam: of the adaptive rate; 0: the step is not adaptive
 };
 
 /// State of a rule over a span of parameters: as many buffers of the span's size as it needs.
@@ -53,6 +56,7 @@ class optimizer {
 public:
   virtual ~optimizer() = default;
 
+  /// As given, with the rule's own constants filled in.
   const optimizer_options& options() const noexcept { return options_; }
 
   /// Floats of state a parameter.
@@ -68,7 +72,18 @@ public:
                       const optimizer_state& state) const = 0;
 
 protected:
-  explicit optimizer(const optimizer_options& options) : options_(options) {}
+  /// Fills in the defaults of `kind`. Throws std::invalid_argument when a constant the rule has is
+  /// out of its range, or the schedule is.
+  optimizer(const optimizer_options& options, optimizer_kind kind);
+
+  /// A constant the rule has, as the float its loop works with.
+  float constant(std::optional<double> optimizer_options::*member) const {
+    return static_cast<float>(*(options_.*member));
+  }
+  /// 1 - the constant, rounded once.
+  float rest(std::optional<double> optimizer_options::*member) const {
+    return static_cast<float>(1 - *(options_.*member));
+  }
 
 private:
   optimizer_options options_;

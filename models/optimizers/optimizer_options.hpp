@@ -1,34 +1,83 @@
-// What a user says of an optimizer: its kind, its rate and its constants, with the papers'
-// defaults.
+// What a user says of an optimizer: its kind, its rate, its constants, and what is done to the mean
+// gradient before the rule sees it.
+//
+// Each rule has constants of its own, with its paper's values as defaults; `defaults_of` is the
+// table. A constant left out takes that value, and one the rule does not have is refused by the
+// checks of a job (coordinators/job.cpp) and ignored by the rules.
 
 #pragma once
 
 #include "troupe/models/names.hpp"
 #include "troupe/models/schedule.hpp"
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace troupe {
 
-enum class optimizer_kind : uint8_t { sgd, adam };
+enum class optimizer_kind : uint8_t {
+  sgd,
+  adam,
+  adamw,
+  adamax,
+  nadam,
+  radam,
+  adagrad,
+  adadelta,
+  rmsprop,
+  rprop
+};
 
 template <>
 struct name_table<optimizer_kind> {
-  static constexpr std::array entries{named(optimizer_kind::sgd, "sgd"),
-                                      named(optimizer_kind::adam, "adam")};
+  static constexpr std::array entries{
+    named(optimizer_kind::sgd, "sgd"),         named(optimizer_kind::adam, "adam"),
+    named(optimizer_kind::adamw, "adamw"),     named(optimizer_kind::adamax, "adamax"),
+    named(optimizer_kind::nadam, "nadam"),     named(optimizer_kind::radam, "radam"),
+    named(optimizer_kind::adagrad, "adagrad"), named(optimizer_kind::adadelta, "adadelta"),
+    named(optimizer_kind::rmsprop, "rmsprop"), named(optimizer_kind::rprop, "rprop")};
 };
 
 struct optimizer_options {
   optimizer_kind kind = optimizer_kind::sgd;
-  double learning_rate = 0.01; ///< base rate, > 0, times the schedule's factor
-  double momentum = 0;         ///< sgd: 0 (none) .. below 1
-  bool nesterov = false;       ///< sgd: look ahead along the momentum (needs momentum > 0)
-  double beta1 = 0.9;          ///< adam: decay of the first moment, 0 .. below 1
-  double beta2 = 0.999;        ///< adam: decay of the second moment, 0 .. below 1
-  double epsilon = 1e-8;       ///< adam: > 0
+  /// Base rate, > 0, times the schedule's factor; absent: 0.01, for adadelta 1.
+  std::optional<double> learning_rate;
+  double momentum = 0;                ///< sgd: 0 (none) .. below 1
+  bool nesterov = false;              ///< sgd: look ahead along the momentum (needs momentum > 0)
+  std::optional<double> beta1;        ///< adam and kin: decay of the first moment, 0 .. below 1
+  std::optional<double> beta2;        ///< adam and kin: decay of the second moment, 0 .. below 1
+  std::optional<double> rho;          ///< adadelta, rmsprop: decay of the mean square, 0 .. below 1
+  std::optional<double> epsilon;      ///< all but sgd and rprop: keeps from dividing by 0, > 0
+  std::optional<double> weight_decay; ///< adamw: share of a parameter a step at rate 1 takes, >= 0
+  double l1 = 0;         ///< penalty l1 |p|, biases excluded: adds l1 sign(p) to the gradient; >= 0
+  double l2 = 0;         ///< penalty l2/2 p^2, biases excluded: adds l2 p to the gradient; >= 0
+  double clip_value = 0; ///< > 0: each element of the mean gradient is kept in [-it, it], first
+  double clip_norm = 0;  ///< > 0: a mean gradient of a greater norm is scaled to it, first
   schedule_options schedule;
 
   friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
 };
+
+/// A constant that rules have in common: its key, its place, and each rule's value.
+struct optimizer_constant {
+  std::string_view key;
+  std::optional<double> optimizer_options::*member;
+};
+
+inline constexpr std::array optimizer_constants{
+  optimizer_constant{"learning_rate", &optimizer_options::learning_rate},
+  optimizer_constant{"beta1", &optimizer_options::beta1},
+  optimizer_constant{"beta2", &optimizer_options::beta2},
+  optimizer_constant{"rho", &optimizer_options::rho},
+  optimizer_constant{"epsilon", &optimizer_options::epsilon},
+  optimizer_constant{"weight_decay", &optimizer_options::weight_decay}};
+
+/// The default of each constant a rule has; absent: the rule has no such constant.
+optimizer_options defaults_of(optimizer_kind kind);
+
+/// `options` with every constant its rule has filled in; the others stay as they are.
+optimizer_options with_defaults(const optimizer_options& options);
 
 } // namespace troupe

@@ -38,7 +38,7 @@ TROUPE_MULTIVERSION void update_with_momentum(const float* __restrict gradient_s
 
 } // namespace
 
-sgd::sgd(const optimizer_options& options) : optimizer(options) {
+sgd::sgd(const optimizer_options& options) : optimizer(options, optimizer_kind::sgd) {
   if (!(options.momentum >= 0 && options.momentum < 1))
     throw std::invalid_argument("sgd: momentum must be in [0, 1)");
   if (options.nesterov && options.momentum == 0)

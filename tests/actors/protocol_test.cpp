@@ -99,6 +99,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   expect_survives(evaluation{2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
   expect_survives(training_status{"training", 1, 2, 3, 0.5, 4, 5, "nobody"});
   expect_survives(horizon{{12, true}});
+  expect_survives(block_norms{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
 }
 
 TEST_F(protocol, payload_is_a_span_of_its_buffer) {

@@ -270,25 +270,46 @@ private:
   }
   void fill(optimizer_options& x) {
     x.kind = any<optimizer_kind>();
-    x.learning_rate = fraction() * 1e-3 + 1e-12;
     if (x.kind == optimizer_kind::sgd) {
       x.momentum = fraction();
       x.nesterov = x.momentum > 0 && coin();
     }
-    x.beta1 = fraction();
-    x.beta2 = fraction();
-    x.epsilon = fraction() * 1e-8 + 1e-30;
-    x.schedule = schedule(3);
+    const auto defaults = defaults_of(x.kind);
+    for (const auto& [key, member] : optimizer_constants)
+      if (defaults.*member)
+        x.*member = maybe(fraction() * 1e-3 + 1e-12);
+    x.l1 = coin() ? 0 : fraction();
+    x.l2 = coin() ? 0 : fraction();
+    (coin() ? x.clip_norm : x.clip_value) = fraction();
+    if (x.kind != optimizer_kind::rprop)
+      x.schedule = schedule(3);
+  }
+  std::vector<uint64_t> milestones(size_t count) {
+    std::vector<uint64_t> result;
+    for (uint64_t step = 0; count > 0; --count)
+      result.push_back(step += 1 + engine_() % 1000);
+    return result;
   }
   schedule_options schedule(size_t depth) {
     schedule_options x;
-    x.kind = any<schedule_kind>();
+    do
+      x.kind = any<schedule_kind>();
+    while (depth == 0 && (x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential));
     x.steps = whole(1);
     x.factor = 1 - fraction();
     x.minimum = fraction();
     x.start = fraction();
+    x.end = fraction();
+    x.power = fraction() * 4 + 1e-9;
     if (x.kind == schedule_kind::warmup && depth > 0 && coin())
       x.then = {schedule(depth - 1)};
+    if (x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential)
+      for (size_t i = engine_() % 3 + 1; i > 0; --i)
+        x.parts.push_back(schedule(depth - 1));
+    if (x.kind == schedule_kind::multi_step)
+      x.milestones = milestones(engine_() % 4);
+    if (x.kind == schedule_kind::sequential)
+      x.milestones = milestones(x.parts.size() - 1);
     return x;
   }
   void fill(training_options& x) {

@@ -110,6 +110,30 @@ TEST(job_schema, then_reads_a_schedule_within_a_schedule) {
   EXPECT_EQ(x.optimizer.schedule.then[0].steps, 5u);
 }
 
+TEST(job_schema, parts_read_a_list_of_schedules) {
+  job x;
+  EXPECT_TRUE(set(x, "optimizer.schedule.parts",
+                  "[{ kind = 'linear', steps = 5 }, { kind = 'chained', parts = [{}] }]")
+                .empty());
+  ASSERT_EQ(x.optimizer.schedule.parts.size(), 2u);
+  EXPECT_EQ(x.optimizer.schedule.parts[0].kind, schedule_kind::linear);
+  EXPECT_EQ(x.optimizer.schedule.parts[1].parts.size(), 1u);
+  EXPECT_TRUE(set(x, "optimizer.schedule.milestones", "[3, 8]").empty());
+  EXPECT_EQ(x.optimizer.schedule.milestones, (std::vector<uint64_t>{3, 8}));
+  EXPECT_EQ(complaint_about("optimizer.schedule.milestones", "[0]").substr(0, 30),
+            "expected an integer of at leas");
+  EXPECT_EQ(complaint_about("optimizer.schedule.milestones", "7").substr(0, 32),
+            "expected a list of integers, got");
+  EXPECT_EQ(complaint_about("optimizer.schedule.parts", "{}").substr(0, 30),
+            "expected a list of tables, got");
+  EXPECT_EQ(complaint_about("optimizer.schedule.parts", "[5]").substr(0, 20),
+            "expected a table, go");
+  job y;
+  const auto found = set(y, "optimizer.schedule.parts", "[{}, { kid = 'step' }]");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].path, "optimizer.schedule.parts[1].kid");
+}
+
 TEST(job_schema, schedules_nest_only_so_deep) {
   std::string value = "{ kind = 'warmup' }";
   for (int i = 0; i < 12; ++i)

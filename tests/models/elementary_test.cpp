@@ -128,4 +128,32 @@ TEST(elementary, power_of_a_whole_exponent) {
   EXPECT_NEAR(elementary::power(0.999, 1000), std::pow(0.999, 1000), 1e-14);
 }
 
+TEST(elementary, exponential_in_double_is_exact_to_the_last_digits) {
+  for (int i = -7070; i <= 7090; ++i) {
+    const double x = i / 10.0 + i * 1e-7;
+    const auto expected = static_cast<double>(std::exp(static_cast<long double>(x)));
+    EXPECT_NEAR(elementary::exp_double(x), expected, 5e-16 * expected) << x;
+  }
+  EXPECT_EQ(elementary::exp_double(0), 1);
+  EXPECT_EQ(elementary::exp_double(-1e9), 0);
+  EXPECT_TRUE(std::isfinite(elementary::exp_double(709.78)));
+  EXPECT_TRUE(std::isinf(elementary::exp_double(709.79)));
+  EXPECT_TRUE(std::isnan(elementary::exp_double(std::numeric_limits<double>::quiet_NaN())));
+}
+
+TEST(elementary, pow_matches_libm) {
+  for (double base : {1e-300, 1e-9, 0.1, 0.5, 0.9, 0.999, 1.0, 1.7, 3e4})
+    for (double exponent : {-2.5, -1.0, -0.3, 0.0, 1e-9, 0.04, 0.5, 1.0, 2.0, 2.9}) {
+      const auto truth = std::pow(static_cast<long double>(base), exponent);
+      if (truth > 1e300L || truth < 1e-300L)
+        continue;
+      const auto expected = static_cast<double>(truth);
+      const double bound = (1 + std::abs(exponent * std::log(base))) * 4e-16;
+      EXPECT_NEAR(elementary::pow(base, exponent), expected, bound * expected)
+        << base << ' ' << exponent;
+    }
+  EXPECT_EQ(elementary::pow(0, 0.5), 0);
+  EXPECT_EQ(elementary::pow(0, 0), 1);
+}
+
 } // namespace troupe

@@ -42,12 +42,18 @@ optimizer_options sgd_options(double rate, double momentum = 0, bool nesterov = 
 optimizer_options options_of(const nlohmann::json& x) {
   optimizer_options options;
   options.kind = *from_name<optimizer_kind>(x.at("kind").get<std::string>());
-  options.learning_rate = x.value("learning_rate", options.learning_rate);
   options.momentum = x.value("momentum", options.momentum);
   options.nesterov = x.value("nesterov", options.nesterov);
-  options.beta1 = x.value("beta1", options.beta1);
-  options.beta2 = x.value("beta2", options.beta2);
-  options.epsilon = x.value("epsilon", options.epsilon);
+  for (const auto& [key, member] : optimizer_constants)
+    if (x.contains(key))
+      options.*member = x.at(std::string{key}).get<double>();
+  return options;
+}
+
+optimizer_options kind_options(optimizer_kind kind, double rate) {
+  optimizer_options options;
+  options.kind = kind;
+  options.learning_rate = rate;
   return options;
 }
 
@@ -90,11 +96,154 @@ TEST(optimizer, adam_takes_hand_worked_steps) {
               1e-6);
 }
 
-TEST(optimizer, fifty_steps_match_pytorch) {
+TEST(optimizer, adamw_takes_hand_worked_steps) {
+  auto options = kind_options(optimizer_kind::adamw, 0.1);
+  options.weight_decay = 0.5; // each step leaves 0.95
+  single x{options, 1};
+  EXPECT_NEAR(x.step(4), 0.95 - 0.1, 1e-6);
+  const double second = 0.95 * 0.85 - 0.1 * (0.56 / 0.19) / std::sqrt(0.019984 / 0.001999);
+  EXPECT_NEAR(x.step(2), second, 1e-6);
+  EXPECT_NEAR(x.step(0),
+              0.95 * second - 0.1 * (0.504 / 0.271) / std::sqrt(0.019964016 / 0.002997001), 1e-6);
+}
+
+TEST(optimizer, adamw_decays_once_a_step_and_outside_the_moments) {
+  auto options = kind_options(optimizer_kind::adamw, 0.5);
+  options.weight_decay = 0.25;
+  single x{options, 1};
+  for (double expected : {0.875, 0.765625, 0.669921875}) // 0.875^t: no gradient, no moments
+    EXPECT_EQ(x.step(0), static_cast<float>(expected));
+}
+
+TEST(optimizer, adamax_takes_hand_worked_steps) {
+  auto options = kind_options(optimizer_kind::adamax, 1);
+  options.beta1 = options.beta2 = 0.5;
+  single x{options, 0};
+  EXPECT_NEAR(x.step(4), -1, 1e-6);        // m = 2, / 0.5; u = 4
+  EXPECT_NEAR(x.step(0), -5.0 / 3, 1e-6);  // m = 1, / 0.75; u = 2
+  EXPECT_NEAR(x.step(-1), -5.0 / 3, 1e-6); // m = 0; u = 1
+}
+
+TEST(optimizer, nadam_takes_hand_worked_steps) {
+  single x{kind_options(optimizer_kind::nadam, 0.1), 0};
+  const auto mu = [](int k) { return 0.9 * (1 - 0.5 * std::pow(0.96, 0.004 * k)); };
+  const double m[] = {0.4, 0.56, 0.504}; // of the gradients 4, 2, 0
+  const double v[] = {0.016, 0.019984, 0.019964016};
+  const double g[] = {4, 2, 0};
+  const double rest[] = {0.001, 0.001999, 0.002997001}; // 1 - b2^k
+  double p = 0;
+  double product = 1;
+  for (int k = 1; k <= 3; ++k) {
+    product *= mu(k);
+    const double direction =
+      (1 - mu(k)) * g[k - 1] / (1 - product) + mu(k + 1) * m[k - 1] / (1 - product * mu(k + 1));
+    p -= 0.1 * direction / std::sqrt(v[k - 1] / rest[k - 1]);
+    EXPECT_NEAR(x.step(static_cast<float>(g[k - 1])), p, 1e-6) << k;
+  }
+}
+
+TEST(optimizer, nadam_does_not_slow_down_with_the_steps) {
+  const auto rule = make_optimizer(kind_options(optimizer_kind::nadam, 0.1));
+  const auto step = rule->begin_step(1'000'000'000'000, 1, direction::descent);
+  EXPECT_NEAR(step.gradient_share, 0.1, 1e-6) << "mu tends to beta1";
+  EXPECT_NEAR(step.first_correction, 0.9, 1e-6);
+}
+
+TEST(optimizer, radam_takes_hand_worked_steps_and_adapts_from_the_fifth) {
+  single x{kind_options(optimizer_kind::radam, 0.5), 0};
+  EXPECT_NEAR(x.step(4), -2, 1e-6);                                       // n = 4
+  EXPECT_NEAR(x.step(2), -2 - 0.5 * 0.56 / 0.19, 1e-6);                   // m = .56
+  EXPECT_NEAR(x.step(0), -2 - 0.5 * (0.56 / 0.19 + 0.504 / 0.271), 1e-6); // m = .504
+  const auto rule = make_optimizer(kind_options(optimizer_kind::radam, 0.5));
+  EXPECT_EQ(rule->begin_step(3, 1, direction::descent).rectification, 0) << "r = 3.99";
+  EXPECT_GT(rule->begin_step(4, 1, direction::descent).rectification, 0) << "r = 4.99";
+}
+
+TEST(optimizer, adagrad_takes_hand_worked_steps) {
+  single x{kind_options(optimizer_kind::adagrad, 0.5), 0};
+  EXPECT_NEAR(x.step(3), -0.5, 1e-7); // s = 9
+  EXPECT_NEAR(x.step(4), -0.9, 1e-7); // s = 25
+  EXPECT_NEAR(x.step(0), -0.9, 1e-7);
+}
+
+TEST(optimizer, a_parameter_without_a_gradient_stays_where_it_is) {
+  // 0 / 0 in a rule that lacks its epsilon.
+  for (const auto& [kind, name] : name_table<optimizer_kind>::entries) {
+    auto options = kind_options(kind, 0.5);
+    options.weight_decay = 0;
+    single x{options, 0.75f};
+    for (int t = 0; t < 8; ++t)
+      EXPECT_EQ(x.step(0), 0.75f) << name << ' ' << t;
+  }
+}
+
+TEST(optimizer, adadelta_takes_hand_worked_steps) {
+  auto options = kind_options(optimizer_kind::adadelta, 1);
+  options.rho = 0.5;
+  options.epsilon = 1;
+  single x{options, 0};
+  EXPECT_NEAR(x.step(4), -4.0 / 3, 1e-6); // s = 8: 4 / sqrt(9); d = 8/9
+  EXPECT_NEAR(x.step(0), -4.0 / 3, 1e-6); // s = 4; d = 4/9
+  EXPECT_NEAR(x.step(2), -4.0 / 3 - 2 * std::sqrt(13.0 / 9 / 5), 1e-6); // s = 4
+}
+
+TEST(optimizer, rmsprop_takes_hand_worked_steps) {
+  auto options = kind_options(optimizer_kind::rmsprop, 0.5);
+  options.rho = 0.75;
+  single x{options, 0};
+  EXPECT_NEAR(x.step(2), -1, 1e-6); // s = 1
+  EXPECT_NEAR(x.step(0), -1, 1e-6); // s = 0.75
+  EXPECT_NEAR(x.step(1), -1 - 0.5 / std::sqrt(0.8125), 1e-6);
+}
+
+TEST(optimizer, rmsprop_keeps_nine_tenths_by_default) {
+  single x{kind_options(optimizer_kind::rmsprop, 1), 0};
+  EXPECT_NEAR(x.step(1), -1 / std::sqrt(0.1), 1e-5);
+}
+
+TEST(optimizer, rprop_takes_longer_steps_ahead_and_shorter_ones_after_a_turn) {
+  single x{kind_options(optimizer_kind::rprop, 0.1), 0};
+  EXPECT_NEAR(x.step(7), -0.1, 1e-7);
+  EXPECT_NEAR(x.step(0.01f), -0.22, 1e-7) << "1.2 times as far, whatever the gradient's size";
+  EXPECT_NEAR(x.step(-3), -0.22, 1e-7) << "the sign turned: half as far next time";
+  EXPECT_NEAR(x.step(-3), -0.16, 1e-7) << "0.06 back";
+  EXPECT_NEAR(x.step(-3), -0.088, 1e-7);
+}
+
+TEST(optimizer, rprop_keeps_its_steps_within_bounds) {
+  single far{kind_options(optimizer_kind::rprop, 45), 0};
+  far.step(1);
+  EXPECT_EQ(far.step(1), -95) << "45, then 50 and not 54";
+  single near{kind_options(optimizer_kind::rprop, 2e-6), 0};
+  near.step(1);
+  for (int turn = 0; turn < 5; ++turn) {
+    near.step(-1);
+    near.step(1);
+  }
+  const float before = near.step(-1);
+  EXPECT_NEAR(near.step(-1) - before, 1e-6, 1e-8);
+}
+
+TEST(optimizer, each_rule_has_the_papers_constants) {
+  EXPECT_EQ(defaults_of(optimizer_kind::adam).epsilon, 1e-8);
+  EXPECT_EQ(defaults_of(optimizer_kind::adamw).weight_decay, 0.01);
+  EXPECT_EQ(defaults_of(optimizer_kind::adadelta).learning_rate, 1.0);
+  EXPECT_EQ(defaults_of(optimizer_kind::adadelta).rho, 0.95);
+  EXPECT_EQ(defaults_of(optimizer_kind::sgd).beta1, std::nullopt);
+  auto options = kind_options(optimizer_kind::rmsprop, 2);
+  options.epsilon = 0.5;
+  const auto filled = with_defaults(options);
+  EXPECT_EQ(filled.learning_rate, 2.0);
+  EXPECT_EQ(filled.epsilon, 0.5) << "what is given stays";
+  EXPECT_EQ(filled.rho, 0.9);
+  EXPECT_EQ(filled.beta1, std::nullopt);
+}
+
+TEST(optimizer, fifty_steps_match_pytorch_and_the_papers) {
   const auto reference = test::load_reference("optimizers.json");
   const auto& gradients = reference.at("gradients");
   ASSERT_EQ(gradients.size(), 50u);
-  ASSERT_EQ(reference.at("cases").size(), 5u);
+  ASSERT_EQ(reference.at("cases").size(), 18u);
   for (const auto& [name, entry] : reference.at("cases").items()) {
     const auto rule = make_optimizer(options_of(entry.at("options")));
     auto parameters = test::flat<float>(reference.at("start"));
@@ -163,15 +312,26 @@ TEST(optimizer, constants_out_of_range_are_refused) {
   refused([](auto& x) { x.momentum = -0.1; });
   refused([](auto& x) { x.nesterov = true; });
   refused([](auto& x) { x.schedule.steps = 0; });
-  for (double optimizer_options::*beta : {&optimizer_options::beta1, &optimizer_options::beta2})
-    refused([beta](auto& x) {
-      x.kind = optimizer_kind::adam;
-      x.*beta = 1;
+  const auto refused_by = [&](optimizer_kind kind, auto member, double value) {
+    refused([&](auto& x) {
+      x.kind = kind;
+      x.*member = value;
     });
-  refused([](auto& x) {
-    x.kind = optimizer_kind::adam;
-    x.epsilon = 0;
-  });
+  };
+  using options = optimizer_options;
+  for (auto kind : {optimizer_kind::adam, optimizer_kind::adamw, optimizer_kind::adamax,
+                    optimizer_kind::nadam, optimizer_kind::radam}) {
+    refused_by(kind, &options::beta1, 1);
+    refused_by(kind, &options::beta2, -0.1);
+    refused_by(kind, &options::epsilon, 0);
+  }
+  refused_by(optimizer_kind::adagrad, &options::epsilon, 0);
+  for (auto kind : {optimizer_kind::adadelta, optimizer_kind::rmsprop}) {
+    refused_by(kind, &options::rho, 1);
+    refused_by(kind, &options::epsilon, -1);
+  }
+  refused_by(optimizer_kind::adamw, &options::weight_decay, -0.1);
+  refused_by(optimizer_kind::rprop, &options::learning_rate, 0);
 }
 
 } // namespace troupe

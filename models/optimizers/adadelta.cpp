@@ -1,0 +1,45 @@
+#include "troupe/models/optimizers/adadelta.hpp"
+
+#include "troupe/models/multiversion.hpp"
+
+#include <cmath>
+
+namespace troupe {
+
+namespace {
+
+struct adadelta_step {
+  float factor; ///< on the gradient sum
+  float rate;
+  float rho, rest; ///< rest = 1 - rho
+  float epsilon;
+};
+
+TROUPE_MULTIVERSION void update_values(const float* __restrict gradient_sum,
+                                       const float* __restrict parameters, float* __restrict next,
+                                       float* __restrict squares, float* __restrict steps,
+                                       size_t count, const adadelta_step& step) {
+  const auto [factor, rate, rho, rest, epsilon] = step;
+  for (size_t i = 0; i < count; ++i) {
+    const float g = gradient_sum[i] * factor;
+    const float s = rho * squares[i] + rest * (g * g);
+    const float x = std::sqrt(steps[i] + epsilon) / std::sqrt(s + epsilon) * g;
+    squares[i] = s;
+    steps[i] = rho * steps[i] + rest * (x * x);
+    next[i] = parameters[i] - rate * x;
+  }
+}
+
+} // namespace
+
+void adadelta::update(const update_step& step, const update_piece& piece,
+                      const optimizer_state& state) const {
+  using x = optimizer_options;
+  update_values(piece.gradient_sum, piece.parameters, piece.next,
+                state.slot(0).data() + piece.offset, state.slot(1).data() + piece.offset,
+                piece.count,
+                {step.gradient_factor, step.learning_rate, constant(&x::rho), rest(&x::rho),
+                 constant(&x::epsilon)});
+}
+
+} // namespace troupe

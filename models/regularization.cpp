@@ -1,0 +1,106 @@
+#include "troupe/models/regularization.hpp"
+
+#include "troupe/models/lanes.hpp"
+#include "troupe/models/multiversion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+TROUPE_MULTIVERSION void scale_values(const float* in, float factor, float* out, size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i)
+    out[i] = in[i] * factor;
+}
+
+TROUPE_MULTIVERSION void clip_values(float* values, float limit, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const float low = values[i] < -limit ? -limit : values[i];
+    values[i] = low > limit ? limit : low;
+  }
+}
+
+TROUPE_MULTIVERSION void add_penalties(float* __restrict gradient,
+                                       const float* __restrict parameters, float l1, float l2,
+                                       size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const float p = parameters[i];
+    const float sign = p > 0 ? l1 : (p < 0 ? -l1 : 0.0f);
+    gradient[i] += l2 * p + sign;
+  }
+}
+
+TROUPE_MULTIVERSION double sum_of_squares(const float* values, float factor, size_t count) {
+  return lane_sum<double>(count, [values, factor](size_t i) {
+    const auto g = static_cast<double>(values[i] * factor);
+    return g * g;
+  });
+}
+
+} // namespace
+
+std::vector<element_range> penalized_ranges(const parameter_layout& layout) {
+  std::vector<element_range> result;
+  for (const auto& tensor : layout.tensors()) {
+    if (tensor.name.ends_with(".bias"))
+      continue;
+    if (!result.empty() && result.back().end == tensor.offset)
+      result.back().end += tensor.size;
+    else
+      result.push_back({tensor.offset, tensor.offset + tensor.size});
+  }
+  return result;
+}
+
+regularization::regularization(const optimizer_options& options,
+                               std::vector<element_range> penalized)
+  : l1_(static_cast<float>(options.l1)),
+    l2_(static_cast<float>(options.l2)),
+    clip_value_(static_cast<float>(options.clip_value)),
+    clip_norm_(options.clip_norm),
+    penalized_(std::move(penalized)) {
+  for (double value : {options.l1, options.l2, options.clip_value, options.clip_norm})
+    if (!(value >= 0 && std::isfinite(value)))
+      throw std::invalid_argument("regularization: l1, l2 and clipping must be 0 or more");
+  if (options.clip_value > 0 && options.clip_norm > 0)
+    throw std::invalid_argument("regularization: clip by value or by norm, not both");
+}
+
+double regularization::norm_factor(double square_sum) const {
+  const double norm = std::sqrt(square_sum);
+  return clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1;
+}
+
+void regularization::apply(std::span<float> gradient, const float* parameters, size_t offset,
+                           float norm_factor) const {
+  if (norm_factor != 1)
+    scale_values(gradient.data(), norm_factor, gradient.data(), gradient.size());
+  if (clip_value_ > 0)
+    clip_values(gradient.data(), clip_value_, gradient.size());
+  if (!penalizes())
+    return;
+  const size_t last = offset + gradient.size();
+  auto range = std::ranges::partition_point(
+    penalized_, [offset](const element_range& x) { return x.end <= offset; });
+  for (; range != penalized_.end() && range->begin < last; ++range) {
+    const size_t begin = std::max(range->begin, offset) - offset;
+    const size_t end = std::min(range->end, last) - offset;
+    add_penalties(gradient.data() + begin, parameters + begin, l1_, l2_, end - begin);
+  }
+}
+
+bool scale(std::span<const float> sum, float factor, std::span<float> out) {
+  scale_values(sum.data(), factor, out.data(), sum.size());
+  return all_finite(out.data(), sum.size());
+}
+
+double square_sum(std::span<const float> sum, float factor) {
+  return sum_of_squares(sum.data(), factor, sum.size());
+}
+
+} // namespace troupe

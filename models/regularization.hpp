@@ -1,0 +1,75 @@
+// What is done to the mean gradient before an optimizer sees it: clipping, then penalties.
+//
+// With g the mean gradient of a parameter p (design: clip first, so that a penalty is never cut):
+//   clip_value c:  g := min(max(g, -c), c)
+//   clip_norm c:   g := g c / |g| when the norm |g| over the whole model is above c, else g
+//                  (Pascanu, Mikolov & Bengio 2013)
+//   l1, l2:        g := g + l2 p + l1 sign(p), p not in a bias; sign(0) = 0. Both: elastic net.
+// They are the gradients of l1 |p| and l2/2 p^2. Of tensors, those whose name ends in ".bias" are
+// excluded: a penalty there would shift the model instead of smoothing it.
+//
+// The norm of a model that is cut into parts is summed from blocks of a fixed size, so that it does
+// not depend on who holds which part: `square_sum` is one block's share.
+
+#pragma once
+
+#include "troupe/models/optimizers/optimizer_options.hpp"
+#include "troupe/models/parameter_layout.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+/// Elements [begin, end) of a model's parameters.
+struct element_range {
+  size_t begin = 0;
+  size_t end = 0;
+
+  friend bool operator==(const element_range&, const element_range&) = default;
+};
+
+/// The elements penalties apply to: all tensors but biases, neighbours joined, in order.
+std::vector<element_range> penalized_ranges(const parameter_layout& layout);
+
+class regularization {
+public:
+  /// Changes nothing.
+  regularization() = default;
+
+  /// Throws std::invalid_argument for a negative option, or for clip_value beside clip_norm.
+  regularization(const optimizer_options& options, std::vector<element_range> penalized);
+
+  /// True when gradients are to be changed; when false nobody needs to look at them.
+  bool active() const noexcept { return clips() || penalizes(); }
+  bool clips() const noexcept { return clip_value_ > 0 || clip_norm_ > 0; }
+  bool penalizes() const noexcept { return l1_ > 0 || l2_ > 0; }
+
+  /// The greatest norm of the mean gradient; 0: no limit, and no norm is needed.
+  double norm_max() const noexcept { return clip_norm_; }
+
+  /// The factor on a mean gradient whose squares add up to `square_sum`: 1 up to the limit.
+  double norm_factor(double square_sum) const;
+
+  /// Changes the mean gradient of `gradient.size()` parameters, the first of which is element
+  /// `offset` of the model. `norm_factor` is that of the step, 1 without clip_norm.
+  void apply(std::span<float> gradient, const float* parameters, size_t offset,
+             float norm_factor) const;
+
+private:
+  float l1_ = 0;
+  float l2_ = 0;
+  float clip_value_ = 0;
+  double clip_norm_ = 0;
+  std::vector<element_range> penalized_; ///< in order, disjoint
+};
+
+/// out = sum * factor; false when a result is not finite. Look before clipping: it hides infinity.
+bool scale(std::span<const float> sum, float factor, std::span<float> out);
+
+/// The squares of a block's mean gradient (sum * factor), added in double in fixed lanes; not
+/// finite exactly when an element is not.
+double square_sum(std::span<const float> sum, float factor);
+
+} // namespace troupe

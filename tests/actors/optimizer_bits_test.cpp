@@ -1,0 +1,121 @@
+// The promise of the same bits, for every optimizer with every change of the gradient.
+
+#include "troupe/tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+
+namespace {
+
+using test::small_job;
+
+struct change {
+  const char* name;
+  std::function<void(optimizer_options&)> apply;
+};
+
+const std::vector<change> changes{
+  {"none", [](auto&) {}},
+  {"clip_value", [](auto& x) { x.clip_value = 0.01; }},
+  {"l1 and l2",
+   [](auto& x) {
+     x.l1 = 0.01;
+     x.l2 = 0.1;
+   }},
+  {"clip_norm", [](auto& x) { x.clip_norm = 0.1; }},
+};
+
+job job_of(optimizer_kind kind, const change& change) {
+  auto x = small_job();
+  x.optimizer = {};
+  x.optimizer.kind = kind;
+  change.apply(x.optimizer);
+  if (kind == optimizer_kind::rprop)
+    x.training.batch_size = 0;
+  x.training.epochs = 2;
+  return x;
+}
+
+std::vector<float> trained(job x, size_t replicas, size_t threads) {
+  x.training.replicas = replicas;
+  return test::values_of(test::train_on(threads, x).parameters);
+}
+
+/// 15,051 parameters: 4 blocks.
+job wide_job(double clip_norm) {
+  auto x = small_job();
+  x.model.hidden = {700, 12};
+  x.optimizer.clip_norm = clip_norm;
+  x.training.epochs = 1;
+  return x;
+}
+
+std::vector<float> cut_into(size_t shards, const job& x) {
+  company_options options;
+  options.shard_count = shards;
+  return test::train_company(2, x, options).parameters;
+}
+
+} // namespace
+
+TEST(optimizer_bits, do_not_depend_on_the_replicas) {
+  for (const auto& [kind, name] : name_table<optimizer_kind>::entries) {
+    std::vector<float> plain;
+    for (const auto& change : changes) {
+      const auto x = job_of(kind, change);
+      const auto expected = trained(x, 1, 1);
+      if (plain.empty())
+        plain = expected;
+      else if (kind != optimizer_kind::rprop || x.optimizer.l1 > 0) // rprop sees signs only
+        EXPECT_NE(expected, plain) << name << ": " << change.name << " changes nothing";
+      for (size_t replicas : {2u, 4u})
+        EXPECT_EQ(trained(x, replicas, 2), expected) << name << ' ' << change.name << replicas;
+    }
+  }
+}
+
+TEST(optimizer_bits, of_a_clipped_norm_do_not_depend_on_the_shards) {
+  const auto x = wide_job(0.5);
+  const auto expected = cut_into(1, x);
+  EXPECT_NE(expected, cut_into(1, wide_job(0)));
+  for (size_t shards : {2u, 3u, 4u, 9u}) // nine: more than there are blocks
+    EXPECT_EQ(cut_into(shards, x), expected) << shards << " shards";
+}
+
+TEST(optimizer_bits, of_a_clipped_norm_do_not_depend_on_the_order_of_messages) {
+  auto x = wide_job(0.5);
+  const auto expected = cut_into(1, x);
+  company_options options;
+  for (size_t shards : {2u, 4u})
+    for (size_t replicas : {1u, 3u})
+      for (uint64_t seed = 0; seed < 6; ++seed) {
+        options.shard_count = shards;
+        x.training.replicas = replicas;
+        EXPECT_EQ(test::train_in_order(x, seed, options).parameters, expected)
+          << shards << ' ' << replicas << ' ' << seed;
+      }
+}
+
+TEST(optimizer_bits, a_limit_that_is_never_reached_changes_none) {
+  EXPECT_EQ(cut_into(3, wide_job(1e30)), cut_into(3, wide_job(0)));
+}
+
+TEST(optimizer_bits, of_penalties_do_not_depend_on_the_shards) {
+  auto x = wide_job(0);
+  x.optimizer.l1 = 0.01;
+  x.optimizer.l2 = 0.1;
+  const auto expected = cut_into(1, x);
+  for (size_t shards : {2u, 3u, 4u})
+    EXPECT_EQ(cut_into(shards, x), expected) << shards << " shards";
+}
+
+TEST(optimizer_bits, divergence_is_seen_although_gradients_are_clipped) {
+  for (size_t which : {1u, 3u}) {
+    auto x = job_of(optimizer_kind::sgd, changes[which]);
+    x.optimizer.learning_rate = 1e38;
+    EXPECT_EQ(test::train_on(2, x).summary.stopped_by, "diverged") << changes[which].name;
+  }
+}
+
+} // namespace troupe
