@@ -42,6 +42,8 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
     throw std::invalid_argument("gradients coordinator: queued gradients have " +
                                 std::to_string(queue_.front().gradient_sum.size()) +
                                 " values, the new parameters " + std::to_string(values.size()));
+  if (find_not_finite(std::array{values}) == 0)
+    throw std::invalid_argument("gradients coordinator: a parameter is not finite");
   if (parameters_.size() != values.size() || !pool_)
     pool_ = std::make_unique<buffer_pool>(values.size());
   auto copy = pool_->acquire();
@@ -49,6 +51,7 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
   parameters_ = copy;
   state_ = optimizer_state{rule_->slot_count(), values.size()};
   update_count_ = 0;
+  optimizer_step_ = 0;
 }
 
 gradient_verdict gradients_coordinator::add_gradients(std::span<const float> gradient_sum,
@@ -101,14 +104,16 @@ void gradients_coordinator::apply(size_t count) {
   }
   const auto plan = plan_reduction(count, nodes, [](size_t) { return true; });
   auto next = pool_->acquire();
-  const auto step = rule_->begin_step(update_count_, sample_count, options_.way);
+  const auto step = rule_->begin_step(optimizer_step_, sample_count, options_.way);
   if (reducer_.reduce_and_update(*plan, inputs, *rule_, step, state_, parameters_.values(),
                                  next.values())) {
     parameters_ = next;
     ++update_count_;
+    ++optimizer_step_;
   } else {
     // The rule may have moved part of its state: it starts anew rather than half moved.
     state_ = optimizer_state{rule_->slot_count(), parameters_.size()};
+    optimizer_step_ = 0;
     ++refused_update_count_;
   }
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
