@@ -122,7 +122,11 @@ void director_state::carry_out(const publish_row& decision) {
 }
 
 void director_state::carry_out(const finish_at& decision) {
+  if (finished_)
+    return;
   result_.version = decision.version;
+  // The shard that keeps the book may have been ahead of one that met a bad value.
+  std::erase_if(history_, [&](const history_row& row) { return row.steps > decision.version; });
   result_.reason = static_cast<uint8_t>(decision.reason);
   result_.seconds = decision.version == 0 ? 0 : seconds_at(decision.version);
   if (const auto& diverged = rule_->diverged())
@@ -134,22 +138,33 @@ void director_state::carry_out(const finish_at& decision) {
 }
 
 void director_state::collect(uint64_t version) {
+  const auto round = ++collect_round_;
   parameters_.emplace(options_.parameter_count);
   missing_answers_ = view_.shards.size() + view_.replicas.size();
   result_.replicas.resize(view_.replicas.size());
-  const auto give_up = [this](const char* who, size_t index) {
-    return [this, who, index](const caf::error& problem) {
-      fail(std::string{who} + ' ' + std::to_string(index) +
-           " did not answer at the end of training: " + self_->system().render(problem));
+  const auto give_up = [this, round](const char* who, size_t index) {
+    return [this, round, who, index](const caf::error& problem) {
+      if (round == collect_round_)
+        fail(std::string{who} + ' ' + std::to_string(index) +
+             " did not answer at the end of training: " + self_->system().render(problem));
     };
   };
   for (size_t k = 0; k < view_.shards.size(); ++k)
     self_->request(view_.shards[k].actor, collect_deadline, atom::pull_v, version)
-      .then([this](const parameter_span& part) { on_collected(part); }, give_up("shard", k));
+      .then(
+        [this, round](const parameter_span& part) {
+          if (round == collect_round_)
+            on_collected(part);
+        },
+        give_up("shard", k));
   for (size_t i = 0; i < view_.replicas.size(); ++i)
     self_->request(view_.replicas[i].actor, collect_deadline, atom::status_v)
-      .then([this, i](const replica_status& status) { on_replica_status(i, status); },
-            give_up("replica", i));
+      .then(
+        [this, round, i](const replica_status& status) {
+          if (round == collect_round_)
+            on_replica_status(i, status);
+        },
+        give_up("replica", i));
 }
 
 void director_state::on_collected(const parameter_span& part) {

@@ -89,6 +89,7 @@ private:
   uint64_t version_ = 0;                      ///< the newest heard of
   std::vector<history_row> history_;
   size_t missing_answers_ = 0; ///< while collecting
+  size_t collect_round_ = 0;   ///< answers of an earlier round do not count
   std::optional<buffer> parameters_;
   training_finished result_;
   bool finished_ = false;

@@ -167,7 +167,7 @@ replica_state::partial_sum replica_state::compute_slice(uint64_t step, size_t sl
 
 void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const {
   if (options_.hooks.poisoned_step == step && options_.hooks.poisoned_slice == slice)
-    gradient.values()[0] = options_.hooks.poison;
+    gradient.values()[options_.hooks.poisoned_element] = options_.hooks.poison;
 }
 
 void replica_state::send(uint64_t step, const partial_sum& part) {

@@ -11,9 +11,10 @@ namespace troupe {
 struct test_hooks {
   /// Shards add contributions in the order they arrive instead of along the tree.
   bool add_in_order_of_arrival = false;
-  /// The gradient of slice `poisoned_slice` of this step gets `poison` as its first value.
+  /// The gradient of slice `poisoned_slice` of this step gets `poison` as value `poisoned_element`.
   std::optional<uint64_t> poisoned_step;
   uint64_t poisoned_slice = 0;
+  uint64_t poisoned_element = 0;
   float poison = 0;
 };
 

@@ -68,8 +68,8 @@ struct train_options {
 /// Adds Troupe's message types to `config`; call it before making the actor system.
 void configure(caf::actor_system_config& config);
 
-/// Trains `x` on the threads of `system` and waits for the end. `x.runtime` is for the command, which
-/// makes the system: here the host's own settings stand.
+/// Trains `x` on the threads of `system` and waits for the end. `x.runtime` is for the command,
+/// which makes the system: here the host's own settings stand.
 ///
 /// Throws failure: bad_job with every problem of the job; what reading its data throws; internal
 /// when `configure` was not called or an actor failed. A run that diverges returns its last finite

@@ -70,7 +70,9 @@ director_decisions director_rule::on_held(size_t replica, uint64_t next_step) {
 
 director_decisions director_rule::on_not_finite(const divergence& what) {
   director_decisions out;
-  if (phase_ == phase::ending)
+  // Even when the end has been named: the shard that keeps the book may have reached a version that
+  // another one could not.
+  if (phase_ == phase::ending && what.step >= end_version_)
     return out;
   diverged_ = what;
   finish(what.step, stop_reason::diverged, out);
@@ -164,6 +166,7 @@ stop_reason director_rule::natural_end() const {
 
 void director_rule::finish(uint64_t version, stop_reason reason, director_decisions& out) {
   phase_ = phase::ending;
+  end_version_ = version;
   out.push_back(finish_at{version, reason});
 }
 

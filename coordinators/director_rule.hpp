@@ -71,7 +71,8 @@ struct publish_row {
   epoch_figures figures;
   friend bool operator==(const publish_row&, const publish_row&) = default;
 };
-/// Fetch the parameters of `version` and end; `reason` says why.
+/// Fetch the parameters of `version` and end; `reason` says why. A second one replaces the first: a
+/// shard could not reach that version.
 struct finish_at {
   uint64_t version = 0;
   stop_reason reason = stop_reason::none;
@@ -126,6 +127,7 @@ private:
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version
   std::map<size_t, uint64_t> held_;                            ///< next step by replica
   std::optional<epoch_figures> last_row_;
+  uint64_t end_version_ = 0; ///< of the result, once ending
   std::optional<divergence> diverged_;
 };
 

@@ -44,6 +44,8 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
     throw std::invalid_argument("gradients coordinator: queued gradients have " +
                                 std::to_string(queue_.front().gradient_sum.size()) +
                                 " values, the new parameters " + std::to_string(values.size()));
+  if (find_not_finite(std::array{values}) == 0)
+    throw std::invalid_argument("gradients coordinator: a parameter is not finite");
   if (parameters_.size() != values.size() || !pool_)
     pool_ = std::make_unique<buffer_pool>(values.size());
   if (options_.layout && options_.layout->size() != values.size())
@@ -58,6 +60,7 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
   parameters_ = copy;
   state_ = optimizer_state{rule_->slot_count(), values.size()};
   update_count_ = 0;
+  optimizer_step_ = 0;
 }
 
 gradient_verdict gradients_coordinator::add_gradients(std::span<const float> gradient_sum,
@@ -110,7 +113,7 @@ void gradients_coordinator::apply(size_t count) {
   }
   auto plan = plan_reduction(count, nodes, [](size_t) { return true; });
   auto next = pool_->acquire();
-  const auto step = rule_->begin_step(update_count_, sample_count, options_.way);
+  const auto step = rule_->begin_step(optimizer_step_, sample_count, options_.way);
   gradient_changes changes{&changes_};
   buffer reduced;
   if (changes_.norm_max() > 0) {
@@ -123,9 +126,11 @@ void gradients_coordinator::apply(size_t count) {
                                  next.values(), changes)) {
     parameters_ = next;
     ++update_count_;
+    ++optimizer_step_;
   } else {
     // The rule may have moved part of its state: it starts anew rather than half moved.
     state_ = optimizer_state{rule_->slot_count(), parameters_.size()};
+    optimizer_step_ = 0;
     ++refused_update_count_;
   }
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));

@@ -68,7 +68,8 @@ public:
   explicit gradients_coordinator(const gradients_coordinator_options& options);
 
   /// The main model's parameters (P); starts the optimizer anew and keeps what is queued, if it
-  /// fits. Throws std::invalid_argument when queued gradients have another size.
+  /// fits. Throws std::invalid_argument when queued gradients have another size or a value is
+  /// not finite.
   void set_parameters(std::span<const float> values);
 
   /// The main model's parameters; empty before `set_parameters`. A snapshot: it stays as it is.
@@ -111,6 +112,7 @@ private:
   reducer reducer_;
   bool running_ = false;
   uint64_t update_count_ = 0;
+  uint64_t optimizer_step_ = 0; ///< updates since the optimizer last started anew
   uint64_t refused_update_count_ = 0;
 };
 

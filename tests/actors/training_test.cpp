@@ -192,6 +192,31 @@ TEST(training, a_poisoned_gradient_on_real_threads_ends_the_run_too) {
   EXPECT_EQ(outcome.parameters, test::values_of(test::train_on(1, before).parameters));
 }
 
+TEST(training, a_value_that_only_a_later_shard_meets_ends_the_run_in_any_order) {
+  auto x = small_job();
+  x.model.hidden = {700, 12};
+  x.data.test_fraction = 0; // no evaluation holds the director back from naming the end
+  x.training.replicas = 2;
+  x.training.steps = 4;
+  auto before = x;
+  before.training.steps = 3;
+  const auto expected = test::values_of(test::train_on(1, before).parameters);
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    company_options options;
+    options.shard_count = 3;
+    options.hooks.poisoned_step = 3;
+    options.hooks.poisoned_element = 14'000; // in the last block
+    options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
+    const auto outcome = test::train_in_order(x, seed, options);
+    EXPECT_FALSE(outcome.finished.failed) << seed << outcome.finished.problem;
+    EXPECT_EQ(outcome.finished.version, 3u) << seed;
+    EXPECT_NE(outcome.finished.problem.find("slice 0"), std::string::npos) << seed;
+    EXPECT_EQ(outcome.parameters, expected) << seed;
+    for (const auto& row : outcome.finished.history)
+      EXPECT_LE(row.steps, 3u) << seed;
+  }
+}
+
 TEST(training, divergence_keeps_the_last_finite_parameters) {
   auto x = small_job();
   x.optimizer.kind = optimizer_kind::sgd;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -291,6 +292,22 @@ TEST(gradients_coordinator, a_round_adds_its_gradients_along_the_tree) {
   for (float gradient : {1e8f, 1.0f, -1e8f, 1.0f})
     x.add({gradient});
   EXPECT_EQ(x.parameters(), floats{0});
+}
+
+TEST(gradients_coordinator, the_callers_rounding_mode_does_not_show) {
+  floats results[2];
+  const int modes[] = {FE_TONEAREST, FE_UPWARD};
+  for (size_t i = 0; i < 2; ++i) {
+    running x{{1}};
+    std::fesetround(modes[i]);
+    for (int k = 0; k < 5; ++k)
+      x.add({1}, 3);
+    const auto mode = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(mode, modes[i]) << "and stays as it was";
+    results[i] = x.parameters();
+  }
+  EXPECT_EQ(results[0], results[1]);
 }
 
 TEST(gradients_coordinator, several_models_train_like_one_optimizer_on_all_their_rows) {

@@ -111,6 +111,7 @@ TEST(identity, adams_constants_change_adams_identity) {
     EXPECT_NE(identity_with(adam, apply), identity(adam)) << what;
     EXPECT_EQ(identity_with(base(), apply), identity(base())) << what << " is nothing to sgd";
   }
+  EXPECT_EQ(identity_with(adam, [](job& x) { x.optimizer.momentum = 0.5; }), identity(adam));
 }
 
 TEST(identity, no_other_key_changes_it) {
@@ -183,6 +184,9 @@ TEST(identity, a_schedule_that_follows_counts) {
   };
   EXPECT_NE(identity_with(warmup, then_cosine(5)), identity(warmup));
   EXPECT_NE(identity_with(warmup, then_cosine(5)), identity_with(warmup, then_cosine(6)));
+  EXPECT_NE(identity_with(warmup, then_cosine(5))
+              .find("schedule = warmup(10 0000000000000000 cosine(5 0000000000000000))\n"),
+            std::string::npos);
 }
 
 TEST(identity, an_activation_without_hidden_layers_does_not_count) {

@@ -263,7 +263,7 @@ TEST(replica_rule, announcements_that_say_nothing_new_are_known) {
   EXPECT_FALSE(rule.announce(3, 0)) << "twice";
   EXPECT_FALSE(rule.announce(2, 0)) << "older";
   EXPECT_TRUE(rule.announce(2, 1)) << "of another shard";
-  EXPECT_FALSE(rule.announce(0, 2)) << "no such shard";
+  EXPECT_FALSE(rule.announce(1u << 30, 2)) << "no such shard";
   EXPECT_TRUE(rule.owns(2));
   EXPECT_FALSE(rule.owns(3));
 }

@@ -136,8 +136,7 @@ TEST(resolve, the_model_has_the_layers_the_job_asks_for) {
   x.model.hidden = {5, 2};
   const auto layout = make_model(resolve(x, shape_of(10), 1), shape_of(10))->layout();
   EXPECT_EQ(layout.size(), (4u * 5 + 5) + (5 * 2 + 2) + (2 * 3 + 3));
-  x.model.hidden.clear();
-  x.model.kind = model_kind::softmax_regression;
+  x.model.kind = model_kind::softmax_regression; // hidden layers it has none
   EXPECT_EQ(make_model(resolve(x, shape_of(10), 1), shape_of(10))->layout().size(), 4u * 3 + 3);
 }
 
