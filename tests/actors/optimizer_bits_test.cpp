@@ -67,8 +67,9 @@ TEST(optimizer_bits, do_not_depend_on_the_replicas) {
       const auto expected = trained(x, 1, 1);
       if (plain.empty())
         plain = expected;
-      else if (kind != optimizer_kind::rprop || x.optimizer.l1 > 0) // rprop sees signs only
+      else if (kind != optimizer_kind::rprop || x.optimizer.l1 > 0) { // rprop sees signs only
         EXPECT_NE(expected, plain) << name << ": " << change.name << " changes nothing";
+      }
       for (size_t replicas : {2u, 4u})
         EXPECT_EQ(trained(x, replicas, 2), expected) << name << ' ' << change.name << replicas;
     }
