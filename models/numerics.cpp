@@ -5,6 +5,7 @@
 #include "troupe/models/losses/evaluate_loss.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/random.hpp"
+#include "troupe/models/regularization.hpp"
 
 #include <array>
 #include <bit>
@@ -140,6 +141,28 @@ void add_optimizers(bit_hash& hash) {
   }
 }
 
+void add_gradient_changes(bit_hash& hash) {
+  optimizer_options options;
+  options.l1 = 0.01;
+  options.l2 = 0.1;
+  options.clip_value = 5;
+  const size_t count = 103;
+  auto gradient = probe_values(8, count, -30, 30);
+  hash.add(square_sum(gradient, 0.3f));
+  regularization{options, {{0, count}}}.apply(gradient, probe_values(9, count, -1, 1).data(), 0, 1);
+  hash.add(gradient);
+}
+
+void add_schedules(bit_hash& hash) {
+  for (const auto& [kind, name] : name_table<schedule_kind>::entries) {
+    schedule_options options{kind, 7, 0.9};
+    options.power = 1.7;
+    options.parts = {{schedule_kind::exponential, 5, 0.3}};
+    for (uint64_t t = 0; t < 10; ++t)
+      hash.add(schedule_factor(options, t));
+  }
+}
+
 std::string compute_class() {
   const blas::one_thread alone;
   const default_rounding rounding;
@@ -148,6 +171,8 @@ std::string compute_class() {
   add_activations(hash);
   add_losses(hash);
   add_optimizers(hash);
+  add_gradient_changes(hash);
+  add_schedules(hash);
   std::vector<float> normals(64);
   fill_normal({2, random_purpose::initialization, 0}, 0, 1, normals);
   hash.add(normals);

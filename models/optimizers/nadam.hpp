@@ -7,8 +7,8 @@
 //              / (sqrt(v' / (1 - b2^k)) + epsilon)
 //
 // M_k is computed from k alone, so a resumed step is the same step; the product ends where
-// 1 - M_k is 1 in double. m decays by b1, not mu_k, as in PyTorch (whose version 1.13 has mu_k twice
-// in M_(k+1); later ones are as here).
+// 1 - M_k is 1 in double. m decays by b1, not mu_k, as in PyTorch (whose version 1.13 has mu_k
+// twice in M_(k+1); later ones are as here).
 
 #pragma once
 

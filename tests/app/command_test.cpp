@@ -158,6 +158,16 @@ TEST_F(command, environment_and_set_reach_the_job) {
   EXPECT_EQ(run("config show --set training.epochs=9 tiny.toml"), 0) << err;
 }
 
+TEST_F(command, show_prints_the_constants_the_optimizer_works_with) {
+  ASSERT_EQ(run("config show tiny.toml --set optimizer.kind=adadelta --set optimizer.rho=0.5"), 0);
+  EXPECT_NE(out.find("\nlearning_rate = 1.0\n"), std::string::npos);
+  EXPECT_NE(out.find("\nrho = 0.5\n"), std::string::npos);
+  EXPECT_NE(out.find("\nepsilon = 1e-06\n"), std::string::npos);
+  EXPECT_EQ(out.find("\nbeta1 = "), std::string::npos) << "no constant of this rule";
+  EXPECT_EQ(run("config show tiny.toml --set optimizer.weight_decay=0.1"), 78);
+  EXPECT_TRUE(said("optimizer.l2"));
+}
+
 TEST_F(command, wrong_usage_ends_with_2_and_a_suggestion) {
   EXPECT_EQ(run("trian tiny.toml"), 2);
   EXPECT_EQ(err, "troupe: error: unknown command 'trian'\n  hint: did you mean 'train'?\n");

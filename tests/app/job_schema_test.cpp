@@ -131,7 +131,7 @@ TEST(job_schema, parts_read_a_list_of_schedules) {
   job y;
   const auto found = set(y, "optimizer.schedule.parts", "[{}, { kid = 'step' }]");
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].path, "optimizer.schedule.parts[1].kid");
+  EXPECT_EQ(found[0].key, "optimizer.schedule.parts[1].kind") << "the one that was meant";
 }
 
 TEST(job_schema, schedules_nest_only_so_deep) {
@@ -172,8 +172,9 @@ TEST(job_schema, whole_numbers_have_their_own_least_value) {
 }
 
 TEST(job_schema, choices_are_listed_and_the_nearest_is_named) {
-  EXPECT_EQ(complaint_about("optimizer.kind", "'adm'"),
-            "expected one of \"sgd\" | \"adam\", got the string \"adm\"; did you mean 'adam'?");
+  EXPECT_EQ(complaint_about("runtime.policy", "'sharin'"),
+            "expected one of \"sharing\" | \"stealing\", got the string \"sharin\"; did you mean "
+            "'sharing'?");
   EXPECT_EQ(complaint_about("training.strategy", "'federated'"),
             "expected \"gradients\", got the string \"federated\"");
 }

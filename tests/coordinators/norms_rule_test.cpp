@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 namespace troupe {
 
@@ -50,6 +51,7 @@ TEST(norms_rule, adds_in_the_same_order_whoever_tells_it_first) {
     block = static_cast<double>(random() >> 11) * 0x1p-30;
   norms_rule whole{blocks.size()};
   whole.offer(0, 0, blocks);
+  std::set<double> in_order_of_arrival;
   for (int round = 0; round < 20; ++round) {
     std::vector<size_t> order(blocks.size());
     for (size_t i = 0; i < order.size(); ++i)
@@ -59,7 +61,12 @@ TEST(norms_rule, adds_in_the_same_order_whoever_tells_it_first) {
     for (size_t i : order)
       EXPECT_EQ(rule.offer(0, i, std::span{blocks}.subspan(i, 1)), accepted);
     EXPECT_EQ(rule.square_sum(), whole.square_sum());
+    double sum = 0;
+    for (size_t i : order)
+      sum += blocks[i];
+    in_order_of_arrival.insert(sum);
   }
+  EXPECT_GT(in_order_of_arrival.size(), 1u) << "these blocks would show another order";
 }
 
 TEST(norms_rule, blocks_are_those_of_the_whole_model_however_it_is_cut) {
