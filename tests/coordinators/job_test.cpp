@@ -83,12 +83,36 @@ const std::vector<change>& bad_changes() {
        x.optimizer.nesterov = true;
      }},
     {"optimizer.nesterov", [](job& x) { x.optimizer.nesterov = true; }},
-    {"optimizer.beta1", [](job& x) { x.optimizer.beta1 = -0.1; }},
-    {"optimizer.beta1", [](job& x) { x.optimizer.beta1 = 1; }},
-    {"optimizer.beta2", [](job& x) { x.optimizer.beta2 = -0.1; }},
-    {"optimizer.beta2", [](job& x) { x.optimizer.beta2 = 1; }},
-    {"optimizer.epsilon", [](job& x) { x.optimizer.epsilon = 0; }},
-    {"optimizer.epsilon", [](job& x) { x.optimizer.epsilon = infinity; }},
+    {"optimizer.beta1",
+     [](job& x) {
+       x.optimizer.kind = optimizer_kind::adam;
+       x.optimizer.beta1 = -0.1;
+     }},
+    {"optimizer.beta1",
+     [](job& x) {
+       x.optimizer.kind = optimizer_kind::adam;
+       x.optimizer.beta1 = 1;
+     }},
+    {"optimizer.beta2",
+     [](job& x) {
+       x.optimizer.kind = optimizer_kind::adam;
+       x.optimizer.beta2 = -0.1;
+     }},
+    {"optimizer.beta2",
+     [](job& x) {
+       x.optimizer.kind = optimizer_kind::adam;
+       x.optimizer.beta2 = 1;
+     }},
+    {"optimizer.epsilon",
+     [](job& x) {
+       x.optimizer.kind = optimizer_kind::adam;
+       x.optimizer.epsilon = 0;
+     }},
+    {"optimizer.epsilon",
+     [](job& x) {
+       x.optimizer.kind = optimizer_kind::adam;
+       x.optimizer.epsilon = infinity;
+     }},
     {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule = bad_steps(); }},
     {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule = warmup_then(bad_steps()); }},
     {"optimizer.schedule.factor", [](job& x) { x.optimizer.schedule.factor = 0; }},
