@@ -4,6 +4,8 @@
 #include "troupe/data/failure.hpp"
 #include "troupe/models/least_squares.hpp"
 #include "troupe/models/neural_network.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/reduction.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -110,6 +112,50 @@ TEST(job_model, dropout_is_off_when_test_rows_are_evaluated) {
     network->evaluate(result.parameters.values(), batch_of_rows(rows, 0, rows.row_count), memory);
   EXPECT_NEAR(*result.summary.test_loss, sums.loss_sum / static_cast<double>(sums.sample_count),
               1e-12);
+}
+
+TEST(job_model, a_step_drops_by_seed_step_and_row) {
+  // Three steps of the whole batch in two slices, done again here without actors.
+  auto x = test::small_job();
+  x.data.test_fraction = 0;
+  x.model.dropout = 0.5;
+  x.optimizer = {};
+  x.training.batch_size = 0;
+  x.training.slices = 2;
+  const auto result = test::train_on(2, x);
+  const auto& rows = result.data->train;
+  const auto network = make_model(result.resolved, shape_of(*result.data));
+  const auto size = network->layout().size();
+  const auto rule = make_optimizer(result.resolved.optimizer);
+  const optimizer_state state{rule->slot_count(), size};
+  std::vector<float> parameters(size), first(size), second(size), next(size);
+  network->initialize(x.seed, parameters);
+  workspace memory;
+  const auto gradient = [&](uint64_t step, size_t begin, std::vector<float>& out) {
+    auto part = batch_of_rows(rows, begin, 100);
+    part.seed = x.seed;
+    part.step = step;
+    network->gradient(parameters, part, out, memory);
+  };
+  for (uint64_t step = 0; step < 3; ++step) {
+    gradient(step, 0, first);
+    gradient(step, 100, second);
+    add_into(first, second);
+    rule->update(rule->begin_step(step, 200, direction::descent),
+                 {first.data(), parameters.data(), next.data(), 0, size}, state);
+    parameters.swap(next);
+  }
+  EXPECT_EQ(test::values_of(result.parameters), parameters);
+}
+
+TEST(job_model, a_gathered_batch_knows_its_rows) {
+  const auto rows = uneven_classes();
+  const std::vector<uint32_t> chosen{95, 3, 40};
+  batch_reader reader;
+  const auto gathered = reader.gather(rows, chosen);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(gathered.row_number(i), chosen[i]);
+  EXPECT_EQ(batch_of_rows(rows, 7, 3).row_number(2), 9u);
 }
 
 TEST(job_model, targets_and_classes_that_do_not_fit_are_refused) {
