@@ -17,7 +17,7 @@ struct gauss_newton_options {
 /// next = parameters - (J^T J + lambda I)^-1 J^T r, with residuals r = s - y over the batch's N
 /// rows and T outputs and J (N T x P) the derivatives of the scores. In double but for the
 /// derivatives themselves, which are the model's; sums in the order of the rows. For a linear model
-/// one undamped step is least squares.
+/// one undamped step is least squares. The model must be one without dropout.
 ///
 /// Costs N T P^2 / 2 + P^3 / 6 multiplications and P^2 doubles: for hundreds of parameters.
 /// Returns the batch's sums at `parameters`. Throws std::invalid_argument when the model is not
