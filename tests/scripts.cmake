@@ -17,8 +17,8 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME digits COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/digits_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(digits PROPERTIES TIMEOUT 600)
-  add_test(NAME examples
-           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py
+  add_test(NAME linear_examples
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/linear_examples_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(examples PROPERTIES TIMEOUT 300)
+  set_tests_properties(linear_examples PROPERTIES TIMEOUT 300)
 endif()
