@@ -37,7 +37,10 @@ struct leaky_relu_function {
 };
 
 struct elu_function {
-  TROUPE_ALWAYS_INLINE static float value(float y) { return y > 0 ? y : elementary::expm1(y); }
+  TROUPE_ALWAYS_INLINE static float value(float y) {
+    const float below = elementary::expm1(y); // computed for all: a branch would not vectorise
+    return y > 0 ? y : below;
+  }
   TROUPE_ALWAYS_INLINE static float derivative(float y) { return y > 0 ? 1.0f : y + 1; }
 };
 

@@ -117,13 +117,34 @@ TROUPE_ALWAYS_INLINE float expm1(float x) {
   // Near 0 the difference cancels; the series' first term left out is below 1e-11 of it there.
   const double small = d * (1 + d * (1.0 / 2 + d * (1.0 / 6 + d * (1.0 / 24 + d * (1.0 / 120)))));
   const double large = exp_for_float(d) - 1;
-  return static_cast<float>(d < 0.01 && d > -0.01 ? small : large);
+  const double magnitude = d < 0 ? -d : d;
+  return static_cast<float>(magnitude < 0.01 ? small : large);
 }
 
-/// log(1 + e^x), to float's accuracy; NaN stays NaN.
+/// log(1 + x) in double for x in [0, 1], relative error below 1e-11, without a branch.
+TROUPE_ALWAYS_INLINE double log1p_of_unit(double x) {
+  // log((1 + s) / (1 - s)) as a series; z <= 1 / 9, the first term left out is below 1e-12.
+  const double s = x / (2 + x);
+  const double z = s * s;
+  double p = 1.0 / 21;
+  p = p * z + 1.0 / 19;
+  p = p * z + 1.0 / 17;
+  p = p * z + 1.0 / 15;
+  p = p * z + 1.0 / 13;
+  p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9;
+  p = p * z + 1.0 / 7;
+  p = p * z + 1.0 / 5;
+  p = p * z + 1.0 / 3;
+  p = p * z + 1.0;
+  return 2 * s * p;
+}
+
+/// log(1 + e^x), relative error below 1e-10; NaN stays NaN.
 TROUPE_ALWAYS_INLINE double softplus(double x) {
   const double magnitude = x < 0 ? -x : x;
-  return (x > 0 ? x : 0) + log1p(exp_for_float(clamped(-magnitude, -700, 0)));
+  const double rest = log1p_of_unit(exp_for_float(clamped(-magnitude, -700, 0)));
+  return (x > 0 ? x : 0) + rest;
 }
 
 /// 1 / (1 + e^-x) in double, to float's accuracy; NaN stays NaN.

@@ -1,8 +1,8 @@
 #include "troupe/models/least_squares.hpp"
 
+#include "troupe/models/cholesky.hpp"
 #include "troupe/models/lanes.hpp"
 
-#include <cmath>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -10,9 +10,6 @@
 namespace troupe {
 
 namespace {
-
-/// A pivot below this share of its column's squares is rounding: the column follows from others.
-constexpr double pivot_min = 1e-12;
 
 // Columns of doubles, one behind the other, with their means taken out.
 struct centred_columns {
@@ -37,34 +34,6 @@ double product(const double* a, const double* b, size_t count) {
   return lane_sum<double>(count, [=](size_t i) { return a[i] * b[i]; });
 }
 
-// The lower triangle L of L L^T = `gram` (F x F), in place.
-void decompose(std::vector<double>& gram, size_t size) {
-  for (size_t j = 0; j < size; ++j) {
-    double* const row_j = gram.data() + j * size;
-    const double squares = row_j[j];
-    const double pivot = squares - product(row_j, row_j, j);
-    if (!(pivot > pivot_min * squares))
-      throw std::invalid_argument("least squares: feature " + std::to_string(j) +
-                                  " is constant or follows from the features before it");
-    row_j[j] = std::sqrt(pivot);
-    for (size_t i = j + 1; i < size; ++i) {
-      double* const row_i = gram.data() + i * size;
-      row_i[j] = (row_i[j] - product(row_i, row_j, j)) / row_j[j];
-    }
-  }
-}
-
-// Solves L L^T x = b in place.
-void solve(const std::vector<double>& lower, size_t size, std::vector<double>& x) {
-  for (size_t i = 0; i < size; ++i)
-    x[i] = (x[i] - product(lower.data() + i * size, x.data(), i)) / lower[i * size + i];
-  for (size_t i = size; i-- > 0;) {
-    for (size_t k = i + 1; k < size; ++k)
-      x[i] -= lower[k * size + i] * x[k];
-    x[i] /= lower[i * size + i];
-  }
-}
-
 void require_size(const char* what, size_t expected, size_t actual) {
   if (expected != actual)
     throw std::invalid_argument(std::string{"least squares: expected "} + std::to_string(expected) +
@@ -84,13 +53,15 @@ std::vector<float> least_squares(const batch& rows, size_t feature_count, size_t
   for (size_t i = 0; i < feature_count; ++i)
     for (size_t j = 0; j <= i; ++j)
       gram[i * feature_count + j] = product(x.column(i), x.column(j), rows.row_count);
-  decompose(gram, feature_count);
+  if (const auto column = cholesky_decompose(gram, feature_count))
+    throw std::invalid_argument("least squares: feature " + std::to_string(*column) +
+                                " is constant or follows from the features before it");
   std::vector<float> result(target_count * feature_count + target_count);
   std::vector<double> weight(feature_count);
   for (size_t t = 0; t < target_count; ++t) {
     for (size_t j = 0; j < feature_count; ++j)
       weight[j] = product(x.column(j), y.column(t), rows.row_count);
-    solve(gram, feature_count, weight);
+    cholesky_solve(gram, weight);
     for (size_t j = 0; j < feature_count; ++j)
       result[t * feature_count + j] = static_cast<float>(weight[j]);
     const double shift = product(weight.data(), x.means.data(), feature_count);

@@ -1,6 +1,6 @@
-"""The examples reach what their first lines promise.
+"""The linear models among the examples reach what their first lines promise.
 
-    python3 tests/scripts/example_results_test.py BUILD_FOLDER SOURCE_FOLDER
+    python3 tests/scripts/linear_examples_test.py BUILD_FOLDER SOURCE_FOLDER
 """
 
 import csv
@@ -35,7 +35,7 @@ def diabetes_variance():
     return sum((value - mean) ** 2 for value in values) / len(values)
 
 
-class Examples(unittest.TestCase):
+class LinearExamples(unittest.TestCase):
     def check_diabetes(self, *settings):
         result = train("diabetes.toml", *settings)
         self.assertAlmostEqual(result["train_loss"] / 2859.6963, 1, delta=1e-4)

@@ -1,0 +1,91 @@
+#include "troupe/models/gauss_newton.hpp"
+
+#include "troupe/models/cholesky.hpp"
+#include "troupe/models/least_squares.hpp"
+#include "troupe/models/neural_network.hpp"
+#include "troupe/models/random.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+
+namespace {
+
+std::vector<float> normals(random_purpose purpose, size_t count) {
+  std::vector<float> result(count);
+  fill_normal({3, purpose, 0}, 0, 1, result);
+  return result;
+}
+
+} // namespace
+
+TEST(cholesky, matches_a_hand_worked_matrix) {
+  // [4 2; 2 5] = L L^T with L = [2 0; 1 2]; x = [1 2] solves for [8 12].
+  std::vector<double> matrix{4, 99, 2, 5};
+  EXPECT_EQ(cholesky_decompose(matrix, 2), std::nullopt);
+  EXPECT_EQ(matrix, (std::vector<double>{2, 99, 1, 2})) << "above the diagonal nothing is touched";
+  std::vector<double> x{8, 12};
+  cholesky_solve(matrix, x);
+  EXPECT_EQ(x, (std::vector<double>{1, 2}));
+}
+
+TEST(cholesky, names_the_row_that_follows_from_others) {
+  std::vector<double> matrix{1, 0, 0, 0, 1, 0, 1, 1, 2};
+  EXPECT_EQ(cholesky_decompose(matrix, 3), 2u);
+  EXPECT_THROW(cholesky_decompose(matrix, 2), std::invalid_argument);
+}
+
+TEST(gauss_newton, one_step_of_a_linear_model_is_least_squares) {
+  const size_t rows = 60, features = 4, targets = 3;
+  const auto x = normals(random_purpose::synthetic_features, rows * features);
+  const auto y = normals(random_purpose::synthetic_targets, rows * targets);
+  const batch all{rows, x, {}, y};
+  const neural_network network{{features, targets, {}, activation_kind::relu, loss_kind::squared}};
+  std::vector<float> parameters(network.layout().size()), next(parameters.size());
+  network.initialize(1, parameters);
+  workspace memory;
+  gauss_newton_step(network, {}, all, parameters, next, memory);
+  const auto expected = least_squares(all, features, targets);
+  for (size_t k = 0; k < next.size(); ++k)
+    EXPECT_NEAR(next[k], expected[k], 2e-6) << k;
+}
+
+TEST(gauss_newton, finds_a_network_that_fits_where_descent_has_hardly_begun) {
+  // Targets of a network of the same shape: the loss can become 0.
+  const size_t rows = 80;
+  neural_network_options options{2, 1, {3}, activation_kind::tanh, loss_kind::squared};
+  const neural_network network{options};
+  std::vector<float> truth(network.layout().size()), parameters(truth.size()), next(truth.size());
+  network.initialize(5, truth);
+  for (size_t k = 0; k < truth.size(); ++k)
+    parameters[k] = truth[k] + 0.1f * static_cast<float>(k % 3);
+  const auto x = normals(random_purpose::synthetic_features, rows * 2);
+  std::vector<float> y(rows);
+  workspace memory;
+  network.predict(truth, x, y, memory);
+  const batch all{rows, x, {}, y};
+  const auto before = network.evaluate(parameters, all, memory).loss_sum;
+  for (int step = 0; step < 12; ++step) {
+    EXPECT_EQ(gauss_newton_step(network, {1e-3}, all, parameters, next, memory),
+              network.evaluate(parameters, all, memory));
+    parameters.swap(next);
+  }
+  EXPECT_LT(network.evaluate(parameters, all, memory).loss_sum, 1e-6 * before);
+}
+
+TEST(gauss_newton, refuses_other_losses_and_undetermined_parameters) {
+  const std::vector<float> x{1, 2}, y{1, 1};
+  std::vector<float> parameters(3), next(3), two(2);
+  workspace memory;
+  const neural_network poisson{{2, 1, {}, activation_kind::relu, loss_kind::poisson}};
+  const neural_network squared{{2, 1, {}, activation_kind::relu, loss_kind::squared}};
+  const batch one{1, x, {}, std::span{y}.first(1)};
+  EXPECT_THROW(gauss_newton_step(poisson, {}, one, parameters, next, memory),
+               std::invalid_argument);
+  EXPECT_THROW(gauss_newton_step(squared, {}, one, parameters, two, memory), std::invalid_argument);
+  EXPECT_THROW(gauss_newton_step(squared, {}, one, parameters, next, memory), std::invalid_argument)
+    << "one row does not determine three parameters";
+  EXPECT_NO_THROW(gauss_newton_step(squared, {0.1}, one, parameters, next, memory));
+}
+
+} // namespace troupe
