@@ -74,8 +74,6 @@ void shard_state::on_contribution(const contribution& news) {
   if (elements_.empty() || failed_ || !news.gradient_sum.intact() ||
       news.gradient_sum.values().size() != elements_.size())
     return;
-  if (is_reduced_ && news.step == rule_.version())
-    return; // added already: the step waits for norms only
   const auto verdict = rule_.offer(news.step, news.node, 0);
   // In one process nobody computes checksums: should the same work come twice, it is compared.
   if (verdict.verdict == offer_verdict::duplicate &&
@@ -91,6 +89,8 @@ void shard_state::on_contribution(const contribution& news) {
       place += place >= verdict.position ? 1 : 0;
     arrival_order_.push_back(verdict.position);
   }
+  if (is_reduced_)
+    return; // added already: the step waits for norms only
   if (const auto plan = rule_.complete())
     apply(options_.hooks.add_in_order_of_arrival ? in_order(arrival_order_) : *plan);
 }

@@ -1,8 +1,12 @@
 // The promise of the same bits, for every optimizer with every change of the gradient.
 
+#include "troupe/data/batch_reader.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
 
 namespace troupe {
 
@@ -109,6 +113,71 @@ TEST(optimizer_bits, of_penalties_do_not_depend_on_the_shards) {
   const auto expected = cut_into(1, x);
   for (size_t shards : {2u, 3u, 4u})
     EXPECT_EQ(cut_into(shards, x), expected) << shards << " shards";
+}
+
+namespace {
+
+// The mean gradient as the job's keys change it, straight from their formulas.
+void change_gradient(const optimizer_options& x, const parameter_layout& layout,
+                     const std::vector<double>& p, std::vector<double>& gradient) {
+  double squares = 0;
+  for (double g : gradient)
+    squares += g * g;
+  const double norm = std::sqrt(squares);
+  for (auto& g : gradient) {
+    if (x.clip_value > 0)
+      g = std::clamp(g, -x.clip_value, x.clip_value);
+    if (x.clip_norm > 0 && norm > x.clip_norm)
+      g *= x.clip_norm / norm;
+  }
+  for (const auto& tensor : layout.tensors())
+    if (tensor.shape.size() == 2) // a weight
+      for (size_t i = tensor.offset; i < tensor.offset + tensor.size; ++i)
+        gradient[i] += x.l2 * p[i] + x.l1 * ((p[i] > 0) - (p[i] < 0));
+}
+
+std::vector<double> plain_descent(const job& x, size_t steps) {
+  const auto data = load_data(x);
+  const auto network = make_model(resolve(x, shape_of(*data), 1), shape_of(*data));
+  std::vector<float> parameters(network->layout().size());
+  std::vector<float> sum(parameters.size());
+  network->initialize(x.seed, parameters);
+  std::vector<double> p(parameters.begin(), parameters.end());
+  workspace memory;
+  for (size_t t = 0; t < steps; ++t) {
+    std::ranges::transform(p, parameters.begin(), [](double v) { return static_cast<float>(v); });
+    const auto rows = data->train.row_count;
+    network->gradient(parameters, batch_of_rows(data->train, 0, rows), sum, memory);
+    std::vector<double> gradient(sum.begin(), sum.end());
+    for (auto& g : gradient)
+      g /= static_cast<double>(rows);
+    change_gradient(x.optimizer, network->layout(), p, gradient);
+    for (size_t i = 0; i < p.size(); ++i)
+      p[i] -= *x.optimizer.learning_rate * gradient[i];
+  }
+  return p;
+}
+
+} // namespace
+
+TEST(optimizer_bits, clipping_and_penalties_do_what_their_formulas_say) {
+  auto both = changes[2];
+  both.apply = [](auto& x) {
+    x.l1 = 0.01;
+    x.l2 = 0.1;
+    x.clip_norm = 0.1;
+  };
+  for (const auto& change : {changes[0], changes[1], changes[2], changes[3], both}) {
+    auto x = job_of(optimizer_kind::sgd, change);
+    x.optimizer.learning_rate = 0.5;
+    x.training.batch_size = 0;
+    x.training.epochs = 20;
+    const auto expected = plain_descent(x, 20);
+    const auto result = trained(x, 2, 2);
+    ASSERT_EQ(result.size(), expected.size());
+    for (size_t i = 0; i < result.size(); ++i)
+      EXPECT_NEAR(result[i], expected[i], 2e-5) << change.name << ' ' << i;
+  }
 }
 
 TEST(optimizer_bits, divergence_is_seen_although_gradients_are_clipped) {

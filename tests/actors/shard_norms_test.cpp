@@ -1,0 +1,187 @@
+// The round of norms, seen by one shard: we play its replica, the other shard and the director.
+
+#include "troupe/actors/shard.hpp"
+#include "troupe/coordinators/placement.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace troupe {
+
+namespace {
+
+struct heard {
+  std::vector<not_finite_report> reports;
+  std::vector<parameter_span> announced;
+  std::vector<block_norms> norms;
+};
+
+director_actor::behavior_type playing_director(director_actor::pointer, heard* notes) {
+  return {
+    [](atom::status) { return training_status{}; },
+    [](atom::watch, const observer_actor&) {},
+    [](atom::stop) {},
+    [](atom::begin) {},
+    [](const training_report&) {},
+    [](const evaluation&) {},
+    [](atom::held, uint64_t, uint64_t) {},
+    [=](const not_finite_report& news) { notes->reports.push_back(news); },
+    [](atom::pull) -> caf::result<parameter_span> {
+      return caf::make_error(protocol_error::not_finished);
+    },
+  };
+}
+
+replica_actor::behavior_type playing_replica(replica_actor::pointer, heard* notes) {
+  return {
+    [](const view&) {},
+    [=](const parameter_span& news) { notes->announced.push_back(news); },
+    [](const horizon&) {},
+    [](atom::hold) {},
+    [](atom::status) { return replica_status{}; },
+  };
+}
+
+shard_actor::behavior_type playing_shard(shard_actor::pointer, heard* notes) {
+  return {
+    [](const view&) {},
+    [](const contribution&) {},
+    [=](const block_norms& news) { notes->norms.push_back(news); },
+    [](const horizon&) {},
+    [](atom::pull, uint64_t) -> caf::result<parameter_span> {
+      return caf::make_error(protocol_error::version_not_held);
+    },
+  };
+}
+
+/// One slice of four rows a step, plain descent with rate 1, norms clipped to 1. Two blocks: the
+/// shard under test has the first, its parameter 0 is 10.
+class shard_norms : public ::testing::Test {
+protected:
+  shard_norms() {
+    configure(config_);
+    config_.set("scheduler.policy", caf::atom("testing"));
+    system_.emplace(config_);
+    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
+    optimizer_options descent;
+    descent.learning_rate = 1;
+    descent.clip_norm = 1;
+    shard_options options;
+    options.rule = make_optimizer(descent);
+    options.versions = std::make_shared<version_buffers>(block_size + 2);
+    options.parameter_count = block_size + 2;
+    options.plan = {8, 4, 1, 2, std::nullopt, 1};
+    options.changes = regularization{descent, {}};
+    options.versions->of(0).values()[0] = 10;
+    everybody_.director = system_->spawn(playing_director, &notes_);
+    everybody_.replicas = {{system_->spawn(playing_replica, &notes_), {0, 1}}};
+    everybody_.shards = {{system_->spawn(troupe::shard, size_t{0}, options), {0, 1}},
+                         {system_->spawn(playing_shard, &notes_), {1, 2}}};
+    send(everybody_);
+  }
+
+  ~shard_norms() override {
+    caf::anon_send_exit(everybody_.director, caf::exit_reason::kill);
+    caf::anon_send_exit(everybody_.replicas[0].actor, caf::exit_reason::kill);
+    for (const auto& entry : everybody_.shards)
+      caf::anon_send_exit(entry.actor, caf::exit_reason::kill);
+    run();
+  }
+
+  template <class T>
+  void send(const T& message) {
+    caf::anon_send(everybody_.shards[0].actor, message);
+    run();
+  }
+
+  /// A gradient of one element: `mean` over the step's four rows.
+  static contribution work(uint64_t step, float mean) {
+    buffer values{block_size};
+    values.values()[0] = 4 * mean;
+    return {step, {0, 1}, payload{values, 0, block_size}, {1.5, 4, 0, 0}, 0};
+  }
+
+  float newest() const { return notes_.announced.back().values.values()[0]; }
+
+  heard notes_;
+
+private:
+  void run() {
+    while (scheduler_->try_run_once()) {
+    }
+  }
+
+  view everybody_;
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system_;
+  caf::scheduler::test_coordinator* scheduler_ = nullptr;
+};
+
+} // namespace
+
+TEST_F(shard_norms, waits_until_it_knows_the_norm_of_the_whole_gradient) {
+  send(work(0, 3));
+  ASSERT_EQ(notes_.norms.size(), 1u);
+  EXPECT_EQ(notes_.norms[0], (block_norms{0, 0, {9}}));
+  EXPECT_EQ(notes_.announced.size(), 1u) << "still version 0";
+  send(block_norms{0, 1, {16}}); // norm 5, factor 1 / 5
+  ASSERT_EQ(notes_.announced.size(), 2u);
+  EXPECT_EQ(notes_.announced[1].version, 1u);
+  EXPECT_FLOAT_EQ(newest(), 10 - 0.6f);
+}
+
+TEST_F(shard_norms, of_another_shard_may_come_before_its_own_gradient) {
+  send(block_norms{0, 1, {16}});
+  EXPECT_EQ(notes_.announced.size(), 1u);
+  send(work(0, 3));
+  ASSERT_EQ(notes_.announced.size(), 2u);
+  EXPECT_FLOAT_EQ(newest(), 10 - 0.6f);
+}
+
+TEST_F(shard_norms, below_the_limit_leave_the_gradient_as_it_is) {
+  send(work(0, 0.5f));
+  send(block_norms{0, 1, {0.5}});
+  EXPECT_EQ(newest(), 9.5f);
+}
+
+TEST_F(shard_norms, that_come_again_or_late_change_nothing) {
+  send(work(0, 3));
+  send(work(0, 3)); // the gradient again, while the norm is awaited
+  EXPECT_EQ(notes_.norms.size(), 1u);
+  send(block_norms{0, 1, {16}});
+  send(block_norms{0, 1, {16}});
+  send(block_norms{0, 1, {99}}); // of a step that is over
+  send(block_norms{1, 7, {1}});  // of no block
+  EXPECT_EQ(notes_.announced.size(), 2u);
+  send(work(1, 3));
+  EXPECT_EQ(notes_.announced.size(), 2u) << "each step needs its own norms";
+  send(block_norms{1, 1, {16}});
+  EXPECT_EQ(notes_.announced.size(), 3u);
+  EXPECT_FLOAT_EQ(newest(), 10 - 1.2f);
+  EXPECT_TRUE(notes_.reports.empty());
+}
+
+TEST_F(shard_norms, that_contradict_each_other_end_the_run) {
+  send(block_norms{0, 1, {16}});
+  send(block_norms{0, 1, {17}});
+  ASSERT_EQ(notes_.reports.size(), 1u);
+  EXPECT_EQ(notes_.reports[0].what, "two different norms of one block");
+  send(work(0, 3));
+  EXPECT_EQ(notes_.announced.size(), 1u) << "nothing is applied any more";
+}
+
+TEST_F(shard_norms, of_a_gradient_that_is_not_finite_are_not_sent) {
+  send(work(0, std::numeric_limits<float>::infinity()));
+  EXPECT_TRUE(notes_.norms.empty());
+  ASSERT_EQ(notes_.reports.size(), 1u);
+  EXPECT_EQ(notes_.reports[0].what, "the gradient or loss of slice 0");
+}
+
+} // namespace troupe
