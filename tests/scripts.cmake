@@ -25,6 +25,6 @@ endif()
 if(TROUPE_BUILD_EXAMPLES)
   add_test(NAME examples COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py
                                  ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
-                                 gradients_coordinator embed estimator)
+                                 gradients_coordinator embed estimator online)
   set_tests_properties(examples PROPERTIES TIMEOUT 300)
 endif()
