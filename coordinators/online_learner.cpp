@@ -1,6 +1,7 @@
 #include "troupe/coordinators/online_learner.hpp"
 
 #include "troupe/coordinators/timeline.hpp"
+#include "troupe/models/blas.hpp"
 #include "troupe/models/numerics.hpp"
 #include "troupe/models/tree_accumulator.hpp"
 
@@ -156,6 +157,7 @@ std::optional<online_report> online_learner::learn_next() {
   if (queue_.empty())
     return std::nullopt;
   const default_rounding rounding;
+  const blas::one_thread one_thread;
   const auto next_batch = std::move(queue_.front());
   queue_.pop_front();
   online_report report;
