@@ -11,9 +11,9 @@
 //   epoch 15: over 95 % of the test digits right: yes
 //   epoch 20: over 95 % of the test digits right: yes
 //   the reporter heard of 20 epochs
-//   test row 0 is a 4, the model reads 4
-//   test row 1 is a 6, the model reads 6
-//   test row 2 is a 7, the model reads 7
+//   test row 0 is a 1, the model reads 1
+//   test row 1 is a 2, the model reads 2
+//   test row 2 is a 3, the model reads 3
 
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"

@@ -6,15 +6,14 @@
 //
 //   build/bin/example_gradients_coordinator [IRIS.csv]      default examples/data/iris.csv
 //
-// A garden that trains alone learns what is like its one species and nothing of the other two: half
-// of all flowers are right. The main model tells the species apart, though no garden could. It
-// prints:
+// A garden that trains alone learns to say its one species whatever it sees: a third of all flowers
+// is right. The main model tells the species apart, though no garden could. It prints:
 //
 //   garden 1: 50 flowers of species 0
 //   garden 2: 50 flowers of species 1
 //   garden 3: 50 flowers of species 2
 //   before: loss 1.10
-//   garden 1 alone: 52 % of all flowers right
+//   garden 1 alone: 33 % of all flowers right
 //   main model: loss below 0.10: yes
 //   main model: over 95 % right: yes
 

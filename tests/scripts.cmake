@@ -7,21 +7,6 @@ add_test(NAME count_tests
          COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/count_tests_test.py)
 set_tests_properties(check_laws count_tests PROPERTIES TIMEOUT 120)
 
-if(TROUPE_BUILD_EXAMPLES)
-  add_test(NAME example_programs
-           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/example_programs_test.py
-                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
-                   gradients_coordinator embed estimator online)
-  set_tests_properties(example_programs PROPERTIES TIMEOUT 300)
-endif()
-
-if(TROUPE_BUILD_COMMAND)
-  add_test(NAME model_commands
-           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/model_commands_test.py
-                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(model_commands PROPERTIES TIMEOUT 600)
-endif()
-
 if(TROUPE_BUILD_COMMAND AND TROUPE_INSTALL)
   add_test(NAME consumer COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/consumer_test.sh
                                  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
@@ -31,5 +16,15 @@ endif()
 if(TROUPE_BUILD_COMMAND)
   add_test(NAME digits COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/digits_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(digits PROPERTIES TIMEOUT 600)
+  add_test(NAME model_commands
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/model_commands_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(digits model_commands PROPERTIES TIMEOUT 600)
+endif()
+
+if(TROUPE_BUILD_EXAMPLES)
+  add_test(NAME examples COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py
+                                 ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
+                                 gradients_coordinator embed estimator)
+  set_tests_properties(examples PROPERTIES TIMEOUT 300)
 endif()

@@ -73,7 +73,6 @@ payload payload_of(std::vector<float> values) {
 TEST_F(protocol, every_registered_type_survives_the_wire) {
   expect_block_survives<caf::id_block::troupe_messages>();
   expect_block_survives<caf::id_block::troupe_handles>();
-  expect_block_survives<caf::id_block::troupe_online>();
 }
 
 TEST_F(protocol, infinities_nans_and_subnormals_keep_their_bits) {
@@ -100,6 +99,10 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   expect_survives(evaluation{2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
   expect_survives(training_status{"training", 1, 2, 3, 0.5, 4, 5, "nobody"});
   expect_survives(horizon{{12, true}});
+}
+
+TEST_F(protocol, messages_of_online_learning_survive) {
+  expect_block_survives<caf::id_block::troupe_online>();
   expect_survives(online_batch{payload_of({1, 2}), {3, -1}, payload_of({0.5f})});
   expect_survives(online_report{4, online_verdict::loss_grew, 3, infinity, 0.5, -infinity, "why"});
 }

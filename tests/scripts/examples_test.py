@@ -1,6 +1,6 @@
 """Example programs print what their first lines say they print.
 
-    python3 tests/scripts/example_programs_test.py BUILD_FOLDER SOURCE_FOLDER NAME...
+    python3 tests/scripts/examples_test.py BUILD_FOLDER SOURCE_FOLDER NAME...
 
 The head comment of examples/NAME.cpp ends its prose with "It prints:"; the lines after it are the
 program's whole standard output. Programs run in a folder of their own that holds the examples' data.
