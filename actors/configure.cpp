@@ -18,6 +18,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_messages>();
   config.add_message_types<caf::id_block::troupe_atoms>();
   config.add_message_types<caf::id_block::troupe_handles>();
+  config.add_message_types<caf::id_block::troupe_online>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

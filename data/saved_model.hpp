@@ -10,6 +10,7 @@
 
 #include "troupe/data/prepare.hpp"
 #include "troupe/data/safetensors.hpp"
+#include "troupe/models/blas.hpp"
 #include "troupe/models/buffer.hpp"
 #include "troupe/models/model.hpp"
 
@@ -80,6 +81,7 @@ private:
   std::vector<float> features_;
   std::vector<float> outputs_;
   workspace memory_;
+  blas::one_thread one_thread_; ///< bits must not depend on the machine's cores
 };
 
 /// Finds the class that a cell of a data file names: by its text, or by value when all classes are

@@ -17,6 +17,8 @@ struct contribution;
 struct evaluation;
 struct horizon;
 struct not_finite_report;
+struct online_batch;
+struct online_report;
 struct parameter_span;
 struct replica_status;
 struct training_finished;

@@ -80,6 +80,14 @@ using director_actor = control_actor::extend<
   // The final parameters, once training has finished, else not_finished.
   caf::replies_to<atom::pull>::with<parameter_span>>;
 
+/// Goes on learning from batches as they come (actors/online.hpp).
+using online_actor = caf::typed_actor<
+  // Rows to learn from: learned in the order they arrive, and answered once they are. Not
+  // idempotent: what comes twice is learned twice.
+  caf::replies_to<online_batch>::with<online_report>,
+  // The parameters in use; its version counts the updates that were applied.
+  caf::replies_to<atom::pull>::with<parameter_span>>;
+
 } // namespace troupe
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_handles, caf::id_block::troupe_atoms::end)
@@ -92,10 +100,19 @@ CAF_ADD_TYPE_ID(troupe_handles, (troupe::director_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_handles)
 
+// A block of its own, so that no id above moved when it came.
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_online, caf::id_block::troupe_handles::end)
+
+CAF_ADD_TYPE_ID(troupe_online, (troupe::online_batch))
+CAF_ADD_TYPE_ID(troupe_online, (troupe::online_report))
+CAF_ADD_TYPE_ID(troupe_online, (troupe::online_actor))
+
+CAF_END_TYPE_ID_BLOCK(troupe_online)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_handles::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_online::end;
 
 } // namespace troupe

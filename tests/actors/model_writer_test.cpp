@@ -2,6 +2,7 @@
 
 #include "troupe/data/csv.hpp"
 #include "troupe/data/safetensors.hpp"
+#include "troupe/data/saved_model.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"
 
@@ -124,6 +125,27 @@ TEST(model_file, says_all_that_is_needed_to_predict) {
   EXPECT_EQ(file.metadata.at("feature_deviation").substr(0, 9), "3f800000 ")
     << "the first pixel is always blank: its deviation counts as 1";
   EXPECT_EQ(file.metadata.at("job_sha256"), result.summary.job_sha256);
+}
+
+TEST(model_file, read_back_judges_the_test_rows_as_training_did_bit_for_bit) {
+  auto classes = digits_job();
+  classes.data.test_fraction = 0.4; // 718 rows: two whole chunks and a part
+  auto numbers = classes;
+  numbers.data.file = std::string{TROUPE_SOURCE_DIR} + "/examples/data/diabetes.csv";
+  numbers.model.hidden = {8};
+  const temporary_folder folder;
+  for (const auto& x : {classes, numbers}) {
+    const auto result = test::train_on(2, x);
+    write_model(folder.path("model.safetensors"), result);
+    auto model = read_model(folder.path("model.safetensors"));
+    EXPECT_EQ(model.features, result.data->features);
+    EXPECT_EQ(model.classes, result.data->train.classes);
+    const auto& rows = result.data->test;
+    model.features = {}; // the rows are standardised already
+    const auto sums =
+      predictor{model}.evaluate({rows.row_count, rows.features, rows.labels, rows.targets});
+    EXPECT_EQ(sums.loss_sum / static_cast<double>(sums.sample_count), result.summary.test_loss);
+  }
 }
 
 } // namespace troupe

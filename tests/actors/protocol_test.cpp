@@ -102,6 +102,12 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   expect_survives(block_norms{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
 }
 
+TEST_F(protocol, messages_of_online_learning_survive) {
+  expect_block_survives<caf::id_block::troupe_online>();
+  expect_survives(online_batch{payload_of({1, 2}), {3, -1}, payload_of({0.5f})});
+  expect_survives(online_report{4, online_verdict::loss_grew, 3, infinity, 0.5, -infinity, "why"});
+}
+
 TEST_F(protocol, payload_is_a_span_of_its_buffer) {
   buffer storage{4};
   std::ranges::copy(std::vector<float>{1, 2, 3, 4}, storage.values().begin());

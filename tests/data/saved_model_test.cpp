@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cmath>
+#include <random>
 
 namespace troupe {
 namespace {
@@ -191,6 +192,32 @@ TEST(saved_model, other_files_are_no_models) {
   const auto file = small_file();
   write_safetensors(folder.path("good.safetensors"), file.layout, file.values, file.metadata);
   EXPECT_EQ(read_model(folder.path("good.safetensors")).metadata, file.metadata);
+}
+
+// A file with any bytes changed either is refused by name or is a model that predicts.
+TEST(saved_model, damaged_files_are_refused_or_predict) {
+  const temporary_folder folder;
+  const auto file = small_file();
+  write_safetensors(folder.path("good.safetensors"), file.layout, file.values, file.metadata);
+  const auto good = folder.read("good.safetensors");
+  std::mt19937 random{5};
+  size_t refused = 0, read = 0;
+  for (int round = 0; round < 500; ++round) {
+    auto bytes = good;
+    bytes[random() % bytes.size()] = static_cast<char>(random());
+    try {
+      const auto model = read_model(folder.write("bad.safetensors", bytes));
+      std::vector<float> rows(2 * model.network->feature_count(), 0.5f);
+      std::vector<float> out(2 * model.prediction_count());
+      predictor{model}.predict(rows, out);
+      ++read;
+    } catch (const failure& problem) {
+      ASSERT_EQ(problem.code(), failure_code::bad_data);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 100u);
+  EXPECT_GT(read, 10u) << "changes of values and names are no damage";
 }
 
 TEST(class_finder, tells_classes_apart_as_training_did) {

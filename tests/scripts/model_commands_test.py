@@ -65,6 +65,12 @@ class ModelCommands(unittest.TestCase):
         loss = -numpy.log(expected[numpy.arange(len(labels)), labels]).mean()
         self.assertAlmostEqual(judged["loss"], loss, places=5)
 
+    def test_predictions_do_not_depend_on_the_threads_of_blas(self):
+        results = {self.run_troupe("predict", self.model, DIGITS, "--probabilities",
+                                   env={**os.environ, "OPENBLAS_NUM_THREADS": count})
+                   for count in ("1", "2", "4")}
+        self.assertEqual(len(results), 1)
+
     def test_a_file_larger_than_memory_is_predicted_part_by_part(self):
         line = ",".join(["12.0625"] * 64) + "\n"
         row_count = 700_000  # 358 MB of text

@@ -1,0 +1,51 @@
+// Online learner as an actor: any number of actors send it batches, it learns them in the order
+// they arrive, and answers each with a verdict. Whoever serves predictions pulls the parameters in
+// use; an update that went wrong never reaches them (coordinators/online_learner.hpp decides).
+//
+//   auto learner = system.spawn(online, online_options{network, parameters, {}, {}});
+//   self->request(learner, timeout, online_batch{..}).receive(
+//     [](const online_report& report) { std::puts(report.reason.c_str()); }, ..);
+//
+// Its mailbox is the queue.
+
+#pragma once
+
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/coordinators/online_learner.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace troupe {
+
+struct online_options {
+  std::shared_ptr<const model> network;
+  const_buffer parameters;
+  online_learner_options rule{};
+  std::optional<online_rows> validation{}; ///< none: only what is not finite is rolled back
+};
+
+class online_state {
+public:
+  explicit online_state(online_actor::pointer self) : self_(self) {}
+
+  online_actor::behavior_type make_behavior(const online_options& options);
+
+  static inline const char* name = "online";
+
+private:
+  online_report on_batch(const online_batch& news);
+  parameter_span on_pull() const;
+
+  online_actor::pointer self_;
+  std::optional<online_learner> learner_;
+};
+
+/// Options that do not fit each other end the actor with the reason.
+online_actor::behavior_type online(online_actor::stateful_pointer<online_state> self,
+                                   const online_options& options);
+
+} // namespace troupe
