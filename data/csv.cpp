@@ -4,6 +4,7 @@
 #include "troupe/data/csv_records.hpp"
 #include "troupe/data/csv_rows.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/large_pages.hpp"
 #include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
 
@@ -257,14 +258,14 @@ void csv_table_reader::read_plain_rows() {
 
 /// Makes room for all rows if they are like these, once: the table then never moves.
 void csv_table_reader::reserve(size_t row_count, size_t byte_count) {
-  if (std::exchange(is_reserved_, true) || row_count == 0 || !records_.size())
+  if (std::exchange(is_reserved_, true) || row_count == 0)
     return;
-  const auto text_bytes = *records_.size();
+  const auto text_bytes = records_.expected_size();
   const auto feature_count = names_.size() - 1;
   // A cell has two bytes of text at least, so this takes no more than twice the file.
   const auto row_bytes_min = std::max(byte_count / row_count, 2 * names_.size());
   const auto rows = text_bytes / row_bytes_min + text_bytes / row_bytes_min / 50 + 2;
-  result_.features.reserve(std::max(result_.features.capacity(), rows * feature_count));
+  reserve_large(result_.features, rows * feature_count);
   result_.target_cells.reserve(std::max(result_.target_cells.capacity(), rows));
   if (!target_has_text_)
     result_.target_numbers.reserve(std::max(result_.target_numbers.capacity(), rows));

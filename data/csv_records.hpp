@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,8 +63,8 @@ public:
   /// read.
   void skip_lines(size_t bytes, size_t line_count);
 
-  /// Bytes of the whole text, where they are known (text_source::size).
-  std::optional<uint64_t> size() const noexcept { return source_.size(); }
+  /// Bytes of the whole text, as far as can be told (text_source::expected_size).
+  uint64_t expected_size() const noexcept { return source_.expected_size(); }
 
   /// Of the next record, counted from 1.
   size_t line() const noexcept { return line_; }

@@ -2,6 +2,7 @@
 
 #include "troupe/data/csv_records.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/large_pages.hpp"
 #include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
 
@@ -214,6 +215,7 @@ void libsvm_table_reader::check_size() const {
 void libsvm_table_reader::fill_table() {
   result_.row_count = entry_counts_.size();
   result_.feature_count = feature_count_;
+  reserve_large(result_.features, result_.row_count * feature_count_);
   result_.features.resize(result_.row_count * feature_count_);
   auto next = entries_.begin();
   for (size_t row = 0; row < result_.row_count; ++row)

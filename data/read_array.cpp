@@ -4,6 +4,7 @@
 #include "troupe/data/binary_source.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/idx.hpp"
+#include "troupe/data/large_pages.hpp"
 #include "troupe/data/npy.hpp"
 #include "troupe/data/shown_text.hpp"
 
@@ -76,7 +77,7 @@ void read_rows(open_array& array, uint64_t target, table& out) {
   out.row_count = array.rows;
   out.feature_count = array.columns - has_target;
   if (array.size_known) {
-    out.features.reserve(out.row_count * out.feature_count);
+    reserve_large(out.features, out.row_count * out.feature_count);
     if (has_target) {
       out.target_numbers.reserve(out.row_count);
       out.target_cells.reserve(out.row_count);

@@ -186,6 +186,7 @@ struct text_source::state {
     stream.avail_out = static_cast<uInt>(room);
     auto status = inflate(&stream, Z_NO_FLUSH);
     begin = end - stream.avail_in;
+    text_bytes += room - stream.avail_out;
     if (status == Z_STREAM_END)
       inside_member = false;
     else if (status != Z_OK && status != Z_BUF_ERROR)
@@ -199,6 +200,7 @@ struct text_source::state {
   size_t begin = 0; ///< of what is left in `input`
   size_t end = 0;
   uint64_t file_bytes = 0; ///< read from the file so far
+  uint64_t text_bytes = 0; ///< decompressed so far
   std::optional<uint64_t> regular_bytes;
   bool compressed = false;
   bool inside_member = true;
@@ -218,6 +220,15 @@ bool text_source::compressed() const noexcept {
 
 std::optional<uint64_t> text_source::size() const noexcept {
   return state_->compressed ? std::nullopt : state_->regular_bytes;
+}
+
+uint64_t text_source::expected_size() const noexcept {
+  const auto& x = *state_;
+  if (!x.regular_bytes || !x.compressed)
+    return x.regular_bytes.value_or(0);
+  const auto whole = static_cast<double>(*x.regular_bytes);
+  const auto ratio = static_cast<double>(x.text_bytes) / static_cast<double>(x.offset() + 1);
+  return static_cast<uint64_t>(whole * std::min(ratio, 16.0));
 }
 
 size_t text_source::read(std::span<char> out) {

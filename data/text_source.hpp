@@ -37,6 +37,11 @@ public:
   /// compressed. What to hold a header's promises against before memory is taken.
   std::optional<uint64_t> size() const noexcept;
 
+  /// What the whole text may come to, for making room: its size where that is known; of a
+  /// compressed file what the part read so far lets expect, at most 16 times the file; 0 when
+  /// nothing is known.
+  uint64_t expected_size() const noexcept;
+
   /// Writes the next bytes of the text to the front of `out` (at least one byte long) and returns
   /// how many: at least 1, or 0 at the end.
   ///
