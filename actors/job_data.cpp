@@ -1,11 +1,12 @@
 #include "troupe/actors/job_data.hpp"
 
-#include "troupe/data/csv.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/read_data.hpp"
 #include "troupe/data/synthetic.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace troupe {
@@ -33,6 +34,27 @@ csv_header header_of(header_kind kind) {
   return csv_header::automatic;
 }
 
+std::optional<file_format> format_of(data_format format) {
+  switch (format) {
+  case data_format::csv:
+    return file_format::csv;
+  case data_format::libsvm:
+    return file_format::libsvm;
+  case data_format::idx:
+    return file_format::idx;
+  case data_format::npy:
+    return file_format::npy;
+  case data_format::by_name:
+    break;
+  }
+  return std::nullopt;
+}
+
+table read_rows(const data_options& x) {
+  return read_data(
+    x.file, {format_of(x.format), header_of(x.header), x.target, x.index_base, x.labels_file});
+}
+
 /// What the model and its loss want of the target column.
 target_use use_of(const model_options& options) {
   if (const auto classes = wants_classes(options))
@@ -53,10 +75,7 @@ std::shared_ptr<const prepared_data> load_data(const job& x) {
   require_no_problems(problems(x));
   if (x.data.synthetic != synthetic_kind::none)
     return prepare_data(x, make_synthetic(x));
-  csv_options options;
-  options.header = header_of(x.data.header);
-  options.target = x.data.target;
-  return prepare_data(x, to_dataset(read_csv(x.data.file, options), use_of(x.model)));
+  return prepare_data(x, to_dataset(read_rows(x.data), use_of(x.model)));
 }
 
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) {

@@ -209,6 +209,7 @@ void shard_state::report_conflict_of_norms() {
   not_finite_report report;
   report.step = rule_.version();
   report.what = "two different norms of one block";
+  report.conflict = true;
   self_->send(view_.director, std::move(report));
 }
 

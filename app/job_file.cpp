@@ -82,9 +82,9 @@ void read_file(draft& x, const std::string& path) {
     x.places[key] = place(path, at);
   for (const auto& found : result.complaints)
     x.complain(found.key, {place(path, found.at), found.why, found.hint});
-  auto& file = x.value.data.file;
-  if (!file.empty())
-    file = (std::filesystem::path{path}.parent_path() / file).lexically_normal().string();
+  for (auto* file : {&x.value.data.file, &x.value.data.labels_file})
+    if (!file->empty())
+      *file = (std::filesystem::path{path}.parent_path() / *file).lexically_normal().string();
 }
 
 toml_value text_value(const std::string& text) {

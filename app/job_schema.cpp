@@ -86,7 +86,8 @@ void add_data_keys(keys& out) {
     {"data.noise", "synthetic: deviation of the noise"}, "number >= 0",
     [](auto& x) -> auto& { return x.data.noise; }));
   out.push_back(choice_key<job, data_format>(
-    {"data.format", "auto: by the file's name"}, [](auto& x) -> auto& { return x.data.format; }));
+    {"data.format", "auto: by the file's name, else by its first bytes"},
+    [](auto& x) -> auto& { return x.data.format; }));
   out.push_back(choice_key<job, header_kind>(
     {"data.header", "auto: row 1 is a header if none of its cells is a number"},
     [](auto& x) -> auto& { return x.data.header; }));
@@ -97,6 +98,15 @@ void add_data_keys(keys& out) {
                  false,
                  set_target,
                  [](const job& x) { return std::optional{toml_text(x.data.target)}; }});
+  out.push_back(whole_key<job>(
+    {"data.index_base", "libsvm: index of the first feature, 0 or 1"}, 0,
+    [](auto& x) -> auto& { return x.data.index_base; }));
+  auto labels = plain_key<job, std::string>(
+    {"data.labels_file", "idx, npy: the targets; the path is relative to the file that names it",
+     "labels-idx1 beside images-idx3 by name, else a column"},
+    "string", [](auto& x) -> auto& { return x.data.labels_file; });
+  labels.get = [](const job& x) { return text_or_unset(x.data.labels_file); };
+  out.push_back(labels);
   out.push_back(plain_key<job, double>(
     {"data.test_fraction", "part of the rows kept for testing; 0: no test figures"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.data.test_fraction; }));

@@ -18,8 +18,9 @@ std::string name_of_key(const std::string& path) {
 
 // A job file may be read from another folder than it was written for.
 job with_full_paths(job x) {
-  if (!x.data.file.empty())
-    x.data.file = std::filesystem::absolute(x.data.file).lexically_normal().string();
+  for (auto* file : {&x.data.file, &x.data.labels_file})
+    if (!file->empty())
+      *file = std::filesystem::absolute(*file).lexically_normal().string();
   return x;
 }
 

@@ -34,7 +34,7 @@ public:
 void check_data(checker& check, const data_options& x) {
   const bool synthetic = x.synthetic != synthetic_kind::none;
   check.require(synthetic || !x.file.empty(), "data.file", "the job names no data",
-                "set data.file to a CSV file, or data.synthetic to \"classification\" or "
+                "set data.file to a file of rows, or data.synthetic to \"classification\" or "
                 "\"regression\"");
   check.require(!synthetic || x.file.empty(), "data.synthetic",
                 "the job names a file and asks for synthetic data", "keep one of the two");
@@ -46,6 +46,16 @@ void check_data(checker& check, const data_options& x) {
                 "use a number such as 0.1");
   check.require(!x.target.empty(), "data.target", "must not be empty",
                 "use \"last\", a column's name or its number counted from 0");
+  check.require(x.index_base <= 1, "data.index_base", "must be 0 or 1",
+                "use the index of the first feature in the file");
+  const bool has_labels = !x.labels_file.empty();
+  check.require(!has_labels || !x.file.empty(), "data.labels_file",
+                "the job names labels but no data.file", "name the rows that they belong to");
+  check.require(!has_labels || (x.format != data_format::csv && x.format != data_format::libsvm),
+                "data.labels_file", std::string{name_of(x.format)} + " files hold their targets",
+                "leave data.labels_file out");
+  check.require(!has_labels || x.target == "last", "data.target",
+                "the targets come from data.labels_file", "keep one of the two");
   check.require(x.test_fraction >= 0 && x.test_fraction < 1, "data.test_fraction",
                 "must be in [0, 1)", "use a share of the rows such as 0.25");
 }

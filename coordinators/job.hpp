@@ -22,7 +22,7 @@
 namespace troupe {
 
 enum class synthetic_kind : uint8_t { none, classification, regression };
-enum class data_format : uint8_t { by_name, csv };
+enum class data_format : uint8_t { by_name, csv, libsvm, idx, npy };
 enum class header_kind : uint8_t { automatic, yes, no };
 enum class model_kind : uint8_t {
   softmax_regression,
@@ -42,8 +42,10 @@ struct name_table<synthetic_kind> {
 };
 template <>
 struct name_table<data_format> {
-  static constexpr std::array entries{named(data_format::by_name, "auto"),
-                                      named(data_format::csv, "csv")};
+  static constexpr std::array entries{
+    named(data_format::by_name, "auto"), named(data_format::csv, "csv"),
+    named(data_format::libsvm, "libsvm"), named(data_format::idx, "idx"),
+    named(data_format::npy, "npy")};
 };
 template <>
 struct name_table<header_kind> {
@@ -80,9 +82,11 @@ struct data_options {
   size_t classes = 2;                              ///< synthetic classification: >= 2
   size_t targets = 1;                              ///< synthetic regression: outputs, >= 1
   double noise = 0.1;                              ///< synthetic: deviation of the noise, >= 0
-  data_format format = data_format::by_name;       ///< by_name: from the file's name
+  data_format format = data_format::by_name;       ///< by_name: from its name, else its content
   header_kind header = header_kind::automatic;     ///< automatic: no cell of row 1 is a number
   std::string target = "last";                     ///< "last", a column's name or 0-based index
+  size_t index_base = 1;                           ///< libsvm: the first feature's index, 0 or 1
+  std::string labels_file;                         ///< idx, npy: path; empty: by the file's name
   double test_fraction = 0;                        ///< rows kept for testing, [0, 1)
   bool standardize = false;                        ///< features to mean 0, deviation 1
 

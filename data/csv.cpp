@@ -2,7 +2,9 @@
 
 #include "troupe/data/closest_name.hpp"
 #include "troupe/data/csv_records.hpp"
+#include "troupe/data/csv_rows.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/large_pages.hpp"
 #include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
 
@@ -44,6 +46,9 @@ private:
 
   bool next_row();
   void read_row();
+  void read_plain_rows();
+  void keep_plain_target(const csv_row_target& target, size_t line);
+  void reserve(size_t row_count, size_t byte_count);
   void read_feature(const csv_cell& cell, size_t column);
   void read_target(const csv_cell& cell);
   void keep_target_number(const csv_cell& cell);
@@ -63,6 +68,7 @@ private:
   std::vector<std::string> names_; ///< of every column, the target's too
   size_t target_column_ = 0;
   bool target_has_text_ = false;
+  bool is_reserved_ = false;
   table result_;
 };
 
@@ -70,7 +76,7 @@ table csv_table_reader::read() && {
   read_first_record();
   if (!has_header_)
     read_row();
-  while (next_row())
+  for (read_plain_rows(); next_row(); read_plain_rows())
     read_row();
   if (result_.row_count == 0)
     throw failure(failure_code::bad_data, "the file has a header but no rows",
@@ -215,6 +221,66 @@ void csv_table_reader::read_row() {
   if (column < names_.size())
     refuse_short_row(column);
   ++result_.row_count;
+}
+
+/// Reads rows the short way, up to one that is not plain.
+void csv_table_reader::read_plain_rows() {
+  const csv_row_shape shape{names_.size(), target_column_, options_.line_bytes_max};
+  const auto feature_count = names_.size() - 1;
+  auto& features = result_.features;
+  bool all_plain = true;
+  while (all_plain) {
+    const auto lines = records_.lines_at_hand();
+    if (lines.empty())
+      return;
+    const char* at = lines.data();
+    size_t count = 0;
+    while (at < lines.data() + lines.size()) {
+      csv_row_target target;
+      features.resize(features.size() + feature_count);
+      const char* next =
+        read_plain_row(at, shape, features.data() + features.size() - feature_count, target);
+      if (!next) {
+        features.resize(features.size() - feature_count);
+        all_plain = false;
+        break;
+      }
+      keep_plain_target(target, records_.line() + count);
+      at = next;
+      ++count;
+    }
+    const auto bytes = static_cast<size_t>(at - lines.data());
+    records_.skip_lines(bytes, count);
+    result_.row_count += count;
+    reserve(count, bytes);
+  }
+}
+
+/// Makes room for all rows if they are like these, once: the table then never moves.
+void csv_table_reader::reserve(size_t row_count, size_t byte_count) {
+  if (std::exchange(is_reserved_, true) || row_count == 0)
+    return;
+  const auto text_bytes = records_.expected_size();
+  const auto feature_count = names_.size() - 1;
+  // A cell has two bytes of text at least, so this takes no more than twice the file.
+  const auto row_bytes_min = std::max(byte_count / row_count, 2 * names_.size());
+  const auto rows = text_bytes / row_bytes_min + text_bytes / row_bytes_min / 50 + 2;
+  reserve_large(result_.features, rows * feature_count);
+  result_.target_cells.reserve(std::max(result_.target_cells.capacity(), rows));
+  if (!target_has_text_)
+    result_.target_numbers.reserve(std::max(result_.target_numbers.capacity(), rows));
+}
+
+void csv_table_reader::keep_plain_target(const csv_row_target& target, size_t line) {
+  result_.target_cells.emplace_back(target.text);
+  if (target.is_number) {
+    if (!target_has_text_)
+      result_.target_numbers.push_back(target.number);
+  } else if (!std::exchange(target_has_text_, true)) {
+    result_.target_numbers = {};
+    result_.first_text_line = line;
+    result_.first_text_cell = target.text;
+  }
 }
 
 void csv_table_reader::read_feature(const csv_cell& cell, size_t column) {

@@ -42,8 +42,11 @@ bool looks_like_utf16(std::string_view start) {
 
 } // namespace
 
-csv_records::csv_records(const std::string& path, size_t record_bytes_max)
-  : source_(path), record_bytes_max_(record_bytes_max), buffer_(buffer_bytes_initial) {
+csv_records::csv_records(const std::string& path, size_t record_bytes_max, quote_rule quotes)
+  : source_(path),
+    record_bytes_max_(record_bytes_max),
+    quotes_(quotes),
+    buffer_(buffer_bytes_initial + padding_bytes) {
   while (available() < 4 && fill())
     ;
   check_encoding();
@@ -66,9 +69,9 @@ bool csv_records::fill() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == buffer_.size())
+  if (end_ + padding_bytes == buffer_.size())
     buffer_.resize(2 * buffer_.size());
-  auto count = source_.read(std::span(buffer_).subspan(end_));
+  auto count = source_.read(std::span(buffer_).first(buffer_.size() - padding_bytes).subspan(end_));
   end_ += count;
   at_file_end_ = count == 0;
   return count > 0;
@@ -90,7 +93,8 @@ bool csv_records::next(csv_record& out) {
   auto whole = [&] { return quote_count % 2 == 0; };
   do {
     end = line_end(from);
-    quote_count += static_cast<size_t>(std::count(data() + from, data() + end, '"'));
+    if (quotes_ == quote_rule::csv)
+      quote_count += static_cast<size_t>(std::count(data() + from, data() + end, '"'));
     from = std::min(end + 1, available());
     ++line_count;
   } while (!whole() && end < available());
@@ -106,6 +110,23 @@ bool csv_records::next(csv_record& out) {
   return true;
 }
 
+std::string_view csv_records::lines_at_hand() {
+  for (size_t seen = 0;;) {
+    std::string_view text{data(), available()};
+    if (const auto last = text.substr(seen).rfind('\n'); last != text.npos)
+      return text.substr(0, seen + last + 1);
+    seen = text.size();
+    if (seen > record_bytes_max_ || !fill())
+      return {};
+  }
+}
+
+void csv_records::skip_lines(size_t bytes, size_t line_count) {
+  begin_ += bytes;
+  line_ += line_count;
+  at_file_start_ = at_file_start_ && bytes == 0;
+}
+
 void csv_records::check(const csv_record& record, bool whole) const {
   if (auto zero = find_byte(record.text, '\0'); zero < record.text.size())
     fail_at(record, zero, "there is a NUL byte in the text",
@@ -113,7 +134,7 @@ void csv_records::check(const csv_record& record, bool whole) const {
   // A record that is not whole is longer only because of its quotation mark: its cells will tell.
   if (whole && record.text.size() > record_bytes_max_)
     fail_at(record, 0, "the line is longer than " + std::to_string(record_bytes_max_) + " bytes",
-            "is this a CSV file?");
+            "is this a file of rows?");
   if (record.has_quotes)
     return;
   if (auto lone = find_byte(record.text, '\r'); lone < record.text.size())

@@ -1,4 +1,5 @@
-// The two lower layers of the CSV reader: a file's records, and a record's cells.
+// The two lower layers of the CSV reader: a file's records, and a record's cells. Readers of other
+// texts use the records with `quote_rule::plain`: then each is one line.
 //
 // A record is one line, or several when a quoted cell holds line breaks. Within RFC 4180 nothing is
 // guessed: a quotation mark stands around a whole cell or, doubled, inside a quoted one, so a
@@ -10,6 +11,7 @@
 #include "troupe/data/text_source.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,11 @@ struct csv_cell {
   bool quoted = false;
 };
 
+enum class quote_rule : uint8_t {
+  csv,   ///< line ends between quotation marks belong to the record
+  plain, ///< a quotation mark is a letter like any other
+};
+
 /// Whether `letter` is a blank around a cell: a space or a tab.
 constexpr bool is_blank(char letter) {
   return letter == ' ' || letter == '\t';
@@ -38,13 +45,31 @@ class csv_records {
 public:
   /// Opens the file; `record_bytes_max` bounds one record, hence the memory. Throws what
   /// text_source throws.
-  csv_records(const std::string& path, size_t record_bytes_max);
+  csv_records(const std::string& path, size_t record_bytes_max,
+              quote_rule quotes = quote_rule::csv);
 
   /// Reads the next record; false at the end of the file. An empty line is an empty record.
   ///
   /// Throws failure(bad_data) for UTF-16 text, a NUL byte, a carriage return inside a line and a
   /// record that is too long; what text_source throws.
   bool next(csv_record& out);
+
+  /// The lines that are in memory whole, with their line ends: nothing at the end of the file, when
+  /// the last line has no end, or when the next one is too long. At least `padding_bytes` behind
+  /// them may be read, whatever they hold. Valid until the next call but `skip_lines`.
+  std::string_view lines_at_hand();
+
+  /// Passes over the first `bytes` bytes of them: `line_count` whole lines that the caller has
+  /// read.
+  void skip_lines(size_t bytes, size_t line_count);
+
+  /// Bytes of the whole text, as far as can be told (text_source::expected_size).
+  uint64_t expected_size() const noexcept { return source_.expected_size(); }
+
+  /// Of the next record, counted from 1.
+  size_t line() const noexcept { return line_; }
+
+  static constexpr size_t padding_bytes = 16;
 
   /// Throws failure(bad_data) that names file, line and column of a byte of `record`. Columns are
   /// counted in characters, from 1.
@@ -61,6 +86,7 @@ private:
 
   text_source source_;
   size_t record_bytes_max_;
+  quote_rule quotes_;
   std::vector<char> buffer_;
   size_t begin_ = 0; ///< of what is left in the buffer
   size_t end_ = 0;

@@ -72,7 +72,7 @@ private:
 struct text_source::state {
   state(const std::string& file_path, compression_kind compression)
     : path(file_path), file(file_path) {
-    refuse_folder();
+    look_at_kind();
     if (compression == compression_kind::none)
       return;
     while (available() < 2 && fill()) // a pipe may give one byte at a time
@@ -97,11 +97,15 @@ struct text_source::state {
   /// Offset in the file of the next byte not consumed yet.
   uint64_t offset() const { return file_bytes - available(); }
 
-  void refuse_folder() const {
+  void look_at_kind() {
     struct stat information {};
-    if (::fstat(file.value(), &information) == 0 && S_ISDIR(information.st_mode))
+    if (::fstat(file.value(), &information) != 0)
+      return;
+    if (S_ISDIR(information.st_mode))
       throw failure(failure_code::missing_input, "this is a folder, not a file", path,
                     "name a file");
+    if (S_ISREG(information.st_mode))
+      regular_bytes = static_cast<uint64_t>(information.st_size);
   }
 
   [[noreturn]] void damaged(const std::string& why) const {
@@ -182,6 +186,7 @@ struct text_source::state {
     stream.avail_out = static_cast<uInt>(room);
     auto status = inflate(&stream, Z_NO_FLUSH);
     begin = end - stream.avail_in;
+    text_bytes += room - stream.avail_out;
     if (status == Z_STREAM_END)
       inside_member = false;
     else if (status != Z_OK && status != Z_BUF_ERROR)
@@ -195,6 +200,8 @@ struct text_source::state {
   size_t begin = 0; ///< of what is left in `input`
   size_t end = 0;
   uint64_t file_bytes = 0; ///< read from the file so far
+  uint64_t text_bytes = 0; ///< decompressed so far
+  std::optional<uint64_t> regular_bytes;
   bool compressed = false;
   bool inside_member = true;
   z_stream stream{};
@@ -209,6 +216,19 @@ text_source& text_source::operator=(text_source&&) noexcept = default;
 
 bool text_source::compressed() const noexcept {
   return state_->compressed;
+}
+
+std::optional<uint64_t> text_source::size() const noexcept {
+  return state_->compressed ? std::nullopt : state_->regular_bytes;
+}
+
+uint64_t text_source::expected_size() const noexcept {
+  const auto& x = *state_;
+  if (!x.regular_bytes || !x.compressed)
+    return x.regular_bytes.value_or(0);
+  const auto whole = static_cast<double>(*x.regular_bytes);
+  const auto ratio = static_cast<double>(x.text_bytes) / static_cast<double>(x.offset() + 1);
+  return static_cast<uint64_t>(whole * std::min(ratio, 16.0));
 }
 
 size_t text_source::read(std::span<char> out) {

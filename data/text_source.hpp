@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -31,6 +32,15 @@ public:
 
   /// Whether the file is compressed.
   bool compressed() const noexcept;
+
+  /// Bytes of the whole text where they are known beforehand: of a regular file that is not
+  /// compressed. What to hold a header's promises against before memory is taken.
+  std::optional<uint64_t> size() const noexcept;
+
+  /// What the whole text may come to, for making room: its size where that is known; of a
+  /// compressed file what the part read so far lets expect, at most 16 times the file; 0 when
+  /// nothing is known.
+  uint64_t expected_size() const noexcept;
 
   /// Writes the next bytes of the text to the front of `out` (at least one byte long) and returns
   /// how many: at least 1, or 0 at the end.

@@ -40,3 +40,10 @@ if(TROUPE_BUILD_COMMAND)
                                      ${PROJECT_SOURCE_DIR}/examples)
   set_tests_properties(example_jobs PROPERTIES TIMEOUT 120)
 endif()
+
+if(TROUPE_BUILD_COMMAND)
+  # Skips without the data of TROUPE_DATA_DIR.
+  add_test(NAME mnist COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/mnist_test.py
+                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(mnist PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+endif()

@@ -69,6 +69,29 @@ TEST_F(job_file, data_file_is_relative_to_the_file_that_names_it) {
   EXPECT_EQ(load(text, {}, {{"TROUPE_DATA__FILE", "there.csv"}}).data.file, "there.csv");
 }
 
+TEST_F(job_file, labels_file_is_relative_to_the_file_that_names_it) {
+  const std::string text = "data.file = \"rows.npy\"\ndata.labels_file = \"a/labels.npy\"\n";
+  EXPECT_EQ(load(text).data.labels_file, folder.path("a/labels.npy"));
+  EXPECT_EQ(load(text, {"data.labels_file=here.npy"}).data.labels_file, "here.npy");
+}
+
+TEST_F(job_file, options_of_other_formats_are_refused) {
+  const std::string text = "[data]\nfile = \"x\"\n";
+  EXPECT_EQ(
+    errors(text + "index_base = 2\n"),
+    (texts{"3:1: 'data.index_base': must be 0 or 1; use the index of the first feature in the "
+           "file"}));
+  EXPECT_EQ(errors(text + "labels_file = \"y\"\nformat = \"libsvm\"\n"),
+            (texts{"3:1: 'data.labels_file': libsvm files hold their targets; leave "
+                   "data.labels_file out"}));
+  EXPECT_EQ(
+    errors(text + "labels_file = \"y\"\ntarget = 0\n"),
+    (texts{"4:1: 'data.target': the targets come from data.labels_file; keep one of the two"}));
+  EXPECT_EQ(errors(std::string{least} + "data.labels_file = \"y\"\n"),
+            (texts{"2:6: 'data.labels_file': the job names labels but no data.file; name the rows "
+                   "that they belong to"}));
+}
+
 TEST_F(job_file, later_sources_win) {
   const std::string text = std::string{least} + "training.epochs = 1\n";
   const environment variables{{"TROUPE_TRAINING__EPOCHS", "2"}};
@@ -242,7 +265,11 @@ private:
     x.noise = fraction() * 100;
     x.format = any<data_format>();
     x.header = any<header_kind>();
-    x.target = coin() ? "last" : std::to_string(whole(0));
+    x.index_base = coin();
+    if (!x.file.empty() && x.format != data_format::csv && x.format != data_format::libsvm &&
+        coin())
+      x.labels_file = "/some/labels.idx";
+    x.target = coin() || !x.labels_file.empty() ? "last" : std::to_string(whole(0));
     x.test_fraction = coin() ? 0 : fraction();
     x.standardize = coin();
   }

@@ -4,6 +4,8 @@
 
 #include "troupe/data/csv.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/libsvm.hpp"
+#include "troupe/data/read_array.hpp"
 #include "troupe/data/safetensors.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
@@ -92,11 +94,14 @@ outcome read_mutations(const std::string& good, uint32_t count,
   return result;
 }
 
-void read_table(const std::string& path) {
-  auto rows = read_csv(path);
+void check(const table& rows) {
   EXPECT_EQ(rows.features.size(), rows.row_count * rows.feature_count);
   EXPECT_EQ(rows.target_cells.size(), rows.row_count);
   EXPECT_EQ(rows.feature_names.size(), rows.feature_count);
+}
+
+void read_table(const std::string& path) {
+  check(read_csv(path));
 }
 
 } // namespace
@@ -112,6 +117,38 @@ TEST(mutation, compressed_csv_files_are_read_or_refused) {
   auto result =
     read_mutations(gzip_text("a,b\n1,2\n3,4\n") + gzip_text("5,6\n7,8\n"), 2000, read_table);
   EXPECT_GT(result.refused, 1000u);
+}
+
+TEST(mutation, libsvm_files_are_read_or_refused) {
+  auto result = read_mutations("+1 1:0.5 3:-2 # x\n# y\n-1\n+1 2:1e2 7:.5\r\n2 1:1\n", 4000,
+                               [](const std::string& path) { check(read_libsvm(path)); });
+  EXPECT_GT(result.read, 100u);
+  EXPECT_GT(result.refused, 1000u);
+}
+
+TEST(mutation, idx_files_are_read_or_refused) {
+  temporary_folder folder;
+  const auto labels = folder.write("labels", std::string("\0\0\x08\1\0\0\0\2\7\3", 10));
+  const std::string images("\0\0\x08\3\0\0\0\2\0\0\0\2\0\0\0\2\1\2\3\4\xff\0\0\x80", 24);
+  for (const auto& content : {images, gzip_text(images)}) {
+    auto result = read_mutations(
+      content, 3000, [&](const std::string& path) { check(read_array(path, {labels})); });
+    EXPECT_GT(result.read, 10u);
+    EXPECT_GT(result.refused, 1000u);
+  }
+}
+
+TEST(mutation, npy_files_are_read_or_refused) {
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n";
+  const std::string values("\0\0\x80\x3f\0\0\0\xc0\0\0\0\0\xcd\xcc\xcc\x3d", 16);
+  const auto file =
+    std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header + values;
+  for (const auto& content : {file, gzip_text(file)}) {
+    auto result =
+      read_mutations(content, 4000, [](const std::string& path) { check(read_array(path)); });
+    EXPECT_GT(result.read, 100u);
+    EXPECT_GT(result.refused, 1000u);
+  }
 }
 
 TEST(mutation, safetensors_files_are_read_or_refused) {

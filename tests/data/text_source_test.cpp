@@ -180,4 +180,20 @@ TEST(text_source, csv_files_may_be_compressed) {
   EXPECT_THROW(read_csv(folder.write("cut.csv.gz", cut)), failure);
 }
 
+TEST(text_source, sizes_are_known_of_plain_files_and_expected_of_compressed_ones) {
+  temporary_folder folder;
+  text_source plain(folder.write("plain", "12345"));
+  EXPECT_EQ(plain.size(), 5u);
+  EXPECT_EQ(plain.expected_size(), 5u);
+  std::string text;
+  for (int i = 0; i < 100'000; ++i)
+    text += std::to_string(i * 7919 % 100'003) + ",";
+  text_source packed(folder.write("packed", gzip_text(text)));
+  EXPECT_EQ(packed.size(), std::nullopt);
+  std::string out(100'000, '\0');
+  ASSERT_GT(packed.read(out), 0u);
+  EXPECT_NEAR(static_cast<double>(packed.expected_size()), static_cast<double>(text.size()),
+              0.2 * static_cast<double>(text.size()));
+}
+
 } // namespace troupe

@@ -1,0 +1,104 @@
+#include "troupe/data/csv_rows.hpp"
+
+#include "troupe/data/digit_text.hpp"
+#include "troupe/data/number_text.hpp"
+#include "troupe/data/shown_text.hpp"
+
+namespace troupe {
+
+namespace {
+
+bool is_blank_letter(char letter) {
+  return letter == ' ' || letter == '\t';
+}
+
+/// What stands behind a cell: a comma, or for the last the line end. Returns what follows that, or
+/// nullptr when it is something else.
+const char* behind(const char* end, bool last) {
+  if (!last)
+    return *end == ',' ? end + 1 : nullptr;
+  end += *end == '\r';
+  return *end == '\n' ? end + 1 : nullptr;
+}
+
+struct cell {
+  std::string_view text; ///< trimmed
+  const char* end;       ///< its comma, CR LF or LF
+};
+
+/// Any cell without quotation marks. A line end stops it at the latest.
+cell find_cell(const char* at) {
+  const char* end = at;
+  while (*end != ',' && *end != '\n')
+    ++end;
+  if (*end == '\n' && end > at && end[-1] == '\r')
+    --end;
+  const char* last = end;
+  while (at < last && is_blank_letter(*at))
+    ++at;
+  while (last > at && is_blank_letter(last[-1]))
+    --last;
+  return {{at, static_cast<size_t>(last - at)}, end};
+}
+
+const char* read_odd_feature(const char* at, bool last, float& out) {
+  const auto found = find_cell(at);
+  return read_number(found.text, out) == number_status::number ? behind(found.end, last) : nullptr;
+}
+
+inline const char* read_feature(const char* at, bool last, float& out) {
+  if (const char* end = digit_text::read(at, out))
+    if (const char* next = behind(end, last))
+      return next;
+  return read_odd_feature(at, last, out);
+}
+
+bool is_plain_text(std::string_view text) {
+  constexpr std::string_view odd("\"\r\0", 3);
+  return !text.empty() && text.find_first_of(odd) == text.npos && is_utf8(text);
+}
+
+const char* read_target(const char* at, bool last, csv_row_target& out) {
+  if (const char* end = digit_text::read(at, out.number)) {
+    if (const char* next = behind(end, last)) {
+      out.text = {at, static_cast<size_t>(end - at)};
+      out.is_number = true;
+      return next;
+    }
+  }
+  const auto found = find_cell(at);
+  const auto status = read_number(found.text, out.number);
+  out.text = found.text;
+  out.is_number = status == number_status::number;
+  const bool taken = out.is_number || (status == number_status::text && is_plain_text(found.text));
+  return taken ? behind(found.end, last) : nullptr;
+}
+
+/// Features of columns that a comma follows.
+const char* read_features(const char* at, size_t count, float* out) {
+  for (size_t i = 0; i < count && at; ++i)
+    at = read_feature(at, false, out[i]);
+  return at;
+}
+
+} // namespace
+
+const char* read_plain_row(const char* at, const csv_row_shape& shape, float* features,
+                           csv_row_target& target) {
+  const char* start = at;
+  const size_t last = shape.column_count - 1;
+  at = read_features(at, shape.target_column, features);
+  if (at)
+    at = read_target(at, shape.target_column == last, target);
+  if (at && shape.target_column < last) {
+    at = read_features(at, last - shape.target_column - 1, features + shape.target_column);
+    if (at)
+      at = read_feature(at, true, features[last - 1]);
+  }
+  if (!at)
+    return nullptr;
+  const auto line_end = at[-2] == '\r' ? 2 : 1;
+  return static_cast<size_t>(at - start - line_end) <= shape.line_bytes_max ? at : nullptr;
+}
+
+} // namespace troupe

@@ -1,0 +1,144 @@
+#include "troupe/data/read_data.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/data/idx.hpp"
+#include "troupe/data/libsvm.hpp"
+#include "troupe/data/npy.hpp"
+#include "troupe/data/read_array.hpp"
+#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Enough to see a first row of text.
+constexpr size_t start_bytes_max = 4096;
+
+std::string start_of(const std::string& path) {
+  text_source source(path);
+  std::string result(start_bytes_max, '\0');
+  size_t size = 0;
+  while (size < result.size()) {
+    const auto count = source.read(std::span(result).subspan(size));
+    if (count == 0)
+      break;
+    size += count;
+  }
+  result.resize(size);
+  return result;
+}
+
+/// "7 1:0.5 .." : the second word of the first row is digits, a colon and more.
+bool looks_like_libsvm(std::string_view text) {
+  while (text.starts_with('#'))
+    text.remove_prefix(std::min(text.size(), text.find('\n') + 1));
+  const auto line = text.substr(0, text.find_first_of("\r\n"));
+  const auto blank = line.find_first_of(" \t");
+  const auto second = line.find_first_not_of(" \t", blank);
+  if (blank == line.npos || second == line.npos || line.find(',') < second)
+    return false;
+  const auto colon = line.find_first_not_of("0123456789", second);
+  return colon != line.npos && colon > second && line[colon] == ':';
+}
+
+/// Rows of text with something that separates cells; the CSV reader says what is wrong with it.
+bool looks_like_csv(std::string_view text) {
+  return text.find('\0') == text.npos && text.find_first_of(",;\t") != text.npos;
+}
+
+std::optional<file_format> format_by_content(std::string_view start) {
+  if (looks_like_npy(start))
+    return file_format::npy;
+  if (looks_like_idx(start))
+    return file_format::idx;
+  if (looks_like_libsvm(start))
+    return file_format::libsvm;
+  // The CSV reader has the right words for empty files and for UTF-16.
+  if (start.empty() || start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff") ||
+      looks_like_csv(start))
+    return file_format::csv;
+  return std::nullopt;
+}
+
+bool is_regular(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+void refuse_labels(const std::string& path, const read_options& options, std::string_view format) {
+  if (!options.labels_file.empty())
+    throw failure(failure_code::bad_data,
+                  std::string(format) + " files hold their targets themselves, but " +
+                    shown_text(options.labels_file) + " is named as the file of the labels",
+                  path, "leave labels_file out");
+}
+
+} // namespace
+
+std::optional<file_format> format_by_name(const std::string& path) {
+  std::string_view name = path;
+  name.remove_prefix(name.rfind('/') + 1);
+  if (name.ends_with(".gz"))
+    name.remove_suffix(3);
+  const auto has_ending = [&](std::initializer_list<std::string_view> endings) {
+    return std::any_of(endings.begin(), endings.end(),
+                       [&](std::string_view ending) { return name.ends_with(ending); });
+  };
+  if (has_ending({".csv", ".CSV"}))
+    return file_format::csv;
+  if (has_ending({".svm", ".svmlight", ".libsvm"}))
+    return file_format::libsvm;
+  if (has_ending({".idx", "-ubyte"}))
+    return file_format::idx;
+  if (has_ending({".npy"}))
+    return file_format::npy;
+  return std::nullopt;
+}
+
+file_format format_of(const std::string& path) {
+  if (const auto named = format_by_name(path))
+    return *named;
+  if (std::filesystem::exists(path) && !is_regular(path))
+    return file_format::csv;
+  const auto start = start_of(path);
+  if (const auto found = format_by_content(start))
+    return *found;
+  throw failure(failure_code::bad_data,
+                "the file's format cannot be told from its name, and it begins with " +
+                  shown_text(start),
+                path, "say what it is: data.format = \"csv\", \"libsvm\", \"idx\" or \"npy\"");
+}
+
+table read_data(const std::string& path, const read_options& options) {
+  switch (options.format ? *options.format : format_of(path)) {
+  case file_format::csv: {
+    refuse_labels(path, options, "CSV");
+    csv_options csv;
+    csv.header = options.header;
+    csv.target = options.target;
+    return read_csv(path, csv);
+  }
+  case file_format::libsvm: {
+    refuse_labels(path, options, "libsvm");
+    libsvm_options libsvm;
+    libsvm.index_base = options.index_base;
+    return read_libsvm(path, libsvm);
+  }
+  default: {
+    array_options array;
+    array.labels_file = options.labels_file;
+    array.target = options.target;
+    return read_array(path, array);
+  }
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,42 @@
+// One door to all readers: finds out what a data file is and reads it into a table.
+//
+// What the caller says counts; else the name's ending (.csv, .svm, .svmlight, .libsvm, .idx, .npy,
+// and MNIST's "-ubyte", each also with .gz behind it); else the first bytes of the file.
+
+#pragma once
+
+#include "troupe/data/csv.hpp"
+#include "troupe/data/table.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+enum class file_format : uint8_t { csv, libsvm, idx, npy };
+
+struct read_options {
+  std::optional<file_format> format;         ///< absent: found out
+  csv_header header = csv_header::automatic; ///< csv
+  std::string target = "last";               ///< csv, and arrays without a file of labels
+  size_t index_base = 1;                     ///< libsvm: 0 or 1
+  std::string labels_file;                   ///< arrays; empty: by name (read_array.hpp)
+};
+
+/// The format that the name of a file promises; nothing when it promises none.
+std::optional<file_format> format_by_name(const std::string& path);
+
+/// The format of the file at `path`, by name or else by content. A pipe is not looked into, because
+/// what was read of it would be lost: without a telling name it is CSV.
+///
+/// Throws failure(bad_data), quoting the first bytes, when they look like none of the formats; what
+/// text_source throws.
+file_format format_of(const std::string& path);
+
+/// Reads the file. Throws what the reader of its format throws; failure(bad_data) when the caller
+/// names labels for a format that has its own.
+table read_data(const std::string& path, const read_options& options = {});
+
+} // namespace troupe
