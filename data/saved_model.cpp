@@ -15,6 +15,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -116,20 +117,40 @@ std::vector<size_t> layer_sizes(const model_source& source) {
   }
 }
 
+/// One kind, or one for each hidden layer, separated by blanks.
+activation_list activations(const model_source& source, size_t hidden_count) {
+  std::istringstream words{source.text("activation")};
+  std::vector<activation_kind> result;
+  for (std::string word; words >> word;) {
+    const auto kind = from_name<activation_kind>(word);
+    if (!kind)
+      source.refuse("the metadata's 'activation' is " + shown_text(source.text("activation")) +
+                    ", which is none of: " + all_names<activation_kind>());
+    result.push_back(*kind);
+  }
+  if (result.size() != 1 && result.size() != hidden_count)
+    source.refuse("the metadata's 'activation' names " + std::to_string(result.size()) +
+                  ", the model has " + std::to_string(hidden_count) + " hidden layers");
+  return result;
+}
+
 std::unique_ptr<const model> build_network(const model_source& source) {
   const auto sizes = layer_sizes(source);
   neural_network_options options;
   options.features = sizes.front();
   options.outputs = sizes.back();
   options.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
-  options.activation = source.choice<activation_kind>("activation");
+  options.activation = activations(source, options.hidden.size());
   options.loss = source.choice<loss_kind>("loss");
+  if (source.find("link"))
+    options.loss.link = source.choice<link_kind>("link");
+  options.bias = source.file.layout.find("layers.0.bias") != nullptr;
   return std::make_unique<neural_network>(options);
 }
 
-std::unique_ptr<const model> build_softmax_regression(const model_source& source) {
+std::unique_ptr<const model> build_regression(const model_source& source) {
   if (layer_sizes(source).size() != 2)
-    source.refuse("a softmax-regression has one layer, this file has more");
+    source.refuse("a " + source.text("kind") + " has one layer, this file has more");
   return build_network(source);
 }
 
@@ -138,7 +159,9 @@ struct model_builder {
   std::unique_ptr<const model> (*build)(const model_source&);
 };
 
-constexpr model_builder builders[] = {{"softmax-regression", build_softmax_regression},
+constexpr model_builder builders[] = {{"softmax-regression", build_regression},
+                                      {"linear-regression", build_regression},
+                                      {"logistic-regression", build_regression},
                                       {"neural-network", build_network}};
 
 std::unique_ptr<const model> build(const model_source& source) {
@@ -260,7 +283,7 @@ void predictor::predict(std::span<const float> rows, std::span<float> out) {
   const default_rounding rounding;
   const auto& network = *source_.network;
   const auto width = network.feature_count();
-  const auto columns = source_.prediction_count(), outputs = network.output_count();
+  const auto columns = source_.prediction_count();
   const auto row_count = rows.size() / width;
   require_size("features", row_count * width, rows.size());
   require_size("predictions", row_count * columns, out.size());
@@ -268,16 +291,7 @@ void predictor::predict(std::span<const float> rows, std::span<float> out) {
     const auto count = std::min(prediction_chunk_rows, row_count - begin);
     const auto input = chunk(rows, begin, count);
     const auto target = out.subspan(begin * columns, count * columns);
-    if (outputs == columns) {
-      network.predict(source_.parameters.values(), input, target, memory_);
-      continue;
-    }
-    outputs_.resize(count);
-    network.predict(source_.parameters.values(), input, outputs_, memory_);
-    for (size_t i = 0; i < count; ++i) {
-      target[2 * i] = 1 - outputs_[i];
-      target[2 * i + 1] = outputs_[i];
-    }
+    network.predict(source_.parameters.values(), input, target, memory_);
   }
 }
 

@@ -79,7 +79,6 @@ private:
 
   const saved_model& source_;
   std::vector<float> features_;
-  std::vector<float> outputs_;
   workspace memory_;
   blas::one_thread one_thread_; ///< bits must not depend on the machine's cores
 };
