@@ -176,7 +176,10 @@ TEST(saved_model, tensors_must_be_those_of_the_model) {
             "tensor 'layers.0.weight' has 1 extents instead of 2");
   EXPECT_EQ(with({{"layers.0.weight", {2, 2}}, {"layers.0.bias", {3}}}),
             "tensor 'layers.0.bias' has the shape [3] instead of [2]");
-  EXPECT_EQ(with({{"layers.0.weight", {2, 2}}}), "there is no tensor 'layers.0.bias'");
+  EXPECT_EQ(with({{"layers.0.weight", {2, 2}}}), "accepted") << "a model without bias";
+  EXPECT_EQ(
+    with({{"layers.0.weight", {3, 2}}, {"layers.0.bias", {3}}, {"layers.1.weight", {2, 3}}}),
+    "there is no tensor 'layers.1.bias'");
   EXPECT_EQ(with({{"layers.0.weight", {3, 2}}, {"layers.1.weight", {2, 4}}}),
             "tensor 'layers.1.weight' takes 4 inputs, the layer before it has 3 outputs");
   EXPECT_EQ(with({{"layers.0.bias", {2}}, {"layers.0.weight", {2, 2}}}),
