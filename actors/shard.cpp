@@ -184,8 +184,16 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
     keep_book(total);
 }
 
-void shard_state::report_not_finite() {
+// The director hears why before those who wait hear that there is nothing to wait for.
+void shard_state::stop_here(not_finite_report report) {
   failed_ = true;
+  self_->send(view_.director, std::move(report));
+  for (auto& pull : waiting_)
+    pull.promise.deliver(caf::make_error(protocol_error::version_not_held, pull.version));
+  waiting_.clear();
+}
+
+void shard_state::report_not_finite() {
   not_finite_report report;
   report.step = rule_.version();
   auto culprit = find_not_finite(held_gradients());
@@ -201,20 +209,18 @@ void shard_state::report_not_finite() {
   } else {
     report.what = "the sum of finite gradients, or the parameters it leads to,";
   }
-  self_->send(view_.director, std::move(report));
+  stop_here(std::move(report));
 }
 
 void shard_state::report_conflict_of_norms() {
-  failed_ = true;
   not_finite_report report;
   report.step = rule_.version();
   report.what = "two different norms of one block";
   report.conflict = true;
-  self_->send(view_.director, std::move(report));
+  stop_here(std::move(report));
 }
 
 void shard_state::report_conflict(const contribution& news) {
-  failed_ = true;
   not_finite_report report;
   report.step = rule_.version();
   report.what = "two different gradients of " + slices_in_words(news.node);
@@ -222,7 +228,7 @@ void shard_state::report_conflict(const contribution& news) {
   report.has_slice = true;
   report.slice = news.node.begin;
   report.replica = news.replica;
-  self_->send(view_.director, std::move(report));
+  stop_here(std::move(report));
 }
 
 void shard_state::announce() {

@@ -72,6 +72,8 @@ private:
   void apply_reduced();
   void update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
               const batch_sums& total, float norm_factor);
+  /// Reports why the step was not applied; this shard's version stays where it is.
+  void stop_here(not_finite_report report);
   void report_not_finite();
   void report_conflict(const contribution& news);
   void report_conflict_of_norms();

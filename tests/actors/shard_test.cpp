@@ -216,6 +216,19 @@ TEST_F(shard_alone, keeps_the_version_before_and_answers_for_a_later_one_when_it
   EXPECT_EQ(later, 6);
 }
 
+TEST_F(shard_alone, tells_who_waits_when_there_is_nothing_to_wait_for) {
+  caf::scoped_actor self{everybody_.director.home_system()};
+  auto handle =
+    self->request(everybody_.shards[0].actor, std::chrono::minutes{5}, atom::pull_v, uint64_t{1});
+  run();
+  send(work(0, {0, 2}, std::numeric_limits<float>::infinity()));
+  bool refused = false;
+  handle.receive(
+    [](const parameter_span&) { FAIL(); },
+    [&](const caf::error& problem) { refused = problem == protocol_error::version_not_held; });
+  EXPECT_TRUE(refused);
+}
+
 TEST_F(shard_alone, keeps_the_book_by_rows) {
   for (uint64_t step = 0; step < 3; ++step)
     send(work(step, {0, 2}, 0));
