@@ -80,6 +80,29 @@ TEST(optimizer_bits, do_not_depend_on_the_replicas) {
   }
 }
 
+TEST(optimizer_bits, hold_for_every_model_with_every_optimizer_and_change) {
+  for (const auto& [model, model_name] : name_table<model_kind>::entries)
+    for (const auto& [kind, name] : name_table<optimizer_kind>::entries)
+      for (const auto& change : changes) {
+        auto x = job_of(kind, change);
+        x.training.epochs = 1;
+        x.model = {};
+        x.model.kind = model;
+        if (model == model_kind::linear_regression)
+          x.data.synthetic = synthetic_kind::regression;
+        if (model == model_kind::logistic_regression)
+          x.data.classes = 2;
+        if (model == model_kind::neural_network) {
+          x.model.hidden = {5, 4};
+          x.model.dropout = 0.25;
+        }
+        const auto expected = trained(x, 1, 1);
+        for (size_t replicas : {2u, 4u})
+          EXPECT_EQ(trained(x, replicas, 2), expected)
+            << model_name << ' ' << name << ' ' << change.name << ' ' << replicas;
+      }
+}
+
 TEST(optimizer_bits, of_a_clipped_norm_do_not_depend_on_the_shards) {
   const auto x = wide_job(0.5);
   const auto expected = cut_into(1, x);
