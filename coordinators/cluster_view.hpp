@@ -1,0 +1,78 @@
+// A cluster view: who takes part in a run, and who owns what, by name.
+//
+// The director publishes views; nobody answers them, and the higher (term, number) wins. Within a
+// term spans never move and the optimizer's state lives with them, so losing a node without spans
+// costs a new number only: its slices go to others, and what it had sent stays good. Losing a span,
+// or the director, starts a new term: everybody goes back to `start_version`, the version of the
+// last complete checkpoint (0: the initial parameters, a function of the job).
+//
+// A view names processes, never actors: each process finds the way to the others by itself.
+
+#pragma once
+
+#include "troupe/coordinators/canonical_tree.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// A process that takes part: its name, which of its lives this is, and what it can do.
+struct member {
+  std::string name;
+  uint64_t incarnation = 0; ///< random, drawn when the process starts
+  size_t replica_count = 0;
+  size_t shard_count = 0;
+
+  friend bool operator==(const member&, const member&) = default;
+};
+
+/// A replica and its slices; none: a spare.
+struct replica_place {
+  size_t member = 0; ///< index in the view
+  size_t index = 0;  ///< among the member's replicas
+  index_range slices;
+
+  friend bool operator==(const replica_place&, const replica_place&) = default;
+};
+
+/// A shard and its blocks; with fewer blocks than shards some own none.
+struct shard_place {
+  size_t member = 0;
+  size_t index = 0; ///< among the member's shards
+  index_range blocks;
+
+  friend bool operator==(const shard_place&, const shard_place&) = default;
+};
+
+/// Orders views: the higher one wins.
+struct view_number {
+  uint64_t term = 0;   ///< counts roll-backs and directors
+  uint64_t number = 0; ///< counts views within the term, from 1
+
+  friend auto operator<=>(const view_number&, const view_number&) = default;
+};
+
+struct cluster_view {
+  view_number id;
+  uint64_t start_version = 0; ///< of the term
+  std::vector<member> members;
+  std::vector<replica_place> replicas; ///< every replica of every member
+  std::vector<shard_place> shards;     ///< of the term; the order gives each its index
+
+  /// Index of the member of this name.
+  std::optional<size_t> find(std::string_view name) const;
+  /// True when a replica of this member owns slices.
+  bool computes(size_t member_index) const;
+  /// True when a shard of this member owns blocks.
+  bool holds_spans(size_t member_index) const;
+
+  friend bool operator==(const cluster_view&, const cluster_view&) = default;
+};
+
+} // namespace troupe

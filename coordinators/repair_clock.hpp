@@ -1,0 +1,43 @@
+// The repair clock: when to ask for something that should have come.
+//
+// Nothing is acknowledged; who misses something asks. It asks when nothing new has come for 200 ms,
+// which is far above any round trip and far below any timeout, then after 400 ms, doubling to 2 s,
+// so that a slow peer is not buried in questions. Whatever comes starts it anew: a slow link that
+// still delivers is never asked to send again.
+
+#pragma once
+
+#include "troupe/coordinators/moment.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+inline constexpr milliseconds want_delay_min{200};
+inline constexpr milliseconds want_delay_max{2000};
+
+class repair_clock {
+public:
+  /// Something new came, or a new thing is waited for.
+  void restart(moment now) {
+    since_ = now;
+    delay_ = want_delay_min;
+  }
+
+  /// True when it is time to ask; the next time is twice as long.
+  bool due(moment now) {
+    if (now - since_ < delay_)
+      return false;
+    since_ = now;
+    delay_ = std::min(2 * delay_, want_delay_max);
+    return true;
+  }
+
+  friend bool operator==(const repair_clock&, const repair_clock&) = default;
+
+private:
+  moment since_{};
+  milliseconds delay_ = want_delay_min;
+};
+
+} // namespace troupe
