@@ -13,19 +13,31 @@ namespace troupe {
 enum class protocol_error : uint8_t;
 
 struct block_norms;
+struct cluster_view;
 struct contribution;
+struct course;
 struct evaluation;
+struct gradient_piece;
+struct hold_answer;
+struct hold_request;
 struct horizon;
+struct member;
+struct node_report;
 struct not_finite_report;
 struct online_batch;
 struct online_report;
 struct parameter_span;
 struct replica_status;
+struct shard_copy;
+struct shard_numbers;
+struct shard_start;
+struct state_piece;
 struct training_finished;
 struct training_progress;
 struct training_report;
 struct training_status;
 struct view;
+struct want;
 
 } // namespace troupe
 

@@ -1,15 +1,17 @@
-// The four actors of synchronous training, as each sees the others: the whole protocol on one page.
+// The actors of synchronous training, as each sees the others: the whole protocol on one page.
 //
-//   observer <--progress, finished-- director --view, horizon, hold--> replicas, shards
-//                                      ^  ^
-//                evaluation, held -----+  +----- report, not finite
-//                                      |              |
-//                                   replica <====> shard
-//                                        contribution
-//                                       parameter span
+//   observer <--progress, finished-- director ==cluster view, course, hold, want==> node
+//                                      ^  ^                                          | view, horizon,
+//                evaluation -----------+  +---- training report, not finite          | hold, start
+//                                      |              |                              v
+//                                   replica <====> shard                      replicas, shards
+//                                        contribution, parameter span
 //
-// Every message is idempotent: it says what is, not what changed (messages.hpp has the fields). The
-// node actor of networked runs will stand behind these same interfaces: to local replicas it looks
+//   node <==gradient piece, state piece, norms, want==> node of another process
+//
+// Double lines may cross a wire, where messages are lost with their link, come late, or twice; in
+// one process everything else is a pointer. Every message is idempotent: it says what is, not what
+// changed (messages.hpp and cluster_messages.hpp have the fields). To local replicas the node looks
 // like the remote shards, to local shards like the remote replicas.
 
 #pragma once
@@ -19,6 +21,8 @@
 
 #include <caf/replies_to.hpp>
 #include <caf/typed_actor.hpp>
+
+#include <string>
 
 namespace troupe {
 
@@ -43,11 +47,65 @@ using shard_actor = caf::typed_actor<
   caf::reacts_to<contribution>,
   // Another shard's share of the gradient's norm; only when it is clipped by norm.
   caf::reacts_to<block_norms>,
+  // A term begins: the state to start from. The view that follows says what it is good for.
+  caf::reacts_to<shard_start>,
   // How far training goes: the version to report at although no epoch ends there.
   caf::reacts_to<horizon>,
   // This span's parameters of a version: the current or the previous one at once, a later one when
   // it is there; version_not_held when it is gone or will not come.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>>;
+
+/// Whoever hears of results: the director, or the node that stands for it.
+using reports_actor = caf::typed_actor<
+  // Sums over the steps since the last row, from the shard that keeps the book.
+  caf::reacts_to<training_report>,
+  // Sums over chunks of the test rows, from a replica.
+  caf::reacts_to<evaluation>,
+  // A shard met a value that is not finite and did not apply it.
+  caf::reacts_to<not_finite_report>>;
+
+/// The node as the replicas and shards of its process see it.
+using relay_actor = caf::typed_actor<
+  // The gradient of the whole model, for the shards of other processes.
+  caf::reacts_to<contribution>,
+  // A version of a local span, for the replicas of other processes.
+  caf::reacts_to<parameter_span>,
+  // A local shard's share of the gradient's norm, for the shards of other processes.
+  caf::reacts_to<block_norms>,
+  // A replica on hold: its index, and the first step it has not started.
+  caf::reacts_to<atom::held, uint64_t, uint64_t>,
+  // A shard's state at a version that is to be checkpointed.
+  caf::reacts_to<shard_copy>>;
+
+/// The node as other processes see it. Everything comes over a wire that may lose it.
+using node_actor = caf::typed_actor<
+  // director: who takes part. The higher one wins.
+  caf::reacts_to<cluster_view>,
+  // director: how far training goes, and what it has of the reports.
+  caf::reacts_to<course>,
+  // director: start no further step until the next course.
+  caf::reacts_to<hold_request>,
+  // A part of a gradient sum, for a shard here.
+  caf::reacts_to<gradient_piece>,
+  // A part of a version's parameters; from the director also of the optimizer's state.
+  caf::reacts_to<state_piece>,
+  // The same state's few numbers, from the director.
+  caf::reacts_to<shard_numbers>,
+  // Shares of the gradient's norm, for the shards here.
+  caf::reacts_to<block_norms>,
+  // Somebody misses something that this process should have.
+  caf::reacts_to<want>>;
+
+/// The director as the nodes see it.
+using director_link_actor = reports_actor::extend<
+  // A process, about itself: a second after the last one, and when something changed.
+  caf::reacts_to<node_report>,
+  // What the director wanted: parameters of a version, or a checkpoint's state.
+  caf::reacts_to<state_piece>,
+  // The few numbers of a checkpoint's state.
+  caf::reacts_to<shard_numbers>,
+  // A process on hold.
+  caf::reacts_to<hold_answer>>;
 
 /// Whoever wants to know how training goes. Subscribes with `watch`.
 using observer_actor = caf::typed_actor<
@@ -66,19 +124,21 @@ using control_actor = caf::typed_actor<
   caf::reacts_to<atom::stop>>;
 
 /// One for each job: decides how far training goes and when it ends.
-using director_actor = control_actor::extend<
-  // Everybody is there: start.
+using director_actor = control_actor::extend_with<director_link_actor>::extend<
+  // Start as soon as everybody is there.
   caf::reacts_to<atom::begin>,
-  // Sums over the steps since the last row, from the shard that keeps the book.
-  caf::reacts_to<training_report>,
-  // Sums over chunks of the test rows, from a replica.
-  caf::reacts_to<evaluation>,
-  // A replica on hold: its index, and the first step it has not started.
-  caf::reacts_to<atom::held, uint64_t, uint64_t>,
-  // A shard met a value that is not finite and did not apply it.
-  caf::reacts_to<not_finite_report>,
+  // A process has come, with the way to it; its link is watched from now on.
+  caf::reacts_to<member, node_actor>,
   // The final parameters, once training has finished, else not_finished.
   caf::replies_to<atom::pull>::with<parameter_span>>;
+
+/// A node as its own process sees it.
+using local_node_actor
+  = node_actor::extend_with<relay_actor>::extend_with<reports_actor>::extend<
+    // The way to the director; its link is watched from now on.
+    caf::reacts_to<director_link_actor>,
+    // The way to another process: its name, and its incarnation.
+    caf::reacts_to<std::string, uint64_t, node_actor>>;
 
 /// Goes on learning from batches as they come (actors/online.hpp).
 using online_actor = caf::typed_actor<
@@ -109,10 +169,32 @@ CAF_ADD_TYPE_ID(troupe_online, (troupe::online_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_online)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_cluster, caf::id_block::troupe_online::end)
+
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::cluster_view))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::course))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::gradient_piece))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::hold_answer))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::hold_request))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::member))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::node_report))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_copy))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_numbers))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_start))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::state_piece))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::want))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::reports_actor))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::relay_actor))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::node_actor))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::director_link_actor))
+CAF_ADD_TYPE_ID(troupe_cluster, (troupe::local_node_actor))
+
+CAF_END_TYPE_ID_BLOCK(troupe_cluster)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_online::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_cluster::end;
 
 } // namespace troupe

@@ -139,7 +139,7 @@ typename Inspector::result_type inspect(Inspector& f, parameter_span& x) {
   return f(caf::meta::type_name("troupe.parameter_span"), x.version, x.shard, x.values);
 }
 
-/// director -> replicas and shards. Replicas may compute the steps below `rule.version`.
+/// node -> replicas and shards. Replicas may compute the steps below `rule.version`.
 struct horizon {
   horizon_rule rule;
 
@@ -153,7 +153,7 @@ typename Inspector::result_type inspect(Inspector& f, horizon& x) {
 
 /// A replica and the slices it owns; none: a spare, which is told nothing until it gets some.
 struct replica_entry {
-  replica_actor actor;
+  replica_actor actor; ///< null in another process
   index_range slices;
 
   friend bool operator==(const replica_entry&, const replica_entry&) = default;
@@ -166,7 +166,7 @@ typename Inspector::result_type inspect(Inspector& f, replica_entry& x) {
 
 /// A shard and the blocks it owns; with fewer blocks than shards some own none.
 struct shard_entry {
-  shard_actor actor;
+  shard_actor actor; ///< null in another process
   index_range blocks;
 
   friend bool operator==(const shard_entry&, const shard_entry&) = default;
@@ -177,13 +177,15 @@ typename Inspector::result_type inspect(Inspector& f, shard_entry& x) {
   return f(x.actor, x.blocks);
 }
 
-/// director -> all. Who takes part, who owns what, and the version training starts from.
-/// The order of entries gives each actor its index.
+/// node -> its replicas and shards. Who takes part, who owns what, and the version to start from.
+/// The order of entries gives each actor its index. The higher (term, number) wins.
 struct view {
   uint64_t term = 0;
   uint64_t number = 0;
   uint64_t start_version = 0;
-  director_actor director;
+  reports_actor director; ///< who hears of results
+  relay_actor relay;      ///< the node; may be null in tests of one actor
+  bool wired = false;     ///< some replica or shard is in another process: the relay carries
   std::vector<replica_entry> replicas;
   std::vector<shard_entry> shards;
 
@@ -193,7 +195,7 @@ struct view {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, view& x) {
   return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.director,
-           x.replicas, x.shards);
+           x.relay, x.wired, x.replicas, x.shards);
 }
 
 /// replica -> director. Sums over the test chunks [first_chunk, first_chunk + chunks.size()).

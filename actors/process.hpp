@@ -1,0 +1,69 @@
+// A process's part of a run: its replicas, its shards, and the node that stands between them and
+// everybody else.
+//
+//   director, other nodes <== wire ==> node
+//                                        | view, horizon, hold, start
+//                                        +--> replica 0 .. R-1   compute slices
+//                                        +--> shard 0 .. K-1     add and update
+//
+// `company` makes one beside a director, all in one process. A networked run has one in each
+// process; a simulation has several in one actor system, behind simulated wires.
+
+#pragma once
+
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/test_hooks.hpp"
+#include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/job.hpp"
+#include "troupe/data/prepare.hpp"
+#include "troupe/models/model.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace troupe {
+
+/// Elements of a piece on a wire: 256 KiB, small enough that a link's heartbeat is never stuck
+/// behind one for long, large enough that its frame costs nothing.
+inline constexpr size_t piece_elements_max = size_t{1} << 16;
+
+struct process_options {
+  member self;           ///< name, incarnation, and how many replicas and shards to spawn
+  bool detached = false; ///< the node runs on a thread of its own
+  size_t piece_elements = piece_elements_max;
+  test_hooks hooks;
+};
+
+class process {
+public:
+  /// Spawns everybody for a resolved job. Nothing moves before the node is told of a director
+  /// (director_link_actor) and the director of the node (member, node_actor).
+  process(caf::actor_system& system, const job& resolved,
+          std::shared_ptr<const prepared_data> data, const process_options& options);
+
+  /// Ends all its actors.
+  ~process();
+  process(const process&) = delete;
+  process& operator=(const process&) = delete;
+
+  const member& self() const { return self_; }
+  const local_node_actor& node() const { return node_; }
+  const std::vector<replica_actor>& replicas() const { return replicas_; }
+  const std::vector<shard_actor>& shards() const { return shards_; }
+  const model& network() const { return *network_; }
+
+  /// Gradient buffers made so far: constant once steps are in their steady state.
+  size_t buffers_made() const { return gradients_->made_count(); }
+
+private:
+  member self_;
+  std::shared_ptr<const model> network_;
+  std::shared_ptr<buffer_pool> gradients_;
+  std::vector<replica_actor> replicas_;
+  std::vector<shard_actor> shards_;
+  local_node_actor node_;
+};
+
+} // namespace troupe

@@ -1,0 +1,250 @@
+// The messages between processes: fields, meaning, units. All may be lost, late, or come twice.
+//
+// What a piece holds follows from the job and its name (step or version, tree node, element) alone,
+// so it is good whoever sends it, in any view, before or after a roll-back. Views and senders are
+// for decisions about the future and for the log.
+
+#pragma once
+
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/coordinators/cluster_view.hpp"
+
+#include <caf/allowed_unsafe_message_type.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+class version_buffers;
+
+/// An optional count on its way: a flag, then the number (0 when absent).
+struct wire_optional_count {
+  std::optional<uint64_t>& value;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_optional_count x) {
+  bool present = x.value.has_value();
+  uint64_t count = x.value.value_or(0);
+  auto load = [&]() -> caf::error {
+    x.value = present ? std::optional{count} : std::nullopt;
+    return caf::none;
+  };
+  return f(present, count, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, member& x) {
+  return f(caf::meta::type_name("troupe.member"), x.name, x.incarnation, x.replica_count,
+           x.shard_count);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, replica_place& x) {
+  return f(x.member, x.index, x.slices);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, shard_place& x) {
+  return f(x.member, x.index, x.blocks);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, view_number& x) {
+  return f(x.term, x.number);
+}
+
+/// director -> all nodes (coordinators/cluster_view.hpp).
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, cluster_view& x) {
+  return f(caf::meta::type_name("troupe.cluster_view"), x.id, x.start_version, x.members,
+           x.replicas, x.shards);
+}
+
+/// director -> all nodes, and again every second. How far training may go, and what has arrived.
+struct course {
+  uint64_t term = 0;
+  uint64_t sequence = 0; ///< of courses and holds within the term; the higher one wins
+  horizon_rule rule;
+  uint64_t row_version = 0; ///< rows up to this version are complete: their reports may go
+  uint64_t checkpoint_version = 0; ///< of the last complete checkpoint: older copies may go
+
+  friend bool operator==(const course&, const course&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, course& x) {
+  return f(caf::meta::type_name("troupe.course"), x.term, x.sequence, x.rule.version, x.rule.final,
+           x.row_version, x.checkpoint_version);
+}
+
+/// director -> all nodes, until all that compute have answered. Start no further step.
+struct hold_request {
+  uint64_t term = 0;
+  uint64_t sequence = 0; ///< as in `course`; also names the round
+
+  friend bool operator==(const hold_request&, const hold_request&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, hold_request& x) {
+  return f(caf::meta::type_name("troupe.hold_request"), x.term, x.sequence);
+}
+
+/// node -> director. This process starts no step from `next_step` on until the next course.
+struct hold_answer {
+  std::string name;
+  view_number view;      ///< the newest one this node acts on
+  uint64_t sequence = 0; ///< of the request
+  std::optional<uint64_t> next_step;    ///< absent: no replica here owns slices
+  std::optional<uint64_t> version_max;  ///< of the shards here; absent: no shard here owns blocks
+
+  friend bool operator==(const hold_answer&, const hold_answer&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, hold_answer& x) {
+  wire_optional_count next{x.next_step};
+  wire_optional_count version{x.version_max};
+  return f(caf::meta::type_name("troupe.hold_answer"), x.name, x.view, x.sequence, next, version);
+}
+
+/// node -> node. Elements [first_element, + values) of the sum of the slice gradients below `node`.
+struct gradient_piece {
+  uint64_t step = 0;
+  tree_node node;
+  batch_sums sums;            ///< of the whole node
+  uint64_t first_element = 0; ///< in the model
+  payload values;
+  uint64_t replica = 0; ///< who computed it, for messages to people only
+
+  friend bool operator==(const gradient_piece&, const gradient_piece&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, gradient_piece& x) {
+  return f(caf::meta::type_name("troupe.gradient_piece"), x.step, x.node, x.sums, x.first_element,
+           x.values, x.replica);
+}
+
+/// node -> node, and between node and director. Elements of a version's parameters (slot 0) or of
+/// the optimizer's state at that version (slots from 1 on).
+struct state_piece {
+  uint64_t version = 0;
+  uint64_t slot = 0;
+  uint64_t first_element = 0;
+  payload values;
+
+  friend bool operator==(const state_piece&, const state_piece&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, state_piece& x) {
+  return f(caf::meta::type_name("troupe.state_piece"), x.version, x.slot, x.first_element,
+           x.values);
+}
+
+/// Between node and director: the few numbers that belong to a shard's state at a version.
+struct shard_numbers {
+  uint64_t version = 0;
+  uint64_t first_element = 0;  ///< of the shard's span
+  std::vector<double> numbers; ///< of the optimizer; usually none
+  bool keeps_book = false;
+  batch_sums book; ///< figures since the last finished epoch, from the shard that keeps the book
+
+  friend bool operator==(const shard_numbers&, const shard_numbers&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, shard_numbers& x) {
+  wire_doubles numbers{x.numbers};
+  return f(caf::meta::type_name("troupe.shard_numbers"), x.version, x.first_element, numbers,
+           x.keeps_book, x.book);
+}
+
+/// What a `want` asks for.
+enum class want_kind : uint8_t {
+  parameters, ///< of `version` on `elements`; `newest`: of whatever versions are there
+  gradients,  ///< of step `version`, of `slices`, on `elements`
+  norms,      ///< of step `version`
+  checkpoint, ///< the whole state at `version` on `elements`
+};
+
+/// Anybody -> whoever should have it. Answered by the ordinary messages, or by nothing.
+struct want {
+  std::string asker; ///< name of the process; empty: the director
+  want_kind kind = want_kind::parameters;
+  uint64_t version = 0;
+  bool newest = false;
+  std::vector<index_range> elements;
+  std::vector<index_range> slices;
+
+  friend bool operator==(const want&, const want&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, want& x) {
+  auto kind = static_cast<uint8_t>(x.kind);
+  auto load = [&]() -> caf::error {
+    x.kind = static_cast<want_kind>(kind);
+    return caf::none;
+  };
+  return f(caf::meta::type_name("troupe.want"), x.asker, kind, x.version, x.newest, x.elements,
+           x.slices, caf::meta::load_callback(load));
+}
+
+/// node -> director: a process, about itself.
+struct node_report {
+  std::string name;
+  uint64_t incarnation = 0;
+  view_number view;                     ///< the newest one it has
+  std::optional<uint64_t> held;         ///< the newest version that is whole here
+  std::vector<uint64_t> shard_versions; ///< of local shards with a span
+  std::vector<replica_status> replicas; ///< of local replicas
+  std::vector<std::string> unreachable; ///< members it has no link to
+  uint64_t bytes_sent = 0;              ///< of pieces, to other processes
+  uint64_t resends = 0;                 ///< pieces sent because they were wanted
+  std::string state;                    ///< what it waits for, in words
+
+  friend bool operator==(const node_report&, const node_report&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, node_report& x) {
+  wire_optional_count held{x.held};
+  return f(caf::meta::type_name("troupe.node_report"), x.name, x.incarnation, x.view, held,
+           x.shard_versions, x.replicas, x.unreachable, x.bytes_sent, x.resends, x.state);
+}
+
+/// shard -> its node, within a process: its state at a version that is to be checkpointed.
+struct shard_copy {
+  uint64_t version = 0;
+  uint64_t shard = 0; ///< index in the view
+  payload parameters;
+  std::vector<payload> slots;
+  shard_numbers numbers;
+
+  friend bool operator==(const shard_copy&, const shard_copy&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, shard_copy& x) {
+  return f(caf::meta::type_name("troupe.shard_copy"), x.version, x.shard, x.parameters, x.slots,
+           x.numbers);
+}
+
+/// node -> its shards, before the first view of a term: where to write versions, and the state to
+/// start from. Never crosses a wire.
+struct shard_start {
+  uint64_t term = 0;
+  std::shared_ptr<version_buffers> versions; ///< holds the span's parameters of the start version
+  std::vector<payload> slots;                ///< empty: zeros, the state before any step
+  shard_numbers numbers;
+};
+
+} // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::shard_start)
