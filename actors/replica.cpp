@@ -42,28 +42,47 @@ replica_actor::behavior_type replica_state::make_behavior(size_t index,
     [this](const view& news) { on_view(news); },
     [this](const parameter_span& news) { on_parameter_span(news); },
     [this](const horizon& news) { on_horizon(news); },
-    [this](atom::hold) { on_hold(); },
+    [this](atom::hold, uint64_t round) { on_hold(round); },
     [this](atom::status) { return status_; },
   };
 }
 
 void replica_state::on_view(const view& news) {
-  if (rule_ && std::pair{news.term, news.number} <= std::pair{view_.term, view_.number})
+  if (has_view_ && std::pair{news.term, news.number} < std::pair{view_.term, view_.number})
     return;
+  const bool begins = !has_view_ || news.term != view_.term || news.restarts != view_.restarts;
+  has_view_ = true;
   view_ = news;
   slices_ = news.replicas.at(index_).slices;
-  const auto parameter_count = options_.network->layout().size();
-  elements_.clear();
-  for (const auto& shard : news.shards)
-    elements_.push_back(elements_of_blocks(shard.blocks, parameter_count));
+  if (begins)
+    rule_.reset();
   if (slices_.empty())
     return; // a spare
   evaluation_share_ =
     share_of_evaluation(news, index_, evaluation_chunk_count(options_.data->test.row_count));
+  if (!rule_)
+    return restart(news);
+  catch_up();
+}
+
+void replica_state::restart(const view& news) {
+  elements_.clear();
+  for (const auto& shard : news.shards)
+    elements_.push_back(elements_of_blocks(shard.blocks, options_.network->layout().size()));
+  parameters_.clear();
+  computed_ = {};
   rule_.emplace(options_.plan, elements_.size(), news.start_version);
   for (size_t k = 0; k < elements_.size(); ++k)
     if (elements_[k].empty())
       rule_->ignore_shard(k);
+}
+
+void replica_state::catch_up() {
+  if (rule_->has_evaluated())
+    evaluate(rule_->version());
+  if (rule_->has_begun_step())
+    compute(rule_->version());
+  advance();
 }
 
 void replica_state::on_parameter_span(const parameter_span& news) {
@@ -81,9 +100,10 @@ void replica_state::on_horizon(const horizon& news) {
   advance();
 }
 
-void replica_state::on_hold() {
-  if (rule_)
-    self_->send(view_.director, atom::held_v, static_cast<uint64_t>(index_), rule_->hold());
+void replica_state::on_hold(uint64_t round) {
+  const auto next_step = rule_ ? rule_->hold() : 0;
+  if (view_.relay)
+    self_->send(view_.relay, atom::held_v, static_cast<uint64_t>(index_), round, next_step);
 }
 
 void replica_state::advance() {
@@ -92,12 +112,14 @@ void replica_state::advance() {
     const auto version = rule_->version();
     parameters_.erase(parameters_.begin(), parameters_.lower_bound(version));
     status_.version = version;
-    if (action == replica_rule::action::evaluate)
+    if (action == replica_rule::action::evaluate) {
       evaluate(version);
-    else if (action == replica_rule::action::compute)
+    } else if (action == replica_rule::action::compute) {
+      computed_ = {};
       compute(version);
-    else
+    } else {
       return;
+    }
   }
 }
 
@@ -106,7 +128,7 @@ void replica_state::evaluate(uint64_t version) {
     return;
   const default_rounding rounding;
   const auto& test = options_.data->test;
-  evaluation result{version, evaluation_share_.begin, {}};
+  evaluation result{view_.term, version, evaluation_share_.begin, {}};
   for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
     const auto rows = evaluation_chunk(test.row_count, chunk);
     result.chunks.push_back(options_.network->evaluate(
@@ -122,7 +144,7 @@ void replica_state::compute(uint64_t step) {
     slices_.size() * options_.network->layout().size() * sizeof(float) > gradient_bytes_max;
   std::vector<partial_sum> parts;
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice) {
-    if (!options_.plan.slice_exists(step, slice))
+    if (!options_.plan.slice_exists(step, slice) || !computed_.add({slice, slice + 1}))
       continue;
     auto part = compute_slice(step, slice);
     if (!adds_here) {
@@ -171,12 +193,15 @@ void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradien
 }
 
 void replica_state::send(uint64_t step, const partial_sum& part) {
+  const auto share = [&](const index_range& elements) {
+    return contribution{step, part.node, elements.begin, payload{part.values, elements.begin, elements.size()},
+                        part.sums, index_};
+  };
   for (size_t k = 0; k < elements_.size(); ++k)
-    if (!elements_[k].empty())
-      self_->send(view_.shards[k].actor,
-                  contribution{step, part.node,
-                               payload{part.values, elements_[k].begin, elements_[k].size()},
-                               part.sums, index_});
+    if (!elements_[k].empty() && view_.shards[k].actor)
+      self_->send(view_.shards[k].actor, share(elements_[k]));
+  if (view_.wired)
+    self_->send(view_.relay, share({0, part.values.size()}));
 }
 
 replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,

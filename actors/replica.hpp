@@ -8,6 +8,7 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
+#include "troupe/coordinators/span_set.hpp"
 #include "troupe/coordinators/timeline.hpp"
 #include "troupe/data/batch_reader.hpp"
 #include "troupe/data/epoch_order.hpp"
@@ -58,11 +59,16 @@ private:
   void on_view(const view& news);
   void on_parameter_span(const parameter_span& news);
   void on_horizon(const horizon& news);
-  void on_hold();
+  void on_hold(uint64_t round);
 
+  /// A new life: at the start version, with nothing computed.
+  void restart(const view& news);
+  /// Computes slices that came with a view in the middle of a step, and evaluates likewise.
+  void catch_up();
   /// Does what can be done now, until there is nothing but to wait.
   void advance();
   void evaluate(uint64_t version);
+  /// Those slices of `step` that it owns and has not computed yet.
   void compute(uint64_t step);
   partial_sum compute_slice(uint64_t step, size_t slice);
   batch rows_of_slice(uint64_t step, size_t slice);
@@ -73,6 +79,7 @@ private:
   size_t index_ = 0;
   replica_options options_;
   std::optional<replica_rule> rule_; ///< since the first view
+  bool has_view_ = false;
   view view_;
   index_range slices_;
   index_range evaluation_share_;                ///< chunks of the test rows
@@ -82,6 +89,7 @@ private:
   workspace memory_;
   replica_status status_;
   std::optional<uint64_t> last_step_; ///< in which a slice was computed
+  span_set computed_;                 ///< slices of the step that was begun last
 };
 
 replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,

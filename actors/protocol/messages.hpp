@@ -75,6 +75,7 @@ typename Inspector::result_type inspect(Inspector& f, batch_sums& x) {
 struct contribution {
   uint64_t step = 0;
   tree_node node;
+  uint64_t first_element = 0; ///< of the model: spans move when a term begins
   payload gradient_sum;
   batch_sums sums;      ///< of the same slices
   uint64_t replica = 0; ///< its sender's index, for messages to people only
@@ -84,8 +85,8 @@ struct contribution {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, contribution& x) {
-  return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.gradient_sum, x.sums,
-           x.replica);
+  return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.first_element,
+           x.gradient_sum, x.sums, x.replica);
 }
 
 /// Doubles on their way: their bits as integers.
@@ -124,9 +125,10 @@ typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
   return f(caf::meta::type_name("troupe.block_norms"), x.step, x.first_block, sums);
 }
 
-/// shard -> replica, and the answer to `pull`. A shard owns `version` of its span. In one process
-/// all spans of a version lie in one buffer, each at its own place.
+/// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
+/// process all spans of a version lie in one buffer, each at its own place.
 struct parameter_span {
+  uint64_t term = 0; ///< what was owned in an earlier term is not owned in this one
   uint64_t version = 0;
   uint64_t shard = 0; ///< index of its owner in the view
   payload values;
@@ -136,7 +138,7 @@ struct parameter_span {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, parameter_span& x) {
-  return f(caf::meta::type_name("troupe.parameter_span"), x.version, x.shard, x.values);
+  return f(caf::meta::type_name("troupe.parameter_span"), x.term, x.version, x.shard, x.values);
 }
 
 /// node -> replicas and shards. Replicas may compute the steps below `rule.version`.
@@ -183,6 +185,7 @@ struct view {
   uint64_t term = 0;
   uint64_t number = 0;
   uint64_t start_version = 0;
+  uint64_t restarts = 0;  ///< of the replicas of this process; one more: begin at start_version
   reports_actor director; ///< who hears of results
   relay_actor relay;      ///< the node; may be null in tests of one actor
   bool wired = false;     ///< some replica or shard is in another process: the relay carries
@@ -194,12 +197,13 @@ struct view {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, view& x) {
-  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.director,
-           x.relay, x.wired, x.replicas, x.shards);
+  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.restarts,
+           x.director, x.relay, x.wired, x.replicas, x.shards);
 }
 
 /// replica -> director. Sums over the test chunks [first_chunk, first_chunk + chunks.size()).
 struct evaluation {
+  uint64_t term = 0;
   uint64_t version = 0;
   uint64_t first_chunk = 0;
   std::vector<batch_sums> chunks;
@@ -209,15 +213,17 @@ struct evaluation {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, evaluation& x) {
-  return f(caf::meta::type_name("troupe.evaluation"), x.version, x.first_chunk, x.chunks);
+  return f(caf::meta::type_name("troupe.evaluation"), x.term, x.version, x.first_chunk, x.chunks);
 }
 
-/// shard -> director, from the shard that keeps the book: sums over the steps since the last row.
+/// shard -> director, from the shard that keeps the book.
 struct training_report {
+  uint64_t term = 0;
   uint64_t version = 0;
-  batch_sums sums;
-  bool is_row = false; ///< an epoch ends here, or the horizon; else it is for progress only
-  double seconds = 0;  ///< since the shard owned the start version
+  batch_sums sums;      ///< of the steps since the last epoch ended
+  bool is_row = false;  ///< an epoch ends here, or training
+  bool is_mark = false; ///< this is the horizon; with neither it is for progress only
+  double seconds = 0;   ///< since the shard owned the start version
 
   friend bool operator==(const training_report&, const training_report&) = default;
 };
@@ -225,12 +231,14 @@ struct training_report {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_report& x) {
   wire_double seconds{x.seconds};
-  return f(caf::meta::type_name("troupe.training_report"), x.version, x.sums, x.is_row, seconds);
+  return f(caf::meta::type_name("troupe.training_report"), x.term, x.version, x.sums, x.is_row,
+           x.is_mark, seconds);
 }
 
 /// shard -> director. Step `step` was not applied: it would have put a value that is not finite
 /// into the parameters, or (conflict) equal work came with different bits, which must never happen.
 struct not_finite_report {
+  uint64_t term = 0;
   uint64_t step = 0;
   std::string what;       ///< "the gradient of slice 3", "the new parameters"
   bool has_slice = false; ///< the two below are known
@@ -243,7 +251,7 @@ struct not_finite_report {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
-  return f(caf::meta::type_name("troupe.not_finite_report"), x.step, x.what, x.has_slice,
+  return f(caf::meta::type_name("troupe.not_finite_report"), x.term, x.step, x.what, x.has_slice,
            x.conflict, x.slice, x.replica);
 }
 
