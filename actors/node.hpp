@@ -27,6 +27,8 @@
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
 
+#include "troupe/models/model.hpp"
+
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
@@ -103,6 +105,8 @@ private:
   void tell_replicas(uint64_t start_version);
   void tell_shards();
   view local_view(uint64_t start_version) const;
+  /// Out: local replicas get no slices.
+  void rest();
   void pass_on_horizon();
   void gather_from(std::optional<uint64_t> first);
   void tell_whole_version();
@@ -114,14 +118,13 @@ private:
                      const std::string& to, bool again);
   void send_state(uint64_t version, uint64_t slot, uint64_t first_element, const payload& values,
                   const index_range& elements, const std::string& to, bool again);
-  void send_numbers(const shard_numbers& numbers, const std::string& to);
   template <class T>
   void send_to(const std::string& to, const T& message);
   void answer_parameters(const want& news);
   void answer_gradients(const want& news);
   void answer_norms(const want& news);
   void answer_checkpoint(const want& news);
-  void pull_for(const want& news, size_t shard);
+  void pull_for(const want& news, size_t desk);
   void ask_for_parameters(moment now);
   void ask_for_gradients(moment now);
   void ask_for_norms(moment now);
@@ -148,7 +151,6 @@ private:
 
   cluster_view view_;
   std::optional<size_t> me_;  ///< index in the view
-  uint64_t view_count_ = 0;   ///< of local views in this term
   uint64_t restarts_ = 0;     ///< of local replicas
   bool replicas_begun_ = false; ///< in this stay: they know the version to start from
   std::shared_ptr<version_buffers> versions_;

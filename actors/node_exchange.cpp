@@ -53,6 +53,7 @@ shard_desk::accepted_piece shard_desk::offer(const gradient_piece& news) {
   held.replica = news.replica;
   if (elements == span()) {
     held.values = news.values;
+    held.storage = {};
   } else {
     if (!held.storage)
       held.storage = buffer{span().size()};

@@ -34,9 +34,7 @@ bool are_siblings(size_t slice_count, const tree_node& left, const tree_node& ri
 
 } // namespace
 
-replica_actor::behavior_type replica_state::make_behavior(size_t index,
-                                                          const replica_options& options) {
-  index_ = index;
+replica_actor::behavior_type replica_state::make_behavior(const replica_options& options) {
   options_ = options;
   return {
     [this](const view& news) { on_view(news); },
@@ -53,6 +51,7 @@ void replica_state::on_view(const view& news) {
   const bool begins = !has_view_ || news.term != view_.term || news.restarts != view_.restarts;
   has_view_ = true;
   view_ = news;
+  index_ = news.index;
   slices_ = news.replicas.at(index_).slices;
   if (begins)
     rule_.reset();
@@ -205,9 +204,9 @@ void replica_state::send(uint64_t step, const partial_sum& part) {
 }
 
 replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
-                                     size_t index, const replica_options& options) {
+                                     const replica_options& options) {
   guard(self);
-  return self->state.make_behavior(index, options);
+  return self->state.make_behavior(options);
 }
 
 } // namespace troupe

@@ -44,7 +44,7 @@ class replica_state {
 public:
   explicit replica_state(replica_actor::pointer self) : self_(self) {}
 
-  replica_actor::behavior_type make_behavior(size_t index, const replica_options& options);
+  replica_actor::behavior_type make_behavior(const replica_options& options);
 
   static inline const char* name = "replica";
 
@@ -93,6 +93,6 @@ private:
 };
 
 replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
-                                     size_t index, const replica_options& options);
+                                     const replica_options& options);
 
 } // namespace troupe

@@ -36,8 +36,7 @@ reduction_plan in_order(const std::vector<size_t>& order) {
 
 } // namespace
 
-shard_actor::behavior_type shard_state::make_behavior(size_t index, const shard_options& options) {
-  index_ = index;
+shard_actor::behavior_type shard_state::make_behavior(const shard_options& options) {
   options_ = options;
   return {
     [this](const view& news) { on_view(news); },
@@ -55,6 +54,7 @@ void shard_state::on_view(const view& news) {
   const bool begins = !has_view_ || news.term != view_.term;
   has_view_ = true;
   view_ = news;
+  index_ = news.index;
   if (begins)
     return restart();
   // Somebody may be there who missed these.
@@ -369,10 +369,9 @@ caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   return caf::make_error(protocol_error::version_not_held, version);
 }
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, size_t index,
-                                 const shard_options& options) {
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options) {
   guard(self);
-  return self->state.make_behavior(index, options);
+  return self->state.make_behavior(options);
 }
 
 } // namespace troupe

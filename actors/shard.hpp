@@ -58,7 +58,7 @@ class shard_state {
 public:
   explicit shard_state(shard_actor::pointer self) : self_(self) {}
 
-  shard_actor::behavior_type make_behavior(size_t index, const shard_options& options);
+  shard_actor::behavior_type make_behavior(const shard_options& options);
 
   static inline const char* name = "shard";
 
@@ -134,7 +134,6 @@ private:
   std::vector<waiting_pull> waiting_; ///< of later versions; who asked has a deadline
 };
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, size_t index,
-                                 const shard_options& options);
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options);
 
 } // namespace troupe

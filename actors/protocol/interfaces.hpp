@@ -106,7 +106,9 @@ using director_link_actor = reports_actor::extend<
   // The few numbers of a checkpoint's state.
   caf::reacts_to<shard_numbers>,
   // A process on hold.
-  caf::reacts_to<hold_answer>>;
+  caf::reacts_to<hold_answer>,
+  // A process whose shards begin a term misses a checkpoint's state.
+  caf::reacts_to<want>>;
 
 /// Whoever wants to know how training goes. Subscribes with `watch`.
 using observer_actor = caf::typed_actor<
@@ -134,13 +136,17 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
   caf::replies_to<atom::pull>::with<parameter_span>>;
 
 /// A node as its own process sees it.
-using local_node_actor
-  = node_actor::extend_with<relay_actor>::extend_with<reports_actor>::extend<
+using local_node_actor = node_actor::extend_with<reports_actor>::extend<
+    // The rest of what a relay takes: see there.
+    caf::reacts_to<contribution>, caf::reacts_to<parameter_span>,
+    caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
     // The way to the director, and the incarnation under which this process joined over it; the
     // link is watched from now on.
     caf::reacts_to<uint64_t, director_link_actor>,
     // The way to another process: its name, and its incarnation.
-    caf::reacts_to<std::string, uint64_t, node_actor>>;
+    caf::reacts_to<std::string, uint64_t, node_actor>,
+    // To itself: time passes.
+    caf::reacts_to<atom::tick>>;
 
 /// Goes on learning from batches as they come (actors/online.hpp).
 using online_actor = caf::typed_actor<

@@ -185,6 +185,7 @@ struct view {
   uint64_t term = 0;
   uint64_t number = 0;
   uint64_t start_version = 0;
+  uint64_t index = 0;     ///< of the replica or shard that this is sent to
   uint64_t restarts = 0;  ///< of the replicas of this process; one more: begin at start_version
   reports_actor director; ///< who hears of results
   relay_actor relay;      ///< the node; may be null in tests of one actor
@@ -197,7 +198,7 @@ struct view {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, view& x) {
-  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.restarts,
+  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.index, x.restarts,
            x.director, x.relay, x.wired, x.replicas, x.shards);
 }
 
