@@ -1,12 +1,12 @@
 // The membership rule: who takes part in a run, and what a loss costs.
 //
-//            all are here, or the join timeout has passed         the term is on disk
-//   joining ---------------------------------------------> restarting -----------> running --+
-//      |                                                       ^                    |   ^    |
-//      | no replica or no shard came in time                   | a span was lost    |   +----+
-//      v                                                       +--------------------+   joins and
-//   stopped  <-- from anywhere: a higher term was seen,                                 other losses:
-//                or nobody could go on for the join timeout                             a new number
+//              all are here, or the                  the term is
+//              join timeout passed                   on disk
+//   joining --------------------------> restarting --------------> running <--+ joins and other
+//      |                                    ^                       |  |      | losses: a new
+//      | no replica or no shard in time     |   a span was lost     |  +------+ number
+//      v                                    +-----------------------+
+//   stopped <-- from anywhere: a higher term was seen, or nobody could go on for the join timeout
 //
 // Intuition: gradients can be computed again by anybody, a span with its optimizer state cannot. So
 // losing a process without spans costs a new view number, and its slices go to others. Losing a
@@ -150,25 +150,26 @@ private:
 
   std::optional<size_t> order_of(const std::string& name) const;
   bool is_present(const std::string& name) const;
-  bool has_replica() const;
-  bool has_shard() const;
-  bool holds_spans(const std::string& name) const;
+  /// What training lacks altogether: "a replica", "a shard", both; empty when it can go on.
+  std::string lacking() const;
+  bool lacks_shard() const;
+  bool is_costly(const std::string& name) const;
   std::vector<std::string> missing_names() const;
 
   void remove(size_t order, const std::string& why);
   void evict_unreachable(membership_decisions& out);
   const std::string& to_evict(const link& broken) const;
   size_t broken_links_of(const std::string& name) const;
+  void note(const std::string& what);
 
   /// Does what the state asks for now; all events end here.
   membership_decisions settle(membership_decisions out = {});
-  bool may_start();
-  bool is_overdue() const;
-  void ask_for_term(membership_decisions& out);
-  void begin_term(membership_decisions& out);
+  void start_if_due();
+  void go_on_to_new_term(membership_decisions& out);
   void publish_if_changed(membership_decisions& out);
   void announce(cluster_view view, bool restarts, membership_decisions& out);
-  void wait(std::string reason, membership_decisions& out);
+  /// Says who is missing, or gives up, when nobody can go on.
+  void wait_if_lacking(membership_decisions& out);
   void stop(membership_decision last, membership_decisions& out);
 
   membership_options options_;
