@@ -95,7 +95,7 @@ void node_state::on_contribution(const contribution& news) {
 }
 
 void node_state::on_gradient_piece(const gradient_piece& news) {
-  if (!takes_part() || !news.values.intact())
+  if (!takes_part() || news.term != view_.id.term || !news.values.intact())
     return;
   for (auto& desk : desks_) {
     if (!desk.span().contains(news.first_element))

@@ -177,6 +177,8 @@ private:
 
   std::vector<replica_status> statuses_; ///< of local replicas, as last heard
   size_t statuses_missing_ = 0;
+  uint64_t wanted_round_ = 0; ///< of the director's wants
+  uint64_t asked_round_ = 0;  ///< when the replicas were asked last
   moment last_report_{};
   uint64_t bytes_sent_ = 0;
   uint64_t resends_ = 0;

@@ -34,7 +34,7 @@ void node_state::send_to(const std::string& to, const T& message) {
 void node_state::send_gradient(const contribution& work, const index_range& elements,
                                const std::string& to, bool again) {
   for (const auto& piece : cut(elements, options_.piece_elements)) {
-    send_to(to, gradient_piece{work.step, work.node, work.sums, piece.begin,
+    send_to(to, gradient_piece{view_.id.term, work.step, work.node, work.sums, piece.begin,
                                part_of(work.gradient_sum, work.first_element, piece),
                                work.replica});
     bytes_sent_ += piece.size() * sizeof(float);
@@ -53,7 +53,8 @@ void node_state::send_state(uint64_t version, uint64_t slot, uint64_t first_elem
 }
 
 void node_state::on_want(const want& news) {
-  if (!takes_part())
+  // Who is out of the view is told nothing: a stop is agreed on among those who are in it.
+  if (!takes_part() || !(news.asker.empty() || view_.find(news.asker)))
     return;
   switch (news.kind) {
   case want_kind::parameters:
@@ -68,8 +69,10 @@ void node_state::on_want(const want& news) {
 }
 
 void node_state::answer_parameters(const want& news) {
-  if (news.asker.empty()) // the director counts what replicas did
+  if (news.asker.empty()) { // the director counts what replicas did
+    wanted_round_ = std::max(wanted_round_, news.round);
     ask_replicas();
+  }
   for (size_t k = 0; k < desks_.size(); ++k) {
     const auto& desk = desks_[k];
     if (!options_.wired)

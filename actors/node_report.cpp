@@ -12,9 +12,13 @@ void node_state::ask_replicas() {
   if (statuses_missing_ > 0)
     return;
   statuses_missing_ = replicas_.size();
+  asked_round_ = wanted_round_;
   const auto count_answer = [this] {
-    if (--statuses_missing_ == 0)
-      report();
+    if (--statuses_missing_ > 0)
+      return;
+    report();
+    if (asked_round_ != wanted_round_)
+      ask_replicas();
   };
   for (size_t i = 0; i < replicas_.size(); ++i)
     self_->request(replicas_[i], local_answer_deadline, atom::status_v)
@@ -40,6 +44,7 @@ void node_state::report() {
   for (const auto& desk : desks_)
     news.shard_versions.push_back(desk.version());
   news.replicas = statuses_;
+  news.round = asked_round_;
   for (size_t i = 0; i < view_.members.size(); ++i)
     if (me_ && i != *me_ && !peers_.contains(view_.members[i].name))
       news.unreachable.push_back(view_.members[i].name);

@@ -241,14 +241,11 @@ void node_state::answer_hold() {
     view_.replicas, *me_, &replica_place::member));
   if (held_.size() < asked)
     return;
-  hold_answer answer{options_.self.name, view_.id, hold_->sequence, {}, {}};
-  if (computes()) {
-    answer.next_step = 0;
-    for (const auto& [replica, step] : held_)
-      answer.next_step = std::max(*answer.next_step, step);
-  }
+  hold_answer answer{options_.self.name, view_.id, 0, {}};
+  for (const auto& [replica, step] : held_)
+    answer.next_step = std::max(answer.next_step, step);
   for (const auto& desk : desks_)
-    answer.version_max = std::max(answer.version_max.value_or(0), desk.version());
+    answer.shard_versions.push_back(desk.version());
   hold_answer_ = answer;
   if (director_)
     self_->send(director_, answer);

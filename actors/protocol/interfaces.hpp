@@ -60,7 +60,7 @@ using shard_actor = caf::typed_actor<
 using reports_actor = caf::typed_actor<
   // Sums over the steps since the last row, from the shard that keeps the book.
   caf::reacts_to<training_report>,
-  // Sums over chunks of the test rows, from a replica.
+  // Sums over chunks of the test and validation rows, from a replica.
   caf::reacts_to<evaluation>,
   // A shard met a value that is not finite and did not apply it.
   caf::reacts_to<not_finite_report>>;
