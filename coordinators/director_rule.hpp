@@ -6,7 +6,7 @@
 //      |  v     the row of the last version is complete      v
 //   training --------------------------------------------> ending
 //      |  ^                                                  ^
-//      |  | every replica answered: the stop version is named |
+//      |  | the stop version is named                        |
 //      v  |                                                  |
 //   holding   (an interrupt: replicas say where they stand)  |
 //      |          something is not finite                    |
@@ -43,9 +43,13 @@ namespace troupe {
 struct director_rule_options {
   timeline plan;
   stop_rule_options stop;
-  size_t replica_count = 1; ///< replicas that hold slices: those that answer `hold`
   evaluation_rows rows{};   ///< none: nothing is evaluated
   bool keep_best = false;
+  /// No replica passes an evaluated version before its row is complete. In a cluster: a replica
+  /// that is lost takes its chunks with it, and others can evaluate a version only while they are
+  /// there.
+  bool waits_for_rows = false;
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
 
   friend bool operator==(const director_rule_options&, const director_rule_options&) = default;
 };
@@ -88,6 +92,12 @@ struct keep_version {
   uint64_t version = 0;
   friend bool operator==(const keep_version&, const keep_version&) = default;
 };
+/// Write down the state at `version`: this rule's memory and the shards' copies. All rows up to it
+/// are complete and none beyond it is.
+struct take_checkpoint {
+  uint64_t version = 0;
+  friend bool operator==(const take_checkpoint&, const take_checkpoint&) = default;
+};
 /// End with the parameters of `version`: the kept ones if that version was kept, else fetch them.
 /// `reason` says why. A second one replaces the first: a shard could not reach the version training
 /// was to end at.
@@ -98,7 +108,7 @@ struct finish_at {
 };
 
 using director_decision =
-  std::variant<allow_up_to, hold_replicas, publish_row, keep_version, finish_at>;
+  std::variant<allow_up_to, hold_replicas, publish_row, keep_version, take_checkpoint, finish_at>;
 using director_decisions = std::vector<director_decision>;
 
 /// A version whose parameters are kept, and its watched loss.
@@ -108,9 +118,21 @@ struct best_version {
   friend bool operator==(const best_version&, const best_version&) = default;
 };
 
+/// What a rule remembers of the rows up to a version: enough to go on from there.
+struct director_memory {
+  uint64_t version = 0;
+  std::optional<epoch_figures> last_row;
+  stop_rule stop{{}};
+  std::optional<best_version> best;
+
+  friend bool operator==(const director_memory&, const director_memory&) = default;
+};
+
 class director_rule {
 public:
   explicit director_rule(const director_rule_options& options);
+  /// Goes on from a version that was reached before.
+  director_rule(const director_rule_options& options, const director_memory& memory);
 
   /// Training begins.
   director_decisions start();
@@ -120,8 +142,10 @@ public:
   /// Chunks [first, first + sums.size()) of the evaluation of `version`.
   director_decisions on_evaluated(uint64_t version, size_t first_chunk,
                                   const std::vector<batch_sums>& sums);
-  /// A replica on hold: `next_step` is the first it has not started.
-  director_decisions on_held(size_t replica, uint64_t next_step);
+  /// Every shard has reached this version, the horizon.
+  director_decisions on_marked(uint64_t version);
+  /// All hold: training is to end at this version (coordinators/hold_rule.hpp). Later ones count.
+  director_decisions on_stop_named(uint64_t version);
   /// The parameters of `version` are kept. Ignored unless it is the one that was asked for last.
   director_decisions on_kept(uint64_t version);
   director_decisions on_not_finite(const divergence& what);
@@ -134,6 +158,10 @@ public:
   const stop_rule& rule() const { return rule_; }
   /// The best version so far; nothing before one is kept.
   const std::optional<best_version>& best() const { return best_; }
+  /// What to keep of this rule at the version of a `take_checkpoint`.
+  director_memory memory() const;
+  /// The newest version that has its row, or the one it started from.
+  uint64_t row_version() const;
   /// The version training ended at, once ending; the result may be an earlier one.
   uint64_t end_version() const { return end_version_; }
 
@@ -148,6 +176,9 @@ private:
   bool is_end(uint64_t version) const;
   /// Ends when the version named by an interrupt had its row before it was named.
   void end_at_last_row(director_decisions& out);
+  /// All rows up to `version` are complete.
+  bool has_rows_up_to(uint64_t version) const;
+  bool is_checkpointed(uint64_t version) const;
   void on_row(const epoch_figures& row, director_decisions& out);
   /// Reads the result of a row: the verdict on it, and whether it is the best so far.
   void judge(const epoch_figures& row);
@@ -161,9 +192,10 @@ private:
   phase phase_ = phase::training;
   horizon_rule horizon_;
   bool interrupted_ = false;
+  uint64_t start_version_ = 0;
+  uint64_t marked_version_ = 0; ///< the newest horizon that was reached
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version
-  std::map<size_t, uint64_t> held_;                            ///< next step by replica
   std::optional<epoch_figures> last_row_;
   stop_reason verdict_ = stop_reason::none; ///< of the stop rule on the last row
   std::optional<best_version> best_;        ///< kept
