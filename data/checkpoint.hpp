@@ -49,11 +49,11 @@ struct checkpoint {
   std::vector<double> optimizer_numbers; ///< of a rule that keeps numbers besides its slots
   const_buffer best_parameters;          ///< P, of stop.best_version; empty when not kept
 
-  batch_sums book;                     ///< of the steps since the last row of the history
-  stop_rule_memory stop;               ///< of the rows of the history
-  std::vector<history_row> history;    ///< every row up to `version`
-  double seconds = 0;                  ///< trained so far, over all runs of the job
-  std::vector<replica_work> replicas;  ///< by replica
+  batch_sums book;                    ///< of the steps since the last row of the history
+  stop_rule_memory stop;              ///< of the rows of the history
+  std::vector<history_row> history;   ///< every row up to `version`
+  double seconds = 0;                 ///< trained so far, over all runs of the job
+  std::vector<replica_work> replicas; ///< by replica
 };
 
 } // namespace troupe

@@ -2,20 +2,21 @@
 //
 //   byte 0   8  "TROUPECP"
 //        8   4  format version, 1          all numbers are little-endian
-//       12   4  bytes of the header, H
+//       12   4  R, bytes of the record
 //       16   8  bytes of the file
-//       24  16  checksum of the 24 bytes above and the header
-//       40   H  the header: JSON with everything but the tensors; doubles are hex bits; blanks at
-//               its end bring the tensors to a multiple of 64
+//       24  16  checksum of the 24 bytes above and the record
+//       40   R  the record: everything but the tensors (data/checkpoint_record.hpp); zeros at its
+//               end bring the tensors to a multiple of 64
 //       ..      the tensors, float32: parameters, each slot, best parameters if there are any
-//       ..      a checksum of 16 bytes for each chunk of 1 MiB of each tensor (the last may be short)
-//       ..  16  checksum of the header's checksum and all of these
+//       ..      a checksum of 16 bytes for each chunk of 1 MiB of each tensor (the last may be
+//       short)
+//       ..  16  checksum of the record's checksum and all of these
 //       ..   8  "TROUPEND"
 //
 // Checksums are XXH3 with 128 bits: made to find damage at the speed of memory. Damage is all there
-// is to find, for who can change the folder's files can change the job too. Every bit of the file is
-// under a checksum or compared with a constant, so a file that was cut anywhere, or in which any bit
-// changed, is not loaded; the chunks say where.
+// is to find, for who can change the folder's files can change the job too. Every bit of the file
+// is under a checksum or compared with a constant, so a file that was cut anywhere, or in which any
+// bit changed, is not loaded; the chunks say where.
 
 #pragma once
 

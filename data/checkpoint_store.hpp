@@ -63,13 +63,15 @@ public:
   /// folder reaches the disk. Afterwards all but the last `keep` whole ones of its job are removed,
   /// with damaged ones as old as these; other jobs' files stay.
   ///
-  /// Throws failure(io_error | no_permission | cannot_create) with the path, and for a full disk the
-  /// bytes needed and there: the older checkpoints are untouched then and no temporary file is left.
+  /// Throws failure(io_error | no_permission | cannot_create) with the path, and for a full disk
+  /// the bytes needed and there: the older checkpoints are untouched then and no temporary file is
+  /// left.
   void write(const checkpoint& x);
 
-  /// The newest checkpoint of a job that is intact. Damaged ones and those of other jobs are skipped
-  /// and listed. Throws failure(bad_data), or failure(mismatch) when all are other jobs', if there
-  /// are checkpoints and none can be used: to start again from nothing must be somebody's decision.
+  /// The newest checkpoint of a job that is intact. Damaged ones and those of other jobs are
+  /// skipped and listed. Throws failure(bad_data), or failure(mismatch) when all are other jobs',
+  /// if there are checkpoints and none can be used: to start again from nothing must be somebody's
+  /// decision.
   checkpoint_search latest(const std::string& job_sha256) const;
 
   /// Removes every checkpoint, whosever it is; the term stays.
@@ -83,8 +85,15 @@ public:
   void write_term(uint64_t term);
 
 private:
+  std::vector<std::string> names() const;
+  /// Whose checkpoint the file of a version is; nothing when it cannot be read.
+  std::optional<std::string> job_of(uint64_t version) const;
+  void refuse_other_job(const checkpoint& x) const;
+  [[noreturn]] void refuse_all(const std::vector<skipped_checkpoint>& skipped, bool damaged) const;
   void remove_unfinished();
   void remove_old(const checkpoint& newest);
+  void remove(const std::string& path);
+  void sync_folder();
 
   std::shared_ptr<disk> disk_;
   std::string directory_;

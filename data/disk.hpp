@@ -1,10 +1,10 @@
 // A disk as checkpoints see it: files that are written once from start to end, and read anywhere.
 //
-// Everything that must outlive a crash goes through this interface, so that a test can put a disk in
-// memory behind it that is full, fails or loses what was not synced. `posix_disk` is the real one.
-// What a crash keeps is what POSIX promises: the content of a file up to its last `sync`, and the
-// names of a folder up to its last `sync_folder`; of anything later all, a part or nothing. `rename`
-// is atomic: after a crash the name leads to the old file or to the new one.
+// Everything that must outlive a crash goes through this interface, so that a test can put a disk
+// in memory behind it that is full, fails or loses what was not synced. `posix_disk` is the real
+// one. What a crash keeps is what POSIX promises: the content of a file up to its last `sync`, and
+// the names of a folder up to its last `sync_folder`; of anything later all, a part or nothing.
+// `rename` is atomic: after a crash the name leads to the old file or to the new one.
 
 #pragma once
 
