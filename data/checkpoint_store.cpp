@@ -277,7 +277,8 @@ void checkpoint_store::remove_old(const checkpoint& newest) {
     const auto owner = job_of(*version);
     if (owner && *owner != newest.job_sha256)
       continue;
-    if (whole >= keep_) {
+    // A run does not come by a version after a later one, unless that could not be used.
+    if (whole >= keep_ || *version > newest.version) {
       remove(path_of(*version));
       removed = true;
     } else if (owner) {

@@ -60,8 +60,9 @@ public:
   checkpoint_file open(uint64_t version) const;
 
   /// Writes a checkpoint: to a temporary file that reaches the disk, takes its name, and then the
-  /// folder reaches the disk. Afterwards all but the last `keep` whole ones of its job are removed,
-  /// with damaged ones as old as these; other jobs' files stay.
+  /// folder reaches the disk. Afterwards the others of its job are removed but for the `keep` - 1
+  /// before it that are whole, as far as their records tell; later ones too, because a run that had
+  /// been able to use them would not come by this version again. Other jobs' files stay.
   ///
   /// Throws failure(io_error | no_permission | cannot_create) with the path, and for a full disk
   /// the bytes needed and there: the older checkpoints are untouched then and no temporary file is
