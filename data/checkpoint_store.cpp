@@ -135,6 +135,17 @@ private:
 
 } // namespace
 
+std::optional<std::string> checkpoint_in(const std::string& folder) {
+  std::optional<uint64_t> newest;
+  try {
+    for (const auto& name : posix_disk()->list(folder))
+      if (const auto version = version_in(name))
+        newest = std::max(newest.value_or(0), *version);
+  } catch (const disk_error&) { // nothing to be found there
+  }
+  return newest ? std::optional{name_of_version(*newest)} : std::nullopt;
+}
+
 checkpoint_store::checkpoint_store(std::shared_ptr<disk> where, std::string directory, size_t keep)
   : disk_(std::move(where)), directory_(std::move(directory)), keep_(keep) {
   if (keep_ == 0)

@@ -40,6 +40,10 @@ struct checkpoint_search {
   std::vector<skipped_checkpoint> skipped; ///< newer ones, newest first
 };
 
+/// The name of a checkpoint in a folder of this machine, the newest; nothing when there is none, or
+/// no such folder.
+std::optional<std::string> checkpoint_in(const std::string& folder);
+
 class checkpoint_store {
 public:
   /// Removes what a process that died left unfinished. `keep` >= 1.

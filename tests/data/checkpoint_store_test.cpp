@@ -14,10 +14,6 @@ namespace {
 
 const std::string folder = "run";
 
-std::string path_of(const std::string& digits) {
-  return folder + "/checkpoint-" + digits + ".troupe";
-}
-
 class checkpoint_stores : public testing::Test {
 protected:
   checkpoint_store make(size_t keep = 2) { return {where, folder, keep}; }
@@ -72,7 +68,7 @@ TEST_F(checkpoint_stores, nothing_there_is_nothing_found) {
 
 TEST_F(checkpoint_stores, last_ones_are_kept_and_the_order_is_by_number) {
   auto store = make(2);
-  for (const uint64_t version : {9, 10, 999'999'999'999, 1'000'000'000'000})
+  for (const uint64_t version : {9L, 10L, 999'999'999'999L, 1'000'000'000'000L})
     store.write(some_checkpoint(version));
   EXPECT_EQ(store.versions(), (std::vector<uint64_t>{999'999'999'999, 1'000'000'000'000}));
   auto one = make(1);
