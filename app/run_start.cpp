@@ -13,6 +13,7 @@
 #include <iterator>
 #include <span>
 #include <thread>
+#include <utility>
 
 namespace troupe {
 
@@ -102,25 +103,22 @@ void check(const checkpoint& found, const std::string& path, const resolved_job&
                   path, "raise training.epochs or training.steps, or use --overwrite");
 }
 
-std::string beginning_note(const run_folders& folders, bool has_run) {
-  const auto& folder = folders.checkpoints()->directory();
-  return has_run ? folder + ": there is no checkpoint: training starts from the beginning\n"
-                 : folder + ": there is no run to resume: training starts from the beginning\n";
+std::string beginning_note(const run_folders& folders) {
+  const bool has_run = folders.run().identity().has_value();
+  return folders.checkpoints()->directory() + ": there is no " +
+         (has_run ? "checkpoint" : "run to resume") + ": training starts from the beginning\n";
 }
 
-void find_checkpoint(run_start& result, const run_folders& folders, const resolved_job& x,
-                     bool has_run) {
-  auto search = folders.checkpoints()->latest(x.sha256());
-  for (const auto& one : search.skipped)
-    result.warnings += "troupe: warning: " + one.path + ": not used: " + one.reason + "\n";
-  if (!search.newest) {
-    result.notes = beginning_note(folders, has_run);
-    return;
-  }
+std::string finished_note(const run_directory& folder, const training_summary& summary) {
+  return folder.path() + ": the run is finished (step " + std::to_string(summary.steps) +
+         ", stopped by " + summary.stopped_by + "): there is nothing to resume\n";
+}
+
+void take_checkpoint(run_start& result, checkpoint_search search, const resolved_job& x) {
   check(*search.newest, search.path, x);
-  result.notes =
+  result.note =
     search.path + ": training goes on from step " + std::to_string(search.newest->version) + "\n";
-  result.checkpoint = std::move(search.newest);
+  result.resume_from = std::move(search.newest);
 }
 
 } // namespace
@@ -151,22 +149,27 @@ bool can_go_on(const ended_run& ended, uint64_t last_version) {
   return !by_results || !ended.same_rules;
 }
 
-run_start find_start(const job& x, const prepared_data& data, run_folders& folders, bool resume) {
+run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
+                     const std::function<void(const std::string&)>& warn) {
   const resolved_job resolved{x, data};
   refuse_problems(resolved.value, data);
   run_start result;
   result.identity = resolved.identity;
-  if (!resume)
+  if (folders.treatment() != earlier_run::resume)
     return result;
-  const bool has_run = folders.run().identity().has_value();
   folders.run().expect_identity(resolved.identity);
   result.finished = finished_run(folders.run(), resolved);
-  if (result.finished)
-    result.notes = folders.run().path() + ": the run is finished (step " +
-                   std::to_string(result.finished->steps) + ", stopped by " +
-                   result.finished->stopped_by + "): there is nothing to resume\n";
+  if (result.finished) {
+    result.note = finished_note(folders.run(), *result.finished);
+    return result;
+  }
+  auto search = folders.checkpoints()->latest(resolved.sha256());
+  for (const auto& one : search.skipped)
+    warn("troupe: warning: " + one.path + ": not used: " + one.reason + "\n");
+  if (search.newest)
+    take_checkpoint(result, std::move(search), resolved);
   else
-    find_checkpoint(result, folders, resolved, has_run);
+    result.note = beginning_note(folders);
   return result;
 }
 

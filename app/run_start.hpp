@@ -11,6 +11,7 @@
 #include "troupe/data/training_record.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,8 @@ public:
   /// that is to be refused.
   run_folders(const job& x, earlier_run treatment);
 
-  run_directory& run() noexcept { return run_; }
+  const run_directory& run() const noexcept { return run_; }
+  earlier_run treatment() const noexcept { return treatment_; }
   const std::shared_ptr<checkpoint_store>& checkpoints() const noexcept { return checkpoints_; }
 
   /// Takes away what is to be replaced, and makes the run an unfinished one of this job.
@@ -52,19 +54,21 @@ bool can_go_on(const ended_run& ended, uint64_t last_version);
 
 struct run_start {
   std::string identity;                     ///< its hash is job_sha256
-  std::optional<checkpoint> checkpoint;     ///< to go on from; nothing: from the beginning
+  std::optional<checkpoint> resume_from;    ///< to go on from; nothing: from the beginning
   std::optional<training_summary> finished; ///< set when there is nothing left to do
   std::string notes;    ///< what to tell the user, whole lines; empty when there is nothing to say
   std::string warnings; ///< the same, for those who want to see nothing else
 };
 
-/// Decides where `x` begins. Changes nothing.
+/// Decides where `x` begins. Changes nothing. `warn` is told of each checkpoint that cannot be
+/// used, in a whole line.
 ///
 /// Throws failure: cannot_create when the folder holds another job; mismatch when the checkpoint
 /// was computed by machines of another numerics class; bad_data when there are checkpoints and none
 /// can be used; bad_job when the job does not fit its data or the checkpoint is beyond the end of
 /// training; diverged when the run in
 /// the folder ended so, as it would again.
-run_start find_start(const job& x, const prepared_data& data, run_folders& folders, bool resume);
+run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
+                     const std::function<void(const std::string&)>& warn);
 
 } // namespace troupe

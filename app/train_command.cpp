@@ -86,7 +86,7 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
                run_folders& folders, const train_arguments& arguments) {
   // From here on the earlier run is gone: the data proved readable and fit for the job.
   folders.begin(job_text(x), start.identity);
-  training_inputs inputs{std::move(data), nullptr, std::move(start.checkpoint)};
+  training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from)};
   if (x.checkpoint.every_steps > 0)
     inputs.checkpoints = folders.checkpoints();
   auto result = train_with_progress(x, std::move(inputs), arguments.quiet);
@@ -116,10 +116,9 @@ int run(const train_arguments& arguments, std::string& job_name) {
   watch_stop_signals();
   run_folders folders{x, treatment_of(arguments)};
   auto data = load_data(x);
-  auto start = find_start(x, *data, folders, arguments.resume);
-  print_message(start.warnings);
+  auto start = find_start(x, *data, folders, print_message);
   if (!arguments.quiet)
-    print_message(start.notes);
+    print_message(start.note);
   if (start.finished) {
     print_summary(*start.finished, folders.run(), arguments.json, nullptr);
     return 0;

@@ -63,13 +63,13 @@ void add_circumstances(json& object, const training_summary& x) {
 // What is absent or null keeps its default.
 template <class Value>
 void read(const json& object, const char* key, Value& out) {
-  if (const auto found = object.find(key); found != object.end() && !found->is_null())
-    found->get_to(out);
+  if (const auto& value = object.value(key, json()); !value.is_null())
+    value.get_to(out);
 }
 
 void read(const json& object, const char* key, std::optional<double>& out) {
-  if (const auto found = object.find(key); found != object.end() && !found->is_null())
-    out = found->get<double>();
+  if (const auto& value = object.value(key, json()); !value.is_null())
+    out = value.get<double>();
 }
 
 void read_figures(const json& object, training_summary& x) {
@@ -109,7 +109,7 @@ void read_circumstances(const json& object, training_summary& x) {
 training_summary read_summary(std::string_view text, const std::string& path) {
   training_summary result;
   try {
-    const auto object = json::parse(text);
+    const auto object = json::parse(text); // of an array no value can be asked
     read_figures(object, result);
     read_circumstances(object, result);
   } catch (const json::exception&) {
