@@ -237,6 +237,20 @@ void add_training_keys(keys& out) {
   out.push_back(class_weights_key());
 }
 
+void add_checkpoint_keys(keys& out) {
+  out.push_back(whole_key<job>(
+    {"checkpoint.every_steps", "steps between checkpoints, for --resume; 0: none"}, 0,
+    [](auto& x) -> auto& { return x.checkpoint.every_steps; }));
+  auto directory = plain_key<job, std::string>(
+    {"checkpoint.directory", "a folder for this run's checkpoints alone", "the output directory"},
+    "string", [](auto& x) -> auto& { return x.checkpoint.directory; });
+  directory.get = [](const job& x) { return text_or_unset(x.checkpoint.directory); };
+  out.push_back(directory);
+  out.push_back(whole_key<job>(
+    {"checkpoint.keep", "checkpoints that stay: the newest ones"}, 1,
+    [](auto& x) -> auto& { return x.checkpoint.keep; }));
+}
+
 void add_runtime_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"runtime.threads", "of the scheduler", "processor cores"}, 1,
@@ -247,6 +261,7 @@ void add_runtime_keys(keys& out) {
     {"runtime.numerics", "\"native\", \"x86-64-v2\", \"x86-64-v3\", \"x86-64-v4\" or an OpenBLAS "
                          "core: machines set alike give the same bits"},
     "string", [](auto& x) -> auto& { return x.runtime.numerics; }));
+  add_checkpoint_keys(out);
   auto directory = plain_key<job, std::string>(
     {"output.directory", "where results are written, relative to the current folder", "runs/NAME"},
     "string", [](auto& x) -> auto& { return x.output.directory; });

@@ -263,6 +263,7 @@ std::vector<job_problem> problems(const job& x) {
   check.optional_at_least_one("runtime.threads", x.runtime.threads);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",
                 "use \"native\" or the name of a processor type such as \"x86-64-v3\"");
+  check.at_least_one("checkpoint.keep", x.checkpoint.keep);
   return std::move(check.result);
 }
 

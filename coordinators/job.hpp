@@ -152,6 +152,15 @@ struct output_options {
   friend bool operator==(const output_options&, const output_options&) = default;
 };
 
+/// Saving the state on the way; no part of the result.
+struct checkpoint_options {
+  uint64_t every_steps = 0; ///< steps between checkpoints; 0: none
+  std::string directory;    ///< empty: the output directory
+  size_t keep = 2;          ///< checkpoints that stay, >= 1
+
+  friend bool operator==(const checkpoint_options&, const checkpoint_options&) = default;
+};
+
 struct job {
   std::string name; ///< for people; the file's name without its extension by default
   uint64_t seed = 0;
@@ -160,6 +169,7 @@ struct job {
   optimizer_options optimizer;
   training_options training;
   runtime_options runtime;
+  checkpoint_options checkpoint;
   output_options output;
 
   friend bool operator==(const job&, const job&) = default;

@@ -145,6 +145,9 @@ TEST(identity, no_other_key_changes_it) {
     {"policy", [](job& x) { x.runtime.policy = scheduler_policy::stealing; }},
     {"numerics", [](job& x) { x.runtime.numerics = "x86-64-v3"; }},
     {"directory", [](job& x) { x.output.directory = "elsewhere"; }},
+    {"checkpoint.every_steps", [](job& x) { x.checkpoint.every_steps = 7; }},
+    {"checkpoint.directory", [](job& x) { x.checkpoint.directory = "elsewhere"; }},
+    {"checkpoint.keep", [](job& x) { x.checkpoint.keep = 3; }},
   };
   for (const auto& [what, apply] : changes)
     EXPECT_EQ(identity_with(base(), apply), identity(base())) << what;

@@ -49,6 +49,7 @@ const std::vector<change>& bad_changes() {
     {"data.noise", [](job& x) { x.data.noise = infinity; }},
     {"data.noise", [](job& x) { x.data.noise = nan; }},
     {"data.target", [](job& x) { x.data.target.clear(); }},
+    {"checkpoint.keep", [](job& x) { x.checkpoint.keep = 0; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = -0.1; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = 1; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = nan; }},

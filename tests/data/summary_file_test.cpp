@@ -46,6 +46,25 @@ training_summary whole() {
   return x;
 }
 
+TEST(summary_file, what_was_written_is_read) {
+  for (auto x : {whole(), training_summary{}})
+    for (const auto layout : {json_layout::one_line, json_layout::indented}) {
+      const auto text = summary_json(x, layout);
+      EXPECT_EQ(summary_json(read_summary(text, "file"), layout), text);
+    }
+}
+
+TEST(summary_file, what_is_no_summary_is_refused_by_name) {
+  for (const std::string text : {"", "{", "[]", "3", R"({"steps":"many"})"})
+    try {
+      read_summary(text, "folder/summary.json");
+      ADD_FAILURE() << text;
+    } catch (const failure& error) {
+      EXPECT_EQ(error.code(), failure_code::bad_data);
+      EXPECT_EQ(error.where(), "folder/summary.json");
+    }
+}
+
 TEST(summary_file, every_field_has_its_key_on_one_line) {
   EXPECT_EQ(summary_json(whole(), json_layout::one_line),
             R"({"job":"digits","strategy":"gradients","replicas":2,"slices":3,"nodes":4,"steps":5,)"
