@@ -159,10 +159,12 @@ void director_state::carry_out(const finish_at& decision) {
   result_.reason = static_cast<uint8_t>(decision.reason);
   result_.seconds = end == 0 ? 0 : seconds_at(end);
   result_.problem = problem_text();
+  // A version whose rows were evaluated is one that every shard has reached. Otherwise all are
+  // asked for it even if the best one is kept: one that cannot reach it says so before the end.
   parameters_.reset();
-  if (result_.is_best)
+  if (result_.is_best && !options_.rule.rows.empty())
     parameters_ = best_parameters_;
-  fetch(decision.version);
+  fetch(end);
 }
 
 std::string director_state::problem_text() const {
