@@ -58,8 +58,8 @@ void replica_state::on_view(const view& news) {
     elements_.push_back(elements_of_blocks(shard.blocks, parameter_count));
   if (slices_.empty())
     return; // a spare
-  evaluation_share_ =
-    share_of_evaluation(news, index_, evaluation_chunk_count(options_.data->test.row_count));
+  evaluated_ = {options_.data->test.row_count, options_.data->validation.row_count};
+  evaluation_share_ = share_of_evaluation(news, index_, evaluated_.chunk_count());
   rule_.emplace(options_.plan, elements_.size(), news.start_version);
   for (size_t k = 0; k < elements_.size(); ++k)
     if (elements_[k].empty())
@@ -105,14 +105,19 @@ void replica_state::evaluate(uint64_t version) {
   if (evaluation_share_.empty())
     return;
   const default_rounding rounding;
-  const auto& test = options_.data->test;
   evaluation result{version, evaluation_share_.begin, {}};
-  for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
-    const auto rows = evaluation_chunk(test.row_count, chunk);
-    result.chunks.push_back(options_.network->evaluate(
-      parameters_.at(version).values(), batch_of_rows(test, rows.begin, rows.size()), memory_));
-  }
+  for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk)
+    result.chunks.push_back(
+      options_.network->evaluate(parameters_.at(version).values(), rows_of_chunk(chunk), memory_));
   self_->send(view_.director, std::move(result));
+}
+
+batch replica_state::rows_of_chunk(size_t chunk) const {
+  const bool is_test = chunk < evaluated_.test_chunk_count();
+  const auto& source = is_test ? options_.data->test : options_.data->validation;
+  const auto rows =
+    evaluation_chunk(source.row_count, is_test ? chunk : chunk - evaluated_.test_chunk_count());
+  return batch_of_rows(source, rows.begin, rows.size());
 }
 
 void replica_state::compute(uint64_t step) {

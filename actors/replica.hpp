@@ -1,4 +1,5 @@
-// Replica: computes the gradients of the slices it owns and evaluates its share of the test rows.
+// Replica: computes the gradients of the slices it owns and evaluates its share of the
+// test and validation rows.
 //
 // When to do what is decided by `replica_rule`; this shell keeps the parameters of the versions it
 // was told of, and does the work: gather rows, compute, send each gradient to every shard.
@@ -63,6 +64,7 @@ private:
   /// Does what can be done now, until there is nothing but to wait.
   void advance();
   void evaluate(uint64_t version);
+  batch rows_of_chunk(size_t chunk) const;
   void compute(uint64_t step);
   partial_sum compute_slice(uint64_t step, size_t slice);
   batch rows_of_slice(uint64_t step, size_t slice);
@@ -75,7 +77,8 @@ private:
   std::optional<replica_rule> rule_; ///< since the first view
   view view_;
   index_range slices_;
-  index_range evaluation_share_;                ///< chunks of the test rows
+  evaluation_rows evaluated_;                   ///< what an evaluation consists of
+  index_range evaluation_share_;                ///< its chunks of it
   std::vector<index_range> elements_;           ///< by shard
   std::map<uint64_t, const_buffer> parameters_; ///< by version, from the one in work
   batch_reader reader_;

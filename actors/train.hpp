@@ -54,7 +54,8 @@ struct training_result {
   const_buffer parameters;
   std::vector<history_row> history;
   training_summary summary; ///< without the model file's path
-  /// Set when training ended early and badly (diverged); `parameters` are the last finite ones.
+  /// Set when training ended early and badly (diverged); `parameters` are the best ones if a best
+  /// version is kept, else the last finite ones.
   std::optional<std::string> problem;
 };
 

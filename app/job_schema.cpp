@@ -110,6 +110,10 @@ void add_data_keys(keys& out) {
   out.push_back(plain_key<job, double>(
     {"data.test_fraction", "part of the rows kept for testing; 0: no test figures"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.data.test_fraction; }));
+  out.push_back(plain_key<job, double>(
+    {"data.validation_fraction",
+     "part of the rows kept for choosing when to stop and what to keep"},
+    "number in [0, 1)", [](auto& x) -> auto& { return x.data.validation_fraction; }));
   out.push_back(plain_key<job, bool>(
     {"data.standardize", "scales features to mean 0 and deviation 1, by the training rows"},
     "true or false", [](auto& x) -> auto& { return x.data.standardize; }));
@@ -213,7 +217,8 @@ void add_training_keys(keys& out) {
     {"training.steps", "ends training after so many steps, if that comes first", "no limit"}, 1,
     [](auto& x) -> auto& { return x.training.steps; }));
   out.push_back(plain_key<job, double>(
-    {"training.target_loss", "stops at this loss, on the test rows if there are any", "off"},
+    {"training.target_loss",
+     "stops at this watched loss: on validation, else test, else training rows", "off"},
     "number", [](auto& x) -> auto& { return x.training.target_loss; }));
   out.push_back(whole_key<job>(
     {"training.patience", "stops after so many evaluations without improvement", "off"}, 1,
@@ -224,6 +229,11 @@ void add_training_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"training.evaluate_every", "epochs between evaluations; 0: at the end only"}, 0,
     [](auto& x) -> auto& { return x.training.evaluate_every; }));
+  out.push_back(plain_key<job, bool>(
+    {"training.keep_best",
+     "the result is the version with the least watched loss, not the last one",
+     "true if there are validation rows"},
+    "true or false", [](auto& x) -> auto& { return x.training.keep_best; }));
   out.push_back(class_weights_key());
 }
 

@@ -94,7 +94,8 @@ int run(const train_arguments& arguments, std::string& job_name) {
   std::optional<failure> error;
   if (result.problem)
     error.emplace(failure_code::diverged, *result.problem, x.name,
-                  "lower optimizer.learning_rate; the model holds the last finite parameters");
+                  std::string{"lower optimizer.learning_rate; the model holds the "} +
+                    (result.summary.best_version ? "best" : "last finite") + " parameters");
   write_files(folder, result, error ? &*error : nullptr);
   if (error)
     print_message(error_text(*error));

@@ -3,6 +3,8 @@
 #include "troupe/models/tree_accumulator.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace troupe {
 
@@ -11,7 +13,7 @@ director_rule::director_rule(const director_rule_options& options)
 
 horizon_rule director_rule::horizon_after(uint64_t version) const {
   const auto last = options_.plan.last_version();
-  const auto next = options_.stop.reads_results() ? options_.plan.next_evaluation(version) : last;
+  const auto next = reads_results() ? options_.plan.next_evaluation(version) : last;
   return {next, next == last};
 }
 
@@ -68,6 +70,16 @@ director_decisions director_rule::on_held(size_t replica, uint64_t next_step) {
   return out;
 }
 
+director_decisions director_rule::on_kept(uint64_t version) {
+  director_decisions out;
+  if (phase_ != phase::keeping || version != candidate_->version)
+    return out;
+  best_ = std::exchange(candidate_, std::nullopt);
+  phase_ = phase::training;
+  go_on_after(version, out);
+  return out;
+}
+
 director_decisions director_rule::on_not_finite(const divergence& what) {
   director_decisions out;
   // Even when the end has been named: the shard that keeps the book may have reached a version that
@@ -81,6 +93,8 @@ director_decisions director_rule::on_not_finite(const divergence& what) {
 
 director_decisions director_rule::on_stop_requested() {
   director_decisions out;
+  if (phase_ == phase::keeping) // every replica waits at this version: it is the last
+    interrupted_ = interrupted_ || !horizon_.final;
   if (phase_ != phase::training || interrupted_)
     return out;
   if (horizon_.version == 0) { // not started: nobody is there to answer
@@ -93,15 +107,18 @@ director_decisions director_rule::on_stop_requested() {
   return out;
 }
 
-std::optional<batch_sums> director_rule::evaluation_of(uint64_t version) const {
-  const auto found = evaluated_.find(version);
-  if (found == evaluated_.end() ||
-      found->second.size() < evaluation_chunk_count(options_.test_row_count))
-    return std::nullopt;
-  tree_accumulator<batch_sums> sums;
+bool director_rule::evaluate(epoch_figures& row) const {
+  const auto found = evaluated_.find(row.version);
+  if (found == evaluated_.end() || found->second.size() < options_.rows.chunk_count())
+    return false;
+  tree_accumulator<batch_sums> test, validation;
   for (const auto& [chunk, part] : found->second)
-    sums.push(part);
-  return sums.total();
+    (chunk < options_.rows.test_chunk_count() ? test : validation).push(part);
+  if (options_.rows.test > 0)
+    row.test = test.total();
+  if (options_.rows.validation > 0)
+    row.validation = validation.total();
+  return true;
 }
 
 bool director_rule::is_end(uint64_t version) const {
@@ -109,18 +126,15 @@ bool director_rule::is_end(uint64_t version) const {
 }
 
 bool director_rule::needs_evaluation(uint64_t version) const {
-  return options_.test_row_count > 0 && (options_.plan.evaluates(version) || is_end(version));
+  return !options_.rows.empty() && (options_.plan.evaluates(version) || is_end(version));
 }
 
 void director_rule::complete_rows(director_decisions& out) {
   while (phase_ == phase::training && !trained_.empty()) {
     const auto [version, train] = *trained_.begin();
-    epoch_figures row{version, train, std::nullopt};
-    if (needs_evaluation(version)) {
-      row.test = evaluation_of(version);
-      if (!row.test)
-        return; // chunks are still on their way
-    }
+    epoch_figures row{version, train, std::nullopt, std::nullopt};
+    if (needs_evaluation(version) && !evaluate(row))
+      return; // chunks are still on their way
     trained_.erase(trained_.begin());
     evaluated_.erase(evaluated_.begin(), evaluated_.upper_bound(version));
     on_row(row, out);
@@ -130,9 +144,9 @@ void director_rule::complete_rows(director_decisions& out) {
 }
 
 void director_rule::end_at_last_row(director_decisions& out) {
-  if (needs_evaluation(last_row_->version) && !last_row_->test) {
-    last_row_->test = evaluation_of(last_row_->version);
-    if (!last_row_->test)
+  const bool evaluated = last_row_->test || last_row_->validation;
+  if (needs_evaluation(last_row_->version) && !evaluated) {
+    if (!evaluate(*last_row_))
       return;
     out.push_back(publish_row{*last_row_});
   }
@@ -142,19 +156,35 @@ void director_rule::end_at_last_row(director_decisions& out) {
 void director_rule::on_row(const epoch_figures& row, director_decisions& out) {
   last_row_ = row;
   out.push_back(publish_row{row});
-  auto verdict = stop_reason::none;
-  if (options_.stop.reads_results() && options_.plan.evaluates(row.version)) {
-    const auto& watched = row.test ? *row.test : row.train;
-    verdict =
-      rule_.observe(row.version, watched.loss_sum / static_cast<double>(watched.sample_count));
-  }
-  if (verdict != stop_reason::none)
-    return finish(row.version, verdict, out);
-  if (row.version != horizon_.version)
+  judge(row);
+  if (!candidate_)
+    return go_on_after(row.version, out);
+  phase_ = phase::keeping;
+  out.push_back(keep_version{row.version});
+}
+
+void director_rule::judge(const epoch_figures& row) {
+  verdict_ = stop_reason::none;
+  if (!reads_results() || !options_.plan.evaluates(row.version))
     return;
+  const auto& watched = row.validation ? *row.validation : row.test ? *row.test : row.train;
+  const auto loss = watched.loss_sum / static_cast<double>(watched.sample_count);
+  verdict_ = rule_.observe(row.version, loss);
+  const auto least = best_ ? best_->loss : std::numeric_limits<double>::infinity();
+  if (options_.keep_best && loss < least) // a NaN is not the best
+    candidate_ = {row.version, loss};
+}
+
+void director_rule::go_on_after(uint64_t version, director_decisions& out) {
+  if (verdict_ != stop_reason::none)
+    return finish(version, verdict_, out);
+  if (version != horizon_.version)
+    return;
+  if (interrupted_)
+    return finish(version, stop_reason::interrupt, out);
   if (horizon_.final)
-    return finish(row.version, interrupted_ ? stop_reason::interrupt : natural_end(), out);
-  horizon_ = horizon_after(row.version);
+    return finish(version, natural_end(), out);
+  horizon_ = horizon_after(version);
   out.push_back(allow_up_to{horizon_});
 }
 
@@ -167,7 +197,7 @@ stop_reason director_rule::natural_end() const {
 void director_rule::finish(uint64_t version, stop_reason reason, director_decisions& out) {
   phase_ = phase::ending;
   end_version_ = version;
-  out.push_back(finish_at{version, reason});
+  out.push_back(finish_at{best_ ? best_->version : version, reason});
 }
 
 } // namespace troupe

@@ -1,19 +1,28 @@
 // The director rule: the course of one training run, as a state machine.
 //
-//               the row of the last version is complete
+//   keeping   (the best version so far is being fetched) ----+
+//      ^  |                                                  |
+//      |  | it is kept, and training goes on                 | it is kept, and was the last
+//      |  v     the row of the last version is complete      v
 //   training --------------------------------------------> ending
 //      |  ^                                                  ^
 //      |  | every replica answered: the stop version is named |
 //      v  |                                                  |
 //   holding   (an interrupt: replicas say where they stand)  |
 //      |          something is not finite                    |
-//      +-----------------------------------------------------+   (from training too)
+//      +-----------------------------------------------------+   (from training and keeping too)
 //
 // Events come in with their time; decisions go out as a list, to be carried out in order. A row of
 // the history is complete when the training sums of its epoch and, if its version is evaluated, all
-// chunks of the evaluation are there; rows complete in order of version. While a stop rule reads
-// results, replicas may run up to the next evaluated version only, and go on when its row says so.
-// The result is a *version*; whatever ran beyond it is of no account.
+// chunks of the evaluation are there; rows complete in order of version. While results are read (by
+// a stop rule, or to keep the best version), replicas may run up to the next evaluated version
+// only, and go on when its row says so. The loss that is watched is that of the validation rows,
+// else of the test rows, else the training loss.
+//
+// The result is a *version*; whatever ran beyond it is of no account. It is the last one or, with
+// `keep_best`, the one with the least watched loss among those the timeline evaluates: the first of
+// equals, whatever the stop rule's tolerance. Shards hold two versions only, so the best one is
+// fetched while all replicas wait at it, before any may go on. What was not fetched was never best.
 
 #pragma once
 
@@ -34,8 +43,9 @@ namespace troupe {
 struct director_rule_options {
   timeline plan;
   stop_rule_options stop;
-  size_t replica_count = 1;  ///< replicas that hold slices: those that answer `hold`
-  size_t test_row_count = 0; ///< 0: nothing is evaluated, rules read the training loss
+  size_t replica_count = 1; ///< replicas that hold slices: those that answer `hold`
+  evaluation_rows rows{};   ///< none: nothing is evaluated
+  bool keep_best = false;
 
   friend bool operator==(const director_rule_options&, const director_rule_options&) = default;
 };
@@ -46,6 +56,7 @@ struct epoch_figures {
   uint64_t version = 0;
   batch_sums train;               ///< over the samples of the row's steps
   std::optional<batch_sums> test; ///< when the version was evaluated and there are test rows
+  std::optional<batch_sums> validation{}; ///< likewise
 
   friend bool operator==(const epoch_figures&, const epoch_figures&) = default;
 };
@@ -71,16 +82,31 @@ struct publish_row {
   epoch_figures figures;
   friend bool operator==(const publish_row&, const publish_row&) = default;
 };
-/// Fetch the parameters of `version` and end; `reason` says why. A second one replaces the first: a
-/// shard could not reach that version.
+/// Fetch the parameters of `version` and keep them beside whatever comes; let go of those kept
+/// before once they are there. Answered by `on_kept`; no replica goes on before.
+struct keep_version {
+  uint64_t version = 0;
+  friend bool operator==(const keep_version&, const keep_version&) = default;
+};
+/// End with the parameters of `version`: the kept ones if that version was kept, else fetch them.
+/// `reason` says why. A second one replaces the first: a shard could not reach the version training
+/// was to end at.
 struct finish_at {
   uint64_t version = 0;
   stop_reason reason = stop_reason::none;
   friend bool operator==(const finish_at&, const finish_at&) = default;
 };
 
-using director_decision = std::variant<allow_up_to, hold_replicas, publish_row, finish_at>;
+using director_decision =
+  std::variant<allow_up_to, hold_replicas, publish_row, keep_version, finish_at>;
 using director_decisions = std::vector<director_decision>;
+
+/// A version whose parameters are kept, and its watched loss.
+struct best_version {
+  uint64_t version = 0;
+  double loss = 0; ///< mean over samples
+  friend bool operator==(const best_version&, const best_version&) = default;
+};
 
 class director_rule {
 public:
@@ -96,25 +122,37 @@ public:
                                   const std::vector<batch_sums>& sums);
   /// A replica on hold: `next_step` is the first it has not started.
   director_decisions on_held(size_t replica, uint64_t next_step);
+  /// The parameters of `version` are kept. Ignored unless it is the one that was asked for last.
+  director_decisions on_kept(uint64_t version);
   director_decisions on_not_finite(const divergence& what);
   /// Somebody asked to stop; the sooner the better. Before `start`, training ends as it begins.
   director_decisions on_stop_requested();
 
-  enum class phase : uint8_t { training, holding, ending };
+  enum class phase : uint8_t { training, holding, keeping, ending };
   phase state() const { return phase_; }
   const std::optional<divergence>& diverged() const { return diverged_; }
   const stop_rule& rule() const { return rule_; }
+  /// The best version so far; nothing before one is kept.
+  const std::optional<best_version>& best() const { return best_; }
+  /// The version training ended at, once ending; the result may be an earlier one.
+  uint64_t end_version() const { return end_version_; }
 
 private:
+  bool reads_results() const { return options_.keep_best || options_.stop.reads_results(); }
   horizon_rule horizon_after(uint64_t version) const;
   /// Turns complete pending rows into decisions, oldest first.
   void complete_rows(director_decisions& out);
-  std::optional<batch_sums> evaluation_of(uint64_t version) const;
+  /// Fills in the evaluation of the row's version; false while chunks are on their way.
+  bool evaluate(epoch_figures& row) const;
   bool needs_evaluation(uint64_t version) const;
   bool is_end(uint64_t version) const;
   /// Ends when the version named by an interrupt had its row before it was named.
   void end_at_last_row(director_decisions& out);
   void on_row(const epoch_figures& row, director_decisions& out);
+  /// Reads the result of a row: the verdict on it, and whether it is the best so far.
+  void judge(const epoch_figures& row);
+  /// What follows a row once nothing has to be kept any more.
+  void go_on_after(uint64_t version, director_decisions& out);
   void finish(uint64_t version, stop_reason reason, director_decisions& out);
   stop_reason natural_end() const;
 
@@ -127,7 +165,10 @@ private:
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version
   std::map<size_t, uint64_t> held_;                            ///< next step by replica
   std::optional<epoch_figures> last_row_;
-  uint64_t end_version_ = 0; ///< of the result, once ending
+  stop_reason verdict_ = stop_reason::none; ///< of the stop rule on the last row
+  std::optional<best_version> best_;        ///< kept
+  std::optional<best_version> candidate_;   ///< better than best_, being kept
+  uint64_t end_version_ = 0;
   std::optional<divergence> diverged_;
 };
 

@@ -88,7 +88,8 @@ struct data_options {
   size_t index_base = 1;                           ///< libsvm: the first feature's index, 0 or 1
   std::string labels_file;                         ///< idx, npy: path; empty: by the file's name
   double test_fraction = 0;                        ///< rows kept for testing, [0, 1)
-  bool standardize = false;                        ///< features to mean 0, deviation 1
+  double validation_fraction = 0; ///< rows kept for validation, [0, 1), beside those for testing
+  bool standardize = false;       ///< features to mean 0, deviation 1
 
   friend bool operator==(const data_options&, const data_options&) = default;
 };
@@ -129,6 +130,9 @@ struct training_options {
   std::optional<size_t> patience;    ///< stop after so many evaluations without improvement, >= 1
   double tolerance = 0;              ///< an improvement must exceed this, >= 0
   size_t evaluate_every = 1;         ///< epochs between evaluations; 0: at the end only
+  /// The result is the version with the least watched loss, not the last one; absent: when there
+  /// are validation rows and evaluations on the way.
+  std::optional<bool> keep_best;
   class_weight_options class_weights;
 
   friend bool operator==(const training_options&, const training_options&) = default;

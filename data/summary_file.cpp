@@ -58,6 +58,10 @@ void add_circumstances(json& object, const training_summary& x) {
   object["rollbacks"] = x.rollbacks;
   object["bytes_sent"] = x.bytes_sent;
   object["resends"] = x.resends;
+  object["validation_loss"] = number(x.validation_loss);
+  object["validation_accuracy"] = number(x.validation_accuracy);
+  object["validation_r2"] = number(x.validation_r2);
+  object["best_version"] = x.best_version ? json(*x.best_version) : json(nullptr);
 }
 
 } // namespace

@@ -71,7 +71,7 @@ using director_actor = control_actor::extend<
   caf::reacts_to<atom::begin>,
   // Sums over the steps since the last row, from the shard that keeps the book.
   caf::reacts_to<training_report>,
-  // Sums over chunks of the test rows, from a replica.
+  // Sums over chunks of the test and validation rows, from a replica.
   caf::reacts_to<evaluation>,
   // A replica on hold: its index, and the first step it has not started.
   caf::reacts_to<atom::held, uint64_t, uint64_t>,

@@ -196,7 +196,8 @@ typename Inspector::result_type inspect(Inspector& f, view& x) {
            x.replicas, x.shards);
 }
 
-/// replica -> director. Sums over the test chunks [first_chunk, first_chunk + chunks.size()).
+/// replica -> director. Sums over chunks [first_chunk, first_chunk + chunks.size()) of a version's
+/// evaluation: those of the test rows, then those of the validation rows.
 struct evaluation {
   uint64_t version = 0;
   uint64_t first_chunk = 0;
@@ -290,8 +291,11 @@ typename Inspector::result_type inspect(Inspector& f, history_row& x) {
   wire_optional test_loss{x.test_loss};
   wire_optional test_accuracy{x.test_accuracy};
   wire_optional test_r2{x.test_r2};
-  return f(x.epoch, x.steps, seconds, rate, loss, train_accuracy, test_loss, test_accuracy,
-           test_r2);
+  wire_optional validation_loss{x.validation_loss};
+  wire_optional validation_accuracy{x.validation_accuracy};
+  wire_optional validation_r2{x.validation_r2};
+  return f(x.epoch, x.steps, seconds, rate, loss, train_accuracy, test_loss, test_accuracy, test_r2,
+           validation_loss, validation_accuracy, validation_r2);
 }
 
 template <class Inspector>
@@ -313,13 +317,14 @@ typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
 
 /// director -> observers: the end. The parameters are fetched with `pull`.
 struct training_finished {
-  uint64_t version = 0; ///< of the result
-  uint8_t reason = 0;   ///< a stop_reason
-  std::string problem;  ///< why training failed or diverged; empty when it went well
-  bool failed = false;  ///< an actor was lost: there are no parameters
-  double seconds = 0;   ///< from `begin` to the last version
-  std::vector<history_row> history;
+  uint64_t version = 0;             ///< of the result
+  uint8_t reason = 0;               ///< a stop_reason
+  std::string problem;              ///< why training failed or diverged; empty when it went well
+  bool failed = false;              ///< an actor was lost: there are no parameters
+  double seconds = 0;               ///< from `begin` to the version training ended at
+  std::vector<history_row> history; ///< up to the version training ended at
   std::vector<replica_status> replicas; ///< by index; spares have zeros
+  bool is_best = false; ///< `version` was kept as the best; training may have gone on beyond it
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
@@ -328,7 +333,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
-           x.failed, seconds, x.history, x.replicas);
+           x.failed, seconds, x.history, x.replicas, x.is_best);
 }
 
 /// application -> online learner. Rows of a stream; labels or targets, as the model's loss asks.

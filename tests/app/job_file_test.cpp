@@ -272,6 +272,7 @@ private:
     x.target = coin() || !x.labels_file.empty() ? "last" : std::to_string(whole(0));
     x.test_fraction = coin() ? 0 : fraction();
     x.standardize = coin();
+    x.validation_fraction = x.standardize ? (1 - x.test_fraction) / 3 : 0;
   }
   void fill(model_options& x) {
     x.kind = any<model_kind>();
@@ -350,6 +351,8 @@ private:
     if (x.evaluate_every > 0)
       x.patience = maybe<size_t>(whole(1));
     x.tolerance = fraction();
+    if (x.evaluate_every % 2 == 1)
+      x.keep_best = x.patience.has_value();
     if (coin())
       x.class_weights.kind = class_weight_kind::balanced;
     else if (coin())
