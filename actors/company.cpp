@@ -31,6 +31,14 @@ size_t default_shard_count(caf::actor_system& system, size_t parameter_count) {
   return std::clamp<size_t>(system.scheduler().num_workers(), 1, block_count(parameter_count));
 }
 
+std::vector<index_range> assign_blocks_for(caf::actor_system& system, const job& resolved,
+                                           size_t parameter_count, std::optional<size_t> count) {
+  if (scope_of(resolved.optimizer.kind) == optimizer_scope::whole_model)
+    return assign_all_blocks_to_first(parameter_count, count.value_or(1));
+  return assign_blocks(parameter_count,
+                       count.value_or(default_shard_count(system, parameter_count)));
+}
+
 director_options director_options_of(const job& resolved, const prepared_data& data,
                                      const model& network) {
   const auto shape = shape_of(data);
@@ -71,15 +79,16 @@ company::company(caf::actor_system& system, const job& resolved,
     replicas_.push_back(system.spawn(replica, i, for_replicas));
     everybody.replicas.push_back({replicas_.back(), slices[i]});
   }
-  const auto blocks = assign_blocks(
-    parameter_count, options.shard_count.value_or(default_shard_count(system, parameter_count)));
+  const bool whole = scope_of(resolved.optimizer.kind) == optimizer_scope::whole_model;
+  const auto blocks = assign_blocks_for(system, resolved, parameter_count, options.shard_count);
   const shard_options for_shards{
-    make_optimizer(resolved.optimizer),
+    whole ? nullptr : make_optimizer(resolved.optimizer),
     versions_,
     parameter_count,
     plan,
     options.hooks,
-    regularization{resolved.optimizer, penalized_ranges(network_->layout())}};
+    regularization{resolved.optimizer, penalized_ranges(network_->layout())},
+    whole ? make_whole_model_rule(resolved.optimizer, network_->layout()) : nullptr};
   for (size_t k = 0; k < blocks.size(); ++k) {
     shards_.push_back(system.spawn(shard, k, for_shards));
     everybody.shards.push_back({shards_.back(), blocks[k]});

@@ -64,7 +64,10 @@ void shard_state::on_view(const view& news) {
   is_reduced_ = false;
   current_ = options_.versions->of(news.start_version);
   previous_ = {};
-  state_ = optimizer_state{options_.rule->slot_count(), elements_.size()};
+  state_ = options_.whole_rule ? options_.whole_rule->start(current_.values())
+                               : optimizer_state{options_.rule->slot_count(), elements_.size()};
+  if (options_.whole_rule && options_.whole_rule->point_slot())
+    points_ = std::make_unique<buffer_pool>(options_.parameter_count);
   reported_version_ = news.start_version;
   begin_ = last_report_ = std::chrono::steady_clock::now();
   announce();
@@ -123,11 +126,10 @@ void shard_state::reduce_for_norms(const reduction_plan& plan) {
   reduced_sums_ = held_sums(plan);
   is_reduced_ = true;
   const auto version = rule_.version();
-  const auto step =
-    options_.rule->begin_step(version, reduced_sums_.sample_count, direction::descent);
   const auto first_block = view_.shards[index_].blocks.begin;
-  block_norms news{version, first_block,
-                   square_sums_of_blocks(reduced_.values(), step.gradient_factor)};
+  block_norms news{
+    version, first_block,
+    square_sums_of_blocks(reduced_.values(), mean_factor(reduced_sums_.sample_count))};
   const auto is_finite = [](double sum) { return std::isfinite(sum); };
   if (!std::isfinite(reduced_sums_.loss_sum) || !std::ranges::all_of(news.square_sums, is_finite))
     return report_not_finite();
@@ -159,16 +161,9 @@ void shard_state::apply_reduced() {
 
 void shard_state::update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
                          const batch_sums& total, float norm_factor) {
-  const auto version = rule_.version();
-  const auto next = options_.versions->of(version + 1);
-  const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
-  const bool finite =
-    std::isfinite(total.loss_sum) &&
-    reducer_.reduce_and_update(plan, inputs, *options_.rule, step, state_,
-                               current_.values().subspan(elements_.begin, elements_.size()),
-                               next.values().subspan(elements_.begin, elements_.size()),
-                               {&options_.changes, elements_.begin, norm_factor});
-  if (!finite)
+  const auto next = options_.versions->of(rule_.version() + 1);
+  const auto sums = write_next(plan, inputs, total, norm_factor, next);
+  if (!sums)
     return report_not_finite();
   previous_ = current_;
   current_ = next;
@@ -181,7 +176,27 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
   announce();
   answer_waiting();
   if (keeps_book_)
-    keep_book(total);
+    keep_book(*sums);
+}
+
+std::optional<batch_sums> shard_state::write_next(const reduction_plan& plan,
+                                                  std::span<const std::span<const float>> inputs,
+                                                  const batch_sums& total, float norm_factor,
+                                                  const buffer& next) {
+  const auto version = rule_.version();
+  if (options_.whole_rule)
+    return stepper_.run(*options_.whole_rule,
+                        {version, plan, inputs, total, options_.changes, norm_factor,
+                         current_.values(), next.values()},
+                        state_);
+  const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
+  const bool finite =
+    std::isfinite(total.loss_sum) &&
+    reducer_.reduce_and_update(plan, inputs, *options_.rule, step, state_,
+                               current_.values().subspan(elements_.begin, elements_.size()),
+                               next.values().subspan(elements_.begin, elements_.size()),
+                               {&options_.changes, elements_.begin, norm_factor});
+  return finite ? std::optional{total} : std::nullopt;
 }
 
 // The director hears why before those who wait hear that there is nothing to wait for.
@@ -232,10 +247,20 @@ void shard_state::report_conflict(const contribution& news) {
 }
 
 void shard_state::announce() {
-  const auto news = span_of(rule_.version(), current_);
+  auto news = span_of(rule_.version(), current_);
+  news.point = point();
   for (const auto& entry : view_.replicas)
     if (!entry.slices.empty())
       self_->send(entry.actor, news);
+}
+
+// A copy: the state moves on while a late replica may still read.
+payload shard_state::point() const {
+  if (!points_)
+    return {};
+  const auto values = points_->acquire();
+  std::ranges::copy(state_.slot(*options_.whole_rule->point_slot()), values.values().begin());
+  return payload{values, 0, values.size()};
 }
 
 parameter_span shard_state::span_of(uint64_t version, const const_buffer& parameters) const {

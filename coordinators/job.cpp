@@ -210,10 +210,30 @@ void check_optimizer(checker& check, const optimizer_options& x) {
                 "use optimizer.kind = \"sgd\", or leave it out");
   check_constants(check, x);
   check_gradient_changes(check, x);
-  const bool rprop = x.kind == optimizer_kind::rprop;
-  check.require(!rprop || x.schedule == schedule_options{}, "optimizer.schedule",
-                "rprop finds its own steps", "leave the schedule out");
+  check.require(!finds_own_rate(x.kind) || x.schedule == schedule_options{}, "optimizer.schedule",
+                std::string{name_of(x.kind)} + " finds its own steps", "leave the schedule out");
   check_schedule(check, x.schedule);
+}
+
+// A line search compares losses and gradients of one and the same smooth function.
+void check_lbfgs(checker& check, const job& x) {
+  const bool lbfgs = x.optimizer.kind == optimizer_kind::lbfgs;
+  const auto size = x.optimizer.history_size;
+  check.require(lbfgs || size == optimizer_options{}.history_size, "optimizer.history_size",
+                std::string{name_of(x.optimizer.kind)} + " takes no history_size",
+                "use optimizer.kind = \"lbfgs\", or leave it out");
+  check.require(size >= 1 && size <= history_size_max, "optimizer.history_size",
+                "must be from 1 to " + std::to_string(history_size_max), "use a number such as 10");
+  const std::string other = "leave it out, or use another optimizer.kind such as \"adam\"";
+  check.require(!lbfgs || x.model.dropout == 0, "model.dropout",
+                "lbfgs needs a loss that is the same at each look, dropout changes it", other);
+  check.require(!lbfgs || x.optimizer.l1 == 0, "optimizer.l1",
+                "lbfgs needs a smooth loss, and |p| has a corner at 0",
+                "use optimizer.l2, or another optimizer.kind such as \"adam\"");
+  check.require(!lbfgs || x.optimizer.clip_value == 0, "optimizer.clip_value",
+                "lbfgs needs the loss's own gradient", other);
+  check.require(!lbfgs || x.optimizer.clip_norm == 0, "optimizer.clip_norm",
+                "lbfgs needs the loss's own gradient", other);
 }
 
 void check_class_weights(checker& check, const class_weight_options& x) {
@@ -250,6 +270,7 @@ std::vector<job_problem> problems(const job& x) {
   check_data(check, x.data);
   check_model(check, x.model);
   check_optimizer(check, x.optimizer);
+  check_lbfgs(check, x);
   check_training(check, x.training);
   check.optional_at_least_one("runtime.threads", x.runtime.threads);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",

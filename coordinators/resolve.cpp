@@ -133,6 +133,8 @@ void write_optimizer(std::ostream& out, const optimizer_options& given) {
   if (x.kind == optimizer_kind::sgd)
     out << "optimizer.momentum = " << bits_of(x.momentum) << '\n'
         << "optimizer.nesterov = " << x.nesterov << '\n';
+  if (x.kind == optimizer_kind::lbfgs)
+    out << "optimizer.history_size = " << x.history_size << '\n';
   const auto write_if_on = [&](const char* key, double value) {
     if (value > 0)
       out << "optimizer." << key << " = " << bits_of(value) << '\n';
@@ -264,9 +266,11 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_classes(resolved, shape, result);
   else
     check_numbers(resolved, shape, result);
-  if (resolved.optimizer.kind == optimizer_kind::rprop &&
+  if (needs_all_rows(resolved.optimizer.kind) &&
       resolved.training.batch_size < shape.train_row_count)
-    result.push_back({"optimizer.kind", "rprop needs the gradient of all rows, not of a batch",
+    result.push_back({"optimizer.kind",
+                      std::string{name_of(resolved.optimizer.kind)} +
+                        " needs the gradient of all rows, not of a batch",
                       "set training.batch_size = \"all\""});
   return result;
 }

@@ -125,18 +125,22 @@ typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
 }
 
 /// shard -> replica, and the answer to `pull`. A shard owns `version` of its span. In one process
-/// all spans of a version lie in one buffer, each at its own place.
+/// all spans of a version lie in one buffer, each at its own place. `values` are what is evaluated,
+/// saved and fetched; `point` is where the gradients of the step are taken, for rules that try
+/// points before they move (models/optimizers/whole_model_rule.hpp). Who passes a span on passes on
+/// both.
 struct parameter_span {
   uint64_t version = 0;
   uint64_t shard = 0; ///< index of its owner in the view
   payload values;
+  payload point = {}; ///< of the whole model; empty: `values` are the point
 
   friend bool operator==(const parameter_span&, const parameter_span&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, parameter_span& x) {
-  return f(caf::meta::type_name("troupe.parameter_span"), x.version, x.shard, x.values);
+  return f(caf::meta::type_name("troupe.parameter_span"), x.version, x.shard, x.values, x.point);
 }
 
 /// director -> replicas and shards. Replicas may compute the steps below `rule.version`.

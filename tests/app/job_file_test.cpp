@@ -305,10 +305,14 @@ private:
     for (const auto& [key, member] : optimizer_constants)
       if (defaults.*member)
         x.*member = maybe(fraction() * 1e-3 + 1e-12);
-    x.l1 = coin() ? 0 : fraction();
     x.l2 = coin() ? 0 : fraction();
-    (coin() ? x.clip_norm : x.clip_value) = fraction();
-    if (x.kind != optimizer_kind::rprop)
+    if (x.kind == optimizer_kind::lbfgs) {
+      x.history_size = whole(1) % history_size_max + 1;
+    } else {
+      x.l1 = coin() ? 0 : fraction();
+      (coin() ? x.clip_norm : x.clip_value) = fraction();
+    }
+    if (!finds_own_rate(x.kind))
       x.schedule = schedule(3);
   }
   std::vector<uint64_t> milestones(size_t count) {
