@@ -4,6 +4,7 @@
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/replica.hpp"
 #include "troupe/actors/shard.hpp"
+#include "troupe/actors/solver.hpp"
 #include "troupe/actors/version_buffers.hpp"
 #include "troupe/coordinators/placement.hpp"
 #include "troupe/data/failure.hpp"
@@ -60,15 +61,38 @@ company::company(caf::actor_system& system, const job& resolved,
                  std::shared_ptr<const prepared_data> data, const company_options& options) {
   require_message_types(system);
   const default_rounding rounding;
-  const auto shape = shape_of(*data);
-  network_ = make_model(resolved, shape);
-  const auto plan = timeline_of(resolved, shape);
+  network_ = make_model(resolved, shape_of(*data));
   const auto parameter_count = network_->layout().size();
   gradients_ = std::make_shared<buffer_pool>(parameter_count);
   versions_ = std::make_shared<version_buffers>(parameter_count);
   network_->initialize(resolved.seed, versions_->of(0).values());
-
   view everybody;
+  if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
+    spawn_solver(system, resolved, data, everybody);
+  else
+    spawn_replicas_and_shards(system, resolved, data, options, everybody);
+  const auto for_director = director_options_of(resolved, *data, *network_);
+  director_ = options.director_detached
+                ? system.spawn<caf::detached>(troupe::director, for_director, everybody)
+                : system.spawn(troupe::director, for_director, everybody);
+}
+
+void company::spawn_solver(caf::actor_system& system, const job& resolved,
+                           const std::shared_ptr<const prepared_data>& data, view& everybody) {
+  const auto plan = timeline_of(resolved, shape_of(*data));
+  const solver_options options{network_, data, plan, resolved.optimizer, versions_->of(0)};
+  const solver_actor both = system.spawn(solver, options);
+  replicas_.emplace_back(both);
+  shards_.emplace_back(both);
+  everybody.replicas.push_back({replicas_.back(), {0, 1}});
+  everybody.shards.push_back({shards_.back(), assign_blocks(network_->layout().size(), 1).at(0)});
+}
+
+void company::spawn_replicas_and_shards(caf::actor_system& system, const job& resolved,
+                                        const std::shared_ptr<const prepared_data>& data,
+                                        const company_options& options, view& everybody) {
+  const auto plan = timeline_of(resolved, shape_of(*data));
+  const auto parameter_count = network_->layout().size();
   const auto slices = assign_slices(*resolved.training.slices, *resolved.training.replicas);
   const bool shuffled = plan.batch_size < plan.row_count;
   const replica_options for_replicas{
@@ -93,10 +117,6 @@ company::company(caf::actor_system& system, const job& resolved,
     shards_.push_back(system.spawn(shard, k, for_shards));
     everybody.shards.push_back({shards_.back(), blocks[k]});
   }
-  const auto for_director = director_options_of(resolved, *data, *network_);
-  director_ = options.director_detached
-                ? system.spawn<caf::detached>(troupe::director, for_director, everybody)
-                : system.spawn(troupe::director, for_director, everybody);
 }
 
 company::~company() {

@@ -73,6 +73,10 @@ void director_state::on_not_finite(const not_finite_report& news) {
     return fail("equal work gave different bits: at step " + std::to_string(news.step) + " " +
                 news.what + ", the second from replica " + std::to_string(news.replica) +
                 "; a machine computes wrongly, or differs from the others");
+  if (news.unsolvable && !finished_) {
+    result_.unsolvable = true;
+    return fail(news.what);
+  }
   divergence what{news.step, news.what, std::nullopt};
   if (news.has_slice) {
     what.slice = news.slice;

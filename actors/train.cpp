@@ -59,6 +59,10 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
       stop_sent = true;
     }
   }
+  if (result->unsolvable)
+    throw failure(failure_code::bad_data, result->problem, {},
+                  "leave such features out, or set optimizer.l2 (closed-form) or "
+                  "optimizer.damping (gauss-newton) to a small number");
   if (result->failed)
     throw failure(failure_code::internal, result->problem);
   return std::move(*result);

@@ -166,6 +166,9 @@ void add_optimizer_keys(keys& out) {
     {"optimizer.weight_decay", "adamw: a step takes this times the rate off each parameter",
      "0.01"},
     "number >= 0", [](auto& x) -> auto& { return x.optimizer.weight_decay; });
+  number(
+    {"optimizer.damping", "gauss-newton: more makes steps shorter and surer", "0.001"},
+    "number >= 0", [](auto& x) -> auto& { return x.optimizer.damping; });
   out.push_back(whole_key<job>(
     {"optimizer.history_size", "lbfgs: moves it remembers; each takes twice the model's memory"}, 1,
     [](auto& x) -> auto& { return x.optimizer.history_size; }));

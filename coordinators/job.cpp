@@ -204,6 +204,8 @@ void check_optimizer(checker& check, const optimizer_options& x) {
                 "use a small number such as 1e-8");
   check.require(!x.weight_decay || (*x.weight_decay >= 0 && std::isfinite(*x.weight_decay)),
                 "optimizer.weight_decay", "must be 0 or more", "use a number such as 0.01");
+  check.require(!x.damping || (*x.damping >= 0 && std::isfinite(*x.damping)), "optimizer.damping",
+                "must be 0 or more", "use a small number such as 1e-3");
   const bool is_sgd = x.kind == optimizer_kind::sgd;
   check.require(is_sgd || (x.momentum == 0 && !x.nesterov), "optimizer.momentum",
                 std::string{name_of(x.kind)} + " takes no momentum",
@@ -234,6 +236,31 @@ void check_lbfgs(checker& check, const job& x) {
                 "lbfgs needs the loss's own gradient", other);
   check.require(!lbfgs || x.optimizer.clip_norm == 0, "optimizer.clip_norm",
                 "lbfgs needs the loss's own gradient", other);
+}
+
+// One actor solves for all parameters of a small regression at once.
+void check_solver(checker& check, const job& x) {
+  if (scope_of(x.optimizer.kind) != optimizer_scope::solver)
+    return;
+  const bool closed_form = x.optimizer.kind == optimizer_kind::closed_form;
+  const auto name = std::string{name_of(x.optimizer.kind)};
+  const std::string other = "use another optimizer.kind, such as \"lbfgs\"";
+  check.require(!closed_form || x.model.kind == model_kind::linear_regression, "model.kind",
+                "closed-form solves linear-regression only", other);
+  check.require(!x.model.loss || x.model.loss == loss_kind::squared, "model.loss",
+                name + " needs the squared loss", other);
+  check.require(x.model.dropout == 0, "model.dropout", name + " takes no dropout", other);
+  check.require(x.optimizer.l1 == 0, "optimizer.l1", name + " takes no l1", other);
+  check.require(closed_form || x.optimizer.l2 == 0, "optimizer.l2", name + " takes no l2",
+                "use optimizer.damping, or another optimizer.kind");
+  check.require(x.optimizer.clip_value == 0, "optimizer.clip_value", "there is no gradient to clip",
+                "leave it out");
+  check.require(x.optimizer.clip_norm == 0, "optimizer.clip_norm", "there is no gradient to clip",
+                "leave it out");
+  check.require(x.training.slices.value_or(1) == 1, "training.slices",
+                name + " sees all rows at once", "leave it out");
+  check.require(x.training.replicas.value_or(1) == 1, "training.replicas",
+                name + " is the work of one actor", "leave it out");
 }
 
 void check_class_weights(checker& check, const class_weight_options& x) {
@@ -271,6 +298,7 @@ std::vector<job_problem> problems(const job& x) {
   check_model(check, x.model);
   check_optimizer(check, x.optimizer);
   check_lbfgs(check, x);
+  check_solver(check, x);
   check_training(check, x.training);
   check.optional_at_least_one("runtime.threads", x.runtime.threads);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",

@@ -231,7 +231,8 @@ typename Inspector::result_type inspect(Inspector& f, training_report& x) {
 }
 
 /// shard -> director. Step `step` was not applied: it would have put a value that is not finite
-/// into the parameters, or (conflict) equal work came with different bits, which must never happen.
+/// into the parameters, or (conflict) equal work came with different bits, which must never happen,
+/// or (unsolvable) a solver found no single solution: `what` is then the whole sentence.
 struct not_finite_report {
   uint64_t step = 0;
   std::string what;       ///< "the gradient of slice 3", "the new parameters"
@@ -239,6 +240,7 @@ struct not_finite_report {
   bool conflict = false;
   uint64_t slice = 0;
   uint64_t replica = 0; ///< who computed it
+  bool unsolvable = false;
 
   friend bool operator==(const not_finite_report&, const not_finite_report&) = default;
 };
@@ -246,7 +248,7 @@ struct not_finite_report {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
   return f(caf::meta::type_name("troupe.not_finite_report"), x.step, x.what, x.has_slice,
-           x.conflict, x.slice, x.replica);
+           x.conflict, x.slice, x.replica, x.unsolvable);
 }
 
 /// replica -> director: what it has done.
@@ -324,6 +326,7 @@ struct training_finished {
   double seconds = 0;   ///< from `begin` to the last version
   std::vector<history_row> history;
   std::vector<replica_status> replicas; ///< by index; spares have zeros
+  bool unsolvable = false;              ///< failed because of the data, nobody was lost
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
@@ -332,7 +335,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
-           x.failed, seconds, x.history, x.replicas);
+           x.failed, seconds, x.history, x.replicas, x.unsolvable);
 }
 
 /// application -> online learner. Rows of a stream; labels or targets, as the model's loss asks.

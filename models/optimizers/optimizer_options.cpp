@@ -76,6 +76,13 @@ optimizer_options defaults_of(optimizer_kind kind) {
   case optimizer_kind::lbfgs:
     x.learning_rate = 1;
     break;
+  case optimizer_kind::closed_form:
+    x.learning_rate.reset();
+    break;
+  case optimizer_kind::gauss_newton:
+    x.learning_rate.reset();
+    x.damping = 1e-3;
+    break;
   }
   return x;
 }

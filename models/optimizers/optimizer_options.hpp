@@ -6,7 +6,8 @@
 // checks of a job (coordinators/job.cpp) and ignored by the rules.
 //
 // A kind's scope says what it needs to see at once, and so who can run it: an element-wise rule
-// runs on any piece of the parameters, a whole-model rule needs the whole gradient and the loss.
+// runs on any piece of the parameters, a whole-model rule needs the whole gradient and the loss, a
+// solver needs all rows.
 
 #pragma once
 
@@ -33,7 +34,9 @@ enum class optimizer_kind : uint8_t {
   rmsprop,
   rprop,
   adafactor,
-  lbfgs
+  lbfgs,
+  closed_form,
+  gauss_newton
 };
 
 template <>
@@ -49,12 +52,15 @@ struct name_table<optimizer_kind> {
                                       named(optimizer_kind::rmsprop, "rmsprop"),
                                       named(optimizer_kind::rprop, "rprop"),
                                       named(optimizer_kind::adafactor, "adafactor"),
-                                      named(optimizer_kind::lbfgs, "lbfgs")};
+                                      named(optimizer_kind::lbfgs, "lbfgs"),
+                                      named(optimizer_kind::closed_form, "closed-form"),
+                                      named(optimizer_kind::gauss_newton, "gauss-newton")};
 };
 
 enum class optimizer_scope : uint8_t {
   element_wise, ///< models/optimizers/optimizer.hpp
-  whole_model   ///< models/optimizers/whole_model_rule.hpp
+  whole_model,  ///< models/optimizers/whole_model_rule.hpp
+  solver        ///< actors/solver.hpp
 };
 
 constexpr optimizer_scope scope_of(optimizer_kind kind) {
@@ -62,6 +68,9 @@ constexpr optimizer_scope scope_of(optimizer_kind kind) {
   case optimizer_kind::adafactor:
   case optimizer_kind::lbfgs:
     return optimizer_scope::whole_model;
+  case optimizer_kind::closed_form:
+  case optimizer_kind::gauss_newton:
+    return optimizer_scope::solver;
   default:
     return optimizer_scope::element_wise;
   }
@@ -74,7 +83,7 @@ constexpr bool needs_all_rows(optimizer_kind kind) {
 
 /// True for rules that find the length of their steps themselves, so that no schedule applies.
 constexpr bool finds_own_rate(optimizer_kind kind) {
-  return kind == optimizer_kind::rprop || kind == optimizer_kind::lbfgs;
+  return needs_all_rows(kind) || scope_of(kind) == optimizer_scope::solver;
 }
 
 /// Moves that lbfgs may remember: far more than ever helped, and 400 times the model's memory.
@@ -91,6 +100,7 @@ struct optimizer_options {
   std::optional<double> rho;          ///< adadelta, rmsprop: decay of the mean square, 0 .. below 1
   std::optional<double> epsilon;      ///< all but sgd, rprop, lbfgs: keeps from dividing by 0, > 0
   std::optional<double> weight_decay; ///< adamw: share of a parameter a step at rate 1 takes, >= 0
+  std::optional<double> damping;      ///< gauss-newton: added to the diagonal of J^T J, >= 0
   size_t history_size = 10;           ///< lbfgs: moves that are remembered, >= 1
   double l1 = 0;         ///< penalty l1 |p|, biases excluded: adds l1 sign(p) to the gradient; >= 0
   double l2 = 0;         ///< penalty l2/2 p^2, biases excluded: adds l2 p to the gradient; >= 0
@@ -113,7 +123,8 @@ inline constexpr std::array optimizer_constants{
   optimizer_constant{"beta2", &optimizer_options::beta2},
   optimizer_constant{"rho", &optimizer_options::rho},
   optimizer_constant{"epsilon", &optimizer_options::epsilon},
-  optimizer_constant{"weight_decay", &optimizer_options::weight_decay}};
+  optimizer_constant{"weight_decay", &optimizer_options::weight_decay},
+  optimizer_constant{"damping", &optimizer_options::damping}};
 
 /// The default of each constant a rule has; absent: the rule has no such constant.
 optimizer_options defaults_of(optimizer_kind kind);

@@ -21,6 +21,8 @@ struct change {
 
 /// False for what the checks of a job refuse.
 bool fits(optimizer_kind kind, const optimizer_options& x) {
+  if (scope_of(kind) == optimizer_scope::solver)
+    return false; // one actor: nothing could differ
   return kind != optimizer_kind::lbfgs || (x.l1 == 0 && x.clip_value == 0 && x.clip_norm == 0);
 }
 

@@ -229,6 +229,8 @@ public:
     fill(x.data);
     fill(x.model);
     fill(x.optimizer);
+    if (x.optimizer.kind == optimizer_kind::lbfgs)
+      x.model.dropout = 0;
     fill(x.training);
     x.runtime.threads = maybe(whole(1));
     x.runtime.policy = any<scheduler_policy>();
@@ -296,7 +298,9 @@ private:
     x.initialization_scale = fraction() + 1e-3;
   }
   void fill(optimizer_options& x) {
-    x.kind = any<optimizer_kind>();
+    do
+      x.kind = any<optimizer_kind>();
+    while (scope_of(x.kind) == optimizer_scope::solver); // small linear models only
     if (x.kind == optimizer_kind::sgd) {
       x.momentum = fraction();
       x.nesterov = x.momentum > 0 && coin();
