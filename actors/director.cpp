@@ -85,6 +85,10 @@ void director_state::on_not_finite(const not_finite_report& news) {
                 "equal work gave different bits: at step " + std::to_string(news.step) + " " +
                   news.what + ", the second from replica " + std::to_string(news.replica) +
                   "; a machine computes wrongly, or differs from the others");
+  if (news.unsolvable)
+    return fail(failure_code::bad_data, news.what, {},
+                "leave such features out, or set optimizer.l2 (closed-form) or "
+                "optimizer.damping (gauss-newton) to a small number");
   divergence what{news.step, news.what, std::nullopt};
   if (news.has_slice) {
     what.slice = news.slice;

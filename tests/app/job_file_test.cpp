@@ -229,6 +229,8 @@ public:
     fill(x.data);
     fill(x.model);
     fill(x.optimizer);
+    if (x.optimizer.kind == optimizer_kind::lbfgs)
+      x.model.dropout = 0;
     fill(x.training);
     x.runtime.threads = maybe(whole(1));
     x.runtime.policy = any<scheduler_policy>();
@@ -300,7 +302,9 @@ private:
     x.initialization_scale = fraction() + 1e-3;
   }
   void fill(optimizer_options& x) {
-    x.kind = any<optimizer_kind>();
+    do
+      x.kind = any<optimizer_kind>();
+    while (scope_of(x.kind) == optimizer_scope::solver); // small linear models only
     if (x.kind == optimizer_kind::sgd) {
       x.momentum = fraction();
       x.nesterov = x.momentum > 0 && coin();
@@ -309,10 +313,14 @@ private:
     for (const auto& [key, member] : optimizer_constants)
       if (defaults.*member)
         x.*member = maybe(fraction() * 1e-3 + 1e-12);
-    x.l1 = coin() ? 0 : fraction();
     x.l2 = coin() ? 0 : fraction();
-    (coin() ? x.clip_norm : x.clip_value) = fraction();
-    if (x.kind != optimizer_kind::rprop)
+    if (x.kind == optimizer_kind::lbfgs) {
+      x.history_size = whole(1) % history_size_max + 1;
+    } else {
+      x.l1 = coin() ? 0 : fraction();
+      (coin() ? x.clip_norm : x.clip_value) = fraction();
+    }
+    if (!finds_own_rate(x.kind))
       x.schedule = schedule(3);
   }
   std::vector<uint64_t> milestones(size_t count) {
