@@ -69,20 +69,35 @@ class ModelCommands(unittest.TestCase):
                    for count in ("1", "2", "4")}
         self.assertEqual(len(results), 1)
 
-    def test_a_file_larger_than_memory_is_predicted_part_by_part(self):
-        line = ",".join(["12.0625"] * 64) + "\n"
-        row_count = 700_000  # 358 MB of text
-        path = os.path.join(self.folder, "long.csv")
-        with open(path, "w") as file:
-            for _ in range(row_count // 1000):
-                file.write(line * 1000)
+    def predict_in_little_memory(self, path, row_count, *options):
         limit = 256 << 20  # of address space, most of it libraries and BLAS
         self.assertGreater(os.path.getsize(path), limit)
-        self.run_troupe("predict", self.model, path, "-o", "long.npy",
+        self.run_troupe("predict", self.model, path, "-o", "long.npy", *options,
                         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(os.path.getsize(os.path.join(self.folder, "long.npy")),
                          128 + 8 * row_count)
+
+    def test_a_text_larger_than_memory_is_predicted_part_by_part(self):
+        lines = {"long.csv": ",".join(["12.0625"] * 64),
+                 "long.svm": "0 " + " ".join(f"{i}:12.062" for i in range(1, 65))}
+        for name, line in lines.items():
+            row_count = 300_000_000 // len(line) // 1000 * 1000
+            path = os.path.join(self.folder, name)
+            with open(path, "w") as file:
+                for _ in range(row_count // 1000):
+                    file.write((line + "\n") * 1000)
+            self.predict_in_little_memory(path, row_count)
+            os.remove(path)
+
+    def test_an_array_larger_than_memory_is_predicted_part_by_part(self):
+        path = os.path.join(self.folder, "zeros.npy")
+        row_count = 1_200_000
+        header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({row_count}, 64), }}"
+        with open(path, "wb") as file:
+            file.write(b"\x93NUMPY\1\0" + bytes([len(header), 0]) + header.encode())
+            file.truncate(10 + len(header) + row_count * 64 * 4)  # zeros that take no disk
+        self.predict_in_little_memory(path, row_count)
 
 
 if __name__ == "__main__":
