@@ -9,9 +9,11 @@ and a file far larger than the memory a prediction may use is predicted part by 
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
@@ -98,6 +100,52 @@ class ModelCommands(unittest.TestCase):
             file.write(b"\x93NUMPY\1\0" + bytes([len(header), 0]) + header.encode())
             file.truncate(10 + len(header) + row_count * 64 * 4)  # zeros that take no disk
         self.predict_in_little_memory(path, row_count)
+
+
+    def test_a_signal_leaves_nothing_of_an_unfinished_file(self):
+        place = tempfile.mkdtemp(dir=self.folder)
+        try:
+            os.close(os.open(place, os.O_TMPFILE | os.O_WRONLY))
+        except OSError:
+            self.skipTest("this file system has no files without names")
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            for old in ([], ["out.npy"]):
+                for name in old:
+                    with open(os.path.join(place, name), "w") as file:
+                        file.write("old")
+                run = subprocess.Popen([TROUPE, "predict", self.model, pipe, "-o",
+                                        os.path.join(place, "out.npy")], stderr=subprocess.DEVNULL)
+                with open(pipe, "w") as rows:
+                    rows.write((",".join(["1"] * 64) + "\n") * 10_000)
+                    rows.flush()
+                    self.wait_until(lambda: self.holds_file_in(run.pid, place))
+                    run.send_signal(number)
+                    self.assertEqual(run.wait(timeout=60), -number)
+                self.assertEqual(os.listdir(place), old)
+                for name in old:
+                    with open(os.path.join(place, name)) as file:
+                        self.assertEqual(file.read(), "old")
+                    os.remove(os.path.join(place, name))
+
+    @staticmethod
+    def holds_file_in(process, folder):
+        descriptors = f"/proc/{process}/fd"
+        for name in os.listdir(descriptors):
+            path = os.path.join(descriptors, name)
+            try:
+                if os.readlink(path).startswith(folder) and os.stat(path).st_size > 10_000:
+                    return True
+            except OSError:
+                pass  # closed in between
+        return False
+
+    def wait_until(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
 
 if __name__ == "__main__":
