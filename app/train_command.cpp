@@ -70,6 +70,15 @@ training_result train_with_progress(const job& x, const train_arguments& argumen
   return train(system, x, options);
 }
 
+training_result train_or_say_where(const loaded_job& x, const train_arguments& arguments,
+                                   lazy_beginning& begin) {
+  try {
+    return train_with_progress(x.value, arguments, begin);
+  } catch (const failure& error) {
+    throw_with_place(error, x.places);
+  }
+}
+
 // The summary is written last: it is what makes a run finished.
 void write_files(const run_directory& folder, training_result& result, const failure* error) {
   auto& summary = result.summary;
@@ -83,13 +92,15 @@ void write_files(const run_directory& folder, training_result& result, const fai
 }
 
 int run(const train_arguments& arguments, std::string& job_name) {
-  const job x = load_job(arguments.job_file, arguments.sets, process_environment());
+  const auto loaded =
+    load_job_and_places(arguments.job_file, arguments.sets, process_environment());
+  const auto& x = loaded.value;
   job_name = x.name;
   ensure_numerics(x.runtime.numerics, arguments.process_arguments);
   watch_stop_signals();
   run_directory folder{x.output.directory, arguments.overwrite};
   lazy_beginning begin{folder, x};
-  auto result = train_with_progress(x, arguments, begin);
+  auto result = train_or_say_where(loaded, arguments, begin);
   begin();
   std::optional<failure> error;
   if (result.problem)
