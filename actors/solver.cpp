@@ -90,12 +90,13 @@ void solver_state::advance() {
 }
 
 void solver_state::evaluate() {
-  if (options_.data->test.row_count == 0)
-    return;
   evaluation result{view_.term, rule_->version(), 0, {}};
-  evaluate_chunks(*options_.network, current_.values(), options_.data->test, memory_,
-                  [&](const batch_sums& sums) { result.chunks.push_back(sums); });
-  self_->send(view_.director, std::move(result));
+  for (const auto* rows : {&options_.data->test, &options_.data->validation})
+    if (rows->row_count > 0)
+      evaluate_chunks(*options_.network, current_.values(), *rows, memory_,
+                      [&](const batch_sums& sums) { result.chunks.push_back(sums); });
+  if (!result.chunks.empty())
+    self_->send(view_.director, std::move(result));
 }
 
 void solver_state::step() {
