@@ -31,6 +31,8 @@ void node_state::send_to(const std::string& to, const T& message) {
     self_->send(found->second.actor, message);
 }
 
+template void node_state::send_to(const std::string&, const block_norms&);
+
 void node_state::send_gradient(const contribution& work, const index_range& elements,
                                const std::string& to, bool again) {
   for (const auto& piece : cut(elements, options_.piece_elements)) {
