@@ -26,12 +26,14 @@ size_t line_with_too_many_dots(std::string_view text) {
   size_t line = 1;
   size_t dots = 0;
   char quote = 0;
+  bool escaped = false;
   for (const char c : text) {
+    const bool counts_for_nothing = std::exchange(escaped, !escaped && quote == '"' && c == '\\');
     if (c == '\n') {
       ++line;
       dots = 0;
       quote = 0;
-    } else if (c == '"' || c == '\'') {
+    } else if (!counts_for_nothing && (c == '"' || c == '\'')) {
       quote = quote == 0 ? c : quote == c ? 0 : quote;
     } else if (c == ',' && quote == 0) {
       dots = 0;

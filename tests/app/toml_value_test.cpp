@@ -77,10 +77,12 @@ TEST(toml_value, a_long_list_of_fractions_is_no_deep_key) {
   for (int i = 0; i < 1000; ++i)
     text += ", 0.5";
   EXPECT_FALSE(problem_of(parse_toml(text + "]")));
-  std::string key = "\"a,\"";
-  for (int i = 0; i < 100; ++i)
-    key += ".\"a,\"";
-  EXPECT_TRUE(problem_of(parse_toml(key + " = 1"))) << "a comma within quotes ends nothing";
+  for (const std::string part : {"\"a,\"", "'a,'", "\"\\\",\""}) {
+    auto key = part;
+    for (int i = 0; i < 200; ++i)
+      key += "." + part;
+    EXPECT_TRUE(problem_of(parse_toml(key + " = 1"))) << "a comma within quotes ends nothing";
+  }
 }
 
 TEST(toml_value, one_value_is_parsed_alone) {
