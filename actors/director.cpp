@@ -192,9 +192,8 @@ void director_state::finish_when_complete() {
   for (const auto& who : view_.members)
     if (who.replica_count > 0 && reports_[who.name].news.round < round_)
       return;
-  const bool writes = std::ranges::any_of(drafts_, [](const auto& draft) {
-    return draft.has_memory();
-  });
+  const bool writes =
+    std::ranges::any_of(drafts_, [](const auto& draft) { return draft.has_memory(); });
   if (!writes)
     publish_finished();
 }

@@ -297,8 +297,7 @@ void shard_state::announce() {
 }
 
 // In a wired process the node tells the replicas, once it has the other spans as well.
-void shard_state::announce(uint64_t version, const const_buffer& parameters,
-                           const payload& at) {
+void shard_state::announce(uint64_t version, const const_buffer& parameters, const payload& at) {
   auto news = span_of(version, parameters);
   news.point = at;
   if (view_.wired)
@@ -370,8 +369,8 @@ void shard_state::report() {
   const bool is_row = (ends_epoch || (is_mark && horizon_.final)) && row_version_ != version;
   last_report_ = self_->clock().now();
   const std::chrono::duration<double> seconds = last_report_ - begin_;
-  self_->send(view_.director, training_report{view_.term, version, book_, is_row, is_mark,
-                                              seconds.count()});
+  self_->send(view_.director,
+              training_report{view_.term, version, book_, is_row, is_mark, seconds.count()});
   if (is_mark)
     mark_version_ = version;
   if (is_row)
@@ -403,7 +402,8 @@ caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   return caf::make_error(protocol_error::version_not_held, version);
 }
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options) {
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self,
+                                 const shard_options& options) {
   guard(self);
   return self->state.make_behavior(options);
 }
