@@ -83,7 +83,8 @@ void node_state::on_tick() {
 
 // Local replicas' gradients, for the shards of other processes.
 void node_state::on_contribution(const contribution& news) {
-  if (!takes_part() || (gathering_.held() && news.step < *gathering_.held()))
+  if (!takes_part() || news.term != view_.id.term ||
+      (gathering_.held() && news.step < *gathering_.held()))
     return;
   auto& parts = sent_[news.step];
   std::erase_if(parts, [&](const contribution& part) { return part.node == news.node; });
