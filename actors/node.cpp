@@ -49,7 +49,7 @@ void node_state::on_director(uint64_t incarnation, const director_link_actor& di
   director_ = director;
   self_->monitor(director);
   // A view that names this life of the process may have been faster than this message.
-  if (std::exchange(options_.self.incarnation, incarnation) != incarnation)
+  if (std::exchange(options_.self.incarnation, incarnation) != incarnation && view_.id.term > 0)
     adopt(cluster_view{view_});
   report();
 }
