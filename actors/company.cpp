@@ -38,10 +38,12 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.rule.plan = timeline_of(resolved, shape);
   options.rule.stop = stop_rule_of(resolved);
   options.rule.replica_count = std::min(*resolved.training.replicas, *resolved.training.slices);
-  options.rule.test_row_count = shape.test_row_count;
+  options.rule.rows = {shape.test_row_count, shape.validation_row_count};
+  options.rule.keep_best = *resolved.training.keep_best;
   options.optimizer = resolved.optimizer;
   options.classification = shape.classification;
   options.test_total_squares = total_squares(data.test);
+  options.validation_total_squares = total_squares(data.validation);
   options.parameter_count = network.layout().size();
   return options;
 }

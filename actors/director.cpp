@@ -1,7 +1,6 @@
 #include "troupe/actors/director.hpp"
 
 #include "troupe/actors/guard.hpp"
-#include "troupe/coordinators/placement.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -121,61 +120,98 @@ void director_state::carry_out(const publish_row& decision) {
   report_seconds_.erase(report_seconds_.begin(), report_seconds_.lower_bound(row.steps));
 }
 
+void director_state::carry_out(const keep_version& decision) {
+  if (!finished_)
+    fetch(decision.version);
+}
+
 void director_state::carry_out(const finish_at& decision) {
   if (finished_)
     return;
+  const auto end = rule_->end_version();
   result_.version = decision.version;
+  result_.is_best = rule_->best().has_value();
   // The shard that keeps the book may have been ahead of one that met a bad value.
-  std::erase_if(history_, [&](const history_row& row) { return row.steps > decision.version; });
+  std::erase_if(history_, [&](const history_row& row) { return row.steps > end; });
   result_.reason = static_cast<uint8_t>(decision.reason);
-  result_.seconds = decision.version == 0 ? 0 : seconds_at(decision.version);
-  if (const auto& diverged = rule_->diverged())
-    result_.problem = "training diverged: at step " + std::to_string(diverged->step) + " " +
-                      diverged->what +
-                      " was not finite and was not applied; the parameters of version " +
-                      std::to_string(diverged->step) + " are kept";
-  collect(decision.version);
+  result_.seconds = end == 0 ? 0 : seconds_at(end);
+  result_.problem = problem_text();
+  missing_answers_ = view_.replicas.size() + 1; // and the parameters
+  if (result_.is_best) {
+    ++round_;
+    on_fetched(decision.version, best_parameters_);
+  } else {
+    fetch(decision.version);
+  }
+  ask_replicas();
 }
 
-void director_state::collect(uint64_t version) {
-  const auto round = ++collect_round_;
-  parameters_.emplace(options_.parameter_count);
-  missing_answers_ = view_.shards.size() + view_.replicas.size();
-  result_.replicas.resize(view_.replicas.size());
-  const auto give_up = [this, round](const char* who, size_t index) {
-    return [this, round, who, index](const caf::error& problem) {
-      if (round == collect_round_)
-        fail(std::string{who} + ' ' + std::to_string(index) +
-             " did not answer at the end of training: " + self_->system().render(problem));
-    };
-  };
+std::string director_state::problem_text() const {
+  const auto& diverged = rule_->diverged();
+  if (!diverged)
+    return {};
+  const auto step = std::to_string(diverged->step);
+  const auto& best = rule_->best();
+  return "training diverged: at step " + step + " " + diverged->what +
+         " was not finite and was not applied; the parameters of version " +
+         (best ? std::to_string(best->version) + ", the best one," : step) + " are kept";
+}
+
+void director_state::fetch(uint64_t version) {
+  const auto round = ++round_;
+  fetched_version_ = version;
+  spans_.emplace(view_.shards, options_.parameter_count);
   for (size_t k = 0; k < view_.shards.size(); ++k)
     self_->request(view_.shards[k].actor, collect_deadline, atom::pull_v, version)
       .then(
         [this, round](const parameter_span& part) {
-          if (round == collect_round_)
-            on_collected(part);
+          if (round == round_)
+            on_span(part);
         },
-        give_up("shard", k));
+        fail_unless_late("shard", k));
+}
+
+void director_state::on_span(const parameter_span& part) {
+  if (spans_->add(part) == span_collector::verdict::damaged)
+    return fail("shard " + std::to_string(part.shard) + " sent a damaged span");
+  const auto whole = spans_->whole();
+  if (!whole)
+    return;
+  spans_.reset(); // and with it what the spans hold on to
+  on_fetched(fetched_version_, *whole);
+}
+
+void director_state::on_fetched(uint64_t version, const const_buffer& parameters) {
+  if (rule_->state() != director_rule::phase::ending) {
+    best_parameters_ = parameters;
+    return carry_out(rule_->on_kept(version));
+  }
+  parameters_ = parameters;
+  finish_when_complete();
+}
+
+void director_state::ask_replicas() {
+  const auto round = round_;
+  result_.replicas.resize(view_.replicas.size());
   for (size_t i = 0; i < view_.replicas.size(); ++i)
     self_->request(view_.replicas[i].actor, collect_deadline, atom::status_v)
       .then(
         [this, round, i](const replica_status& status) {
-          if (round == collect_round_)
+          if (round == round_)
             on_replica_status(i, status);
         },
-        give_up("replica", i));
+        fail_unless_late("replica", i));
 }
 
-void director_state::on_collected(const parameter_span& part) {
-  const auto blocks = view_.shards.at(part.shard).blocks;
-  const auto elements = elements_of_blocks(blocks, options_.parameter_count);
-  const auto values = part.values.values();
-  if (values.size() != elements.size() || !part.values.intact())
-    return fail("shard " + std::to_string(part.shard) + " sent a damaged span");
-  std::ranges::copy(values,
-                    parameters_->values().begin() + static_cast<std::ptrdiff_t>(elements.begin));
-  finish_when_complete();
+std::function<void(const caf::error&)> director_state::fail_unless_late(const char* who,
+                                                                        size_t index) {
+  return [this, round = round_, who, index](const caf::error& problem) {
+    if (round == round_)
+      fail(std::string{who} + ' ' + std::to_string(index) + " did not answer when " +
+           (rule_->state() == director_rule::phase::ending ? "training ended"
+                                                           : "the best version was kept") +
+           ": " + self_->system().render(problem));
+  };
 }
 
 void director_state::on_replica_status(size_t replica, const replica_status& status) {
@@ -191,6 +227,7 @@ void director_state::finish_when_complete() {
 void director_state::fail(const std::string& why) {
   if (finished_)
     return;
+  ++round_;
   result_.failed = true;
   result_.problem = why;
   parameters_.reset();

@@ -3,11 +3,13 @@
 // while all cores are busy.
 //
 // The course of a run is decided by `director_rule`; this shell turns messages into its events and
-// its decisions into messages, and collects the final parameters.
+// its decisions into messages, and fetches parameters from the shards: those of the best version so
+// far, which it keeps, and those of the last one.
 
 #pragma once
 
 #include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/span_collector.hpp"
 #include "troupe/coordinators/director_rule.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
@@ -15,6 +17,7 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -26,11 +29,12 @@ struct director_options {
   optimizer_options optimizer; ///< for the learning rate in the history
   bool classification = true;
   double test_total_squares = 0; ///< regression: of the test targets around their mean
+  double validation_total_squares = 0;
   size_t parameter_count = 0;
 };
 
-/// How long a shard or replica may take to answer at the end of training: it may be in the middle
-/// of a long step, so this is far more than any step should take.
+/// How long a shard or replica may take to answer when parameters are fetched or training ends: it
+/// may be in the middle of a long step, so this is far more than any step should take.
 inline constexpr std::chrono::minutes collect_deadline{10};
 
 class director_state {
@@ -58,13 +62,21 @@ private:
   void carry_out(const allow_up_to& decision);
   void carry_out(const hold_replicas& decision);
   void carry_out(const publish_row& decision);
+  void carry_out(const keep_version& decision);
   void carry_out(const finish_at& decision);
 
-  /// Fetches every span of the final version and every replica's figures.
-  void collect(uint64_t version);
-  void on_collected(const parameter_span& part);
+  /// Fetches every span of a version; what was being fetched before is forgotten.
+  void fetch(uint64_t version);
+  void on_span(const parameter_span& part);
+  /// The parameters of `version` are whole: kept as the best, or the result.
+  void on_fetched(uint64_t version, const const_buffer& parameters);
+  /// Asks every replica what it has done.
+  void ask_replicas();
   void on_replica_status(size_t replica, const replica_status& status);
   void finish_when_complete();
+  /// Makes the run fail when `who` does not answer, unless its answer is no longer waited for.
+  std::function<void(const caf::error&)> fail_unless_late(const char* who, size_t index);
+  std::string problem_text() const;
   void fail(const std::string& why);
   void publish_finished();
 
@@ -88,9 +100,12 @@ private:
   std::map<uint64_t, double> report_seconds_; ///< when reported versions came to be
   uint64_t version_ = 0;                      ///< the newest heard of
   std::vector<history_row> history_;
-  size_t missing_answers_ = 0; ///< while collecting
-  size_t collect_round_ = 0;   ///< answers of an earlier round do not count
-  std::optional<buffer> parameters_;
+  size_t round_ = 0; ///< of questions to shards and replicas: answers to an earlier one are late
+  size_t missing_answers_ = 0;             ///< at the end
+  uint64_t fetched_version_ = 0;           ///< being fetched
+  std::optional<span_collector> spans_;    ///< of fetched_version_
+  const_buffer best_parameters_;           ///< kept; those of rule_->best()
+  std::optional<const_buffer> parameters_; ///< the result
   training_finished result_;
   bool finished_ = false;
 };

@@ -12,9 +12,27 @@ double mean_loss(const batch_sums& sums) {
   return sums.loss_sum / static_cast<double>(sums.sample_count);
 }
 
-double accuracy(const batch_sums& sums) {
+double share_correct(const batch_sums& sums) {
   return static_cast<double>(sums.correct_count) / static_cast<double>(sums.sample_count);
 }
+
+/// The figures of the test or the validation rows; nothing for what was not evaluated.
+struct evaluated_part {
+  std::optional<batch_sums> sums;
+  bool classification;
+  double total_squares; ///< regression: of the targets around their mean
+
+  std::optional<double> loss() const {
+    return sums ? std::optional{mean_loss(*sums)} : std::nullopt;
+  }
+  std::optional<double> accuracy() const {
+    return sums && classification ? std::optional{share_correct(*sums)} : std::nullopt;
+  }
+  std::optional<double> r2() const {
+    return sums && total_squares > 0 ? std::optional{1 - sums->squared_error_sum / total_squares}
+                                     : std::nullopt;
+  }
+};
 
 } // namespace
 
@@ -38,14 +56,16 @@ history_row director_state::row_of(const epoch_figures& figures) const {
                       schedule_factor(options_.optimizer.schedule, last_step);
   row.train_loss = mean_loss(figures.train);
   if (options_.classification)
-    row.train_accuracy = accuracy(figures.train);
-  if (!figures.test)
-    return row;
-  row.test_loss = mean_loss(*figures.test);
-  if (options_.classification)
-    row.test_accuracy = accuracy(*figures.test);
-  else if (options_.test_total_squares > 0)
-    row.test_r2 = 1 - figures.test->squared_error_sum / options_.test_total_squares;
+    row.train_accuracy = share_correct(figures.train);
+  const evaluated_part test{figures.test, options_.classification, options_.test_total_squares};
+  row.test_loss = test.loss();
+  row.test_accuracy = test.accuracy();
+  row.test_r2 = test.r2();
+  const evaluated_part validation{figures.validation, options_.classification,
+                                  options_.validation_total_squares};
+  row.validation_loss = validation.loss();
+  row.validation_accuracy = validation.accuracy();
+  row.validation_r2 = validation.r2();
   return row;
 }
 
@@ -62,17 +82,19 @@ training_progress director_state::progress_at(uint64_t version, const batch_sums
   progress.seconds_of_epoch = progress.seconds - row_seconds_;
   progress.train_loss = mean_loss(sums);
   if (options_.classification)
-    progress.train_accuracy = accuracy(sums);
+    progress.train_accuracy = share_correct(sums);
   return progress;
 }
 
 training_status director_state::on_status() const {
+  const bool is_training = rule_->state() == director_rule::phase::training ||
+                           rule_->state() == director_rule::phase::keeping;
   training_status status;
-  status.phase = result_.failed                                     ? "failed"
-                 : finished_                                        ? "finished"
-                 : !begin_                                          ? "waiting"
-                 : rule_->state() == director_rule::phase::training ? "training"
-                                                                    : "stopping";
+  status.phase = result_.failed ? "failed"
+                 : finished_    ? "finished"
+                 : !begin_      ? "waiting"
+                 : is_training  ? "training"
+                                : "stopping";
   status.version = version_;
   status.last_version = options_.rule.plan.last_version();
   status.epoch = version_ / options_.rule.plan.steps_in_epoch();
@@ -93,6 +115,8 @@ std::string director_state::waits_for() const {
     return "the next row of the history";
   case director_rule::phase::holding:
     return "replicas to finish their step";
+  case director_rule::phase::keeping:
+    return "the parameters of the best version";
   case director_rule::phase::ending:
     return std::to_string(missing_answers_) + " answers at the end of training";
   }

@@ -63,11 +63,12 @@ job job_of(const estimator_options& options) {
   result.name = "estimator";
   result.seed = options.seed;
   result.data.standardize = options.standardize;
+  result.data.validation_fraction = options.validation_fraction;
   result.model = options.model;
   result.optimizer = options.optimizer;
   result.training = options.training;
   for (const auto& problem : problems(result))
-    if (!problem.key.starts_with("data.")) // the rows are in memory
+    if (problem.key != "data.file") // the rows are in memory
       throw failure(failure_code::bad_job, problem.key + ": " + problem.why, {}, problem.hint);
   return result;
 }

@@ -44,6 +44,9 @@ struct estimator_options {
   training_options training;
   uint64_t seed = 0;
   bool standardize = true; ///< features to mean 0, deviation 1; a saved model keeps the map
+  /// Rows that are not trained on but watched: the model then is that of the epoch with their least
+  /// loss (`training.keep_best`, `training.patience`). [0, 1)
+  double validation_fraction = 0;
 };
 
 /// Rows that somebody else owns: dense, row-major.

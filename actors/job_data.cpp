@@ -80,7 +80,8 @@ std::shared_ptr<const prepared_data> load_data(const job& x) {
 
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) {
   return std::make_shared<const prepared_data>(
-    prepare(std::move(source), {x.seed, x.data.test_fraction, x.data.standardize}));
+    prepare(std::move(source),
+            {x.seed, x.data.test_fraction, x.data.standardize, x.data.validation_fraction}));
 }
 
 data_shape shape_of(const prepared_data& data) {
@@ -88,6 +89,7 @@ data_shape shape_of(const prepared_data& data) {
   data_shape shape;
   shape.train_row_count = train.row_count;
   shape.test_row_count = data.test.row_count;
+  shape.validation_row_count = data.validation.row_count;
   shape.feature_count = train.feature_count;
   shape.classification = train.is_classification();
   shape.output_count = shape.classification ? train.classes.size() : train.target_count;
@@ -98,7 +100,7 @@ data_shape shape_of(const prepared_data& data) {
     return shape;
   }
   shape.target_minimum = std::numeric_limits<double>::infinity();
-  for (const auto* targets : {&train.targets, &data.test.targets})
+  for (const auto* targets : {&train.targets, &data.test.targets, &data.validation.targets})
     for (auto target : *targets)
       shape.target_minimum = std::min(shape.target_minimum, static_cast<double>(target));
   return shape;

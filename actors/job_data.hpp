@@ -21,8 +21,8 @@ std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source);
 /// What `resolve` needs to know of it.
 data_shape shape_of(const prepared_data& data);
 
-/// Sum of squares of the test targets around their mean, over rows and targets; 0 for a
-/// classification. What R^2 compares the squared errors with.
+/// Sum of squares of the targets (of the test rows, say) around their mean, over rows and targets;
+/// 0 for a classification. What R^2 compares the squared errors with.
 double total_squares(const dataset& source);
 
 } // namespace troupe

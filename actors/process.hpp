@@ -32,6 +32,8 @@ inline constexpr size_t piece_elements_max = size_t{1} << 16;
 struct process_options {
   member self;           ///< name, incarnation, and how many replicas and shards to spawn
   bool detached = false; ///< the node runs on a thread of its own
+  bool wired = true;     ///< the run has other processes
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   size_t piece_elements = piece_elements_max;
   test_hooks hooks;
 };

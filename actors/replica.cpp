@@ -34,36 +34,54 @@ bool are_siblings(size_t slice_count, const tree_node& left, const tree_node& ri
 
 } // namespace
 
-replica_actor::behavior_type replica_state::make_behavior(size_t index,
-                                                          const replica_options& options) {
-  index_ = index;
+replica_actor::behavior_type replica_state::make_behavior(const replica_options& options) {
   options_ = options;
   return {
     [this](const view& news) { on_view(news); },
     [this](const parameter_span& news) { on_parameter_span(news); },
     [this](const horizon& news) { on_horizon(news); },
-    [this](atom::hold) { on_hold(); },
+    [this](atom::hold, uint64_t round) { on_hold(round); },
     [this](atom::status) { return status_; },
   };
 }
 
 void replica_state::on_view(const view& news) {
-  if (rule_ && std::pair{news.term, news.number} <= std::pair{view_.term, view_.number})
+  if (has_view_ && std::pair{news.term, news.number} < std::pair{view_.term, view_.number})
     return;
+  const bool begins = !has_view_ || news.term != view_.term || news.restarts != view_.restarts;
+  has_view_ = true;
   view_ = news;
+  index_ = news.index;
   slices_ = news.replicas.at(index_).slices;
-  const auto parameter_count = options_.network->layout().size();
-  elements_.clear();
-  for (const auto& shard : news.shards)
-    elements_.push_back(elements_of_blocks(shard.blocks, parameter_count));
+  if (begins)
+    rule_.reset();
   if (slices_.empty())
     return; // a spare
-  evaluation_share_ =
-    share_of_evaluation(news, index_, evaluation_chunk_count(options_.data->test.row_count));
+  evaluated_ = {options_.data->test.row_count, options_.data->validation.row_count};
+  evaluation_share_ = share_of_evaluation(news, index_, evaluated_.chunk_count());
+  if (!rule_)
+    return restart(news);
+  catch_up();
+}
+
+void replica_state::restart(const view& news) {
+  elements_.clear();
+  for (const auto& shard : news.shards)
+    elements_.push_back(elements_of_blocks(shard.blocks, options_.network->layout().size()));
+  parameters_.clear();
+  computed_ = {};
   rule_.emplace(options_.plan, elements_.size(), news.start_version);
   for (size_t k = 0; k < elements_.size(); ++k)
     if (elements_[k].empty())
       rule_->ignore_shard(k);
+}
+
+void replica_state::catch_up() {
+  if (rule_->has_evaluated())
+    evaluate(rule_->version());
+  if (rule_->has_begun_step())
+    compute(rule_->version());
+  advance();
 }
 
 void replica_state::on_parameter_span(const parameter_span& news) {
@@ -81,9 +99,10 @@ void replica_state::on_horizon(const horizon& news) {
   advance();
 }
 
-void replica_state::on_hold() {
-  if (rule_)
-    self_->send(view_.director, atom::held_v, static_cast<uint64_t>(index_), rule_->hold());
+void replica_state::on_hold(uint64_t round) {
+  const auto next_step = rule_ ? rule_->hold() : 0;
+  if (view_.relay)
+    self_->send(view_.relay, atom::held_v, static_cast<uint64_t>(index_), round, next_step);
 }
 
 void replica_state::advance() {
@@ -92,12 +111,14 @@ void replica_state::advance() {
     const auto version = rule_->version();
     parameters_.erase(parameters_.begin(), parameters_.lower_bound(version));
     status_.version = version;
-    if (action == replica_rule::action::evaluate)
+    if (action == replica_rule::action::evaluate) {
       evaluate(version);
-    else if (action == replica_rule::action::compute)
+    } else if (action == replica_rule::action::compute) {
+      computed_ = {};
       compute(version);
-    else
+    } else {
       return;
+    }
   }
 }
 
@@ -105,14 +126,19 @@ void replica_state::evaluate(uint64_t version) {
   if (evaluation_share_.empty())
     return;
   const default_rounding rounding;
-  const auto& test = options_.data->test;
-  evaluation result{version, evaluation_share_.begin, {}};
-  for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
-    const auto rows = evaluation_chunk(test.row_count, chunk);
-    result.chunks.push_back(options_.network->evaluate(
-      parameters_.at(version).values(), batch_of_rows(test, rows.begin, rows.size()), memory_));
-  }
+  evaluation result{view_.term, version, evaluation_share_.begin, {}};
+  for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk)
+    result.chunks.push_back(
+      options_.network->evaluate(parameters_.at(version).values(), rows_of_chunk(chunk), memory_));
   self_->send(view_.director, std::move(result));
+}
+
+batch replica_state::rows_of_chunk(size_t chunk) const {
+  const bool is_test = chunk < evaluated_.test_chunk_count();
+  const auto& source = is_test ? options_.data->test : options_.data->validation;
+  const auto rows =
+    evaluation_chunk(source.row_count, is_test ? chunk : chunk - evaluated_.test_chunk_count());
+  return batch_of_rows(source, rows.begin, rows.size());
 }
 
 void replica_state::compute(uint64_t step) {
@@ -122,7 +148,7 @@ void replica_state::compute(uint64_t step) {
     slices_.size() * options_.network->layout().size() * sizeof(float) > gradient_bytes_max;
   std::vector<partial_sum> parts;
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice) {
-    if (!options_.plan.slice_exists(step, slice))
+    if (!options_.plan.slice_exists(step, slice) || !computed_.add({slice, slice + 1}))
       continue;
     auto part = compute_slice(step, slice);
     if (!adds_here) {
@@ -171,18 +197,21 @@ void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradien
 }
 
 void replica_state::send(uint64_t step, const partial_sum& part) {
+  const auto share = [&](const index_range& elements) {
+    return contribution{step, part.node, elements.begin, payload{part.values, elements.begin, elements.size()},
+                        part.sums, index_};
+  };
   for (size_t k = 0; k < elements_.size(); ++k)
-    if (!elements_[k].empty())
-      self_->send(view_.shards[k].actor,
-                  contribution{step, part.node,
-                               payload{part.values, elements_[k].begin, elements_[k].size()},
-                               part.sums, index_});
+    if (!elements_[k].empty() && view_.shards[k].actor)
+      self_->send(view_.shards[k].actor, share(elements_[k]));
+  if (view_.wired)
+    self_->send(view_.relay, share({0, part.values.size()}));
 }
 
 replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
-                                     size_t index, const replica_options& options) {
+                                     const replica_options& options) {
   guard(self);
-  return self->state.make_behavior(index, options);
+  return self->state.make_behavior(options);
 }
 
 } // namespace troupe

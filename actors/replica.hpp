@@ -1,4 +1,5 @@
-// Replica: computes the gradients of the slices it owns and evaluates its share of the test rows.
+// Replica: computes the gradients of the slices it owns and evaluates its share of the
+// test and validation rows.
 //
 // When to do what is decided by `replica_rule`; this shell keeps the parameters of the versions it
 // was told of, and does the work: gather rows, compute, send each gradient to every shard.
@@ -8,6 +9,7 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
+#include "troupe/coordinators/span_set.hpp"
 #include "troupe/coordinators/timeline.hpp"
 #include "troupe/data/batch_reader.hpp"
 #include "troupe/data/epoch_order.hpp"
@@ -43,7 +45,7 @@ class replica_state {
 public:
   explicit replica_state(replica_actor::pointer self) : self_(self) {}
 
-  replica_actor::behavior_type make_behavior(size_t index, const replica_options& options);
+  replica_actor::behavior_type make_behavior(const replica_options& options);
 
   static inline const char* name = "replica";
 
@@ -58,11 +60,17 @@ private:
   void on_view(const view& news);
   void on_parameter_span(const parameter_span& news);
   void on_horizon(const horizon& news);
-  void on_hold();
+  void on_hold(uint64_t round);
 
+  /// A new life: at the start version, with nothing computed.
+  void restart(const view& news);
+  /// Computes slices that came with a view in the middle of a step, and evaluates likewise.
+  void catch_up();
   /// Does what can be done now, until there is nothing but to wait.
   void advance();
   void evaluate(uint64_t version);
+  batch rows_of_chunk(size_t chunk) const;
+  /// Those slices of `step` that it owns and has not computed yet.
   void compute(uint64_t step);
   partial_sum compute_slice(uint64_t step, size_t slice);
   batch rows_of_slice(uint64_t step, size_t slice);
@@ -73,18 +81,21 @@ private:
   size_t index_ = 0;
   replica_options options_;
   std::optional<replica_rule> rule_; ///< since the first view
+  bool has_view_ = false;
   view view_;
   index_range slices_;
-  index_range evaluation_share_;                ///< chunks of the test rows
+  evaluation_rows evaluated_;                   ///< what an evaluation consists of
+  index_range evaluation_share_;                ///< its chunks of it
   std::vector<index_range> elements_;           ///< by shard
   std::map<uint64_t, const_buffer> parameters_; ///< by version, from the one in work
   batch_reader reader_;
   workspace memory_;
   replica_status status_;
   std::optional<uint64_t> last_step_; ///< in which a slice was computed
+  span_set computed_;                 ///< slices of the step that was begun last
 };
 
 replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
-                                     size_t index, const replica_options& options);
+                                     const replica_options& options);
 
 } // namespace troupe

@@ -36,42 +36,71 @@ reduction_plan in_order(const std::vector<size_t>& order) {
 
 } // namespace
 
-shard_actor::behavior_type shard_state::make_behavior(size_t index, const shard_options& options) {
-  index_ = index;
+shard_actor::behavior_type shard_state::make_behavior(const shard_options& options) {
   options_ = options;
   return {
     [this](const view& news) { on_view(news); },
     [this](const contribution& news) { on_contribution(news); },
     [this](const block_norms& news) { on_block_norms(news); },
+    [this](const shard_start& news) { on_start(news); },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
   };
 }
 
 void shard_state::on_view(const view& news) {
-  if (current_ && std::pair{news.term, news.number} <= std::pair{view_.term, view_.number})
+  if (has_view_ && std::pair{news.term, news.number} <= std::pair{view_.term, view_.number})
     return;
+  const bool begins = !has_view_ || news.term != view_.term;
+  has_view_ = true;
   view_ = news;
+  index_ = news.index;
+  if (begins)
+    return restart();
+  // Somebody may be there who missed these.
+  if (previous_)
+    announce(rule_.version() - 1, previous_);
+  if (current_)
+    announce();
+}
+
+void shard_state::on_start(const shard_start& news) {
+  start_ = news;
+}
+
+void shard_state::restart() {
+  refuse_waiting();
   const auto first_owner = std::ranges::find_if(
-    news.shards, [](const shard_entry& entry) { return !entry.blocks.empty(); });
-  keeps_book_ = first_owner - news.shards.begin() == static_cast<std::ptrdiff_t>(index_);
-  const auto blocks = news.shards.at(index_).blocks;
-  elements_ = elements_of_blocks(blocks, options_.parameter_count);
+    view_.shards, [](const shard_entry& entry) { return !entry.blocks.empty(); });
+  keeps_book_ = first_owner - view_.shards.begin() == static_cast<std::ptrdiff_t>(index_);
+  elements_ = elements_of_blocks(view_.shards.at(index_).blocks, options_.parameter_count);
+  held_.clear();
+  arrival_order_.clear();
+  failed_ = is_reduced_ = false;
+  current_ = previous_ = {};
   if (elements_.empty())
     return; // more shards than blocks: nothing to do, nobody waits for it
-  rule_ = shard_rule{options_.plan, news.start_version};
-  norms_ = norms_rule{block_count(options_.parameter_count), news.start_version};
-  is_reduced_ = false;
-  current_ = options_.versions->of(news.start_version);
-  previous_ = {};
+  const auto version = view_.start_version;
+  rule_ = shard_rule{options_.plan, version};
+  norms_ = norms_rule{block_count(options_.parameter_count), version};
   state_ = optimizer_state{options_.rule->slot_count(), elements_.size()};
-  reported_version_ = news.start_version;
-  begin_ = last_report_ = std::chrono::steady_clock::now();
+  book_ = {};
+  if (start_ && start_->term == view_.term) {
+    options_.versions = start_->versions;
+    for (size_t i = 0; i < start_->slots.size(); ++i)
+      std::ranges::copy(start_->slots[i].values(), state_.slot(i).begin());
+    book_ = start_->numbers.book;
+  }
+  start_.reset();
+  current_ = options_.versions->of(version);
+  row_version_ = mark_version_ = copied_version_ = version;
+  begin_ = last_report_ = self_->clock().now();
   announce();
 }
 
 void shard_state::on_contribution(const contribution& news) {
   if (elements_.empty() || failed_ || !news.gradient_sum.intact() ||
+      news.first_element != elements_.begin ||
       news.gradient_sum.values().size() != elements_.size())
     return;
   const auto verdict = rule_.offer(news.step, news.node, 0);
@@ -132,8 +161,10 @@ void shard_state::reduce_for_norms(const reduction_plan& plan) {
   if (!std::isfinite(reduced_sums_.loss_sum) || !std::ranges::all_of(news.square_sums, is_finite))
     return report_not_finite();
   for (size_t k = 0; k < view_.shards.size(); ++k)
-    if (k != index_ && !view_.shards[k].blocks.empty())
+    if (k != index_ && !view_.shards[k].blocks.empty() && view_.shards[k].actor)
       self_->send(view_.shards[k].actor, news);
+  if (view_.wired)
+    self_->send(view_.relay, news);
   on_block_norms(news);
 }
 
@@ -178,16 +209,24 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
   rule_.advance();
   norms_.advance();
   is_reduced_ = false;
+  if (keeps_book_)
+    book_ = book_ + total;
+  copy_if_due();
   announce();
   answer_waiting();
   if (keeps_book_)
-    keep_book(total);
+    keep_book();
 }
 
 // The director hears why before those who wait hear that there is nothing to wait for.
 void shard_state::stop_here(not_finite_report report) {
   failed_ = true;
+  report.term = view_.term;
   self_->send(view_.director, std::move(report));
+  refuse_waiting();
+}
+
+void shard_state::refuse_waiting() {
   for (auto& pull : waiting_)
     pull.promise.deliver(caf::make_error(protocol_error::version_not_held, pull.version));
   waiting_.clear();
@@ -232,39 +271,79 @@ void shard_state::report_conflict(const contribution& news) {
 }
 
 void shard_state::announce() {
-  const auto news = span_of(rule_.version(), current_);
+  announce(rule_.version(), current_);
+}
+
+// In a wired process the node tells the replicas, once it has the other spans as well.
+void shard_state::announce(uint64_t version, const const_buffer& parameters) {
+  const auto news = span_of(version, parameters);
+  if (view_.wired)
+    return self_->send(view_.relay, news);
   for (const auto& entry : view_.replicas)
     if (!entry.slices.empty())
       self_->send(entry.actor, news);
 }
 
+void shard_state::copy_if_due() {
+  const auto version = rule_.version();
+  const bool periodic = options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0;
+  const bool last = horizon_.final && version == horizon_.version;
+  if (!(periodic || (last && options_.checkpoint_every > 0)) || version == copied_version_ ||
+      !view_.relay)
+    return;
+  copied_version_ = version;
+  shard_copy copy{version, index_, payload{current_, elements_.begin, elements_.size()}, {}, {}};
+  for (size_t i = 0; i < state_.slot_count(); ++i) {
+    buffer slot{elements_.size()};
+    std::ranges::copy(state_.slot(i), slot.values().begin());
+    copy.slots.emplace_back(slot, 0, slot.size());
+  }
+  // At an epoch's end the book is about to be closed.
+  const auto book = options_.plan.is_epoch_end(version) ? batch_sums{} : book_;
+  copy.numbers = {version, elements_.begin, {}, keeps_book_, book};
+  self_->send(view_.relay, std::move(copy));
+}
+
 parameter_span shard_state::span_of(uint64_t version, const const_buffer& parameters) const {
-  return {version, index_, payload{parameters, elements_.begin, elements_.size()}};
+  return {view_.term, version, index_, payload{parameters, elements_.begin, elements_.size()}};
 }
 
 void shard_state::on_horizon(const horizon& news) {
   horizon_ = news.rule;
-  if (keeps_book_ && rule_.version() == horizon_.version && reported_version_ < horizon_.version)
-    report(true);
-}
-
-void shard_state::keep_book(const batch_sums& sums) {
-  book_ = book_ + sums;
-  const auto version = rule_.version();
-  if (options_.plan.is_epoch_end(version) || version == horizon_.version)
-    return report(true);
-  if (std::chrono::steady_clock::now() - last_report_ >= progress_interval)
-    report(false);
-}
-
-void shard_state::report(bool is_row) {
-  last_report_ = std::chrono::steady_clock::now();
-  const std::chrono::duration<double> seconds = last_report_ - begin_;
-  self_->send(view_.director, training_report{rule_.version(), book_, is_row, seconds.count()});
-  if (!is_row)
+  if (!current_ || failed_ || rule_.version() != horizon_.version)
     return;
-  reported_version_ = rule_.version();
-  book_ = {};
+  copy_if_due();
+  if (keeps_book_)
+    keep_book();
+}
+
+// An epoch's end and the end of training make a row, the horizon a mark; what was said already is
+// not said again.
+void shard_state::keep_book() {
+  const auto version = rule_.version();
+  const bool at_horizon = version == horizon_.version;
+  const bool is_row = options_.plan.is_epoch_end(version) || (at_horizon && horizon_.final);
+  const bool is_news =
+    (is_row && row_version_ != version) || (at_horizon && mark_version_ != version);
+  if (is_news || self_->clock().now() - last_report_ >= progress_interval)
+    report();
+}
+
+void shard_state::report() {
+  const auto version = rule_.version();
+  const bool is_mark = version == horizon_.version;
+  const bool ends_epoch = options_.plan.is_epoch_end(version);
+  const bool is_row = (ends_epoch || (is_mark && horizon_.final)) && row_version_ != version;
+  last_report_ = self_->clock().now();
+  const std::chrono::duration<double> seconds = last_report_ - begin_;
+  self_->send(view_.director, training_report{view_.term, version, book_, is_row, is_mark,
+                                              seconds.count()});
+  if (is_mark)
+    mark_version_ = version;
+  if (is_row)
+    row_version_ = version;
+  if (is_row && ends_epoch)
+    book_ = {};
 }
 
 void shard_state::answer_waiting() {
@@ -278,7 +357,7 @@ void shard_state::answer_waiting() {
 
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   if (elements_.empty())
-    return parameter_span{version, index_, {}};
+    return parameter_span{view_.term, version, index_, {}};
   if (version == rule_.version())
     return span_of(version, current_);
   if (previous_ && version + 1 == rule_.version())
@@ -290,10 +369,9 @@ caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   return caf::make_error(protocol_error::version_not_held, version);
 }
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, size_t index,
-                                 const shard_options& options) {
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options) {
   guard(self);
-  return self->state.make_behavior(index, options);
+  return self->state.make_behavior(options);
 }
 
 } // namespace troupe

@@ -9,12 +9,17 @@
 // its own, tells the other shards the squares of its blocks, and updates when it knows those of
 // all (coordinators/norms_rule.hpp).
 //
+// A term begins with a view whose term is new: the shard goes to the view's start version, with the
+// state that `shard_start` brought (nothing: the initial one). Versions that are to be checkpointed
+// are copied the moment they are owned, before anything is applied to them: that is the consistent
+// cut, for every shard is asked for the same version and nobody has to stop for it.
+//
 // The first shard with a span keeps the book: it adds up the figures that travel with the gradients
 // and reports them to the director.
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/actors/version_buffers.hpp"
 #include "troupe/coordinators/norms_rule.hpp"
@@ -29,6 +34,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace troupe {
@@ -41,6 +47,7 @@ struct shard_options {
   timeline plan;
   test_hooks hooks;
   regularization changes; ///< of the mean gradient
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
 };
 
 /// The least time between two progress reports: often enough for the eye, too rare to cost
@@ -51,7 +58,7 @@ class shard_state {
 public:
   explicit shard_state(shard_actor::pointer self) : self_(self) {}
 
-  shard_actor::behavior_type make_behavior(size_t index, const shard_options& options);
+  shard_actor::behavior_type make_behavior(const shard_options& options);
 
   static inline const char* name = "shard";
 
@@ -60,8 +67,13 @@ private:
   void on_contribution(const contribution& news);
   void on_block_norms(const block_norms& news);
   void on_horizon(const horizon& news);
+  void on_start(const shard_start& news);
   caf::result<parameter_span> on_pull(uint64_t version);
 
+  /// Goes to the start version of a new term.
+  void restart();
+  /// Copies the state for a checkpoint, if this version is to have one.
+  void copy_if_due();
   std::vector<std::span<const float>> held_gradients() const;
   batch_sums held_sums(const reduction_plan& plan) const;
   /// Adds, updates and announces; or reports why not.
@@ -74,13 +86,15 @@ private:
               const batch_sums& total, float norm_factor);
   /// Reports why the step was not applied; this shard's version stays where it is.
   void stop_here(not_finite_report report);
+  void refuse_waiting();
   void report_not_finite();
   void report_conflict(const contribution& news);
   void report_conflict_of_norms();
   void announce();
-  /// Adds a step's figures to the book and reports when it is time.
-  void keep_book(const batch_sums& sums);
-  void report(bool is_row);
+  void announce(uint64_t version, const const_buffer& parameters);
+  /// Reports when it is time.
+  void keep_book();
+  void report();
   /// Answers those who asked for a version before it was there.
   void answer_waiting();
   parameter_span span_of(uint64_t version, const const_buffer& parameters) const;
@@ -88,6 +102,8 @@ private:
   shard_actor::pointer self_;
   size_t index_ = 0;
   shard_options options_;
+  std::optional<shard_start> start_; ///< of the term it names
+  bool has_view_ = false;
   view view_;
   index_range elements_; ///< its span of the parameters
   shard_rule rule_{timeline{}};
@@ -104,8 +120,10 @@ private:
   bool keeps_book_ = false;
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;
-  batch_sums book_;                             ///< since the last row
-  uint64_t reported_version_ = 0;               ///< of the last row
+  batch_sums book_;                             ///< since the last epoch ended
+  uint64_t row_version_ = 0;                    ///< reported as a row
+  uint64_t mark_version_ = 0;                   ///< reported as the horizon
+  uint64_t copied_version_ = 0;                 ///< for a checkpoint
   std::chrono::steady_clock::time_point begin_; ///< of the start version
   std::chrono::steady_clock::time_point last_report_;
 
@@ -116,7 +134,6 @@ private:
   std::vector<waiting_pull> waiting_; ///< of later versions; who asked has a deadline
 };
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, size_t index,
-                                 const shard_options& options);
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options);
 
 } // namespace troupe

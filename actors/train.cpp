@@ -13,6 +13,7 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -75,6 +76,16 @@ const_buffer pull_parameters(caf::scoped_actor& self, const director_actor& dire
   return result;
 }
 
+void fill_losses(training_summary& summary, const history_row& row) {
+  summary.train_loss = row.train_loss;
+  summary.test_loss = row.test_loss;
+  summary.test_accuracy = row.test_accuracy;
+  summary.test_r2 = row.test_r2;
+  summary.validation_loss = row.validation_loss;
+  summary.validation_accuracy = row.validation_accuracy;
+  summary.validation_r2 = row.validation_r2;
+}
+
 void fill_figures(training_summary& summary, const training_finished& finished,
                   const timeline& plan) {
   summary.steps = finished.version;
@@ -87,13 +98,13 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   }
   if (finished.seconds > 0)
     summary.samples_per_second = static_cast<double>(summary.samples) / finished.seconds;
-  if (finished.history.empty())
-    return;
-  const auto& last = finished.history.back();
-  summary.train_loss = last.train_loss;
-  summary.test_loss = last.test_loss;
-  summary.test_accuracy = last.test_accuracy;
-  summary.test_r2 = last.test_r2;
+  if (finished.is_best)
+    summary.best_version = finished.version;
+  const auto row = std::ranges::find(finished.history, finished.version, &history_row::steps);
+  if (row != finished.history.end())
+    fill_losses(summary, *row);
+  else if (!finished.history.empty())
+    fill_losses(summary, finished.history.back()); // diverged between two rows
 }
 
 training_result result_of(const job& resolved, std::shared_ptr<const prepared_data> data,

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "troupe/coordinators/job.hpp"
+#include "troupe/data/checkpoint.hpp"
 #include "troupe/data/dataset.hpp"
 #include "troupe/data/training_record.hpp"
 #include "troupe/models/buffer.hpp"
@@ -29,7 +30,8 @@
 
 namespace troupe {
 
-struct prepared_data; // data/prepare.hpp
+class checkpoint_store; // data/checkpoint_store.hpp
+struct prepared_data;   // data/prepare.hpp
 
 /// Where a run stands; sent to observers a few times a second and at the end of each epoch.
 struct training_progress {
@@ -54,7 +56,8 @@ struct training_result {
   const_buffer parameters;
   std::vector<history_row> history;
   training_summary summary; ///< without the model file's path
-  /// Set when training ended early and badly (diverged); `parameters` are the last finite ones.
+  /// Set when training ended early and badly (diverged); `parameters` are the best ones if a best
+  /// version is kept, else the last finite ones.
   std::optional<std::string> problem;
 };
 
@@ -63,6 +66,10 @@ struct train_options {
   std::function<void(const training_progress&)> on_progress;
   /// Asked about ten times a second, on the thread that waits: true stops training at a version.
   std::function<bool()> stop_requested;
+  /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.
+  std::shared_ptr<checkpoint_store> checkpoints;
+  /// A checkpoint of this job to go on from; nothing: from the beginning.
+  std::optional<checkpoint> resume_from;
 };
 
 /// Adds Troupe's message types to `config`; call it before making the actor system.

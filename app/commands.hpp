@@ -13,6 +13,7 @@ struct train_arguments {
   std::vector<std::string> sets; ///< "a.b=value", in order
   bool json = false;
   bool quiet = false;
+  bool resume = false; ///< not with `overwrite`
   bool overwrite = false;
   char** process_arguments = nullptr; ///< argv, to start this program again; ends with null
 };

@@ -110,6 +110,10 @@ void add_data_keys(keys& out) {
   out.push_back(plain_key<job, double>(
     {"data.test_fraction", "part of the rows kept for testing; 0: no test figures"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.data.test_fraction; }));
+  out.push_back(plain_key<job, double>(
+    {"data.validation_fraction",
+     "part of the rows kept for choosing when to stop and what to keep"},
+    "number in [0, 1)", [](auto& x) -> auto& { return x.data.validation_fraction; }));
   out.push_back(plain_key<job, bool>(
     {"data.standardize", "scales features to mean 0 and deviation 1, by the training rows"},
     "true or false", [](auto& x) -> auto& { return x.data.standardize; }));
@@ -213,7 +217,8 @@ void add_training_keys(keys& out) {
     {"training.steps", "ends training after so many steps, if that comes first", "no limit"}, 1,
     [](auto& x) -> auto& { return x.training.steps; }));
   out.push_back(plain_key<job, double>(
-    {"training.target_loss", "stops at this loss, on the test rows if there are any", "off"},
+    {"training.target_loss",
+     "stops at this watched loss: on validation, else test, else training rows", "off"},
     "number", [](auto& x) -> auto& { return x.training.target_loss; }));
   out.push_back(whole_key<job>(
     {"training.patience", "stops after so many evaluations without improvement", "off"}, 1,
@@ -224,7 +229,26 @@ void add_training_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"training.evaluate_every", "epochs between evaluations; 0: at the end only"}, 0,
     [](auto& x) -> auto& { return x.training.evaluate_every; }));
+  out.push_back(plain_key<job, bool>(
+    {"training.keep_best",
+     "the result is the version with the least watched loss, not the last one",
+     "true if there are validation rows"},
+    "true or false", [](auto& x) -> auto& { return x.training.keep_best; }));
   out.push_back(class_weights_key());
+}
+
+void add_checkpoint_keys(keys& out) {
+  out.push_back(whole_key<job>(
+    {"checkpoint.every_steps", "steps between checkpoints, for --resume; 0: none"}, 0,
+    [](auto& x) -> auto& { return x.checkpoint.every_steps; }));
+  auto directory = plain_key<job, std::string>(
+    {"checkpoint.directory", "a folder for this run's checkpoints alone", "the output directory"},
+    "string", [](auto& x) -> auto& { return x.checkpoint.directory; });
+  directory.get = [](const job& x) { return text_or_unset(x.checkpoint.directory); };
+  out.push_back(directory);
+  out.push_back(whole_key<job>(
+    {"checkpoint.keep", "checkpoints that stay: the newest ones"}, 1,
+    [](auto& x) -> auto& { return x.checkpoint.keep; }));
 }
 
 void add_runtime_keys(keys& out) {
@@ -237,6 +261,7 @@ void add_runtime_keys(keys& out) {
     {"runtime.numerics", "\"native\", \"x86-64-v2\", \"x86-64-v3\", \"x86-64-v4\" or an OpenBLAS "
                          "core: machines set alike give the same bits"},
     "string", [](auto& x) -> auto& { return x.runtime.numerics; }));
+  add_checkpoint_keys(out);
   auto directory = plain_key<job, std::string>(
     {"output.directory", "where results are written, relative to the current folder", "runs/NAME"},
     "string", [](auto& x) -> auto& { return x.output.directory; });

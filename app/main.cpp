@@ -42,7 +42,9 @@ void add_train(command_line& x) {
   add_sets(*train, x.train.sets);
   train->add_flag("--json", x.train.json, "Prints the result as one JSON object");
   train->add_flag("--quiet", x.train.quiet, "Shows no progress");
-  train->add_flag("--overwrite", x.train.overwrite, "Replaces a run in the same directory");
+  auto* resume = train->add_flag("--resume", x.train.resume, "Continues a run from its checkpoint");
+  train->add_flag("--overwrite", x.train.overwrite, "Replaces a run in the same directory")
+    ->excludes(resume);
   train->footer("Example:\n  troupe train examples/digits.toml --set training.epochs=5");
   train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
 }

@@ -54,6 +54,9 @@ std::vector<std::string> figures(const training_progress& x) {
   add_figure(result, "loss", row ? row->train_loss : x.train_loss);
   add_figure(result, "accuracy", row ? row->train_accuracy : x.train_accuracy);
   if (row) {
+    add_figure(result, "val_loss", row->validation_loss);
+    add_figure(result, "val_accuracy", row->validation_accuracy);
+    add_figure(result, "val_r2", row->validation_r2);
     add_figure(result, "test_loss", row->test_loss);
     add_figure(result, "test_accuracy", row->test_accuracy);
     add_figure(result, "test_r2", row->test_r2);

@@ -34,11 +34,16 @@ std::string run_report(const training_summary& summary) {
   std::string result;
   add(result, "epochs", std::to_string(summary.epochs));
   add(result, "steps", std::to_string(summary.steps));
+  if (summary.best_version)
+    add(result, "best version", std::to_string(*summary.best_version));
   if (!summary.stopped_by.empty())
     add(result, "stopped by", summary.stopped_by);
   add(result, "seconds", formatted("%.3f", summary.seconds));
   add(result, "samples/s", formatted("%.0f", summary.samples_per_second));
   add_figure(result, "train loss", summary.train_loss);
+  add_figure(result, "val loss", summary.validation_loss);
+  add_figure(result, "val accuracy", summary.validation_accuracy);
+  add_figure(result, "val r2", summary.validation_r2);
   add_figure(result, "test loss", summary.test_loss);
   add_figure(result, "test accuracy", summary.test_accuracy);
   add_figure(result, "test r2", summary.test_r2);

@@ -1,3 +1,4 @@
+#include "troupe/actors/job_data.hpp"
 #include "troupe/actors/model_writer.hpp"
 #include "troupe/actors/train.hpp"
 #include "troupe/app/commands.hpp"
@@ -7,6 +8,7 @@
 #include "troupe/app/output.hpp"
 #include "troupe/app/progress.hpp"
 #include "troupe/app/run_report.hpp"
+#include "troupe/app/run_start.hpp"
 #include "troupe/app/signals.hpp"
 #include "troupe/data/atomic_file.hpp"
 #include "troupe/data/history_file.hpp"
@@ -20,6 +22,7 @@
 #include <algorithm>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace troupe {
 
@@ -36,38 +39,28 @@ public:
   }
 };
 
-// The earlier run's files go when training has begun, which is when the data proved readable.
-class lazy_beginning {
-public:
-  lazy_beginning(run_directory& folder, const job& x) : folder_(folder), job_(x) {}
-
-  void operator()() {
-    if (!begun_)
-      folder_.begin(job_text(job_));
-    begun_ = true;
-  }
-
-private:
-  run_directory& folder_;
-  const job& job_;
-  bool begun_ = false;
+// What `train` is given besides the job.
+struct training_inputs {
+  std::shared_ptr<const prepared_data> data;
+  std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
+  std::optional<checkpoint> resume_from;
 };
 
-training_result train_with_progress(const job& x, const train_arguments& arguments,
-                                    lazy_beginning& begin) {
+training_result train_with_progress(const job& x, training_inputs inputs, bool quiet) {
   std::optional<progress_display> display;
-  if (!arguments.quiet)
+  if (!quiet)
     display.emplace(stderr, style_for(stderr));
   train_options options;
   options.on_progress = [&](const training_progress& progress) {
-    begin();
     if (display)
       display->show(progress);
   };
   options.stop_requested = [] { return stop_signal() != 0; };
+  options.checkpoints = std::move(inputs.checkpoints);
+  options.resume_from = std::move(inputs.resume_from);
   system_config config{x.runtime};
   caf::actor_system system{config};
-  return train(system, x, options);
+  return train(system, x, std::move(inputs.data), options);
 }
 
 // The summary is written last: it is what makes a run finished.
@@ -82,29 +75,56 @@ void write_files(const run_directory& folder, training_result& result, const fai
                         summary_json(summary, json_layout::indented, error));
 }
 
+void print_summary(const training_summary& summary, const run_directory& folder, bool as_json,
+                   const failure* error) {
+  const auto text =
+    as_json ? summary_json(summary, json_layout::one_line, error) : run_report(summary);
+  print_result(text, "the files in " + folder.path() + " are complete");
+}
+
+int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
+               run_folders& folders, const train_arguments& arguments) {
+  // From here on the earlier run is gone: the data proved readable and fit for the job.
+  folders.begin(job_text(x), start.identity);
+  training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from)};
+  if (x.checkpoint.every_steps > 0)
+    inputs.checkpoints = folders.checkpoints();
+  auto result = train_with_progress(x, std::move(inputs), arguments.quiet);
+  std::optional<failure> error;
+  if (result.problem)
+    error.emplace(failure_code::diverged, *result.problem, x.name,
+                  std::string{"lower optimizer.learning_rate; the model holds the "} +
+                    (result.summary.best_version ? "best" : "last finite") + " parameters");
+  write_files(folders.run(), result, error ? &*error : nullptr);
+  if (error)
+    print_message(error_text(*error));
+  print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
+  if (error)
+    return static_cast<int>(failure_code::diverged);
+  return stop_signal() != 0 ? 128 + stop_signal() : 0;
+}
+
+earlier_run treatment_of(const train_arguments& arguments) {
+  if (arguments.resume)
+    return earlier_run::resume;
+  return arguments.overwrite ? earlier_run::replace : earlier_run::refuse;
+}
+
 int run(const train_arguments& arguments, std::string& job_name) {
   const job x = load_job(arguments.job_file, arguments.sets, process_environment());
   job_name = x.name;
   ensure_numerics(x.runtime.numerics, arguments.process_arguments);
   watch_stop_signals();
-  run_directory folder{x.output.directory, arguments.overwrite};
-  lazy_beginning begin{folder, x};
-  auto result = train_with_progress(x, arguments, begin);
-  begin();
-  std::optional<failure> error;
-  if (result.problem)
-    error.emplace(failure_code::diverged, *result.problem, x.name,
-                  "lower optimizer.learning_rate; the model holds the last finite parameters");
-  write_files(folder, result, error ? &*error : nullptr);
-  if (error)
-    print_message(error_text(*error));
-  const auto text =
-    arguments.json ? summary_json(result.summary, json_layout::one_line, error ? &*error : nullptr)
-                   : run_report(result.summary);
-  print_result(text, "the files in " + folder.path() + " are complete");
-  if (error)
-    return static_cast<int>(failure_code::diverged);
-  return stop_signal() != 0 ? 128 + stop_signal() : 0;
+  run_folders folders{x, treatment_of(arguments)};
+  auto data = load_data(x);
+  auto start = find_start(x, *data, folders, print_message);
+  if (!arguments.quiet)
+    print_message(start.note);
+  if (start.finished) {
+    print_summary(*start.finished, folders.run(), arguments.json, nullptr);
+    return 0;
+  }
+  return train_from(std::move(start), x, std::move(data), folders, arguments);
 }
 
 // With --json scripts read the reason from standard output. An error of writing there must not hide

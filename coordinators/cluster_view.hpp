@@ -41,7 +41,7 @@ struct replica_place {
   friend bool operator==(const replica_place&, const replica_place&) = default;
 };
 
-/// A shard and its blocks; with fewer blocks than shards some own none.
+/// A shard and its blocks. Shards beyond the blocks own none and are not named.
 struct shard_place {
   size_t member = 0;
   size_t index = 0; ///< among the member's shards
@@ -63,7 +63,7 @@ struct cluster_view {
   uint64_t start_version = 0; ///< of the term
   std::vector<member> members;
   std::vector<replica_place> replicas; ///< every replica of every member
-  std::vector<shard_place> shards;     ///< of the term; the order gives each its index
+  std::vector<shard_place> shards;     ///< fixed for the term; the order gives each its index
 
   /// Index of the member of this name.
   std::optional<size_t> find(std::string_view name) const;

@@ -3,32 +3,55 @@
 #include "troupe/models/tree_accumulator.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace troupe {
 
 director_rule::director_rule(const director_rule_options& options)
   : options_(options), rule_(options.stop) {}
 
+director_rule::director_rule(const director_rule_options& options, const director_memory& memory)
+  : options_(options),
+    rule_(options.stop, memory.stop),
+    start_version_(memory.version),
+    last_row_(memory.last_row),
+    best_(memory.best) {}
+
+director_memory director_rule::memory() const {
+  return {horizon_.version, last_row_, rule_, best_};
+}
+
+uint64_t director_rule::row_version() const {
+  return last_row_ ? last_row_->version : start_version_;
+}
+
 horizon_rule director_rule::horizon_after(uint64_t version) const {
-  const auto last = options_.plan.last_version();
-  const auto next = options_.stop.reads_results() ? options_.plan.next_evaluation(version) : last;
+  const auto last = std::max(options_.plan.last_version(), version);
+  const bool waits = reads_results() || options_.waits_for_rows;
+  auto next = waits ? std::max(options_.plan.next_evaluation(version), version) : last;
+  if (const auto every = options_.checkpoint_every; every > 0)
+    next = std::min(next, (version / every + 1) * every);
   return {next, next == last};
 }
 
 director_decisions director_rule::start() {
   if (interrupted_) {
-    horizon_ = {0, true};
+    horizon_ = {start_version_, true};
     director_decisions out{allow_up_to{horizon_}};
-    finish(0, stop_reason::interrupt, out);
+    finish(start_version_, stop_reason::interrupt, out);
     return out;
   }
-  horizon_ = horizon_after(0);
-  return {allow_up_to{horizon_}};
+  horizon_ = horizon_after(start_version_);
+  director_decisions out{allow_up_to{horizon_}};
+  if (horizon_.version == start_version_) // went on from the end
+    finish(start_version_, natural_end(), out);
+  return out;
 }
 
 director_decisions director_rule::on_trained(uint64_t version, const batch_sums& sums) {
   director_decisions out;
-  if (last_row_ && version <= last_row_->version)
+  if (version <= row_version())
     return out;
   trained_.emplace(version, sums);
   complete_rows(out);
@@ -45,26 +68,39 @@ director_decisions director_rule::on_evaluated(uint64_t version, size_t first_ch
   return out;
 }
 
-director_decisions director_rule::on_held(size_t replica, uint64_t next_step) {
+director_decisions director_rule::on_marked(uint64_t version) {
   director_decisions out;
-  if (phase_ != phase::holding)
+  marked_version_ = std::max(marked_version_, version);
+  complete_rows(out);
+  return out;
+}
+
+director_decisions director_rule::on_stop_named(uint64_t version) {
+  director_decisions out;
+  if (phase_ == phase::ending)
     return out;
-  held_[replica] = next_step;
-  if (held_.size() < options_.replica_count)
-    return out;
-  // Some replica may have sent its part of step next_step - 1; all others can still do theirs.
-  uint64_t stop = 0;
-  for (const auto& [index, step] : held_)
-    stop = std::max(stop, step);
-  interrupted_ = stop < horizon_.version || !horizon_.final;
-  horizon_ = {stop, true};
-  phase_ = phase::training;
+  interrupted_ = version < horizon_.version || !horizon_.final;
+  horizon_ = {version, true};
+  if (phase_ == phase::holding)
+    phase_ = phase::training;
   out.push_back(allow_up_to{horizon_});
-  // A version that is complete already, or 0, brings no further report.
-  if (stop == 0)
-    finish(0, stop_reason::interrupt, out);
+  if (phase_ == phase::keeping)
+    return out;
+  // A version that is complete already, or the first one, brings no further report.
+  if (version == start_version_)
+    finish(version, stop_reason::interrupt, out);
   else
     complete_rows(out);
+  return out;
+}
+
+director_decisions director_rule::on_kept(uint64_t version) {
+  director_decisions out;
+  if (phase_ != phase::keeping || version != candidate_->version)
+    return out;
+  best_ = std::exchange(candidate_, std::nullopt);
+  phase_ = phase::training;
+  go_on_after(version, out);
   return out;
 }
 
@@ -81,6 +117,8 @@ director_decisions director_rule::on_not_finite(const divergence& what) {
 
 director_decisions director_rule::on_stop_requested() {
   director_decisions out;
+  if (phase_ == phase::keeping) // every replica waits at this version: it is the last
+    interrupted_ = interrupted_ || !horizon_.final;
   if (phase_ != phase::training || interrupted_)
     return out;
   if (horizon_.version == 0) { // not started: nobody is there to answer
@@ -88,20 +126,22 @@ director_decisions director_rule::on_stop_requested() {
     return out;
   }
   phase_ = phase::holding;
-  held_.clear(); // answers to an earlier stop that came at the end anyway
   out.push_back(hold_replicas{});
   return out;
 }
 
-std::optional<batch_sums> director_rule::evaluation_of(uint64_t version) const {
-  const auto found = evaluated_.find(version);
-  if (found == evaluated_.end() ||
-      found->second.size() < evaluation_chunk_count(options_.test_row_count))
-    return std::nullopt;
-  tree_accumulator<batch_sums> sums;
+bool director_rule::evaluate(epoch_figures& row) const {
+  const auto found = evaluated_.find(row.version);
+  if (found == evaluated_.end() || found->second.size() < options_.rows.chunk_count())
+    return false;
+  tree_accumulator<batch_sums> test, validation;
   for (const auto& [chunk, part] : found->second)
-    sums.push(part);
-  return sums.total();
+    (chunk < options_.rows.test_chunk_count() ? test : validation).push(part);
+  if (options_.rows.test > 0)
+    row.test = test.total();
+  if (options_.rows.validation > 0)
+    row.validation = validation.total();
+  return true;
 }
 
 bool director_rule::is_end(uint64_t version) const {
@@ -109,30 +149,43 @@ bool director_rule::is_end(uint64_t version) const {
 }
 
 bool director_rule::needs_evaluation(uint64_t version) const {
-  return options_.test_row_count > 0 && (options_.plan.evaluates(version) || is_end(version));
+  return !options_.rows.empty() && (options_.plan.evaluates(version) || is_end(version));
 }
 
 void director_rule::complete_rows(director_decisions& out) {
   while (phase_ == phase::training && !trained_.empty()) {
     const auto [version, train] = *trained_.begin();
-    epoch_figures row{version, train, std::nullopt};
-    if (needs_evaluation(version)) {
-      row.test = evaluation_of(version);
-      if (!row.test)
-        return; // chunks are still on their way
-    }
+    epoch_figures row{version, train, std::nullopt, std::nullopt};
+    if (needs_evaluation(version) && !evaluate(row))
+      return; // chunks are still on their way
     trained_.erase(trained_.begin());
     evaluated_.erase(evaluated_.begin(), evaluated_.upper_bound(version));
     on_row(row, out);
   }
-  if (phase_ == phase::training && last_row_ && is_end(last_row_->version))
-    end_at_last_row(out);
+  if (phase_ != phase::training)
+    return;
+  if (last_row_ && is_end(last_row_->version))
+    return end_at_last_row(out);
+  // The horizon of a checkpoint in the middle of an epoch makes no row.
+  const auto version = horizon_.version;
+  if (marked_version_ == version && !horizon_.final && version > row_version() &&
+      !options_.plan.is_epoch_end(version) && has_rows_up_to(version))
+    go_on_after(version, out);
+}
+
+bool director_rule::has_rows_up_to(uint64_t version) const {
+  const auto epoch_end = version - version % options_.plan.steps_in_epoch();
+  return epoch_end <= row_version();
+}
+
+bool director_rule::is_checkpointed(uint64_t version) const {
+  return options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0;
 }
 
 void director_rule::end_at_last_row(director_decisions& out) {
-  if (needs_evaluation(last_row_->version) && !last_row_->test) {
-    last_row_->test = evaluation_of(last_row_->version);
-    if (!last_row_->test)
+  const bool evaluated = last_row_->test || last_row_->validation;
+  if (needs_evaluation(last_row_->version) && !evaluated) {
+    if (!evaluate(*last_row_))
       return;
     out.push_back(publish_row{*last_row_});
   }
@@ -142,19 +195,37 @@ void director_rule::end_at_last_row(director_decisions& out) {
 void director_rule::on_row(const epoch_figures& row, director_decisions& out) {
   last_row_ = row;
   out.push_back(publish_row{row});
-  auto verdict = stop_reason::none;
-  if (options_.stop.reads_results() && options_.plan.evaluates(row.version)) {
-    const auto& watched = row.test ? *row.test : row.train;
-    verdict =
-      rule_.observe(row.version, watched.loss_sum / static_cast<double>(watched.sample_count));
-  }
-  if (verdict != stop_reason::none)
-    return finish(row.version, verdict, out);
-  if (row.version != horizon_.version)
+  judge(row);
+  if (!candidate_)
+    return go_on_after(row.version, out);
+  phase_ = phase::keeping;
+  out.push_back(keep_version{row.version});
+}
+
+void director_rule::judge(const epoch_figures& row) {
+  verdict_ = stop_reason::none;
+  if (!reads_results() || !options_.plan.evaluates(row.version))
     return;
+  const auto& watched = row.validation ? *row.validation : row.test ? *row.test : row.train;
+  const auto loss = watched.loss_sum / static_cast<double>(watched.sample_count);
+  verdict_ = rule_.observe(row.version, loss);
+  const auto least = best_ ? best_->loss : std::numeric_limits<double>::infinity();
+  if (options_.keep_best && loss < least) // a NaN is not the best
+    candidate_ = {row.version, loss};
+}
+
+void director_rule::go_on_after(uint64_t version, director_decisions& out) {
+  if (verdict_ != stop_reason::none)
+    return finish(version, verdict_, out);
+  if (version != horizon_.version)
+    return;
+  if (interrupted_)
+    return finish(version, stop_reason::interrupt, out);
   if (horizon_.final)
-    return finish(row.version, interrupted_ ? stop_reason::interrupt : natural_end(), out);
-  horizon_ = horizon_after(row.version);
+    return finish(version, natural_end(), out);
+  if (is_checkpointed(version))
+    out.push_back(take_checkpoint{version});
+  horizon_ = horizon_after(version);
   out.push_back(allow_up_to{horizon_});
 }
 
@@ -167,7 +238,12 @@ stop_reason director_rule::natural_end() const {
 void director_rule::finish(uint64_t version, stop_reason reason, director_decisions& out) {
   phase_ = phase::ending;
   end_version_ = version;
-  out.push_back(finish_at{version, reason});
+  candidate_.reset();
+  if (options_.checkpoint_every > 0 && reason != stop_reason::diverged && version > start_version_) {
+    horizon_.version = version;
+    out.push_back(take_checkpoint{version});
+  }
+  out.push_back(finish_at{best_ ? best_->version : version, reason});
 }
 
 } // namespace troupe

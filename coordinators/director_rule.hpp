@@ -1,19 +1,28 @@
 // The director rule: the course of one training run, as a state machine.
 //
-//               the row of the last version is complete
+//   keeping   (the best version so far is being fetched) ----+
+//      ^  |                                                  |
+//      |  | it is kept, and training goes on                 | it is kept, and was the last
+//      |  v     the row of the last version is complete      v
 //   training --------------------------------------------> ending
 //      |  ^                                                  ^
-//      |  | every replica answered: the stop version is named |
+//      |  | the stop version is named                        |
 //      v  |                                                  |
 //   holding   (an interrupt: replicas say where they stand)  |
 //      |          something is not finite                    |
-//      +-----------------------------------------------------+   (from training too)
+//      +-----------------------------------------------------+   (from training and keeping too)
 //
 // Events come in with their time; decisions go out as a list, to be carried out in order. A row of
 // the history is complete when the training sums of its epoch and, if its version is evaluated, all
-// chunks of the evaluation are there; rows complete in order of version. While a stop rule reads
-// results, replicas may run up to the next evaluated version only, and go on when its row says so.
-// The result is a *version*; whatever ran beyond it is of no account.
+// chunks of the evaluation are there; rows complete in order of version. While results are read (by
+// a stop rule, or to keep the best version), replicas may run up to the next evaluated version
+// only, and go on when its row says so. The loss that is watched is that of the validation rows,
+// else of the test rows, else the training loss.
+//
+// The result is a *version*; whatever ran beyond it is of no account. It is the last one or, with
+// `keep_best`, the one with the least watched loss among those the timeline evaluates: the first of
+// equals, whatever the stop rule's tolerance. Shards hold two versions only, so the best one is
+// fetched while all replicas wait at it, before any may go on. What was not fetched was never best.
 
 #pragma once
 
@@ -34,8 +43,13 @@ namespace troupe {
 struct director_rule_options {
   timeline plan;
   stop_rule_options stop;
-  size_t replica_count = 1;  ///< replicas that hold slices: those that answer `hold`
-  size_t test_row_count = 0; ///< 0: nothing is evaluated, rules read the training loss
+  evaluation_rows rows{};   ///< none: nothing is evaluated
+  bool keep_best = false;
+  /// No replica passes an evaluated version before its row is complete. In a cluster: a replica
+  /// that is lost takes its chunks with it, and others can evaluate a version only while they are
+  /// there.
+  bool waits_for_rows = false;
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
 
   friend bool operator==(const director_rule_options&, const director_rule_options&) = default;
 };
@@ -46,6 +60,7 @@ struct epoch_figures {
   uint64_t version = 0;
   batch_sums train;               ///< over the samples of the row's steps
   std::optional<batch_sums> test; ///< when the version was evaluated and there are test rows
+  std::optional<batch_sums> validation{}; ///< likewise
 
   friend bool operator==(const epoch_figures&, const epoch_figures&) = default;
 };
@@ -71,20 +86,53 @@ struct publish_row {
   epoch_figures figures;
   friend bool operator==(const publish_row&, const publish_row&) = default;
 };
-/// Fetch the parameters of `version` and end; `reason` says why. A second one replaces the first: a
-/// shard could not reach that version.
+/// Fetch the parameters of `version` and keep them beside whatever comes; let go of those kept
+/// before once they are there. Answered by `on_kept`; no replica goes on before.
+struct keep_version {
+  uint64_t version = 0;
+  friend bool operator==(const keep_version&, const keep_version&) = default;
+};
+/// Write down the state at `version`: this rule's memory and the shards' copies. All rows up to it
+/// are complete and none beyond it is.
+struct take_checkpoint {
+  uint64_t version = 0;
+  friend bool operator==(const take_checkpoint&, const take_checkpoint&) = default;
+};
+/// End with the parameters of `version`: the kept ones if that version was kept, else fetch them.
+/// `reason` says why. A second one replaces the first: a shard could not reach the version training
+/// was to end at.
 struct finish_at {
   uint64_t version = 0;
   stop_reason reason = stop_reason::none;
   friend bool operator==(const finish_at&, const finish_at&) = default;
 };
 
-using director_decision = std::variant<allow_up_to, hold_replicas, publish_row, finish_at>;
+using director_decision =
+  std::variant<allow_up_to, hold_replicas, publish_row, keep_version, take_checkpoint, finish_at>;
 using director_decisions = std::vector<director_decision>;
+
+/// A version whose parameters are kept, and its watched loss.
+struct best_version {
+  uint64_t version = 0;
+  double loss = 0; ///< mean over samples
+  friend bool operator==(const best_version&, const best_version&) = default;
+};
+
+/// What a rule remembers of the rows up to a version: enough to go on from there.
+struct director_memory {
+  uint64_t version = 0;
+  std::optional<epoch_figures> last_row;
+  stop_rule stop{{}};
+  std::optional<best_version> best;
+
+  friend bool operator==(const director_memory&, const director_memory&) = default;
+};
 
 class director_rule {
 public:
   explicit director_rule(const director_rule_options& options);
+  /// Goes on from a version that was reached before.
+  director_rule(const director_rule_options& options, const director_memory& memory);
 
   /// Training begins.
   director_decisions start();
@@ -94,27 +142,48 @@ public:
   /// Chunks [first, first + sums.size()) of the evaluation of `version`.
   director_decisions on_evaluated(uint64_t version, size_t first_chunk,
                                   const std::vector<batch_sums>& sums);
-  /// A replica on hold: `next_step` is the first it has not started.
-  director_decisions on_held(size_t replica, uint64_t next_step);
+  /// Every shard has reached this version, the horizon.
+  director_decisions on_marked(uint64_t version);
+  /// All hold: training is to end at this version (coordinators/hold_rule.hpp). Later ones count.
+  director_decisions on_stop_named(uint64_t version);
+  /// The parameters of `version` are kept. Ignored unless it is the one that was asked for last.
+  director_decisions on_kept(uint64_t version);
   director_decisions on_not_finite(const divergence& what);
   /// Somebody asked to stop; the sooner the better. Before `start`, training ends as it begins.
   director_decisions on_stop_requested();
 
-  enum class phase : uint8_t { training, holding, ending };
+  enum class phase : uint8_t { training, holding, keeping, ending };
   phase state() const { return phase_; }
   const std::optional<divergence>& diverged() const { return diverged_; }
   const stop_rule& rule() const { return rule_; }
+  /// The best version so far; nothing before one is kept.
+  const std::optional<best_version>& best() const { return best_; }
+  /// What to keep of this rule at the version of a `take_checkpoint`.
+  director_memory memory() const;
+  /// The newest version that has its row, or the one it started from.
+  uint64_t row_version() const;
+  /// The version training ended at, once ending; the result may be an earlier one.
+  uint64_t end_version() const { return end_version_; }
 
 private:
+  bool reads_results() const { return options_.keep_best || options_.stop.reads_results(); }
   horizon_rule horizon_after(uint64_t version) const;
   /// Turns complete pending rows into decisions, oldest first.
   void complete_rows(director_decisions& out);
-  std::optional<batch_sums> evaluation_of(uint64_t version) const;
+  /// Fills in the evaluation of the row's version; false while chunks are on their way.
+  bool evaluate(epoch_figures& row) const;
   bool needs_evaluation(uint64_t version) const;
   bool is_end(uint64_t version) const;
   /// Ends when the version named by an interrupt had its row before it was named.
   void end_at_last_row(director_decisions& out);
+  /// All rows up to `version` are complete.
+  bool has_rows_up_to(uint64_t version) const;
+  bool is_checkpointed(uint64_t version) const;
   void on_row(const epoch_figures& row, director_decisions& out);
+  /// Reads the result of a row: the verdict on it, and whether it is the best so far.
+  void judge(const epoch_figures& row);
+  /// What follows a row once nothing has to be kept any more.
+  void go_on_after(uint64_t version, director_decisions& out);
   void finish(uint64_t version, stop_reason reason, director_decisions& out);
   stop_reason natural_end() const;
 
@@ -123,11 +192,15 @@ private:
   phase phase_ = phase::training;
   horizon_rule horizon_;
   bool interrupted_ = false;
+  uint64_t start_version_ = 0;
+  uint64_t marked_version_ = 0; ///< the newest horizon that was reached
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version
-  std::map<size_t, uint64_t> held_;                            ///< next step by replica
   std::optional<epoch_figures> last_row_;
-  uint64_t end_version_ = 0; ///< of the result, once ending
+  stop_reason verdict_ = stop_reason::none; ///< of the stop rule on the last row
+  std::optional<best_version> best_;        ///< kept
+  std::optional<best_version> candidate_;   ///< better than best_, being kept
+  uint64_t end_version_ = 0;
   std::optional<divergence> diverged_;
 };
 

@@ -58,6 +58,12 @@ void check_data(checker& check, const data_options& x) {
                 "the targets come from data.labels_file", "keep one of the two");
   check.require(x.test_fraction >= 0 && x.test_fraction < 1, "data.test_fraction",
                 "must be in [0, 1)", "use a share of the rows such as 0.25");
+  check.require(x.validation_fraction >= 0 && x.validation_fraction < 1, "data.validation_fraction",
+                "must be in [0, 1)", "use a share of the rows such as 0.1");
+  check.require(!(x.test_fraction < 1 && x.validation_fraction < 1) ||
+                  x.test_fraction + x.validation_fraction < 1,
+                "data.validation_fraction", "leaves no rows for training beside data.test_fraction",
+                "keep the sum of the two below 1");
 }
 
 void check_loss(checker& check, const model_options& x) {
@@ -241,6 +247,9 @@ void check_training(checker& check, const training_options& x) {
   check.require(!x.patience || x.evaluate_every > 0, "training.patience",
                 "needs evaluations on the way, but evaluate_every is 0",
                 "set training.evaluate_every to 1 or more");
+  check.require(!x.keep_best.value_or(false) || x.evaluate_every > 0, "training.keep_best",
+                "needs evaluations on the way, but evaluate_every is 0",
+                "set training.evaluate_every to 1 or more");
 }
 
 } // namespace
@@ -254,6 +263,7 @@ std::vector<job_problem> problems(const job& x) {
   check.optional_at_least_one("runtime.threads", x.runtime.threads);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",
                 "use \"native\" or the name of a processor type such as \"x86-64-v3\"");
+  check.at_least_one("checkpoint.keep", x.checkpoint.keep);
   return std::move(check.result);
 }
 

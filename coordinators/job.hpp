@@ -88,7 +88,8 @@ struct data_options {
   size_t index_base = 1;                           ///< libsvm: the first feature's index, 0 or 1
   std::string labels_file;                         ///< idx, npy: path; empty: by the file's name
   double test_fraction = 0;                        ///< rows kept for testing, [0, 1)
-  bool standardize = false;                        ///< features to mean 0, deviation 1
+  double validation_fraction = 0; ///< rows kept for validation, [0, 1), beside those for testing
+  bool standardize = false;       ///< features to mean 0, deviation 1
 
   friend bool operator==(const data_options&, const data_options&) = default;
 };
@@ -129,6 +130,9 @@ struct training_options {
   std::optional<size_t> patience;    ///< stop after so many evaluations without improvement, >= 1
   double tolerance = 0;              ///< an improvement must exceed this, >= 0
   size_t evaluate_every = 1;         ///< epochs between evaluations; 0: at the end only
+  /// The result is the version with the least watched loss, not the last one; absent: when there
+  /// are validation rows and evaluations on the way.
+  std::optional<bool> keep_best;
   class_weight_options class_weights;
 
   friend bool operator==(const training_options&, const training_options&) = default;
@@ -148,6 +152,15 @@ struct output_options {
   friend bool operator==(const output_options&, const output_options&) = default;
 };
 
+/// Saving the state on the way; no part of the result.
+struct checkpoint_options {
+  uint64_t every_steps = 0; ///< steps between checkpoints; 0: none
+  std::string directory;    ///< empty: the output directory
+  size_t keep = 2;          ///< checkpoints that stay, >= 1
+
+  friend bool operator==(const checkpoint_options&, const checkpoint_options&) = default;
+};
+
 struct job {
   std::string name; ///< for people; the file's name without its extension by default
   uint64_t seed = 0;
@@ -156,6 +169,7 @@ struct job {
   optimizer_options optimizer;
   training_options training;
   runtime_options runtime;
+  checkpoint_options checkpoint;
   output_options output;
 
   friend bool operator==(const job&, const job&) = default;

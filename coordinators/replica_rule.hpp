@@ -54,6 +54,11 @@ public:
   /// Versions up to this one have been announced by every shard; nothing before the first.
   bool owns(uint64_t version) const;
 
+  /// The step of version() has been begun.
+  bool has_begun_step() const { return next_step_ > version_; }
+  /// version() has been evaluated, as it was to be.
+  bool has_evaluated() const { return evaluated_; }
+
   friend bool operator==(const replica_rule&, const replica_rule&) = default;
 
 private:

@@ -82,6 +82,8 @@ void write_data(std::ostream& out, const job& x, const std::string& fingerprint)
   out << "data.fingerprint = " << fingerprint << '\n'
       << "data.test_fraction = " << bits_of(x.data.test_fraction) << '\n'
       << "data.standardize = " << x.data.standardize << '\n';
+  if (x.data.validation_fraction > 0)
+    out << "data.validation_fraction = " << bits_of(x.data.validation_fraction) << '\n';
 }
 
 // Only what counts: a key that is not used must not make another job.
@@ -198,6 +200,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
       std::clamp<size_t>(training.batch_size / slice_rows_wanted, 1, slice_count_max_by_default);
   if (!training.replicas)
     training.replicas = std::min(std::max<size_t>(core_count, 1), *training.slices);
+  if (!training.keep_best)
+    training.keep_best = shape.validation_row_count > 0 && training.evaluate_every > 0;
   if (!result.runtime.threads)
     result.runtime.threads = std::max<size_t>(core_count, 1);
   result.optimizer = with_defaults(x.optimizer);

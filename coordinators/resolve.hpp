@@ -24,6 +24,7 @@ struct data_shape {
   bool classification = false;
   std::vector<size_t> class_counts = {}; ///< classification: training rows of each class
   double target_minimum = 0;             ///< regression: the lowest target of all rows
+  size_t validation_row_count = 0;
 };
 
 /// The loss a job trains with: the given one, else by model and, for networks, by target.

@@ -40,6 +40,12 @@ struct stop_rule_options {
 class stop_rule {
 public:
   explicit stop_rule(const stop_rule_options& options) : options_(options) {}
+  /// Goes on with what another rule had seen.
+  stop_rule(const stop_rule_options& options, const stop_rule& seen)
+    : stop_rule(options, seen.best_loss_, seen.best_version_, seen.waited_) {}
+  stop_rule(const stop_rule_options& options, double best_loss, uint64_t best_version,
+            size_t waited)
+    : options_(options), best_loss_(best_loss), best_version_(best_version), waited_(waited) {}
 
   /// The verdict on an evaluated version: none, target_loss or patience.
   stop_reason observe(uint64_t version, double loss);

@@ -58,4 +58,16 @@ size_t evaluation_chunk_count(size_t row_count);
 /// Rows of one chunk.
 index_range evaluation_chunk(size_t row_count, size_t chunk);
 
+/// What an evaluation computes: the chunks of the test rows, then those of the validation rows.
+struct evaluation_rows {
+  size_t test = 0;       ///< rows
+  size_t validation = 0; ///< rows
+
+  bool empty() const { return test + validation == 0; }
+  size_t test_chunk_count() const { return evaluation_chunk_count(test); }
+  size_t chunk_count() const { return test_chunk_count() + evaluation_chunk_count(validation); }
+
+  friend bool operator==(const evaluation_rows&, const evaluation_rows&) = default;
+};
+
 } // namespace troupe

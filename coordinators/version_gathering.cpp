@@ -1,16 +1,10 @@
 #include "troupe/coordinators/version_gathering.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace troupe {
-
-namespace {
-
-/// Beyond the version in hand, announcements of this many more may be under way.
-constexpr uint64_t versions_ahead_max = 2;
-
-} // namespace
 
 version_gathering::version_gathering(std::vector<index_range> spans, std::optional<uint64_t> first)
   : spans_(std::move(spans)), wanted_(first) {
@@ -23,8 +17,11 @@ gather_verdict version_gathering::offer(uint64_t version, const index_range& ele
     return gather_verdict::malformed;
   if (held_ ? version <= *held_ : wanted_ && version < *wanted_)
     return gather_verdict::stale;
-  if (wanted_ && version >= *wanted_ + versions_ahead_max)
-    return gather_verdict::early;
+  if (here_.size() == gathered_versions_max && !here_.contains(version)) {
+    if (version < here_.begin()->first)
+      return gather_verdict::stale;
+    here_.erase(here_.begin());
+  }
   if (!here_[version].add(elements))
     return gather_verdict::known;
   settle();
@@ -36,29 +33,20 @@ bool version_gathering::is_whole(const span_set& here) const {
 }
 
 void version_gathering::settle() {
-  for (auto& [version, here] : here_) {
-    auto& told = told_[version];
-    told.resize(spans_.size());
-    for (size_t k = 0; k < spans_.size(); ++k) {
-      if (told[k] || spans_[k].empty() || !here.contains(spans_[k]))
-        continue;
-      told[k] = true;
-      news_.push_back({version, k});
-    }
-  }
-  for (auto at = here_.begin(); at != here_.end(); ++at)
-    if ((!wanted_ || at->first >= *wanted_) && is_whole(at->second)) {
-      held_ = at->first;
-      wanted_ = at->first + 1;
-    }
-  if (!held_)
+  const auto newest = std::find_if(here_.rbegin(), here_.rend(),
+                                   [this](const auto& entry) { return is_whole(entry.second); });
+  if (newest == here_.rend())
     return;
-  here_.erase(here_.begin(), here_.upper_bound(*held_));
-  told_.erase(told_.begin(), told_.upper_bound(*held_));
+  const auto version = newest->first;
+  const bool jump = !wanted_ || version != *wanted_ || (news_ && news_->jump);
+  news_ = whole_version{version, jump};
+  held_ = version;
+  wanted_ = version + 1;
+  here_.erase(here_.begin(), here_.upper_bound(version));
 }
 
-std::vector<version_gathering::whole_span> version_gathering::take_whole_spans() {
-  return std::exchange(news_, {});
+std::optional<version_gathering::whole_version> version_gathering::take_whole() {
+  return std::exchange(news_, std::nullopt);
 }
 
 std::vector<index_range> version_gathering::missing() const {

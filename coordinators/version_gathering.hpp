@@ -1,21 +1,22 @@
 // Version gathering: which spans of which version a process has, and which it misses.
 //
-// Parameters come shard by shard, a span in one piece (from a shard of this process) or in many
-// (over a wire), in any order, some twice. The process works on the newest version it has whole and
-// gathers the next one:
+// Parameters come span by span, from shards of this process or in pieces over a wire, in any order,
+// some twice. The process works on the newest version it has whole and gathers what is newer:
 //
-//   version <= held                 -> stale: ignored
-//   version > held + 2              -> early: ignored (it is asked for when its turn comes)
-//   outside the model               -> malformed: ignored
-//   every element known             -> known: ignored
-//   otherwise                       -> accepted
+//   version <= held, or older than
+//   the newest three that are known  -> stale: ignored
+//   outside the model                -> malformed: ignored
+//   every element known              -> known: ignored
+//   otherwise                        -> accepted
 //
-// Why + 2: a process whose replicas have no rows in a step hears of v + 2 from one shard before it
-// has v + 1 from another.
+// Usually versions become whole one by one. A process that was away (frozen, cut off, or a joiner,
+// who holds nothing) finds that the others have gone on: it asks each shard for its current version
+// and the one before, and takes the highest version that becomes whole, a *jump*. All shards are at
+// v or v + 1 and keep both, so v can be had whole; and once this process owns slices training
+// stands still for it, so v is whole soon. A process that owned slices all the time never jumps:
+// nobody gets beyond a version it does not have.
 //
-// A joiner holds nothing and cannot know which version is in work, so it asks each shard for its
-// current version and the one before. All shards are at v or v + 1, and training stands still while
-// the joiner's slices are missing, so v is whole soon. It takes the highest version that is.
+// Three are enough: the version that is wanted, and the two a shard may be known to have.
 
 #pragma once
 
@@ -30,6 +31,9 @@ namespace troupe {
 
 enum class gather_verdict : uint8_t { accepted, known, stale, early, malformed };
 
+/// Versions gathered at a time.
+inline constexpr size_t gathered_versions_max = 3;
+
 class version_gathering {
 public:
   version_gathering() = default;
@@ -40,17 +44,18 @@ public:
   /// A version's elements have come.
   gather_verdict offer(uint64_t version, const index_range& elements);
 
-  /// Spans that became whole since the last call, in order of version: {version, shard}.
-  struct whole_span {
+  /// A version that became whole since the last call; at most the newest is told. `jump`: it does
+  /// not follow the one held before.
+  struct whole_version {
     uint64_t version = 0;
-    size_t shard = 0;
-    friend bool operator==(const whole_span&, const whole_span&) = default;
+    bool jump = false;
+    friend bool operator==(const whole_version&, const whole_version&) = default;
   };
-  std::vector<whole_span> take_whole_spans();
+  std::optional<whole_version> take_whole();
 
   /// The newest version that is whole here; nothing before the first.
   std::optional<uint64_t> held() const { return held_; }
-  /// The version that is gathered; nothing while a joiner does not know.
+  /// The version that is gathered next; nothing while a joiner does not know.
   std::optional<uint64_t> wanted() const { return wanted_; }
   /// Elements of the wanted version that are not here, cut at the bounds of shards; for a joiner
   /// everything.
@@ -67,8 +72,7 @@ private:
   std::optional<uint64_t> held_;
   std::optional<uint64_t> wanted_;
   std::map<uint64_t, span_set> here_;          ///< of versions above held_
-  std::map<uint64_t, std::vector<bool>> told_; ///< by version and shard: told as whole
-  std::vector<whole_span> news_;
+  std::optional<whole_version> news_;
 };
 
 } // namespace troupe

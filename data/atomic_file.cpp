@@ -1,6 +1,6 @@
 #include "troupe/data/atomic_file.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/disk_failure.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace troupe {
@@ -31,34 +30,15 @@ std::string folder_of(const std::string& path) {
 }
 
 /// Bytes free for us on the disk of `folder`; what the unfinished file holds is free again soon.
-std::string bytes_available(const std::string& folder, int unfinished) {
+std::optional<uint64_t> bytes_available(const std::string& folder, int unfinished) {
   struct statvfs disk {};
   if (::statvfs(folder.c_str(), &disk) != 0)
-    return "an unknown number";
+    return std::nullopt;
   auto bytes = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
   struct stat file {};
   if (unfinished >= 0 && ::fstat(unfinished, &file) == 0)
     bytes += static_cast<uint64_t>(file.st_blocks) * 512; // POSIX counts in these
-  return std::to_string(bytes);
-}
-
-failure_code code_of(int error_number) {
-  switch (error_number) {
-  case ENOENT:
-  case ENOTDIR:
-  case EISDIR:
-  case ENOTEMPTY:
-  case EEXIST:
-  case ENAMETOOLONG:
-  case ELOOP:
-    return failure_code::cannot_create;
-  case EACCES:
-  case EPERM:
-  case EROFS:
-    return failure_code::no_permission;
-  default:
-    return failure_code::io_error;
-  }
+  return bytes;
 }
 
 /// One file on its way to its name. Destroying it before `publish` removes the temporary file.
@@ -155,18 +135,8 @@ private:
   }
 
   [[noreturn]] void fail(const std::string& what, int error_number) const {
-    auto reason = what + " (" + std::generic_category().message(error_number) + ")";
-    std::string hint;
-    if (error_number == ENOSPC || error_number == EDQUOT) {
-      reason += ": " + std::to_string(bytes_needed_) + " bytes needed, " +
-                bytes_available(folder_of(path_), descriptor_) + " available";
-      hint = "free some space or write elsewhere";
-    } else if (error_number == ENOENT) {
-      hint = "create the folder first";
-    } else if (code_of(error_number) == failure_code::no_permission) {
-      hint = "check the permissions of the folder";
-    }
-    throw failure(code_of(error_number), reason, path_, hint);
+    throw writing_failure({what, path_, error_number},
+                          {bytes_needed_, bytes_available(folder_of(path_), descriptor_)});
   }
 
   std::string path_;

@@ -22,12 +22,14 @@ std::string cell(const std::optional<double>& value) {
 
 std::string history_text(const std::vector<history_row>& rows) {
   std::string result = "epoch,steps,seconds,learning_rate,train_loss,train_accuracy,test_loss,"
-                       "test_accuracy,test_r2\n";
+                       "test_accuracy,test_r2,validation_loss,validation_accuracy,validation_r2\n";
   for (const auto& row : rows) {
     result += std::to_string(row.epoch) + ',' + std::to_string(row.steps) + ',' +
-              number(row.seconds) + ',' + number(row.learning_rate) + ',' + number(row.train_loss) +
-              ',' + cell(row.train_accuracy) + ',' + cell(row.test_loss) + ',' +
-              cell(row.test_accuracy) + ',' + cell(row.test_r2) + '\n';
+              number(row.seconds) + ',' + number(row.learning_rate) + ',' + number(row.train_loss);
+    for (const auto& figure : {row.train_accuracy, row.test_loss, row.test_accuracy, row.test_r2,
+                               row.validation_loss, row.validation_accuracy, row.validation_r2})
+      result += ',' + cell(figure);
+    result += '\n';
   }
   return result;
 }

@@ -66,18 +66,29 @@ standardization statistics_of(const dataset& source) {
   return result;
 }
 
-// Marks the rows with the smallest random keys: a share of any size, the same on every machine.
-std::vector<bool> choose_test_rows(size_t row_count, size_t test_count, uint64_t seed) {
-  std::vector<bool> chosen(row_count, false);
+enum class part : uint8_t { train, test, validation };
+
+struct part_sizes {
+  size_t test = 0;
+  size_t validation = 0;
+};
+
+// The rows with the smallest random keys are for testing, the next ones for validation: shares of
+// any size, the same on every machine, and the second does not move the first.
+std::vector<part> choose_parts(size_t row_count, const part_sizes& sizes, uint64_t seed) {
+  std::vector<part> chosen(row_count, part::train);
   std::vector<std::pair<uint64_t, size_t>> keys(row_count);
   const random_sequence sequence{seed, random_purpose::split, 0};
   for (size_t i = 0; i < row_count; ++i) {
     const auto words = sequence.block(static_cast<uint32_t>(i));
     keys[i] = {uint64_t{words[1]} << 32 | words[0], i};
   }
-  std::ranges::nth_element(keys, keys.begin() + static_cast<std::ptrdiff_t>(test_count));
-  for (size_t k = 0; k < test_count; ++k)
-    chosen[keys[k].second] = true;
+  const auto test_end = keys.begin() + static_cast<std::ptrdiff_t>(sizes.test);
+  const auto validation_end = test_end + static_cast<std::ptrdiff_t>(sizes.validation);
+  std::ranges::nth_element(keys, test_end);
+  std::ranges::nth_element(test_end, validation_end, keys.end());
+  for (auto key = keys.begin(); key != validation_end; ++key)
+    chosen[key->second] = key < test_end ? part::test : part::validation;
   return chosen;
 }
 
@@ -101,11 +112,26 @@ void append_row(const dataset& source, size_t i, dataset& out) {
   ++out.row_count;
 }
 
-void split(dataset&& source, const std::vector<bool>& is_test, prepared_data& out) {
-  out.train = without_rows(source);
-  out.test = without_rows(source);
+dataset& dataset_of(part which, prepared_data& out) {
+  return which == part::train ? out.train : which == part::test ? out.test : out.validation;
+}
+
+void split(dataset&& source, const std::vector<part>& parts, prepared_data& out) {
+  for (auto* each : {&out.train, &out.test, &out.validation})
+    *each = without_rows(source);
   for (size_t i = 0; i < source.row_count; ++i)
-    append_row(source, i, is_test[i] ? out.test : out.train);
+    append_row(source, i, dataset_of(parts[i], out));
+}
+
+part_sizes sizes_of(size_t row_count, const prepare_options& options) {
+  const auto share = [&](double fraction) {
+    return static_cast<size_t>(fraction * static_cast<double>(row_count));
+  };
+  const part_sizes result{share(options.test_fraction), share(options.validation_fraction)};
+  if (row_count <= result.test + result.validation)
+    throw failure(failure_code::bad_data, "no rows are left for training", {},
+                  "use more data, or a smaller data.test_fraction or data.validation_fraction");
+  return result;
 }
 
 void add_text(sha256& digest, const std::string& text) {
@@ -142,22 +168,18 @@ void standardize(const standardization& map, std::span<float> rows) {
 prepared_data prepare(dataset&& source, const prepare_options& options) {
   prepared_data result;
   result.fingerprint = content_fingerprint(source);
-  const auto test_count =
-    static_cast<size_t>(options.test_fraction * static_cast<double>(source.row_count));
-  if (source.row_count == 0 || test_count >= source.row_count)
-    throw failure(failure_code::bad_data, "no rows are left for training", {},
-                  "use more data or a smaller data.test_fraction");
-  if (test_count == 0) {
-    result.test = without_rows(source);
+  const auto sizes = sizes_of(source.row_count, options);
+  if (sizes.test + sizes.validation == 0) {
+    result.test = result.validation = without_rows(source);
     result.train = std::move(source);
   } else {
-    const auto is_test = choose_test_rows(source.row_count, test_count, options.seed);
-    split(std::move(source), is_test, result);
+    const auto parts = choose_parts(source.row_count, sizes, options.seed);
+    split(std::move(source), parts, result);
   }
   if (options.standardize) {
     result.features = statistics_of(result.train);
-    standardize(result.features, result.train.features);
-    standardize(result.features, result.test.features);
+    for (auto* rows : {&result.train, &result.test, &result.validation})
+      standardize(result.features, rows->features);
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// From a data set as read to what replicas train on: split into training and test rows,
+// From a data set as read to what replicas train on: split into training, test and validation rows,
 // standardised. A function of content, seed and options alone, the same on every machine.
 
 #pragma once
@@ -27,17 +27,19 @@ void standardize(const standardization& map, std::span<float> rows);
 struct prepared_data {
   dataset train;
   dataset test;             ///< no rows when none are kept for testing
+  dataset validation;       ///< likewise
   standardization features; ///< empty when the features are as read
   std::string fingerprint;  ///< SHA-256 of the content as read, hexadecimal
 };
 
 struct prepare_options {
-  uint64_t seed = 0;        ///< of the job: decides which rows are for testing
+  uint64_t seed = 0;        ///< of the job: decides which rows are for what
   double test_fraction = 0; ///< floor(fraction * N) rows, in [0, 1)
   bool standardize = false; ///< by the training rows' mean and deviation (divisor n; 0 becomes 1)
+  double validation_fraction = 0; ///< likewise; which rows are for testing does not depend on it
 };
 
-/// Splits and standardises. Rows keep their order in both parts.
+/// Splits and standardises. Rows keep their order in all parts.
 ///
 /// Throws failure(bad_data) when no row would be left for training.
 prepared_data prepare(dataset&& source, const prepare_options& options);

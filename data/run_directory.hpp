@@ -3,8 +3,13 @@
 
 #pragma once
 
+#include "troupe/data/folder_claim.hpp"
+
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -12,37 +17,49 @@ inline constexpr std::string_view job_file_name = "job.toml";
 inline constexpr std::string_view model_file_name = "model.safetensors";
 inline constexpr std::string_view history_file_name = "history.csv";
 inline constexpr std::string_view summary_file_name = "summary.json";
-/// Held while a run lasts; holds the process's number as text.
-inline constexpr std::string_view lock_file_name = "lock";
+/// What job_sha256 is the hash of, one key a line: tells which job a folder belongs to, and in what
+/// another one differs.
+inline constexpr std::string_view identity_file_name = "identity.txt";
 
-/// Claims a folder on construction and lets go of it on destruction.
+/// What to do with a run that is in the folder already.
+enum class earlier_run : uint8_t { refuse, replace, resume };
+
+/// A folder, claimed while this lives (data/folder_claim.hpp).
 ///
-/// A run is finished when it has a summary, which is therefore written last.
+/// A run is finished when it has a summary, which is therefore written last. A run that is resumed
+/// counts as unfinished until it has one again.
 class run_directory {
 public:
-  /// Makes the folder with its parents, and locks it.
-  ///
-  /// Throws failure(cannot_create) when it is no folder, cannot be written, is in use by another
-  /// process, or holds a run and `overwrite` is false. Nothing of an earlier run is changed yet.
-  run_directory(std::string path, bool overwrite);
-  ~run_directory();
-  run_directory(const run_directory&) = delete;
-  run_directory& operator=(const run_directory&) = delete;
+  /// Claims the folder. Throws failure(cannot_create) as folder_claim does, and when the folder
+  /// holds a run, finished or not, or checkpoints, and it is to be refused. Nothing is changed yet.
+  run_directory(std::string path, earlier_run treatment);
 
-  const std::string& path() const noexcept { return path_; }
+  const std::string& path() const noexcept { return claim_.path(); }
 
   /// The path of a file in the folder.
   std::string file(std::string_view name) const;
 
-  /// Starts the run: removes the files of an earlier one (those named above and no others) and
-  /// writes job.toml. Throws failure(cannot_create | io_error).
-  void begin(std::string_view job_text);
+  /// Whether there is a file of that name.
+  bool has(std::string_view name) const;
+
+  /// The identity of the run in the folder; nothing when none was recorded.
+  std::optional<std::string> identity() const;
+
+  /// Throws failure(cannot_create) when the folder belongs to another job than that of `identity`,
+  /// naming the keys that differ, or holds a run that does not say whose it is.
+  void expect_identity(const std::string& identity) const;
+
+  /// Starts the run: removes the files of an earlier one (those named above and no others; of a run
+  /// that is resumed the summary alone), and writes identity.txt and job.toml. Throws
+  /// failure(cannot_create | io_error).
+  void begin(std::string_view job_text, std::string_view identity);
 
 private:
-  void lock();
-
-  std::string path_;
-  int lock_ = -1;
+  folder_claim claim_;
+  earlier_run treatment_;
 };
+
+/// The keys, in order, whose lines differ between two identities.
+std::vector<std::string> keys_that_differ(std::string_view a, std::string_view b);
 
 } // namespace troupe

@@ -58,9 +58,70 @@ void add_circumstances(json& object, const training_summary& x) {
   object["rollbacks"] = x.rollbacks;
   object["bytes_sent"] = x.bytes_sent;
   object["resends"] = x.resends;
+  object["validation_loss"] = number(x.validation_loss);
+  object["validation_accuracy"] = number(x.validation_accuracy);
+  object["validation_r2"] = number(x.validation_r2);
+  object["best_version"] = x.best_version ? json(*x.best_version) : json(nullptr);
+}
+
+// What is absent or null keeps its default.
+template <class Value>
+void read(const json& object, const char* key, Value& out) {
+  if (const auto& value = object.value(key, json()); !value.is_null())
+    value.get_to(out);
+}
+
+void read(const json& object, const char* key, std::optional<double>& out) {
+  if (const auto& value = object.value(key, json()); !value.is_null())
+    out = value.get<double>();
+}
+
+void read_figures(const json& object, training_summary& x) {
+  read(object, "job", x.job);
+  read(object, "strategy", x.strategy);
+  read(object, "replicas", x.replicas);
+  read(object, "slices", x.slices);
+  read(object, "nodes", x.nodes);
+  read(object, "steps", x.steps);
+  read(object, "epochs", x.epochs);
+  read(object, "samples", x.samples);
+  read(object, "seconds", x.seconds);
+  read(object, "samples_per_second", x.samples_per_second);
+  read(object, "train_loss", x.train_loss);
+  read(object, "test_loss", x.test_loss);
+  read(object, "test_accuracy", x.test_accuracy);
+  read(object, "test_r2", x.test_r2);
+}
+
+void read_circumstances(const json& object, training_summary& x) {
+  read(object, "parameters_sha256", x.parameters_sha256);
+  read(object, "job_sha256", x.job_sha256);
+  read(object, "numerics", x.numerics);
+  read(object, "model_file", x.model_file);
+  read(object, "stopped_by", x.stopped_by);
+  read(object, "samples_by_replica", x.samples_by_replica);
+  read(object, "steps_executed", x.steps_executed);
+  read(object, "views", x.views);
+  read(object, "replicas_lost", x.replicas_lost);
+  read(object, "rollbacks", x.rollbacks);
+  read(object, "bytes_sent", x.bytes_sent);
+  read(object, "resends", x.resends);
 }
 
 } // namespace
+
+training_summary read_summary(std::string_view text, const std::string& path) {
+  training_summary result;
+  try {
+    const auto object = json::parse(text); // of an array no value can be asked
+    read_figures(object, result);
+    read_circumstances(object, result);
+  } catch (const json::exception&) {
+    throw failure(failure_code::bad_data, "it is no summary of a run", path,
+                  "use --overwrite to train again, or set another output.directory");
+  }
+  return result;
+}
 
 std::string summary_json(const training_summary& summary, json_layout layout,
                          const failure* error) {

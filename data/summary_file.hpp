@@ -21,6 +21,10 @@ enum class json_layout {
 std::string summary_json(const training_summary& summary, json_layout layout,
                          const failure* error = nullptr);
 
+/// Reads what summary_json wrote; a key that is missing keeps its default, one that is not known is
+/// passed over. `path` is for messages. Throws failure(bad_data) when it is no such object.
+training_summary read_summary(std::string_view text, const std::string& path);
+
 /// The object of a run that has no summary: {error{code, what, where, hint}}, and `job` if its name
 /// is known. One line.
 std::string failure_json(const failure& error, std::string_view job_name);

@@ -22,6 +22,9 @@ struct history_row {
   std::optional<double> test_loss;
   std::optional<double> test_accuracy; ///< classification
   std::optional<double> test_r2;       ///< regression
+  std::optional<double> validation_loss;
+  std::optional<double> validation_accuracy; ///< classification
+  std::optional<double> validation_r2;       ///< regression
 
   friend bool operator==(const history_row&, const history_row&) = default;
 };
@@ -33,12 +36,12 @@ struct training_summary {
   size_t replicas = 0;
   size_t slices = 0;
   size_t nodes = 1;
-  uint64_t steps = 0; ///< of the result: its version
+  uint64_t steps = 0; ///< of the result: its version, which may be below the one training ended at
   size_t epochs = 0;  ///< finished ones
   uint64_t samples = 0;
   double seconds = 0; ///< of training, without reading data and writing files
   double samples_per_second = 0;
-  std::optional<double> train_loss;
+  std::optional<double> train_loss; ///< this and the next: of the history's row of the result
   std::optional<double> test_loss;
   std::optional<double> test_accuracy;
   std::optional<double> test_r2;
@@ -54,6 +57,10 @@ struct training_summary {
   uint64_t rollbacks = 0;
   uint64_t bytes_sent = 0;
   uint64_t resends = 0;
+  std::optional<double> validation_loss;
+  std::optional<double> validation_accuracy;
+  std::optional<double> validation_r2;
+  std::optional<uint64_t> best_version; ///< equals `steps`; absent: the result is the last version
 };
 
 } // namespace troupe

@@ -49,3 +49,12 @@ if(TROUPE_BUILD_COMMAND)
                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(mnist PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
+
+if(TROUPE_BUILD_COMMAND)
+  add_executable(checkpoint_writer scripts/checkpoint_writer.cpp)
+  target_link_libraries(checkpoint_writer PRIVATE troupe troupe_settings)
+  add_test(NAME checkpoint_disk
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/checkpoint_disk_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(checkpoint_disk PROPERTIES TIMEOUT 300)
+endif()

@@ -14,6 +14,7 @@ CAF_ADD_ATOM(troupe_atoms, troupe::atom, hold, "hold")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, pull, "pull")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, status, "status")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, stop, "stop")
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, tick, "tick")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, watch, "watch")
 
 CAF_END_TYPE_ID_BLOCK(troupe_atoms)

@@ -8,6 +8,7 @@
 
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/hold_rule.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
@@ -94,26 +95,17 @@ typename Inspector::result_type inspect(Inspector& f, hold_request& x) {
   return f(caf::meta::type_name("troupe.hold_request"), x.term, x.sequence);
 }
 
-/// node -> director. This process starts no step from `next_step` on until the next course.
-struct hold_answer {
-  std::string name;
-  view_number view;      ///< the newest one this node acts on
-  uint64_t sequence = 0; ///< of the request
-  std::optional<uint64_t> next_step;    ///< absent: no replica here owns slices
-  std::optional<uint64_t> version_max;  ///< of the shards here; absent: no shard here owns blocks
-
-  friend bool operator==(const hold_answer&, const hold_answer&) = default;
-};
-
+/// node -> director. This process starts no step from `next_step` on until the next course
+/// (coordinators/hold_rule.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, hold_answer& x) {
-  wire_optional_count next{x.next_step};
-  wire_optional_count version{x.version_max};
-  return f(caf::meta::type_name("troupe.hold_answer"), x.name, x.view, x.sequence, next, version);
+  return f(caf::meta::type_name("troupe.hold_answer"), x.name, x.view, x.next_step,
+           x.shard_versions);
 }
 
 /// node -> node. Elements [first_element, + values) of the sum of the slice gradients below `node`.
 struct gradient_piece {
+  uint64_t term = 0; ///< an earlier one is over: a stop is agreed on within a term
   uint64_t step = 0;
   tree_node node;
   batch_sums sums;            ///< of the whole node
@@ -126,7 +118,7 @@ struct gradient_piece {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_piece& x) {
-  return f(caf::meta::type_name("troupe.gradient_piece"), x.step, x.node, x.sums, x.first_element,
+  return f(caf::meta::type_name("troupe.gradient_piece"), x.term, x.step, x.node, x.sums, x.first_element,
            x.values, x.replica);
 }
 
@@ -181,6 +173,7 @@ struct want {
   bool newest = false;
   std::vector<index_range> elements;
   std::vector<index_range> slices;
+  uint64_t round = 0; ///< the director's: reports carry the newest one that was heard
 
   friend bool operator==(const want&, const want&) = default;
 };
@@ -193,7 +186,7 @@ typename Inspector::result_type inspect(Inspector& f, want& x) {
     return caf::none;
   };
   return f(caf::meta::type_name("troupe.want"), x.asker, kind, x.version, x.newest, x.elements,
-           x.slices, caf::meta::load_callback(load));
+           x.slices, x.round, caf::meta::load_callback(load));
 }
 
 /// node -> director: a process, about itself.
@@ -204,6 +197,7 @@ struct node_report {
   std::optional<uint64_t> held;         ///< the newest version that is whole here
   std::vector<uint64_t> shard_versions; ///< of local shards with a span
   std::vector<replica_status> replicas; ///< of local replicas
+  uint64_t round = 0;                   ///< of the director's last want when they were asked
   std::vector<std::string> unreachable; ///< members it has no link to
   uint64_t bytes_sent = 0;              ///< of pieces, to other processes
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
@@ -216,7 +210,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   wire_optional_count held{x.held};
   return f(caf::meta::type_name("troupe.node_report"), x.name, x.incarnation, x.view, held,
-           x.shard_versions, x.replicas, x.unreachable, x.bytes_sent, x.resends, x.state);
+           x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.resends, x.state);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

@@ -34,8 +34,9 @@ using replica_actor = caf::typed_actor<
   caf::reacts_to<parameter_span>,
   // How far it may go.
   caf::reacts_to<horizon>,
-  // Start no further step until the next horizon; answered to the director with `held`.
-  caf::reacts_to<atom::hold>,
+  // Start no further step until the next horizon; the round's number. Answered to the node with
+  // `held`.
+  caf::reacts_to<atom::hold, uint64_t>,
   // What it has done so far.
   caf::replies_to<atom::status>::with<replica_status>>;
 
@@ -59,7 +60,7 @@ using shard_actor = caf::typed_actor<
 using reports_actor = caf::typed_actor<
   // Sums over the steps since the last row, from the shard that keeps the book.
   caf::reacts_to<training_report>,
-  // Sums over chunks of the test rows, from a replica.
+  // Sums over chunks of the test and validation rows, from a replica.
   caf::reacts_to<evaluation>,
   // A shard met a value that is not finite and did not apply it.
   caf::reacts_to<not_finite_report>>;
@@ -72,8 +73,8 @@ using relay_actor = caf::typed_actor<
   caf::reacts_to<parameter_span>,
   // A local shard's share of the gradient's norm, for the shards of other processes.
   caf::reacts_to<block_norms>,
-  // A replica on hold: its index, and the first step it has not started.
-  caf::reacts_to<atom::held, uint64_t, uint64_t>,
+  // A replica on hold: its index, the round, and the first step it has not started.
+  caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>,
   // A shard's state at a version that is to be checkpointed.
   caf::reacts_to<shard_copy>>;
 
@@ -105,7 +106,9 @@ using director_link_actor = reports_actor::extend<
   // The few numbers of a checkpoint's state.
   caf::reacts_to<shard_numbers>,
   // A process on hold.
-  caf::reacts_to<hold_answer>>;
+  caf::reacts_to<hold_answer>,
+  // A process whose shards begin a term misses a checkpoint's state.
+  caf::reacts_to<want>>;
 
 /// Whoever wants to know how training goes. Subscribes with `watch`.
 using observer_actor = caf::typed_actor<
@@ -133,12 +136,17 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
   caf::replies_to<atom::pull>::with<parameter_span>>;
 
 /// A node as its own process sees it.
-using local_node_actor
-  = node_actor::extend_with<relay_actor>::extend_with<reports_actor>::extend<
-    // The way to the director; its link is watched from now on.
-    caf::reacts_to<director_link_actor>,
+using local_node_actor = node_actor::extend_with<reports_actor>::extend<
+    // The rest of what a relay takes: see there.
+    caf::reacts_to<contribution>, caf::reacts_to<parameter_span>,
+    caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
+    // The way to the director, and the incarnation under which this process joined over it; the
+    // link is watched from now on.
+    caf::reacts_to<uint64_t, director_link_actor>,
     // The way to another process: its name, and its incarnation.
-    caf::reacts_to<std::string, uint64_t, node_actor>>;
+    caf::reacts_to<std::string, uint64_t, node_actor>,
+    // To itself: time passes.
+    caf::reacts_to<atom::tick>>;
 
 /// Goes on learning from batches as they come (actors/online.hpp).
 using online_actor = caf::typed_actor<

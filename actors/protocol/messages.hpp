@@ -75,6 +75,7 @@ typename Inspector::result_type inspect(Inspector& f, batch_sums& x) {
 struct contribution {
   uint64_t step = 0;
   tree_node node;
+  uint64_t first_element = 0; ///< of the model: spans move when a term begins
   payload gradient_sum;
   batch_sums sums;      ///< of the same slices
   uint64_t replica = 0; ///< its sender's index, for messages to people only
@@ -84,8 +85,8 @@ struct contribution {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, contribution& x) {
-  return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.gradient_sum, x.sums,
-           x.replica);
+  return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.first_element,
+           x.gradient_sum, x.sums, x.replica);
 }
 
 /// Doubles on their way: their bits as integers.
@@ -124,9 +125,10 @@ typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
   return f(caf::meta::type_name("troupe.block_norms"), x.step, x.first_block, sums);
 }
 
-/// shard -> replica, and the answer to `pull`. A shard owns `version` of its span. In one process
-/// all spans of a version lie in one buffer, each at its own place.
+/// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
+/// process all spans of a version lie in one buffer, each at its own place.
 struct parameter_span {
+  uint64_t term = 0; ///< what was owned in an earlier term is not owned in this one
   uint64_t version = 0;
   uint64_t shard = 0; ///< index of its owner in the view
   payload values;
@@ -136,7 +138,7 @@ struct parameter_span {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, parameter_span& x) {
-  return f(caf::meta::type_name("troupe.parameter_span"), x.version, x.shard, x.values);
+  return f(caf::meta::type_name("troupe.parameter_span"), x.term, x.version, x.shard, x.values);
 }
 
 /// node -> replicas and shards. Replicas may compute the steps below `rule.version`.
@@ -183,6 +185,8 @@ struct view {
   uint64_t term = 0;
   uint64_t number = 0;
   uint64_t start_version = 0;
+  uint64_t index = 0;     ///< of the replica or shard that this is sent to
+  uint64_t restarts = 0;  ///< of the replicas of this process; one more: begin at start_version
   reports_actor director; ///< who hears of results
   relay_actor relay;      ///< the node; may be null in tests of one actor
   bool wired = false;     ///< some replica or shard is in another process: the relay carries
@@ -194,12 +198,14 @@ struct view {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, view& x) {
-  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.director,
-           x.relay, x.wired, x.replicas, x.shards);
+  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.index, x.restarts,
+           x.director, x.relay, x.wired, x.replicas, x.shards);
 }
 
-/// replica -> director. Sums over the test chunks [first_chunk, first_chunk + chunks.size()).
+/// replica -> director. Sums over chunks [first_chunk, first_chunk + chunks.size()) of a version's
+/// evaluation: those of the test rows, then those of the validation rows.
 struct evaluation {
+  uint64_t term = 0;
   uint64_t version = 0;
   uint64_t first_chunk = 0;
   std::vector<batch_sums> chunks;
@@ -209,15 +215,17 @@ struct evaluation {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, evaluation& x) {
-  return f(caf::meta::type_name("troupe.evaluation"), x.version, x.first_chunk, x.chunks);
+  return f(caf::meta::type_name("troupe.evaluation"), x.term, x.version, x.first_chunk, x.chunks);
 }
 
-/// shard -> director, from the shard that keeps the book: sums over the steps since the last row.
+/// shard -> director, from the shard that keeps the book.
 struct training_report {
+  uint64_t term = 0;
   uint64_t version = 0;
-  batch_sums sums;
-  bool is_row = false; ///< an epoch ends here, or the horizon; else it is for progress only
-  double seconds = 0;  ///< since the shard owned the start version
+  batch_sums sums;      ///< of the steps since the last epoch ended
+  bool is_row = false;  ///< an epoch ends here, or training
+  bool is_mark = false; ///< this is the horizon; with neither it is for progress only
+  double seconds = 0;   ///< since the shard owned the start version
 
   friend bool operator==(const training_report&, const training_report&) = default;
 };
@@ -225,12 +233,14 @@ struct training_report {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_report& x) {
   wire_double seconds{x.seconds};
-  return f(caf::meta::type_name("troupe.training_report"), x.version, x.sums, x.is_row, seconds);
+  return f(caf::meta::type_name("troupe.training_report"), x.term, x.version, x.sums, x.is_row,
+           x.is_mark, seconds);
 }
 
 /// shard -> director. Step `step` was not applied: it would have put a value that is not finite
 /// into the parameters, or (conflict) equal work came with different bits, which must never happen.
 struct not_finite_report {
+  uint64_t term = 0;
   uint64_t step = 0;
   std::string what;       ///< "the gradient of slice 3", "the new parameters"
   bool has_slice = false; ///< the two below are known
@@ -243,7 +253,7 @@ struct not_finite_report {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
-  return f(caf::meta::type_name("troupe.not_finite_report"), x.step, x.what, x.has_slice,
+  return f(caf::meta::type_name("troupe.not_finite_report"), x.term, x.step, x.what, x.has_slice,
            x.conflict, x.slice, x.replica);
 }
 
@@ -292,8 +302,11 @@ typename Inspector::result_type inspect(Inspector& f, history_row& x) {
   wire_optional test_loss{x.test_loss};
   wire_optional test_accuracy{x.test_accuracy};
   wire_optional test_r2{x.test_r2};
-  return f(x.epoch, x.steps, seconds, rate, loss, train_accuracy, test_loss, test_accuracy,
-           test_r2);
+  wire_optional validation_loss{x.validation_loss};
+  wire_optional validation_accuracy{x.validation_accuracy};
+  wire_optional validation_r2{x.validation_r2};
+  return f(x.epoch, x.steps, seconds, rate, loss, train_accuracy, test_loss, test_accuracy, test_r2,
+           validation_loss, validation_accuracy, validation_r2);
 }
 
 template <class Inspector>
@@ -315,13 +328,14 @@ typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
 
 /// director -> observers: the end. The parameters are fetched with `pull`.
 struct training_finished {
-  uint64_t version = 0; ///< of the result
-  uint8_t reason = 0;   ///< a stop_reason
-  std::string problem;  ///< why training failed or diverged; empty when it went well
-  bool failed = false;  ///< an actor was lost: there are no parameters
-  double seconds = 0;   ///< from `begin` to the last version
-  std::vector<history_row> history;
+  uint64_t version = 0;             ///< of the result
+  uint8_t reason = 0;               ///< a stop_reason
+  std::string problem;              ///< why training failed or diverged; empty when it went well
+  bool failed = false;              ///< an actor was lost: there are no parameters
+  double seconds = 0;               ///< from `begin` to the version training ended at
+  std::vector<history_row> history; ///< up to the version training ended at
   std::vector<replica_status> replicas; ///< by index; spares have zeros
+  bool is_best = false; ///< `version` was kept as the best; training may have gone on beyond it
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
@@ -330,7 +344,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
-           x.failed, seconds, x.history, x.replicas);
+           x.failed, seconds, x.history, x.replicas, x.is_best);
 }
 
 /// application -> online learner. Rows of a stream; labels or targets, as the model's loss asks.

@@ -233,6 +233,9 @@ public:
     x.runtime.threads = maybe(whole(1));
     x.runtime.policy = any<scheduler_policy>();
     x.runtime.numerics = coin() ? "native" : "Haswell";
+    x.checkpoint.every_steps = whole(0);
+    x.checkpoint.directory = coin() ? "" : "/safe/\\";
+    x.checkpoint.keep = whole(1);
     x.output.directory = coin() ? "runs/\\" : "/else";
     return x;
   }

@@ -37,7 +37,7 @@ TEST(job_schema, paths_are_unique_and_sections_are_neighbours) {
   }
   EXPECT_EQ(sections,
             (std::vector<std::string>{"job", "data", "model", "optimizer", "optimizer.schedule",
-                                      "training", "runtime", "output"}));
+                                      "training", "runtime", "checkpoint", "output"}));
 }
 
 TEST(job_schema, every_key_has_texts_for_people) {

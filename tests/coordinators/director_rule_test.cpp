@@ -47,7 +47,10 @@ struct writer {
     out << "row " << x.figures.version << ' ' << mean(x.figures.train);
     if (x.figures.test)
       out << " test " << mean(*x.figures.test);
+    if (x.figures.validation)
+      out << " validation " << mean(*x.figures.validation);
   }
+  void operator()(const keep_version& x) { out << "keep " << x.version; }
   void operator()(const finish_at& x) {
     out << "finish at " << x.version << ": " << name_of(x.reason);
   }
@@ -68,7 +71,7 @@ class story {
 public:
   explicit story(const timeline& plan, const stop_rule_options& stop = no_rule,
                  size_t test_row_count = 0)
-    : rule({plan, stop, 2, test_row_count}) {}
+    : rule({plan, stop, 2, {.test = test_row_count}}) {}
 
   std::string start() { return text(rule.start()); }
   std::string trained(uint64_t version, double loss_sum = 8) {

@@ -27,7 +27,7 @@ director_rule begun(const run_options& x = {}) {
   timeline plan{
     .row_count = 8, .batch_size = 4, .slice_count = 2, .epoch_count = 3, .step_limit = {}};
   plan.evaluate_every = x.evaluate_every;
-  director_rule rule{{plan, x.stop, 2, x.test_row_count}};
+  director_rule rule{{plan, x.stop, 2, {.test = x.test_row_count}}};
   rule.start();
   return rule;
 }
@@ -110,7 +110,7 @@ TEST(director_stop, at_version_0_there_is_no_row_to_wait_for) {
 }
 
 TEST(director_stop, before_the_start_training_ends_as_it_begins) {
-  director_rule rule{{timeline{.row_count = 8, .step_limit = {}}, {}, 2, two_chunks}};
+  director_rule rule{{timeline{.row_count = 8, .step_limit = {}}, {}, 2, {.test = two_chunks}}};
   EXPECT_EQ(rule.on_stop_requested(), decisions{}) << "replicas are not there to answer";
   EXPECT_EQ(rule.on_stop_requested(), decisions{});
   EXPECT_EQ(rule.start(), (decisions{up_to(0), interrupted_at(0)}));

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace troupe {
@@ -29,7 +31,10 @@ company_walk_options random_options(uint64_t seed, trouble kind) {
   if (random() % 3 == 0)
     plan.step_limit = 1 + random() % 12;
   if (random() % 2 == 0)
-    result.director.test_row_count = 1 + random() % 800;
+    result.director.rows.test = 1 + random() % 800;
+  if (random() % 3 == 0)
+    result.director.rows.validation = 1 + random() % 800;
+  result.director.keep_best = random() % 2 == 0;
   if (random() % 3 == 0)
     result.director.stop.target_loss = 0.25;
   if (random() % 3 == 0 && plan.evaluate_every > 0)
@@ -42,29 +47,46 @@ company_walk_options random_options(uint64_t seed, trouble kind) {
   if (kind == trouble::poison || kind == trouble::both)
     result.poisoned_step = random() % plan.last_version();
   // An evaluated row says that every shard has got so far, any other that the first one has.
-  if (result.director.test_row_count > 0)
+  if (!result.director.rows.empty())
     result.poisoned_shard = random() % result.shard_count;
   return result;
 }
 
-/// How the run ends when nobody disturbs it, told step by step.
-finish_at undisturbed_end(const company_walk& run, const director_rule_options& known) {
+/// What a loop over the steps of a run knows at some version.
+struct told {
+  uint64_t version = 0; ///< at which the run ends
+  stop_reason reason = stop_reason::none;
+  std::optional<uint64_t> best; ///< the first with the least watched loss, up to `version`
+};
+
+/// How the run ends when nobody disturbs it, or at `last_version` at the latest, told step by step.
+told told_end(const company_walk& run, const director_rule_options& known, uint64_t last_version) {
   const auto& plan = known.plan;
   stop_rule rule{known.stop};
   batch_sums train;
+  std::optional<uint64_t> best;
+  double least = std::numeric_limits<double>::infinity();
   for (uint64_t version = 1;; ++version) {
     train = train + run.figures().of_step(version - 1);
-    if (known.stop.reads_results() && plan.evaluates(version)) {
-      const auto watched = known.test_row_count > 0 ? run.figures().of_test(version) : train;
-      const auto verdict =
-        rule.observe(version, watched.loss_sum / static_cast<double>(watched.sample_count));
+    if (plan.evaluates(version)) {
+      const auto watched = known.rows.validation > 0 ? run.figures().of_validation(version)
+                           : known.rows.test > 0     ? run.figures().of_test(version)
+                                                     : train;
+      const auto loss = watched.loss_sum / static_cast<double>(watched.sample_count);
+      if (known.keep_best && loss < least) {
+        least = loss;
+        best = version;
+      }
+      const auto verdict = rule.observe(version, loss);
       if (verdict != stop_reason::none)
-        return {version, verdict};
+        return {version, verdict, best};
     }
     if (version == plan.epoch_count * plan.steps_in_epoch())
-      return {version, stop_reason::epochs};
+      return {version, stop_reason::epochs, best};
     if (version == plan.last_version())
-      return {version, stop_reason::steps};
+      return {version, stop_reason::steps, best};
+    if (version == last_version)
+      return {version, stop_reason::none, best};
     if (plan.is_epoch_end(version))
       train = {};
   }
@@ -90,17 +112,21 @@ public:
     const auto finishes = all_of<finish_at>(walk_.decisions());
     ASSERT_EQ(finishes.size(), 1u) << "one end";
     ASSERT_TRUE(std::holds_alternative<finish_at>(walk_.decisions().back())) << "nothing after it";
-    end_ = finishes.front();
+    end_ = {walk_.director().end_version(), finishes.front().reason};
+    result_version_ = finishes.front().version;
     check_end();
+    check_result();
     check_shards();
     check_rows();
   }
 
   stop_reason reason() const { return end_.reason; }
+  bool goes_back() const { return result_version_ < end_.version; }
 
 private:
   void check_end() const {
-    const auto undisturbed = undisturbed_end(walk_, options_.director);
+    const auto undisturbed =
+      told_end(walk_, options_.director, options_.director.plan.last_version());
     if (end_.reason == stop_reason::diverged) {
       ASSERT_TRUE(walk_.poisoned());
       ASSERT_EQ(end_.version, *options_.poisoned_step);
@@ -109,11 +135,22 @@ private:
       ASSERT_TRUE(walk_.asked_to_stop());
       ASSERT_LT(end_.version, undisturbed.version);
     } else {
-      ASSERT_EQ(end_, undisturbed);
+      ASSERT_EQ(end_.version, undisturbed.version);
+      ASSERT_EQ(end_.reason, undisturbed.reason);
     }
     if (end_.reason != stop_reason::diverged) {
       ASSERT_FALSE(walk_.poisoned()) << "no version beyond the bad step can be the result";
     }
+  }
+
+  // The result is the best of the versions that came before the end, whatever ended the run.
+  void check_result() const {
+    ASSERT_FALSE(walk_.fetched_too_late());
+    const auto best =
+      end_.version == 0 ? std::nullopt : told_end(walk_, options_.director, end_.version).best;
+    const auto kept = walk_.director().best();
+    ASSERT_EQ(result_version_, best.value_or(end_.version));
+    ASSERT_EQ(kept ? std::optional{kept->version} : std::nullopt, best);
   }
 
   // The version can be collected from every shard: it is their own or the one before.
@@ -133,7 +170,8 @@ private:
       const auto version = row.figures.version;
       ASSERT_GE(version, newest) << "in order";
       if (version == newest) {
-        ASSERT_FALSE(rows.at(version).test) << "a second row brings the evaluation";
+        ASSERT_FALSE(rows.at(version).test || rows.at(version).validation)
+          << "a second row brings the evaluation";
       }
       newest = version;
       rows[version] = row.figures;
@@ -146,11 +184,12 @@ private:
       ASSERT_EQ(row.train, train) << "version " << version;
       const bool evaluated = known.plan.evaluates(version) ||
                              (version == end_.version && end_.reason == stop_reason::interrupt);
-      if (known.test_row_count > 0 && evaluated) {
-        ASSERT_EQ(row.test, walk_.figures().of_test(version)) << "version " << version;
-      } else {
-        ASSERT_FALSE(row.test) << "version " << version;
-      }
+      const auto when = [&](size_t row_count, const batch_sums& sums) {
+        return evaluated && row_count > 0 ? std::optional{sums} : std::nullopt;
+      };
+      ASSERT_EQ(row.test, when(known.rows.test, walk_.figures().of_test(version))) << version;
+      ASSERT_EQ(row.validation, when(known.rows.validation, walk_.figures().of_validation(version)))
+        << version;
       begin = version;
     }
     if (!diverged) {
@@ -166,12 +205,14 @@ private:
 
   company_walk_options options_;
   company_walk walk_;
-  finish_at end_;
+  finish_at end_; ///< with the version training ended at
+  uint64_t result_version_ = 0;
 };
 
 /// Runs many seeds and returns the reasons they ended for.
 std::set<stop_reason> walk_seeds(trouble kind) {
   std::set<stop_reason> reasons;
+  size_t best_before_end_count = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     checked_walk one{seed, kind};
@@ -179,7 +220,9 @@ std::set<stop_reason> walk_seeds(trouble kind) {
     if (testing::Test::HasFatalFailure())
       break;
     reasons.insert(one.reason());
+    best_before_end_count += one.goes_back() ? 1 : 0;
   }
+  EXPECT_GT(best_before_end_count, 20u) << "else the walk says little about the best version";
   return reasons;
 }
 

@@ -69,6 +69,7 @@ TEST(identity, each_key_that_determines_the_next_version_changes_it) {
   const std::vector<change> changes{
     {"seed", [](job& x) { x.seed = 6; }},
     {"test_fraction", [](job& x) { x.data.test_fraction = 0.3; }},
+    {"validation_fraction", [](job& x) { x.data.validation_fraction = 0.1; }},
     {"standardize", [](job& x) { x.data.standardize = true; }},
     {"kind",
      [](job& x) {
@@ -136,6 +137,7 @@ TEST(identity, no_other_key_changes_it) {
     {"epochs", [](job& x) { x.training.epochs = 99; }},
     {"steps", [](job& x) { x.training.steps = 99; }},
     {"target_loss", [](job& x) { x.training.target_loss = 0.1; }},
+    {"keep_best", [](job& x) { x.training.keep_best = true; }},
     {"patience", [](job& x) { x.training.patience = 3; }},
     {"tolerance", [](job& x) { x.training.tolerance = 0.1; }},
     {"evaluate_every", [](job& x) { x.training.evaluate_every = 3; }},
@@ -143,6 +145,9 @@ TEST(identity, no_other_key_changes_it) {
     {"policy", [](job& x) { x.runtime.policy = scheduler_policy::stealing; }},
     {"numerics", [](job& x) { x.runtime.numerics = "x86-64-v3"; }},
     {"directory", [](job& x) { x.output.directory = "elsewhere"; }},
+    {"checkpoint.every_steps", [](job& x) { x.checkpoint.every_steps = 7; }},
+    {"checkpoint.directory", [](job& x) { x.checkpoint.directory = "elsewhere"; }},
+    {"checkpoint.keep", [](job& x) { x.checkpoint.keep = 3; }},
   };
   for (const auto& [what, apply] : changes)
     EXPECT_EQ(identity_with(base(), apply), identity(base())) << what;

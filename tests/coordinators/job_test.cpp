@@ -49,9 +49,23 @@ const std::vector<change>& bad_changes() {
     {"data.noise", [](job& x) { x.data.noise = infinity; }},
     {"data.noise", [](job& x) { x.data.noise = nan; }},
     {"data.target", [](job& x) { x.data.target.clear(); }},
+    {"checkpoint.keep", [](job& x) { x.checkpoint.keep = 0; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = -0.1; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = 1; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = nan; }},
+    {"data.validation_fraction", [](job& x) { x.data.validation_fraction = -0.1; }},
+    {"data.validation_fraction", [](job& x) { x.data.validation_fraction = 1; }},
+    {"data.validation_fraction", [](job& x) { x.data.validation_fraction = nan; }},
+    {"data.validation_fraction",
+     [](job& x) {
+       x.data.test_fraction = 0.5;
+       x.data.validation_fraction = 0.5;
+     }},
+    {"training.keep_best",
+     [](job& x) {
+       x.training.keep_best = true;
+       x.training.evaluate_every = 0;
+     }},
     {"model.hidden",
      [](job& x) {
        x.model.hidden = {4, 0};
@@ -183,6 +197,14 @@ TEST(job, the_limits_of_each_range_are_in_it) {
     [](job& x) { x.data.classes = 2; },
     [](job& x) { x.data.noise = 0; },
     [](job& x) { x.data.test_fraction = 0.999; },
+    [](job& x) {
+      x.data.test_fraction = 0.25;
+      x.data.validation_fraction = 0.5;
+    },
+    [](job& x) {
+      x.training.keep_best = false;
+      x.training.evaluate_every = 0;
+    },
     [](job& x) {
       x.model.hidden = {1, 1};
     },

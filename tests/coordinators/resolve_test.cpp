@@ -54,6 +54,19 @@ TEST(resolve, there_is_a_thread_a_core) {
   EXPECT_EQ(resolve(x, shape_of(100), 6).runtime.threads, 3u);
 }
 
+TEST(resolve, the_best_version_is_kept_when_validation_rows_are_evaluated_on_the_way) {
+  auto shape = shape_of(100);
+  EXPECT_EQ(resolve({}, shape, 2).training.keep_best, false);
+  shape.validation_row_count = 1;
+  EXPECT_EQ(resolve({}, shape, 2).training.keep_best, true);
+  job x;
+  x.training.evaluate_every = 0;
+  EXPECT_EQ(resolve(x, shape, 2).training.keep_best, false) << "else its own job file is refused";
+  x.training.evaluate_every = 1;
+  x.training.keep_best = false;
+  EXPECT_EQ(resolve(x, shape, 2).training.keep_best, false) << "what is given stays";
+}
+
 TEST(resolve, the_loss_follows_the_target) {
   model_options x;
   EXPECT_EQ(loss_of(x, true), loss_kind::categorical_cross_entropy);

@@ -181,4 +181,13 @@ TEST(timeline, evaluation_chunks_have_256_rows_and_the_last_one_what_is_left) {
   EXPECT_EQ(evaluation_chunk(600, 2), (index_range{512, 600}));
 }
 
+TEST(timeline, validation_rows_have_chunks_of_their_own_after_those_of_the_test_rows) {
+  EXPECT_EQ((evaluation_rows{257, 1}.test_chunk_count()), 2u);
+  EXPECT_EQ((evaluation_rows{257, 1}.chunk_count()), 3u);
+  EXPECT_EQ((evaluation_rows{0, 256}.chunk_count()), 1u);
+  EXPECT_FALSE((evaluation_rows{0, 1}.empty()));
+  EXPECT_FALSE((evaluation_rows{1, 0}.empty()));
+  EXPECT_TRUE(evaluation_rows{}.empty());
+}
+
 } // namespace troupe

@@ -90,6 +90,43 @@ TEST(prepare, another_seed_keeps_other_rows_for_testing) {
   EXPECT_NE(a.test, prepare(counted_rows(100), {2, 0.2, false}).test);
 }
 
+TEST(prepare, validation_rows_come_from_the_training_rows_and_leave_the_test_rows_alone) {
+  for (double test : {0.0, 0.25}) {
+    const auto without = prepare(counted_rows(1000), {7, test, false});
+    const auto with = prepare(counted_rows(1000), {7, test, false, 0.1});
+    EXPECT_EQ(with.test, without.test);
+    EXPECT_EQ(with.validation.row_count, 100u);
+    EXPECT_TRUE(std::ranges::is_sorted(with.validation.targets)) << "rows keep their order";
+    auto rest = with.train.targets;
+    rest.insert(rest.end(), with.validation.targets.begin(), with.validation.targets.end());
+    std::ranges::sort(rest);
+    EXPECT_EQ(rest, without.train.targets) << "each row in one part";
+    EXPECT_EQ(without.validation.row_count, 0u);
+  }
+}
+
+TEST(prepare, validation_rows_are_drawn_by_seed_from_the_whole_file) {
+  const auto of = [](uint64_t seed) {
+    return prepare(counted_rows(100), {seed, 0.2, false, 0.2}).validation.targets;
+  };
+  EXPECT_EQ(of(1), of(1));
+  EXPECT_NE(of(1), of(2));
+  EXPECT_GT(of(1).back(), 500) << "not just the first rows";
+}
+
+TEST(prepare, validation_rows_are_standardised_by_the_training_rows) {
+  const auto result = prepare(counted_rows(10), {3, 0.2, true, 0.3});
+  ASSERT_EQ(result.train.row_count, 5u);
+  double mean = 0;
+  for (auto y : result.train.targets)
+    mean += y / 10.0 / 5;
+  EXPECT_FLOAT_EQ(result.features.mean[0], static_cast<float>(mean));
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_FLOAT_EQ(result.validation.row(i)[0],
+                    (result.validation.targets[i] / 10 - result.features.mean[0]) /
+                      result.features.deviation[0]);
+}
+
 TEST(prepare, keeps_labels_and_classes) {
   const auto result = prepare(labelled_rows(), {1, 0.5, false});
   EXPECT_EQ(result.train.classes, result.test.classes);
@@ -99,6 +136,7 @@ TEST(prepare, keeps_labels_and_classes) {
 
 TEST(prepare, refuses_to_train_on_nothing) {
   EXPECT_THROW(prepare(counted_rows(0), {}), failure);
+  EXPECT_THROW(prepare(counted_rows(4), {1, 0.5, false, 0.5}), failure);
 }
 
 TEST(content_fingerprint, changes_with_every_part_of_the_content) {

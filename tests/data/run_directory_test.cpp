@@ -16,9 +16,9 @@ namespace troupe {
 namespace {
 
 // The reason why a run directory was refused; empty when it was not.
-std::string refusal_of(const std::string& path, bool overwrite = false) {
+std::string refusal_of(const std::string& path, earlier_run treatment = earlier_run::refuse) {
   try {
-    run_directory folder{path, overwrite};
+    run_directory folder{path, treatment};
   } catch (const failure& error) {
     EXPECT_EQ(error.code(), failure_code::cannot_create);
     EXPECT_EQ(error.where(), path);
@@ -37,7 +37,7 @@ std::vector<std::string> names_in(const std::string& path) {
 
 TEST(run_directory, folders_are_made_with_their_parents) {
   temporary_folder folder;
-  run_directory run{folder.path("a/b/c"), false};
+  run_directory run{folder.path("a/b/c"), earlier_run::refuse};
   EXPECT_EQ(names_in(folder.path("a/b/c")), std::vector<std::string>{"lock"});
   EXPECT_EQ(folder.read("a/b/c/lock"), std::to_string(getpid()) + "\n");
   EXPECT_EQ(run.file("x"), folder.path("a/b/c/x"));
@@ -69,12 +69,12 @@ TEST(run_directory, folder_without_write_permission_is_refused_before_training) 
 TEST(run_directory, second_user_of_a_folder_is_refused_and_told_the_first) {
   temporary_folder folder;
   const auto path = folder.path("run");
-  std::optional<run_directory> first{std::in_place, path, false};
-  EXPECT_EQ(refusal_of(path, true),
+  std::optional<run_directory> first{std::in_place, path, earlier_run::refuse};
+  EXPECT_EQ(refusal_of(path, earlier_run::replace),
             "the run directory is in use by process " + std::to_string(getpid()));
   EXPECT_TRUE(folder.has("run/lock")) << "a refusal must not break the other's lock";
   first.reset();
-  EXPECT_EQ(refusal_of(path, true), "");
+  EXPECT_EQ(refusal_of(path, earlier_run::replace), "");
 }
 
 TEST(run_directory, lock_of_a_process_that_died_does_not_count) {
@@ -82,7 +82,7 @@ TEST(run_directory, lock_of_a_process_that_died_does_not_count) {
   const auto path = folder.path("run");
   const pid_t child = fork();
   if (child == 0) {
-    run_directory run{path, false};
+    run_directory run{path, earlier_run::refuse};
     _exit(0); // no destructor runs: the lock file stays
   }
   waitpid(child, nullptr, 0);
@@ -96,36 +96,91 @@ TEST(run_directory, earlier_runs_are_kept_unless_told_otherwise) {
     folder.write(name, "old");
     EXPECT_EQ(refusal_of(folder.path()), "the run directory holds a finished run (" + name + ")");
     EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{name});
-    EXPECT_EQ(refusal_of(folder.path(), true), "");
+    EXPECT_EQ(refusal_of(folder.path(), earlier_run::replace), "");
     EXPECT_EQ(folder.read(name), "old") << "nothing changes before the run begins";
   }
-  for (const std::string name : {"job.toml", "history.csv"}) {
+  for (const std::string name :
+       {"job.toml", "history.csv", "identity.txt", "checkpoint-000000000007.troupe"}) {
     temporary_folder folder;
     folder.write(name, "old");
     EXPECT_EQ(refusal_of(folder.path()),
               "the run directory holds an unfinished run (" + name + ")");
-    EXPECT_EQ(refusal_of(folder.path(), true), "");
+    EXPECT_EQ(refusal_of(folder.path(), earlier_run::replace), "");
   }
 }
 
 TEST(run_directory, beginning_removes_an_earlier_run_and_nothing_else) {
   temporary_folder folder;
-  for (const auto* name :
-       {"job.toml", "history.csv", "summary.json", "model.safetensors", "notes.txt"})
+  for (const auto* name : {"job.toml", "history.csv", "summary.json", "model.safetensors",
+                           "identity.txt", "notes.txt"})
     folder.write(name, "old");
-  run_directory run{folder.path(), true};
-  run.begin("[job]\n");
-  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"job.toml", "lock", "notes.txt"}));
+  run_directory run{folder.path(), earlier_run::replace};
+  run.begin("[job]\n", "seed = 1\n");
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"identity.txt", "job.toml", "lock", "notes.txt"}));
   EXPECT_EQ(folder.read("job.toml"), "[job]\n");
+  EXPECT_EQ(run.identity(), "seed = 1\n");
+}
+
+TEST(run_directory, a_refusal_names_both_ways_out) {
+  temporary_folder folder;
+  folder.write("summary.json", "old");
+  try {
+    run_directory{folder.path(), earlier_run::refuse};
+    FAIL();
+  } catch (const failure& error) {
+    EXPECT_NE(error.hint().find("--resume"), std::string::npos);
+    EXPECT_NE(error.hint().find("--overwrite"), std::string::npos);
+  }
+}
+
+TEST(run_directory, resuming_takes_away_the_summary_alone) {
+  temporary_folder folder;
+  for (const auto* name : {"job.toml", "history.csv", "summary.json", "model.safetensors"})
+    folder.write(name, "old");
+  run_directory run{folder.path(), earlier_run::resume};
+  EXPECT_TRUE(run.has("summary.json")) << "nothing changes before the run begins";
+  run.begin("[job]\n", "seed = 1\n");
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"history.csv", "identity.txt", "job.toml", "lock",
+                                      "model.safetensors"}));
+  EXPECT_EQ(folder.read("job.toml"), "[job]\n");
+}
+
+TEST(run_directory, another_job_is_told_by_what_differs) {
+  temporary_folder folder;
+  run_directory run{folder.path(), earlier_run::resume};
+  EXPECT_NO_THROW(run.expect_identity("seed = 1\n")) << "an empty folder is anybody's";
+  run.begin("", "seed = 1\nmodel.hidden = 6\nmodel.hidden = 7\n");
+  EXPECT_NO_THROW(run.expect_identity("seed = 1\nmodel.hidden = 6\nmodel.hidden = 7\n"));
+  try {
+    run.expect_identity("seed = 2\nmodel.hidden = 6\nmodel.bias = 0\n");
+    FAIL();
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::cannot_create);
+    EXPECT_EQ(error.where(), folder.path());
+    EXPECT_EQ(error.reason(), "the run directory holds another job, which differs in model.bias, "
+                              "model.hidden, seed");
+    EXPECT_NE(error.hint().find("--overwrite instead of --resume"), std::string::npos);
+  }
+}
+
+TEST(run_directory, a_run_that_does_not_say_whose_it_is_is_nobodys) {
+  for (const std::string name : {"summary.json", "model.safetensors", "history.csv", "job.toml"}) {
+    temporary_folder folder;
+    folder.write(name, "old");
+    const run_directory run{folder.path(), earlier_run::resume};
+    EXPECT_THROW(run.expect_identity("seed = 1\n"), failure) << name;
+  }
 }
 
 TEST(run_directory, file_that_cannot_be_removed_is_named) {
   temporary_folder folder;
   folder.write("x", "");
   std::filesystem::create_directories(folder.path("summary.json/inner"));
-  run_directory run{folder.path(), true};
+  run_directory run{folder.path(), earlier_run::replace};
   try {
-    run.begin("");
+    run.begin("", "");
     FAIL();
   } catch (const failure& error) {
     EXPECT_EQ(error.code(), failure_code::cannot_create);

@@ -39,7 +39,30 @@ training_summary whole() {
   x.rollbacks = 11;
   x.bytes_sent = 12;
   x.resends = 13;
+  x.validation_loss = 0.5;
+  x.validation_accuracy = 0.625;
+  x.validation_r2 = 0.375;
+  x.best_version = 14;
   return x;
+}
+
+TEST(summary_file, what_was_written_is_read) {
+  for (auto x : {whole(), training_summary{}})
+    for (const auto layout : {json_layout::one_line, json_layout::indented}) {
+      const auto text = summary_json(x, layout);
+      EXPECT_EQ(summary_json(read_summary(text, "file"), layout), text);
+    }
+}
+
+TEST(summary_file, what_is_no_summary_is_refused_by_name) {
+  for (const std::string text : {"", "{", "[]", "3", R"({"steps":"many"})"})
+    try {
+      read_summary(text, "folder/summary.json");
+      ADD_FAILURE() << text;
+    } catch (const failure& error) {
+      EXPECT_EQ(error.code(), failure_code::bad_data);
+      EXPECT_EQ(error.where(), "folder/summary.json");
+    }
 }
 
 TEST(summary_file, every_field_has_its_key_on_one_line) {
@@ -49,7 +72,8 @@ TEST(summary_file, every_field_has_its_key_on_one_line) {
             R"("test_loss":0.125,"test_accuracy":0.75,"test_r2":0.875,"parameters_sha256":"aa",)"
             R"("job_sha256":"bb","numerics":"cc","model_file":"m","stopped_by":"epochs",)"
             R"("samples_by_replica":[3,4],"steps_executed":8,"views":9,"replicas_lost":10,)"
-            R"("rollbacks":11,"bytes_sent":12,"resends":13})"
+            R"("rollbacks":11,"bytes_sent":12,"resends":13,"validation_loss":0.5,)"
+            R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14})"
             "\n");
 }
 
@@ -64,9 +88,10 @@ TEST(summary_file, absent_and_infinite_figures_are_null) {
   auto x = whole();
   x.train_loss = std::numeric_limits<double>::quiet_NaN();
   x.test_loss = std::nullopt;
+  x.best_version = std::nullopt;
   x.samples_per_second = std::numeric_limits<double>::infinity();
   const auto object = ordered_json::parse(summary_json(x, json_layout::one_line));
-  for (const auto* key : {"train_loss", "test_loss", "samples_per_second"})
+  for (const auto* key : {"train_loss", "test_loss", "samples_per_second", "best_version"})
     EXPECT_TRUE(object.at(key).is_null()) << key;
 }
 

@@ -13,7 +13,9 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -22,8 +24,8 @@ namespace troupe::test {
 /// The figures of a run: losses in eighths, so that all sums are exact.
 class figures_of_run {
 public:
-  figures_of_run(const timeline& plan, size_t test_row_count, uint64_t seed)
-    : plan_(plan), test_row_count_(test_row_count), seed_(seed) {}
+  figures_of_run(const timeline& plan, const evaluation_rows& rows, uint64_t seed)
+    : plan_(plan), rows_(rows), seed_(seed) {}
 
   batch_sums of_slice(uint64_t step, size_t slice) const {
     return sums(loss(step, 0), plan_.rows_of_slice(step, slice).size());
@@ -32,21 +34,27 @@ public:
     return sums(loss(step, 0), plan_.rows_of(step).size());
   }
   batch_sums of_chunk(uint64_t version, size_t chunk) const {
-    return sums(loss(version, 1), evaluation_chunk(test_row_count_, chunk).size());
+    const auto test_chunks = rows_.test_chunk_count();
+    if (chunk < test_chunks)
+      return sums(loss(version, 1), evaluation_chunk(rows_.test, chunk).size());
+    return sums(loss(version, 2), evaluation_chunk(rows_.validation, chunk - test_chunks).size());
   }
-  batch_sums of_test(uint64_t version) const { return sums(loss(version, 1), test_row_count_); }
+  batch_sums of_test(uint64_t version) const { return sums(loss(version, 1), rows_.test); }
+  batch_sums of_validation(uint64_t version) const {
+    return sums(loss(version, 2), rows_.validation);
+  }
 
 private:
   static batch_sums sums(double loss, size_t rows) {
     return {loss * static_cast<double>(rows), rows, 0, 0};
   }
   double loss(uint64_t version, uint64_t kind) const {
-    std::mt19937_64 random{seed_ * 1'000'003 + version * 2 + kind};
+    std::mt19937_64 random{seed_ * 1'000'003 + version * 3 + kind};
     return static_cast<double>(random() % 16) / 8;
   }
 
   timeline plan_;
-  size_t test_row_count_;
+  evaluation_rows rows_;
   uint64_t seed_;
 };
 
@@ -64,7 +72,7 @@ public:
   company_walk(const company_walk_options& options, uint64_t seed)
     : options_(options),
       plan_(options.director.plan),
-      figures_(plan_, options.director.test_row_count, seed),
+      figures_(plan_, options.director.rows, seed),
       random_(seed),
       slices_(assign_slices(plan_.slice_count, options.replica_count)),
       owner_count_(std::min(plan_.slice_count, options.replica_count)),
@@ -104,6 +112,8 @@ public:
   uint64_t shard_version(size_t k) const { return shards_[k].rule.version(); }
   bool asked_to_stop() const { return asked_to_stop_; }
   bool poisoned() const { return poisoned_; }
+  /// Some version was asked for when a shard had let go of it.
+  bool fetched_too_late() const { return fetched_too_late_; }
 
 private:
   struct shard {
@@ -114,6 +124,7 @@ private:
     batch_sums book{};
     horizon_rule horizon{};
     uint64_t reported_version = 0;
+    std::optional<uint64_t> asked_for{};
     bool failed = false;
   };
 
@@ -142,7 +153,18 @@ private:
       else if (std::holds_alternative<hold_replicas>(decision))
         for (size_t i = 0; i < owner_count_; ++i)
           send(0, replica_id(i), [this, i] { hold(i); });
+      else if (const auto* keep = std::get_if<keep_version>(&decision))
+        fetch(keep->version);
     }
+  }
+
+  void fetch(uint64_t version) {
+    fetched_from_.clear();
+    for (size_t k = 0; k < shards_.size(); ++k)
+      send(0, shard_id(k), [this, k, version] {
+        shards_[k].asked_for = version;
+        answer_if_there(k);
+      });
   }
 
   void send_horizon(const horizon_rule& horizon) {
@@ -175,7 +197,7 @@ private:
   }
 
   void evaluate(size_t i, uint64_t version) {
-    const auto chunks = evaluation_chunk_count(options_.director.test_row_count);
+    const auto chunks = options_.director.rows.chunk_count();
     const auto share = split_evenly(chunks, owner_count_).at(i);
     if (share.empty())
       return;
@@ -197,6 +219,22 @@ private:
   }
 
   // ---- shards; the first one keeps the book ----
+
+  // A shard holds its version and the one before; later ones are answered when they are there.
+  void answer_if_there(size_t k) {
+    auto& self = shards_[k];
+    const auto version = self.rule.version();
+    if (!self.asked_for || *self.asked_for > version)
+      return;
+    const auto asked_for = *std::exchange(self.asked_for, std::nullopt);
+    if (asked_for + 1 < version)
+      fetched_too_late_ = true;
+    send(shard_id(k), 0, [this, k, asked_for] {
+      fetched_from_.insert(k);
+      if (fetched_from_.size() == shards_.size())
+        carry_out(director_.on_kept(asked_for));
+    });
+  }
 
   void announce(size_t k) {
     const auto version = shards_[k].rule.version();
@@ -226,6 +264,7 @@ private:
     self.held.clear();
     self.rule.advance();
     announce(k);
+    answer_if_there(k);
     if (plan_.is_epoch_end(step + 1) || step + 1 == self.horizon.version)
       report(k);
   }
@@ -261,6 +300,8 @@ private:
   size_t delivered_ = 0;
   bool asked_to_stop_ = false;
   bool poisoned_ = false;
+  std::set<size_t> fetched_from_; ///< shards that gave the version being kept
+  bool fetched_too_late_ = false;
 };
 
 } // namespace troupe::test

@@ -1,0 +1,192 @@
+// Node: one in each process of a run. It stands between the replicas and shards of its process and
+// everybody else, and computes nothing.
+//
+// To local replicas it looks like the remote shards: their gradients go out in pieces, and the
+// parameters they wait for come from it, whole versions one by one. To local shards it looks like
+// the remote replicas: pieces of gradients are put together and handed over. It turns the director's
+// cluster views into views of local actors, and speaks for its process.
+//
+//                 term begins              state is here, shards told
+//   no view yet ---------------> restoring --------------------------> taking part
+//        ^                           ^                                   |     |
+//        | turned away, or a view    |          a higher term            |     |
+//        | without this process      +-----------------------------------+     |
+//        +---------------------------------------------------------------------+
+//
+// Repair is asking (`want`): who misses something for 200 ms asks whoever owns it, and the answer is
+// the ordinary message. So what was sent is kept while somebody may ask: gradients until the next
+// version is whole here, the last two versions of local spans, the last two checkpoint copies, and
+// results until the director's course says that they arrived.
+//
+// In a run of one process (`wired` false) replicas and shards exchange pointers themselves, and the
+// node only passes on views and courses and answers the director.
+
+#pragma once
+
+#include "troupe/actors/node_exchange.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/repair_clock.hpp"
+
+#include "troupe/models/model.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// How often a node looks whether something is missing: a quarter of the shortest patience.
+inline constexpr milliseconds node_tick_interval{50};
+
+/// How often a node reports to the director without a reason.
+inline constexpr milliseconds node_report_interval{1000};
+
+/// How long a local actor may take to say what it has done or to hand over a version: it may be in
+/// the middle of a long step, so this is far more than any step should take.
+inline constexpr std::chrono::minutes local_answer_deadline{10};
+
+struct node_options {
+  member self;
+  bool wired = true; ///< the run has other processes
+  std::shared_ptr<const model> network;
+  timeline plan;
+  uint64_t seed = 0;     ///< of the job
+  size_t slot_count = 0; ///< of the optimizer
+  bool uses_norms = false;
+  size_t piece_elements = 0;
+};
+
+class node_state {
+public:
+  explicit node_state(local_node_actor::pointer self) : self_(self) {}
+
+  local_node_actor::behavior_type make_behavior(const node_options& options,
+                                                std::vector<replica_actor> replicas,
+                                                std::vector<shard_actor> shards);
+
+  static inline const char* name = "node";
+
+private:
+  // The director's messages.
+  void on_director(uint64_t incarnation, const director_link_actor& director);
+  void on_cluster_view(const cluster_view& news);
+  void on_course(const course& news);
+  void on_hold_request(const hold_request& news);
+  // Other processes'.
+  void on_peer(const std::string& name, uint64_t incarnation, const node_actor& peer);
+  void on_gradient_piece(const gradient_piece& news);
+  void on_state_piece(const state_piece& news);
+  void on_shard_numbers(const shard_numbers& news);
+  void on_block_norms(const block_norms& news);
+  void on_want(const want& news);
+  // Local actors'.
+  void on_contribution(const contribution& news);
+  void on_parameter_span(const parameter_span& news);
+  void on_held(uint64_t replica, uint64_t round, uint64_t next_step);
+  void on_shard_copy(const shard_copy& news);
+  void on_training_report(const training_report& news);
+  void on_evaluation(const evaluation& news);
+  void on_not_finite(const not_finite_report& news);
+
+  void on_down(const caf::down_msg& news);
+  void on_tick();
+
+  // node_views.cpp: views and courses, from the cluster's to the process's.
+  bool takes_part() const { return me_.has_value(); }
+  bool computes() const { return me_ && view_.computes(*me_); }
+  void begin_term();
+  void start_shards();
+  void tell_replicas(uint64_t start_version);
+  void tell_shards();
+  view local_view(uint64_t start_version) const;
+  /// Out: local replicas get no slices.
+  void rest();
+  void pass_on_horizon();
+  void gather_from(std::optional<uint64_t> first);
+  void tell_whole_version();
+  void answer_hold();
+  void repeat_results();
+
+  // node_answers.cpp: what others want, and what is wanted of them.
+  void send_gradient(const contribution& work, const index_range& elements,
+                     const std::string& to, bool again);
+  void send_state(uint64_t version, uint64_t slot, uint64_t first_element, const payload& values,
+                  const index_range& elements, const std::string& to, bool again);
+  template <class T>
+  void send_to(const std::string& to, const T& message);
+  void answer_parameters(const want& news);
+  void answer_gradients(const want& news);
+  void answer_norms(const want& news);
+  void answer_checkpoint(const want& news);
+  void pull_for(const want& news, size_t desk);
+  void ask_for_parameters(moment now);
+  void ask_for_gradients(moment now);
+  void ask_for_norms(moment now);
+  void ask_for_state(moment now);
+  void ask(const std::string& owner, want question);
+  std::vector<std::string> owners_of(const index_range& elements) const;
+
+  // node_report.cpp: what it says about its process.
+  void ask_replicas();
+  void report();
+  std::string waits_for() const;
+
+  local_node_actor::pointer self_;
+  node_options options_;
+  std::vector<replica_actor> replicas_;
+  std::vector<shard_actor> shards_;
+
+  director_link_actor director_;
+  struct peer {
+    uint64_t incarnation = 0;
+    node_actor actor;
+  };
+  std::map<std::string, peer> peers_; ///< those with a link
+
+  cluster_view view_;
+  std::optional<size_t> me_;  ///< index in the view
+  uint64_t restarts_ = 0;     ///< of local replicas
+  bool replicas_begun_ = false; ///< in this stay: they know the version to start from
+  std::shared_ptr<version_buffers> versions_;
+  std::optional<restoring_state> restoring_; ///< while shards wait for a checkpoint's state
+  version_gathering gathering_;
+  std::map<uint64_t, buffer> gathered_;      ///< by version, while it is gathered or whole
+  std::vector<shard_desk> desks_;            ///< local shards with a span
+  std::map<uint64_t, std::vector<contribution>> sent_; ///< by step: gradients of local replicas
+  std::map<uint64_t, std::vector<block_norms>> norms_; ///< by step: of local shards
+  repair_clock parameters_clock_;
+  repair_clock restoring_clock_;
+
+  course course_;
+  bool has_course_ = false;
+  std::optional<hold_request> hold_; ///< until the next course
+  std::map<uint64_t, uint64_t> held_; ///< next step by local replica, of this hold
+  std::optional<hold_answer> hold_answer_;
+
+  std::map<uint64_t, training_report> rows_;  ///< by version, until the course passes them
+  std::map<uint64_t, training_report> marks_;
+  std::map<std::pair<uint64_t, uint64_t>, evaluation> evaluations_;
+  std::optional<not_finite_report> not_finite_;
+  repair_clock results_clock_;
+
+  std::vector<replica_status> statuses_; ///< of local replicas, as last heard
+  size_t statuses_missing_ = 0;
+  uint64_t wanted_round_ = 0; ///< of the director's wants
+  uint64_t asked_round_ = 0;  ///< when the replicas were asked last
+  moment last_report_{};
+  uint64_t bytes_sent_ = 0;
+  uint64_t resends_ = 0;
+};
+
+local_node_actor::behavior_type node(local_node_actor::stateful_pointer<node_state> self,
+                                     const node_options& options,
+                                     const std::vector<replica_actor>& replicas,
+                                     const std::vector<shard_actor>& shards);
+
+} // namespace troupe

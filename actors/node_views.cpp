@@ -1,0 +1,267 @@
+// Views, courses and holds: from the cluster's to the process's.
+
+#include "troupe/actors/node.hpp"
+
+#include "troupe/coordinators/placement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+void node_state::on_cluster_view(const cluster_view& news) {
+  if (news.id <= view_.id)
+    return;
+  const bool new_term = news.id.term != view_.id.term;
+  const bool took_part = takes_part();
+  const bool computed = computes();
+  view_ = news;
+  me_ = news.find(options_.self.name);
+  if (me_ && news.members[*me_].incarnation != options_.self.incarnation)
+    me_.reset();
+  if (!me_)
+    return rest();
+  if (new_term || !took_part)
+    return begin_term();
+  tell_shards();
+  if (computes() && !computed)
+    gather_from(std::nullopt);
+  if (replicas_begun_ || !computes())
+    tell_replicas(view_.start_version);
+}
+
+void node_state::begin_term() {
+  const auto count = options_.network->layout().size();
+  versions_ = std::make_shared<version_buffers>(count);
+  gathered_.clear();
+  sent_.clear();
+  norms_.clear();
+  rows_.clear();
+  marks_.clear();
+  evaluations_.clear();
+  not_finite_.reset();
+  restoring_.reset();
+  hold_.reset();
+  hold_answer_.reset();
+  held_.clear();
+  if (has_course_ && course_.term != view_.id.term)
+    has_course_ = false;
+  desks_.clear();
+  std::vector<index_range> spans;
+  for (size_t k = 0; k < view_.shards.size(); ++k) {
+    const auto& place = view_.shards[k];
+    const auto span = elements_of_blocks(place.blocks, count);
+    if (place.member != *me_ || span.empty())
+      continue;
+    spans.push_back(span);
+    desks_.push_back({k, place.index, {options_.plan, span, view_.start_version}, {}, {}, {}, {}, {}});
+  }
+  const auto now = self_->clock().now();
+  for (auto& desk : desks_) {
+    desk.gradients_clock.restart(now);
+    desk.norms_clock.restart(now);
+  }
+  gather_from(view_.start_version);
+  if (!options_.wired)
+    tell_replicas(view_.start_version);
+  if (view_.start_version == 0)
+    options_.network->initialize(options_.seed, versions_->of(0).values());
+  else if (!desks_.empty()) {
+    restoring_.emplace(view_.start_version, spans, options_.slot_count);
+    restoring_clock_ = {}; // asked for at the next tick
+    ask_for_state(now);
+    return;
+  }
+  start_shards();
+}
+
+void node_state::start_shards() {
+  for (size_t k = 0; k < desks_.size(); ++k) {
+    shard_start start{view_.id.term, versions_, {}, {}};
+    if (restoring_) {
+      start.slots = restoring_->slots_of(k);
+      start.numbers = restoring_->numbers_of(k);
+    }
+    self_->send(shards_[desks_[k].local], std::move(start));
+  }
+  restoring_.reset();
+  tell_shards();
+  pass_on_horizon();
+}
+
+void node_state::gather_from(std::optional<uint64_t> first) {
+  replicas_begun_ = !options_.wired;
+  if (!options_.wired)
+    return;
+  std::vector<index_range> spans;
+  for (const auto& place : view_.shards)
+    spans.push_back(elements_of_blocks(place.blocks, options_.network->layout().size()));
+  gathering_ = version_gathering{std::move(spans), first};
+  gathered_.clear();
+  parameters_clock_.restart(self_->clock().now());
+  // What local shards have announced already counts.
+  for (const auto& desk : desks_)
+    for (const auto& [version, values] : desk.versions)
+      on_parameter_span({view_.id.term, version, desk.shard, values});
+}
+
+// Replicas hear of whole versions only, one after the other; after a jump they begin anew.
+void node_state::tell_whole_version() {
+  const auto whole = gathering_.take_whole();
+  if (!whole)
+    return;
+  sent_.erase(sent_.begin(), sent_.lower_bound(whole->version));
+  gathered_.erase(gathered_.begin(), gathered_.lower_bound(whole->version));
+  if (whole->jump || !replicas_begun_) {
+    ++restarts_;
+    replicas_begun_ = true;
+    tell_replicas(whole->version);
+    pass_on_horizon();
+  }
+  const auto& storage = gathered_.at(whole->version);
+  for (size_t i = 0; i < view_.replicas.size(); ++i) {
+    const auto& place = view_.replicas[i];
+    if (place.member != *me_ || place.slices.empty())
+      continue;
+    for (size_t k = 0; k < view_.shards.size(); ++k) {
+      const auto elements =
+        elements_of_blocks(view_.shards[k].blocks, options_.network->layout().size());
+      if (!elements.empty())
+        self_->send(replicas_[place.index],
+                    parameter_span{view_.id.term, whole->version, k,
+                                   payload{storage, elements.begin, elements.size()}});
+    }
+  }
+}
+
+view node_state::local_view(uint64_t start_version) const {
+  view result;
+  result.term = view_.id.term;
+  result.number = view_.id.number;
+  result.start_version = start_version;
+  result.restarts = restarts_;
+  result.director = caf::actor_cast<reports_actor>(self_);
+  result.relay = caf::actor_cast<relay_actor>(self_);
+  result.wired = options_.wired;
+  for (const auto& place : view_.replicas) {
+    const bool is_local = me_ && place.member == *me_;
+    result.replicas.push_back({is_local ? replicas_[place.index] : replica_actor{}, place.slices});
+  }
+  for (const auto& place : view_.shards) {
+    const bool is_local = me_ && place.member == *me_;
+    result.shards.push_back({is_local ? shards_[place.index] : shard_actor{}, place.blocks});
+  }
+  return result;
+}
+
+void node_state::tell_replicas(uint64_t start_version) {
+  auto news = local_view(start_version);
+  for (size_t i = 0; i < view_.replicas.size(); ++i)
+    if (me_ && view_.replicas[i].member == *me_) {
+      news.index = i;
+      self_->send(replicas_[view_.replicas[i].index], news);
+    }
+}
+
+void node_state::rest() {
+  ++restarts_;
+  auto news = local_view(0);
+  news.shards.clear();
+  news.replicas.assign(1, {});
+  for (const auto& replica : replicas_)
+    self_->send(replica, news);
+}
+
+void node_state::tell_shards() {
+  auto news = local_view(view_.start_version);
+  for (size_t k = 0; k < view_.shards.size(); ++k)
+    if (view_.shards[k].member == *me_) {
+      news.index = k;
+      self_->send(shards_[view_.shards[k].index], news);
+    }
+}
+
+void node_state::on_course(const course& news) {
+  if (news.term != view_.id.term)
+    return;
+  const auto latest = std::max(has_course_ ? course_.sequence : 0, hold_ ? hold_->sequence : 0);
+  rows_.erase(rows_.begin(), rows_.upper_bound(news.row_version));
+  std::erase_if(evaluations_,
+                [&](const auto& entry) { return entry.first.first <= news.row_version; });
+  if (has_course_ && news.sequence == course_.sequence)
+    course_ = news;
+  if (news.sequence <= latest)
+    return;
+  course_ = news;
+  has_course_ = true;
+  hold_.reset();
+  hold_answer_.reset();
+  std::erase_if(marks_, [&](const auto& entry) { return entry.first < news.rule.version; });
+  pass_on_horizon();
+}
+
+void node_state::pass_on_horizon() {
+  if (!has_course_ || hold_ || !takes_part())
+    return;
+  for (const auto& place : view_.replicas)
+    if (place.member == *me_)
+      self_->send(replicas_[place.index], horizon{course_.rule});
+  for (const auto& desk : desks_)
+    self_->send(shards_[desk.local], horizon{course_.rule});
+}
+
+void node_state::on_hold_request(const hold_request& news) {
+  if (news.term != view_.id.term || !takes_part())
+    return;
+  if (hold_ && news.sequence == hold_->sequence) { // the answer was lost
+    if (hold_answer_ && director_)
+      self_->send(director_, *hold_answer_);
+    return;
+  }
+  if (news.sequence <= std::max(has_course_ ? course_.sequence : 0, hold_ ? hold_->sequence : 0))
+    return;
+  hold_ = news;
+  hold_answer_.reset();
+  held_.clear();
+  for (const auto& place : view_.replicas)
+    if (place.member == *me_)
+      self_->send(replicas_[place.index], atom::hold_v, news.sequence);
+  answer_hold();
+}
+
+void node_state::on_held(uint64_t replica, uint64_t round, uint64_t next_step) {
+  if (!hold_ || hold_->sequence != round || hold_answer_)
+    return;
+  held_[replica] = next_step;
+  answer_hold();
+}
+
+void node_state::answer_hold() {
+  const auto asked = static_cast<size_t>(std::ranges::count(
+    view_.replicas, *me_, &replica_place::member));
+  if (held_.size() < asked)
+    return;
+  hold_answer answer{options_.self.name, view_.id, 0, {}};
+  for (const auto& [replica, step] : held_)
+    answer.next_step = std::max(answer.next_step, step);
+  for (const auto& desk : desks_)
+    answer.shard_versions.push_back(desk.version());
+  hold_answer_ = answer;
+  if (director_)
+    self_->send(director_, answer);
+}
+
+void node_state::repeat_results() {
+  if (!director_)
+    return;
+  for (const auto& [version, row] : rows_)
+    self_->send(director_, row);
+  for (const auto& [version, mark] : marks_)
+    self_->send(director_, mark);
+  for (const auto& [key, result] : evaluations_)
+    self_->send(director_, result);
+  if (not_finite_)
+    self_->send(director_, *not_finite_);
+}
+
+} // namespace troupe

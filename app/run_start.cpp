@@ -1,0 +1,176 @@
+#include "troupe/app/run_start.hpp"
+
+#include "troupe/actors/job_data.hpp"
+#include "troupe/app/job_file.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/digest.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/summary_file.hpp"
+#include "troupe/models/numerics.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <thread>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr folder_role checkpoint_role{"checkpoint directory", "checkpoint.directory"};
+
+bool is_one_folder(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(a, b, ignored);
+}
+
+void refuse_earlier_checkpoints(const std::string& folder) {
+  if (const auto name = checkpoint_in(folder))
+    throw failure(failure_code::cannot_create,
+                  "the checkpoint directory holds an unfinished run (" + *name + ")", folder,
+                  "add --resume to continue it or --overwrite to replace it, or set another "
+                  "checkpoint.directory");
+}
+
+// What the job is beside its data.
+struct resolved_job {
+  resolved_job(const job& x, const prepared_data& data)
+    : value(resolve(x, shape_of(data), std::thread::hardware_concurrency())),
+      identity(identity_text(value, data.fingerprint)),
+      last_version(timeline_of(value, shape_of(data)).last_version()) {}
+
+  std::string sha256() const { return sha256_hex(std::as_bytes(std::span{identity})); }
+
+  job value;
+  std::string identity;
+  uint64_t last_version;
+};
+
+// Before anything of an earlier run is replaced.
+void refuse_problems(const job& resolved, const prepared_data& data) {
+  if (const auto found = problems_with_data(resolved, shape_of(data)); !found.empty())
+    throw failure(failure_code::bad_job, found.front().key + ": " + found.front().why, {},
+                  found.front().hint);
+}
+
+// A job file that was changed by hand may be no job any more: then nothing is known of its rules.
+bool has_same_rules(const run_directory& folder, const job& x) {
+  try {
+    const auto before = load_job(folder.file(job_file_name), {}, {}).training;
+    const auto& now = x.training;
+    return before.target_loss == now.target_loss && before.patience == now.patience &&
+           before.tolerance == now.tolerance && before.evaluate_every == now.evaluate_every;
+  } catch (const failure&) {
+    return false;
+  }
+}
+
+training_summary summary_in(const run_directory& folder) {
+  const auto path = folder.file(summary_file_name);
+  std::ifstream in{path, std::ios::binary};
+  const std::string text{std::istreambuf_iterator<char>{in}, {}};
+  return read_summary(text, path);
+}
+
+// The summary of a run that is finished and stays so.
+std::optional<training_summary> finished_run(const run_directory& folder, const resolved_job& x) {
+  if (!folder.has(summary_file_name))
+    return std::nullopt;
+  auto summary = summary_in(folder);
+  if (summary.stopped_by == name_of(stop_reason::diverged))
+    throw failure(failure_code::diverged,
+                  "the run diverged at step " + std::to_string(summary.steps) +
+                    ", and would do so again: the same job gives the same numbers",
+                  folder.path(), "lower optimizer.learning_rate and use --overwrite");
+  const ended_run ended{summary.steps, summary.stopped_by, has_same_rules(folder, x.value)};
+  if (can_go_on(ended, x.last_version))
+    return std::nullopt;
+  return summary;
+}
+
+void check(const checkpoint& found, const std::string& path, const resolved_job& x) {
+  if (found.numerics != numerics_class())
+    throw failure(failure_code::mismatch,
+                  "the checkpoint was computed with the numerics class " + found.numerics +
+                    ", this machine has " + numerics_class(),
+                  path, "resume on a machine of that class, or set runtime.numerics as it was");
+  if (found.version > x.last_version)
+    throw failure(failure_code::bad_job,
+                  "the checkpoint is at step " + std::to_string(found.version) +
+                    ", but training ends at step " + std::to_string(x.last_version),
+                  path, "raise training.epochs or training.steps, or use --overwrite");
+}
+
+std::string beginning_note(const run_folders& folders) {
+  const bool has_run = folders.run().identity().has_value();
+  return folders.checkpoints()->directory() + ": there is no " +
+         (has_run ? "checkpoint" : "run to resume") + ": training starts from the beginning\n";
+}
+
+std::string finished_note(const run_directory& folder, const training_summary& summary) {
+  return folder.path() + ": the run is finished (step " + std::to_string(summary.steps) +
+         ", stopped by " + summary.stopped_by + "): there is nothing to resume\n";
+}
+
+void take_checkpoint(run_start& result, checkpoint_search search, const resolved_job& x) {
+  check(*search.newest, search.path, x);
+  result.note =
+    search.path + ": training goes on from step " + std::to_string(search.newest->version) + "\n";
+  result.resume_from = std::move(search.newest);
+}
+
+} // namespace
+
+run_folders::run_folders(const job& x, earlier_run treatment)
+  : run_(x.output.directory, treatment), treatment_(treatment) {
+  auto directory = x.checkpoint.directory.empty() ? run_.path() : x.checkpoint.directory;
+  if (!is_one_folder(directory, run_.path()))
+    checkpoint_claim_.emplace(directory, checkpoint_role);
+  if (treatment_ == earlier_run::refuse)
+    refuse_earlier_checkpoints(directory);
+  checkpoints_ =
+    std::make_shared<checkpoint_store>(posix_disk(), std::move(directory), x.checkpoint.keep);
+}
+
+void run_folders::begin(const std::string& job_text, const std::string& identity) {
+  // Before the folder says it is another job's: a checkpoint must never outlive its run.
+  if (treatment_ == earlier_run::replace)
+    checkpoints_->clear();
+  run_.begin(job_text, identity);
+}
+
+bool can_go_on(const ended_run& ended, uint64_t last_version) {
+  if (ended.steps >= last_version)
+    return false;
+  const bool by_results = ended.stopped_by == name_of(stop_reason::target_loss) ||
+                          ended.stopped_by == name_of(stop_reason::patience);
+  return !by_results || !ended.same_rules;
+}
+
+run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
+                     const std::function<void(const std::string&)>& warn) {
+  const resolved_job resolved{x, data};
+  refuse_problems(resolved.value, data);
+  run_start result;
+  result.identity = resolved.identity;
+  if (folders.treatment() != earlier_run::resume)
+    return result;
+  folders.run().expect_identity(resolved.identity);
+  result.finished = finished_run(folders.run(), resolved);
+  if (result.finished) {
+    result.note = finished_note(folders.run(), *result.finished);
+    return result;
+  }
+  auto search = folders.checkpoints()->latest(resolved.sha256());
+  for (const auto& one : search.skipped)
+    warn("troupe: warning: " + one.path + ": not used: " + one.reason + "\n");
+  if (search.newest)
+    take_checkpoint(result, std::move(search), resolved);
+  else
+    result.note = beginning_note(folders);
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,74 @@
+// Where a training begins: from nothing, from a checkpoint, or not at all because there is nothing
+// left to do. Looks at the folders of the run, and refuses what would lose or mix up results.
+
+#pragma once
+
+#include "troupe/coordinators/job.hpp"
+#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/data/folder_claim.hpp"
+#include "troupe/data/prepare.hpp"
+#include "troupe/data/run_directory.hpp"
+#include "troupe/data/training_record.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+/// The two folders of a run, claimed; often they are one.
+class run_folders {
+public:
+  /// Throws failure(cannot_create) when one of them cannot be claimed or written, or holds a run
+  /// that is to be refused.
+  run_folders(const job& x, earlier_run treatment);
+
+  const run_directory& run() const noexcept { return run_; }
+  earlier_run treatment() const noexcept { return treatment_; }
+  const std::shared_ptr<checkpoint_store>& checkpoints() const noexcept { return checkpoints_; }
+
+  /// Takes away what is to be replaced, and makes the run an unfinished one of this job.
+  void begin(const std::string& job_text, const std::string& identity);
+
+private:
+  run_directory run_;
+  std::optional<folder_claim> checkpoint_claim_; ///< of a folder of their own
+  std::shared_ptr<checkpoint_store> checkpoints_;
+  earlier_run treatment_;
+};
+
+/// What decides over a run that has ended whether training it again would add anything.
+struct ended_run {
+  uint64_t steps = 0;     ///< it ended at
+  std::string stopped_by; ///< as in its summary
+  bool same_rules = true; ///< evaluate_every, target_loss, patience and tolerance are as they were
+};
+
+/// Lengths and stop rules are no part of a job's identity, so a finished run can be made longer:
+/// when it ended by its length or an interrupt and training now ends later (at `last_version`), or
+/// when it ended by a rule that reads results and these rules were changed. The same rules would
+/// end it at the same step again.
+bool can_go_on(const ended_run& ended, uint64_t last_version);
+
+struct run_start {
+  std::string identity;                     ///< its hash is job_sha256
+  std::optional<checkpoint> resume_from;    ///< to go on from; nothing: from the beginning
+  std::optional<training_summary> finished; ///< set when there is nothing left to do
+  std::string notes;    ///< what to tell the user, whole lines; empty when there is nothing to say
+  std::string warnings; ///< the same, for those who want to see nothing else
+};
+
+/// Decides where `x` begins. Changes nothing. `warn` is told of each checkpoint that cannot be
+/// used, in a whole line.
+///
+/// Throws failure: cannot_create when the folder holds another job; mismatch when the checkpoint
+/// was computed by machines of another numerics class; bad_data when there are checkpoints and none
+/// can be used; bad_job when the job does not fit its data or the checkpoint is beyond the end of
+/// training; diverged when the run in
+/// the folder ended so, as it would again.
+run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
+                     const std::function<void(const std::string&)>& warn);
+
+} // namespace troupe

@@ -1,0 +1,102 @@
+// The hold rule: how a cluster that may lose members agrees on the version it stops at.
+//
+//            a stop is asked for            all of the view answered
+//   running ---------------------> holding --------------------------> named
+//                                   |   ^                              |   ^
+//                                   +---+ new view: asks anew          +---+ new view: repeats it
+//
+// Every member with replicas or spans is asked to hold: its replicas start no further step. It
+// answers with the first step none of its replicas has started and the versions of its shards. Once
+// all members of one view have answered, the stop version is the greatest number in any answer; if
+// nobody is there who could compute, it is the least version of a shard.
+//
+// It counts on three habits of processes:
+//   (a) who holds starts no step until it is told a horizon, in whatever view;
+//   (b) who has a view sends parameters, asked or not, to members of that view only;
+//   (c) a contribution of an earlier term is dropped.
+// A shard keeps its version and the one before.
+//
+// Let T be the named version, f the members' first steps not started, a the shards' versions as
+// answered. A shard completes step s only with gradients from somebody who had every span of s.
+//
+// Nobody passes T + 1, so T is still held everywhere: members hold and have started no step from T
+// on. Somebody outside the view (it was lost, it may run on) is sent no span after that span's
+// shard answered, by (b), so it can have at most the least of the a, and start no step above that.
+// If T = max(f, a), shards may thus complete step T with its help, when no member has rows in that
+// step, and hold T and T + 1; step T + 1 nobody can start. If nobody computes, T is that least
+// version itself, and the same holds.
+//
+// Everybody reaches T: somebody has started T - 1 or a shard is at T, so every shard is or was at
+// T - 1 and, at most at T, still keeps it. Who computes can be given T - 1 whole, may start T - 1
+// by the horizon, and the step's slices have owners in the view. If nobody computes, every shard is
+// at T or T + 1 already.
+//
+// A loss after T was named changes none of this within the term. A new term starts from a complete
+// checkpoint; that may have been at T + 1, and then T + 1 is named in its place.
+
+#pragma once
+
+#include "troupe/coordinators/cluster_view.hpp"
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+/// What a member on hold says of itself.
+struct hold_answer {
+  std::string name;
+  view_number view;                     ///< the view it had when it answered
+  uint64_t next_step = 0;               ///< first step no replica of it has started; 0 for a joiner
+  std::vector<uint64_t> shard_versions; ///< of its shards with spans
+
+  friend bool operator==(const hold_answer&, const hold_answer&) = default;
+};
+
+// Decisions.
+
+/// Ask these members to hold, and to answer when they have this view.
+struct ask_to_hold {
+  view_number view;
+  std::vector<std::string> names;
+  friend bool operator==(const ask_to_hold&, const ask_to_hold&) = default;
+};
+/// The result is this version: a final horizon for all members. Said again in a new view; the
+/// later one counts.
+struct stop_at {
+  uint64_t version = 0;
+  friend bool operator==(const stop_at&, const stop_at&) = default;
+};
+
+using hold_decision = std::variant<ask_to_hold, stop_at>;
+using hold_decisions = std::vector<hold_decision>;
+
+class hold_rule {
+public:
+  /// A stop is asked for. Before the first view it is remembered. A second time: nothing.
+  hold_decisions on_stop_requested();
+  /// The director published this view.
+  hold_decisions on_view(const cluster_view& view);
+  /// A member holds. Of another view, or from nobody who was asked: ignored.
+  hold_decisions on_held(const hold_answer& answer);
+
+  enum class phase : uint8_t { running, holding, named };
+  phase state() const { return phase_; }
+  /// Who has not answered yet: what a long hold waits for.
+  std::vector<std::string> missing() const;
+
+  friend bool operator==(const hold_rule&, const hold_rule&) = default;
+
+private:
+  hold_decisions ask();
+  hold_decisions name_if_complete();
+
+  phase phase_ = phase::running;
+  cluster_view view_;
+  std::map<std::string, hold_answer> answers_;
+  uint64_t stop_version_ = 0;
+};
+
+} // namespace troupe

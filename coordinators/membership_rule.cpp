@@ -1,0 +1,313 @@
+#include "troupe/coordinators/membership_rule.hpp"
+
+#include "troupe/coordinators/view_placement.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace troupe {
+
+namespace {
+
+std::string seconds_of(milliseconds time) {
+  const auto whole = time.count() / 1000;
+  const auto rest = time.count() % 1000;
+  return rest == 0 ? std::to_string(whole) + " s" : std::to_string(time.count()) + " ms";
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string result;
+  for (const auto& name : names)
+    result += (result.empty() ? "" : ", ") + name;
+  return result;
+}
+
+} // namespace
+
+membership_rule::membership_rule(membership_options options, moment now)
+  : options_(std::move(options)),
+    now_(now),
+    members_(options_.expected.size()),
+    known_term_(options_.persisted_term),
+    asked_term_(options_.persisted_term),
+    persisted_term_(options_.persisted_term),
+    checkpoint_version_(options_.checkpoint_version),
+    lacking_since_(now) {}
+
+// ---- events ----
+
+membership_decisions membership_rule::on_joined(const member& who, moment now) {
+  now_ = std::max(now_, now);
+  const auto order = order_of(who.name);
+  if (!order)
+    return {turn_away{who.name, who.incarnation, who.name + " is not in the cluster file"}};
+  const auto lives = lost_lives_.find(who.name);
+  if (lives != lost_lives_.end() && lives->second.contains(who.incarnation))
+    return settle({turn_away{who.name, who.incarnation,
+                             who.name + " was given up as lost under this incarnation: it may "
+                                        "join anew under another one"}});
+  auto& place = members_[*order];
+  if (place && place->incarnation == who.incarnation)
+    return settle();
+  if (place)
+    remove(*order, who.name + " was started again");
+  place = who;
+  note(who.name + " joined");
+  return settle();
+}
+
+membership_decisions membership_rule::on_lost(const std::string& name, uint64_t incarnation,
+                                              moment now) {
+  now_ = std::max(now_, now);
+  const auto order = order_of(name);
+  if (!order)
+    return {};
+  // The loss may be heard of before the join.
+  lost_lives_[name].insert(incarnation);
+  const auto& place = members_[*order];
+  if (place && place->incarnation == incarnation)
+    remove(*order, name + " was lost");
+  return settle();
+}
+
+membership_decisions membership_rule::on_unreachable(const std::string& reporter,
+                                                     const std::string& peer, moment now) {
+  now_ = std::max(now_, now);
+  if (reporter != peer && is_present(reporter) && is_present(peer))
+    broken_.try_emplace({reporter, peer}, now_);
+  return settle();
+}
+
+membership_decisions membership_rule::on_reachable(const std::string& reporter,
+                                                   const std::string& peer, moment now) {
+  now_ = std::max(now_, now);
+  broken_.erase({reporter, peer});
+  return settle();
+}
+
+void membership_rule::on_checkpoint(uint64_t version) {
+  checkpoint_version_ = std::max(checkpoint_version_, version);
+}
+
+membership_decisions membership_rule::on_term_seen(uint64_t term) {
+  membership_decisions out;
+  // A term of ours that nobody was told of yet cannot have come from us.
+  if (phase_ != phase::stopped && term > known_term_)
+    stop(stand_down{"another director has begun term " + std::to_string(term) +
+                    ", this one knows of none above " + std::to_string(known_term_) +
+                    ": it has been replaced"},
+         out);
+  return out;
+}
+
+membership_decisions membership_rule::on_term_persisted(uint64_t term) {
+  if (term == asked_term_)
+    persisted_term_ = term;
+  return settle();
+}
+
+membership_decisions membership_rule::on_tick(moment now) {
+  now_ = std::max(now_, now);
+  return settle();
+}
+
+// ---- who is here ----
+
+std::optional<size_t> membership_rule::order_of(const std::string& name) const {
+  const auto found = std::ranges::find(options_.expected, name, &expected_member::name);
+  if (found == options_.expected.end())
+    return std::nullopt;
+  return static_cast<size_t>(found - options_.expected.begin());
+}
+
+bool membership_rule::is_present(const std::string& name) const {
+  const auto order = order_of(name);
+  return order && members_[*order];
+}
+
+std::vector<member> membership_rule::present() const {
+  std::vector<member> result;
+  for (const auto& place : members_)
+    if (place)
+      result.push_back(*place);
+  return result;
+}
+
+std::vector<std::string> membership_rule::missing_names() const {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const auto& expected = options_.expected[i];
+    if (!members_[i] && expected.replica_count + expected.shard_count > 0)
+      result.push_back(expected.name);
+  }
+  return result;
+}
+
+bool membership_rule::lacks_shard() const {
+  return phase_ != phase::running && std::ranges::none_of(members_, [](const auto& place) {
+           return place && place->shard_count > 0;
+         });
+}
+
+std::string membership_rule::lacking() const {
+  const bool has_replica = std::ranges::any_of(
+    members_, [](const auto& place) { return place && place->replica_count > 0; });
+  if (!has_replica)
+    return lacks_shard() ? "a replica or a shard" : "a replica";
+  return lacks_shard() ? "a shard" : "";
+}
+
+// ---- who goes ----
+
+void membership_rule::remove(size_t order, const std::string& why) {
+  auto& place = members_[order];
+  const auto& name = place->name;
+  lost_lives_[name].insert(place->incarnation);
+  std::erase_if(broken_, [&](const auto& entry) {
+    return entry.first.first == name || entry.first.second == name;
+  });
+  const bool rolls_back = phase_ == phase::running && is_costly(name);
+  note(rolls_back ? why + " with its spans" : why);
+  if (rolls_back)
+    phase_ = phase::restarting;
+  place.reset();
+}
+
+/// While no spans are out, those that could take some.
+bool membership_rule::is_costly(const std::string& name) const {
+  if (phase_ != phase::running)
+    return members_[*order_of(name)]->shard_count > 0;
+  const auto index = view_->find(name);
+  return index && view_->holds_spans(*index);
+}
+
+size_t membership_rule::broken_links_of(const std::string& name) const {
+  std::set<std::string> peers;
+  for (const auto& [broken, since] : broken_) {
+    if (broken.first == name)
+      peers.insert(broken.second);
+    if (broken.second == name)
+      peers.insert(broken.first);
+  }
+  return peers.size();
+}
+
+const std::string& membership_rule::to_evict(const link& broken) const {
+  const auto& [a, b] = broken;
+  const auto rank = [&](const std::string& name) {
+    return std::tuple{name != options_.home, !is_costly(name), broken_links_of(name),
+                      *order_of(name)};
+  };
+  return rank(a) > rank(b) ? a : b;
+}
+
+void membership_rule::evict_unreachable(membership_decisions& out) {
+  for (;;) {
+    const auto overdue = std::ranges::find_if(
+      broken_, [&](const auto& entry) { return now_ - entry.second >= options_.lost_after; });
+    if (overdue == broken_.end())
+      return;
+    const auto broken = overdue->first;
+    const auto name = to_evict(broken);
+    const auto& other = name == broken.first ? broken.second : broken.first;
+    const auto why = name + " was taken out: no link between it and " + other + " for " +
+                     seconds_of(options_.lost_after);
+    const auto order = *order_of(name);
+    out.push_back(turn_away{name, members_[order]->incarnation, why});
+    remove(order, why);
+  }
+}
+
+void membership_rule::note(const std::string& what) {
+  why_ += (why_.empty() ? "" : "; ") + what;
+}
+
+// ---- what to do about it ----
+
+membership_decisions membership_rule::settle(membership_decisions out) {
+  if (phase_ == phase::stopped)
+    return {};
+  evict_unreachable(out);
+  if (phase_ == phase::joining)
+    start_if_due();
+  if (phase_ == phase::restarting)
+    go_on_to_new_term(out);
+  else if (phase_ == phase::running)
+    publish_if_changed(out);
+  wait_if_lacking(out);
+  return out;
+}
+
+void membership_rule::start_if_due() {
+  const auto missing = missing_names();
+  const bool overdue = now_ - *lacking_since_ >= options_.join_timeout;
+  if ((!missing.empty() && !overdue) || !lacking().empty())
+    return;
+  why_ = missing.empty() ? "everybody is here"
+                         : "starting without " + listed(missing) + ": not joined within " +
+                             seconds_of(options_.join_timeout);
+  phase_ = phase::restarting;
+  lacking_since_.reset();
+}
+
+void membership_rule::go_on_to_new_term(membership_decisions& out) {
+  if (lacks_shard())
+    return;
+  if (persisted_term_ == known_term_) {
+    if (asked_term_ == known_term_)
+      out.push_back(persist_term{++asked_term_, why_});
+    return;
+  }
+  known_term_ = persisted_term_;
+  phase_ = phase::running;
+  auto view = place_anew(present(), options_.slice_count, options_.parameter_count);
+  view.id = {known_term_, 1};
+  view.start_version = checkpoint_version_;
+  announce(std::move(view), true, out);
+}
+
+void membership_rule::publish_if_changed(membership_decisions& out) {
+  auto members = present();
+  if (members != view_->members)
+    announce(place_again(*view_, std::move(members), options_.slice_count), false, out);
+}
+
+void membership_rule::announce(cluster_view view, bool restarts, membership_decisions& out) {
+  view_ = std::move(view);
+  auto reason = std::exchange(why_, {});
+  if (restarts)
+    reason += "; training starts from version " + std::to_string(view_->start_version);
+  out.push_back(publish{*view_, restarts, std::move(reason)});
+}
+
+void membership_rule::wait_if_lacking(membership_decisions& out) {
+  const auto what = lacking();
+  if (phase_ != phase::joining && what.empty()) {
+    lacking_since_.reset();
+    told_.reset();
+    return;
+  }
+  if (!lacking_since_)
+    lacking_since_ = now_;
+  const auto missing = missing_names();
+  if (now_ - *lacking_since_ >= options_.join_timeout)
+    return stop(give_up{"no process with " + what + " was there for " +
+                        seconds_of(options_.join_timeout) +
+                        (missing.empty() ? "" : "; missing: " + listed(missing)) +
+                        ". Start one, or raise timeouts.join"},
+                out);
+  wait_for waiting{missing, *lacking_since_,
+                   "waiting for " + (missing.empty() ? "a process" : listed(missing)) +
+                     (what.empty() ? "" : "; nobody here has " + what)};
+  if (waiting != told_)
+    out.push_back(waiting);
+  told_ = waiting;
+}
+
+void membership_rule::stop(membership_decision last, membership_decisions& out) {
+  phase_ = phase::stopped;
+  told_.reset();
+  out.push_back(std::move(last));
+}
+
+} // namespace troupe

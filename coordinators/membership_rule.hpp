@@ -1,0 +1,191 @@
+// The membership rule: who takes part in a run, and what a loss costs.
+//
+//              all are here, or the                  the term is
+//              join timeout passed                   on disk
+//   joining --------------------------> restarting --------------> running <--+ joins and other
+//      |                                    ^                       |  |      | losses: a new
+//      | no replica or no shard in time     |   a span was lost     |  +------+ number
+//      v                                    +-----------------------+
+//   stopped <-- from anywhere: a higher term was seen, or nobody could go on for the join timeout
+//
+// Intuition: gradients can be computed again by anybody, a span with its optimizer state cannot. So
+// losing a process without spans costs a new view number, and its slices go to others. Losing a
+// span costs a new term: all go back to the last complete checkpoint. A term is written to disk
+// before its first use, so a director that starts again never uses one twice, and one that meets a
+// higher term knows that it has been replaced.
+//
+// A name may have many lives, one after the other. Whoever was lost, or taken out because others
+// have no link to it, is never admitted again under that incarnation: a join that was long under
+// way would bring back the dead, and no second loss would be heard of. It draws a new incarnation
+// and joins anew.
+//
+// Two members without a link to each other cannot train together although the director sees both.
+// When that lasts, exactly one goes: the one without spans (it costs no roll-back), else the one
+// with more such links (it is the one cut off), else the later one in order. Never the director's
+// own process.
+//
+// Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
+// gives up. Until then it says who is missing, each time that changes.
+//
+// Invariants: view numbers strictly increase; a published term has been persisted; within a term no
+// span moves; every slice has one owner when any replica is there; a lost incarnation is in no
+// later view; the start version of a term is that of the last complete checkpoint.
+
+#pragma once
+
+#include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/moment.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+/// A process of the cluster file. Who can do nothing (no replica, no shard) is not waited for.
+struct expected_member {
+  std::string name;
+  size_t replica_count = 0;
+  size_t shard_count = 0;
+
+  friend bool operator==(const expected_member&, const expected_member&) = default;
+};
+
+struct membership_options {
+  std::vector<expected_member> expected; ///< in order of the cluster file; views keep this order
+  std::string home;                      ///< the director's own process; empty: none of them
+  size_t slice_count = 1;
+  size_t parameter_count = 0;
+  milliseconds join_timeout{60'000};
+  milliseconds lost_after{5'000};
+  uint64_t persisted_term = 0;     ///< the highest that was ever written to this run's directory
+  uint64_t checkpoint_version = 0; ///< of the last complete checkpoint; 0: there is none
+
+  friend bool operator==(const membership_options&, const membership_options&) = default;
+};
+
+// Decisions, to be carried out in order. Each says why, for the log.
+
+/// Write this term to disk, sync it, then call `on_term_persisted`.
+struct persist_term {
+  uint64_t term = 0;
+  std::string reason;
+  friend bool operator==(const persist_term&, const persist_term&) = default;
+};
+/// Send this view to everybody in it. `restarts`: a term begins, all load its start version.
+struct publish {
+  cluster_view view;
+  bool restarts = false;
+  std::string reason;
+  friend bool operator==(const publish&, const publish&) = default;
+};
+/// Training stands still, or has not begun, for want of these processes. Told when it changes.
+struct wait_for {
+  std::vector<std::string> names; ///< who is missing
+  moment since;
+  std::string reason;
+  friend bool operator==(const wait_for&, const wait_for&) = default;
+};
+/// Tell this process that it is out: it may join anew, under a new incarnation.
+struct turn_away {
+  std::string name;
+  uint64_t incarnation = 0;
+  std::string reason;
+  friend bool operator==(const turn_away&, const turn_away&) = default;
+};
+/// End the run: nobody is there to go on with (exit code 69).
+struct give_up {
+  std::string reason;
+  friend bool operator==(const give_up&, const give_up&) = default;
+};
+/// Stop at once and touch no file: another director leads this run.
+struct stand_down {
+  std::string reason;
+  friend bool operator==(const stand_down&, const stand_down&) = default;
+};
+
+using membership_decision =
+  std::variant<persist_term, publish, wait_for, turn_away, give_up, stand_down>;
+using membership_decisions = std::vector<membership_decision>;
+
+class membership_rule {
+public:
+  /// `now`: when the director began to wait for the others.
+  membership_rule(membership_options options, moment now);
+
+  /// A process is connected and ready. The name's former life, if it was still thought to be there,
+  /// is lost by this. Again under the same incarnation: nothing.
+  membership_decisions on_joined(const member& who, moment now);
+  /// The link to this life of a process is gone for good.
+  membership_decisions on_lost(const std::string& name, uint64_t incarnation, moment now);
+  /// `reporter` has no link to `peer`, or has one again. Nodes may repeat themselves. Reports of
+  /// former lives are the caller's to drop.
+  membership_decisions on_unreachable(const std::string& reporter, const std::string& peer,
+                                      moment now);
+  membership_decisions on_reachable(const std::string& reporter, const std::string& peer,
+                                    moment now);
+  /// A checkpoint of this version is complete: the next term starts from it.
+  void on_checkpoint(uint64_t version);
+  /// Somebody named this term: in a hello, a report, or on disk.
+  membership_decisions on_term_seen(uint64_t term);
+  membership_decisions on_term_persisted(uint64_t term);
+  /// Now and then, a few times a second.
+  membership_decisions on_tick(moment now);
+
+  enum class phase : uint8_t { joining, restarting, running, stopped };
+  phase state() const { return phase_; }
+  /// The view published last: what whoever reports an older one is sent.
+  const std::optional<cluster_view>& view() const { return view_; }
+  /// Who is admitted now, in order.
+  std::vector<member> present() const;
+
+  friend bool operator==(const membership_rule&, const membership_rule&) = default;
+
+private:
+  using link = std::pair<std::string, std::string>; ///< reporter, peer
+
+  std::optional<size_t> order_of(const std::string& name) const;
+  bool is_present(const std::string& name) const;
+  /// What training lacks altogether: "a replica", "a shard", both; empty when it can go on.
+  std::string lacking() const;
+  bool lacks_shard() const;
+  bool is_costly(const std::string& name) const;
+  std::vector<std::string> missing_names() const;
+
+  void remove(size_t order, const std::string& why);
+  void evict_unreachable(membership_decisions& out);
+  const std::string& to_evict(const link& broken) const;
+  size_t broken_links_of(const std::string& name) const;
+  void note(const std::string& what);
+
+  /// Does what the state asks for now; all events end here.
+  membership_decisions settle(membership_decisions out = {});
+  void start_if_due();
+  void go_on_to_new_term(membership_decisions& out);
+  void publish_if_changed(membership_decisions& out);
+  void announce(cluster_view view, bool restarts, membership_decisions& out);
+  /// Says who is missing, or gives up, when nobody can go on.
+  void wait_if_lacking(membership_decisions& out);
+  void stop(membership_decision last, membership_decisions& out);
+
+  membership_options options_;
+  phase phase_ = phase::joining;
+  moment now_;
+  std::vector<std::optional<member>> members_;           ///< by order; nothing: not here
+  std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
+  std::map<link, moment> broken_;                        ///< since when
+  uint64_t known_term_ = 0;                              ///< the highest that may be in use
+  uint64_t asked_term_ = 0;                              ///< to be persisted
+  uint64_t persisted_term_ = 0;
+  uint64_t checkpoint_version_ = 0;
+  std::optional<cluster_view> view_;
+  std::optional<moment> lacking_since_; ///< no replica or no shard
+  std::optional<wait_for> told_;        ///< the wait told last, while it lasts
+  std::string why_;                     ///< what happened since the last view, for its reason
+};
+
+} // namespace troupe

@@ -1,0 +1,108 @@
+#include "troupe/coordinators/view_placement.hpp"
+
+#include "troupe/coordinators/placement.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+std::vector<replica_place> all_replicas(const std::vector<member>& members) {
+  std::vector<replica_place> result;
+  for (size_t m = 0; m < members.size(); ++m)
+    for (size_t i = 0; i < members[m].replica_count; ++i)
+      result.push_back({m, i, {}});
+  return result;
+}
+
+void assign_anew(std::vector<replica_place>& replicas, size_t slice_count) {
+  const auto parts = assign_slices(slice_count, replicas.size());
+  for (size_t i = 0; i < replicas.size(); ++i)
+    replicas[i].slices = parts[i];
+}
+
+/// The place of the same replica, in the same life, among those of another view.
+replica_place* find_same(std::vector<replica_place>& places, const std::vector<member>& members,
+                         const replica_place& place, const member& owner) {
+  const auto is_same = [&](const replica_place& other) {
+    const auto& its = members[other.member];
+    return other.index == place.index && its.name == owner.name &&
+           its.incarnation == owner.incarnation;
+  };
+  const auto found = std::ranges::find_if(places, is_same);
+  return found == places.end() ? nullptr : &*found;
+}
+
+/// Living replicas keep their slices; the ranges of those that are gone are returned.
+std::vector<index_range> keep_slices(const cluster_view& before, const std::vector<member>& members,
+                                     std::vector<replica_place>& replicas) {
+  std::vector<index_range> orphans;
+  for (const auto& place : before.replicas) {
+    if (auto* same = find_same(replicas, members, place, before.members[place.member]))
+      same->slices = place.slices;
+    else if (!place.slices.empty())
+      orphans.push_back(place.slices);
+  }
+  return orphans;
+}
+
+void give_to_spares(const std::vector<index_range>& orphans, std::vector<replica_place>& replicas) {
+  auto next = replicas.begin();
+  for (const auto& range : orphans) {
+    next = std::find_if(next, replicas.end(),
+                        [](const replica_place& place) { return place.slices.empty(); });
+    if (next == replicas.end())
+      return;
+    next->slices = range;
+  }
+}
+
+bool is_fair(const std::vector<replica_place>& replicas, size_t slice_count) {
+  size_t owned = 0;
+  size_t largest = 0;
+  for (const auto& place : replicas) {
+    owned += place.slices.size();
+    largest = std::max(largest, place.slices.size());
+  }
+  const auto share = (slice_count + replicas.size() - 1) / replicas.size();
+  return owned == slice_count && largest <= share;
+}
+
+} // namespace
+
+cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count) {
+  cluster_view result;
+  result.replicas = all_replicas(members);
+  assign_anew(result.replicas, slice_count);
+  for (size_t m = 0; m < members.size(); ++m)
+    for (size_t k = 0; k < members[m].shard_count; ++k)
+      result.shards.push_back({m, k, {}});
+  result.shards.resize(std::min(result.shards.size(), block_count(parameter_count)));
+  const auto blocks = assign_blocks(parameter_count, result.shards.size());
+  for (size_t k = 0; k < result.shards.size(); ++k)
+    result.shards[k].blocks = blocks[k];
+  result.members = std::move(members);
+  return result;
+}
+
+cluster_view place_again(const cluster_view& before, std::vector<member> members,
+                         size_t slice_count) {
+  cluster_view result = before;
+  ++result.id.number;
+  result.replicas = all_replicas(members);
+  give_to_spares(keep_slices(before, members, result.replicas), result.replicas);
+  if (!result.replicas.empty() && !is_fair(result.replicas, slice_count))
+    assign_anew(result.replicas, slice_count);
+  result.members = std::move(members);
+  for (auto& place : result.shards) {
+    const auto found = result.find(before.members[place.member].name);
+    assert(found && "a span was lost: that is a new term");
+    place.member = *found;
+  }
+  return result;
+}
+
+} // namespace troupe

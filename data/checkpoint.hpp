@@ -1,0 +1,59 @@
+// A checkpoint: the state of a run at one version, so whole that going on from it gives the bits of
+// a run that never stopped.
+//
+// It is one file of whole logical tensors, so any number of shards can load it, whatever number
+// wrote it. A file is either intact or refused: see data/checkpoint_file.hpp for its layout, and
+// data/checkpoint_store.hpp for the folder it lies in.
+
+#pragma once
+
+#include "troupe/data/training_record.hpp"
+#include "troupe/models/batch.hpp"
+#include "troupe/models/buffer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What a stop rule remembers (coordinators/stop_rule.hpp).
+struct stop_rule_memory {
+  double best_loss = std::numeric_limits<double>::infinity();
+  uint64_t best_version = 0; ///< the version with that loss
+  uint64_t waited = 0;       ///< evaluations since without an improvement
+
+  friend bool operator==(const stop_rule_memory&, const stop_rule_memory&) = default;
+};
+
+/// What one replica did so far; for the summary only.
+struct replica_work {
+  uint64_t steps_executed = 0;
+  uint64_t sample_count = 0;
+
+  friend bool operator==(const replica_work&, const replica_work&) = default;
+};
+
+/// P parameters, S optimizer slots. Doubles keep their bits, NaN and infinities included.
+struct checkpoint {
+  std::string job_sha256; ///< identity of the job; another job's checkpoint is never used
+  std::string numerics;   ///< numerics class of the machines that computed it
+  uint64_t version = 0;   ///< steps applied
+  uint64_t term = 0;      ///< the view's term in which it was written
+
+  const_buffer parameters;               ///< P, of `version`
+  std::vector<const_buffer> slots;       ///< S, each P: the optimizer's state, slot by slot
+  std::vector<double> optimizer_numbers; ///< of a rule that keeps numbers besides its slots
+  const_buffer best_parameters;          ///< P, of stop.best_version; empty when not kept
+
+  batch_sums book;                    ///< of the steps since the last row of the history
+  stop_rule_memory stop;              ///< of the rows of the history
+  std::vector<history_row> history;   ///< every row up to `version`
+  double seconds = 0;                 ///< trained so far, over all runs of the job
+  std::vector<replica_work> replicas; ///< by replica
+};
+
+} // namespace troupe

@@ -1,0 +1,206 @@
+#include "troupe/data/checkpoint_record.hpp"
+
+#include "troupe/data/failure.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+namespace troupe {
+
+static_assert(std::endian::native == std::endian::little, "files are little-endian");
+
+namespace {
+
+/// The most zeros that may stand behind a record: they bring the tensors to a multiple of 64.
+constexpr size_t padding_bytes_max = 63;
+
+class record_writer {
+public:
+  void number(uint64_t value) { bytes(&value, sizeof(value)); }
+  void real(double value) { number(std::bit_cast<uint64_t>(value)); }
+  void flag(bool value) { result.push_back(std::byte{value}); }
+
+  void text(const std::string& value) {
+    number(value.size());
+    bytes(value.data(), value.size());
+  }
+
+  void optional_real(const std::optional<double>& value) {
+    flag(value.has_value());
+    if (value)
+      real(*value);
+  }
+
+  template <class Item, class Visit>
+  void list(const std::vector<Item>& items, Visit visit) {
+    number(items.size());
+    for (const auto& item : items)
+      visit(item);
+  }
+
+  std::vector<std::byte> result;
+
+private:
+  void bytes(const void* from, size_t count) {
+    const auto* first = static_cast<const std::byte*>(from);
+    result.insert(result.end(), first, first + count);
+  }
+};
+
+class record_reader {
+public:
+  record_reader(std::span<const std::byte> bytes, const std::string& path, uint64_t first_byte)
+    : bytes_(bytes), path_(path), first_byte_(first_byte) {}
+
+  void number(uint64_t& value) { std::memcpy(&value, take(sizeof(value)), sizeof(value)); }
+
+  void real(double& value) {
+    uint64_t bits = 0;
+    number(bits);
+    value = std::bit_cast<double>(bits);
+  }
+
+  void flag(bool& value) {
+    const auto byte = *take(1);
+    if (byte > std::byte{1})
+      refuse("a flag is neither 0 nor 1");
+    value = byte == std::byte{1};
+  }
+
+  void text(std::string& value) {
+    const auto size = count(1);
+    value.assign(reinterpret_cast<const char*>(take(size)), size);
+  }
+
+  void optional_real(std::optional<double>& value) {
+    bool is_there = false;
+    flag(is_there);
+    if (is_there)
+      real(value.emplace());
+  }
+
+  template <class Item, class Visit>
+  void list(std::vector<Item>& items, Visit visit) {
+    // Nothing in a list takes less than a number. It grows as items come, because some take more
+    // memory than bytes, and a false length must not cost a multiple of the file.
+    for (auto left = count(sizeof(uint64_t)); left > 0; --left)
+      visit(items.emplace_back());
+  }
+
+  void expect_end() const {
+    const auto rest = bytes_.subspan(at_);
+    const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+    if (rest.size() > padding_bytes_max || !std::all_of(rest.begin(), rest.end(), is_zero))
+      refuse("something follows the record");
+  }
+
+private:
+  const std::byte* take(size_t size) {
+    if (size > bytes_.size() - at_)
+      refuse("the record ends too early");
+    const auto* result = bytes_.data() + at_;
+    at_ += size;
+    return result;
+  }
+
+  size_t count(size_t item_bytes_min) {
+    uint64_t result = 0;
+    number(result);
+    if (result > (bytes_.size() - at_) / item_bytes_min)
+      refuse("a length is beyond the record's end");
+    return result;
+  }
+
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw failure(failure_code::bad_data,
+                  reason + " (byte " + std::to_string(first_byte_ + at_) + ")", path_,
+                  "the file is damaged");
+  }
+
+  std::span<const std::byte> bytes_;
+  const std::string& path_;
+  uint64_t first_byte_;
+  size_t at_ = 0;
+};
+
+// What follows is said once for writing and reading.
+
+void visit_row(auto& record, auto& row) {
+  record.number(row.epoch);
+  record.number(row.steps);
+  record.real(row.seconds);
+  record.real(row.learning_rate);
+  record.real(row.train_loss);
+  record.optional_real(row.train_accuracy);
+  record.optional_real(row.test_loss);
+  record.optional_real(row.test_accuracy);
+  record.optional_real(row.test_r2);
+}
+
+void visit_sums(auto& record, auto& sums) {
+  record.real(sums.loss_sum);
+  record.number(sums.sample_count);
+  record.number(sums.correct_count);
+  record.real(sums.squared_error_sum);
+}
+
+void visit_stop(auto& record, auto& stop) {
+  record.real(stop.best_loss);
+  record.number(stop.best_version);
+  record.number(stop.waited);
+}
+
+void visit_all(auto& record, auto& x, auto& shape) {
+  record.text(x.job_sha256);
+  record.text(x.numerics);
+  record.number(x.version);
+  record.number(x.term);
+  record.number(shape.parameter_count);
+  record.number(shape.slot_count);
+  record.flag(shape.has_best_parameters);
+  record.list(x.optimizer_numbers, [&](auto& value) { record.real(value); });
+  visit_sums(record, x.book);
+  visit_stop(record, x.stop);
+  record.list(x.history, [&](auto& row) { visit_row(record, row); });
+  record.real(x.seconds);
+  record.list(x.replicas, [&](auto& work) {
+    record.number(work.steps_executed);
+    record.number(work.sample_count);
+  });
+}
+
+} // namespace
+
+checkpoint_shape shape_of(const checkpoint& x) {
+  const auto size = x.parameters.size();
+  const auto require = [&](const const_buffer& tensor, const char* what) {
+    if (tensor.size() != size)
+      throw std::invalid_argument("checkpoint: " + std::to_string(tensor.size()) + " values of " +
+                                  what + " for " + std::to_string(size) + " parameters");
+  };
+  for (const auto& slot : x.slots)
+    require(slot, "an optimizer slot");
+  if (x.best_parameters)
+    require(x.best_parameters, "the best parameters");
+  return {size, x.slots.size(), static_cast<bool>(x.best_parameters)};
+}
+
+std::vector<std::byte> checkpoint_record(const checkpoint& x) {
+  const auto shape = shape_of(x);
+  record_writer record;
+  visit_all(record, x, shape);
+  return std::move(record.result);
+}
+
+parsed_record parse_checkpoint_record(std::span<const std::byte> bytes, const std::string& path,
+                                      uint64_t first_byte) {
+  parsed_record result;
+  record_reader record{bytes, path, first_byte};
+  visit_all(record, result.head, result.shape);
+  record.expect_end();
+  return result;
+}
+
+} // namespace troupe

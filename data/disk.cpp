@@ -1,0 +1,173 @@
+#include "troupe/data/disk.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Linux moves at most this much in one call; asking for more is allowed, but pointless.
+constexpr size_t transfer_bytes_max = size_t{1} << 30;
+
+/// An open file or folder.
+class descriptor {
+public:
+  explicit descriptor(int number) : number_(number) {}
+  ~descriptor() {
+    if (number_ >= 0)
+      ::close(number_);
+  }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+
+  int number() const noexcept { return number_; }
+
+private:
+  int number_;
+};
+
+class posix_writer : public disk_writer {
+public:
+  explicit posix_writer(std::string path)
+    : path_(std::move(path)),
+      file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0666)) {
+    if (file_.number() < 0)
+      throw disk_error("create a file in the folder", path_, errno);
+  }
+
+  void append(std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const auto count =
+        ::write(file_.number(), bytes.data(), std::min(bytes.size(), transfer_bytes_max));
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        throw disk_error("write the file", path_, errno);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+  }
+
+  void sync() override {
+    if (::fsync(file_.number()) != 0)
+      throw disk_error("bring the file to the disk", path_, errno);
+  }
+
+private:
+  std::string path_;
+  descriptor file_;
+};
+
+class posix_reader : public disk_reader {
+public:
+  explicit posix_reader(std::string path)
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    struct stat status {};
+    if (file_.number() < 0 || ::fstat(file_.number(), &status) != 0)
+      throw disk_error("open the file", path_, errno);
+    if (!S_ISREG(status.st_mode)) // a pipe has no size, a folder no bytes
+      throw disk_error("open the file", path_, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+    size_ = static_cast<uint64_t>(status.st_size);
+  }
+
+  uint64_t size() const override { return size_; }
+
+  size_t read(uint64_t offset, std::span<std::byte> out) const override {
+    size_t done = 0;
+    while (done < out.size()) {
+      const auto count =
+        ::pread(file_.number(), out.data() + done, std::min(out.size() - done, transfer_bytes_max),
+                static_cast<off_t>(offset + done));
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        throw disk_error("read the file", path_, errno);
+      if (count == 0)
+        break;
+      done += static_cast<size_t>(count);
+    }
+    return done;
+  }
+
+private:
+  std::string path_;
+  descriptor file_;
+  uint64_t size_ = 0;
+};
+
+class real_disk : public disk {
+public:
+  std::unique_ptr<disk_writer> create(const std::string& path) override {
+    return std::make_unique<posix_writer>(path);
+  }
+
+  std::unique_ptr<disk_reader> open(const std::string& path) const override {
+    return std::make_unique<posix_reader>(path);
+  }
+
+  void rename(const std::string& from, const std::string& to) override {
+    if (::rename(from.c_str(), to.c_str()) != 0)
+      throw disk_error("give the file its name", to, errno);
+  }
+
+  void remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0)
+      throw disk_error("remove the file", path, errno);
+  }
+
+  std::vector<std::string> list(const std::string& folder) const override {
+    const std::unique_ptr<DIR, int (*)(DIR*)> open_folder{::opendir(folder.c_str()), ::closedir};
+    if (!open_folder)
+      throw disk_error("list the folder", folder, errno);
+    std::vector<std::string> result;
+    errno = 0; // only this tells the end from a failure
+    while (const auto* entry = ::readdir(open_folder.get())) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..")
+        result.push_back(name);
+    }
+    if (errno != 0)
+      throw disk_error("list the folder", folder, errno);
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+  void sync_folder(const std::string& folder) override {
+    const descriptor open_folder{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (open_folder.number() < 0)
+      throw disk_error("open the folder", folder, errno);
+    // Some file systems cannot sync folders and say EINVAL.
+    if (::fsync(open_folder.number()) != 0 && errno != EINVAL)
+      throw disk_error("bring the folder to the disk", folder, errno);
+  }
+
+  std::optional<uint64_t> bytes_available(const std::string& folder) const override {
+    struct statvfs status {};
+    if (::statvfs(folder.c_str(), &status) != 0)
+      return std::nullopt;
+    return static_cast<uint64_t>(status.f_bavail) * status.f_frsize;
+  }
+};
+
+} // namespace
+
+disk_error::disk_error(std::string operation, std::string path, int error_number)
+  : std::runtime_error(path + ": cannot " + operation + " (" +
+                       std::generic_category().message(error_number) + ")"),
+    operation_(std::move(operation)),
+    path_(std::move(path)),
+    error_number_(error_number) {}
+
+std::shared_ptr<disk> posix_disk() {
+  return std::make_shared<real_disk>();
+}
+
+} // namespace troupe

@@ -1,0 +1,183 @@
+// --resume and --overwrite, as scripts see them: what is refused, what is continued, what is said.
+
+#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/models/numerics.hpp"
+#include "troupe/tests/support/some_checkpoint.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+
+#include <sys/wait.h>
+
+namespace troupe {
+namespace {
+
+// Sixteen rows for testing and 48 for training make two steps an epoch, four in all.
+constexpr const char* tiny_job = "[data]\nsynthetic = \"classification\"\nrows = 64\nfeatures = 4\n"
+                                 "test_fraction = 0.25\n[training]\nepochs = 2\nreplicas = 1\n";
+
+class resume : public testing::Test {
+protected:
+  void SetUp() override { folder.write("tiny.toml", tiny_job); }
+
+  int train(const std::string& arguments = "") {
+    const auto line = "cd '" + folder.path() +
+                      "' && " TROUPE_BINARY_DIR "/bin/troupe train tiny.toml --json " + arguments +
+                      " >out 2>err";
+    const int status = std::system(line.c_str());
+    out = folder.read("out");
+    err = folder.read("err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  bool said(const std::string& text) const { return err.find(text) != std::string::npos; }
+  nlohmann::json printed() const { return nlohmann::json::parse(out); }
+  std::string hint() const { return printed()["error"]["hint"]; }
+
+  // What a run that was killed leaves: no summary, and the model of before if there was one.
+  void kill_run() { std::filesystem::remove(folder.path("runs/tiny/summary.json")); }
+
+  checkpoint_store store(const std::string& where = "runs/tiny") {
+    std::filesystem::create_directories(folder.path(where));
+    return {posix_disk(), folder.path(where)};
+  }
+
+  // A checkpoint with the right names; its tensors are those of the initial parameters' job.
+  checkpoint checkpoint_at(uint64_t version, const std::string& job_sha256) {
+    some_checkpoint_options options{10, 0, false, job_sha256};
+    auto x = some_checkpoint(version, options);
+    x.numerics = numerics_class();
+    x.optimizer_numbers.clear();
+    x.history.clear();
+    return x;
+  }
+
+  temporary_folder folder;
+  std::string out;
+  std::string err;
+};
+
+TEST_F(resume, an_earlier_run_is_refused_with_both_ways_out) {
+  ASSERT_EQ(train(), 0) << err;
+  for (const bool finished : {true, false}) {
+    if (!finished)
+      kill_run();
+    EXPECT_EQ(train(), 73);
+    EXPECT_NE(hint().find("--resume"), std::string::npos);
+    EXPECT_NE(hint().find("--overwrite"), std::string::npos);
+  }
+  EXPECT_EQ(train("--overwrite"), 0) << err;
+}
+
+TEST_F(resume, checkpoints_alone_are_a_run_too) {
+  store().write(checkpoint_at(1, "some"));
+  EXPECT_EQ(train(), 73);
+  EXPECT_NE(hint().find("--resume"), std::string::npos);
+  store("elsewhere").write(checkpoint_at(1, "some"));
+  EXPECT_EQ(train("--set checkpoint.directory=elsewhere --set output.directory=new"), 73);
+  EXPECT_NE(hint().find("--overwrite"), std::string::npos);
+  EXPECT_FALSE(folder.has("new/job.toml"));
+}
+
+TEST_F(resume, both_options_at_once_are_wrong_usage) {
+  EXPECT_EQ(train("--resume --overwrite"), 2);
+}
+
+TEST_F(resume, without_a_run_training_starts_from_the_beginning_and_says_so) {
+  EXPECT_EQ(train("--resume"), 0);
+  EXPECT_TRUE(said("runs/tiny: there is no run to resume: training starts from the beginning\n"));
+  kill_run();
+  EXPECT_EQ(train("--resume"), 0);
+  EXPECT_TRUE(said("runs/tiny: there is no checkpoint: training starts from the beginning\n"));
+}
+
+TEST_F(resume, a_finished_run_stays_and_its_summary_is_printed) {
+  ASSERT_EQ(train(), 0);
+  const auto first = printed();
+  const auto model = std::filesystem::last_write_time(folder.path("runs/tiny/model.safetensors"));
+  ASSERT_EQ(train("--resume"), 0) << err;
+  EXPECT_EQ(printed(), first);
+  EXPECT_TRUE(said("the run is finished (step 4, stopped by epochs): there is nothing to resume"));
+  EXPECT_EQ(std::filesystem::last_write_time(folder.path("runs/tiny/model.safetensors")), model);
+  EXPECT_EQ(train("--resume --set training.epochs=1"), 0);
+  EXPECT_EQ(printed()["epochs"], 2) << "a shorter run is contained in it";
+}
+
+TEST_F(resume, a_finished_run_goes_on_when_it_is_made_longer) {
+  ASSERT_EQ(train("--overwrite --set training.epochs=3"), 0);
+  const auto straight = printed()["parameters_sha256"];
+  ASSERT_EQ(train("--overwrite"), 0);
+  ASSERT_EQ(train("--resume --set training.epochs=3"), 0) << err;
+  EXPECT_EQ(printed()["epochs"], 3);
+  EXPECT_EQ(printed()["parameters_sha256"], straight);
+}
+
+TEST_F(resume, a_run_that_diverged_would_do_so_again) {
+  ASSERT_EQ(train("--set optimizer.learning_rate=1e38 --set data.noise=1e30 "
+                  "--set training.epochs=50"),
+            1);
+  EXPECT_EQ(train("--resume --set optimizer.learning_rate=1e38 --set data.noise=1e30 "
+                  "--set training.epochs=60"),
+            1);
+  EXPECT_TRUE(said("and would do so again"));
+}
+
+TEST_F(resume, another_job_is_refused_and_told_what_differs) {
+  ASSERT_EQ(train(), 0);
+  EXPECT_EQ(train("--resume --set optimizer.learning_rate=0.5"), 73);
+  EXPECT_EQ(printed()["error"]["what"],
+            "the run directory holds another job, which differs in optimizer.learning_rate");
+  EXPECT_NE(hint().find("--overwrite"), std::string::npos);
+  EXPECT_NE(hint().find("--resume"), std::string::npos);
+}
+
+TEST_F(resume, damaged_checkpoints_are_named_and_never_a_silent_new_beginning) {
+  ASSERT_EQ(train(), 0);
+  const std::string job_sha256 = printed()["job_sha256"];
+  kill_run();
+  auto checkpoints = store();
+  checkpoints.write(checkpoint_at(2, job_sha256));
+  const auto name = "runs/tiny/checkpoint-000000000002.troupe";
+  auto bytes = folder.read(name);
+  bytes[bytes.size() / 2] ^= 1;
+  folder.write(name, bytes);
+  EXPECT_EQ(train("--resume"), 65);
+  EXPECT_TRUE(said(name));
+  EXPECT_EQ(train("--overwrite"), 0) << err;
+  EXPECT_FALSE(folder.has(name));
+}
+
+TEST_F(resume, a_checkpoint_beyond_the_end_or_of_other_numerics_is_refused) {
+  ASSERT_EQ(train(), 0);
+  const std::string job_sha256 = printed()["job_sha256"];
+  kill_run();
+  auto checkpoints = store();
+  checkpoints.write(checkpoint_at(5, job_sha256));
+  EXPECT_EQ(train("--resume"), 78);
+  EXPECT_TRUE(said("the checkpoint is at step 5, but training ends at step 4"));
+  auto foreign = checkpoint_at(6, job_sha256);
+  foreign.numerics = "another machine's";
+  checkpoints.write(foreign);
+  EXPECT_EQ(train("--resume --set training.epochs=9"), 76);
+  EXPECT_TRUE(said("another machine's"));
+}
+
+TEST_F(resume, overwriting_removes_the_checkpoints_wherever_they_are) {
+  store("elsewhere").write(checkpoint_at(1, "some"));
+  ASSERT_EQ(train("--overwrite --set checkpoint.directory=elsewhere"), 0) << err;
+  EXPECT_TRUE(store("elsewhere").versions().empty());
+  EXPECT_FALSE(folder.has("elsewhere/lock"));
+}
+
+TEST_F(resume, a_checkpoint_folder_that_cannot_be_made_is_refused_before_training) {
+  folder.write("file", "");
+  EXPECT_EQ(train("--set checkpoint.every_steps=1 --set checkpoint.directory=file/inner"), 73);
+  EXPECT_TRUE(said("checkpoint.directory"));
+  EXPECT_FALSE(folder.has("runs/tiny/job.toml"));
+}
+
+} // namespace
+} // namespace troupe

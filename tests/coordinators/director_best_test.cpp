@@ -1,0 +1,267 @@
+// Keeping the best version: what is watched, when a version is kept, and which one a run ends with.
+
+#include "troupe/coordinators/director_rule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace troupe {
+
+namespace {
+
+using phase = director_rule::phase;
+using decisions = director_decisions;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+batch_sums of(double loss, uint64_t rows = 8) {
+  return {loss * static_cast<double>(rows), rows, 0, 0};
+}
+
+/// 4 epochs of 2 steps with two replicas.
+director_rule_options four_epochs() {
+  timeline plan{
+    .row_count = 8, .batch_size = 4, .slice_count = 2, .epoch_count = 4, .step_limit = {}};
+  return {plan, {}, 2, {}, true};
+}
+
+director_rule_options with_validation() {
+  auto result = four_epochs();
+  result.rows = {.test = 300, .validation = 100}; // chunks 0 and 1, chunk 2
+  return result;
+}
+
+director_rule begun(const director_rule_options& options) {
+  director_rule rule{options};
+  EXPECT_EQ(rule.start(), decisions{(allow_up_to{{2, false}})});
+  return rule;
+}
+
+director_decision up_to(uint64_t version, bool final = false) {
+  return allow_up_to{{version, final}};
+}
+
+director_decision row(uint64_t version, double loss) {
+  return publish_row{{version, of(loss), std::nullopt, std::nullopt}};
+}
+
+director_decision keep(uint64_t version) {
+  return keep_version{version};
+}
+
+director_decision end_with(uint64_t version, stop_reason reason = stop_reason::epochs) {
+  return finish_at{version, reason};
+}
+
+/// A row whose training loss is watched.
+decisions trained(director_rule& rule, uint64_t version, double loss) {
+  return rule.on_trained(version, of(loss));
+}
+
+/// Trains to `version`, which is better than all before it, and has it kept.
+void improve(director_rule& rule, uint64_t version, double loss) {
+  EXPECT_EQ(trained(rule, version, loss), (decisions{row(version, loss), keep(version)}));
+  EXPECT_EQ(rule.on_kept(version), decisions{up_to(version + 2, version + 2 == 8)});
+}
+
+} // namespace
+
+TEST(director_best, replicas_wait_until_a_better_version_is_kept) {
+  auto rule = begun(four_epochs());
+  EXPECT_EQ(trained(rule, 2, 3), (decisions{row(2, 3), keep(2)})) << "no horizon beside it";
+  EXPECT_EQ(rule.state(), phase::keeping);
+  EXPECT_FALSE(rule.best()) << "not before it is there";
+  EXPECT_EQ(rule.on_kept(2), decisions{up_to(4)});
+  EXPECT_EQ(rule.state(), phase::training);
+  EXPECT_EQ(rule.best(), (best_version{2, 3}));
+}
+
+TEST(director_best, the_first_version_with_the_least_loss_is_the_result) {
+  auto rule = begun(four_epochs());
+  improve(rule, 2, 3);
+  improve(rule, 4, 1);
+  EXPECT_EQ(trained(rule, 6, 1), (decisions{row(6, 1), up_to(8, true)})) << "as good is not better";
+  EXPECT_EQ(trained(rule, 8, 2), (decisions{row(8, 2), end_with(4)}));
+  EXPECT_EQ(rule.end_version(), 8u);
+  EXPECT_EQ(rule.best(), (best_version{4, 1}));
+}
+
+TEST(director_best, the_last_version_is_kept_before_the_end_when_it_is_the_best) {
+  auto rule = begun(four_epochs());
+  improve(rule, 2, 3);
+  trained(rule, 4, 3);
+  trained(rule, 6, 3);
+  EXPECT_EQ(trained(rule, 8, 2), (decisions{row(8, 2), keep(8)}));
+  EXPECT_EQ(rule.on_kept(8), decisions{end_with(8)});
+  EXPECT_EQ(rule.state(), phase::ending);
+}
+
+TEST(director_best, validation_rows_are_watched_before_test_rows_and_these_before_training_rows) {
+  for (const auto& [rows, watched] :
+       {std::pair{evaluation_rows{0, 0}, 3.0}, std::pair{evaluation_rows{250, 0}, 2.0},
+        std::pair{evaluation_rows{0, 250}, 1.0}, std::pair{evaluation_rows{250, 250}, 1.0}}) {
+    auto options = four_epochs();
+    options.rows = rows;
+    auto rule = begun(options);
+    std::vector<batch_sums> chunks;
+    if (rows.test > 0)
+      chunks.push_back(of(2, 250));
+    if (rows.validation > 0)
+      chunks.push_back(of(1, 250));
+    rule.on_evaluated(2, 0, chunks);
+    EXPECT_EQ(trained(rule, 2, 3).back(), keep(2));
+    rule.on_kept(2);
+    EXPECT_EQ(rule.best(), (best_version{2, watched}));
+  }
+}
+
+TEST(director_best, chunks_of_test_and_validation_rows_are_told_apart) {
+  auto rule = begun(with_validation());
+  trained(rule, 2, 8);
+  EXPECT_EQ(rule.on_evaluated(2, 1, {of(3, 44), of(1, 100)}), decisions{}) << "one is missing";
+  const publish_row expected{{2, of(8), batch_sums{3 * 300, 300, 0, 0}, of(1, 100)}};
+  EXPECT_EQ(rule.on_evaluated(2, 0, {of(3, 256)}), (decisions{expected, keep(2)}));
+}
+
+TEST(director_best, what_is_no_number_or_infinite_is_never_the_best) {
+  auto rule = begun(four_epochs());
+  // A NaN equals nothing, so the row is not compared.
+  EXPECT_EQ(trained(rule, 2, nan).back(), up_to(4));
+  EXPECT_EQ(trained(rule, 4, infinity), (decisions{row(4, infinity), up_to(6)}));
+  EXPECT_EQ(trained(rule, 6, nan).back(), up_to(8, true));
+  EXPECT_EQ(trained(rule, 8, nan).back(), end_with(8)) << "without a best one, the last one";
+}
+
+TEST(director_best, versions_that_the_timeline_does_not_evaluate_are_not_candidates) {
+  auto options = four_epochs();
+  options.plan.evaluate_every = 2;
+  director_rule rule{options};
+  EXPECT_EQ(rule.start(), decisions{up_to(4)});
+  EXPECT_EQ(trained(rule, 2, 0), decisions{row(2, 0)});
+  EXPECT_EQ(trained(rule, 4, 5), (decisions{row(4, 5), keep(4)}));
+}
+
+TEST(director_best, patience_ends_training_with_the_best_version) {
+  auto options = four_epochs();
+  options.stop.patience = 2;
+  auto rule = begun(options);
+  improve(rule, 2, 1);
+  EXPECT_EQ(trained(rule, 4, 2), (decisions{row(4, 2), up_to(6)}));
+  EXPECT_EQ(trained(rule, 6, 2), (decisions{row(6, 2), end_with(2, stop_reason::patience)}));
+  EXPECT_EQ(rule.end_version(), 6u);
+}
+
+TEST(director_best, the_tolerance_of_patience_does_not_make_a_worse_version_the_best) {
+  auto options = four_epochs();
+  options.stop = {.target_loss = {}, .patience = 1, .tolerance = 0.5};
+  auto rule = begun(options);
+  improve(rule, 2, 1);
+  EXPECT_EQ(trained(rule, 4, 0.75), (decisions{row(4, 0.75), keep(4)}));
+  EXPECT_EQ(rule.on_kept(4), decisions{end_with(4, stop_reason::patience)});
+}
+
+TEST(director_best, a_target_is_met_by_the_best_version_once_it_is_kept) {
+  auto options = four_epochs();
+  options.stop.target_loss = 1;
+  auto rule = begun(options);
+  EXPECT_EQ(trained(rule, 2, 1), (decisions{row(2, 1), keep(2)}));
+  EXPECT_EQ(rule.on_kept(2), decisions{end_with(2, stop_reason::target_loss)});
+}
+
+TEST(director_best, an_interrupt_yields_the_best_version) {
+  auto rule = begun(four_epochs());
+  improve(rule, 2, 1);
+  rule.on_stop_requested();
+  rule.on_held(0, 3);
+  EXPECT_EQ(rule.on_held(1, 3), decisions{up_to(3, true)});
+  EXPECT_EQ(trained(rule, 3, 0), (decisions{row(3, 0), end_with(2, stop_reason::interrupt)}))
+    << "half an epoch is not compared with whole ones";
+  EXPECT_EQ(rule.end_version(), 3u);
+}
+
+TEST(director_best, an_interrupt_before_the_first_evaluation_yields_the_version_it_stopped_at) {
+  auto rule = begun(four_epochs());
+  rule.on_stop_requested();
+  rule.on_held(0, 1);
+  rule.on_held(1, 1);
+  EXPECT_EQ(trained(rule, 1, 0), (decisions{row(1, 0), end_with(1, stop_reason::interrupt)}));
+}
+
+TEST(director_best, an_interrupt_while_a_version_is_being_kept_ends_with_it) {
+  auto rule = begun(four_epochs());
+  trained(rule, 2, 1);
+  EXPECT_EQ(rule.on_stop_requested(), decisions{}) << "every replica waits already";
+  EXPECT_EQ(rule.on_stop_requested(), decisions{});
+  EXPECT_EQ(rule.on_kept(2), decisions{end_with(2, stop_reason::interrupt)});
+}
+
+TEST(director_best, an_interrupt_while_the_last_version_is_being_kept_changes_nothing) {
+  auto rule = begun(four_epochs());
+  for (uint64_t version : {2u, 4u, 6u})
+    improve(rule, version, 9 - static_cast<double>(version));
+  trained(rule, 8, 1);
+  EXPECT_EQ(rule.on_stop_requested(), decisions{});
+  EXPECT_EQ(rule.on_kept(8), decisions{end_with(8)});
+}
+
+TEST(director_best, an_interrupt_at_an_evaluated_version_has_it_judged_and_kept) {
+  auto rule = begun(four_epochs());
+  rule.on_stop_requested();
+  trained(rule, 2, 1);
+  rule.on_held(0, 2);
+  EXPECT_EQ(rule.on_held(1, 2), (decisions{up_to(2, true), row(2, 1), keep(2)}));
+  EXPECT_EQ(rule.on_kept(2), decisions{end_with(2, stop_reason::interrupt)});
+}
+
+TEST(director_best, a_run_that_diverges_yields_the_best_version) {
+  auto rule = begun(four_epochs());
+  improve(rule, 2, 1);
+  EXPECT_EQ(rule.on_not_finite({3, "", {}}), decisions{end_with(2, stop_reason::diverged)});
+  EXPECT_EQ(rule.end_version(), 3u);
+  auto at_once = begun(four_epochs());
+  EXPECT_EQ(at_once.on_not_finite({1, "", {}}), decisions{end_with(1, stop_reason::diverged)});
+}
+
+TEST(director_best, a_version_that_a_shard_cannot_reach_is_not_the_best) {
+  auto rule = begun(four_epochs());
+  improve(rule, 2, 3);
+  trained(rule, 4, 1);
+  EXPECT_EQ(rule.on_not_finite({3, "", {}}), decisions{end_with(2, stop_reason::diverged)});
+  EXPECT_EQ(rule.on_kept(4), decisions{}) << "too late";
+  EXPECT_EQ(rule.best(), (best_version{2, 3}));
+}
+
+TEST(director_best, a_shard_that_cannot_reach_the_last_version_is_the_reason) {
+  auto rule = begun(four_epochs());
+  improve(rule, 2, 1);
+  for (uint64_t version : {4u, 6u, 8u})
+    trained(rule, version, 2);
+  ASSERT_EQ(rule.state(), phase::ending);
+  EXPECT_EQ(rule.on_not_finite({8, "", {}}), decisions{}) << "beyond the end";
+  EXPECT_EQ(rule.on_not_finite({7, "", {}}), decisions{end_with(2, stop_reason::diverged)});
+}
+
+TEST(director_best, only_the_version_that_was_asked_for_is_kept) {
+  auto rule = begun(four_epochs());
+  EXPECT_EQ(rule.on_kept(2), decisions{}) << "nobody asked";
+  trained(rule, 2, 3);
+  EXPECT_EQ(rule.on_kept(4), decisions{});
+  EXPECT_EQ(rule.on_kept(0), decisions{});
+  EXPECT_EQ(rule.state(), phase::keeping);
+  rule.on_kept(2);
+  EXPECT_EQ(rule.on_kept(2), decisions{}) << "twice";
+}
+
+TEST(director_best, nothing_is_kept_when_nobody_asks_for_it) {
+  auto options = with_validation();
+  options.keep_best = false;
+  director_rule rule{options};
+  EXPECT_EQ(rule.start(), decisions{up_to(8, true)});
+  rule.on_evaluated(2, 0, {of(2, 256), of(2, 44), of(1, 100)});
+  EXPECT_EQ(trained(rule, 2, 3).size(), 1u) << "its row";
+  EXPECT_EQ(rule.state(), phase::training);
+}
+
+} // namespace troupe

@@ -1,0 +1,304 @@
+#include "troupe/coordinators/membership_rule.hpp"
+
+#include "troupe/tests/support/membership.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+
+namespace {
+
+using test::at;
+using test::reason_of;
+using test::texts;
+using test::texts_of;
+using phase = membership_rule::phase;
+
+/// a: one replica; b: one replica; s, t: one shard each. 4 slices, 2 blocks.
+membership_options two_and_two() {
+  return {.expected = {{"a", 1, 0}, {"b", 1, 0}, {"s", 0, 1}, {"t", 0, 1}},
+          .home = {},
+          .slice_count = 4,
+          .parameter_count = 5000,
+          .join_timeout = milliseconds{1000},
+          .lost_after = milliseconds{100}};
+}
+
+member replica(const std::string& name, uint64_t incarnation = 1, size_t count = 1) {
+  return {name, incarnation, count, 0};
+}
+
+member shard(const std::string& name, uint64_t incarnation = 1, size_t count = 1) {
+  return {name, incarnation, 0, count};
+}
+
+/// All four have joined and term 1 is in use.
+membership_rule running(const membership_options& options = two_and_two()) {
+  membership_rule rule{options, at(0)};
+  for (const auto& expected : options.expected)
+    rule.on_joined({expected.name, 1, expected.replica_count, expected.shard_count}, at(0));
+  rule.on_term_persisted(options.persisted_term + 1);
+  EXPECT_EQ(rule.state(), phase::running);
+  return rule;
+}
+
+} // namespace
+
+TEST(membership_rule, starts_when_everybody_is_here_and_the_term_is_on_disk) {
+  membership_rule rule{two_and_two(), at(0)};
+  EXPECT_EQ(texts_of(rule.on_joined(shard("t"), at(1))), (texts{"wait since 0 a b s"}));
+  EXPECT_EQ(texts_of(rule.on_tick(at(2))), texts{}) << "said once";
+  rule.on_joined(replica("b"), at(3));
+  EXPECT_EQ(texts_of(rule.on_joined(shard("s"), at(3))), (texts{"wait since 0 a"}));
+  EXPECT_EQ(texts_of(rule.on_joined(replica("a"), at(4))), (texts{"persist 1"}));
+  EXPECT_EQ(texts_of(rule.on_tick(at(5))), texts{}) << "asked once";
+  EXPECT_EQ(rule.state(), phase::restarting);
+  EXPECT_FALSE(rule.view());
+  EXPECT_EQ(texts_of(rule.on_term_persisted(1)),
+            (texts{"restart 1.1 from 0: a r0..2, b r2..4, s s0..1, t s1..2"}));
+  EXPECT_EQ(rule.state(), phase::running);
+  EXPECT_EQ(rule.view()->id, (view_number{1, 1}));
+  EXPECT_EQ(texts_of(rule.on_term_persisted(1)), texts{}) << "a second time";
+}
+
+TEST(membership_rule, a_second_join_in_the_same_life_is_nothing) {
+  auto rule = running();
+  const auto before = rule;
+  EXPECT_EQ(texts_of(rule.on_joined(shard("s"), at(0))), texts{});
+  EXPECT_EQ(rule, before);
+}
+
+TEST(membership_rule, goes_ahead_without_the_missing_after_the_join_timeout) {
+  membership_rule rule{two_and_two(), at(0)};
+  rule.on_joined(replica("b"), at(0));
+  rule.on_joined(shard("t"), at(0));
+  EXPECT_EQ(texts_of(rule.on_tick(at(999))), texts{});
+  const auto decisions = rule.on_tick(at(1000));
+  EXPECT_EQ(texts_of(decisions), (texts{"persist 1"}));
+  EXPECT_EQ(reason_of(decisions[0]), "starting without a, s: not joined within 1 s");
+  EXPECT_EQ(texts_of(rule.on_term_persisted(1)), (texts{"restart 1.1 from 0: b r0..4, t s0..2"}));
+}
+
+TEST(membership_rule, gives_up_when_no_replica_or_no_shard_came_in_time) {
+  membership_rule without_shard{two_and_two(), at(0)};
+  without_shard.on_joined(replica("a"), at(0));
+  without_shard.on_joined(replica("b"), at(0));
+  EXPECT_EQ(texts_of(without_shard.on_tick(at(999))), texts{});
+  auto decisions = without_shard.on_tick(at(1000));
+  ASSERT_EQ(texts_of(decisions), (texts{"give up"}));
+  EXPECT_EQ(reason_of(decisions[0]),
+            "no process with a shard was there for 1 s; missing: s, t. Start one, or raise "
+            "timeouts.join");
+  EXPECT_EQ(without_shard.state(), phase::stopped);
+  EXPECT_EQ(texts_of(without_shard.on_joined(shard("s"), at(1001))), texts{}) << "too late";
+
+  membership_rule without_replica{two_and_two(), at(0)};
+  without_replica.on_joined(shard("s"), at(0));
+  EXPECT_EQ(reason_of(without_replica.on_tick(at(1000)).back()).substr(0, 25),
+            "no process with a replica");
+  membership_rule alone{two_and_two(), at(0)};
+  EXPECT_EQ(reason_of(alone.on_tick(at(1000)).back()).substr(0, 36),
+            "no process with a replica or a shard");
+}
+
+TEST(membership_rule, who_can_do_nothing_is_not_waited_for) {
+  auto options = two_and_two();
+  options.expected.push_back({"idle", 0, 0});
+  membership_rule rule{options, at(0)};
+  rule.on_joined(replica("a"), at(0));
+  rule.on_joined(replica("b"), at(0));
+  rule.on_joined(shard("s"), at(0));
+  EXPECT_EQ(texts_of(rule.on_joined(shard("t"), at(0))), (texts{"persist 1"}));
+}
+
+TEST(membership_rule, a_stranger_is_turned_away) {
+  membership_rule rule{two_and_two(), at(0)};
+  const auto decisions = rule.on_joined(replica("x", 7), at(0));
+  EXPECT_EQ(texts_of(decisions), (texts{"turn away x7"}));
+  EXPECT_EQ(reason_of(decisions[0]), "x is not in the cluster file");
+  EXPECT_EQ(texts_of(rule.on_lost("x", 7, at(0))), texts{});
+}
+
+TEST(membership_rule, losing_a_replica_costs_a_number) {
+  auto rule = running();
+  EXPECT_EQ(texts_of(rule.on_lost("a", 1, at(5))),
+            (texts{"view 1.2 from 0: b r0..4, s s0..1, t s1..2"}));
+  EXPECT_EQ(texts_of(rule.on_joined(replica("a", 2), at(6))),
+            (texts{"view 1.3 from 0: a r0..2, b r2..4, s s0..1, t s1..2"}));
+}
+
+TEST(membership_rule, losing_a_span_costs_a_term_from_the_last_checkpoint) {
+  auto rule = running();
+  rule.on_checkpoint(8);
+  rule.on_checkpoint(4);
+  const auto decisions = rule.on_lost("s", 1, at(5));
+  EXPECT_EQ(texts_of(decisions), (texts{"persist 2"}));
+  EXPECT_EQ(reason_of(decisions[0]), "s was lost with its spans");
+  EXPECT_EQ(texts_of(rule.on_lost("b", 1, at(6))), texts{}) << "the old term is over";
+  const auto begun = rule.on_term_persisted(2);
+  EXPECT_EQ(texts_of(begun), (texts{"restart 2.1 from 8: a r0..4, t s0..2"}));
+  EXPECT_EQ(reason_of(begun[0]),
+            "s was lost with its spans; b was lost; training starts from version 8");
+  EXPECT_EQ(texts_of(rule.on_joined(shard("s", 2), at(7))),
+            (texts{"view 2.2 from 8: a r0..4, s, t s0..2"}))
+    << "spans do not move within a term";
+}
+
+TEST(membership_rule, a_name_with_another_incarnation_replaces_its_former_life) {
+  auto rule = running();
+  EXPECT_EQ(texts_of(rule.on_joined(shard("t", 2), at(5))), (texts{"persist 2"}));
+  EXPECT_EQ(texts_of(rule.on_term_persisted(2)),
+            (texts{"restart 2.1 from 0: a r0..2, b r2..4, s s0..1, t s1..2"}));
+  EXPECT_EQ(texts_of(rule.on_lost("t", 1, at(6))), texts{}) << "its link is heard of late";
+  EXPECT_EQ(texts_of(rule.on_joined(replica("b", 2), at(7))),
+            (texts{"view 2.2 from 0: a r0..2, b r2..4, s s0..1, t s1..2"}));
+}
+
+TEST(membership_rule, a_life_that_is_over_does_not_come_back) {
+  auto rule = running();
+  rule.on_lost("a", 1, at(5));
+  const auto decisions = rule.on_joined(replica("a", 1), at(6));
+  EXPECT_EQ(texts_of(decisions), (texts{"turn away a1"}));
+  EXPECT_NE(reason_of(decisions[0]).find("join anew"), std::string::npos);
+  rule.on_lost("a", 2, at(7));
+  EXPECT_EQ(texts_of(rule.on_joined(replica("a", 2), at(8))), (texts{"turn away a2"}))
+    << "lost before it had joined";
+}
+
+TEST(membership_rule, waits_for_a_replica_and_says_so) {
+  auto rule = running();
+  rule.on_lost("a", 1, at(5));
+  EXPECT_EQ(texts_of(rule.on_lost("b", 1, at(6))),
+            (texts{"view 1.3 from 0: s s0..1, t s1..2", "wait since 6 a b"}));
+  EXPECT_EQ(texts_of(rule.on_tick(at(1005))), texts{});
+  auto in_vain = rule;
+  EXPECT_EQ(texts_of(in_vain.on_tick(at(1006))), (texts{"give up"}));
+  EXPECT_EQ(texts_of(rule.on_joined(replica("b", 2), at(1005))),
+            (texts{"view 1.4 from 0: b r0..4, s s0..1, t s1..2"}));
+  EXPECT_EQ(texts_of(rule.on_tick(at(3000))), texts{}) << "nobody needs a";
+  EXPECT_EQ(texts_of(rule.on_lost("b", 2, at(3000))),
+            (texts{"view 1.5 from 0: s s0..1, t s1..2", "wait since 3000 a b"}))
+    << "a new wait";
+}
+
+TEST(membership_rule, waits_for_a_shard_before_it_asks_for_a_term) {
+  auto rule = running();
+  rule.on_lost("s", 1, at(5)); // term 2 is being written
+  EXPECT_EQ(texts_of(rule.on_lost("t", 1, at(6))), (texts{"wait since 6 s t"}));
+  EXPECT_EQ(texts_of(rule.on_term_persisted(2)), texts{});
+  EXPECT_EQ(texts_of(rule.on_joined(shard("t", 2), at(7))),
+            (texts{"restart 2.1 from 0: a r0..2, b r2..4, t s0..2"}));
+  EXPECT_EQ(texts_of(rule.on_lost("t", 2, at(8))), (texts{"wait since 8 s t"}));
+  auto in_vain = rule;
+  EXPECT_EQ(texts_of(in_vain.on_tick(at(1008))), (texts{"give up"}));
+  EXPECT_EQ(texts_of(rule.on_joined(shard("s", 2), at(9))), (texts{"persist 3"}));
+}
+
+TEST(membership_rule, a_higher_term_ends_a_stale_director) {
+  auto options = two_and_two();
+  options.persisted_term = 4;
+  auto rule = running(options);
+  EXPECT_EQ(rule.view()->id, (view_number{5, 1}));
+  EXPECT_EQ(texts_of(rule.on_term_seen(4)), texts{});
+  EXPECT_EQ(texts_of(rule.on_term_seen(5)), texts{});
+  rule.on_lost("s", 1, at(5)); // asks for term 6
+  const auto decisions = rule.on_term_seen(6);
+  EXPECT_EQ(texts_of(decisions), (texts{"stand down"})) << "nobody has heard of ours yet";
+  EXPECT_EQ(reason_of(decisions[0]), "another director has begun term 6, this one knows of none "
+                                     "above 5: it has been replaced");
+  EXPECT_EQ(texts_of(rule.on_term_persisted(6)), texts{});
+  EXPECT_EQ(texts_of(rule.on_term_seen(7)), texts{}) << "said once";
+}
+
+TEST(membership_rule, a_term_nobody_asked_for_is_not_used) {
+  membership_rule rule{two_and_two(), at(0)};
+  for (const auto& who : {replica("a"), replica("b"), shard("s"), shard("t")})
+    rule.on_joined(who, at(0));
+  EXPECT_EQ(texts_of(rule.on_term_persisted(2)), texts{});
+  EXPECT_EQ(texts_of(rule.on_term_persisted(0)), texts{});
+  EXPECT_EQ(rule.state(), phase::restarting);
+}
+
+TEST(membership_rule, a_restarted_director_begins_above_its_terms_at_its_checkpoint) {
+  auto options = two_and_two();
+  options.persisted_term = 4;
+  options.checkpoint_version = 12;
+  const auto rule = running(options);
+  EXPECT_EQ(rule.view()->id, (view_number{5, 1}));
+  EXPECT_EQ(rule.view()->start_version, 12u);
+}
+
+// ---- links between others ----
+
+TEST(membership_rule, of_two_without_a_link_the_one_without_spans_goes) {
+  auto rule = running();
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(10))), texts{});
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(60))), texts{}) << "the first one counts";
+  EXPECT_EQ(texts_of(rule.on_tick(at(109))), texts{});
+  const auto decisions = rule.on_tick(at(110));
+  EXPECT_EQ(texts_of(decisions),
+            (texts{"turn away a1", "view 1.2 from 0: b r0..4, s s0..1, t s1..2"}));
+  EXPECT_EQ(reason_of(decisions[0]), "a was taken out: no link between it and s for 100 ms");
+  EXPECT_EQ(texts_of(rule.on_joined(replica("a", 1), at(111))), (texts{"turn away a1"}));
+  EXPECT_EQ(texts_of(rule.on_joined(replica("a", 2), at(112))),
+            (texts{"view 1.3 from 0: a r0..2, b r2..4, s s0..1, t s1..2"}));
+  EXPECT_EQ(texts_of(rule.on_tick(at(500))), texts{}) << "old reports went with it";
+}
+
+TEST(membership_rule, a_link_that_comes_back_costs_nothing) {
+  auto rule = running();
+  rule.on_unreachable("a", "s", at(10));
+  rule.on_unreachable("s", "a", at(20));
+  rule.on_reachable("a", "s", at(50));
+  EXPECT_EQ(texts_of(rule.on_tick(at(119))), texts{});
+  auto one_way = rule;
+  EXPECT_EQ(texts_of(one_way.on_tick(at(120))).size(), 2u) << "s still has none to a";
+  rule.on_reachable("s", "a", at(119));
+  EXPECT_EQ(texts_of(rule.on_tick(at(500))), texts{});
+}
+
+TEST(membership_rule, of_two_with_spans_the_later_goes) {
+  auto rule = running();
+  rule.on_unreachable("s", "t", at(0));
+  EXPECT_EQ(texts_of(rule.on_tick(at(100))), (texts{"turn away t1", "persist 2"}));
+}
+
+TEST(membership_rule, who_is_cut_off_from_most_goes) {
+  auto options = two_and_two();
+  options.expected[2] = {"s", 1, 0};
+  auto rule = running(options);
+  rule.on_unreachable("a", "b", at(0));
+  rule.on_unreachable("b", "a", at(0)); // the same link, not one more
+  rule.on_unreachable("s", "a", at(50));
+  EXPECT_EQ(texts_of(rule.on_tick(at(100))),
+            (texts{"turn away a1", "view 1.2 from 0: b r0..2, s r2..4, t s0..2"}));
+}
+
+TEST(membership_rule, the_directors_own_process_is_never_taken_out) {
+  auto options = two_and_two();
+  options.home = "b";
+  auto rule = running(options);
+  rule.on_unreachable("s", "b", at(0));
+  EXPECT_EQ(texts_of(rule.on_tick(at(100))), (texts{"turn away s1", "persist 2"}));
+}
+
+TEST(membership_rule, before_the_first_view_who_could_take_spans_counts_as_having_them) {
+  membership_rule rule{two_and_two(), at(0)};
+  rule.on_joined(shard("s"), at(0));
+  rule.on_joined(replica("a"), at(0));
+  rule.on_unreachable("a", "s", at(0));
+  EXPECT_EQ(texts_of(rule.on_tick(at(100))), (texts{"turn away a1", "wait since 0 a b t"}));
+}
+
+TEST(membership_rule, reports_about_who_is_not_here_are_nothing) {
+  auto rule = running();
+  rule.on_lost("a", 1, at(0));
+  const auto before = rule;
+  rule.on_unreachable("s", "a", at(0));
+  rule.on_unreachable("a", "s", at(0));
+  rule.on_unreachable("x", "s", at(0));
+  rule.on_unreachable("s", "s", at(0));
+  EXPECT_EQ(rule, before);
+}
+
+} // namespace troupe

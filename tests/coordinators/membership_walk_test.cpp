@@ -1,0 +1,222 @@
+// The membership rule under any events: what a view promises is kept after each of them.
+
+#include "troupe/coordinators/membership_rule.hpp"
+
+#include "troupe/coordinators/placement.hpp"
+#include "troupe/tests/support/membership.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace troupe {
+
+namespace {
+
+/// A director's surroundings by seed: it carries out what the rule decides, and checks it.
+class membership_walk {
+public:
+  explicit membership_walk(uint64_t seed) {
+    std::mt19937_64 random{seed};
+    const size_t count = 1 + random() % 5;
+    for (size_t i = 0; i < count; ++i)
+      options_.expected.push_back(
+        {std::string(1, static_cast<char>('a' + i)), random() % 4, random() % 3});
+    if (random() % 2 == 0)
+      options_.home = "a";
+    options_.slice_count = 1 + random() % 9;
+    options_.parameter_count = 1 + random() % (5 * block_size);
+    options_.join_timeout = milliseconds{2000};
+    options_.lost_after = milliseconds{300};
+    options_.persisted_term = persisted_ = random() % 3;
+    options_.checkpoint_version = checkpoint_ = random() % 3;
+    rule_.emplace(options_, now_);
+    lives_.resize(count, 1);
+  }
+
+  /// What happens, whom it concerns, and a little variety.
+  struct event {
+    uint8_t kind = 0;
+    uint8_t who = 0;
+    uint8_t more = 0;
+  };
+
+  void on(const event& what) {
+    now_ += milliseconds{what.more % 60};
+    const auto i = what.who % lives_.size();
+    const auto& name = options_.expected[i].name;
+    const auto& peer = options_.expected[what.more % lives_.size()].name;
+    const auto life = lives_[i] - what.more % 2;
+    switch (what.kind % 12) {
+    case 0:
+    case 1:
+    case 2:
+      return take(rule_->on_joined(life_of(i, life), now_));
+    case 3:
+      return take(rule_->on_joined(life_of(i, ++lives_[i]), now_));
+    case 4:
+      lost_.insert({name, life});
+      return take(rule_->on_lost(name, life, now_));
+    case 5:
+      return take(rule_->on_unreachable(name, peer, now_));
+    case 6:
+    case 7:
+      return take(rule_->on_reachable(name, peer, now_));
+    case 8:
+      rule_->on_checkpoint(checkpoint_ / 2); // an old one
+      checkpoint_ += what.more % 3;
+      return rule_->on_checkpoint(checkpoint_);
+    case 9:
+      persisted_ = std::max(asked_, persisted_);
+      return take(rule_->on_term_persisted(persisted_));
+    case 10:
+      return take(rule_->on_term_seen(persisted_ > 0 ? persisted_ - 1 : 0));
+    default:
+      return take(rule_->on_tick(now_));
+    }
+  }
+
+  size_t views() const { return views_; }
+  size_t terms() const { return terms_; }
+  bool stopped() const { return rule_->state() == membership_rule::phase::stopped; }
+
+private:
+  member life_of(size_t i, uint64_t life) const {
+    const auto& known = options_.expected[i];
+    return {known.name, life, known.replica_count, known.shard_count};
+  }
+
+  void take(const membership_decisions& decisions) {
+    for (const auto& decision : decisions) {
+      RC_ASSERT(!ended_);
+      RC_ASSERT(!test::reason_of(decision).empty());
+      std::visit([this](const auto& what) { on(what); }, decision);
+    }
+  }
+
+  void on(const persist_term& what) {
+    RC_ASSERT(what.term == std::max(asked_, persisted_) + 1);
+    asked_ = what.term;
+  }
+  void on(const turn_away& what) { lost_.insert({what.name, what.incarnation}); }
+  void on(const wait_for& what) { RC_ASSERT(what.since <= now_); }
+  void on(const give_up&) { ended_ = true; }
+  void on(const stand_down&) { RC_FAIL("no higher term was ever seen"); }
+  void on(const publish& what) {
+    const auto& view = what.view;
+    ++views_;
+    RC_ASSERT(!last_ || last_->id < view.id);
+    RC_ASSERT(view.id.term == persisted_);
+    RC_ASSERT(what.restarts == (!last_ || last_->id.term < view.id.term));
+    check_members(view);
+    check_slices(view);
+    if (what.restarts)
+      check_new_term(view);
+    else
+      check_same_term(view);
+    RC_ASSERT(rule_->view() == view);
+    if (last_)
+      bury_who_left(view);
+    last_ = view;
+  }
+
+  void bury_who_left(const cluster_view& view) {
+    for (const auto& who : last_->members)
+      if (std::ranges::count(view.members, who) == 0)
+        lost_.insert({who.name, who.incarnation});
+  }
+
+  void check_members(const cluster_view& view) const {
+    size_t next = 0;
+    for (const auto& who : view.members) {
+      RC_ASSERT(!lost_.contains({who.name, who.incarnation}));
+      while (next < options_.expected.size() && options_.expected[next].name != who.name)
+        ++next;
+      RC_ASSERT(next < options_.expected.size()); // in order of the file
+    }
+  }
+
+  void check_slices(const cluster_view& view) const {
+    std::vector<size_t> owners(options_.slice_count, 0);
+    size_t next = 0;
+    for (size_t m = 0; m < view.members.size(); ++m)
+      for (size_t i = 0; i < view.members[m].replica_count; ++i, ++next) {
+        RC_ASSERT(next < view.replicas.size());
+        const auto& place = view.replicas[next];
+        RC_ASSERT(place.member == m && place.index == i);
+        for (auto slice = place.slices.begin; slice < place.slices.end; ++slice)
+          ++owners.at(slice);
+      }
+    RC_ASSERT(next == view.replicas.size());
+    for (const auto count : owners)
+      RC_ASSERT(count == (view.replicas.empty() ? 0u : 1u));
+    const auto count = std::max<size_t>(view.replicas.size(), 1);
+    for (const auto& place : view.replicas)
+      RC_ASSERT(place.slices.size() <= (options_.slice_count + count - 1) / count);
+  }
+
+  void check_new_term(const cluster_view& view) {
+    ++terms_;
+    RC_ASSERT(view.id.number == 1u);
+    RC_ASSERT(view.start_version == checkpoint_);
+    size_t next = 0;
+    for (const auto& place : view.shards) {
+      RC_ASSERT(place.index < view.members.at(place.member).shard_count);
+      RC_ASSERT(place.blocks.begin == next && !place.blocks.empty());
+      next = place.blocks.end;
+    }
+    RC_ASSERT(next == block_count(options_.parameter_count));
+  }
+
+  void check_same_term(const cluster_view& view) const {
+    RC_ASSERT(view.id.number == last_->id.number + 1);
+    RC_ASSERT(view.start_version == last_->start_version);
+    RC_ASSERT(view.shards.size() == last_->shards.size());
+    for (size_t k = 0; k < view.shards.size(); ++k) {
+      const auto& before = last_->shards[k];
+      RC_ASSERT(view.shards[k].blocks == before.blocks && view.shards[k].index == before.index);
+      RC_ASSERT(view.members[view.shards[k].member] == last_->members[before.member]);
+    }
+  }
+
+  membership_options options_;
+  moment now_ = test::at(0);
+  std::optional<membership_rule> rule_;
+  std::vector<uint64_t> lives_;
+  std::set<std::pair<std::string, uint64_t>> lost_;
+  uint64_t asked_ = 0;
+  uint64_t persisted_ = 0;
+  uint64_t checkpoint_ = 0;
+  std::optional<cluster_view> last_;
+  size_t views_ = 0;
+  size_t terms_ = 0;
+  bool ended_ = false;
+};
+
+} // namespace
+
+TEST(membership_walk, views_keep_their_promises_whatever_happens) {
+  size_t views = 0;
+  size_t terms = 0;
+  size_t ends = 0;
+  const auto events = rc::gen::container<std::vector<membership_walk::event>>(
+    rc::gen::map(rc::gen::arbitrary<std::array<uint8_t, 3>>(), [](const auto& numbers) {
+      return membership_walk::event{numbers[0], numbers[1], numbers[2]};
+    }));
+  EXPECT_TRUE(rc::check([&](uint64_t seed) {
+    membership_walk walk{seed};
+    for (const auto& event : *rc::gen::resize(200, events))
+      walk.on(event);
+    views += walk.views();
+    terms += walk.terms();
+    ends += walk.stopped() ? 1 : 0;
+  }));
+  EXPECT_GT(terms, 20u) << "the walks went where it matters";
+  EXPECT_GT(views, terms);
+  EXPECT_GT(ends, 0u);
+}
+
+} // namespace troupe

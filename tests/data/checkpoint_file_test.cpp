@@ -1,0 +1,232 @@
+// The promise of a checkpoint's file: what was written comes back to the bit, and a file that was
+// cut anywhere or in which any bit changed is not loaded.
+
+#include "troupe/data/checkpoint_file.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/plain_disk.hpp"
+#include "troupe/tests/support/some_checkpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace troupe {
+namespace {
+
+const std::string path = "folder/file";
+
+// 2.5 chunks a tensor.
+constexpr size_t large_count = 5 * checkpoint_chunk_bytes / sizeof(float) / 2;
+
+void write_to(plain_disk& where, const checkpoint& x) {
+  where.files.erase(path);
+  write_checkpoint(*where.create(path), x);
+}
+
+// Why the file is refused; empty when it is loaded.
+std::string refusal_of(const plain_disk& where) {
+  try {
+    checkpoint_file{where, path}.read();
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::bad_data);
+    EXPECT_EQ(error.where(), path);
+    EXPECT_FALSE(error.hint().empty());
+    return error.reason();
+  }
+  return {};
+}
+
+TEST(checkpoint_file, what_was_written_comes_back_to_the_bit) {
+  plain_disk where;
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{16}, large_count})
+    for (const size_t slots : {0, 1, 3})
+      for (const bool best : {false, true}) {
+        const auto x = some_checkpoint(12, {count, slots, best && count > 0, "job"});
+        write_to(where, x);
+        EXPECT_EQ(where.files[path].size(), checkpoint_file_bytes(x));
+        EXPECT_TRUE(same(checkpoint_file(where, path).read(), x)) << count << " " << slots;
+      }
+}
+
+TEST(checkpoint_file, doubles_that_are_no_numbers_keep_their_bits) {
+  plain_disk where;
+  auto x = some_checkpoint(1);
+  x.seconds = std::bit_cast<double>(0x7ff8000000000123);
+  x.optimizer_numbers = {std::bit_cast<double>(0xfff0000000000000), x.seconds};
+  write_to(where, x);
+  EXPECT_TRUE(same(checkpoint_file(where, path).read(), x));
+}
+
+TEST(checkpoint_file, its_head_is_everything_but_the_tensors) {
+  plain_disk where;
+  const auto x = some_checkpoint(12, {5, 2, true, "job"});
+  write_to(where, x);
+  const checkpoint_file file{where, path};
+  EXPECT_EQ(file.parameter_count(), 5u);
+  EXPECT_EQ(file.slot_count(), 2u);
+  EXPECT_TRUE(file.has_best_parameters());
+  auto expected = x;
+  expected.parameters = expected.best_parameters = {};
+  expected.slots.clear();
+  EXPECT_TRUE(same(file.head(), expected));
+}
+
+TEST(checkpoint_file, tensors_lie_at_multiples_of_64_bytes) {
+  plain_disk where;
+  auto x = some_checkpoint(12, {16, 0, false, ""});
+  for (size_t letters = 0; letters < 70; ++letters) {
+    x.job_sha256.assign(letters, 'x');
+    write_to(where, x);
+    const auto& bytes = where.files[path];
+    const auto values = std::as_bytes(x.parameters.values());
+    const auto found = std::search(bytes.begin(), bytes.end(), values.begin(), values.end());
+    EXPECT_EQ((found - bytes.begin()) % 64, 0) << letters;
+    EXPECT_TRUE(same(checkpoint_file(where, path).read(), x));
+  }
+}
+
+TEST(checkpoint_file, a_range_of_a_tensor_is_that_of_the_whole) {
+  plain_disk where;
+  const auto x = some_checkpoint(12, {large_count, 1, true, "job"});
+  write_to(where, x);
+  const checkpoint_file file{where, path};
+  constexpr size_t chunk = checkpoint_chunk_bytes / sizeof(float);
+  const std::pair<size_t, size_t> ranges[] = {
+    {0, 0},          {0, 1},         {chunk - 1, 2},       {chunk, chunk},
+    {3, 2 * chunk},  {2 * chunk, 5}, {large_count - 1, 1}, {large_count, 0},
+    {0, large_count}};
+  for (const auto& [first, count] : ranges) {
+    std::vector<float> parameters(count), slot(count), best(count);
+    file.read_parameters(first, parameters);
+    file.read_slot(0, first, slot);
+    file.read_best_parameters(first, best);
+    const auto equal = [&](const std::vector<float>& a, const const_buffer& b) {
+      const auto part = b.values().subspan(first, count);
+      return std::equal(a.begin(), a.end(), part.begin(), part.end());
+    };
+    EXPECT_TRUE(equal(parameters, x.parameters)) << first << " " << count;
+    EXPECT_TRUE(equal(slot, x.slots[0])) << first << " " << count;
+    EXPECT_TRUE(equal(best, x.best_parameters)) << first << " " << count;
+  }
+  std::vector<float> two(2);
+  EXPECT_THROW(file.read_parameters(large_count - 1, two), std::out_of_range);
+  EXPECT_THROW(file.read_parameters(large_count + 1, {}), std::out_of_range);
+  EXPECT_THROW(file.read_slot(1, 0, two), std::out_of_range);
+}
+
+TEST(checkpoint_file, damage_elsewhere_does_not_stop_a_range_from_being_read) {
+  plain_disk where;
+  write_to(where, some_checkpoint(12, {large_count, 0, false, "job"}));
+  auto& bytes = where.files[path];
+  bytes[bytes.size() - 1000] ^= std::byte{1}; // in the third chunk
+  const checkpoint_file file{where, path};
+  std::vector<float> some(10);
+  EXPECT_NO_THROW(file.read_parameters(7, some));
+  EXPECT_THROW(file.read_parameters(large_count - 10, some), failure);
+}
+
+TEST(checkpoint_file, cut_at_any_byte_it_is_not_loaded) {
+  plain_disk where;
+  write_to(where, some_checkpoint(12));
+  const auto whole = where.files[path];
+  for (size_t size = 0; size < whole.size(); ++size) {
+    where.files[path].assign(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_NE(refusal_of(where), "") << size;
+  }
+  where.files[path] = whole;
+  where.files[path].push_back(std::byte{0});
+  EXPECT_NE(refusal_of(where), "") << "a byte too many";
+}
+
+TEST(checkpoint_file, with_any_bit_flipped_it_is_not_loaded) {
+  plain_disk where;
+  write_to(where, some_checkpoint(12));
+  auto& bytes = where.files[path];
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    const auto mask = std::byte{1} << (bit % 8);
+    bytes[bit / 8] ^= mask;
+    EXPECT_NE(refusal_of(where), "") << "bit " << bit;
+    bytes[bit / 8] ^= mask;
+  }
+  EXPECT_EQ(refusal_of(where), "");
+}
+
+TEST(checkpoint_file, a_large_one_with_a_bit_flipped_is_not_loaded) {
+  plain_disk where;
+  write_to(where, some_checkpoint(12, {large_count, 1, true, "job"}));
+  auto& bytes = where.files[path];
+  std::mt19937_64 random{7};
+  for (int i = 0; i < 100; ++i) {
+    const auto bit = random() % (8 * bytes.size());
+    const auto mask = std::byte{1} << (bit % 8);
+    bytes[bit / 8] ^= mask;
+    EXPECT_NE(refusal_of(where), "") << "bit " << bit;
+    bytes[bit / 8] ^= mask;
+  }
+}
+
+TEST(checkpoint_file, the_end_of_another_one_does_not_fit) {
+  plain_disk where;
+  write_to(where, some_checkpoint(12));
+  const auto one = where.files[path];
+  write_to(where, some_checkpoint(13));
+  auto& other = where.files[path];
+  ASSERT_EQ(one.size(), other.size());
+  for (size_t half = 1; half < one.size(); half += 3) {
+    auto mixed = one;
+    std::copy(other.begin() + static_cast<std::ptrdiff_t>(half), other.end(),
+              mixed.begin() + static_cast<std::ptrdiff_t>(half));
+    if (mixed == one || mixed == other)
+      continue;
+    const auto kept = std::exchange(other, mixed);
+    EXPECT_NE(refusal_of(where), "") << half;
+    other = kept;
+  }
+}
+
+TEST(checkpoint_file, the_reason_names_the_byte) {
+  plain_disk where;
+  write_to(where, some_checkpoint(12, {large_count, 1, false, "job"}));
+  auto& bytes = where.files[path];
+  const auto reason_with_flip = [&](size_t byte) {
+    bytes[byte] ^= std::byte{4};
+    const auto result = refusal_of(where);
+    bytes[byte] ^= std::byte{4};
+    return result;
+  };
+  EXPECT_EQ(reason_with_flip(1), "it is no checkpoint: byte 0 does not begin with TROUPECP");
+  EXPECT_EQ(reason_with_flip(8), "format version 5 at byte 8; this program reads 1");
+  EXPECT_TRUE(reason_with_flip(16).ends_with(std::to_string(bytes.size() ^ 4)));
+  EXPECT_TRUE(reason_with_flip(60).starts_with("the checksum of bytes 0 to "));
+  EXPECT_NE(reason_with_flip(bytes.size() - 1).find("end mark"), std::string::npos);
+  const auto table_bytes = 2 * 3 * 16 + 24;
+  EXPECT_TRUE(reason_with_flip(bytes.size() - 24).starts_with("the checksum of the checksums"));
+  EXPECT_TRUE(
+    reason_with_flip(bytes.size() - table_bytes - 1).ends_with("(optimizer slot 0) is wrong"));
+}
+
+TEST(checkpoint_file, tensors_of_different_sizes_are_refused) {
+  plain_disk where;
+  auto x = some_checkpoint(12);
+  x.slots[1] = some_tensor(4, 1);
+  EXPECT_THROW(write_to(where, x), std::invalid_argument);
+  x = some_checkpoint(12);
+  x.best_parameters = some_tensor(6, 1);
+  EXPECT_THROW(write_to(where, x), std::invalid_argument);
+}
+
+TEST(checkpoint_file, a_missing_file_is_told_as_missing) {
+  const plain_disk where;
+  try {
+    checkpoint_file{where, path};
+    FAIL();
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::missing_input);
+    EXPECT_EQ(error.where(), path);
+  }
+}
+
+} // namespace
+} // namespace troupe

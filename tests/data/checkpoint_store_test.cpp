@@ -1,0 +1,274 @@
+// The folder of checkpoints: what a write does in which order, what a failure leaves, which one is
+// found, what is said of the others.
+
+#include "troupe/data/checkpoint_store.hpp"
+
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/plain_disk.hpp"
+#include "troupe/tests/support/some_checkpoint.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+namespace {
+
+const std::string folder = "run";
+
+class checkpoint_stores : public testing::Test {
+protected:
+  checkpoint_store make(size_t keep = 2) { return {where, folder, keep}; }
+
+  void put(const std::string& name, const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    where->files[folder + "/" + name].assign(bytes.begin(), bytes.end());
+  }
+
+  void damage(uint64_t version) {
+    auto& bytes = where->files.at(make().path_of(version));
+    bytes[bytes.size() / 2] ^= std::byte{1};
+  }
+
+  std::shared_ptr<plain_disk> where = std::make_shared<plain_disk>();
+};
+
+// What `action` fails with.
+template <class Action>
+failure failure_of(Action action) {
+  try {
+    action();
+  } catch (const failure& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing failed";
+  return {failure_code::internal, ""};
+}
+
+TEST_F(checkpoint_stores, names_hold_the_version_in_twelve_digits) {
+  const auto store = make();
+  EXPECT_EQ(store.path_of(120), "run/checkpoint-000000000120.troupe");
+  EXPECT_EQ(store.path_of(1234567890123), "run/checkpoint-1234567890123.troupe");
+}
+
+TEST_F(checkpoint_stores, newest_one_is_found_and_whole) {
+  auto store = make();
+  for (const uint64_t version : {2, 4, 10})
+    store.write(some_checkpoint(version));
+  const auto found = store.latest("a1");
+  ASSERT_TRUE(found.newest);
+  EXPECT_TRUE(same(*found.newest, some_checkpoint(10)));
+  EXPECT_EQ(found.path, store.path_of(10));
+  EXPECT_TRUE(found.skipped.empty());
+}
+
+TEST_F(checkpoint_stores, nothing_there_is_nothing_found) {
+  const auto found = make().latest("a1");
+  EXPECT_FALSE(found.newest);
+  EXPECT_TRUE(found.skipped.empty());
+}
+
+TEST_F(checkpoint_stores, last_ones_are_kept_and_the_order_is_by_number) {
+  auto store = make(2);
+  for (const uint64_t version : {9L, 10L, 999'999'999'999L, 1'000'000'000'000L})
+    store.write(some_checkpoint(version));
+  EXPECT_EQ(store.versions(), (std::vector<uint64_t>{999'999'999'999, 1'000'000'000'000}));
+  auto one = make(1);
+  one.write(some_checkpoint(1'000'000'000'001));
+  EXPECT_EQ(one.versions(), (std::vector<uint64_t>{1'000'000'000'001}));
+  EXPECT_THROW(make(0), std::invalid_argument);
+}
+
+TEST_F(checkpoint_stores, a_file_gets_its_name_only_after_it_reached_the_disk) {
+  auto store = make(1);
+  store.write(some_checkpoint(1));
+  where->log.clear();
+  store.write(some_checkpoint(2));
+  EXPECT_EQ(where->log, (std::vector<std::string>{"create", "append", "sync", "rename",
+                                                  "sync_folder", "remove", "sync_folder"}));
+}
+
+TEST_F(checkpoint_stores, a_failing_disk_costs_no_older_checkpoint_and_leaves_nothing) {
+  for (const std::string operation : {"create", "append", "sync", "rename"})
+    for (size_t passes = 0; passes < 3; ++passes) {
+      where = std::make_shared<plain_disk>();
+      auto store = make(1);
+      store.write(some_checkpoint(1));
+      const auto before = where->files;
+      where->failing = operation;
+      where->passes = operation == "append" ? passes : 0;
+      const auto error = failure_of([&] { store.write(some_checkpoint(2)); });
+      EXPECT_EQ(error.code(), failure_code::io_error) << operation;
+      EXPECT_EQ(error.where(), store.path_of(2));
+      EXPECT_EQ(where->files, before) << operation;
+      where->failing.clear();
+      store.write(some_checkpoint(2));
+      EXPECT_TRUE(same(*store.latest("a1").newest, some_checkpoint(2)));
+    }
+}
+
+TEST_F(checkpoint_stores, an_unsynced_folder_costs_no_older_checkpoint) {
+  auto store = make(1);
+  store.write(some_checkpoint(1));
+  where->failing = "sync_folder";
+  EXPECT_EQ(failure_of([&] { store.write(some_checkpoint(2)); }).code(), failure_code::io_error);
+  EXPECT_EQ(store.versions(), (std::vector<uint64_t>{1, 2}));
+}
+
+TEST_F(checkpoint_stores, a_full_disk_is_told_with_need_and_room) {
+  auto store = make();
+  where->failing = "append";
+  where->error_number = ENOSPC;
+  const auto error = failure_of([&] { store.write(some_checkpoint(2)); });
+  EXPECT_EQ(error.code(), failure_code::io_error);
+  const auto need = std::to_string(checkpoint_file_bytes(some_checkpoint(2)));
+  EXPECT_TRUE(error.reason().ends_with(": " + need + " bytes needed, 1000 available"))
+    << error.reason();
+  EXPECT_EQ(error.hint(), "free some space or write elsewhere");
+}
+
+TEST_F(checkpoint_stores, damaged_ones_are_skipped_and_named) {
+  auto store = make();
+  store.write(some_checkpoint(1));
+  store.write(some_checkpoint(2));
+  damage(2);
+  const auto found = store.latest("a1");
+  EXPECT_TRUE(same(*found.newest, some_checkpoint(1)));
+  ASSERT_EQ(found.skipped.size(), 1u);
+  EXPECT_EQ(found.skipped[0].path, store.path_of(2));
+  EXPECT_NE(found.skipped[0].reason.find("checksum"), std::string::npos);
+}
+
+TEST_F(checkpoint_stores, other_jobs_are_skipped_and_named) {
+  auto store = make();
+  store.write(some_checkpoint(1));
+  auto other = some_checkpoint(2, {5, 0, false, "b2"});
+  store.write(other);
+  const auto found = store.latest("a1");
+  EXPECT_TRUE(same(*found.newest, some_checkpoint(1)));
+  EXPECT_EQ(found.skipped,
+            (std::vector<skipped_checkpoint>{{store.path_of(2), "it belongs to another job"}}));
+}
+
+TEST_F(checkpoint_stores, a_file_with_the_name_of_another_version_is_not_taken_for_it) {
+  auto store = make();
+  store.write(some_checkpoint(1));
+  where->files[store.path_of(5)] = where->files[store.path_of(1)];
+  const auto found = store.latest("a1");
+  EXPECT_EQ(found.newest->version, 1u);
+  EXPECT_EQ(found.skipped.at(0).reason, "it holds version 1");
+}
+
+TEST_F(checkpoint_stores, nothing_usable_is_a_failure_and_never_a_new_beginning) {
+  auto store = make();
+  store.write(some_checkpoint(1));
+  const auto foreign = failure_of([&] { store.latest("b2"); });
+  EXPECT_EQ(foreign.code(), failure_code::mismatch);
+  EXPECT_NE(foreign.reason().find(store.path_of(1) + ": it belongs to another job"),
+            std::string::npos);
+  damage(1);
+  const auto damaged = failure_of([&] { store.latest("a1"); });
+  EXPECT_EQ(damaged.code(), failure_code::bad_data);
+  EXPECT_EQ(damaged.where(), folder);
+  EXPECT_NE(damaged.reason().find(store.path_of(1)), std::string::npos);
+  EXPECT_FALSE(damaged.hint().empty());
+}
+
+TEST_F(checkpoint_stores, a_file_without_its_record_does_not_count_as_kept) {
+  auto store = make(2);
+  for (const uint64_t version : {1, 2, 3})
+    store.write(some_checkpoint(version));
+  where->files[store.path_of(3)].resize(100);
+  store.write(some_checkpoint(4));
+  EXPECT_EQ(store.versions(), (std::vector<uint64_t>{2, 3, 4}));
+  store.write(some_checkpoint(5));
+  EXPECT_EQ(store.versions(), (std::vector<uint64_t>{4, 5}));
+}
+
+TEST_F(checkpoint_stores, later_ones_that_could_not_be_used_make_room) {
+  auto store = make(2);
+  for (const uint64_t version : {10, 20, 30})
+    store.write(some_checkpoint(version));
+  damage(30);
+  store.write(some_checkpoint(25));
+  EXPECT_EQ(store.versions(), (std::vector<uint64_t>{20, 25}));
+}
+
+TEST_F(checkpoint_stores, other_jobs_files_are_neither_removed_nor_replaced) {
+  auto store = make(1);
+  store.write(some_checkpoint(1, {5, 0, false, "b2"}));
+  store.write(some_checkpoint(2));
+  store.write(some_checkpoint(3));
+  EXPECT_EQ(store.versions(), (std::vector<uint64_t>{1, 3}));
+  const auto error = failure_of([&] { store.write(some_checkpoint(1)); });
+  EXPECT_EQ(error.code(), failure_code::cannot_create);
+  EXPECT_EQ(error.where(), store.path_of(1));
+}
+
+TEST_F(checkpoint_stores, only_what_a_dead_process_left_is_removed_at_the_start) {
+  put("checkpoint-000000000007.troupe.tmp", "half");
+  put("term.tmp", "t");
+  const std::vector<std::string> others{"notes.tmp",
+                                        "checkpoint-7.troupe",
+                                        "checkpoint-7.troupe.tmp",
+                                        "checkpoint-00000000000x.troupe",
+                                        "checkpoint-0000000000007.troupe",
+                                        "checkpoint-000000000007.troupe.old",
+                                        "term",
+                                        "x.troupe"};
+  for (const auto& name : others)
+    put(name, "mine");
+  auto store = make();
+  EXPECT_EQ(where->files.size(), others.size());
+  EXPECT_TRUE(store.versions().empty());
+  store.write(some_checkpoint(1));
+  store.clear();
+  EXPECT_EQ(where->files.size(), others.size()) << "clear removes checkpoints alone";
+}
+
+TEST_F(checkpoint_stores, a_missing_folder_is_told_as_one) {
+  const auto error = failure_of([] { checkpoint_store(posix_disk(), "/no/such/folder"); });
+  EXPECT_EQ(error.code(), failure_code::cannot_create);
+  EXPECT_EQ(error.where(), "/no/such/folder");
+}
+
+TEST_F(checkpoint_stores, a_term_is_remembered) {
+  auto store = make();
+  EXPECT_EQ(store.read_term(), 0u);
+  for (const uint64_t term : {uint64_t{1}, uint64_t{42}, ~uint64_t{0}}) {
+    where->log.clear();
+    store.write_term(term);
+    EXPECT_EQ(where->log,
+              (std::vector<std::string>{"create", "append", "sync", "rename", "sync_folder"}));
+    EXPECT_EQ(make().read_term(), term);
+  }
+}
+
+TEST_F(checkpoint_stores, a_damaged_term_is_not_guessed) {
+  auto store = make();
+  store.write_term(12);
+  auto& bytes = where->files.at(folder + "/term");
+  const auto whole = bytes;
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    bytes = whole;
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    EXPECT_EQ(failure_of([&] { store.read_term(); }).code(), failure_code::bad_data) << bit;
+  }
+  for (size_t size = 0; size < whole.size(); ++size) {
+    bytes.assign(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_EQ(failure_of([&] { store.read_term(); }).code(), failure_code::bad_data) << size;
+  }
+  bytes = whole;
+  bytes.resize(100'000);
+  EXPECT_EQ(failure_of([&] { store.read_term(); }).where(), folder + "/term");
+}
+
+TEST_F(checkpoint_stores, a_term_that_cannot_be_written_leaves_the_old_one) {
+  auto store = make();
+  store.write_term(3);
+  where->failing = "sync";
+  EXPECT_EQ(failure_of([&] { store.write_term(4); }).code(), failure_code::io_error);
+  EXPECT_EQ(store.read_term(), 3u);
+  EXPECT_EQ(where->files.size(), 1u);
+}
+
+} // namespace
+} // namespace troupe

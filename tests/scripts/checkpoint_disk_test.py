@@ -1,0 +1,187 @@
+"""Checkpoints and run directories on real disks: full, read-only, damaged, shared, and writers that
+are killed.
+
+    python3 tests/scripts/checkpoint_disk_test.py BUILD_FOLDER SOURCE_FOLDER
+
+The full and the read-only disk are small ones in memory, mounted where nobody else sees them
+(unshare --mount); these tests are skipped where that is not permitted.
+"""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+WRITER = os.path.join(BUILD, "bin", "checkpoint_writer")
+PARAMETERS = 400_000  # 3.2 MB a checkpoint: two fit on 8 MiB, three do not
+JOB = """[data]
+synthetic = "classification"
+rows = 64
+features = 4
+[training]
+replicas = 1
+"""
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+
+
+def unshare():
+    """The command that gives its child mounts of its own; None where that is not permitted."""
+    for options in (["--mount"], ["--mount", "--map-root-user"]):
+        command = ["unshare", *options]
+        probe = [*command, "mount", "-t", "tmpfs", "none", "/mnt"]
+        try:
+            if run(*probe).returncode == 0:
+                return command
+        except FileNotFoundError:
+            return None
+    return None
+
+
+class WithFolder(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+        with open(os.path.join(self.folder, "tiny.toml"), "w") as file:
+            file.write(JOB)
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def latest(self, parameters=PARAMETERS):
+        """(version, names of skipped files) of the newest checkpoint, whose content is checked."""
+        found = run(WRITER, "latest", self.folder, str(parameters))
+        self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
+        version = re.search(r"^found (\d+)$", found.stdout, re.M)
+        skipped = re.findall(r"^skipped .*(checkpoint-\d+\.troupe): ", found.stdout, re.M)
+        return int(version[1]) if version else None, skipped
+
+    def write(self, first, last, parameters=PARAMETERS):
+        result = run(WRITER, "write", self.folder, str(parameters), str(first), str(last))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def file_of(self, version):
+        return self.path(f"checkpoint-{version:012}.troupe")
+
+
+class SmallDisks(WithFolder):
+    def setUp(self):
+        super().setUp()
+        self.unshare = unshare()
+        if not self.unshare:
+            self.tearDown()
+            self.skipTest("mounting is not permitted here: needs root or user namespaces")
+
+    def on_disk(self, options, script):
+        mount = f'mount -t tmpfs -o {options} none "$1" || exit 99\n'
+        return run(*self.unshare, "sh", "-c", mount + script, "sh", self.path(), WRITER,
+                   str(PARAMETERS), TROUPE)
+
+    def test_a_full_disk_costs_no_checkpoint(self):
+        result = self.on_disk("size=8m", '''
+            "$2" write "$1" "$3" 1 3; echo "exit $?"
+            ls "$1"
+            "$2" latest "$1" "$3"''')
+        self.assertEqual(result.stdout.split("\n")[:6], [
+            "written 1", "written 2", "exit 74",
+            "checkpoint-000000000001.troupe", "checkpoint-000000000002.troupe", "found 2"])
+        said = re.search(r"^(\S+): cannot write the file \(No space left on device\): "
+                         r"(\d+) bytes needed, (\d+) available; ", result.stderr)
+        self.assertTrue(said, result.stderr)
+        self.assertEqual(said[1], self.file_of(3))
+        self.assertGreater(int(said[2]), 8 * PARAMETERS)
+        self.assertLess(int(said[3]), int(said[2]))
+
+    def test_a_read_only_disk_is_refused_before_training(self):
+        for key in ("output.directory", "checkpoint.directory"):
+            result = self.on_disk("ro", f'''
+                cd "${{TMPDIR:-/tmp}}"
+                printf '%s' '{JOB}' | "$4" train /dev/stdin --set {key}="$1"/run \\
+                  --set job.name=never''')
+            self.assertEqual(result.returncode, 73, result.stderr)
+            self.assertIn(self.path("run"), result.stderr)
+            self.assertIn(key, result.stderr)
+            self.assertNotIn("Epoch", result.stderr)
+
+
+class DamagedFiles(WithFolder):
+    def test_the_one_before_is_used_and_the_damaged_one_named(self):
+        chance = random.Random(11)
+        self.write(1, 2)
+        with open(self.file_of(2), "rb") as file:
+            whole = file.read()
+        for _ in range(30):
+            damaged = bytearray(whole)
+            if chance.random() < 0.5:
+                damaged = damaged[:chance.randrange(len(whole))]
+            else:
+                damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+            with open(self.file_of(2), "wb") as file:
+                file.write(damaged)
+            self.assertEqual(self.latest(), (1, ["checkpoint-000000000002.troupe"]))
+        os.truncate(self.file_of(1), 1000)
+        self.assertEqual(run(WRITER, "latest", self.folder, str(PARAMETERS)).returncode, 65)
+
+    def test_a_killed_writer_leaves_whole_checkpoints(self):
+        """The newest is never older than the last that was reported, and nothing is in its way."""
+        chance = random.Random(5)
+        parameters, first, cut_short = 50_000, 1, 0
+        self.write(1, 1, parameters)
+        for _ in range(100):
+            writer = subprocess.Popen(
+                [WRITER, "write", self.folder, str(parameters), str(first), str(first + 1000)],
+                stdout=subprocess.PIPE, text=True)
+            time.sleep(chance.random() * 0.05)
+            writer.kill()
+            reported = re.findall(r"^written (\d+)$", writer.communicate()[0], re.M)
+            cut_short += any(name.endswith(".tmp") for name in os.listdir(self.folder))
+            version, skipped = self.latest(parameters)
+            self.assertEqual(skipped, [])
+            self.assertGreaterEqual(version, int(reported[-1]) if reported else first - 1)
+            names = sorted(os.listdir(self.folder))
+            self.assertFalse([name for name in names if name.endswith(".tmp")], names)
+            first = version + 1
+        self.assertGreater(cut_short, 0, "no writer was killed while it wrote")
+
+
+class SharedFolders(WithFolder):
+    def train(self, *options, **more):
+        return run(TROUPE, "train", "tiny.toml", *options, cwd=self.folder, **more)
+
+    def test_two_processes_cannot_share_a_run_directory(self):
+        first = subprocess.Popen(
+            [TROUPE, "train", "tiny.toml", "--set", "training.epochs=1000000000",
+             "--set", "checkpoint.directory=safe"],
+            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            first.stderr.readline()  # an epoch is done
+            for options in ([], ["--overwrite"], ["--resume"]):
+                second = self.train(*options)
+                self.assertEqual(second.returncode, 73)
+                self.assertIn(f"the run directory is in use by process {first.pid}", second.stderr)
+            second = self.train("--set", "output.directory=other", "--set",
+                                "checkpoint.directory=safe")
+            self.assertEqual(second.returncode, 73)
+            self.assertIn(f"the checkpoint directory is in use by process {first.pid}",
+                          second.stderr)
+        finally:
+            first.send_signal(signal.SIGKILL)
+            first.stderr.close()
+            first.wait()
+        self.assertEqual(self.train("--resume", "--set", "training.epochs=2").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,71 @@
+// Checkpoints for tests: filled with numbers that differ from place to place, awkward ones among
+// them.
+
+#pragma once
+
+#include "troupe/data/checkpoint.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace troupe {
+
+struct some_checkpoint_options {
+  size_t parameter_count = 5;
+  size_t slot_count = 2;
+  bool best_parameters = true;
+  std::string job_sha256 = "a1";
+};
+
+inline const_buffer some_tensor(size_t size, uint64_t salt) {
+  const buffer result{size};
+  for (size_t i = 0; i < size; ++i)
+    result.values()[i] = static_cast<float>(std::sin(static_cast<double>(salt * 977 + i)));
+  return result;
+}
+
+inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_options& options = {}) {
+  checkpoint x;
+  x.job_sha256 = options.job_sha256;
+  x.numerics = "numbers of this machine";
+  x.version = version;
+  x.term = (uint64_t{1} << 63) + 7;
+  x.parameters = some_tensor(options.parameter_count, 10 * version);
+  for (size_t slot = 0; slot < options.slot_count; ++slot)
+    x.slots.push_back(some_tensor(options.parameter_count, 10 * version + 1 + slot));
+  if (options.best_parameters)
+    x.best_parameters = some_tensor(options.parameter_count, 10 * version + 9);
+  x.optimizer_numbers = {0.1, -0.0, std::numeric_limits<double>::infinity()};
+  x.book = {1.0 / 3, 17, 5, std::numeric_limits<double>::denorm_min()};
+  x.stop = {0.25, 6, 3};
+  x.history = {{1, 4, 0.5, 0.01, 0.7, 0.5, std::nullopt, 0.25, std::nullopt},
+               {2, 8, 1.5, 0.01, 0.6, std::nullopt, 0.3, std::nullopt, -1.0}};
+  x.seconds = 1.7;
+  x.replicas = {{9, 100}, {8, 90}};
+  return x;
+}
+
+inline bool same_bits(const const_buffer& a, const const_buffer& b) {
+  const auto left = a.values(), right = b.values();
+  return left.size() == right.size() &&
+         std::equal(left.begin(), left.end(), right.begin(), [](float x, float y) {
+           return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
+         });
+}
+
+/// Whether two checkpoints are the same, to the bit.
+inline bool same(const checkpoint& a, const checkpoint& b) {
+  const auto bits = [](double x) { return std::bit_cast<uint64_t>(x); };
+  return a.job_sha256 == b.job_sha256 && a.numerics == b.numerics && a.version == b.version &&
+         a.term == b.term && same_bits(a.parameters, b.parameters) &&
+         std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), same_bits) &&
+         std::equal(a.optimizer_numbers.begin(), a.optimizer_numbers.end(),
+                    b.optimizer_numbers.begin(), b.optimizer_numbers.end(),
+                    [&](double x, double y) { return bits(x) == bits(y); }) &&
+         same_bits(a.best_parameters, b.best_parameters) && a.book == b.book && a.stop == b.stop &&
+         a.history == b.history && bits(a.seconds) == bits(b.seconds) && a.replicas == b.replicas;
+}
+
+} // namespace troupe
