@@ -60,8 +60,11 @@ std::string words(const hold_request& x) {
 }
 
 std::string words(const hold_answer& x) {
-  return x.name + " holds " + std::to_string(x.sequence) + " in view " + id_in_words(x.view) +
-         " before step " + or_dash(x.next_step) + ", version " + or_dash(x.version_max);
+  std::string text = x.name + " holds in view " + id_in_words(x.view) + " before step " +
+                     std::to_string(x.next_step) + ", shards at";
+  for (auto version : x.shard_versions)
+    text += " " + std::to_string(version);
+  return text;
 }
 
 std::string words(const gradient_piece& x) {
@@ -104,7 +107,10 @@ std::string words(const node_report& x) {
 }
 
 std::string words(const training_report& x) {
-  return (x.is_row ? "row of version " : "progress at version ") + std::to_string(x.version);
+  return (x.is_row    ? "row of version "
+          : x.is_mark ? "mark of version "
+                      : "progress at version ") +
+         std::to_string(x.version);
 }
 
 std::string words(const evaluation& x) {
