@@ -18,7 +18,7 @@ caf::error lost_link() {
 
 } // namespace
 
-network::network(world& here, wire_options options, link_news on_link)
+network::network(world& here, wire_options options, link_handler on_link)
   : world_(here), options_(options), on_link_(std::move(on_link)) {}
 
 network::~network() {
@@ -76,7 +76,7 @@ void network::try_connect(size_t index) {
 
 void network::connect(size_t index) {
   auto& x = *links_[index];
-  const auto generation = ++x.generation;
+  const auto generation = x.generation = ++last_number_;
   for (size_t side : {0, 1}) {
     x.ways[side] = {};
     x.ways[side].carries = true;
@@ -92,7 +92,7 @@ void network::connect(size_t index) {
     world_.after(soon(), [this, index, side, generation] {
       auto& here = *links_[index];
       if (here.generation == generation && here.ways[side].way)
-        on_link_(here.sender(side), here.receiver(side), here.ways[side].way);
+        on_link_({here.sender(side), here.receiver(side), generation, here.ways[side].way});
     });
 }
 

@@ -39,7 +39,7 @@ public:
   using link_news =
     std::function<void(machine_id self, machine_id peer, const caf::strong_actor_ptr& way)>;
 
-  network(world& here, wire_options options, link_news on_link);
+  network(world& here, wire_options options, link_handler on_link);
   ~network();
   network(const network&) = delete;
   network& operator=(const network&) = delete;
@@ -88,7 +88,7 @@ private:
   struct link {
     machine_id a = 0;
     machine_id b = 0;
-    uint64_t generation = 0;
+    uint64_t generation = 0; ///< the number of its current link
     direction ways[2];
     machine_id sender(size_t side) const { return side == 0 ? a : b; }
     machine_id receiver(size_t side) const { return side == 0 ? b : a; }
@@ -109,7 +109,8 @@ private:
 
   world& world_;
   wire_options options_;
-  link_news on_link_;
+  link_handler on_link_;
+  uint64_t last_number_ = 0;
   std::vector<std::unique_ptr<link>> links_;
   std::vector<caf::strong_actor_ptr> addresses_;
   std::vector<std::vector<moment>> blocked_until_; ///< by from and to

@@ -71,11 +71,10 @@ protected:
     here.emplace(system.get(), seed, [this](duration when, const std::string& line) {
       lines.push_back(std::to_string(when.count()) + " " + line);
     });
-    wires.emplace(*here, options,
-                  [this](machine_id self, machine_id peer, const caf::strong_actor_ptr& way) {
-                    caf::anon_send(caf::actor_cast<caf::actor>(actors[self]), here->name_of(peer),
-                                   uint64_t{1}, caf::actor_cast<node_actor>(way));
-                  });
+    wires.emplace(*here, options, [this](const network::link_news& news) {
+      caf::anon_send(caf::actor_cast<caf::actor>(actors[news.self]), here->name_of(news.peer),
+                     news.number, caf::actor_cast<node_actor>(news.way));
+    });
     actors.resize(count);
     for (machine_id x = 0; x < count; ++x) {
       here->add_machine(std::string(1, static_cast<char>('a' + x)));
