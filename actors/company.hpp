@@ -1,6 +1,8 @@
 // A company: the actors of one training run, spawned and wired in the application's actor system.
 //
 //   director (a thread of its own)
+//      | cluster view, course
+//   node
 //      | view, horizon
 //      +--> replica 0 .. R-1   compute slices     (the scheduler's threads)
 //      +--> shard 0 .. K-1     add and update     (the scheduler's threads)
@@ -10,10 +12,12 @@
 
 #pragma once
 
+#include "troupe/actors/process.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/job.hpp"
 #include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/checkpoint.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/models/blas.hpp"
 #include "troupe/models/model.hpp"
@@ -22,11 +26,15 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
 
-class version_buffers;
+class checkpoint_store;
+
+/// The name of the process in a run that has no other.
+inline constexpr std::string_view only_process_name = "local";
 
 struct company_options {
   /// Shards to spawn; absent: one for each scheduler thread, at most one for each block.
@@ -34,6 +42,10 @@ struct company_options {
   /// The director runs on a thread of its own; deterministic tests turn this off.
   bool director_detached = true;
   test_hooks hooks;
+  /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.
+  std::shared_ptr<checkpoint_store> checkpoints;
+  /// A checkpoint of this job to go on from; nothing: from the beginning.
+  std::optional<checkpoint> resume_from;
 };
 
 class company {
@@ -49,20 +61,16 @@ public:
   company& operator=(const company&) = delete;
 
   const director_actor& director() const { return director_; }
-  const std::vector<replica_actor>& replicas() const { return replicas_; }
-  const std::vector<shard_actor>& shards() const { return shards_; }
-  const model& network() const { return *network_; }
+  const std::vector<replica_actor>& replicas() const { return process_->replicas(); }
+  const std::vector<shard_actor>& shards() const { return process_->shards(); }
+  const model& network() const { return process_->network(); }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
-  size_t buffers_made() const;
+  size_t buffers_made() const { return process_->buffers_made(); }
 
 private:
   blas::one_thread blas_; ///< for as long as anybody computes
-  std::shared_ptr<const model> network_;
-  std::shared_ptr<buffer_pool> gradients_;
-  std::shared_ptr<version_buffers> versions_;
-  std::vector<replica_actor> replicas_;
-  std::vector<shard_actor> shards_;
+  std::unique_ptr<process> process_;
   director_actor director_;
 };
 

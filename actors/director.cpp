@@ -9,42 +9,40 @@ namespace troupe {
 
 director_actor::behavior_type director_state::make_behavior(const director_options& options) {
   options_ = options;
+  checkpoint_ = options.resume_from;
   rule_.emplace(options.rule);
+  self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
+  self_->delayed_send(self_, director_tick_interval, atom::tick_v);
   return {
     [this](atom::status) { return on_status(); },
     [this](atom::watch, const observer_actor& observer) { on_watch(observer); },
-    [this](atom::stop) { carry_out(rule_->on_stop_requested()); },
+    [this](atom::stop) { on_stop(); },
     [this](atom::begin) { on_begin(); },
+    [this](const member& who, const node_actor& way) { on_member(who, way); },
+    [this](const node_report& news) { on_node_report(news); },
     [this](const training_report& news) { on_training_report(news); },
     [this](const evaluation& news) { on_evaluation(news); },
-    [this](atom::held, uint64_t replica, uint64_t next_step) {
-      carry_out(rule_->on_held(replica, next_step));
-    },
     [this](const not_finite_report& news) { on_not_finite(news); },
+    [this](const state_piece& news) { on_state_piece(news); },
+    [this](const shard_numbers& news) { on_shard_numbers(news); },
+    [this](const hold_answer& news) { on_hold_answer(news); },
+    [this](const want& news) { on_want(news); },
     [this](atom::pull) { return on_pull(); },
+    [this](atom::tick) { on_tick(); },
   };
-}
-
-void director_state::on_view(const view& news) {
-  view_ = news;
-  view_.director = self_;
-  for (const auto& entry : view_.replicas)
-    self_->monitor(entry.actor);
-  for (const auto& entry : view_.shards)
-    self_->monitor(entry.actor);
-  self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
 }
 
 void director_state::on_begin() {
   if (begin_)
     return;
-  begin_ = clock::now();
-  // Replicas first: a shard announces its parameters as soon as it hears of them.
-  for (const auto& entry : view_.replicas)
-    self_->send(entry.actor, view_);
-  for (const auto& entry : view_.shards)
-    self_->send(entry.actor, view_);
-  carry_out(rule_->start());
+  const auto now = self_->clock().now();
+  begin_ = now;
+  if (checkpoint_)
+    options_.membership.checkpoint_version = checkpoint_->version;
+  membership_.emplace(options_.membership, now);
+  for (const auto& [who, way] : std::map{links_})
+    carry_out(membership_->on_joined(way.who, now));
+  carry_out(membership_->on_tick(now));
 }
 
 void director_state::on_watch(const observer_actor& observer) {
@@ -54,24 +52,39 @@ void director_state::on_watch(const observer_actor& observer) {
     observers_.push_back(observer);
 }
 
+void director_state::on_stop() {
+  stop_asked_ = true;
+  if (!finished_)
+    carry_out(rule_->on_stop_requested());
+}
+
 void director_state::on_training_report(const training_report& news) {
+  if (news.term != term() || finished_)
+    return;
   version_ = std::max(version_, news.version);
-  report_seconds_[news.version] = news.seconds;
+  report_seconds_.emplace(news.version, seconds_before_ + news.seconds);
   if (news.is_row)
-    return carry_out(rule_->on_trained(news.version, news.sums));
-  for (const auto& observer : observers_)
-    self_->send(observer, progress_at(news.version, news.sums));
+    carry_out(rule_->on_trained(news.version, news.sums));
+  else if (news.sums.sample_count > 0)
+    for (const auto& observer : observers_)
+      self_->send(observer, progress_at(news.version, news.sums));
+  if (news.is_mark)
+    carry_out(rule_->on_marked(news.version));
 }
 
 void director_state::on_evaluation(const evaluation& news) {
-  carry_out(rule_->on_evaluated(news.version, news.first_chunk, news.chunks));
+  if (news.term == term() && !finished_)
+    carry_out(rule_->on_evaluated(news.version, news.first_chunk, news.chunks));
 }
 
 void director_state::on_not_finite(const not_finite_report& news) {
+  if (news.term != term() || finished_)
+    return;
   if (news.conflict)
-    return fail("equal work gave different bits: at step " + std::to_string(news.step) + " " +
-                news.what + ", the second from replica " + std::to_string(news.replica) +
-                "; a machine computes wrongly, or differs from the others");
+    return fail(failure_code::internal,
+                "equal work gave different bits: at step " + std::to_string(news.step) + " " +
+                  news.what + ", the second from replica " + std::to_string(news.replica) +
+                  "; a machine computes wrongly, or differs from the others");
   divergence what{news.step, news.what, std::nullopt};
   if (news.has_slice) {
     what.slice = news.slice;
@@ -80,14 +93,21 @@ void director_state::on_not_finite(const not_finite_report& news) {
   carry_out(rule_->on_not_finite(what));
 }
 
-void director_state::on_down(const caf::down_msg& news) {
-  const auto is_it = [&](const auto& entry) { return entry.actor.address() == news.source; };
-  const auto replica = std::ranges::find_if(view_.replicas, is_it);
-  const bool is_replica = replica != view_.replicas.end();
-  const auto index = is_replica ? replica - view_.replicas.begin()
-                                : std::ranges::find_if(view_.shards, is_it) - view_.shards.begin();
-  fail((is_replica ? "replica " : "shard ") + std::to_string(index) +
-       " was lost: " + self_->system().render(news.reason));
+void director_state::on_tick() {
+  self_->delayed_send(self_, director_tick_interval, atom::tick_v);
+  if (!membership_ || finished_)
+    return;
+  const auto now = self_->clock().now();
+  carry_out(membership_->on_tick(now));
+  ask_for_missing(now);
+  if (now - repeated_ < repeat_interval)
+    return;
+  repeated_ = now;
+  send_to_members(view_);
+  if (hold_request_)
+    send_to_members(*hold_request_);
+  else if (sequence_ > 0)
+    send_to_members(current_course());
 }
 
 void director_state::carry_out(const director_decisions& decisions) {
@@ -96,21 +116,26 @@ void director_state::carry_out(const director_decisions& decisions) {
 }
 
 void director_state::carry_out(const allow_up_to& decision) {
-  for (const auto& entry : view_.replicas)
-    self_->send(entry.actor, horizon{decision.horizon});
-  for (const auto& entry : view_.shards)
-    self_->send(entry.actor, horizon{decision.horizon});
+  horizon_ = decision.horizon;
+  hold_request_.reset();
+  send_course();
 }
 
 void director_state::carry_out(const hold_replicas&) {
-  for (const auto& entry : view_.replicas)
-    self_->send(entry.actor, atom::hold_v);
+  carry_out(hold_.on_stop_requested());
 }
 
+// A second row of a version that lacks training figures, because this run went on from there, adds
+// the evaluation to the first one.
 void director_state::carry_out(const publish_row& decision) {
-  const auto row = row_of(decision.figures);
-  if (!history_.empty() && history_.back().steps == row.steps)
+  auto row = row_of(decision.figures);
+  if (!history_.empty() && history_.back().steps == row.steps) {
+    if (decision.figures.train.sample_count == 0) {
+      row.train_loss = history_.back().train_loss;
+      row.train_accuracy = history_.back().train_accuracy;
+    }
     history_.pop_back();
+  }
   history_.push_back(row);
   auto progress = progress_at(decision.figures.version, decision.figures.train);
   progress.finished_epoch = row;
@@ -121,14 +146,12 @@ void director_state::carry_out(const publish_row& decision) {
 }
 
 void director_state::carry_out(const keep_version& decision) {
-  if (!finished_)
-    fetch(decision.version);
+  fetch(decision.version);
 }
 
 void director_state::carry_out(const finish_at& decision) {
-  if (finished_)
-    return;
   const auto end = rule_->end_version();
+  ending_ = true;
   result_.version = decision.version;
   result_.is_best = rule_->best().has_value();
   // The shard that keeps the book may have been ahead of one that met a bad value.
@@ -136,14 +159,10 @@ void director_state::carry_out(const finish_at& decision) {
   result_.reason = static_cast<uint8_t>(decision.reason);
   result_.seconds = end == 0 ? 0 : seconds_at(end);
   result_.problem = problem_text();
-  missing_answers_ = view_.replicas.size() + 1; // and the parameters
-  if (result_.is_best) {
-    ++round_;
-    on_fetched(decision.version, best_parameters_);
-  } else {
-    fetch(decision.version);
-  }
-  ask_replicas();
+  parameters_.reset();
+  if (result_.is_best)
+    parameters_ = best_parameters_;
+  fetch(decision.version);
 }
 
 std::string director_state::problem_text() const {
@@ -157,86 +176,40 @@ std::string director_state::problem_text() const {
          (best ? std::to_string(best->version) + ", the best one," : step) + " are kept";
 }
 
-void director_state::fetch(uint64_t version) {
-  const auto round = ++round_;
-  fetched_version_ = version;
-  spans_.emplace(view_.shards, options_.parameter_count);
-  for (size_t k = 0; k < view_.shards.size(); ++k)
-    self_->request(view_.shards[k].actor, collect_deadline, atom::pull_v, version)
-      .then(
-        [this, round](const parameter_span& part) {
-          if (round == round_)
-            on_span(part);
-        },
-        fail_unless_late("shard", k));
-}
-
-void director_state::on_span(const parameter_span& part) {
-  if (spans_->add(part) == span_collector::verdict::damaged)
-    return fail("shard " + std::to_string(part.shard) + " sent a damaged span");
-  const auto whole = spans_->whole();
-  if (!whole)
-    return;
-  spans_.reset(); // and with it what the spans hold on to
-  on_fetched(fetched_version_, *whole);
-}
-
-void director_state::on_fetched(uint64_t version, const const_buffer& parameters) {
-  if (rule_->state() != director_rule::phase::ending) {
-    best_parameters_ = parameters;
-    return carry_out(rule_->on_kept(version));
-  }
-  parameters_ = parameters;
-  finish_when_complete();
-}
-
-void director_state::ask_replicas() {
-  const auto round = round_;
-  result_.replicas.resize(view_.replicas.size());
-  for (size_t i = 0; i < view_.replicas.size(); ++i)
-    self_->request(view_.replicas[i].actor, collect_deadline, atom::status_v)
-      .then(
-        [this, round, i](const replica_status& status) {
-          if (round == round_)
-            on_replica_status(i, status);
-        },
-        fail_unless_late("replica", i));
-}
-
-std::function<void(const caf::error&)> director_state::fail_unless_late(const char* who,
-                                                                        size_t index) {
-  return [this, round = round_, who, index](const caf::error& problem) {
-    if (round == round_)
-      fail(std::string{who} + ' ' + std::to_string(index) + " did not answer when " +
-           (rule_->state() == director_rule::phase::ending ? "training ended"
-                                                           : "the best version was kept") +
-           ": " + self_->system().render(problem));
-  };
-}
-
-void director_state::on_replica_status(size_t replica, const replica_status& status) {
-  result_.replicas[replica] = status;
-  finish_when_complete();
-}
-
+// The result is whole when the parameters are, everybody has said what was done, and the last
+// checkpoint is written.
 void director_state::finish_when_complete() {
-  if (!finished_ && --missing_answers_ == 0)
+  if (!ending_ || finished_ || !parameters_)
+    return;
+  for (const auto& who : view_.members)
+    if (who.replica_count > 0 && reports_[who.name].news.round < round_)
+      return;
+  const bool writes = std::ranges::any_of(drafts_, [](const auto& draft) {
+    return draft.has_memory();
+  });
+  if (!writes)
     publish_finished();
 }
 
-void director_state::fail(const std::string& why) {
+void director_state::fail(failure_code code, const std::string& why, const std::string& where,
+                          const std::string& hint) {
   if (finished_)
     return;
-  ++round_;
   result_.failed = true;
+  result_.failure = static_cast<uint8_t>(code);
   result_.problem = why;
+  result_.where = where;
+  result_.hint = hint;
   parameters_.reset();
   publish_finished();
 }
 
 void director_state::publish_finished() {
   finished_ = true;
+  fetching_.reset();
+  drafts_.clear();
   result_.history = history_;
+  fill_in_figures();
   for (const auto& observer : observers_)
     self_->send(observer, result_);
 }
@@ -244,15 +217,13 @@ void director_state::publish_finished() {
 caf::result<parameter_span> director_state::on_pull() const {
   if (!finished_ || !parameters_)
     return caf::make_error(protocol_error::not_finished);
-  return parameter_span{result_.version, 0, payload{*parameters_, 0, parameters_->size()}};
+  return parameter_span{term(), result_.version, 0, payload{*parameters_, 0, parameters_->size()}};
 }
 
 director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self,
-                                       const director_options& options, const view& company) {
+                                       const director_options& options) {
   guard(self);
-  auto behavior = self->state.make_behavior(options);
-  self->state.on_view(company);
-  return behavior;
+  return self->state.make_behavior(options);
 }
 
 } // namespace troupe

@@ -1,41 +1,71 @@
-// Director: one for each job. It says how far training may go, keeps the history, answers questions
-// at any time, and ends the run. It computes nothing and runs on a thread of its own, so it answers
-// while all cores are busy.
+// Director: one for each job. It says who takes part and how far training may go, keeps the history,
+// writes the checkpoints, answers questions at any time, and ends the run. It computes nothing and
+// runs on a thread of its own, so it answers while all cores are busy.
 //
-// The course of a run is decided by `director_rule`; this shell turns messages into its events and
-// its decisions into messages, and fetches parameters from the shards: those of the best version so
-// far, which it keeps, and those of the last one.
+//   waiting --begin, all joined--> training --end named--> ending --all collected--> finished
+//                                   ^    |                   |
+//                                   +----+---- a span lost --+   (a new term, from a checkpoint)
+//
+// Three pure rules decide: `director_rule` the course of training, `membership_rule` who takes part
+// and what a loss costs, `hold_rule` at which version a cluster stops. This shell turns messages
+// into their events and their decisions into messages. Nothing it sends is acknowledged: views,
+// courses and holds are repeated every second, and what it misses (parameters, checkpoint state) it
+// asks for like everybody else.
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/span_collector.hpp"
+#include "troupe/actors/checkpoint_draft.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/state_collector.hpp"
 #include "troupe/coordinators/director_rule.hpp"
+#include "troupe/coordinators/hold_rule.hpp"
+#include "troupe/coordinators/membership_rule.hpp"
+#include "troupe/coordinators/repair_clock.hpp"
+#include "troupe/data/checkpoint.hpp"
+#include "troupe/coordinators/job.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/prepare.hpp"
+#include "troupe/models/model.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
-#include <chrono>
-#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace troupe {
 
+class checkpoint_store;
+
 struct director_options {
   director_rule_options rule;
+  membership_options membership;
   optimizer_options optimizer; ///< for the learning rate in the history
   bool classification = true;
   double test_total_squares = 0; ///< regression: of the test targets around their mean
   double validation_total_squares = 0;
   size_t parameter_count = 0;
+  size_t slot_count = 0;                         ///< of the optimizer's state
+  std::string job_sha256;                        ///< for checkpoints
+  std::string numerics;                          ///< likewise
+  std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
+  std::optional<checkpoint> resume_from;         ///< nothing: from the beginning
 };
 
-/// How long a shard or replica may take to answer when parameters are fetched or training ends: it
-/// may be in the middle of a long step, so this is far more than any step should take.
-inline constexpr std::chrono::minutes collect_deadline{10};
+/// What a director needs to know of a resolved job; who takes part is still open.
+director_options director_options_of(const job& resolved, const prepared_data& data,
+                                     const model& network);
+
+/// How often the director looks whether something is due.
+inline constexpr milliseconds director_tick_interval{50};
+
+/// How often views, courses and holds are said again, for those who missed them.
+inline constexpr milliseconds repeat_interval{1000};
 
 class director_state {
 public:
@@ -46,16 +76,14 @@ public:
   static inline const char* name = "director";
 
 private:
-  using clock = std::chrono::steady_clock;
-
-  void on_view(const view& news);
+  // director.cpp: messages to events, decisions to messages.
   void on_begin();
-  training_status on_status() const;
   void on_watch(const observer_actor& observer);
+  void on_stop();
   void on_training_report(const training_report& news);
   void on_evaluation(const evaluation& news);
   void on_not_finite(const not_finite_report& news);
-  void on_down(const caf::down_msg& news);
+  void on_tick();
   caf::result<parameter_span> on_pull() const;
 
   void carry_out(const director_decisions& decisions);
@@ -63,55 +91,110 @@ private:
   void carry_out(const hold_replicas& decision);
   void carry_out(const publish_row& decision);
   void carry_out(const keep_version& decision);
+  void carry_out(const take_checkpoint& decision);
   void carry_out(const finish_at& decision);
 
-  /// Fetches every span of a version; what was being fetched before is forgotten.
-  void fetch(uint64_t version);
-  void on_span(const parameter_span& part);
-  /// The parameters of `version` are whole: kept as the best, or the result.
-  void on_fetched(uint64_t version, const const_buffer& parameters);
-  /// Asks every replica what it has done.
-  void ask_replicas();
-  void on_replica_status(size_t replica, const replica_status& status);
   void finish_when_complete();
-  /// Makes the run fail when `who` does not answer, unless its answer is no longer waited for.
-  std::function<void(const caf::error&)> fail_unless_late(const char* who, size_t index);
   std::string problem_text() const;
-  void fail(const std::string& why);
+  void fail(failure_code code, const std::string& why, const std::string& where = {},
+            const std::string& hint = {});
   void publish_finished();
 
+  // director_members.cpp: who takes part.
+  void on_member(const member& who, const node_actor& way);
+  void on_down(const caf::down_msg& news);
+  void on_node_report(const node_report& news);
+  void on_hold_answer(const hold_answer& news);
+
+  void carry_out(const membership_decisions& decisions);
+  void carry_out(const persist_term& decision);
+  void carry_out(const publish& decision);
+  void carry_out(const wait_for& decision);
+  void carry_out(const turn_away& decision);
+  void carry_out(const give_up& decision);
+  void carry_out(const stand_down& decision);
+  void carry_out(const hold_decisions& decisions);
+  void carry_out(const ask_to_hold& decision);
+  void carry_out(const stop_at& decision);
+
+  void begin_term();
+  director_memory memory_of(const checkpoint& x) const;
+  course current_course() const;
+  void send_course();
+  template <class T>
+  void send_to_members(const T& news);
+  uint64_t term() const { return view_.id.term; }
+
+  // director_state_pieces.cpp: parameters and checkpoints, piece by piece.
+  void on_state_piece(const state_piece& news);
+  void on_shard_numbers(const shard_numbers& news);
+  void on_want(const want& news);
+  void fetch(uint64_t version);
+  void ask_for_missing(moment now);
+  void on_fetched(uint64_t version, const const_buffer& parameters);
+  void write_if_complete();
+  /// The draft of a version that is to be checkpointed, made when first asked for; else null.
+  checkpoint_draft* draft_of(uint64_t version);
+  std::vector<history_row> history_of_epochs() const;
+
+  // director_figures.cpp
+  training_status on_status() const;
   history_row row_of(const epoch_figures& figures) const;
   training_progress progress_at(uint64_t version, const batch_sums& sums) const;
   double seconds_at(uint64_t version) const;
   std::string waits_for() const;
   double seconds_since_begin() const;
-
-  friend director_actor::behavior_type
-  director(director_actor::stateful_pointer<director_state> self, const director_options& options,
-           const view& company);
+  std::vector<replica_status> work_of_replicas() const;
+  void fill_in_figures();
 
   director_actor::pointer self_;
   director_options options_;
   std::optional<director_rule> rule_;
-  view view_;
+  std::optional<membership_rule> membership_; ///< since `begin`
+  hold_rule hold_;
+
+  struct link {
+    member who;
+    node_actor way;
+  };
+  std::map<std::string, link> links_;
+  struct heard {
+    node_report news;
+    moment since{}; ///< it has said the same
+  };
+  std::map<std::string, heard> reports_; ///< of processes with a link, the newest of each
+  cluster_view view_;
+  std::optional<uint64_t> first_term_;
+  uint64_t sequence_ = 0; ///< of courses and holds
+  horizon_rule horizon_;
+  std::optional<hold_request> hold_request_; ///< while answers are missing
+  moment repeated_{};
+  std::optional<wait_for> waiting_; ///< training stands still, or has not begun, for want of these
+
   std::vector<observer_actor> observers_;
-  std::optional<clock::time_point> begin_;
-  double row_seconds_ = 0;                    ///< when the last published row ended
+  std::optional<moment> begin_;
+  double seconds_before_ = 0; ///< trained up to the term's start version
+  double row_seconds_ = 0;    ///< when the last published row ended
   std::map<uint64_t, double> report_seconds_; ///< when reported versions came to be
   uint64_t version_ = 0;                      ///< the newest heard of
   std::vector<history_row> history_;
-  size_t round_ = 0; ///< of questions to shards and replicas: answers to an earlier one are late
-  size_t missing_answers_ = 0;             ///< at the end
-  uint64_t fetched_version_ = 0;           ///< being fetched
-  std::optional<span_collector> spans_;    ///< of fetched_version_
+
+  uint64_t round_ = 0; ///< of wants: an older answer about what replicas did is too old
+  std::optional<state_collector> fetching_;
+  repair_clock fetching_clock_;
+  std::optional<checkpoint> checkpoint_; ///< the last complete one, or the one resumed from
+  std::vector<checkpoint_draft> drafts_;
+  repair_clock drafts_clock_;
+
+  bool stop_asked_ = false;
+  bool ending_ = false;
   const_buffer best_parameters_;           ///< kept; those of rule_->best()
   std::optional<const_buffer> parameters_; ///< the result
   training_finished result_;
   bool finished_ = false;
 };
 
-/// `company` names the actors and what they own; its director is filled in and it is sent to all.
 director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self,
-                                       const director_options& options, const view& company);
+                                       const director_options& options);
 
 } // namespace troupe

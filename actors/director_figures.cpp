@@ -2,6 +2,8 @@
 
 #include "troupe/actors/director.hpp"
 
+#include "troupe/actors/node.hpp"
+
 #include "troupe/models/schedule.hpp"
 
 namespace troupe {
@@ -37,7 +39,7 @@ struct evaluated_part {
 } // namespace
 
 double director_state::seconds_since_begin() const {
-  return begin_ ? std::chrono::duration<double>(clock::now() - *begin_).count() : 0;
+  return begin_ ? std::chrono::duration<double>(self_->clock().now() - *begin_).count() : 0;
 }
 
 double director_state::seconds_at(uint64_t version) const {
@@ -92,7 +94,7 @@ training_status director_state::on_status() const {
   training_status status;
   status.phase = result_.failed ? "failed"
                  : finished_    ? "finished"
-                 : !begin_      ? "waiting"
+                 : view_.members.empty() ? "waiting"
                  : is_training  ? "training"
                                 : "stopping";
   status.version = version_;
@@ -105,11 +107,20 @@ training_status director_state::on_status() const {
   return status;
 }
 
+// Who is waited for, by name, as far as anybody said so.
 std::string director_state::waits_for() const {
   if (finished_)
     return {};
   if (!begin_)
     return "begin";
+  if (waiting_)
+    return waiting_->reason;
+  const auto now = self_->clock().now();
+  for (const auto& [who, last] : reports_) {
+    const std::chrono::duration<double> seconds = now - last.since;
+    if (last.news.state != node_works && seconds >= repeat_interval)
+      return who + ": " + last.news.state + ", for " + std::to_string(seconds.count()) + " s";
+  }
   switch (rule_->state()) {
   case director_rule::phase::training:
     return "the next row of the history";
@@ -118,9 +129,28 @@ std::string director_state::waits_for() const {
   case director_rule::phase::keeping:
     return "the parameters of the best version";
   case director_rule::phase::ending:
-    return std::to_string(missing_answers_) + " answers at the end of training";
+    return "the result and what everybody did";
   }
   return {};
+}
+
+std::vector<replica_status> director_state::work_of_replicas() const {
+  std::vector<replica_status> result;
+  for (const auto& place : view_.replicas) {
+    const auto found = reports_.find(view_.members[place.member].name);
+    const bool known =
+      found != reports_.end() && place.index < found->second.news.replicas.size();
+    result.push_back(known ? found->second.news.replicas[place.index] : replica_status{});
+  }
+  return result;
+}
+
+void director_state::fill_in_figures() {
+  result_.replicas = work_of_replicas();
+  for (const auto& [who, last] : reports_) {
+    result_.bytes_sent += last.news.bytes_sent;
+    result_.resends += last.news.resends;
+  }
 }
 
 } // namespace troupe

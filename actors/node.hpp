@@ -37,6 +37,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -51,10 +52,14 @@ inline constexpr milliseconds node_report_interval{1000};
 /// the middle of a long step, so this is far more than any step should take.
 inline constexpr std::chrono::minutes local_answer_deadline{10};
 
+/// What a node says of itself when it waits for nobody.
+inline constexpr std::string_view node_works = "works";
+
 struct node_options {
   member self;
   bool wired = true; ///< the run has other processes
   std::shared_ptr<const model> network;
+  std::shared_ptr<buffer_pool> parameters; ///< buffers of the model's size
   timeline plan;
   uint64_t seed = 0;     ///< of the job
   size_t slot_count = 0; ///< of the optimizer

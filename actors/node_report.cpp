@@ -78,7 +78,7 @@ std::string node_state::waits_for() const {
       for (const auto& owner : owners_of(elements))
         return "waits for version " + std::to_string(gathering_.wanted().value_or(0)) + " from " +
                owner;
-  return "works";
+  return std::string{node_works};
 }
 
 } // namespace troupe

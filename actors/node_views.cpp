@@ -32,7 +32,7 @@ void node_state::on_cluster_view(const cluster_view& news) {
 
 void node_state::begin_term() {
   const auto count = options_.network->layout().size();
-  versions_ = std::make_shared<version_buffers>(count);
+  versions_ = std::make_shared<version_buffers>(options_.parameters);
   gathered_.clear();
   sent_.clear();
   norms_.clear();

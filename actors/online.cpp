@@ -42,7 +42,7 @@ online_report online_state::on_batch(const online_batch& news) {
 
 parameter_span online_state::on_pull() const {
   const auto parameters = learner_->parameters();
-  return {learner_->version(), 0, payload{parameters, 0, parameters.size()}};
+  return {0, learner_->version(), 0, payload{parameters, 0, parameters.size()}};
 }
 
 online_actor::behavior_type online(online_actor::stateful_pointer<online_state> self,

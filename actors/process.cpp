@@ -10,6 +10,8 @@
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
 
+#include <algorithm>
+
 namespace troupe {
 
 process::process(caf::actor_system& system, const job& resolved,
@@ -20,6 +22,7 @@ process::process(caf::actor_system& system, const job& resolved,
   const auto plan = timeline_of(resolved, shape);
   const auto parameter_count = network_->layout().size();
   gradients_ = std::make_shared<buffer_pool>(parameter_count);
+  parameters_ = std::make_shared<buffer_pool>(parameter_count);
   const bool shuffled = plan.batch_size < plan.row_count;
   const replica_options for_replicas{
     network_,     data, std::make_shared<epoch_order>(resolved.seed, plan.row_count, shuffled),
@@ -37,6 +40,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.self = self_;
   for_node.wired = options.wired;
   for_node.network = network_;
+  for_node.parameters = parameters_;
   for_node.plan = plan;
   for_node.seed = resolved.seed;
   for_node.slot_count = rule->slot_count();

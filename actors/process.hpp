@@ -56,13 +56,14 @@ public:
   const std::vector<shard_actor>& shards() const { return shards_; }
   const model& network() const { return *network_; }
 
-  /// Gradient buffers made so far: constant once steps are in their steady state.
-  size_t buffers_made() const { return gradients_->made_count(); }
+  /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
+  size_t buffers_made() const { return gradients_->made_count() + parameters_->made_count(); }
 
 private:
   member self_;
   std::shared_ptr<const model> network_;
   std::shared_ptr<buffer_pool> gradients_;
+  std::shared_ptr<buffer_pool> parameters_;
   std::vector<replica_actor> replicas_;
   std::vector<shard_actor> shards_;
   local_node_actor node_;

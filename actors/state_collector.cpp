@@ -45,15 +45,15 @@ bool state_collector::is_whole() const {
 
 std::vector<index_range> state_collector::missing() const {
   span_set result;
-  for (const auto& part : parts_)
-    for (const auto& range : part.here.missing_in({0, element_count_}))
+  for (const auto& each : parts_)
+    for (const auto& range : each.here.missing_in({0, element_count_}))
       result.add(range);
   return result.ranges();
 }
 
 const_buffer state_collector::tensor(size_t slot) const {
-  const auto& part = parts_.at(slot);
-  return part.own ? const_buffer{part.own} : part.shared;
+  const auto& from = parts_.at(slot);
+  return from.own ? const_buffer{from.own} : from.shared;
 }
 
 } // namespace troupe

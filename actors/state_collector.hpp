@@ -25,6 +25,7 @@ public:
   /// Elements that are missing in some tensor.
   std::vector<index_range> missing() const;
 
+  size_t tensor_count() const { return parts_.size(); }
   /// A whole tensor: slot 0 are the parameters.
   const_buffer tensor(size_t slot) const;
 

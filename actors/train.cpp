@@ -61,7 +61,8 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
     }
   }
   if (result->failed)
-    throw failure(failure_code::internal, result->problem);
+    throw failure(static_cast<failure_code>(result->failure), result->problem, result->where,
+                  result->hint);
   return std::move(*result);
 }
 
@@ -96,6 +97,11 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     summary.steps_executed = std::max(summary.steps_executed, replica.steps_executed);
     summary.samples_by_replica.push_back(replica.sample_count);
   }
+  summary.views = finished.views;
+  summary.replicas_lost = finished.replicas_lost;
+  summary.rollbacks = finished.rollbacks;
+  summary.bytes_sent = finished.bytes_sent;
+  summary.resends = finished.resends;
   if (finished.seconds > 0)
     summary.samples_per_second = static_cast<double>(summary.samples) / finished.seconds;
   if (finished.is_best)
@@ -141,7 +147,10 @@ training_result train(caf::actor_system& system, const job& x, const train_optio
 training_result train(caf::actor_system& system, const job& x,
                       std::shared_ptr<const prepared_data> data, const train_options& options) {
   const auto resolved = resolve_or_throw(x, shape_of(*data));
-  const company everybody{system, resolved, data};
+  company_options for_company;
+  for_company.checkpoints = options.checkpoints;
+  for_company.resume_from = options.resume_from;
+  const company everybody{system, resolved, data, for_company};
   caf::scoped_actor self{system};
   auto finished = wait_for_end(self, everybody.director(), options);
   const auto parameters = pull_parameters(self, everybody.director());

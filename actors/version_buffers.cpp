@@ -8,7 +8,7 @@ buffer version_buffers::of(uint64_t version) {
     return found->second;
   if (version > 0)
     kept_.erase(kept_.begin(), kept_.lower_bound(version - 1));
-  return kept_.emplace(version, pool_.acquire()).first->second;
+  return kept_.emplace(version, pool_->acquire()).first->second;
 }
 
 } // namespace troupe

@@ -8,23 +8,24 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace troupe {
 
 class version_buffers {
 public:
-  explicit version_buffers(size_t parameter_count) : pool_(parameter_count) {}
+  explicit version_buffers(size_t parameter_count)
+    : version_buffers(std::make_shared<buffer_pool>(parameter_count)) {}
+  /// With buffers from a pool that others use as well.
+  explicit version_buffers(std::shared_ptr<buffer_pool> pool) : pool_(std::move(pool)) {}
 
   /// The buffer of `version`, made when first asked for. A shard that asks for v + 1 has seen every
   /// replica work on v, so no shard will ask for v - 1 again: it is let go. Thread-safe.
   buffer of(uint64_t version);
 
-  /// Buffers made so far; constant in a steady state.
-  size_t made_count() const { return pool_.made_count(); }
-
 private:
-  buffer_pool pool_;
+  std::shared_ptr<buffer_pool> pool_;
   std::mutex mutex_;
   std::map<uint64_t, buffer> kept_;
 };

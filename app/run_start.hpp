@@ -56,8 +56,7 @@ struct run_start {
   std::string identity;                     ///< its hash is job_sha256
   std::optional<checkpoint> resume_from;    ///< to go on from; nothing: from the beginning
   std::optional<training_summary> finished; ///< set when there is nothing left to do
-  std::string notes;    ///< what to tell the user, whole lines; empty when there is nothing to say
-  std::string warnings; ///< the same, for those who want to see nothing else
+  std::string note; ///< where a resumed run begins, a whole line; else empty
 };
 
 /// Decides where `x` begins. Changes nothing. `warn` is told of each checkpoint that cannot be
@@ -65,9 +64,8 @@ struct run_start {
 ///
 /// Throws failure: cannot_create when the folder holds another job; mismatch when the checkpoint
 /// was computed by machines of another numerics class; bad_data when there are checkpoints and none
-/// can be used; bad_job when the job does not fit its data or the checkpoint is beyond the end of
-/// training; diverged when the run in
-/// the folder ended so, as it would again.
+/// can be used; bad_job when the job does not fit its data, or the checkpoint is beyond the end of
+/// training; diverged when the run in the folder ended so, as it would do so again.
 run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
                      const std::function<void(const std::string&)>& warn);
 

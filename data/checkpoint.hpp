@@ -47,7 +47,9 @@ struct checkpoint {
   const_buffer parameters;               ///< P, of `version`
   std::vector<const_buffer> slots;       ///< S, each P: the optimizer's state, slot by slot
   std::vector<double> optimizer_numbers; ///< of a rule that keeps numbers besides its slots
-  const_buffer best_parameters;          ///< P, of stop.best_version; empty when not kept
+  const_buffer best_parameters;          ///< P, of best_version; empty when not kept
+  uint64_t best_version = 0;             ///< the version with the least watched loss, if kept
+  double best_loss = 0;                  ///< its watched loss
 
   batch_sums book;                    ///< of the steps since the last row of the history
   stop_rule_memory stop;              ///< of the rows of the history

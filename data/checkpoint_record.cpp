@@ -137,6 +137,9 @@ void visit_row(auto& record, auto& row) {
   record.optional_real(row.test_loss);
   record.optional_real(row.test_accuracy);
   record.optional_real(row.test_r2);
+  record.optional_real(row.validation_loss);
+  record.optional_real(row.validation_accuracy);
+  record.optional_real(row.validation_r2);
 }
 
 void visit_sums(auto& record, auto& sums) {
@@ -163,6 +166,8 @@ void visit_all(auto& record, auto& x, auto& shape) {
   record.list(x.optimizer_numbers, [&](auto& value) { record.real(value); });
   visit_sums(record, x.book);
   visit_stop(record, x.stop);
+  record.number(x.best_version);
+  record.real(x.best_loss);
   record.list(x.history, [&](auto& row) { visit_row(record, row); });
   record.real(x.seconds);
   record.list(x.replicas, [&](auto& work) {

@@ -133,7 +133,9 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
   // A process has come, with the way to it; its link is watched from now on.
   caf::reacts_to<member, node_actor>,
   // The final parameters, once training has finished, else not_finished.
-  caf::replies_to<atom::pull>::with<parameter_span>>;
+  caf::replies_to<atom::pull>::with<parameter_span>,
+  // To itself: time passes.
+  caf::reacts_to<atom::tick>>;
 
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<

@@ -331,11 +331,19 @@ struct training_finished {
   uint64_t version = 0;             ///< of the result
   uint8_t reason = 0;               ///< a stop_reason
   std::string problem;              ///< why training failed or diverged; empty when it went well
-  bool failed = false;              ///< an actor was lost: there are no parameters
+  bool failed = false;              ///< training could not be ended: there are no parameters
+  uint8_t failure = 0;              ///< when failed: a failure_code
+  std::string where;                ///< likewise: a path, if there is one
+  std::string hint;                 ///< likewise: what to do
   double seconds = 0;               ///< from `begin` to the version training ended at
   std::vector<history_row> history; ///< up to the version training ended at
   std::vector<replica_status> replicas; ///< by index; spares have zeros
   bool is_best = false; ///< `version` was kept as the best; training may have gone on beyond it
+  uint64_t views = 0;   ///< cluster views that were published
+  uint64_t replicas_lost = 0;
+  uint64_t rollbacks = 0;
+  uint64_t bytes_sent = 0; ///< of pieces, between processes
+  uint64_t resends = 0;    ///< pieces that were asked for
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
@@ -344,7 +352,8 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
-           x.failed, seconds, x.history, x.replicas, x.is_best);
+           x.failed, x.failure, x.where, x.hint, seconds, x.history, x.replicas, x.is_best,
+           x.views, x.replicas_lost, x.rollbacks, x.bytes_sent, x.resends);
 }
 
 /// application -> online learner. Rows of a stream; labels or targets, as the model's loss asks.

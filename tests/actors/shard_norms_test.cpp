@@ -82,7 +82,7 @@ protected:
     options.versions->of(0).values()[0] = 10;
     everybody_.director = system_->spawn(playing_director, &notes_);
     everybody_.replicas = {{system_->spawn(playing_replica, &notes_), {0, 1}}};
-    everybody_.shards = {{system_->spawn(troupe::shard, size_t{0}, options), {0, 1}},
+    everybody_.shards = {{system_->spawn(troupe::shard, options), {0, 1}},
                          {system_->spawn(playing_shard, &notes_), {1, 2}}};
     send(everybody_);
   }

@@ -67,7 +67,7 @@ protected:
     options_.versions->of(0).values()[0] = 10;
     everybody_.director = system_->spawn(listening_director, &notes_);
     everybody_.replicas = {{system_->spawn(listening_replica, &announced_), {0, 2}}};
-    everybody_.shards = {{system_->spawn(troupe::shard, size_t{0}, options_), {0, 1}}};
+    everybody_.shards = {{system_->spawn(troupe::shard, options_), {0, 1}}};
     send(everybody_);
   }
 

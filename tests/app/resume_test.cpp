@@ -172,6 +172,10 @@ TEST_F(resume, overwriting_removes_the_checkpoints_wherever_they_are) {
   EXPECT_FALSE(folder.has("elsewhere/lock"));
 }
 
+TEST_F(resume, the_output_directory_under_another_name_is_one_folder) {
+  EXPECT_EQ(train("--set checkpoint.directory=runs/../runs/tiny/."), 0) << err;
+}
+
 TEST_F(resume, a_checkpoint_folder_that_cannot_be_made_is_refused_before_training) {
   folder.write("file", "");
   EXPECT_EQ(train("--set checkpoint.every_steps=1 --set checkpoint.directory=file/inner"), 73);

@@ -45,7 +45,8 @@ protected:
     x.data.rows = 64;
     x.output.directory = folder.path("run");
     data = load_data(x);
-    run_folders{x, earlier_run::replace}.begin("", identity());
+    const auto text = identity(); // claims the folder for a moment
+    run_folders{x, earlier_run::replace}.begin("", text);
   }
 
   run_start find() {

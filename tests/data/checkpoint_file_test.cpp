@@ -3,14 +3,16 @@
 
 #include "troupe/data/checkpoint_file.hpp"
 
+#include "troupe/data/checksum.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <cstring>
 #include <random>
+#include <utility>
 
 namespace troupe {
 namespace {
@@ -205,6 +207,39 @@ TEST(checkpoint_file, the_reason_names_the_byte) {
   EXPECT_TRUE(reason_with_flip(bytes.size() - 24).starts_with("the checksum of the checksums"));
   EXPECT_TRUE(
     reason_with_flip(bytes.size() - table_bytes - 1).ends_with("(optimizer slot 0) is wrong"));
+}
+
+// Somebody's own file, right in all its checksums, that promises more than it holds.
+TEST(checkpoint_file, tensors_that_do_not_fill_the_file_are_refused_before_memory_is_asked_for) {
+  plain_disk where;
+  const auto x = some_checkpoint(12);
+  write_to(where, x);
+  const auto whole = where.files[path];
+  const auto record_bytes = static_cast<size_t>(whole[12]) + 256 * static_cast<size_t>(whole[13]);
+  const auto counts = 40 + 8 + x.job_sha256.size() + 8 + x.numerics.size() + 8 + 8;
+  const std::pair<uint64_t, uint64_t> shapes[] = {{4, 2},
+                                                  {6, 2},
+                                                  {5, 1},
+                                                  {5, 3},
+                                                  {uint64_t{1} << 40, 2},
+                                                  {uint64_t{1} << 62, 2},
+                                                  {5, ~uint64_t{0}},
+                                                  {5, ~uint64_t{0} - 1},
+                                                  {0, ~uint64_t{0}},
+                                                  {0, uint64_t{1} << 60},
+                                                  {0, 2}};
+  for (const auto& shape : shapes) {
+    auto& bytes = where.files[path] = whole;
+    std::memcpy(bytes.data() + counts, &shape.first, 8);
+    std::memcpy(bytes.data() + counts + 8, &shape.second, 8);
+    std::vector<std::byte> checked(bytes.begin(), bytes.begin() + 24);
+    const auto record = std::span(bytes).subspan(40, record_bytes);
+    checked.insert(checked.end(), record.begin(), record.end());
+    const auto checksum = checksum_of(checked);
+    std::copy(checksum.begin(), checksum.end(), bytes.begin() + 24);
+    EXPECT_EQ(refusal_of(where), "the tensors that the record names do not fill the file")
+      << shape.first << " x " << shape.second;
+  }
 }
 
 TEST(checkpoint_file, tensors_of_different_sizes_are_refused) {

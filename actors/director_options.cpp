@@ -1,0 +1,35 @@
+// What a director needs to know of a job.
+
+#include "troupe/actors/director.hpp"
+
+#include "troupe/actors/job_data.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/digest.hpp"
+#include "troupe/models/numerics.hpp"
+
+namespace troupe {
+
+director_options director_options_of(const job& resolved, const prepared_data& data,
+                                     const model& network) {
+  const auto shape = shape_of(data);
+  director_options options;
+  options.rule.plan = timeline_of(resolved, shape);
+  options.rule.stop = stop_rule_of(resolved);
+  options.rule.rows = {shape.test_row_count, shape.validation_row_count};
+  options.rule.keep_best = *resolved.training.keep_best;
+  options.rule.checkpoint_every = resolved.checkpoint.every_steps;
+  options.membership.slice_count = *resolved.training.slices;
+  options.membership.parameter_count = network.layout().size();
+  options.optimizer = resolved.optimizer;
+  options.classification = shape.classification;
+  options.test_total_squares = total_squares(data.test);
+  options.validation_total_squares = total_squares(data.validation);
+  options.parameter_count = network.layout().size();
+  options.slot_count = make_optimizer(resolved.optimizer)->slot_count();
+  const auto identity = identity_text(resolved, data.fingerprint);
+  options.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
+  options.numerics = numerics_class();
+  return options;
+}
+
+} // namespace troupe
