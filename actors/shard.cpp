@@ -203,6 +203,8 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
     return report_not_finite();
   previous_ = current_;
   current_ = next;
+  if (options_.hooks.on_applied)
+    tell_applied(total);
   // Let go of the gradients before anybody can start on the next step and want buffers.
   held_.clear();
   arrival_order_.clear();
@@ -216,6 +218,14 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
   answer_waiting();
   if (keeps_book_)
     keep_book();
+}
+
+void shard_state::tell_applied(const batch_sums& total) const {
+  std::vector<tree_node> nodes;
+  for (const auto& part : held_)
+    nodes.push_back(part.node);
+  options_.hooks.on_applied({view_.term, rule_.version(), elements_, nodes, total.sample_count,
+                             current_.values().subspan(elements_.begin, elements_.size())});
 }
 
 // The director hears why before those who wait hear that there is nothing to wait for.
@@ -336,8 +346,8 @@ void shard_state::report() {
   const bool is_row = (ends_epoch || (is_mark && horizon_.final)) && row_version_ != version;
   last_report_ = self_->clock().now();
   const std::chrono::duration<double> seconds = last_report_ - begin_;
-  self_->send(view_.director, training_report{view_.term, version, book_, is_row, is_mark,
-                                              seconds.count()});
+  self_->send(view_.director,
+              training_report{view_.term, version, book_, is_row, is_mark, seconds.count()});
   if (is_mark)
     mark_version_ = version;
   if (is_row)
@@ -369,7 +379,8 @@ caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   return caf::make_error(protocol_error::version_not_held, version);
 }
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options) {
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self,
+                                 const shard_options& options) {
   guard(self);
   return self->state.make_behavior(options);
 }

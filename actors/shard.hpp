@@ -46,7 +46,7 @@ struct shard_options {
   size_t parameter_count = 0;                ///< of the whole model
   timeline plan;
   test_hooks hooks;
-  regularization changes; ///< of the mean gradient
+  regularization changes;        ///< of the mean gradient
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
 };
 
@@ -84,6 +84,7 @@ private:
   void apply_reduced();
   void update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
               const batch_sums& total, float norm_factor);
+  void tell_applied(const batch_sums& total) const;
   /// Reports why the step was not applied; this shard's version stays where it is.
   void stop_here(not_finite_report report);
   void refuse_waiting();
@@ -134,6 +135,7 @@ private:
   std::vector<waiting_pull> waiting_; ///< of later versions; who asked has a deadline
 };
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options);
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self,
+                                 const shard_options& options);
 
 } // namespace troupe

@@ -58,11 +58,13 @@ std::optional<failure> cluster::boot_director() {
   auto options = director_options_of(job_.resolved, *job_.data, *network);
   for (const auto& plan : options_.machines)
     options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
+  options.rule.waits_for_rows = true;
+  options.membership.lost_after =
+    std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.membership.join_timeout = options_.join_timeout;
   if (options_.disk)
     try {
-      options.checkpoints
-        = std::make_shared<checkpoint_store>(options_.disk, run_folder);
+      options.checkpoints = std::make_shared<checkpoint_store>(options_.disk, run_folder);
       options.resume_from = options.checkpoints->latest(options.job_sha256).newest;
       options.membership.persisted_term = options.checkpoints->read_term();
     } catch (const failure& problem) {
@@ -92,8 +94,8 @@ void cluster::boot_process(size_t index) {
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
   options.hooks = options_.hooks;
   world_.act_on(machine, [&] {
-    processes_[index]
-      = std::make_unique<process>(world_.system(), job_.resolved, job_.data, options);
+    processes_[index] =
+      std::make_unique<process>(world_.system(), job_.resolved, job_.data, options);
   });
   network_.set_address(machine, caf::actor_cast<caf::strong_actor_ptr>(processes_[index]->node()));
 }
@@ -145,8 +147,8 @@ std::string cluster::director_status() {
   world_.drain();
   answer.receive(
     [&](const training_status& status) {
-      result = status.phase + " at version " + std::to_string(status.version) + ", " +
-               status.waits_for;
+      result =
+        status.phase + " at version " + std::to_string(status.version) + ", " + status.waits_for;
     },
     [](const caf::error&) {});
   return result;

@@ -5,6 +5,8 @@
 
 #include "troupe/actors/process.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/data/checkpoint.hpp"
+#include "troupe/data/failure.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/tests/simulation/network.hpp"
 #include "troupe/tests/simulation/simulated_disk.hpp"

@@ -35,9 +35,14 @@ struct wire_options {
 
 class network {
 public:
-  /// What machines tell of a new link: `self` has a way to `peer` now.
-  using link_news =
-    std::function<void(machine_id self, machine_id peer, const caf::strong_actor_ptr& way)>;
+  /// A machine has a new link. No two links have the same number.
+  struct link_news {
+    machine_id self = 0;
+    machine_id peer = 0;
+    uint64_t number = 0;
+    const caf::strong_actor_ptr& way; ///< from self to peer
+  };
+  using link_handler = std::function<void(const link_news&)>;
 
   network(world& here, wire_options options, link_handler on_link);
   ~network();
