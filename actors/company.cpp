@@ -38,10 +38,14 @@ company::company(caf::actor_system& system, const job& resolved,
   const default_rounding rounding;
   const auto parameter_count = make_model(resolved, shape_of(*data))->layout().size();
   process_options here;
-  here.self = {std::string{only_process_name}, 1, *resolved.training.replicas,
-               options.shard_count.value_or(default_shard_count(system, parameter_count))};
+  const auto scope = scope_of(resolved.optimizer.kind);
+  const auto shard_count = scope == optimizer_scope::element_wise ? options.shard_count.value_or(
+                             default_shard_count(system, parameter_count)) : 1;
+  here.self = {std::string{only_process_name}, 1, *resolved.training.replicas, shard_count};
   here.wired = false;
-  here.checkpoint_every = options.checkpoints ? resolved.checkpoint.every_steps : 0;
+  // A solver has no state that is worth going on from.
+  const bool saves = options.checkpoints && scope != optimizer_scope::solver;
+  here.checkpoint_every = saves ? resolved.checkpoint.every_steps : 0;
   here.hooks = options.hooks;
   process_ = std::make_unique<process>(system, resolved, data, here);
   auto for_director = director_options_of(resolved, *data, process_->network());

@@ -7,6 +7,9 @@
 //      +--> replica 0 .. R-1   compute slices     (the scheduler's threads)
 //      +--> shard 0 .. K-1     add and update     (the scheduler's threads)
 //
+// A job whose optimizer is a solver has one actor in the place of all replicas and shards
+// (actors/solver.hpp).
+//
 // `train` makes one, watches it and takes it apart. Use it directly to hold the director's handle:
 // to subscribe, to ask for its status, to publish it to other systems, or to stop it.
 
@@ -69,6 +72,12 @@ public:
   size_t buffers_made() const { return process_->buffers_made(); }
 
 private:
+  void spawn_solver(caf::actor_system& system, const job& resolved,
+                    const std::shared_ptr<const prepared_data>& data, view& everybody);
+  void spawn_replicas_and_shards(caf::actor_system& system, const job& resolved,
+                                 const std::shared_ptr<const prepared_data>& data,
+                                 const company_options& options, view& everybody);
+
   blas::one_thread blas_; ///< for as long as anybody computes
   std::unique_ptr<process> process_;
   director_actor director_;

@@ -85,6 +85,10 @@ void director_state::on_not_finite(const not_finite_report& news) {
                 "equal work gave different bits: at step " + std::to_string(news.step) + " " +
                   news.what + ", the second from replica " + std::to_string(news.replica) +
                   "; a machine computes wrongly, or differs from the others");
+  if (news.unsolvable)
+    return fail(failure_code::bad_data, news.what, {},
+                "leave such features out, or set optimizer.l2 (closed-form) or "
+                "optimizer.damping (gauss-newton) to a small number");
   divergence what{news.step, news.what, std::nullopt};
   if (news.has_slice) {
     what.slice = news.slice;
@@ -159,10 +163,12 @@ void director_state::carry_out(const finish_at& decision) {
   result_.reason = static_cast<uint8_t>(decision.reason);
   result_.seconds = end == 0 ? 0 : seconds_at(end);
   result_.problem = problem_text();
+  // A version whose rows were evaluated is one that every shard has reached. Otherwise all are
+  // asked for it even if the best one is kept: one that cannot reach it says so before the end.
   parameters_.reset();
-  if (result_.is_best)
+  if (result_.is_best && !options_.rule.rows.empty())
     parameters_ = best_parameters_;
-  fetch(decision.version);
+  fetch(end);
 }
 
 std::string director_state::problem_text() const {

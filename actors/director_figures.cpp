@@ -54,7 +54,7 @@ history_row director_state::row_of(const epoch_figures& figures) const {
   row.epoch = plan.epoch_of(last_step) + 1;
   row.steps = figures.version;
   row.seconds = seconds_at(figures.version);
-  row.learning_rate = *with_defaults(options_.optimizer).learning_rate *
+  row.learning_rate = with_defaults(options_.optimizer).learning_rate.value_or(0) *
                       schedule_factor(options_.optimizer.schedule, last_step);
   row.train_loss = mean_loss(figures.train);
   if (options_.classification)

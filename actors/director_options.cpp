@@ -3,6 +3,7 @@
 #include "troupe/actors/director.hpp"
 
 #include "troupe/actors/job_data.hpp"
+#include "troupe/actors/process.hpp"
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/data/digest.hpp"
 #include "troupe/models/numerics.hpp"
@@ -25,7 +26,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.test_total_squares = total_squares(data.test);
   options.validation_total_squares = total_squares(data.validation);
   options.parameter_count = network.layout().size();
-  options.slot_count = make_optimizer(resolved.optimizer)->slot_count();
+  options.slot_count = slot_count_of(resolved, network.layout());
   const auto identity = identity_text(resolved, data.fingerprint);
   options.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
   options.numerics = numerics_class();

@@ -84,7 +84,7 @@ void director_state::on_shard_numbers(const shard_numbers& news) {
 
 void director_state::on_fetched(uint64_t version, const const_buffer& parameters) {
   if (ending_) {
-    parameters_ = parameters;
+    parameters_ = result_.is_best ? best_parameters_ : parameters;
     return finish_when_complete();
   }
   best_parameters_ = parameters;

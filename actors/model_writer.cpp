@@ -1,5 +1,7 @@
 #include "troupe/actors/model_writer.hpp"
 
+#include "troupe/actors/job_data.hpp"
+#include "troupe/coordinators/resolve.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/data/safetensors.hpp"
 
@@ -22,6 +24,12 @@ std::string bits_of(std::span<const float> values) {
     text += (text.empty() ? "" : " ") + std::string{word};
   }
   return text;
+}
+
+std::string bits_of(double value) {
+  char word[17];
+  std::snprintf(word, sizeof word, "%016llx", std::bit_cast<unsigned long long>(value));
+  return word;
 }
 
 // One name, or one for each hidden layer, separated by blanks.
@@ -56,6 +64,11 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
   };
   if (x.loss == loss_kind::binary_cross_entropy)
     metadata["link"] = name_of(x.link);
+  if (x.loss == loss_kind::huber)
+    metadata["huber_threshold"] = bits_of(x.huber_threshold);
+  const auto weights = class_weights_of(result.resolved, shape_of(*result.data));
+  if (!weights.empty())
+    metadata["class_weights"] = bits_of(weights);
   if (train.is_classification())
     metadata["classes"] = names_of(train.classes);
   if (!result.data->features.empty()) {

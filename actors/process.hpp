@@ -29,6 +29,9 @@ namespace troupe {
 /// behind one for long, large enough that its frame costs nothing.
 inline constexpr size_t piece_elements_max = size_t{1} << 16;
 
+/// Tensors of the model's size that a job's optimizer keeps beside the parameters.
+size_t slot_count_of(const job& resolved, const parameter_layout& layout);
+
 struct process_options {
   member self;           ///< name, incarnation, and how many replicas and shards to spawn
   bool detached = false; ///< the node runs on a thread of its own

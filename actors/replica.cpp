@@ -88,6 +88,8 @@ void replica_state::on_parameter_span(const parameter_span& news) {
   if (!rule_ || news.version < rule_->version())
     return;
   parameters_[news.version] = news.values.storage();
+  if (!news.point.values().empty())
+    points_[news.version] = news.point.storage();
   if (rule_->announce(news.version, news.shard))
     advance();
 }
@@ -110,6 +112,7 @@ void replica_state::advance() {
     const auto action = rule_->next();
     const auto version = rule_->version();
     parameters_.erase(parameters_.begin(), parameters_.lower_bound(version));
+    points_.erase(points_.begin(), points_.lower_bound(version));
     status_.version = version;
     if (action == replica_rule::action::evaluate) {
       evaluate(version);
@@ -167,6 +170,11 @@ void replica_state::compute(uint64_t step) {
     send(step, part);
 }
 
+std::span<const float> replica_state::point_of(uint64_t step) const {
+  const auto found = points_.find(step);
+  return (found == points_.end() ? parameters_.at(step) : found->second).values();
+}
+
 batch replica_state::rows_of_slice(uint64_t step, size_t slice) {
   const auto positions = options_.plan.rows_of_slice(step, slice);
   const auto order = options_.order->of(options_.plan.epoch_of(step));
@@ -181,8 +189,7 @@ replica_state::partial_sum replica_state::compute_slice(uint64_t step, size_t sl
   rows.seed = options_.seed;
   rows.step = step;
   auto gradient = options_.gradients->acquire();
-  const auto sums =
-    options_.network->gradient(parameters_.at(step).values(), rows, gradient.values(), memory_);
+  const auto sums = options_.network->gradient(point_of(step), rows, gradient.values(), memory_);
   poison_if_asked(step, slice, gradient);
   status_.sample_count += rows.row_count;
   if (last_step_ != step)

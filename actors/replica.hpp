@@ -73,6 +73,8 @@ private:
   /// Those slices of `step` that it owns and has not computed yet.
   void compute(uint64_t step);
   partial_sum compute_slice(uint64_t step, size_t slice);
+  /// Where the gradients of a step are taken.
+  std::span<const float> point_of(uint64_t step) const;
   batch rows_of_slice(uint64_t step, size_t slice);
   void poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const;
   void send(uint64_t step, const partial_sum& part);
@@ -88,6 +90,7 @@ private:
   index_range evaluation_share_;                ///< its chunks of it
   std::vector<index_range> elements_;           ///< by shard
   std::map<uint64_t, const_buffer> parameters_; ///< by version, from the one in work
+  std::map<uint64_t, const_buffer> points_;     ///< where they differ from the parameters
   batch_reader reader_;
   workspace memory_;
   replica_status status_;

@@ -59,7 +59,7 @@ void shard_state::on_view(const view& news) {
     return restart();
   // Somebody may be there who missed these.
   if (previous_)
-    announce(rule_.version() - 1, previous_);
+    announce(rule_.version() - 1, previous_, {});
   if (current_)
     announce();
 }
@@ -83,19 +83,29 @@ void shard_state::restart() {
   const auto version = view_.start_version;
   rule_ = shard_rule{options_.plan, version};
   norms_ = norms_rule{block_count(options_.parameter_count), version};
-  state_ = optimizer_state{options_.rule->slot_count(), elements_.size()};
   book_ = {};
-  if (start_ && start_->term == view_.term) {
+  if (start_ && start_->term == view_.term)
     options_.versions = start_->versions;
-    for (size_t i = 0; i < start_->slots.size(); ++i)
-      std::ranges::copy(start_->slots[i].values(), state_.slot(i).begin());
-    book_ = start_->numbers.book;
-  }
-  start_.reset();
   current_ = options_.versions->of(version);
+  state_ = options_.whole_rule ? options_.whole_rule->start(current_.values())
+                               : optimizer_state{options_.rule->slot_count(), elements_.size()};
+  if (options_.whole_rule && options_.whole_rule->point_slot())
+    points_ = std::make_unique<buffer_pool>(options_.parameter_count);
+  restore();
   row_version_ = mark_version_ = copied_version_ = version;
   begin_ = last_report_ = self_->clock().now();
   announce();
+}
+
+// The state a checkpoint had at this version, instead of that of a beginning.
+void shard_state::restore() {
+  if (!start_ || start_->term != view_.term)
+    return;
+  for (size_t i = 0; i < start_->slots.size(); ++i)
+    std::ranges::copy(start_->slots[i].values(), state_.slot(i).begin());
+  std::ranges::copy(start_->numbers.numbers, state_.numbers().begin());
+  book_ = start_->numbers.book;
+  start_.reset();
 }
 
 void shard_state::on_contribution(const contribution& news) {
@@ -152,11 +162,10 @@ void shard_state::reduce_for_norms(const reduction_plan& plan) {
   reduced_sums_ = held_sums(plan);
   is_reduced_ = true;
   const auto version = rule_.version();
-  const auto step =
-    options_.rule->begin_step(version, reduced_sums_.sample_count, direction::descent);
   const auto first_block = view_.shards[index_].blocks.begin;
-  block_norms news{version, first_block,
-                   square_sums_of_blocks(reduced_.values(), step.gradient_factor)};
+  block_norms news{
+    version, first_block,
+    square_sums_of_blocks(reduced_.values(), mean_factor(reduced_sums_.sample_count))};
   const auto is_finite = [](double sum) { return std::isfinite(sum); };
   if (!std::isfinite(reduced_sums_.loss_sum) || !std::ranges::all_of(news.square_sums, is_finite))
     return report_not_finite();
@@ -190,16 +199,9 @@ void shard_state::apply_reduced() {
 
 void shard_state::update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
                          const batch_sums& total, float norm_factor) {
-  const auto version = rule_.version();
-  const auto next = options_.versions->of(version + 1);
-  const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
-  const bool finite =
-    std::isfinite(total.loss_sum) &&
-    reducer_.reduce_and_update(plan, inputs, *options_.rule, step, state_,
-                               current_.values().subspan(elements_.begin, elements_.size()),
-                               next.values().subspan(elements_.begin, elements_.size()),
-                               {&options_.changes, elements_.begin, norm_factor});
-  if (!finite)
+  const auto next = options_.versions->of(rule_.version() + 1);
+  const auto sums = write_next(plan, inputs, total, norm_factor, next);
+  if (!sums)
     return report_not_finite();
   previous_ = current_;
   current_ = next;
@@ -212,7 +214,7 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
   norms_.advance();
   is_reduced_ = false;
   if (keeps_book_)
-    book_ = book_ + total;
+    book_ = book_ + *sums;
   copy_if_due();
   announce();
   answer_waiting();
@@ -220,12 +222,33 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
     keep_book();
 }
 
+<<<<<<< HEAD
 void shard_state::tell_applied(const batch_sums& total) const {
   std::vector<tree_node> nodes;
   for (const auto& part : held_)
     nodes.push_back(part.node);
   options_.hooks.on_applied({view_.term, rule_.version(), elements_, nodes, total.sample_count,
                              current_.values().subspan(elements_.begin, elements_.size())});
+=======
+std::optional<batch_sums> shard_state::write_next(const reduction_plan& plan,
+                                                  std::span<const std::span<const float>> inputs,
+                                                  const batch_sums& total, float norm_factor,
+                                                  const buffer& next) {
+  const auto version = rule_.version();
+  if (options_.whole_rule)
+    return stepper_.run(*options_.whole_rule,
+                        {version, plan, inputs, total, options_.changes, norm_factor,
+                         current_.values(), next.values()},
+                        state_);
+  const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
+  const bool finite =
+    std::isfinite(total.loss_sum) &&
+    reducer_.reduce_and_update(plan, inputs, *options_.rule, step, state_,
+                               current_.values().subspan(elements_.begin, elements_.size()),
+                               next.values().subspan(elements_.begin, elements_.size()),
+                               {&options_.changes, elements_.begin, norm_factor});
+  return finite ? std::optional{total} : std::nullopt;
+>>>>>>> part-n
 }
 
 // The director hears why before those who wait hear that there is nothing to wait for.
@@ -281,12 +304,14 @@ void shard_state::report_conflict(const contribution& news) {
 }
 
 void shard_state::announce() {
-  announce(rule_.version(), current_);
+  announce(rule_.version(), current_, point());
 }
 
 // In a wired process the node tells the replicas, once it has the other spans as well.
-void shard_state::announce(uint64_t version, const const_buffer& parameters) {
-  const auto news = span_of(version, parameters);
+void shard_state::announce(uint64_t version, const const_buffer& parameters,
+                           const payload& at) {
+  auto news = span_of(version, parameters);
+  news.point = at;
   if (view_.wired)
     return self_->send(view_.relay, news);
   for (const auto& entry : view_.replicas)
@@ -310,8 +335,18 @@ void shard_state::copy_if_due() {
   }
   // At an epoch's end the book is about to be closed.
   const auto book = options_.plan.is_epoch_end(version) ? batch_sums{} : book_;
-  copy.numbers = {version, elements_.begin, {}, keeps_book_, book};
+  const std::vector<double> numbers{state_.numbers().begin(), state_.numbers().end()};
+  copy.numbers = {version, elements_.begin, numbers, keeps_book_, book};
   self_->send(view_.relay, std::move(copy));
+}
+
+// A copy: the state moves on while a late replica may still read.
+payload shard_state::point() const {
+  if (!points_)
+    return {};
+  const auto values = points_->acquire();
+  std::ranges::copy(state_.slot(*options_.whole_rule->point_slot()), values.values().begin());
+  return payload{values, 0, values.size()};
 }
 
 parameter_span shard_state::span_of(uint64_t version, const const_buffer& parameters) const {

@@ -5,6 +5,10 @@
 // optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
 // version and of the one before, so that a version every shard has can always be named.
 //
+// A whole-model rule (models/optimizers/whole_model_rule.hpp) has one shard that owns everything;
+// the others own nothing. With each version it also announces the point where the step's gradient
+// is wanted, if the rule has one.
+//
 // When gradients are clipped by their norm, a round stands between: the shard adds into a buffer of
 // its own, tells the other shards the squares of its blocks, and updates when it knows those of
 // all (coordinators/norms_rule.hpp).
@@ -27,6 +31,7 @@
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/reduction.hpp"
 #include "troupe/models/regularization.hpp"
+#include "troupe/models/whole_model_step.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -41,13 +46,14 @@ namespace troupe {
 
 /// What all shards of a process share.
 struct shard_options {
-  std::shared_ptr<const optimizer> rule;
+  std::shared_ptr<const optimizer> rule;     ///< null for a whole-model rule
   std::shared_ptr<version_buffers> versions; ///< holds the start version's parameters
   size_t parameter_count = 0;                ///< of the whole model
   timeline plan;
   test_hooks hooks;
-  regularization changes;        ///< of the mean gradient
-  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  regularization changes;                             ///< of the mean gradient
+  uint64_t checkpoint_every = 0;                      ///< steps between checkpoints; 0: none
+  std::shared_ptr<const whole_model_rule> whole_rule; ///< its shard owns all blocks
 };
 
 /// The least time between two progress reports: often enough for the eye, too rare to cost
@@ -72,6 +78,7 @@ private:
 
   /// Goes to the start version of a new term.
   void restart();
+  void restore();
   /// Copies the state for a checkpoint, if this version is to have one.
   void copy_if_due();
   std::vector<std::span<const float>> held_gradients() const;
@@ -84,6 +91,11 @@ private:
   void apply_reduced();
   void update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
               const batch_sums& total, float norm_factor);
+  /// Writes version v + 1; the sums for the book, or nothing when it is not finite.
+  std::optional<batch_sums> write_next(const reduction_plan& plan,
+                                       std::span<const std::span<const float>> inputs,
+                                       const batch_sums& total, float norm_factor,
+                                       const buffer& next);
   void tell_applied(const batch_sums& total) const;
   /// Reports why the step was not applied; this shard's version stays where it is.
   void stop_here(not_finite_report report);
@@ -92,7 +104,9 @@ private:
   void report_conflict(const contribution& news);
   void report_conflict_of_norms();
   void announce();
-  void announce(uint64_t version, const const_buffer& parameters);
+  void announce(uint64_t version, const const_buffer& parameters, const payload& point);
+  /// Where the current step's gradient is wanted, for others to read; empty: at the parameters.
+  payload point() const;
   /// Reports when it is time.
   void keep_book();
   void report();
@@ -114,6 +128,8 @@ private:
   const_buffer previous_;
   optimizer_state state_;
   reducer reducer_;
+  whole_model_stepper stepper_;
+  std::unique_ptr<buffer_pool> points_; ///< of the whole model; null when the rule has no point
   norms_rule norms_;
   buffer reduced_;          ///< the step's gradient sum while the norm is not known
   batch_sums reduced_sums_; ///< of the same step
@@ -135,7 +151,6 @@ private:
   std::vector<waiting_pull> waiting_; ///< of later versions; who asked has a deadline
 };
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self,
-                                 const shard_options& options);
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options);
 
 } // namespace troupe

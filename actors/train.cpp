@@ -30,8 +30,7 @@ constexpr std::chrono::seconds pull_deadline{60};
 job resolve_or_throw(const job& x, const data_shape& shape) {
   auto resolved = resolve(x, shape, std::thread::hardware_concurrency());
   if (const auto found = problems_with_data(resolved, shape); !found.empty())
-    throw failure(failure_code::bad_job, found.front().key + ": " + found.front().why, {},
-                  found.front().hint);
+    throw failure(failure_code::bad_job, found.front().why, found.front().key, found.front().hint);
   return resolved;
 }
 

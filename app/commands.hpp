@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,19 @@ struct train_arguments {
 /// ended it early. Prints the summary, or with `json` exactly one object, failures included.
 int train_command(const train_arguments& arguments);
 
+/// A data file for a trained model: what is known of its format and columns.
+struct data_arguments {
+  std::string file;
+  std::string format = "auto"; ///< "auto" or the format's name
+  std::string target;          ///< the target's column; empty: by the model
+  std::string header = "auto"; ///< csv: "auto", "yes" or "no"
+  size_t index_base = 1;       ///< libsvm: 0 or 1
+  std::string labels_file;     ///< idx, npy: the targets; empty: by name, else a column
+};
+
 struct evaluate_arguments {
   std::string model_file;
-  std::string data_file;
-  std::string target;          ///< the target's column; empty: by the model
-  std::string header = "auto"; ///< "auto", "yes" or "no"
+  data_arguments data;
   bool json = false;
 };
 
@@ -36,10 +45,8 @@ int evaluate_command(const evaluate_arguments& arguments);
 
 struct predict_arguments {
   std::string model_file;
-  std::string data_file;
-  std::string output_file;     ///< .csv or .npy; empty: standard output, as CSV
-  std::string target;          ///< a column to leave out; empty: decided by the number of columns
-  std::string header = "auto"; ///< "auto", "yes" or "no"
+  data_arguments data;     ///< its targets, if it has any, are left out
+  std::string output_file; ///< .csv or .npy; empty: standard output, as CSV
   bool probabilities = false;
 };
 

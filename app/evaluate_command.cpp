@@ -43,14 +43,14 @@ judgement judge(const saved_model& model, model_rows& rows) {
   predictor predict{model};
   std::vector<float> predictions, targets;
   std::vector<int32_t> labels;
-  for (table_chunk part; rows.reader.next(part, model_rows_part);) {
+  for (table_chunk part; rows.reader->next(part, model_rows_part);) {
     predictions.resize(part.row_count * model.prediction_count());
     predict.predict(part.features, predictions);
     if (model.is_classification()) {
-      labels = labels_of(part, classes, model, rows.reader.path());
+      labels = labels_of(part, classes, model, *rows.reader);
       judge_labels(model, predictions, labels, result);
     } else {
-      targets = targets_of(part, model, rows.reader.path());
+      targets = targets_of(part, *rows.reader);
       result.regression.push(compare(predictions, targets, model.target_names.size()));
     }
     result.losses.push(predict.evaluate({part.row_count, part.features, labels, targets}));
@@ -150,14 +150,9 @@ std::string report_of(const json& object) {
 int evaluate_command(const evaluate_arguments& arguments) {
   return with_failure_object(arguments.json, [&] {
     const auto model = read_model(arguments.model_file);
-    auto rows =
-      open_rows(model, {arguments.data_file, header_option(arguments.header), arguments.target});
-    if (!rows.has_targets)
-      throw failure(failure_code::bad_data,
-                    "the file has as many columns as the model has features, and so no target",
-                    arguments.data_file, "to compare predictions with, add the target's column");
+    auto rows = open_rows(model, arguments.data, target_wish::needed);
     const auto result = judge(model, rows);
-    const auto object = object_of(model, arguments.data_file, result);
+    const auto object = object_of(model, arguments.data.file, result);
     print_result(arguments.json ? one_line(object) : report_of(object));
     return 0;
   });

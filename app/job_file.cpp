@@ -64,7 +64,7 @@ struct draft {
   job value;
   std::vector<job_error> errors;
   std::set<std::string> complained; // keys and sections with an error of their own
-  std::map<std::string, std::string> places;
+  job_places places;
 
   void complain(const std::string& key, job_error error) {
     complained.insert(key);
@@ -79,7 +79,7 @@ void read_file(draft& x, const std::string& path) {
   reading result;
   read_table(job_schema(), "", "", std::get<toml_value::table>(parsed), x.value, result);
   for (const auto& [key, at] : result.positions)
-    x.places[key] = place(path, at);
+    x.places.by_key[key] = place(path, at);
   for (const auto& found : result.complaints)
     x.complain(found.key, {place(path, found.at), found.why, found.hint});
   for (auto* file : {&x.value.data.file, &x.value.data.labels_file})
@@ -108,7 +108,7 @@ void apply_override(draft& x, const std::string& path, const std::string& text,
   reading result;
   if (key) {
     key->set(x.value, override_value(*key, text), path, result.complaints);
-    x.places[path] = where;
+    x.places.by_key[path] = where;
   } else {
     const auto parsed = parse_toml_value(text);
     toml_value::table table{{path, {}, parsed ? *parsed : text_value(text)}};
@@ -119,7 +119,7 @@ void apply_override(draft& x, const std::string& path, const std::string& text,
     }
     read_table(job_schema(), "", "", table, x.value, result);
     for (const auto& [found, at] : result.positions)
-      x.places[found] = where;
+      x.places.by_key[found] = where;
   }
   for (const auto& found : result.complaints)
     x.complain(found.key, {where, found.why, found.hint});
@@ -150,18 +150,6 @@ void apply_sets(draft& x, const std::vector<std::string>& sets) {
   }
 }
 
-// Where a key was set, or the nearest section that the file has.
-std::string place_of(const draft& x, std::string key, const std::string& path) {
-  for (;;) {
-    if (const auto found = x.places.find(key); found != x.places.end())
-      return found->second;
-    const size_t dot = key.rfind('.');
-    if (dot == std::string::npos)
-      return place(path, {});
-    key.resize(dot);
-  }
-}
-
 // True when the key or a section around it has an error already: its value is then not what the
 // user meant, and a second message about it would mislead.
 bool has_complaint(const draft& x, const std::string& key) {
@@ -170,11 +158,14 @@ bool has_complaint(const draft& x, const std::string& key) {
   });
 }
 
-void add_problems(draft& x, const std::string& path) {
+job_error error_of(const job_problem& problem, const job_places& places) {
+  return {places.of(problem.key), "'" + problem.key + "': " + problem.why, problem.hint};
+}
+
+void add_problems(draft& x) {
   for (const auto& problem : problems(x.value))
     if (!has_complaint(x, problem.key))
-      x.errors.push_back(
-        {place_of(x, problem.key, path), "'" + problem.key + "': " + problem.why, problem.hint});
+      x.errors.push_back(error_of(problem, x.places));
 }
 
 void fill_defaults(job& x, const std::string& path) {
@@ -186,6 +177,17 @@ void fill_defaults(job& x, const std::string& path) {
 
 } // namespace
 
+std::string job_places::of(std::string key) const {
+  for (;;) {
+    if (const auto found = by_key.find(key); found != by_key.end())
+      return found->second;
+    const size_t dot = key.rfind('.');
+    if (dot == std::string::npos)
+      return place(file, {});
+    key.resize(dot);
+  }
+}
+
 environment process_environment() {
   environment result;
   for (char** variable = environ; variable && *variable; ++variable) {
@@ -196,17 +198,29 @@ environment process_environment() {
   return result;
 }
 
-job load_job(const std::string& path, const std::vector<std::string>& sets,
-             const environment& variables) {
+loaded_job load_job_and_places(const std::string& path, const std::vector<std::string>& sets,
+                               const environment& variables) {
   draft x;
+  x.places.file = path;
   read_file(x, path);
   apply_environment(x, variables);
   apply_sets(x, sets);
   fill_defaults(x.value, path);
-  add_problems(x, path);
+  add_problems(x);
   if (!x.errors.empty())
     throw job_errors(std::move(x.errors));
-  return x.value;
+  return {std::move(x.value), std::move(x.places)};
+}
+
+job load_job(const std::string& path, const std::vector<std::string>& sets,
+             const environment& variables) {
+  return load_job_and_places(path, sets, variables).value;
+}
+
+void throw_with_place(const failure& error, const job_places& places) {
+  if (error.code() == failure_code::bad_job && find_job_key(error.where()))
+    throw job_errors({error_of({error.where(), error.reason(), error.hint()}, places)});
+  throw;
 }
 
 } // namespace troupe

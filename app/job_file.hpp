@@ -6,6 +6,7 @@
 #include "troupe/app/job_errors.hpp"
 #include "troupe/coordinators/job.hpp"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,20 @@ using environment = std::vector<std::pair<std::string, std::string>>;
 /// The environment of this process.
 environment process_environment();
 
+/// Where the keys of a job were set: "file:line:column", "--set key=..." or "environment NAME".
+struct job_places {
+  std::string file; ///< the job file
+  std::map<std::string, std::string> by_key;
+
+  /// The place of a key, or the nearest section that the file has, or else the file's beginning.
+  std::string of(std::string key) const;
+};
+
+struct loaded_job {
+  job value;
+  job_places places;
+};
+
 /// The job that the file describes, with everything the user could set filled in: `data.file` is
 /// relative to the current folder, the name and the output directory are decided.
 ///
@@ -26,7 +41,14 @@ environment process_environment();
 ///
 /// Throws failure(missing_input | no_permission) when the file cannot be read, else job_errors with
 /// everything that is wrong, `problems` of the job included. Files above 16 MiB are refused unread.
+loaded_job load_job_and_places(const std::string& path, const std::vector<std::string>& sets,
+                               const environment& variables);
 job load_job(const std::string& path, const std::vector<std::string>& sets,
              const environment& variables);
+
+/// Called while `error` is caught. What `train` says of a job once it has seen the data names a
+/// key: here the place where that was set stands instead, as for everything that is found without
+/// data. Other failures are thrown on as they are.
+[[noreturn]] void throw_with_place(const failure& error, const job_places& places);
 
 } // namespace troupe

@@ -143,7 +143,8 @@ void add_optimizer_keys(keys& out) {
   out.push_back(choice_key<job, optimizer_kind>(
     {"optimizer.kind", "rule of the update"}, [](auto& x) -> auto& { return x.optimizer.kind; }));
   number(
-    {"optimizer.learning_rate", "base rate, times the schedule's factor", "0.01; adadelta: 1"},
+    {"optimizer.learning_rate", "base rate, times the schedule's factor",
+     "0.01; adadelta, lbfgs: 1"},
     "number > 0", [](auto& x) -> auto& { return x.optimizer.learning_rate; });
   number(
     {"optimizer.momentum", "sgd: 0 is none"}, "number in [0, 1)",
@@ -162,13 +163,19 @@ void add_optimizer_keys(keys& out) {
      "adadelta: 0.95; rmsprop: 0.9"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.optimizer.rho; });
   number(
-    {"optimizer.epsilon", "all but sgd and rprop: keeps from dividing by 0",
-     "1e-08; adagrad: 1e-10; adadelta: 1e-06"},
+    {"optimizer.epsilon", "all but sgd, rprop, lbfgs: keeps from dividing by 0",
+     "1e-08; adagrad: 1e-10; adadelta: 1e-06; adafactor: 1e-30"},
     "number > 0", [](auto& x) -> auto& { return x.optimizer.epsilon; });
   number(
     {"optimizer.weight_decay", "adamw: a step takes this times the rate off each parameter",
      "0.01"},
     "number >= 0", [](auto& x) -> auto& { return x.optimizer.weight_decay; });
+  number(
+    {"optimizer.damping", "gauss-newton: more makes steps shorter and surer", "0.001"},
+    "number >= 0", [](auto& x) -> auto& { return x.optimizer.damping; });
+  out.push_back(whole_key<job>(
+    {"optimizer.history_size", "lbfgs: moves it remembers; each takes twice the model's memory"}, 1,
+    [](auto& x) -> auto& { return x.optimizer.history_size; }));
   number(
     {"optimizer.l1", "penalty on the size of weights, not of biases; 0 is none"}, "number >= 0",
     [](auto& x) -> auto& { return x.optimizer.l1; });

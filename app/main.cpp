@@ -49,24 +49,38 @@ void add_train(command_line& x) {
   train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
 }
 
+// What the keys data.format, target, header and index_base of a job say of its data.
+void add_data_options(CLI::App& command, troupe::data_arguments& x) {
+  command.add_option("--format", x.format, "auto, csv, libsvm, idx or npy")->type_name("FORMAT");
+  command.add_option("--target", x.target, "The target's column: \"last\", a name or an index")
+    ->type_name("COLUMN");
+  command.add_option("--header", x.header, "csv: whether row 1 is a header: auto, yes or no")
+    ->type_name("WHEN");
+  command
+    .add_option("--index-base,--index_base", x.index_base,
+                "libsvm: the index of the first feature, 0 or 1")
+    ->type_name("INDEX");
+}
+
 // The two files and what is known of their columns, alike for `evaluate` and `predict`.
 template <class Arguments>
 void add_model_and_data(CLI::App& command, Arguments& x) {
   command.add_option("model", x.model_file, "A trained model, as 'troupe train' wrote it")
     ->required()
     ->type_name("MODEL");
-  command.add_option("data", x.data_file, "A CSV file with the model's features")
+  command.add_option("data", x.data.file, "Rows with the model's features, in any format")
     ->required()
     ->type_name("DATA");
-  command.add_option("--target", x.target, "The target's column: \"last\", a name or an index")
-    ->type_name("COLUMN");
-  command.add_option("--header", x.header, "Whether row 1 is a header: auto, yes or no")
-    ->type_name("WHEN");
+  add_data_options(command, x.data);
 }
 
 void add_evaluate(command_line& x) {
   auto* evaluate = x.app.add_subcommand("evaluate", "Says how well a model predicts");
   add_model_and_data(*evaluate, x.evaluate);
+  evaluate
+    ->add_option("--labels-file,--labels_file", x.evaluate.data.labels_file,
+                 "idx, npy: the file of the targets")
+    ->type_name("FILE");
   evaluate->add_flag("--json", x.evaluate.json, "Prints one JSON object");
   evaluate->footer("Example:\n  troupe evaluate runs/digits/model.safetensors digits.csv.gz");
   evaluate->callback([&x] { x.chosen = [&x] { return troupe::evaluate_command(x.evaluate); }; });

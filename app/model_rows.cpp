@@ -1,7 +1,13 @@
 #include "troupe/app/model_rows.hpp"
 
+#include "troupe/app/figures_text.hpp"
+#include "troupe/data/array_reader.hpp"
+#include "troupe/data/csv_reader.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/libsvm_reader.hpp"
 #include "troupe/data/number_text.hpp"
+#include "troupe/data/read_array.hpp"
+#include "troupe/data/read_data.hpp"
 #include "troupe/data/shown_text.hpp"
 
 #include <algorithm>
@@ -58,7 +64,7 @@ std::string plural(size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-[[noreturn]] void refuse_count(const saved_model& model, const csv_reader& reader) {
+[[noreturn]] void refuse_count(const saved_model& model, const row_reader& reader) {
   auto reason = "the file has " + plural(reader.column_count(), "column") + "; the model takes " +
                 plural(model.network->feature_count(), "feature") + ", and " +
                 plural(model.target_names.size(), "target") + " may follow";
@@ -72,7 +78,7 @@ std::string plural(size_t count, const std::string& what) {
                 "'troupe inspect " + model.path + "' lists the model's features");
 }
 
-void require_same_names(const saved_model& model, const csv_reader& reader) {
+void require_same_names(const saved_model& model, const row_reader& reader) {
   if (!reader.has_header() || !has_names(model.feature_names))
     return;
   if (const auto text = differences(model.feature_names, reader.feature_names()); !text.empty())
@@ -81,14 +87,15 @@ void require_same_names(const saved_model& model, const csv_reader& reader) {
                   "give the file the model's columns, in its order, or leave the header out");
 }
 
-// The targets' columns: as asked, else by the model's names, else the last ones.
-std::vector<size_t> target_columns(const saved_model& model, const csv_reader& reader,
+// The targets' columns: as asked, else by the model's names, else the last ones. A column without
+// a name is called by its index, so a model trained without names finds its own again.
+std::vector<size_t> target_columns(const saved_model& model, const row_reader& reader,
                                    const std::string& target) {
   if (!target.empty())
     return {reader.find_column(target)};
   std::vector<size_t> result;
   for (const auto& name : model.target_names)
-    if (reader.has_header() && contains(reader.column_names(), name))
+    if (contains(reader.column_names(), name))
       result.push_back(reader.find_column(name));
   if (result.size() == model.target_names.size())
     return result;
@@ -98,7 +105,7 @@ std::vector<size_t> target_columns(const saved_model& model, const csv_reader& r
   return result;
 }
 
-std::string assumption_of(const csv_reader& reader, const std::vector<size_t>& targets) {
+std::string assumption_of(const row_reader& reader, const std::vector<size_t>& targets) {
   auto result = reader.path() + ": " + plural(reader.column_count(), "column") + ", ";
   if (targets.empty())
     return result + "all taken for features, none for a target";
@@ -107,30 +114,115 @@ std::string assumption_of(const csv_reader& reader, const std::vector<size_t>& t
   return result + " taken for the target" + (targets.size() == 1 ? "" : "s");
 }
 
-} // namespace
+file_format format_option(const data_arguments& data) {
+  if (data.format == "auto")
+    return format_of(data.file);
+  if (const auto format = from_name<file_format>(data.format))
+    return *format;
+  throw failure(failure_code::usage, "there is no format " + shown_text(data.format), "--format",
+                "the formats are auto, " + all_names<file_format>());
+}
 
-model_rows open_rows(const saved_model& model, const model_rows_options& options) {
-  csv_reader reader{options.file, options.header};
-  const auto features = model.network->feature_count();
-  const auto target_count = model.target_names.size();
-  if (!options.target.empty() && target_count != 1)
+void refuse_option(const std::string& option, file_format format, const std::string& why) {
+  throw failure(failure_code::usage,
+                std::string{name_of(format)} + " files have no use for " + option + ": " + why,
+                option, "leave it out");
+}
+
+void require_use(const data_arguments& data, file_format format) {
+  const bool is_array = format == file_format::idx || format == file_format::npy;
+  if (!data.labels_file.empty() && !is_array)
+    refuse_option("--labels-file", format, "they hold their targets themselves");
+  if (!data.target.empty() && format == file_format::libsvm)
+    refuse_option("--target", format, "their rows begin with the target");
+  if (!data.target.empty() && !data.labels_file.empty())
+    throw failure(failure_code::usage, "--target and --labels-file both say what the targets are",
+                  "--target", "leave one out");
+  if (data.index_base > 1)
     throw failure(failure_code::usage,
-                  "--target names one column, the model has " + plural(target_count, "target"), {},
-                  "leave it out: the model's names count, else the last columns");
-  const bool with_targets = reader.column_count() == features + target_count;
-  if (!with_targets && (reader.column_count() != features || !options.target.empty()))
-    refuse_count(model, reader);
+                  "the index of the first feature is 0 or 1, not " +
+                    std::to_string(data.index_base),
+                  "--index-base", "a libsvm file counts its features from 1 unless made otherwise");
+}
+
+// Without names there is nothing to say of columns but their number, so more are only counted.
+std::unique_ptr<array_reader> open_array(const saved_model& model, const data_arguments& data) {
+  const auto columns = model.network->feature_count() + model.target_names.size();
+  return std::make_unique<array_reader>(data.file, std::max(columns, csv_options{}.columns_max));
+}
+
+// The file that holds the targets of the array; empty when it is a column of the array, or none.
+std::string labels_for(const saved_model& model, const row_reader& reader,
+                       const data_arguments& data) {
+  const bool features_only = reader.column_count() == model.network->feature_count();
+  return data.labels_file.empty() && features_only ? labels_beside(data.file) : data.labels_file;
+}
+
+model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader> reader,
+                           const data_arguments& data, target_wish wish) {
+  const auto features = model.network->feature_count();
+  const bool with_targets = reader->column_count() == features + model.target_names.size();
+  if (!with_targets && (reader->column_count() != features || !data.target.empty()))
+    refuse_count(model, *reader);
+  if (!with_targets && wish == target_wish::needed)
+    throw failure(failure_code::bad_data,
+                  "the file has as many columns as the model has features, and so no target",
+                  data.file, "to compare predictions with, add the target's column");
   std::vector<size_t> targets;
   if (with_targets)
-    targets = target_columns(model, reader, options.target);
-  reader.set_targets(targets);
-  require_same_names(model, reader);
-  auto assumption = assumption_of(reader, targets);
-  return {std::move(reader), with_targets, std::move(assumption)};
+    targets = target_columns(model, *reader, data.target);
+  reader->set_targets(targets);
+  require_same_names(model, *reader);
+  auto assumption = assumption_of(*reader, targets);
+  return {std::move(reader), std::move(assumption)};
+}
+
+// A row of libsvm names the features it has, so their number is the model's; its label is there
+// always.
+model_rows open_libsvm_rows(const saved_model& model, const data_arguments& data) {
+  auto reader =
+    std::make_unique<libsvm_reader>(data.file, data.index_base, model.network->feature_count());
+  if (model.target_names.size() != 1)
+    refuse_count(model, *reader);
+  auto assumption = assumption_of(*reader, {model.network->feature_count()});
+  return {std::move(reader), std::move(assumption)};
+}
+
+model_rows open_array_rows(const saved_model& model, const data_arguments& data, target_wish wish) {
+  auto reader = open_array(model, data);
+  const auto labels = wish == target_wish::needed ? labels_for(model, *reader, data) : "";
+  if (labels.empty())
+    return open_by_columns(model, std::move(reader), data, wish);
+  if (reader->column_count() != model.network->feature_count())
+    refuse_count(model, *reader);
+  reader->set_labels(labels, model.target_names.size());
+  auto assumption = assumption_of(*reader, {});
+  return {std::move(reader), std::move(assumption)};
+}
+
+} // namespace
+
+model_rows open_rows(const saved_model& model, const data_arguments& data, target_wish wish) {
+  const auto header = header_option(data.header);
+  const auto format = format_option(data);
+  require_use(data, format);
+  if (!data.target.empty() && model.target_names.size() != 1)
+    throw failure(failure_code::usage,
+                  "--target names one column, the model has " +
+                    plural(model.target_names.size(), "target"),
+                  {}, "leave it out: the model's names count, else the last columns");
+  switch (format) {
+  case file_format::csv:
+    return open_by_columns(model, std::make_unique<csv_reader>(data.file, header), data, wish);
+  case file_format::libsvm:
+    return open_libsvm_rows(model, data);
+  default:
+    return open_array_rows(model, data, wish);
+  }
 }
 
 std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& classes,
-                               const saved_model& model, const std::string& path) {
+                               const saved_model& model, const row_reader& reader) {
   std::vector<int32_t> result;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto& cell = rows.target_cells[i];
@@ -139,28 +231,25 @@ std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& clas
       std::string known;
       for (size_t k = 0; k < std::min(model.classes.size(), names_shown_max); ++k)
         known += (k ? ", " : "") + shown_text(model.classes[k]);
-      throw failure(failure_code::bad_data, "the model knows no class " + shown_text(cell),
-                    path + ":" + std::to_string(rows.lines[i]),
-                    "its classes are " + known +
-                      (model.classes.size() > names_shown_max ? ", ..." : ""));
+      reader.fail_at_target(rows, i, "the model knows no class " + shown_text(cell),
+                            "its classes are " + known +
+                              (model.classes.size() > names_shown_max ? ", ..." : ""));
     }
     result.push_back(static_cast<int32_t>(*label));
   }
   return result;
 }
 
-std::vector<float> targets_of(const table_chunk& rows, const saved_model& model,
-                              const std::string& path) {
+std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader) {
   std::vector<float> result;
   for (size_t i = 0; i < rows.target_cells.size(); ++i) {
     double value = 0;
     const auto status = read_number(rows.target_cells[i], value);
     const auto target = static_cast<float>(value);
     if (status != number_status::number || !std::isfinite(target))
-      throw failure(failure_code::bad_data,
-                    "the target " + shown_text(rows.target_cells[i]) + " is not a finite number",
-                    path + ":" + std::to_string(rows.lines[i / model.target_names.size()]),
-                    "the model predicts numbers: is it the right column?");
+      reader.fail_at_target(
+        rows, i, "the target " + shown_text(rows.target_cells[i]) + " is not a finite number",
+        "the model predicts numbers: is it the right column?");
     result.push_back(target);
   }
   return result;

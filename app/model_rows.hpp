@@ -1,12 +1,17 @@
-// Data for a model that was trained earlier: a CSV file whose columns are matched with the model's
-// features and targets before a row is read.
+// Data for a model that was trained earlier: a file of any format that training reads, whose
+// columns are matched with the model's features and targets before a row is read. Rows then come
+// part by part: the file may be larger than memory.
 
 #pragma once
 
-#include "troupe/data/csv_reader.hpp"
+#include "troupe/app/commands.hpp"
+#include "troupe/data/row_reader.hpp"
 #include "troupe/data/saved_model.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -15,32 +20,32 @@ namespace troupe {
 /// features are 16 MiB.
 inline constexpr size_t model_rows_part = 16 * prediction_chunk_rows;
 
-struct model_rows_options {
-  std::string file;
-  csv_header header = csv_header::automatic;
-  std::string target; ///< the target's column; empty: the model's name for it, else the last
+enum class target_wish : uint8_t {
+  ignored, ///< to predict: targets are told apart from features, and left out
+  needed,  ///< to evaluate
 };
 
 struct model_rows {
-  csv_reader reader;      ///< its targets are set
-  bool has_targets;       ///< else every column is a feature
-  std::string assumption; ///< which columns were taken for what, in words
+  std::unique_ptr<row_reader> reader; ///< its targets are set; never null
+  std::string assumption;             ///< which columns were taken for what, in words
 };
 
 /// Opens a file and decides by the number of its columns: the model's features alone, or with its
-/// targets. Throws failure: bad_data when neither fits or when both have names and they differ
-/// (the message lists the differences); usage for a --target when the model has several; what
-/// csv_reader throws.
-model_rows open_rows(const saved_model& model, const model_rows_options& options);
+/// targets. Targets of an array may stand in a file of labels.
+///
+/// Throws failure: bad_data when neither fits, when there are no targets that are needed, or when
+/// both have names and they differ (the message lists the differences); usage for an option that
+/// the format or the model has no use for, or with a value that does not exist; what the reader of
+/// the format throws.
+model_rows open_rows(const saved_model& model, const data_arguments& data, target_wish wish);
 
-/// The class of each row of `rows`, for a classification. Throws failure(bad_data) naming the line
+/// The class of each row of `rows`, for a classification. Throws failure(bad_data) naming the place
 /// of a label that the model does not know.
 std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& classes,
-                               const saved_model& model, const std::string& path);
+                               const saved_model& model, const row_reader& reader);
 
-/// The N x T targets of `rows` as numbers. Throws failure(bad_data) naming the line of one that is
+/// The N x T targets of `rows` as numbers. Throws failure(bad_data) naming the place of one that is
 /// not a finite float32.
-std::vector<float> targets_of(const table_chunk& rows, const saved_model& model,
-                              const std::string& path);
+std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader);
 
 } // namespace troupe

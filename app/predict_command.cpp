@@ -8,8 +8,7 @@ namespace troupe {
 
 int predict_command(const predict_arguments& arguments) {
   const auto model = read_model(arguments.model_file);
-  auto rows =
-    open_rows(model, {arguments.data_file, header_option(arguments.header), arguments.target});
+  auto rows = open_rows(model, arguments.data, target_wish::ignored);
   print_message("troupe: " + rows.assumption + '\n');
   prediction_writer out{model, arguments.output_file, arguments.probabilities};
   if (out.numbers_classes())
@@ -18,7 +17,7 @@ int predict_command(const predict_arguments& arguments) {
                   "lists them\n");
   predictor predict{model};
   std::vector<float> predictions;
-  for (table_chunk part; rows.reader.next(part, model_rows_part);) {
+  for (table_chunk part; rows.reader->next(part, model_rows_part);) {
     predictions.resize(part.row_count * model.prediction_count());
     predict.predict(part.features, predictions);
     out.write(predictions);

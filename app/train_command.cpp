@@ -110,12 +110,7 @@ earlier_run treatment_of(const train_arguments& arguments) {
   return arguments.overwrite ? earlier_run::replace : earlier_run::refuse;
 }
 
-int run(const train_arguments& arguments, std::string& job_name) {
-  const job x = load_job(arguments.job_file, arguments.sets, process_environment());
-  job_name = x.name;
-  ensure_numerics(x.runtime.numerics, arguments.process_arguments);
-  watch_stop_signals();
-  run_folders folders{x, treatment_of(arguments)};
+int find_and_train(const job& x, run_folders& folders, const train_arguments& arguments) {
   auto data = load_data(x);
   auto start = find_start(x, *data, folders, print_message);
   if (!arguments.quiet)
@@ -125,6 +120,21 @@ int run(const train_arguments& arguments, std::string& job_name) {
     return 0;
   }
   return train_from(std::move(start), x, std::move(data), folders, arguments);
+}
+
+int run(const train_arguments& arguments, std::string& job_name) {
+  const auto loaded =
+    load_job_and_places(arguments.job_file, arguments.sets, process_environment());
+  const auto& x = loaded.value;
+  job_name = x.name;
+  ensure_numerics(x.runtime.numerics, arguments.process_arguments);
+  watch_stop_signals();
+  run_folders folders{x, treatment_of(arguments)};
+  try {
+    return find_and_train(x, folders, arguments);
+  } catch (const failure& error) {
+    throw_with_place(error, loaded.places);
+  }
 }
 
 // With --json scripts read the reason from standard output. An error of writing there must not hide

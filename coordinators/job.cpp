@@ -210,16 +210,63 @@ void check_optimizer(checker& check, const optimizer_options& x) {
                 "use a small number such as 1e-8");
   check.require(!x.weight_decay || (*x.weight_decay >= 0 && std::isfinite(*x.weight_decay)),
                 "optimizer.weight_decay", "must be 0 or more", "use a number such as 0.01");
+  check.require(!x.damping || (*x.damping >= 0 && std::isfinite(*x.damping)), "optimizer.damping",
+                "must be 0 or more", "use a small number such as 1e-3");
   const bool is_sgd = x.kind == optimizer_kind::sgd;
   check.require(is_sgd || (x.momentum == 0 && !x.nesterov), "optimizer.momentum",
                 std::string{name_of(x.kind)} + " takes no momentum",
                 "use optimizer.kind = \"sgd\", or leave it out");
   check_constants(check, x);
   check_gradient_changes(check, x);
-  const bool rprop = x.kind == optimizer_kind::rprop;
-  check.require(!rprop || x.schedule == schedule_options{}, "optimizer.schedule",
-                "rprop finds its own steps", "leave the schedule out");
+  check.require(!finds_own_rate(x.kind) || x.schedule == schedule_options{}, "optimizer.schedule",
+                std::string{name_of(x.kind)} + " finds its own steps", "leave the schedule out");
   check_schedule(check, x.schedule);
+}
+
+// A line search compares losses and gradients of one and the same smooth function.
+void check_lbfgs(checker& check, const job& x) {
+  const bool lbfgs = x.optimizer.kind == optimizer_kind::lbfgs;
+  const auto size = x.optimizer.history_size;
+  check.require(lbfgs || size == optimizer_options{}.history_size, "optimizer.history_size",
+                std::string{name_of(x.optimizer.kind)} + " takes no history_size",
+                "use optimizer.kind = \"lbfgs\", or leave it out");
+  check.require(size >= 1 && size <= history_size_max, "optimizer.history_size",
+                "must be from 1 to " + std::to_string(history_size_max), "use a number such as 10");
+  const std::string other = "leave it out, or use another optimizer.kind such as \"adam\"";
+  check.require(!lbfgs || x.model.dropout == 0, "model.dropout",
+                "lbfgs needs a loss that is the same at each look, dropout changes it", other);
+  check.require(!lbfgs || x.optimizer.l1 == 0, "optimizer.l1",
+                "lbfgs needs a smooth loss, and |p| has a corner at 0",
+                "use optimizer.l2, or another optimizer.kind such as \"adam\"");
+  check.require(!lbfgs || x.optimizer.clip_value == 0, "optimizer.clip_value",
+                "lbfgs needs the loss's own gradient", other);
+  check.require(!lbfgs || x.optimizer.clip_norm == 0, "optimizer.clip_norm",
+                "lbfgs needs the loss's own gradient", other);
+}
+
+// One actor solves for all parameters of a small regression at once.
+void check_solver(checker& check, const job& x) {
+  if (scope_of(x.optimizer.kind) != optimizer_scope::solver)
+    return;
+  const bool closed_form = x.optimizer.kind == optimizer_kind::closed_form;
+  const auto name = std::string{name_of(x.optimizer.kind)};
+  const std::string other = "use another optimizer.kind, such as \"lbfgs\"";
+  check.require(!closed_form || x.model.kind == model_kind::linear_regression, "model.kind",
+                "closed-form solves linear-regression only", other);
+  check.require(!x.model.loss || x.model.loss == loss_kind::squared, "model.loss",
+                name + " needs the squared loss", other);
+  check.require(x.model.dropout == 0, "model.dropout", name + " takes no dropout", other);
+  check.require(x.optimizer.l1 == 0, "optimizer.l1", name + " takes no l1", other);
+  check.require(closed_form || x.optimizer.l2 == 0, "optimizer.l2", name + " takes no l2",
+                "use optimizer.damping, or another optimizer.kind");
+  check.require(x.optimizer.clip_value == 0, "optimizer.clip_value", "there is no gradient to clip",
+                "leave it out");
+  check.require(x.optimizer.clip_norm == 0, "optimizer.clip_norm", "there is no gradient to clip",
+                "leave it out");
+  check.require(x.training.slices.value_or(1) == 1, "training.slices",
+                name + " sees all rows at once", "leave it out");
+  check.require(x.training.replicas.value_or(1) == 1, "training.replicas",
+                name + " is the work of one actor", "leave it out");
 }
 
 void check_class_weights(checker& check, const class_weight_options& x) {
@@ -259,6 +306,8 @@ std::vector<job_problem> problems(const job& x) {
   check_data(check, x.data);
   check_model(check, x.model);
   check_optimizer(check, x.optimizer);
+  check_lbfgs(check, x);
+  check_solver(check, x);
   check_training(check, x.training);
   check.optional_at_least_one("runtime.threads", x.runtime.threads);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",

@@ -135,6 +135,8 @@ void write_optimizer(std::ostream& out, const optimizer_options& given) {
   if (x.kind == optimizer_kind::sgd)
     out << "optimizer.momentum = " << bits_of(x.momentum) << '\n'
         << "optimizer.nesterov = " << x.nesterov << '\n';
+  if (x.kind == optimizer_kind::lbfgs)
+    out << "optimizer.history_size = " << x.history_size << '\n';
   const auto write_if_on = [&](const char* key, double value) {
     if (value > 0)
       out << "optimizer." << key << " = " << bits_of(value) << '\n';
@@ -189,10 +191,27 @@ std::vector<float> class_weights_of(const job& x, const data_shape& shape) {
   return result;
 }
 
+namespace {
+
+// One actor sees all rows at once, and the closed form is one step.
+void resolve_for_solver(job& x) {
+  x.training.batch_size = 0;
+  x.training.slices = x.training.slices.value_or(1);
+  x.training.replicas = x.training.replicas.value_or(1);
+  if (x.optimizer.kind == optimizer_kind::closed_form) {
+    x.training.epochs = 1;
+    x.training.steps.reset();
+  }
+}
+
+} // namespace
+
 job resolve(const job& x, const data_shape& shape, size_t core_count) {
   job result = x;
   const auto rows = shape.train_row_count;
   auto& training = result.training;
+  if (scope_of(x.optimizer.kind) == optimizer_scope::solver)
+    resolve_for_solver(result);
   if (training.batch_size == 0 || training.batch_size > rows)
     training.batch_size = rows;
   if (!training.slices)
@@ -253,6 +272,28 @@ void check_numbers(const job& x, const data_shape& shape, std::vector<job_proble
                       "leave training.class_weights out"});
 }
 
+/// The normal equations are a matrix of doubles: 128 MiB and 32 MiB at these sizes.
+constexpr size_t closed_form_features_max = 4096;
+constexpr size_t gauss_newton_parameters_max = 2048;
+
+void check_solver(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
+  const auto name = std::string{name_of(x.optimizer.kind)};
+  if (x.model.loss != loss_kind::squared)
+    result.push_back(
+      {"model.loss", name + " needs the squared loss", "use another optimizer.kind"});
+  const auto refuse_size = [&](const char* what, size_t count, size_t count_max) {
+    if (count > count_max)
+      result.push_back({"optimizer.kind",
+                        name + " is for at most " + std::to_string(count_max) + ' ' + what +
+                          ", there are " + std::to_string(count),
+                        "use optimizer.kind = \"lbfgs\" with training.batch_size = \"all\""});
+  };
+  if (x.optimizer.kind == optimizer_kind::closed_form)
+    refuse_size("features", shape.feature_count, closed_form_features_max);
+  else
+    refuse_size("parameters", make_model(x, shape)->layout().size(), gauss_newton_parameters_max);
+}
+
 } // namespace
 
 std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
@@ -268,9 +309,13 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_classes(resolved, shape, result);
   else
     check_numbers(resolved, shape, result);
-  if (resolved.optimizer.kind == optimizer_kind::rprop &&
+  if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
+    check_solver(resolved, shape, result);
+  if (needs_all_rows(resolved.optimizer.kind) &&
       resolved.training.batch_size < shape.train_row_count)
-    result.push_back({"optimizer.kind", "rprop needs the gradient of all rows, not of a batch",
+    result.push_back({"optimizer.kind",
+                      std::string{name_of(resolved.optimizer.kind)} +
+                        " needs the gradient of all rows, not of a batch",
                       "set training.batch_size = \"all\""});
   return result;
 }

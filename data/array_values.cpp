@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 namespace troupe {
@@ -83,6 +84,42 @@ bool all_finite(const float* values, size_t count) {
   return found == 0;
 }
 
+/// Goes over elements and gives float32: what a vector needs to take them in without first filling
+/// its new room with zeros.
+template <class T, bool Big>
+class element_iterator {
+public:
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = float;
+  using difference_type = ptrdiff_t;
+  using pointer = const float*;
+  using reference = float;
+
+  explicit element_iterator(const char* at) : at_(at) {}
+
+  float operator*() const { return static_cast<float>(element_at<T, Big>(at_)); }
+  element_iterator& operator++() {
+    at_ += sizeof(T);
+    return *this;
+  }
+  element_iterator& operator--() {
+    at_ -= sizeof(T);
+    return *this;
+  }
+  element_iterator& operator+=(ptrdiff_t count) {
+    at_ += count * static_cast<ptrdiff_t>(sizeof(T));
+    return *this;
+  }
+  friend element_iterator operator+(element_iterator at, ptrdiff_t count) { return at += count; }
+  friend ptrdiff_t operator-(element_iterator a, element_iterator b) {
+    return (a.at_ - b.at_) / static_cast<ptrdiff_t>(sizeof(T));
+  }
+  friend bool operator==(element_iterator, element_iterator) = default;
+
+private:
+  const char* at_;
+};
+
 template <class T>
 std::string text_of(T value) {
   char text[32];
@@ -92,38 +129,25 @@ std::string text_of(T value) {
 
 } // namespace
 
-array_values::array_values(binary_source& source, const array_header& header, uint64_t count)
-  : source_(source),
-    header_(header),
-    left_(count),
-    bytes_(std::min<uint64_t>(count, block_size) * bytes_of(header.type)),
-    values_(std::min<uint64_t>(count, block_size)) {}
-
-std::span<const float> array_values::next() {
-  const auto count = static_cast<size_t>(std::min<uint64_t>(left_, block_size));
-  if (count == 0)
-    return {};
+size_t array_values::append(uint64_t count, std::vector<float>& out) {
+  const auto size = static_cast<size_t>(std::min<uint64_t>(count, block_size));
   block_offset_ = source_.offset();
-  source_.read(std::span(bytes_).first(count * bytes_of(header_.type)), "the values");
-  left_ -= count;
+  bytes_.resize(size * bytes_of(header_.type));
+  source_.read(bytes_, "the values");
   with_type(header_, [&]<class T, bool Big>() {
-    const char* in = bytes_.data();
-    float* out = values_.data();
-    if constexpr (std::is_same_v<T, float> && !Big)
-      std::memcpy(out, in, count * sizeof(float));
-    else
-      for (size_t i = 0; i < count; ++i)
-        out[i] = static_cast<float>(element_at<T, Big>(in + i * sizeof(T)));
+    const element_iterator<T, Big> begin{bytes_.data()};
+    out.insert(out.end(), begin, begin + static_cast<ptrdiff_t>(size));
   });
-  if (is_floating(header_.type) && !all_finite(values_.data(), count))
-    check(count);
-  return std::span(values_).first(count);
+  const auto values = std::span(out).last(size);
+  if (is_floating(header_.type) && !all_finite(values.data(), size))
+    refuse(values);
+  return size;
 }
 
 /// Names the first element that is no finite float32.
-void array_values::check(size_t count) const {
+void array_values::refuse(std::span<const float> values) const {
   size_t i = 0;
-  while (i < count && std::isfinite(values_[i]))
+  while (i < values.size() && std::isfinite(values[i]))
     ++i;
   const bool finite = std::isfinite(number(i));
   source_.fail(

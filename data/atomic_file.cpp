@@ -41,17 +41,22 @@ std::optional<uint64_t> bytes_available(const std::string& folder, int unfinishe
   return bytes;
 }
 
-/// One file on its way to its name. Destroying it before `publish` removes the temporary file.
+/// One file on its way to its name. Destroying it before `publish` leaves nothing of it.
+///
+/// Where the file system can, the file has no name at all until it is whole: then the kernel
+/// removes it with the process, however that ends, and no handler of signals has to know of it.
+/// Elsewhere (NFS) it has a temporary name, which a process that is killed leaves behind.
 class unfinished_file {
 public:
   unfinished_file(std::string path, uint64_t bytes_needed)
     : path_(std::move(path)), bytes_needed_(bytes_needed) {
     look_at_old_file();
-    create_temporary();
+    if (!create_nameless())
+      create_temporary();
   }
   ~unfinished_file() {
     close();
-    if (!published_)
+    if (!published_ && !temporary_.empty())
       ::unlink(temporary_.c_str());
   }
   unfinished_file(const unfinished_file&) = delete;
@@ -82,9 +87,10 @@ public:
   void publish() {
     if (::fsync(descriptor_) != 0)
       fail("cannot bring the file to the disk", errno);
+    const bool has_its_name = temporary_.empty() && link_nameless();
     if (close() != 0)
       fail("cannot close the file", errno);
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    if (!has_its_name && ::rename(temporary_.c_str(), path_.c_str()) != 0)
       fail("cannot give the file its name", errno);
     published_ = true;
     sync_folder();
@@ -102,12 +108,51 @@ private:
     old_mode_ = information.st_mode & 0777;
   }
 
+  /// False where this cannot be done, or not be ended: a name is given by way of /proc.
+  bool create_nameless() {
+#ifdef O_TMPFILE
+    descriptor_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0 && ::access(descriptor_path().c_str(), F_OK) != 0)
+      close();
+    if (descriptor_ >= 0 && old_mode_)
+      ::fchmod(descriptor_, *old_mode_);
+#endif
+    return descriptor_ >= 0;
+  }
+
+  std::string descriptor_path() const {
+    return "/proc/self/fd/" + std::to_string(descriptor_);
+  }
+
+  bool link_to(const std::string& name) const {
+    return ::linkat(AT_FDCWD, descriptor_path().c_str(), AT_FDCWD, name.c_str(),
+                    AT_SYMLINK_FOLLOW) == 0;
+  }
+
+  /// Gives the nameless file its name, or, where another file has that, a temporary one to be
+  /// renamed: a link replaces nothing. Returns whether it was the right one.
+  bool link_nameless() {
+    if (link_to(path_))
+      return true;
+    while (errno == EEXIST) {
+      auto name = next_temporary();
+      if (link_to(name)) {
+        temporary_ = std::move(name);
+        return false;
+      }
+    }
+    fail("cannot give the file its name", errno);
+  }
+
+  std::string next_temporary() const {
+    static std::atomic<uint64_t> counter{0};
+    return path_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  }
+
   /// Not mkstemp: its files are private, and a new file here has the permissions of any other.
   void create_temporary() {
-    static std::atomic<uint64_t> counter{0};
-    auto start = path_ + ".tmp-" + std::to_string(::getpid()) + "-";
     do {
-      temporary_ = start + std::to_string(counter++);
+      temporary_ = next_temporary();
       descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (descriptor_ < 0 && errno == EEXIST); // left by a process that was killed
     if (descriptor_ < 0)
@@ -140,7 +185,7 @@ private:
   }
 
   std::string path_;
-  std::string temporary_;
+  std::string temporary_; ///< empty while the file has no name
   uint64_t bytes_needed_;
   std::optional<mode_t> old_mode_; ///< permissions of the file to be replaced
   int descriptor_ = -1;

@@ -13,10 +13,12 @@ namespace troupe {
 
 /// Writes `content` to `path`, replacing a file that is there.
 ///
-/// The content goes to a temporary file in the same folder, reaches the disk, takes the name, and
-/// then the folder reaches the disk. Throws failure and leaves what was there as it was, without a
-/// temporary file: cannot_create when the folder is missing or `path` is a folder, no_permission,
-/// io_error otherwise; a full disk is told with the bytes needed and available.
+/// The content goes to a file without a name in the same folder (a temporary name where the file
+/// system cannot do that), reaches the disk, takes the name, and then the folder reaches the disk.
+/// A process that is killed in between leaves nothing behind. Throws failure and leaves what was
+/// there as it was, without a temporary file: cannot_create when the folder is missing or `path` is
+/// a folder, no_permission, io_error otherwise; a full disk is told with the bytes needed and
+/// available.
 void write_file_atomically(const std::string& path, std::span<const std::byte> content);
 void write_file_atomically(const std::string& path, std::string_view content);
 

@@ -1,14 +1,11 @@
 #include "troupe/data/csv_reader.hpp"
 
-#include "troupe/data/closest_name.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
-#include <stdexcept>
 
 namespace troupe {
 
@@ -32,10 +29,10 @@ bool decide_header(csv_header header, const std::vector<std::string>& cells) {
 
 } // namespace
 
-csv_reader::csv_reader(const std::string& path, csv_header header)
-  : path_(path), records_(path, csv_options{}.line_bytes_max) {
+csv_reader::csv_reader(const std::string& file, csv_header header)
+  : row_reader(file, file + ":1:1"), records_(file, csv_options{}.line_bytes_max) {
   if (!next_record())
-    throw failure(failure_code::bad_data, "the file is empty", path_ + ":1:1",
+    throw failure(failure_code::bad_data, "the file is empty", file + ":1:1",
                   "a CSV file needs rows of numbers");
   std::vector<std::string> cells;
   csv_cells in_record(records_, record_);
@@ -46,10 +43,8 @@ csv_reader::csv_reader(const std::string& path, csv_header header)
                        "is this a CSV file?");
     cells.emplace_back(cell.text);
   }
-  has_header_ = decide_header(header, cells);
-  row_waits_ = !has_header_;
-  name_columns(cells);
-  target_slot_.assign(names_.size(), no_target);
+  row_waits_ = !decide_header(header, cells);
+  set_columns(column_names_of(cells, !row_waits_), !row_waits_);
 }
 
 // Empty lines may only come last.
@@ -62,105 +57,70 @@ bool csv_reader::next_record() {
     }
     if (empty_line)
       throw failure(failure_code::bad_data, "the line is empty",
-                    path_ + ":" + std::to_string(empty_line) + ":1",
+                    path() + ":" + std::to_string(empty_line) + ":1",
                     "remove it: empty lines may only stand at the end");
     return true;
   }
   return false;
 }
 
-void csv_reader::name_columns(const std::vector<std::string>& cells) {
+std::vector<std::string> csv_reader::column_names_of(const std::vector<std::string>& cells,
+                                                     bool has_header) const {
   std::set<std::string> seen;
+  std::vector<std::string> result;
   for (size_t column = 0; column < cells.size(); ++column) {
-    const bool named = has_header_ && !cells[column].empty();
-    names_.push_back(named ? cells[column] : std::to_string(column));
-    if (!is_utf8(names_.back()))
-      records_.fail_at(record_, 0, "the column name " + shown_text(names_.back()) + " is not UTF-8",
+    const bool named = has_header && !cells[column].empty();
+    result.push_back(named ? cells[column] : std::to_string(column));
+    if (!is_utf8(result.back()))
+      records_.fail_at(record_, 0, "the column name " + shown_text(result.back()) + " is not UTF-8",
                        "save the file as UTF-8");
-    if (!seen.insert(names_.back()).second)
-      records_.fail_at(record_, 0, "two columns are called " + shown_text(names_.back()),
+    if (!seen.insert(result.back()).second)
+      records_.fail_at(record_, 0, "two columns are called " + shown_text(result.back()),
                        "give every column a name of its own");
   }
-}
-
-size_t csv_reader::find_column(const std::string& wanted) const {
-  if (wanted == "last")
-    return names_.size() - 1;
-  const auto named = std::ranges::find(names_, wanted);
-  if (named != names_.end())
-    return static_cast<size_t>(named - names_.begin());
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
-  const bool is_index =
-    !wanted.empty() && end == wanted.data() + wanted.size() && error != std::errc::invalid_argument;
-  if (is_index && error == std::errc{} && index < names_.size())
-    return index;
-  const auto closest = closest_name(wanted, names_);
-  throw failure(failure_code::bad_data, "there is no column " + shown_text(wanted), path_ + ":1:1",
-                !closest.empty() ? "did you mean " + shown_text(closest) + "?"
-                : has_header_
-                  ? "the file has " + std::to_string(names_.size()) + " columns, counted from 0"
-                  : "the file has no header: name a column by its index, counted "
-                    "from 0, or \"last\"");
-}
-
-void csv_reader::set_targets(const std::vector<size_t>& columns) {
-  target_slot_.assign(names_.size(), no_target);
-  target_count_ = 0;
-  for (auto column : columns) {
-    if (column >= names_.size() || target_slot_[column] != no_target)
-      throw std::invalid_argument("csv reader: column " + std::to_string(column) +
-                                  " cannot be a target");
-    target_slot_[column] = target_count_++;
-  }
-}
-
-std::vector<std::string> csv_reader::feature_names() const {
-  std::vector<std::string> result;
-  for (size_t column = 0; column < names_.size(); ++column)
-    if (target_slot_[column] == no_target)
-      result.push_back(names_[column]);
   return result;
 }
 
 bool csv_reader::next(table_chunk& out, size_t rows_max) {
-  out.row_count = 0;
-  out.features.clear();
-  out.target_cells.clear();
-  out.lines.clear();
+  out.clear();
   while (out.row_count < rows_max && (row_waits_ || next_record())) {
     row_waits_ = false;
     read_row(out);
   }
   any_row_ = any_row_ || out.row_count > 0;
   if (!any_row_)
-    throw failure(failure_code::bad_data, "the file has a header but no rows", path_ + ":1:1",
+    throw failure(failure_code::bad_data, "the file has a header but no rows", path() + ":1:1",
                   "add rows below the header");
   return out.row_count > 0;
 }
 
+void csv_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
+                                const std::string& hint) const {
+  fail_at_line(rows, i, reason, hint);
+}
+
 void csv_reader::read_row(table_chunk& out) {
   const auto first_target = out.target_cells.size();
-  out.target_cells.resize(first_target + target_count_);
+  out.target_cells.resize(first_target + target_columns().size());
   csv_cells cells(records_, record_);
   size_t column = 0;
   for (csv_cell cell; cells.next(cell); ++column) {
-    if (column == names_.size())
+    if (column == column_count())
       records_.fail_at(record_, cell.offset,
                        "the row has more cells than row 1 with its " +
-                         std::to_string(names_.size()) + ": " + shown_text(cell.text) +
+                         std::to_string(column_count()) + ": " + shown_text(cell.text) +
                          " is too many",
                        "put a cell that holds a comma in quotation marks");
-    const auto slot = target_slot_[column];
+    const auto slot = target_slot(column);
     if (slot == no_target)
       read_feature(cell, column, out);
     else
       read_target(cell, column, out.target_cells[first_target + slot]);
   }
-  if (column < names_.size())
+  if (column < column_count())
     records_.fail_at(record_, record_.text.size(),
                      "the row has " + std::to_string(column) + " cells and ends before " +
-                       shown_column(column) + "; row 1 has " + std::to_string(names_.size()),
+                       shown_column(column) + "; row 1 has " + std::to_string(column_count()),
                      "give every row as many cells as the first");
   out.lines.push_back(record_.line);
   ++out.row_count;
@@ -178,7 +138,7 @@ void csv_reader::read_feature(const csv_cell& cell, size_t column, table_chunk& 
                      "remove the row or fill the value in");
   if (status == number_status::text)
     records_.fail_at(record_, cell.offset, reason + " is not a number",
-                     record_.starts_file && !has_header_
+                     record_.starts_file && !has_header()
                        ? "if row 1 is a header, say so: header = \"yes\""
                        : "features are numbers: remove the column, or code its values as numbers");
   records_.fail_at(record_, cell.offset,
@@ -198,8 +158,9 @@ void csv_reader::read_target(const csv_cell& cell, size_t column, std::string& o
 
 std::string csv_reader::shown_column(size_t column) const {
   const auto index = std::to_string(column);
-  return names_[column] == index ? "column " + index
-                                 : "column " + index + " " + shown_text(names_[column]);
+  return column_names()[column] == index
+           ? "column " + index
+           : "column " + index + " " + shown_text(column_names()[column]);
 }
 
 } // namespace troupe

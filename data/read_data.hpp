@@ -7,6 +7,7 @@
 
 #include "troupe/data/csv.hpp"
 #include "troupe/data/table.hpp"
+#include "troupe/models/names.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,13 @@
 namespace troupe {
 
 enum class file_format : uint8_t { csv, libsvm, idx, npy };
+
+template <>
+struct name_table<file_format> {
+  static constexpr std::array entries{
+    named(file_format::csv, "csv"), named(file_format::libsvm, "libsvm"),
+    named(file_format::idx, "idx"), named(file_format::npy, "npy")};
+};
 
 struct read_options {
   std::optional<file_format> format;         ///< absent: found out

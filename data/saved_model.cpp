@@ -65,11 +65,27 @@ struct model_source {
     return array.template get<std::vector<std::string>>();
   }
 
-  /// Numbers as hexadecimal bits of float32, `count` of them, all finite.
-  std::vector<float> floats(const std::string& key, size_t count) const;
+  /// Numbers as hexadecimal bits of float32, one for each of the model's `count` features or
+  /// classes, all finite.
+  std::vector<float> floats(const std::string& key, size_t count, const char* of) const;
+
+  /// A number above 0 as hexadecimal bits of float64.
+  double positive(const std::string& key) const;
 };
 
-std::vector<float> model_source::floats(const std::string& key, size_t count) const {
+double model_source::positive(const std::string& key) const {
+  const auto& word = text(key);
+  uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
+  const auto value = std::bit_cast<double>(bits);
+  if (error != std::errc{} || end != word.data() + word.size() || word.size() != 16 ||
+      !std::isfinite(value) || value <= 0)
+    refuse("the metadata's '" + key + "' is " + shown_text(word) + ", no number above 0");
+  return value;
+}
+
+std::vector<float> model_source::floats(const std::string& key, size_t count,
+                                        const char* of) const {
   const auto& words = text(key);
   std::vector<float> result;
   const char* at = words.data();
@@ -87,7 +103,7 @@ std::vector<float> model_source::floats(const std::string& key, size_t count) co
   }
   if (result.size() != count)
     refuse("the metadata's '" + key + "' holds " + std::to_string(result.size()) +
-           " numbers; the model has " + std::to_string(count) + " features");
+           " numbers; the model has " + std::to_string(count) + " " + of);
   return result;
 }
 
@@ -134,6 +150,24 @@ activation_list activations(const model_source& source, size_t hidden_count) {
   return result;
 }
 
+/// The loss with its constants. Files of earlier releases lack some: those are the usual ones.
+loss_options loss_of(const model_source& source, size_t outputs) {
+  loss_options result = source.choice<loss_kind>("loss");
+  if (source.find("link"))
+    result.link = source.choice<link_kind>("link");
+  if (source.find("huber_threshold"))
+    result.huber_threshold = source.positive("huber_threshold");
+  if (!source.find("class_weights"))
+    return result;
+  if (!is_classification(result.kind))
+    source.refuse("the metadata have 'class_weights', but the loss is one for numbers");
+  result.class_weights =
+    source.floats("class_weights", is_binary(result.kind) ? 2 : outputs, "classes");
+  if (std::ranges::any_of(result.class_weights, [](float weight) { return weight < 0; }))
+    source.refuse("the metadata's 'class_weights' holds a number below 0");
+  return result;
+}
+
 std::unique_ptr<const model> build_network(const model_source& source) {
   const auto sizes = layer_sizes(source);
   neural_network_options options;
@@ -141,9 +175,7 @@ std::unique_ptr<const model> build_network(const model_source& source) {
   options.outputs = sizes.back();
   options.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
   options.activation = activations(source, options.hidden.size());
-  options.loss = source.choice<loss_kind>("loss");
-  if (source.find("link"))
-    options.loss.link = source.choice<link_kind>("link");
+  options.loss = loss_of(source, options.outputs);
   options.bias = source.file.layout.find("layers.0.bias") != nullptr;
   return std::make_unique<neural_network>(options);
 }
@@ -231,8 +263,8 @@ void read_standardization(const model_source& source, saved_model& out) {
   if (!source.find("feature_mean") && !source.find("feature_deviation"))
     return;
   const auto count = out.network->feature_count();
-  out.features.mean = source.floats("feature_mean", count);
-  out.features.deviation = source.floats("feature_deviation", count);
+  out.features.mean = source.floats("feature_mean", count, "features");
+  out.features.deviation = source.floats("feature_deviation", count, "features");
   const auto positive = [](float value) { return value > 0; };
   if (!std::ranges::all_of(out.features.deviation, positive))
     source.refuse("the metadata's 'feature_deviation' holds a number that is not above 0");

@@ -1,6 +1,7 @@
 #include "troupe/data/text_source.hpp"
 
 #include "troupe/data/failure.hpp"
+#include "troupe/data/read_ahead.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,11 +9,14 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +26,9 @@ namespace {
 
 /// Bytes read from the file at a time. Smaller costs system calls, larger leaves the second cache.
 constexpr size_t input_bytes = size_t{1} << 18;
+
+/// Compressed files below this are decompressed sooner than a thread gets to work.
+constexpr uint64_t ahead_bytes_min = uint64_t{1} << 18;
 
 /// zlib: the largest window, gzip format only.
 constexpr int window_bits_gzip = 15 + 16;
@@ -167,6 +174,19 @@ struct text_source::state {
     return true;
   }
 
+  /// Decompression runs ahead of the reader where that pays: on a second core, for large files.
+  /// Not for pipes: who waits there for bytes that never come could not be told to end.
+  void run_ahead() {
+    const bool pays =
+      regular_bytes.value_or(0) >= ahead_bytes_min && std::thread::hardware_concurrency() > 1;
+    if (!compressed || !pays)
+      return;
+    try {
+      ahead.emplace([this](std::span<char> out) { return read_compressed(out); });
+    } catch (const std::system_error&) { // no more threads: in turns, then
+    }
+  }
+
   size_t read_compressed(std::span<char> out) {
     while (inside_member || next_member()) {
       if (available() == 0 && !fill())
@@ -187,6 +207,7 @@ struct text_source::state {
     auto status = inflate(&stream, Z_NO_FLUSH);
     begin = end - stream.avail_in;
     text_bytes += room - stream.avail_out;
+    consumed_bytes = offset();
     if (status == Z_STREAM_END)
       inside_member = false;
     else if (status != Z_OK && status != Z_BUF_ERROR)
@@ -199,16 +220,20 @@ struct text_source::state {
   std::vector<char> input = std::vector<char>(input_bytes);
   size_t begin = 0; ///< of what is left in `input`
   size_t end = 0;
-  uint64_t file_bytes = 0; ///< read from the file so far
-  uint64_t text_bytes = 0; ///< decompressed so far
+  uint64_t file_bytes = 0;                  ///< read from the file so far
+  std::atomic<uint64_t> text_bytes = 0;     ///< decompressed so far
+  std::atomic<uint64_t> consumed_bytes = 0; ///< of the file, for that
   std::optional<uint64_t> regular_bytes;
   bool compressed = false;
   bool inside_member = true;
   z_stream stream{};
+  std::optional<read_ahead> ahead; ///< last: its thread uses the rest
 };
 
 text_source::text_source(std::string path, compression_kind compression)
-  : path_(std::move(path)), state_(std::make_unique<state>(path_, compression)) {}
+  : path_(std::move(path)), state_(std::make_unique<state>(path_, compression)) {
+  state_->run_ahead();
+}
 
 text_source::~text_source() = default;
 text_source::text_source(text_source&&) noexcept = default;
@@ -227,11 +252,13 @@ uint64_t text_source::expected_size() const noexcept {
   if (!x.regular_bytes || !x.compressed)
     return x.regular_bytes.value_or(0);
   const auto whole = static_cast<double>(*x.regular_bytes);
-  const auto ratio = static_cast<double>(x.text_bytes) / static_cast<double>(x.offset() + 1);
+  const auto ratio = static_cast<double>(x.text_bytes) / static_cast<double>(x.consumed_bytes + 1);
   return static_cast<uint64_t>(whole * std::min(ratio, 16.0));
 }
 
 size_t text_source::read(std::span<char> out) {
+  if (state_->ahead)
+    return state_->ahead->read(out);
   return state_->compressed ? state_->read_compressed(out) : state_->read_plain(out);
 }
 

@@ -1,7 +1,8 @@
 // The bytes of a file, plain or gzip, one piece after the other: what every reader of text starts
 // from. Whether a file is compressed is seen from its first two bytes, never from its name. Several
 // gzip members in one file are one text, as for gunzip; anything else after a member is damage and
-// is said, because silently ignoring it would lose rows.
+// is said, because silently ignoring it would lose rows. Large compressed files are decompressed by
+// a thread of their own, ahead of the reader.
 
 #pragma once
 

@@ -11,13 +11,14 @@ namespace troupe {
 
 namespace {
 
-// Columns of doubles, one behind the other, with their means taken out.
+// Columns of doubles, one behind the other, with their means taken out if they are to be.
 struct centred_columns {
-  centred_columns(std::span<const float> rows, size_t row_count, size_t column_count)
+  centred_columns(std::span<const float> rows, size_t row_count, size_t column_count, bool centre)
     : height(row_count), values(row_count * column_count), means(column_count) {
     for (size_t j = 0; j < column_count; ++j) {
       const auto at = [&](size_t i) { return static_cast<double>(rows[i * column_count + j]); };
-      means[j] = lane_sum<double>(row_count, at) / static_cast<double>(row_count);
+      if (centre)
+        means[j] = lane_sum<double>(row_count, at) / static_cast<double>(row_count);
       for (size_t i = 0; i < row_count; ++i)
         values[j * row_count + i] = at(i) - means[j];
     }
@@ -42,21 +43,25 @@ void require_size(const char* what, size_t expected, size_t actual) {
 
 } // namespace
 
-std::vector<float> least_squares(const batch& rows, size_t feature_count, size_t target_count) {
+std::vector<float> least_squares(const batch& rows, size_t feature_count, size_t target_count,
+                                 const least_squares_options& options) {
   require_size("features", rows.row_count * feature_count, rows.features.size());
   require_size("targets", rows.row_count * target_count, rows.targets.size());
   if (rows.row_count == 0)
     throw std::invalid_argument("least squares: no rows");
-  const centred_columns x{rows.features, rows.row_count, feature_count};
-  const centred_columns y{rows.targets, rows.row_count, target_count};
+  if (!(options.penalty >= 0))
+    throw std::invalid_argument("least squares: the penalty must be 0 or more");
+  const centred_columns x{rows.features, rows.row_count, feature_count, options.bias};
+  const centred_columns y{rows.targets, rows.row_count, target_count, options.bias};
   std::vector<double> gram(feature_count * feature_count);
   for (size_t i = 0; i < feature_count; ++i)
     for (size_t j = 0; j <= i; ++j)
       gram[i * feature_count + j] = product(x.column(i), x.column(j), rows.row_count);
+  for (size_t i = 0; i < feature_count; ++i)
+    gram[i * feature_count + i] += options.penalty;
   if (const auto column = cholesky_decompose(gram, feature_count))
-    throw std::invalid_argument("least squares: feature " + std::to_string(*column) +
-                                " is constant or follows from the features before it");
-  std::vector<float> result(target_count * feature_count + target_count);
+    throw dependent_column(*column);
+  std::vector<float> result(target_count * (feature_count + (options.bias ? 1 : 0)));
   std::vector<double> weight(feature_count);
   for (size_t t = 0; t < target_count; ++t) {
     for (size_t j = 0; j < feature_count; ++j)
@@ -64,6 +69,8 @@ std::vector<float> least_squares(const batch& rows, size_t feature_count, size_t
     cholesky_solve(gram, weight);
     for (size_t j = 0; j < feature_count; ++j)
       result[t * feature_count + j] = static_cast<float>(weight[j]);
+    if (!options.bias)
+      continue;
     const double shift = product(weight.data(), x.means.data(), feature_count);
     result[target_count * feature_count + t] = static_cast<float>(y.means[t] - shift);
   }

@@ -4,6 +4,7 @@
 #include "troupe/models/blas.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/whole_model_rule.hpp"
 #include "troupe/models/random.hpp"
 #include "troupe/models/regularization.hpp"
 
@@ -122,6 +123,8 @@ void add_losses(bit_hash& hash) {
 void add_optimizers(bit_hash& hash) {
   const size_t count = 103;
   for (const auto& [kind, name] : name_table<optimizer_kind>::entries) {
+    if (scope_of(kind) != optimizer_scope::element_wise)
+      continue;
     optimizer_options options;
     options.kind = kind;
     options.momentum = 0.9;
@@ -138,6 +141,29 @@ void add_optimizers(bit_hash& hash) {
       parameters.swap(next);
     }
     hash.add(parameters);
+  }
+}
+
+void add_whole_model_rules(bit_hash& hash) {
+  parameter_layout layout;
+  layout.add("weight", {7, 13});
+  layout.add("bias", {12});
+  for (auto kind : {optimizer_kind::adafactor, optimizer_kind::lbfgs}) {
+    optimizer_options options;
+    options.kind = kind;
+    const auto rule = make_whole_model_rule(options, layout);
+    auto parameters = probe_values(10, layout.size(), -1, 1);
+    auto state = rule->start(parameters);
+    std::vector<float> next(parameters.size());
+    for (uint64_t t = 0; t < 4; ++t) {
+      const auto gradient = probe_values(11 + t, parameters.size(), -30, 30);
+      rule->update(
+        {t, {31.0 / static_cast<double>(t + 1), 31, 0, 0}, 0, true, gradient, parameters, next},
+        state);
+      parameters.swap(next);
+    }
+    hash.add(parameters);
+    hash.add(state.slot(0));
   }
 }
 
@@ -171,6 +197,7 @@ std::string compute_class() {
   add_activations(hash);
   add_losses(hash);
   add_optimizers(hash);
+  add_whole_model_rules(hash);
   add_gradient_changes(hash);
   add_schedules(hash);
   std::vector<float> normals(64);

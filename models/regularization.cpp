@@ -76,6 +76,18 @@ double regularization::norm_factor(double square_sum) const {
   return clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1;
 }
 
+double regularization::penalty(std::span<const float> parameters) const {
+  if (!penalizes())
+    return 0;
+  double total = 0;
+  for (const auto& range : penalized_)
+    total += lane_sum<double>(range.end - range.begin, [&](size_t i) {
+      const double p = parameters[range.begin + i];
+      return l1_ * std::abs(p) + l2_ / 2.0 * p * p;
+    });
+  return total;
+}
+
 void regularization::apply(std::span<float> gradient, const float* parameters, size_t offset,
                            float norm_factor) const {
   if (norm_factor != 1)

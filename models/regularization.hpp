@@ -52,6 +52,9 @@ public:
   /// The factor on a mean gradient whose squares add up to `square_sum`: 1 up to the limit.
   double norm_factor(double square_sum) const;
 
+  /// What the penalties add to the mean loss: l1 sum |p| + l2/2 sum p^2, in double in fixed lanes.
+  double penalty(std::span<const float> parameters) const;
+
   /// Changes the mean gradient of `gradient.size()` parameters, the first of which is element
   /// `offset` of the model. `norm_factor` is that of the step, 1 without clip_norm.
   void apply(std::span<float> gradient, const float* parameters, size_t offset,

@@ -126,19 +126,23 @@ typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
 }
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
-/// process all spans of a version lie in one buffer, each at its own place.
+/// process all spans of a version lie in one buffer, each at its own place. `values` are what is
+/// evaluated, saved and fetched; `point` is where the gradients of the step are taken, for rules that
+/// try points before they move (models/optimizers/whole_model_rule.hpp).
 struct parameter_span {
   uint64_t term = 0; ///< what was owned in an earlier term is not owned in this one
   uint64_t version = 0;
   uint64_t shard = 0; ///< index of its owner in the view
   payload values;
+  payload point = {}; ///< of the whole model; empty: `values` are the point
 
   friend bool operator==(const parameter_span&, const parameter_span&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, parameter_span& x) {
-  return f(caf::meta::type_name("troupe.parameter_span"), x.term, x.version, x.shard, x.values);
+  return f(caf::meta::type_name("troupe.parameter_span"), x.term, x.version, x.shard, x.values,
+           x.point);
 }
 
 /// node -> replicas and shards. Replicas may compute the steps below `rule.version`.
@@ -238,7 +242,8 @@ typename Inspector::result_type inspect(Inspector& f, training_report& x) {
 }
 
 /// shard -> director. Step `step` was not applied: it would have put a value that is not finite
-/// into the parameters, or (conflict) equal work came with different bits, which must never happen.
+/// into the parameters, or (conflict) equal work came with different bits, which must never happen,
+/// or (unsolvable) a solver found no single solution: `what` is then the whole sentence.
 struct not_finite_report {
   uint64_t term = 0;
   uint64_t step = 0;
@@ -247,6 +252,7 @@ struct not_finite_report {
   bool conflict = false;
   uint64_t slice = 0;
   uint64_t replica = 0; ///< who computed it
+  bool unsolvable = false;
 
   friend bool operator==(const not_finite_report&, const not_finite_report&) = default;
 };
@@ -254,7 +260,7 @@ struct not_finite_report {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
   return f(caf::meta::type_name("troupe.not_finite_report"), x.term, x.step, x.what, x.has_slice,
-           x.conflict, x.slice, x.replica);
+           x.conflict, x.slice, x.replica, x.unsolvable);
 }
 
 /// replica -> director: what it has done.

@@ -5,18 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
-#include <string>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (!holds)
-    throw std::invalid_argument(std::string{"adafactor: "} + what);
-}
+// The paper's.
+constexpr double decay_exponent = 0.8;
+constexpr double scale_min = 1e-3;   ///< e2: the least scale of a tensor
+constexpr double update_rms_max = 1; ///< d
 
 template <class T>
 double root_mean_square(const T* values, size_t count) {
@@ -27,91 +26,101 @@ double root_mean_square(const T* values, size_t count) {
   return std::sqrt(squares / static_cast<double>(count));
 }
 
+/// Second moments of a tensor: row and column sums, or for one dimension all in `rows`.
+struct moments {
+  moments(const tensor_info& tensor, const optimizer_state& state)
+    : is_factored(tensor.shape.size() > 1),
+      rows(state.slot(0).subspan(tensor.offset, tensor.shape[0])),
+      columns(state.slot(1).subspan(tensor.offset, is_factored ? tensor.size / rows.size() : 0)) {}
+
+  bool is_factored;
+  std::span<float> rows;
+  std::span<float> columns;
+};
+
+/// The share of the old moments, and what keeps squares from being 0.
+struct moment_constants {
+  double decay;
+  double epsilon;
+
+  double square(double gradient) const { return gradient * gradient + epsilon; }
+  float mix(float old, double now) const {
+    return static_cast<float>(decay * old + (1 - decay) * now);
+  }
+};
+
+void update_factors(const moments& kept, const double* gradient, const moment_constants& by) {
+  const auto width = kept.columns.size();
+  std::vector<double> sums(width);
+  for (size_t r = 0; r < kept.rows.size(); ++r) {
+    const double* row = gradient + r * width;
+    kept.rows[r] =
+      by.mix(kept.rows[r], lane_sum<double>(width, [&](size_t c) { return by.square(row[c]); }));
+    for (size_t c = 0; c < width; ++c)
+      sums[c] += by.square(row[c]);
+  }
+  for (size_t c = 0; c < width; ++c)
+    kept.columns[c] = by.mix(kept.columns[c], sums[c]);
+}
+
+void update_moments(const moments& kept, const double* gradient, const moment_constants& by) {
+  if (kept.is_factored)
+    return update_factors(kept, gradient, by);
+  for (size_t i = 0; i < kept.rows.size(); ++i)
+    kept.rows[i] = by.mix(kept.rows[i], by.square(gradient[i]));
+}
+
+/// Turns the gradient into the update U, before its clipping.
+void precondition(const moments& kept, double* gradient) {
+  if (!kept.is_factored) {
+    for (size_t i = 0; i < kept.rows.size(); ++i)
+      gradient[i] /= std::sqrt(static_cast<double>(kept.rows[i]));
+    return;
+  }
+  const auto width = kept.columns.size();
+  const double total =
+    lane_sum<double>(kept.rows.size(), [&](size_t r) { return double{kept.rows[r]}; });
+  for (size_t r = 0; r < kept.rows.size(); ++r)
+    for (size_t c = 0; c < width; ++c)
+      // Divided first: a product of two tiny moments would be 0.
+      gradient[r * width + c] /= std::sqrt(kept.rows[r] / total * kept.columns[c]);
+}
+
 } // namespace
 
-adafactor::adafactor(const adafactor_options& options, parameter_layout layout)
-  : options_(options), layout_(std::move(layout)) {
-  require(!options.learning_rate || *options.learning_rate > 0, "learning_rate must be positive");
-  require(options.epsilon1 > 0 && options.epsilon2 > 0, "both epsilons must be positive");
-  require(options.threshold > 0, "threshold must be positive");
-  require(options.decay_exponent > 0 && options.decay_exponent <= 1,
-          "decay_exponent must be in (0, 1]");
-  size_t largest = 0;
+adafactor::adafactor(const optimizer_options& options, parameter_layout layout)
+  : whole_model_rule(options, optimizer_kind::adafactor), layout_(std::move(layout)) {}
+
+optimizer_state adafactor::start(std::span<const float> parameters) const {
+  return {2, parameters.size()};
+}
+
+std::optional<batch_sums> adafactor::update(const whole_model_update& x,
+                                            optimizer_state& state) const {
+  if (!x.is_finite)
+    return std::nullopt;
+  const auto count = static_cast<double>(x.step + 1);
+  const moment_constants by{1 - elementary::pow(count, -decay_exponent), *options().epsilon};
+  const double rate = std::min(
+    *options().learning_rate * schedule_factor(options().schedule, x.step), 1 / std::sqrt(count));
+  std::vector<double> work;
   for (const auto& tensor : layout_.tensors()) {
-    moments kept;
-    kept.row_count = tensor.shape[0];
-    kept.column_count = tensor.shape.size() == 1 ? 0 : tensor.size / tensor.shape[0];
-    kept.rows.resize(kept.row_count);
-    kept.columns.resize(kept.column_count);
-    kept_.push_back(std::move(kept));
-    largest = std::max(largest, tensor.size);
-  }
-  work_.resize(largest);
-}
-
-bool adafactor::step(std::span<const float> gradient_sum, uint64_t sample_count,
-                     std::span<float> parameters) {
-  require(gradient_sum.size() == layout_.size() && parameters.size() == layout_.size(),
-          "gradient or parameters are not of the layout's size");
-  require(sample_count > 0, "a gradient over no samples has no mean");
-  if (!all_finite(gradient_sum.data(), gradient_sum.size()))
-    return false;
-  ++step_count_;
-  const double decay =
-    1 - elementary::pow(static_cast<double>(step_count_), -options_.decay_exponent);
-  for (size_t k = 0; k < kept_.size(); ++k) {
-    const auto& tensor = layout_.tensors()[k];
+    const auto gradient = x.gradient.subspan(tensor.offset, tensor.size);
+    const auto old = x.parameters.subspan(tensor.offset, tensor.size);
+    const moments kept{tensor, state};
+    work.assign(gradient.begin(), gradient.end());
+    update_moments(kept, work.data(), by);
+    precondition(kept, work.data());
+    const double scale = std::max(scale_min, root_mean_square(old.data(), tensor.size));
+    const double clip = std::max(1.0, root_mean_square(work.data(), tensor.size) / update_rms_max);
     for (size_t i = 0; i < tensor.size; ++i)
-      work_[i] = gradient_sum[tensor.offset + i] / static_cast<double>(sample_count);
-    update_moments(kept_[k], work_.data(), decay);
-    precondition(kept_[k], work_.data());
-    const auto values = parameters.subspan(tensor.offset, tensor.size);
-    const double clip =
-      std::max(1.0, root_mean_square(work_.data(), tensor.size) / options_.threshold);
-    const double factor = rate(values) / clip;
-    for (size_t i = 0; i < tensor.size; ++i)
-      values[i] = static_cast<float>(values[i] - factor * work_[i]);
+      x.next[tensor.offset + i] = static_cast<float>(old[i] - scale * rate / clip * work[i]);
   }
-  return true;
-}
-
-void adafactor::update_moments(moments& kept, const double* gradient, double decay) const {
-  const auto square = [&](size_t i) { return gradient[i] * gradient[i] + options_.epsilon1; };
-  const auto mix = [decay](double old, double now) { return decay * old + (1 - decay) * now; };
-  if (kept.column_count == 0) {
-    for (size_t i = 0; i < kept.row_count; ++i)
-      kept.rows[i] = mix(kept.rows[i], square(i));
-    return;
-  }
-  for (auto& column : kept.columns)
-    column *= decay;
-  for (size_t r = 0; r < kept.row_count; ++r) {
-    const size_t begin = r * kept.column_count;
-    const double sum =
-      lane_sum<double>(kept.column_count, [&](size_t c) { return square(begin + c); });
-    kept.rows[r] = mix(kept.rows[r], sum);
-    for (size_t c = 0; c < kept.column_count; ++c)
-      kept.columns[c] += (1 - decay) * square(begin + c);
-  }
-}
-
-void adafactor::precondition(const moments& kept, double* gradient) const {
-  if (kept.column_count == 0) {
-    for (size_t i = 0; i < kept.row_count; ++i)
-      gradient[i] /= std::sqrt(kept.rows[i]);
-    return;
-  }
-  const double total = lane_sum<double>(kept.row_count, [&](size_t r) { return kept.rows[r]; });
-  for (size_t r = 0; r < kept.row_count; ++r)
-    for (size_t c = 0; c < kept.column_count; ++c)
-      // Divided first: a product of two tiny moments would be 0.
-      gradient[r * kept.column_count + c] /= std::sqrt(kept.rows[r] / total * kept.columns[c]);
-}
-
-double adafactor::rate(std::span<const float> tensor) const {
-  const double scale = std::max(options_.epsilon2, root_mean_square(tensor.data(), tensor.size()));
-  const double relative = std::min(0.01, 1 / std::sqrt(static_cast<double>(step_count_)));
-  return scale * options_.learning_rate.value_or(relative);
+  // A moment beyond a float's range makes its updates 0 for ever: it would look like the end.
+  const bool finite = all_finite(x.next.data(), x.next.size()) &&
+                      all_finite(state.slot(0).data(), state.slot(0).size()) &&
+                      all_finite(state.slot(1).data(), state.slot(1).size());
+  return finite ? std::optional{x.sums} : std::nullopt;
 }
 
 } // namespace troupe

@@ -1,68 +1,63 @@
-// L-BFGS (Nocedal 1980; Liu & Nocedal 1989; Nocedal & Wright 2006, algorithm 7.4): Newton's method
-// with an inverse Hessian that is guessed from the last moves and changes of the gradient.
+// L-BFGS (Nocedal 1980; Liu & Nocedal 1989; Nocedal & Wright 2006, algorithm 7.4) with a
+// backtracking line search: Newton's method with an inverse Hessian that is guessed from the last
+// moves and changes of the gradient.
 //
-// With g the mean gradient of all rows, pairs s = move, y = change of g, r = 1 / (s y), newest
-// last; q := g
+// With f the mean loss of all rows plus penalties, g its gradient, pairs s = move, y = change of g,
+// r = 1 / (s y), newest last; q := g
 //   newest to oldest:  a_i = r_i s_i q;  q := q - a_i y_i
 //   q := q (s y) / (y y)  of the newest pair
-//   oldest to newest:  q := q + s_i (a_i - r_i y_i q)
-//   p' = p - rate q
-// The first step, without pairs, is rate min(1, 1 / |g|_1) along -g, as in PyTorch. A pair whose
-// s y is at or below 1e-10 would break the guess and is not kept.
+//   oldest to newest:  q := q + s_i (a_i - r_i y_i q);  d = -q
+// The point p + rate d is tried. The first rate without pairs is learning_rate min(1, 1 / |g|_1),
+// as in PyTorch, else learning_rate, which should be 1.
 //
-// There is no line search: use it with the full batch, where the loss is smooth, and rate 1. The
-// rule is not element-wise: it needs dot products over the whole model, so it works on whole
-// parameter vectors and is no `optimizer` that a shard could run on its part; how shards would
-// exchange block sums of these products is left to a later step. Dot products are added in double
-// in fixed lanes: the same bits on every machine.
+// Each version is one evaluation of f and g at a point, and one transition:
+//
+//                        not finite: no update
+//   starting --------------------------------> (training ends)
+//      | the start is accepted        point not good: shorten the rate
+//      v                                 +----+
+//   searching ---------------------------+    |  point good: it becomes the parameters, a pair
+//      |  ^                              ^----+  is remembered, a new direction is chosen
+//      |  +--- no way down with pairs: forget them, try along -g
+//      v
+//   converged: parameters and point stay as they are
+//
+// A point is good when f falls by 1e-4 of what the slope g d promises (Armijo), or when f is level
+// to rounding and the slope at the point shows that the line's minimum was not passed by much
+// (Hager & Zhang 2005): a float loss cannot tell the last digits of the parameters. Level is up to
+// 1e-6 above the lowest accepted f, so f never rises by more than that in all. A shortened
+// rate is the minimum of the parabola through what is known, between 0.1 and 0.5 of the rate. A
+// pair is kept when s y > 1e-8 |s| |y|: less would break the guess. Converged: the promised fall is
+// below 1e-13 of f, or 20 points along -g were no better.
+//
+// The parameters of a version are the last accepted point and never one on trial, so training may
+// stop at any version. The sums of an update are those of the *next* version's parameters: this
+// history shows each version's own loss.
+//
+// State: slots for the point, the gradient at the parameters, the direction, and `history_size`
+// moves and changes; numbers for where the search stands. Dot products are added in double in
+// fixed lanes: the same bits on every machine. It needs the full batch: with other rows each time,
+// changes of the gradient say nothing of the curve.
 
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <span>
-#include <vector>
+#include "troupe/models/optimizers/whole_model_rule.hpp"
 
 namespace troupe {
 
-struct lbfgs_options {
-  double learning_rate = 1; ///< > 0
-  size_t history_size = 10; ///< pairs kept, >= 1
-
-  friend bool operator==(const lbfgs_options&, const lbfgs_options&) = default;
-};
-
-class lbfgs {
+class lbfgs : public whole_model_rule {
 public:
-  /// Throws std::invalid_argument for options out of range.
-  explicit lbfgs(const lbfgs_options& options);
+  explicit lbfgs(const optimizer_options& options)
+    : whole_model_rule(options, optimizer_kind::lbfgs) {}
 
-  /// Moves `parameters` (P) by one step; the gradient (P) at them is summed over `sample_count`
-  /// samples. False, with the parameters unchanged, when a gradient is not finite or the direction
-  /// does not lead down (the minimum is reached to the last digits). Throws std::invalid_argument
-  /// for sizes that differ or no samples.
-  bool step(std::span<const float> gradient_sum, uint64_t sample_count,
-            std::span<float> parameters);
+  optimizer_state start(std::span<const float> parameters) const override;
+  std::optional<size_t> point_slot() const override;
+  std::optional<batch_sums> update(const whole_model_update& x,
+                                   optimizer_state& state) const override;
 
-  size_t pair_count() const { return pairs_.size(); }
-
-private:
-  struct pair {
-    std::vector<double> move;
-    std::vector<double> change; ///< of the gradient
-    double curvature;           ///< move * change, > 0
-  };
-
-  void remember(std::span<const double> gradient);
-  /// -(inverse Hessian) g into direction_.
-  void choose_direction(std::span<const double> gradient);
-
-  lbfgs_options options_;
-  std::deque<pair> pairs_; ///< newest last
-  std::vector<double> gradient_before_;
-  std::vector<double> move_;
-  std::vector<double> direction_;
+  /// Pairs that a state remembers.
+  static size_t pair_count(const optimizer_state& state);
+  static bool converged(const optimizer_state& state);
 };
 
 } // namespace troupe

@@ -11,55 +11,19 @@
 #include "troupe/models/optimizers/rprop.hpp"
 #include "troupe/models/optimizers/sgd.hpp"
 
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
 namespace troupe {
 
-namespace {
-
-optimizer_options of_kind(optimizer_options options, optimizer_kind kind) {
-  options.kind = kind;
-  return with_defaults(options);
-}
-
-void require(bool holds, const optimizer_options& options, const char* what) {
-  if (!holds)
-    throw std::invalid_argument(std::string{name_of(options.kind)} + ": " + what);
-}
-
-// Only what the rule has: options meant for another rule do no harm.
-void require_ranges(const optimizer_options& x) {
-  const auto defaults = defaults_of(x.kind);
-  const auto holds = [&](std::optional<double> optimizer_options::*member, auto&& is_good) {
-    return !(defaults.*member) || is_good(*(x.*member));
-  };
-  const auto is_decay = [](double value) { return value >= 0 && value < 1; };
-  const auto is_positive = [](double value) { return value > 0 && std::isfinite(value); };
-  using options = optimizer_options;
-  require(holds(&options::learning_rate, is_positive), x, "learning_rate must be positive");
-  require(holds(&options::beta1, is_decay), x, "beta1 must be in [0, 1)");
-  require(holds(&options::beta2, is_decay), x, "beta2 must be in [0, 1)");
-  require(holds(&options::rho, is_decay), x, "rho must be in [0, 1)");
-  require(holds(&options::epsilon, is_positive), x, "epsilon must be positive");
-  require(
-    holds(&options::weight_decay, [](double value) { return value >= 0 && std::isfinite(value); }),
-    x, "weight_decay must be 0 or more");
-}
-
-} // namespace
-
-optimizer_state::optimizer_state(size_t slot_count, size_t size) {
+optimizer_state::optimizer_state(size_t slot_count, size_t size, size_t number_count)
+  : numbers_(number_count) {
   for (size_t i = 0; i < slot_count; ++i)
     slots_.emplace_back(size);
 }
 
 optimizer::optimizer(const optimizer_options& options, optimizer_kind kind)
-  : options_(of_kind(options, kind)) {
-  require_ranges(options_);
-  schedule_factor(options_.schedule, 0); // throws when the schedule is out of range
-}
+  : options_(checked_options(options, kind)) {}
 
 update_step optimizer::begin_step(uint64_t t, uint64_t sample_count, direction way) const {
   update_step step;
@@ -92,8 +56,11 @@ std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options) {
     return std::make_unique<rmsprop>(options);
   case optimizer_kind::rprop:
     return std::make_unique<rprop>(options);
+  default:
+    break;
   }
-  throw std::invalid_argument("optimizer: unknown kind");
+  throw std::invalid_argument(std::string{name_of(options.kind)} +
+                              ": not a rule that works element by element");
 }
 
 } // namespace troupe

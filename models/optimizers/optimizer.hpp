@@ -39,17 +39,21 @@ struct update_step {
   float rectification = 0;     ///< radam: of the adaptive rate; 0: the step is not adaptive
 };
 
-/// State of a rule over a span of parameters: as many buffers of the span's size as it needs.
+/// State of a rule over a span of parameters: as many buffers of the span's size as it needs, and
+/// for whole-model rules some numbers. It is all a rule knows of the past: rules have no state.
 class optimizer_state {
 public:
   optimizer_state() = default;
-  optimizer_state(size_t slot_count, size_t size);
+  optimizer_state(size_t slot_count, size_t size, size_t number_count = 0);
 
   std::span<float> slot(size_t index) const { return slots_[index].values(); }
   size_t slot_count() const { return slots_.size(); }
+  std::span<double> numbers() { return numbers_; }
+  std::span<const double> numbers() const { return numbers_; }
 
 private:
-  std::vector<buffer> slots_; ///< zeros at first
+  std::vector<buffer> slots_;   ///< zeros at first; a copy of the state shares them
+  std::vector<double> numbers_; ///< zeros at first
 };
 
 class optimizer {
@@ -90,7 +94,8 @@ private:
 };
 
 /// The optimizer of the given options.
-/// Throws std::invalid_argument when a constant is out of its range.
+/// Throws std::invalid_argument when a constant is out of its range, or the kind's rule is not
+/// element-wise.
 std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options);
 
 } // namespace troupe

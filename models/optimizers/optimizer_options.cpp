@@ -1,5 +1,9 @@
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
 namespace troupe {
 
 namespace {
@@ -8,6 +12,31 @@ void set_adam_constants(optimizer_options& x) {
   x.beta1 = 0.9;
   x.beta2 = 0.999;
   x.epsilon = 1e-8;
+}
+
+void require(bool holds, const optimizer_options& options, const char* what) {
+  if (!holds)
+    throw std::invalid_argument(std::string{name_of(options.kind)} + ": " + what);
+}
+
+// Only what the rule has: options meant for another rule do no harm.
+void require_ranges(const optimizer_options& x) {
+  const auto defaults = defaults_of(x.kind);
+  const auto holds = [&](std::optional<double> optimizer_options::*member, auto&& is_good) {
+    return !(defaults.*member) || is_good(*(x.*member));
+  };
+  const auto is_decay = [](double value) { return value >= 0 && value < 1; };
+  const auto is_positive = [](double value) { return value > 0 && std::isfinite(value); };
+  using options = optimizer_options;
+  require(holds(&options::learning_rate, is_positive), x, "learning_rate must be positive");
+  require(holds(&options::beta1, is_decay), x, "beta1 must be in [0, 1)");
+  require(holds(&options::beta2, is_decay), x, "beta2 must be in [0, 1)");
+  require(holds(&options::rho, is_decay), x, "rho must be in [0, 1)");
+  require(holds(&options::epsilon, is_positive), x, "epsilon must be positive");
+  require(
+    holds(&options::weight_decay, [](double value) { return value >= 0 && std::isfinite(value); }),
+    x, "weight_decay must be 0 or more");
+  require(x.history_size >= 1, x, "history_size must be at least 1");
 }
 
 } // namespace
@@ -41,6 +70,19 @@ optimizer_options defaults_of(optimizer_kind kind) {
     x.rho = 0.9;
     x.epsilon = 1e-8;
     break;
+  case optimizer_kind::adafactor:
+    x.epsilon = 1e-30;
+    break;
+  case optimizer_kind::lbfgs:
+    x.learning_rate = 1;
+    break;
+  case optimizer_kind::closed_form:
+    x.learning_rate.reset();
+    break;
+  case optimizer_kind::gauss_newton:
+    x.learning_rate.reset();
+    x.damping = 1e-3;
+    break;
   }
   return x;
 }
@@ -51,6 +93,14 @@ optimizer_options with_defaults(const optimizer_options& options) {
   for (const auto& [key, member] : optimizer_constants)
     if (!(result.*member))
       result.*member = defaults.*member;
+  return result;
+}
+
+optimizer_options checked_options(optimizer_options options, optimizer_kind kind) {
+  options.kind = kind;
+  const auto result = with_defaults(options);
+  require_ranges(result);
+  schedule_factor(result.schedule, 0); // throws when the schedule is out of range
   return result;
 }
 

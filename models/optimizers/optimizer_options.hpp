@@ -4,6 +4,10 @@
 // Each rule has constants of its own, with its paper's values as defaults; `defaults_of` is the
 // table. A constant left out takes that value, and one the rule does not have is refused by the
 // checks of a job (coordinators/job.cpp) and ignored by the rules.
+//
+// A kind's scope says what it needs to see at once, and so who can run it: an element-wise rule
+// runs on any piece of the parameters, a whole-model rule needs the whole gradient and the loss, a
+// solver needs all rows.
 
 #pragma once
 
@@ -11,6 +15,7 @@
 #include "troupe/models/schedule.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -27,30 +32,76 @@ enum class optimizer_kind : uint8_t {
   adagrad,
   adadelta,
   rmsprop,
-  rprop
+  rprop,
+  adafactor,
+  lbfgs,
+  closed_form,
+  gauss_newton
 };
 
 template <>
 struct name_table<optimizer_kind> {
-  static constexpr std::array entries{
-    named(optimizer_kind::sgd, "sgd"),         named(optimizer_kind::adam, "adam"),
-    named(optimizer_kind::adamw, "adamw"),     named(optimizer_kind::adamax, "adamax"),
-    named(optimizer_kind::nadam, "nadam"),     named(optimizer_kind::radam, "radam"),
-    named(optimizer_kind::adagrad, "adagrad"), named(optimizer_kind::adadelta, "adadelta"),
-    named(optimizer_kind::rmsprop, "rmsprop"), named(optimizer_kind::rprop, "rprop")};
+  static constexpr std::array entries{named(optimizer_kind::sgd, "sgd"),
+                                      named(optimizer_kind::adam, "adam"),
+                                      named(optimizer_kind::adamw, "adamw"),
+                                      named(optimizer_kind::adamax, "adamax"),
+                                      named(optimizer_kind::nadam, "nadam"),
+                                      named(optimizer_kind::radam, "radam"),
+                                      named(optimizer_kind::adagrad, "adagrad"),
+                                      named(optimizer_kind::adadelta, "adadelta"),
+                                      named(optimizer_kind::rmsprop, "rmsprop"),
+                                      named(optimizer_kind::rprop, "rprop"),
+                                      named(optimizer_kind::adafactor, "adafactor"),
+                                      named(optimizer_kind::lbfgs, "lbfgs"),
+                                      named(optimizer_kind::closed_form, "closed-form"),
+                                      named(optimizer_kind::gauss_newton, "gauss-newton")};
 };
+
+enum class optimizer_scope : uint8_t {
+  element_wise, ///< models/optimizers/optimizer.hpp
+  whole_model,  ///< models/optimizers/whole_model_rule.hpp
+  solver        ///< actors/solver.hpp
+};
+
+constexpr optimizer_scope scope_of(optimizer_kind kind) {
+  switch (kind) {
+  case optimizer_kind::adafactor:
+  case optimizer_kind::lbfgs:
+    return optimizer_scope::whole_model;
+  case optimizer_kind::closed_form:
+  case optimizer_kind::gauss_newton:
+    return optimizer_scope::solver;
+  default:
+    return optimizer_scope::element_wise;
+  }
+}
+
+/// True for rules that trust what they saw before: a batch of other rows would mislead them.
+constexpr bool needs_all_rows(optimizer_kind kind) {
+  return kind == optimizer_kind::rprop || kind == optimizer_kind::lbfgs;
+}
+
+/// True for rules that find the length of their steps themselves, so that no schedule applies.
+constexpr bool finds_own_rate(optimizer_kind kind) {
+  return needs_all_rows(kind) || scope_of(kind) == optimizer_scope::solver;
+}
+
+/// Moves that lbfgs may remember: far more than ever helped, and 400 times the model's memory.
+inline constexpr size_t history_size_max = 200;
 
 struct optimizer_options {
   optimizer_kind kind = optimizer_kind::sgd;
-  /// Base rate, > 0, times the schedule's factor; absent: 0.01, for adadelta 1.
+  /// Base rate, > 0, times the schedule's factor; absent: 0.01, for adadelta and lbfgs 1.
   std::optional<double> learning_rate;
   double momentum = 0;                ///< sgd: 0 (none) .. below 1
   bool nesterov = false;              ///< sgd: look ahead along the momentum (needs momentum > 0)
   std::optional<double> beta1;        ///< adam and kin: decay of the first moment, 0 .. below 1
   std::optional<double> beta2;        ///< adam and kin: decay of the second moment, 0 .. below 1
   std::optional<double> rho;          ///< adadelta, rmsprop: decay of the mean square, 0 .. below 1
-  std::optional<double> epsilon;      ///< all but sgd and rprop: keeps from dividing by 0, > 0
+  std::optional<double> epsilon;      ///< all but sgd, rprop, lbfgs: keeps from dividing by 0, > 0
   std::optional<double> weight_decay; ///< adamw: share of a parameter a step at rate 1 takes, >= 0
+  std::optional<double> damping;      ///< gauss-newton: added to the diagonal of J^T J, >= 0
+  size_t history_size = 10;           ///< lbfgs: moves that are remembered, >= 1
   double l1 = 0;         ///< penalty l1 |p|, biases excluded: adds l1 sign(p) to the gradient; >= 0
   double l2 = 0;         ///< penalty l2/2 p^2, biases excluded: adds l2 p to the gradient; >= 0
   double clip_value = 0; ///< > 0: each element of the mean gradient is kept in [-it, it], first
@@ -72,12 +123,17 @@ inline constexpr std::array optimizer_constants{
   optimizer_constant{"beta2", &optimizer_options::beta2},
   optimizer_constant{"rho", &optimizer_options::rho},
   optimizer_constant{"epsilon", &optimizer_options::epsilon},
-  optimizer_constant{"weight_decay", &optimizer_options::weight_decay}};
+  optimizer_constant{"weight_decay", &optimizer_options::weight_decay},
+  optimizer_constant{"damping", &optimizer_options::damping}};
 
 /// The default of each constant a rule has; absent: the rule has no such constant.
 optimizer_options defaults_of(optimizer_kind kind);
 
 /// `options` with every constant its rule has filled in; the others stay as they are.
 optimizer_options with_defaults(const optimizer_options& options);
+
+/// `options` as the rule of `kind` reads them: with its constants filled in. Throws
+/// std::invalid_argument when a constant the rule has is out of its range, or the schedule is.
+optimizer_options checked_options(optimizer_options options, optimizer_kind kind);
 
 } // namespace troupe

@@ -24,6 +24,25 @@ job early_stopping_job() {
   return x;
 }
 
+/// A job of 7 steps an epoch without evaluation: the first shard's figures decide what is best.
+job training_loss_job() {
+  auto x = early_stopping_job();
+  x.model.hidden = {700, 12}; // 15,051 parameters: 4 blocks
+  x.data.test_fraction = x.data.validation_fraction = 0;
+  x.training.keep_best = true;
+  x.training.patience = std::nullopt;
+  x.training.slices = 2;
+  return x;
+}
+
+company_options poison_in_the_last_shard() {
+  company_options result;
+  result.hooks.poison = std::numeric_limits<float>::quiet_NaN();
+  result.hooks.poisoned_slice = 1;
+  result.hooks.poisoned_element = 14'000;
+  return result;
+}
+
 /// The bits of a plain run of the same job that ends after `steps`.
 std::vector<float> stopped_by_steps(job x, uint64_t steps) {
   x.training.keep_best = false;
@@ -130,16 +149,16 @@ TEST(best_version, is_the_same_in_any_order_of_messages) {
 
 TEST(best_version, is_not_kept_when_the_job_says_so_and_then_nothing_changes) {
   auto x = early_stopping_job();
+  x.training.epochs = test::train_on(2, x).history.size(); // three beyond the best one
   x.training.patience = std::nullopt;
-  x.training.epochs = 10;
   const auto kept = test::train_on(2, x);
   x.training.keep_best = false;
   const auto last = test::train_on(2, x);
-  EXPECT_LT(kept.summary.steps, 40u);
-  EXPECT_EQ(last.summary.steps, 40u);
+  EXPECT_EQ(kept.summary.steps, last.summary.steps - 3 * 4);
+  EXPECT_EQ(last.summary.steps, last.history.back().steps);
   EXPECT_FALSE(last.summary.best_version);
   ASSERT_EQ(kept.history.size(), last.history.size());
-  for (size_t i = 0; i < 10; ++i)
+  for (size_t i = 0; i < kept.history.size(); ++i)
     EXPECT_EQ(kept.history[i].validation_loss, last.history[i].validation_loss) << i;
   EXPECT_EQ(kept.summary.job_sha256, last.summary.job_sha256) << "steps are the same";
   x.training.steps = kept.summary.steps;
@@ -181,8 +200,9 @@ TEST(best_version, is_what_an_interrupt_yields_at_any_moment_in_any_order_of_mes
     auto evaluated = outcome.finished.history;
     std::erase_if(evaluated, [](const history_row& row) { return row.steps % 4 != 0; });
     ASSERT_EQ(outcome.finished.is_best, !evaluated.empty()) << seed;
-    if (!evaluated.empty())
+    if (outcome.finished.is_best) {
       EXPECT_EQ(version, best_row(evaluated).steps) << seed;
+    }
     ++(evaluated.empty() ? other_count : best_count);
     if (!undisturbed.contains(version))
       undisturbed[version] = stopped_by_steps(x, version);
@@ -215,21 +235,32 @@ TEST(best_version, is_what_a_run_that_diverges_yields) {
 }
 
 TEST(best_version, that_a_shard_cannot_reach_is_not_kept) {
-  auto x = early_stopping_job();
-  x.model.hidden = {700, 12};
-  x.data.test_fraction = x.data.validation_fraction = 0; // the first shard's figures are enough
-  x.training.keep_best = true;
-  x.training.slices = 2;
-  company_options options;
-  options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
-  options.hooks.poisoned_slice = 1;
-  options.hooks.poisoned_element = 14'000; // the last shard's
-  options.hooks.poisoned_step = 13;        // the last of the second epoch
+  const auto x = training_loss_job();
+  auto options = poison_in_the_last_shard();
+  options.hooks.poisoned_step = 13; // the last of the second epoch
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const auto outcome = test::train_in_order(x, seed, options);
     EXPECT_EQ(outcome.finished.reason, static_cast<uint8_t>(stop_reason::diverged)) << seed;
     EXPECT_EQ(outcome.finished.version, 7u) << "the first epoch's";
     EXPECT_TRUE(outcome.finished.is_best);
+  }
+}
+
+TEST(best_version, does_not_hide_that_a_shard_could_not_reach_the_end) {
+  auto x = training_loss_job();
+  x.optimizer.learning_rate = 0.5; // the loss goes up and down
+  const auto history = test::train_on(1, x).history;
+  const auto worse = std::ranges::adjacent_find(
+    history, [](const auto& a, const auto& b) { return a.train_loss <= b.train_loss; });
+  ASSERT_NE(worse, history.end());
+  x.training.steps = worse->steps + 7;
+  auto options = poison_in_the_last_shard();
+  options.hooks.poisoned_step = worse->steps + 6;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto outcome = test::train_in_order(x, seed, options);
+    EXPECT_EQ(outcome.finished.reason, static_cast<uint8_t>(stop_reason::diverged)) << seed;
+    EXPECT_EQ(outcome.finished.history.back().steps, worse->steps) << seed;
+    EXPECT_TRUE(outcome.finished.is_best) << seed;
   }
 }
 

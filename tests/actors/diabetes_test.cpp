@@ -1,8 +1,6 @@
 // Linear regression on the diabetes data, standardised, all rows: every way to train it ends at the
 // least-squares solution, whose mean squared error is 2859.6963 and whose R^2 is 0.517748.
 
-#include "troupe/models/least_squares.hpp"
-#include "troupe/models/optimizers/lbfgs.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -39,22 +37,39 @@ void expect_least_squares(const diabetes& x, std::span<const float> parameters) 
 } // namespace
 
 TEST(diabetes, closed_form_is_the_least_squares_solution) {
-  const diabetes x;
-  expect_least_squares(x, least_squares(x.rows, 10, 1));
+  auto x = diabetes_job();
+  x.optimizer.kind = optimizer_kind::closed_form;
+  const auto result = test::train_on(2, x);
+  expect_least_squares({}, result.parameters.values());
+  EXPECT_NEAR(*result.summary.train_loss, 2859.6963, 2859.6963e-4);
+}
+
+TEST(diabetes, gauss_newton_ends_at_the_least_squares_solution) {
+  auto x = diabetes_job();
+  x.optimizer.kind = optimizer_kind::gauss_newton;
+  x.training.epochs = 3;
+  expect_least_squares({}, test::train_on(2, x).parameters.values());
 }
 
 TEST(diabetes, lbfgs_ends_at_the_least_squares_solution) {
-  const diabetes x;
-  const auto size = x.network->layout().size();
-  std::vector<float> parameters(size), gradient(size);
-  x.network->initialize(1, parameters);
-  lbfgs rule{{}};
-  workspace memory;
-  for (int step = 0; step < 60; ++step) {
-    const auto sums = x.network->gradient(parameters, x.rows, gradient, memory);
-    rule.step(gradient, sums.sample_count, parameters);
-  }
-  expect_least_squares(x, parameters);
+  const diabetes data;
+  auto x = diabetes_job();
+  x.optimizer.kind = optimizer_kind::lbfgs;
+  x.training.epochs = 60;
+  const auto result = test::train_on(2, x);
+  expect_least_squares(data, result.parameters.values());
+  EXPECT_NEAR(*result.summary.train_loss, 2859.6963, 2859.6963e-4) << "of the result itself";
+}
+
+TEST(diabetes, adafactor_ends_at_the_least_squares_solution) {
+  const diabetes data;
+  auto x = diabetes_job();
+  x.optimizer.kind = optimizer_kind::adafactor;
+  x.optimizer.learning_rate = 0.1;
+  x.optimizer.schedule.kind = schedule_kind::exponential;
+  x.optimizer.schedule.steps = 500;
+  x.training.epochs = 3000;
+  expect_least_squares(data, test::train_on(2, x).parameters.values());
 }
 
 TEST(diabetes, gradient_descent_and_adam_end_at_the_least_squares_solution) {

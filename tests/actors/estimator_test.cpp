@@ -172,6 +172,23 @@ TEST(estimator, tells_wrong_options_by_their_key) {
   }
 }
 
+TEST(estimator, takes_the_epoch_with_the_least_validation_loss) {
+  const auto rows = plane_rows();
+  auto options = quick();
+  options.validation_fraction = 0.25;
+  options.training.patience = 2;
+  options.training.epochs = 50;
+  options.optimizer.learning_rate = 0.5;
+  estimator watched{options};
+  watched.fit(view_of(rows), sides(rows));
+  const auto best = std::ranges::min_element(
+    watched.history(), {}, [](const history_row& row) { return row.validation_loss.value(); });
+  EXPECT_LT(best->steps, watched.history().back().steps);
+  EXPECT_EQ(watched.model().metadata.at("steps"), std::to_string(best->steps));
+  options.validation_fraction = 1;
+  EXPECT_THROW(estimator{options}.fit(view_of(rows), sides(rows)), failure);
+}
+
 TEST(estimator, keeps_its_model_when_another_fit_diverges) {
   const auto rows = plane_rows();
   auto options = quick();

@@ -133,8 +133,18 @@ TEST(model_file, read_back_judges_the_test_rows_as_training_did_bit_for_bit) {
   auto numbers = classes;
   numbers.data.file = std::string{TROUPE_SOURCE_DIR} + "/examples/data/diabetes.csv";
   numbers.model.hidden = {8};
+  auto balanced = classes;
+  balanced.training.class_weights.kind = class_weight_kind::balanced;
+  auto weighted = test::small_job();
+  weighted.data.classes = 2;
+  weighted.model = {};
+  weighted.model.kind = model_kind::logistic_regression;
+  weighted.training.class_weights = {class_weight_kind::list, {0.3, 1.7}};
+  auto robust = numbers;
+  robust.model.loss = loss_kind::huber;
+  robust.model.huber_threshold = 0.1; // no float32 is
   const temporary_folder folder;
-  for (const auto& x : {classes, numbers}) {
+  for (const auto& x : {classes, numbers, balanced, weighted, robust}) {
     const auto result = test::train_on(2, x);
     write_model(folder.path("model.safetensors"), result);
     auto model = read_model(folder.path("model.safetensors"));

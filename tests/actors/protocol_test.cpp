@@ -91,13 +91,14 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   training_progress progress;
   progress.train_loss = infinity;
   progress.train_accuracy = 0.25;
-  progress.finished_epoch = history_row{
-    3, 30, 1.5, 0.01, 2.5, 0.5, std::nullopt, 0.75, -infinity, 0.25, std::nullopt, -1.0};
+  progress.finished_epoch = history_row{3,    30,        1.5,  0.01,         2.5, 0.5, std::nullopt,
+                                        0.75, -infinity, 0.25, std::nullopt, -1.0};
   expect_survives(progress);
   training_finished finished{4, 1, "why", true, 0.5, {*progress.finished_epoch}, {{1, 2, 3}}, true};
   expect_survives(finished);
-  expect_survives(not_finite_report{3, "x", true, true, 1, 2});
+  expect_survives(not_finite_report{3, "x", true, true, 1, 2, true});
   expect_survives(evaluation{2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
+  expect_survives(parameter_span{4, 1, payload_of({1, 2}), payload_of({3, 4})});
   expect_survives(training_status{"training", 1, 2, 3, 0.5, 4, 5, "nobody"});
   expect_survives(horizon{{12, true}});
   expect_survives(block_norms{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});

@@ -151,6 +151,26 @@ TEST_F(command, wrong_jobs_end_with_78_and_every_error) {
   EXPECT_EQ(run("config check none.toml"), 66);
 }
 
+TEST_F(command, problem_that_the_data_show_is_told_where_its_key_was_set) {
+  folder.write("three.csv", "1,a\n2,b\n3,c\n4,a\n");
+  folder.write("three.toml", "[data]\nfile = \"three.csv\"\n[model]\n  loss = \"hinge\"\n");
+  EXPECT_EQ(run("train three.toml --json"), 78) << err;
+  const std::string why = "'model.loss': hinge needs exactly two classes, the data has 3";
+  EXPECT_NE(err.find("troupe: error: three.toml:4:3: " + why + "\n  hint: "), std::string::npos)
+    << err;
+  const auto error = nlohmann::json::parse(out)["error"];
+  EXPECT_EQ(error["where"], "three.toml:4:3");
+  EXPECT_EQ(error["what"], why);
+  EXPECT_EQ(run("train three.toml --set model.loss=squared-hinge"), 78);
+  EXPECT_NE(err.find("error: --set model.loss=squared-hinge: 'model.loss': "), std::string::npos)
+    << err;
+  folder.write("default.toml", "[data]\nfile = \"three.csv\"\n[model]\n"
+                               "kind = \"logistic-regression\"\n");
+  EXPECT_EQ(run("train default.toml"), 78);
+  EXPECT_NE(err.find("error: default.toml:3:2: 'model.loss': "), std::string::npos)
+    << "the nearest section: " << err;
+}
+
 TEST_F(command, environment_and_set_reach_the_job) {
   ASSERT_EQ(run("config show tiny.toml --set training.epochs=9", "TROUPE_TRAINING__STEPS=8"), 0);
   EXPECT_NE(out.find("\nepochs = 9\nsteps = 8\n"), std::string::npos);

@@ -229,6 +229,8 @@ public:
     fill(x.data);
     fill(x.model);
     fill(x.optimizer);
+    if (x.optimizer.kind == optimizer_kind::lbfgs)
+      x.model.dropout = 0;
     fill(x.training);
     x.runtime.threads = maybe(whole(1));
     x.runtime.policy = any<scheduler_policy>();
@@ -275,6 +277,7 @@ private:
     x.target = coin() || !x.labels_file.empty() ? "last" : std::to_string(whole(0));
     x.test_fraction = coin() ? 0 : fraction();
     x.standardize = coin();
+    x.validation_fraction = x.standardize ? (1 - x.test_fraction) / 3 : 0;
   }
   void fill(model_options& x) {
     x.kind = any<model_kind>();
@@ -299,7 +302,9 @@ private:
     x.initialization_scale = fraction() + 1e-3;
   }
   void fill(optimizer_options& x) {
-    x.kind = any<optimizer_kind>();
+    do
+      x.kind = any<optimizer_kind>();
+    while (scope_of(x.kind) == optimizer_scope::solver); // small linear models only
     if (x.kind == optimizer_kind::sgd) {
       x.momentum = fraction();
       x.nesterov = x.momentum > 0 && coin();
@@ -308,10 +313,14 @@ private:
     for (const auto& [key, member] : optimizer_constants)
       if (defaults.*member)
         x.*member = maybe(fraction() * 1e-3 + 1e-12);
-    x.l1 = coin() ? 0 : fraction();
     x.l2 = coin() ? 0 : fraction();
-    (coin() ? x.clip_norm : x.clip_value) = fraction();
-    if (x.kind != optimizer_kind::rprop)
+    if (x.kind == optimizer_kind::lbfgs) {
+      x.history_size = whole(1) % history_size_max + 1;
+    } else {
+      x.l1 = coin() ? 0 : fraction();
+      (coin() ? x.clip_norm : x.clip_value) = fraction();
+    }
+    if (!finds_own_rate(x.kind))
       x.schedule = schedule(3);
   }
   std::vector<uint64_t> milestones(size_t count) {
@@ -353,6 +362,8 @@ private:
     if (x.evaluate_every > 0)
       x.patience = maybe<size_t>(whole(1));
     x.tolerance = fraction();
+    if (x.evaluate_every % 2 == 1)
+      x.keep_best = x.patience.has_value();
     if (coin())
       x.class_weights.kind = class_weight_kind::balanced;
     else if (coin())

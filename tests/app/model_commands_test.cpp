@@ -1,64 +1,15 @@
 // evaluate, predict and inspect as scripts see them, on a model small enough to be worked by hand.
 
-#include "troupe/data/safetensors.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "troupe/tests/support/model_commands.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstdlib>
 #include <sstream>
 
-#include <sys/wait.h>
-
 namespace troupe {
-namespace {
-
-class model_commands : public testing::Test {
-protected:
-  // flower.model: scores (a, b) of two features: class "no" where a > b, else "yes".
-  // line.model: y = 2 a - b + 1.
-  void SetUp() override {
-    parameter_layout layout;
-    layout.add("layers.0.weight", {2, 2});
-    layout.add("layers.0.bias", {2});
-    auto metadata = common;
-    metadata["loss"] = "categorical-cross-entropy";
-    metadata["classes"] = R"(["no","yes"])";
-    metadata["target"] = R"(["answer"])";
-    write_safetensors(folder.path("flower.model"), layout, std::vector<float>{1, 0, 0, 1, 0, 0},
-                      metadata);
-    layout = {};
-    layout.add("layers.0.weight", {1, 2});
-    layout.add("layers.0.bias", {1});
-    metadata = common;
-    metadata["loss"] = "squared";
-    metadata["target"] = R"(["y"])";
-    write_safetensors(folder.path("line.model"), layout, std::vector<float>{2, -1, 1}, metadata);
-  }
-
-  int run(const std::string& arguments) {
-    const std::string line =
-      "cd '" + folder.path() + "' && " TROUPE_BINARY_DIR "/bin/troupe " + arguments + " >out 2>err";
-    const int status = std::system(line.c_str());
-    out = folder.read("out");
-    err = folder.read("err");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
-  bool said(const std::string& text) const { return err.find(text) != std::string::npos; }
-
-  const std::map<std::string, std::string> common{{"format", "troupe-model-1"},
-                                                  {"kind", "neural-network"},
-                                                  {"activation", "relu"},
-                                                  {"features", R"(["a","b"])"}};
-  temporary_folder folder;
-  std::string out;
-  std::string err;
-};
-
-} // namespace
+using test::model_commands;
 
 TEST_F(model_commands, evaluation_of_classes_is_the_one_worked_by_hand) {
   // Predicted no, no, yes, yes; actual no, yes, yes, yes.

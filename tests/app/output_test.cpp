@@ -41,6 +41,19 @@ TEST(output, report_leaves_out_what_was_not_measured) {
                                  "model file         runs/x/model.safetensors\n");
 }
 
+TEST(output, report_tells_the_best_version_and_its_validation_figures) {
+  training_summary summary;
+  summary.steps = 420;
+  summary.best_version = 420;
+  summary.validation_loss = 0.25;
+  summary.validation_accuracy = 0.75;
+  summary.validation_r2 = 0.5;
+  const auto report = run_report(summary);
+  for (const auto* line : {"best version       420\n", "val loss           0.25\n",
+                           "val accuracy       0.75\n", "val r2             0.5\n"})
+    EXPECT_NE(report.find(line), std::string::npos) << line;
+}
+
 TEST(output, numerics_levels_name_core_types) {
   EXPECT_EQ(core_type_for("native"), "");
   EXPECT_EQ(core_type_for("x86-64-v2"), "Nehalem");

@@ -43,6 +43,19 @@ TEST(progress, finished_epoch_shows_every_figure) {
             "  test_loss 0.2500  test_accuracy 0.9200");
 }
 
+TEST(progress, validation_figures_come_before_those_of_the_test_rows) {
+  auto x = finished();
+  x.finished_epoch->validation_loss = 0.5;
+  x.finished_epoch->validation_accuracy = 0.875;
+  EXPECT_NE(progress_line(x, 0, plain)
+              .find("  accuracy 0.9300  val_loss 0.5000  val_accuracy 0.8750  test_loss 0.2500"),
+            std::string::npos);
+  x.finished_epoch->validation_accuracy = std::nullopt;
+  x.finished_epoch->validation_r2 = -0.25;
+  EXPECT_NE(progress_line(x, 0, plain).find("  val_loss 0.5000  val_r2 -0.2500  test_loss"),
+            std::string::npos);
+}
+
 TEST(progress, running_epoch_has_a_tip_and_figures_so_far) {
   EXPECT_EQ(progress_line(halfway(), 200, live),
             "Epoch 3/20   60/120 [=========>..........] 1.2 ms/step  loss 0.2310  accuracy 0.9300");

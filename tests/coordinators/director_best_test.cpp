@@ -212,6 +212,7 @@ TEST(director_best, an_interrupt_at_an_evaluated_version_has_it_judged_and_kept)
   trained(rule, 2, 1);
   rule.on_held(0, 2);
   EXPECT_EQ(rule.on_held(1, 2), (decisions{up_to(2, true), row(2, 1), keep(2)}));
+  EXPECT_EQ(rule.on_stop_requested(), decisions{}) << "asked twice is as good as once";
   EXPECT_EQ(rule.on_kept(2), decisions{end_with(2, stop_reason::interrupt)});
 }
 

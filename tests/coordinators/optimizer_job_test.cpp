@@ -14,6 +14,8 @@ job valid_job(optimizer_kind kind = optimizer_kind::sgd) {
   job x;
   x.data.synthetic = synthetic_kind::regression;
   x.optimizer.kind = kind;
+  if (scope_of(kind) == optimizer_scope::solver)
+    x.model.kind = model_kind::linear_regression;
   return x;
 }
 
@@ -124,6 +126,104 @@ TEST(optimizer_job, rprop_wants_all_rows_and_no_schedule) {
   EXPECT_EQ(
     problem_keys([](auto& y) { y.schedule.kind = schedule_kind::cosine; }, optimizer_kind::rprop),
     keys{"optimizer.schedule"});
+}
+
+TEST(optimizer_job, lbfgs_wants_all_rows_and_a_smooth_loss) {
+  const auto lbfgs = optimizer_kind::lbfgs;
+  auto x = valid_job(lbfgs);
+  const data_shape shape{100, 0, 3, 1, false};
+  ASSERT_EQ(problems_with_data(resolve(x, shape, 2), shape).size(), 1u);
+  EXPECT_EQ(problems_with_data(resolve(x, shape, 2), shape)[0].key, "optimizer.kind");
+  x.training.batch_size = 0;
+  EXPECT_TRUE(problems_with_data(resolve(x, shape, 2), shape).empty());
+  x.model.hidden = {4};
+  EXPECT_TRUE(problems(x).empty());
+  x.model.dropout = 0.1;
+  ASSERT_EQ(problems(x).size(), 1u);
+  EXPECT_EQ(problems(x)[0].key, "model.dropout");
+  EXPECT_EQ(problem_keys([](auto& y) { y.l2 = 1; }, lbfgs), keys{});
+  EXPECT_EQ(problem_keys([](auto& y) { y.l1 = 1; }, lbfgs), keys{"optimizer.l1"});
+  EXPECT_EQ(problem_keys([](auto& y) { y.clip_value = 1; }, lbfgs), keys{"optimizer.clip_value"});
+  EXPECT_EQ(problem_keys([](auto& y) { y.clip_norm = 1; }, lbfgs), keys{"optimizer.clip_norm"});
+  EXPECT_EQ(problem_keys([](auto& y) { y.schedule.kind = schedule_kind::cosine; }, lbfgs),
+            keys{"optimizer.schedule"});
+}
+
+TEST(optimizer_job, a_history_size_belongs_to_lbfgs_and_its_identity) {
+  const auto set = [](size_t size) { return [size](auto& y) { y.history_size = size; }; };
+  for (size_t size : {1u, 200u})
+    EXPECT_EQ(problem_keys(set(size), optimizer_kind::lbfgs), keys{});
+  for (size_t size : {0u, 201u})
+    EXPECT_EQ(problem_keys(set(size), optimizer_kind::lbfgs), keys{"optimizer.history_size"});
+  EXPECT_EQ(problem_keys(set(5)), keys{"optimizer.history_size"}) << "sgd has none";
+  EXPECT_NE(identity(set(5), optimizer_kind::lbfgs), identity(set(10), optimizer_kind::lbfgs));
+  EXPECT_EQ(identity(set(5)), identity(set(10)));
+}
+
+TEST(optimizer_job, solvers_are_for_small_regressions_with_the_squared_loss) {
+  const auto keys_of = [](const std::function<void(job&)>& apply, optimizer_kind kind) {
+    auto x = valid_job(kind);
+    apply(x);
+    keys result;
+    for (const auto& problem : problems(x))
+      result.push_back(problem.key);
+    return result;
+  };
+  const auto closed_form = optimizer_kind::closed_form;
+  const auto gauss_newton = optimizer_kind::gauss_newton;
+  for (auto kind : {closed_form, gauss_newton}) {
+    EXPECT_EQ(keys_of([](job&) {}, kind), keys{});
+    EXPECT_EQ(keys_of([](job& x) { x.model.loss = loss_kind::huber; }, kind), keys{"model.loss"});
+    EXPECT_EQ(keys_of([](job& x) { x.optimizer.l1 = 1; }, kind), keys{"optimizer.l1"});
+    EXPECT_EQ(keys_of([](job& x) { x.optimizer.clip_value = 1; }, kind),
+              keys{"optimizer.clip_value"});
+    EXPECT_EQ(keys_of([](job& x) { x.optimizer.clip_norm = 1; }, kind),
+              keys{"optimizer.clip_norm"});
+    EXPECT_EQ(keys_of([](job& x) { x.training.slices = 2; }, kind), keys{"training.slices"});
+    EXPECT_EQ(keys_of([](job& x) { x.training.replicas = 2; }, kind), keys{"training.replicas"});
+    EXPECT_EQ(keys_of([](job& x) { x.optimizer.schedule.kind = schedule_kind::cosine; }, kind),
+              keys{"optimizer.schedule"});
+  }
+  const auto network = [](job& x) { x.model.kind = model_kind::neural_network; };
+  EXPECT_EQ(keys_of(network, closed_form), keys{"model.kind"});
+  EXPECT_EQ(keys_of(network, gauss_newton), keys{});
+  const auto penalized = [](job& x) { x.optimizer.l2 = 1; };
+  EXPECT_EQ(keys_of(penalized, closed_form), keys{});
+  EXPECT_EQ(keys_of(penalized, gauss_newton), keys{"optimizer.l2"});
+  const auto dropping = [](job& x) {
+    x.model.kind = model_kind::neural_network;
+    x.model.hidden = {4};
+    x.model.dropout = 0.5;
+  };
+  EXPECT_EQ(keys_of(dropping, gauss_newton), keys{"model.dropout"});
+  EXPECT_EQ(keys_of([](job& x) { x.optimizer.damping = -1; }, gauss_newton),
+            keys{"optimizer.damping"});
+}
+
+TEST(optimizer_job, solvers_see_all_rows_at_once_and_refuse_large_models) {
+  auto x = valid_job(optimizer_kind::closed_form);
+  x.training.steps = 7;
+  data_shape shape{100, 0, 4096, 1, false};
+  auto resolved = resolve(x, shape, 2);
+  EXPECT_EQ(resolved.training.batch_size, 100u);
+  EXPECT_EQ(resolved.training.slices, 1u);
+  EXPECT_EQ(resolved.training.replicas, 1u);
+  EXPECT_EQ(timeline_of(resolved, shape).last_version(), 1u);
+  EXPECT_TRUE(problems_with_data(resolved, shape).empty());
+  shape.feature_count = 4097;
+  ASSERT_EQ(problems_with_data(resolved, shape).size(), 1u);
+  EXPECT_EQ(problems_with_data(resolved, shape)[0].key, "optimizer.kind");
+  x.optimizer.kind = optimizer_kind::gauss_newton;
+  shape.feature_count = 2047; // and a bias
+  resolved = resolve(x, shape, 2);
+  EXPECT_EQ(timeline_of(resolved, shape).last_version(), 7u);
+  EXPECT_TRUE(problems_with_data(resolved, shape).empty());
+  shape.feature_count = 2048;
+  EXPECT_EQ(problems_with_data(resolved, shape).size(), 1u);
+  x.model.kind = model_kind::neural_network;
+  shape = {100, 0, 3, 2, true, {50, 50}};
+  ASSERT_EQ(problems_with_data(resolve(x, shape, 2), shape).size(), 1u);
+  EXPECT_EQ(problems_with_data(resolve(x, shape, 2), shape)[0].key, "model.loss") << "classes";
 }
 
 TEST(optimizer_job, identity_holds_what_the_rule_uses_and_nothing_else) {

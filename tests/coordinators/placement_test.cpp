@@ -70,4 +70,10 @@ TEST(placement, shards_partition_the_parameters) {
     }
 }
 
+TEST(placement, a_rule_over_the_whole_model_has_it_on_the_first_shard) {
+  const auto parts = assign_all_blocks_to_first(2 * block_size + 1, 3);
+  EXPECT_EQ(parts, (std::vector<index_range>{{0, 3}, {}, {}}));
+  EXPECT_EQ(assign_all_blocks_to_first(5, 1), (std::vector<index_range>{{0, 1}}));
+}
+
 } // namespace troupe

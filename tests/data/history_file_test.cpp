@@ -25,7 +25,8 @@ TEST(history_file, absent_figures_are_empty_cells) {
   const history_row none{1, 40, 0.5, 0.01, 0.25, {}, {}, {}, {}, {}, {}, {}};
   const history_row some{2, 80, 1, 0.01, 0.125, {}, 0.3, {}, 0.5, {}, 0.75, {}};
   EXPECT_EQ(history_text({none, some}),
-            std::string{header} + "1,40,0.5,0.01,0.25,,,,,,,\n2,80,1,0.01,0.125,,0.3,,0.5,,0.75,\n");
+            std::string{header} +
+              "1,40,0.5,0.01,0.25,,,,,,,\n2,80,1,0.01,0.125,,0.3,,0.5,,0.75,\n");
 }
 
 TEST(history_file, numbers_read_back_as_the_same_double) {

@@ -162,6 +162,23 @@ TEST(saved_model, standardisation_must_be_finite_and_complete) {
             "the metadata's 'feature_deviation' holds a number that is not above 0");
 }
 
+TEST(saved_model, constants_of_the_loss_must_be_numbers_it_can_have) {
+  for (const auto* text : {"", "1.0", "3ff00000", "3ff0000000000000 ", "0000000000000000",
+                           "bff0000000000000", "7ff0000000000000", "7ff8000000000000"})
+    EXPECT_TRUE(complaint_with("huber_threshold", text).ends_with(", no number above 0")) << text;
+  EXPECT_EQ(complaint_with("huber_threshold", "3ff0000000000000"), "accepted");
+  EXPECT_EQ(complaint_with("class_weights", "00000000 3f800000"), "accepted");
+  EXPECT_EQ(complaint_with("class_weights", "3f800000"),
+            "the metadata's 'class_weights' holds 1 numbers; the model has 2 classes");
+  EXPECT_EQ(complaint_with("class_weights", "bf800000 3f800000"),
+            "the metadata's 'class_weights' holds a number below 0");
+  EXPECT_EQ(complaint([](auto& file) {
+              file.metadata["loss"] = "squared";
+              file.metadata["class_weights"] = "3f800000 3f800000";
+            }),
+            "the metadata have 'class_weights', but the loss is one for numbers");
+}
+
 TEST(saved_model, tensors_must_be_those_of_the_model) {
   const auto with = [](std::vector<std::pair<std::string, std::vector<size_t>>> tensors) {
     return complaint([&](auto& file) {

@@ -144,6 +144,31 @@ TEST(text_source, damaged_compressed_files_are_refused) {
                    ": something that is not gzip");
 }
 
+TEST(text_source, large_compressed_files_give_the_same_bytes_and_complaints) {
+  // Decompressed ahead by a thread: text that hardly shrinks, so that the file is large too.
+  std::string text(3 << 20, '\0');
+  uint64_t state = 1;
+  for (auto& letter : text)
+    letter = static_cast<char>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+  const auto content = gzip_text(text);
+  ASSERT_GT(content.size(), size_t{1} << 20);
+  temporary_folder folder;
+  const auto path = folder.write("large.gz", content);
+  for (size_t piece_bytes : {1000, 1 << 19})
+    EXPECT_TRUE(read_file(path, piece_bytes) == text) << piece_bytes;
+  EXPECT_TRUE(read_file(folder.write("twice.gz", content + content)) == text + text);
+  const auto cut = content.size() - 100'000;
+  folder.write("cut.gz", std::string_view(content).substr(0, cut));
+  expect_refused(folder.path("cut.gz"), failure_code::bad_data,
+                 "at byte " + std::to_string(cut) + ": the file ends");
+  text_source source(folder.path("cut.gz"));
+  std::string first(1 << 20, '\0');
+  const auto count = source.read(first);
+  EXPECT_TRUE(text.starts_with(first.substr(0, count))) << "the damage comes later";
+  text_source moved = std::move(source);
+  EXPECT_GT(moved.read(first), 0u);
+}
+
 TEST(text_source, files_that_are_not_there_are_missing) {
   temporary_folder folder;
   expect_refused(folder.path("none"), failure_code::missing_input, "no such file");

@@ -24,7 +24,7 @@ def train(name, *settings):
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=120)
     if run.returncode != 0:
-        raise AssertionError(f"exit code {run.returncode}: {run.stderr}")
+        raise AssertionError(f"exit code {run.returncode}: " + run.stderr.replace("\n", " "))
     return json.loads(run.stdout)
 
 
@@ -36,12 +36,13 @@ def diabetes_variance():
 
 
 class LinearExamples(unittest.TestCase):
-    def check_diabetes(self, *settings):
-        result = train("diabetes.toml", *settings)
+    def check_diabetes(self, *settings, name="diabetes.toml"):
+        result = train(name, *settings)
         self.assertAlmostEqual(result["train_loss"] / 2859.6963, 1, delta=1e-4)
         r2 = 1 - result["train_loss"] / diabetes_variance()
         self.assertAlmostEqual(r2 / 0.517748, 1, delta=1e-4)
         self.assertIsNone(result["test_loss"])
+        return result
 
     def test_diabetes_reaches_least_squares_by_gradient_descent(self):
         self.check_diabetes()
@@ -49,6 +50,34 @@ class LinearExamples(unittest.TestCase):
     def test_diabetes_reaches_least_squares_by_adam(self):
         self.check_diabetes("optimizer.kind=adam", "optimizer.momentum=0",
                             "optimizer.learning_rate=2")
+
+    def test_diabetes_reaches_least_squares_by_lbfgs(self):
+        self.check_diabetes("optimizer.kind=lbfgs", "optimizer.momentum=0",
+                            "optimizer.learning_rate=1", "training.epochs=40")
+
+    def test_diabetes_reaches_least_squares_by_adafactor(self):
+        self.check_diabetes("optimizer.kind=adafactor", "optimizer.momentum=0",
+                            "optimizer.learning_rate=0.1", "training.epochs=3000",
+                            'optimizer.schedule={kind="exponential", steps=500}')
+
+    def test_diabetes_reaches_least_squares_by_gauss_newton(self):
+        result = self.check_diabetes("optimizer.kind=gauss-newton", name="least-squares.toml")
+        self.assertEqual(result["steps"], 10)
+
+    def test_diabetes_reaches_least_squares_in_closed_form(self):
+        result = self.check_diabetes(name="least-squares.toml")
+        self.assertEqual([result[key] for key in ("steps", "epochs", "replicas", "slices")],
+                         [1, 1, 1, 1])
+        self.assertEqual(result["samples"], 442)
+
+    def test_the_closed_form_judges_rows_it_never_saw(self):
+        result = train("least-squares.toml", "data.test_fraction=0.25")
+        self.assertGreater(result["test_r2"], 0.3)
+        self.assertIsNotNone(result["test_loss"])
+
+    def test_the_closed_form_refuses_other_models(self):
+        with self.assertRaisesRegex(AssertionError, "exit code 78.*model.kind"):
+            train("least-squares.toml", "model.kind=neural-network")
 
     def test_iris_recognises_flowers_it_never_saw(self):
         for seed in range(3):

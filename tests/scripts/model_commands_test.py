@@ -9,9 +9,11 @@ and a file far larger than the memory a prediction may use is predicted part by 
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
@@ -69,20 +71,81 @@ class ModelCommands(unittest.TestCase):
                    for count in ("1", "2", "4")}
         self.assertEqual(len(results), 1)
 
-    def test_a_file_larger_than_memory_is_predicted_part_by_part(self):
-        line = ",".join(["12.0625"] * 64) + "\n"
-        row_count = 700_000  # 358 MB of text
-        path = os.path.join(self.folder, "long.csv")
-        with open(path, "w") as file:
-            for _ in range(row_count // 1000):
-                file.write(line * 1000)
+    def predict_in_little_memory(self, path, row_count, *options):
         limit = 256 << 20  # of address space, most of it libraries and BLAS
         self.assertGreater(os.path.getsize(path), limit)
-        self.run_troupe("predict", self.model, path, "-o", "long.npy",
+        self.run_troupe("predict", self.model, path, "-o", "long.npy", *options,
                         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(os.path.getsize(os.path.join(self.folder, "long.npy")),
                          128 + 8 * row_count)
+
+    def test_a_text_larger_than_memory_is_predicted_part_by_part(self):
+        lines = {"long.csv": ",".join(["12.0625"] * 64),
+                 "long.svm": "0 " + " ".join(f"{i}:12.062" for i in range(1, 65))}
+        for name, line in lines.items():
+            row_count = 300_000_000 // len(line) // 1000 * 1000
+            path = os.path.join(self.folder, name)
+            with open(path, "w") as file:
+                for _ in range(row_count // 1000):
+                    file.write((line + "\n") * 1000)
+            self.predict_in_little_memory(path, row_count)
+            os.remove(path)
+
+    def test_an_array_larger_than_memory_is_predicted_part_by_part(self):
+        path = os.path.join(self.folder, "zeros.npy")
+        row_count = 1_200_000
+        header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({row_count}, 64), }}"
+        with open(path, "wb") as file:
+            file.write(b"\x93NUMPY\1\0" + bytes([len(header), 0]) + header.encode())
+            file.truncate(10 + len(header) + row_count * 64 * 4)  # zeros that take no disk
+        self.predict_in_little_memory(path, row_count)
+
+
+    def test_a_signal_leaves_nothing_of_an_unfinished_file(self):
+        place = tempfile.mkdtemp(dir=self.folder)
+        try:
+            os.close(os.open(place, os.O_TMPFILE | os.O_WRONLY))
+        except OSError:
+            self.skipTest("this file system has no files without names")
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            for old in ([], ["out.npy"]):
+                for name in old:
+                    with open(os.path.join(place, name), "w") as file:
+                        file.write("old")
+                run = subprocess.Popen([TROUPE, "predict", self.model, pipe, "-o",
+                                        os.path.join(place, "out.npy")], stderr=subprocess.DEVNULL)
+                with open(pipe, "w") as rows:
+                    rows.write((",".join(["1"] * 64) + "\n") * 10_000)
+                    rows.flush()
+                    self.wait_until(lambda: self.holds_file_in(run.pid, place))
+                    run.send_signal(number)
+                    self.assertEqual(run.wait(timeout=60), -number)
+                self.assertEqual(os.listdir(place), old)
+                for name in old:
+                    with open(os.path.join(place, name)) as file:
+                        self.assertEqual(file.read(), "old")
+                    os.remove(os.path.join(place, name))
+
+    @staticmethod
+    def holds_file_in(process, folder):
+        descriptors = f"/proc/{process}/fd"
+        for name in os.listdir(descriptors):
+            path = os.path.join(descriptors, name)
+            try:
+                if os.readlink(path).startswith(folder) and os.stat(path).st_size > 10_000:
+                    return True
+            except OSError:
+                pass  # closed in between
+        return False
+
+    def wait_until(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,173 @@
+#include "troupe/actors/solver.hpp"
+
+#include "troupe/actors/guard.hpp"
+#include "troupe/actors/version_buffers.hpp"
+#include "troupe/data/batch_reader.hpp"
+#include "troupe/models/gauss_newton.hpp"
+#include "troupe/models/lanes.hpp"
+#include "troupe/models/least_squares.hpp"
+#include "troupe/models/numerics.hpp"
+#include "troupe/models/tree_accumulator.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+namespace troupe {
+
+namespace {
+
+/// Sums over fixed chunks of rows, each in turn to `out`.
+void evaluate_chunks(const model& network, std::span<const float> parameters, const dataset& rows,
+                     workspace& memory, const std::function<void(const batch_sums&)>& out) {
+  for (size_t chunk = 0; chunk < evaluation_chunk_count(rows.row_count); ++chunk) {
+    const auto range = evaluation_chunk(rows.row_count, chunk);
+    out(network.evaluate(parameters, batch_of_rows(rows, range.begin, range.size()), memory));
+  }
+}
+
+std::string in_words(const dependent_column& problem, const dataset& rows) {
+  return "least squares has no single solution: feature '" +
+         rows.feature_names.at(problem.column()) +
+         "' is constant or follows from the features before it";
+}
+
+} // namespace
+
+solver_actor::behavior_type solver_state::make_behavior(const solver_options& options) {
+  options_ = options;
+  return {
+    [this](const view& news) { on_view(news); },
+    [](const parameter_span&) {},
+    [this](const horizon& news) { on_horizon(news); },
+    [this](atom::hold, uint64_t round) { on_hold(round); },
+    [this](atom::status) { return status_; },
+    [this](atom::begin) { advance(); },
+    [](const contribution&) {},
+    [](const block_norms&) {},
+    [this](const shard_start& news) { on_start(news); },
+    [this](atom::pull, uint64_t version) { return on_pull(version); },
+  };
+}
+
+void solver_state::on_start(const shard_start& news) {
+  versions_ = news.versions;
+}
+
+// It comes twice: to the replica, and once there is something to start from to the shard.
+void solver_state::on_view(const view& news) {
+  if (rule_ || !versions_)
+    return;
+  view_ = news;
+  current_ = versions_->of(news.start_version);
+  rule_.emplace(options_.plan, 1, news.start_version);
+  rule_->announce(news.start_version, 0);
+  begin_ = std::chrono::steady_clock::now();
+}
+
+void solver_state::on_horizon(const horizon& news) {
+  if (!rule_)
+    return;
+  rule_->set_horizon(news.rule);
+  advance();
+}
+
+void solver_state::on_hold(uint64_t round) {
+  self_->send(view_.relay, atom::held_v, uint64_t{0}, round, rule_ ? rule_->hold() : 0);
+}
+
+void solver_state::advance() {
+  if (failed_)
+    return;
+  const default_rounding rounding;
+  auto action = rule_->next();
+  if (action == replica_rule::action::evaluate) {
+    evaluate();
+    action = rule_->next();
+  }
+  if (action == replica_rule::action::compute)
+    step();
+}
+
+void solver_state::evaluate() {
+  evaluation result{view_.term, rule_->version(), 0, {}};
+  for (const auto* rows : {&options_.data->test, &options_.data->validation})
+    if (rows->row_count > 0)
+      evaluate_chunks(*options_.network, current_.values(), *rows, memory_,
+                      [&](const batch_sums& sums) { result.chunks.push_back(sums); });
+  if (!result.chunks.empty())
+    self_->send(view_.director, std::move(result));
+}
+
+void solver_state::step() {
+  buffer next{current_.size()};
+  try {
+    solve(next.values());
+  } catch (const dependent_column& problem) {
+    return stop_here(in_words(problem, options_.data->train), true);
+  } catch (const std::invalid_argument& problem) {
+    return stop_here(problem.what(), true);
+  }
+  if (!all_finite(next.values().data(), next.size()))
+    return stop_here("the parameters that the step leads to", false);
+  adopt(next);
+}
+
+void solver_state::solve(std::span<float> next) {
+  const auto& train = options_.data->train;
+  const auto rows = batch_of_rows(train, 0, train.row_count);
+  if (options_.optimizer.kind == optimizer_kind::gauss_newton) {
+    gauss_newton_step(*options_.network, {*options_.optimizer.damping}, rows, current_.values(),
+                      next, memory_);
+    return;
+  }
+  least_squares_options options;
+  options.bias = options_.network->layout().size() > train.feature_count * train.target_count;
+  // A sample's loss is the mean over its targets; the penalty is l2/2 beside the mean loss.
+  options.penalty = options_.optimizer.l2 / 2 * static_cast<double>(train.row_count) *
+                    static_cast<double>(train.target_count);
+  std::ranges::copy(least_squares(rows, train.feature_count, train.target_count, options),
+                    next.begin());
+}
+
+void solver_state::adopt(const const_buffer& next) {
+  previous_ = current_;
+  current_ = next;
+  const auto version = rule_->version() + 1;
+  rule_->announce(version, 0);
+  tree_accumulator<batch_sums> sums;
+  evaluate_chunks(*options_.network, current_.values(), options_.data->train, memory_,
+                  [&](const batch_sums& part) { sums.push(part); });
+  status_.version = version;
+  status_.sample_count += sums.total().sample_count;
+  ++status_.steps_executed;
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
+  self_->send(view_.director, training_report{view_.term, version, sums.total(), true, true, seconds.count()});
+  self_->send(self_, atom::begin_v);
+}
+
+void solver_state::stop_here(const std::string& what, bool unsolvable) {
+  failed_ = true;
+  not_finite_report report;
+  report.term = view_.term;
+  report.step = rule_->version();
+  report.what = what;
+  report.unsolvable = unsolvable;
+  self_->send(view_.director, std::move(report));
+}
+
+caf::result<parameter_span> solver_state::on_pull(uint64_t version) const {
+  if (rule_ && version == status_.version)
+    return parameter_span{view_.term, version, 0, payload{current_, 0, current_.size()}};
+  if (previous_ && version + 1 == status_.version)
+    return parameter_span{view_.term, version, 0, payload{previous_, 0, previous_.size()}};
+  return caf::make_error(protocol_error::version_not_held, version);
+}
+
+solver_actor::behavior_type solver(solver_actor::stateful_pointer<solver_state> self,
+                                   const solver_options& options) {
+  guard(self);
+  return self->state.make_behavior(options);
+}
+
+} // namespace troupe

@@ -1,0 +1,87 @@
+// Solver: trains a small regression by itself, with methods that need all rows at once.
+//
+// To the director it is one replica and one shard, so a run has the same history, evaluation, stop
+// rules and result as any other. It holds the one slice and all blocks, exchanges nothing, and each
+// version is one solution:
+//   closed-form    version 1 is the least-squares solution (models/least_squares.hpp), the only one
+//   gauss-newton   each version is one step of Gauss-Newton (models/gauss_newton.hpp)
+// Rows of the history show the loss of their own version. Between two steps other messages get
+// their turn; while one is computed the director answers.
+
+#pragma once
+
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/replica_rule.hpp"
+#include "troupe/data/prepare.hpp"
+#include "troupe/models/model.hpp"
+#include "troupe/models/optimizers/optimizer_options.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace troupe {
+
+/// A replica and a shard in one.
+using solver_actor = replica_actor::extend<
+  // From itself: the next step may begin.
+  caf::reacts_to<atom::begin>,
+  // Nobody sends it the next two: there are no other replicas and shards.
+  caf::reacts_to<contribution>, caf::reacts_to<block_norms>,
+  // As of a shard: holds the parameters of the start version.
+  caf::reacts_to<shard_start>,
+  // As of a shard: the parameters of the current or the previous version.
+  caf::replies_to<atom::pull, uint64_t>::with<parameter_span>>;
+
+struct solver_options {
+  std::shared_ptr<const model> network;
+  std::shared_ptr<const prepared_data> data;
+  timeline plan;               ///< full batches of one slice
+  optimizer_options optimizer; ///< of a solver kind, resolved
+};
+
+class solver_state {
+public:
+  explicit solver_state(solver_actor::pointer self) : self_(self) {}
+
+  solver_actor::behavior_type make_behavior(const solver_options& options);
+
+  static inline const char* name = "solver";
+
+private:
+  void on_start(const shard_start& news);
+  void on_view(const view& news);
+  void on_horizon(const horizon& news);
+  void on_hold(uint64_t round);
+  caf::result<parameter_span> on_pull(uint64_t version) const;
+
+  /// Evaluates, and begins one step if it may.
+  void advance();
+  void evaluate();
+  void step();
+  /// Writes the parameters of the next version. Throws std::invalid_argument when there is no
+  /// single solution.
+  void solve(std::span<float> next);
+  void adopt(const const_buffer& next);
+  void stop_here(const std::string& what, bool unsolvable);
+
+  solver_actor::pointer self_;
+  solver_options options_;
+  std::optional<replica_rule> rule_; ///< since the first view
+  view view_;
+  std::shared_ptr<version_buffers> versions_;
+  const_buffer current_;
+  const_buffer previous_;
+  workspace memory_;
+  replica_status status_;
+  bool failed_ = false;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+solver_actor::behavior_type solver(solver_actor::stateful_pointer<solver_state> self,
+                                   const solver_options& options);
+
+} // namespace troupe

@@ -1,0 +1,75 @@
+#include "troupe/data/row_reader.hpp"
+
+#include "troupe/data/closest_name.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/shown_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+
+void table_chunk::clear() {
+  row_count = 0;
+  features.clear();
+  target_cells.clear();
+  lines.clear();
+}
+
+void row_reader::set_columns(std::vector<std::string> names, bool has_header) {
+  names_ = std::move(names);
+  has_header_ = has_header;
+  target_slot_.assign(names_.size(), no_target);
+}
+
+size_t row_reader::find_column(const std::string& wanted) const {
+  if (wanted == "last")
+    return names_.size() - 1;
+  const auto named = std::ranges::find(names_, wanted);
+  if (named != names_.end())
+    return static_cast<size_t>(named - names_.begin());
+  size_t index = 0;
+  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
+  const bool is_index =
+    !wanted.empty() && end == wanted.data() + wanted.size() && error != std::errc::invalid_argument;
+  if (is_index && error == std::errc{} && index < names_.size())
+    return index;
+  const auto closest = closest_name(wanted, names_);
+  throw failure(failure_code::bad_data, "there is no column " + shown_text(wanted), names_place_,
+                !closest.empty() ? "did you mean " + shown_text(closest) + "?"
+                : has_header_
+                  ? "the file has " + std::to_string(names_.size()) + " columns, counted from 0"
+                  : "the file has no header: name a column by its index, counted "
+                    "from 0, or \"last\"");
+}
+
+void row_reader::set_targets(const std::vector<size_t>& columns) {
+  target_slot_.assign(names_.size(), no_target);
+  target_columns_ = columns;
+  for (size_t slot = 0; slot < columns.size(); ++slot) {
+    const auto column = columns[slot];
+    if (column >= names_.size() || target_slot_[column] != no_target)
+      throw std::invalid_argument("row reader: column " + std::to_string(column) +
+                                  " cannot be a target");
+    target_slot_[column] = slot;
+  }
+}
+
+std::vector<std::string> row_reader::feature_names() const {
+  std::vector<std::string> result;
+  for (size_t column = 0; column < names_.size(); ++column)
+    if (target_slot_[column] == no_target)
+      result.push_back(names_[column]);
+  return result;
+}
+
+void row_reader::fail_at_line(const table_chunk& rows, size_t i, const std::string& reason,
+                              const std::string& hint) const {
+  const auto line = rows.lines[i / target_columns_.size()];
+  throw failure(failure_code::bad_data, reason, path_ + ":" + std::to_string(line), hint);
+}
+
+} // namespace troupe

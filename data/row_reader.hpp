@@ -1,0 +1,91 @@
+// Reads a file part by part, whatever its format: for files that are larger than memory, and where
+// nobody knows beforehand which columns are features.
+//
+//   csv_reader reader{"rows.csv", csv_header::automatic};
+//   reader.set_targets({reader.column_count() - 1});
+//   for (table_chunk rows; reader.next(rows, 4096);)
+//     use(rows.features, rows.target_cells);
+//
+// What a format is, and what is an error in it, is said where it is read whole (csv.hpp,
+// libsvm.hpp, read_array.hpp): the same rows and the same complaints.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// Rows as they stand in the file. Shapes: N rows, F feature columns, T target columns.
+struct table_chunk {
+  size_t row_count = 0;                  ///< N
+  std::vector<float> features;           ///< N x F, row-major, finite
+  std::vector<std::string> target_cells; ///< N x T, trimmed text, never empty
+  std::vector<size_t> lines;             ///< N, from 1; empty where a file has no lines
+
+  /// Without rows; what was allocated is kept.
+  void clear();
+};
+
+class row_reader {
+public:
+  virtual ~row_reader() = default;
+
+  const std::string& path() const noexcept { return path_; }
+  bool has_header() const noexcept { return has_header_; }
+  size_t column_count() const noexcept { return names_.size(); }
+
+  /// Every column's name; its index as the format counts where the file names none.
+  const std::vector<std::string>& column_names() const noexcept { return names_; }
+
+  /// The column that "last", a name or a 0-based index means. Throws failure(bad_data).
+  size_t find_column(const std::string& wanted) const;
+
+  /// Which columns are targets, in the order their cells are wanted; none at first. Before `next`.
+  /// Throws std::invalid_argument for a column that is not there or comes twice.
+  void set_targets(const std::vector<size_t>& columns);
+
+  /// Names of the columns that are no targets, in order.
+  std::vector<std::string> feature_names() const;
+
+  /// Reads up to `rows_max` (>= 1) rows; false, with no rows, at the end. Throws failure(bad_data)
+  /// as the reader of whole files does.
+  virtual bool next(table_chunk& out, size_t rows_max) = 0;
+
+  /// Throws failure(bad_data) for target cell `i` of `rows`, the part that `next` gave last, naming
+  /// its place as the format does.
+  [[noreturn]] virtual void fail_at_target(const table_chunk& rows, size_t i,
+                                           const std::string& reason,
+                                           const std::string& hint) const = 0;
+
+protected:
+  static constexpr size_t no_target = static_cast<size_t>(-1);
+
+  /// `names_place` is where the file names its columns, for messages.
+  row_reader(std::string path, std::string names_place)
+    : path_(std::move(path)), names_place_(std::move(names_place)) {}
+  row_reader(row_reader&&) = default;
+
+  void set_columns(std::vector<std::string> names, bool has_header);
+
+  /// The place of `column` among the targets, or no_target.
+  size_t target_slot(size_t column) const { return target_slot_[column]; }
+  /// As `set_targets` was given them.
+  const std::vector<size_t>& target_columns() const noexcept { return target_columns_; }
+
+  /// For texts: throws as `fail_at_target` says, with where = "path:line".
+  [[noreturn]] void fail_at_line(const table_chunk& rows, size_t i, const std::string& reason,
+                                 const std::string& hint) const;
+
+private:
+  std::string path_;
+  std::string names_place_;
+  bool has_header_ = false;
+  std::vector<std::string> names_;
+  std::vector<size_t> target_slot_;
+  std::vector<size_t> target_columns_;
+};
+
+} // namespace troupe

@@ -1,0 +1,73 @@
+// Whole-model rules: updates that need the whole gradient, and perhaps the loss, at once.
+//
+// One shard owns all parameters of a job with such a rule. A rule is given each version's mean
+// gradient and loss and writes the next version. Between versions it knows nothing but its
+// `optimizer_state`: rules are stateless and const, so whoever holds parameters, state and version
+// can go on from there, bit for bit.
+//
+// A rule that searches wants gradients at points that may turn out bad. It must not make a bad
+// point a version, because any version may become the result. So a version has two vectors: its
+// parameters, which are always good to stop at, and the *point*, where the replicas compute the
+// gradient that leads to the next version. The point is part of the state (`point_slot`); a rule
+// without one takes gradients at the parameters themselves.
+
+#pragma once
+
+#include "troupe/models/batch.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/parameter_layout.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace troupe {
+
+/// What a step of a whole-model rule reads and writes. P parameters; the point is that of the step,
+/// the parameters themselves for a rule that has none.
+struct whole_model_update {
+  uint64_t step = 0;                 ///< counted from 0: of version `step`, to version `step` + 1
+  batch_sums sums;                   ///< at the point
+  double penalty = 0;                ///< at the point: what penalties add to the mean loss
+  bool is_finite = true;             ///< loss and gradient are; else the gradient is not to be read
+  std::span<const float> gradient;   ///< P: mean gradient at the point, penalties included
+  std::span<const float> parameters; ///< P: of version `step`
+  std::span<float> next;             ///< P: of the next version; not the memory of `parameters`
+};
+
+class whole_model_rule {
+public:
+  virtual ~whole_model_rule() = default;
+
+  /// As given, with the rule's own constants filled in.
+  const optimizer_options& options() const noexcept { return options_; }
+
+  /// The state of a version 0 with these parameters.
+  virtual optimizer_state start(std::span<const float> parameters) const = 0;
+
+  /// The slot of the state that holds the point; nothing: gradients are taken at the parameters.
+  virtual std::optional<size_t> point_slot() const { return std::nullopt; }
+
+  /// Writes the next version and moves the state, the point included. Returns the sums that the
+  /// history shows for this step. Nothing when the step cannot be made finite: then neither `next`
+  /// nor the state are of any further use.
+  virtual std::optional<batch_sums> update(const whole_model_update& x,
+                                           optimizer_state& state) const = 0;
+
+protected:
+  /// Throws std::invalid_argument as checked_options does.
+  whole_model_rule(const optimizer_options& options, optimizer_kind kind)
+    : options_(checked_options(options, kind)) {}
+
+private:
+  optimizer_options options_;
+};
+
+/// The whole-model rule of the given options for a model of this layout.
+/// Throws std::invalid_argument when a constant is out of its range, or the kind's rule is none.
+std::unique_ptr<whole_model_rule> make_whole_model_rule(const optimizer_options& options,
+                                                        const parameter_layout& layout);
+
+} // namespace troupe
