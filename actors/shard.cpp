@@ -222,14 +222,6 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
     keep_book();
 }
 
-<<<<<<< HEAD
-void shard_state::tell_applied(const batch_sums& total) const {
-  std::vector<tree_node> nodes;
-  for (const auto& part : held_)
-    nodes.push_back(part.node);
-  options_.hooks.on_applied({view_.term, rule_.version(), elements_, nodes, total.sample_count,
-                             current_.values().subspan(elements_.begin, elements_.size())});
-=======
 std::optional<batch_sums> shard_state::write_next(const reduction_plan& plan,
                                                   std::span<const std::span<const float>> inputs,
                                                   const batch_sums& total, float norm_factor,
@@ -248,7 +240,14 @@ std::optional<batch_sums> shard_state::write_next(const reduction_plan& plan,
                                next.values().subspan(elements_.begin, elements_.size()),
                                {&options_.changes, elements_.begin, norm_factor});
   return finite ? std::optional{total} : std::nullopt;
->>>>>>> part-n
+}
+
+void shard_state::tell_applied(const batch_sums& total) const {
+  std::vector<tree_node> nodes;
+  for (const auto& part : held_)
+    nodes.push_back(part.node);
+  options_.hooks.on_applied({view_.term, rule_.version(), elements_, nodes, total.sample_count,
+                             current_.values().subspan(elements_.begin, elements_.size())});
 }
 
 // The director hears why before those who wait hear that there is nothing to wait for.
