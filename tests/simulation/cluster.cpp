@@ -48,6 +48,7 @@ cluster::~cluster() {
 
 std::optional<failure> cluster::boot_director() {
   finished_.reset();
+  view_ = {};
   if (observer_)
     end_listener(observer_, caf::exit_reason::user_shutdown);
   observer_ = make_listener(world_.system(), [this](const caf::message& news) {
@@ -205,6 +206,8 @@ void cluster::on_arrival(machine_id to, const caf::message& content) {
   if (!content.match_elements<cluster_view>())
     return;
   const auto& news = content.get_as<cluster_view>(0);
+  if (view_.id <= news.id)
+    view_ = news;
   if (on_view)
     on_view(news);
   // Who was turned away joins anew.

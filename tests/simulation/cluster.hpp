@@ -38,7 +38,7 @@ cluster_job prepare(const job& x);
 struct cluster_options {
   std::vector<machine_plan> machines;
   wire_options wires;
-  milliseconds join_timeout{20'000};
+  milliseconds join_timeout{2'000};
   std::shared_ptr<simulated_disk> disk; ///< the director's; null: no checkpoints
   test_hooks hooks;
 };
@@ -74,6 +74,8 @@ public:
 
   /// The highest version seen on the wires.
   uint64_t version() const { return version_; }
+  /// The view that was published last, as far as it has arrived.
+  const cluster_view& view() const { return view_; }
   /// What each process said last, in words.
   std::vector<std::string> last_words() const;
   std::string director_status();
@@ -105,6 +107,7 @@ private:
   std::optional<training_finished> finished_;
   std::optional<checkpoint> resumed_from_;
   uint64_t version_ = 0;
+  cluster_view view_;
 };
 
 } // namespace troupe::simulation

@@ -63,6 +63,8 @@ public:
   void act_on(machine_id x, const std::function<void()>& f);
 
   void crash(machine_id x);
+  /// In the middle of a message: the machine's crash is on its way, and it says nothing more.
+  void lose_power(machine_id x) { machines_[x].state = machine_state::down; }
   void boot(machine_id x);
   void freeze(machine_id x);
   void thaw(machine_id x);
