@@ -162,9 +162,8 @@ void node_state::on_state_piece(const state_piece& news) {
       start_shards();
   }
   const index_range elements{news.first_element, news.first_element + values.size()};
-  const bool is_local = std::ranges::any_of(desks_, [&](const shard_desk& desk) {
-    return !common_part(desk.span(), elements).empty();
-  });
+  const bool is_local = std::ranges::any_of(
+    desks_, [&](const shard_desk& desk) { return !common_part(desk.span(), elements).empty(); });
   if (news.slot != 0 || is_local || !computes() ||
       gathering_.offer(news.version, elements) != gather_verdict::accepted)
     return;

@@ -238,7 +238,8 @@ stop_reason director_rule::natural_end() const {
 void director_rule::finish(uint64_t version, stop_reason reason, director_decisions& out) {
   phase_ = phase::ending;
   end_version_ = version;
-  if (options_.checkpoint_every > 0 && reason != stop_reason::diverged && version > start_version_) {
+  if (options_.checkpoint_every > 0 && reason != stop_reason::diverged &&
+      version > start_version_) {
     horizon_.version = version;
     out.push_back(take_checkpoint{version});
   }

@@ -43,7 +43,7 @@ namespace troupe {
 struct director_rule_options {
   timeline plan;
   stop_rule_options stop;
-  evaluation_rows rows{};   ///< none: nothing is evaluated
+  evaluation_rows rows{}; ///< none: nothing is evaluated
   bool keep_best = false;
   /// No replica passes an evaluated version before its row is complete. In a cluster: a replica
   /// that is lost takes its chunks with it, and others can evaluate a version only while they are
@@ -193,7 +193,7 @@ private:
   horizon_rule horizon_;
   bool interrupted_ = false;
   uint64_t start_version_ = 0;
-  uint64_t marked_version_ = 0; ///< the newest horizon that was reached
+  uint64_t marked_version_ = 0;            ///< the newest horizon that was reached
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version
   std::optional<epoch_figures> last_row_;
