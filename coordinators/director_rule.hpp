@@ -43,7 +43,7 @@ namespace troupe {
 struct director_rule_options {
   timeline plan;
   stop_rule_options stop;
-  evaluation_rows rows{};   ///< none: nothing is evaluated
+  evaluation_rows rows{}; ///< none: nothing is evaluated
   bool keep_best = false;
   /// No replica passes an evaluated version before its row is complete. In a cluster: a replica
   /// that is lost takes its chunks with it, and others can evaluate a version only while they are
@@ -158,8 +158,8 @@ public:
   const stop_rule& rule() const { return rule_; }
   /// The best version so far; nothing before one is kept.
   const std::optional<best_version>& best() const { return best_; }
-  /// What to keep of this rule at the version of a `take_checkpoint`.
-  director_memory memory() const;
+  /// What to keep of this rule when it decides to `take_checkpoint` at this version.
+  director_memory memory(uint64_t version) const;
   /// The newest version that has its row, or the one it started from.
   uint64_t row_version() const;
   /// The version training ended at, once ending; the result may be an earlier one.
@@ -192,8 +192,9 @@ private:
   phase phase_ = phase::training;
   horizon_rule horizon_;
   bool interrupted_ = false;
+  bool is_named_ = false; ///< a version to stop at: nobody holds a second time
   uint64_t start_version_ = 0;
-  uint64_t marked_version_ = 0; ///< the newest horizon that was reached
+  uint64_t marked_version_ = 0;            ///< the newest horizon that was reached
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version
   std::optional<epoch_figures> last_row_;
