@@ -39,8 +39,10 @@ company::company(caf::actor_system& system, const job& resolved,
   const auto parameter_count = make_model(resolved, shape_of(*data))->layout().size();
   process_options here;
   const auto scope = scope_of(resolved.optimizer.kind);
-  const auto shard_count = scope == optimizer_scope::element_wise ? options.shard_count.value_or(
-                             default_shard_count(system, parameter_count)) : 1;
+  const auto shard_count =
+    scope == optimizer_scope::element_wise
+      ? options.shard_count.value_or(default_shard_count(system, parameter_count))
+      : 1;
   here.self = {std::string{only_process_name}, 1, *resolved.training.replicas, shard_count};
   here.wired = false;
   // A solver has no state that is worth going on from.
@@ -49,8 +51,8 @@ company::company(caf::actor_system& system, const job& resolved,
   here.hooks = options.hooks;
   process_ = std::make_unique<process>(system, resolved, data, here);
   auto for_director = director_options_of(resolved, *data, process_->network());
-  for_director.membership.expected = {{here.self.name, here.self.replica_count,
-                                       here.self.shard_count}};
+  for_director.membership.expected = {
+    {here.self.name, here.self.replica_count, here.self.shard_count}};
   for_director.membership.home = here.self.name;
   for_director.checkpoints = options.checkpoints;
   for_director.rule.checkpoint_every = here.checkpoint_every;

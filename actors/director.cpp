@@ -10,7 +10,9 @@ namespace troupe {
 director_actor::behavior_type director_state::make_behavior(const director_options& options) {
   options_ = options;
   checkpoint_ = options.resume_from;
-  rule_.emplace(options.rule);
+  options_.rule.waits_for_rows =
+    options.membership.expected.size() > 1 && !options.rule.rows.empty();
+  rule_.emplace(options_.rule);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, director_tick_interval, atom::tick_v);
   return {
@@ -192,9 +194,8 @@ void director_state::finish_when_complete() {
   for (const auto& who : view_.members)
     if (who.replica_count > 0 && reports_[who.name].news.round < round_)
       return;
-  const bool writes = std::ranges::any_of(drafts_, [](const auto& draft) {
-    return draft.has_memory();
-  });
+  const bool writes =
+    std::ranges::any_of(drafts_, [](const auto& draft) { return draft.has_memory(); });
   if (!writes)
     publish_finished();
 }

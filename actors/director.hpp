@@ -1,6 +1,6 @@
-// Director: one for each job. It says who takes part and how far training may go, keeps the history,
-// writes the checkpoints, answers questions at any time, and ends the run. It computes nothing and
-// runs on a thread of its own, so it answers while all cores are busy.
+// Director: one for each job. It says who takes part and how far training may go, keeps the
+// history, writes the checkpoints, answers questions at any time, and ends the run. It computes
+// nothing and runs on a thread of its own, so it answers while all cores are busy.
 //
 //   waiting --begin, all joined--> training --end named--> ending --all collected--> finished
 //                                   ^    |                   |
@@ -19,10 +19,10 @@
 #include "troupe/actors/state_collector.hpp"
 #include "troupe/coordinators/director_rule.hpp"
 #include "troupe/coordinators/hold_rule.hpp"
+#include "troupe/coordinators/job.hpp"
 #include "troupe/coordinators/membership_rule.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
 #include "troupe/data/checkpoint.hpp"
-#include "troupe/coordinators/job.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/models/model.hpp"
@@ -173,8 +173,8 @@ private:
 
   std::vector<observer_actor> observers_;
   std::optional<moment> begin_;
-  double seconds_before_ = 0; ///< trained up to the term's start version
-  double row_seconds_ = 0;    ///< when the last published row ended
+  double seconds_before_ = 0;                 ///< trained up to the term's start version
+  double row_seconds_ = 0;                    ///< when the last published row ended
   std::map<uint64_t, double> report_seconds_; ///< when reported versions came to be
   uint64_t version_ = 0;                      ///< the newest heard of
   std::vector<history_row> history_;

@@ -92,11 +92,11 @@ training_status director_state::on_status() const {
   const bool is_training = rule_->state() == director_rule::phase::training ||
                            rule_->state() == director_rule::phase::keeping;
   training_status status;
-  status.phase = result_.failed ? "failed"
-                 : finished_    ? "finished"
+  status.phase = result_.failed          ? "failed"
+                 : finished_             ? "finished"
                  : view_.members.empty() ? "waiting"
-                 : is_training  ? "training"
-                                : "stopping";
+                 : is_training           ? "training"
+                                         : "stopping";
   status.version = version_;
   status.last_version = options_.rule.plan.last_version();
   status.epoch = version_ / options_.rule.plan.steps_in_epoch();
@@ -138,8 +138,7 @@ std::vector<replica_status> director_state::work_of_replicas() const {
   std::vector<replica_status> result;
   for (const auto& place : view_.replicas) {
     const auto found = reports_.find(view_.members[place.member].name);
-    const bool known =
-      found != reports_.end() && place.index < found->second.news.replicas.size();
+    const bool known = found != reports_.end() && place.index < found->second.news.replicas.size();
     result.push_back(known ? found->second.news.replicas[place.index] : replica_status{});
   }
   return result;

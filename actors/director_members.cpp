@@ -31,9 +31,8 @@ void director_state::on_member(const member& who, const node_actor& way) {
 }
 
 void director_state::on_down(const caf::down_msg& news) {
-  const auto found = std::ranges::find_if(links_, [&](const auto& entry) {
-    return entry.second.way.address() == news.source;
-  });
+  const auto found = std::ranges::find_if(
+    links_, [&](const auto& entry) { return entry.second.way.address() == news.source; });
   if (found == links_.end())
     return;
   const auto who = found->second.who;
@@ -145,7 +144,8 @@ void director_state::carry_out(const stop_at& decision) {
   carry_out(rule_->on_stop_named(decision.version));
 }
 
-// Everything since the checkpoint is undone; what is still in flight is of an earlier term, or right.
+// Everything since the checkpoint is undone; what is still in flight is of an earlier term, or
+// right.
 void director_state::begin_term() {
   result_.rollbacks += view_.id.term > first_term_.value_or(view_.id.term) ? 1 : 0;
   first_term_ = first_term_.value_or(view_.id.term);

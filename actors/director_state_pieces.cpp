@@ -183,8 +183,8 @@ void director_state::on_want(const want& news) {
           self_->send(to, state_piece{state.version, i + 1, piece.begin,
                                       payload{state.slots[i], piece.begin, piece.size()}});
       }
-      self_->send(to, shard_numbers{state.version, span.begin, state.optimizer_numbers, false,
-                                    state.book});
+      self_->send(
+        to, shard_numbers{state.version, span.begin, state.optimizer_numbers, false, state.book});
     }
 }
 

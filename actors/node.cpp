@@ -98,7 +98,8 @@ void node_state::on_tick() {
 
 // Local replicas' gradients, for the shards of other processes.
 void node_state::on_contribution(const contribution& news) {
-  if (!takes_part() || (gathering_.held() && news.step < *gathering_.held()))
+  if (!takes_part() || news.term != view_.id.term ||
+      (gathering_.held() && news.step < *gathering_.held()))
     return;
   auto& parts = sent_[news.step];
   std::erase_if(parts, [&](const contribution& part) { return part.node == news.node; });
@@ -177,9 +178,8 @@ void node_state::on_state_piece(const state_piece& news) {
       start_shards();
   }
   const index_range elements{news.first_element, news.first_element + values.size()};
-  const bool is_local = std::ranges::any_of(desks_, [&](const shard_desk& desk) {
-    return !common_part(desk.span(), elements).empty();
-  });
+  const bool is_local = std::ranges::any_of(
+    desks_, [&](const shard_desk& desk) { return !common_part(desk.span(), elements).empty(); });
   if (news.slot != 0 || is_local || !computes() ||
       gathering_.offer(news.version, elements) != gather_verdict::accepted)
     return;

@@ -3,8 +3,8 @@
 //
 // To local replicas it looks like the remote shards: their gradients go out in pieces, and the
 // parameters they wait for come from it, whole versions one by one. To local shards it looks like
-// the remote replicas: pieces of gradients are put together and handed over. It turns the director's
-// cluster views into views of local actors, and speaks for its process.
+// the remote replicas: pieces of gradients are put together and handed over. It turns the
+// director's cluster views into views of local actors, and speaks for its process.
 //
 //                 term begins              state is here, shards told
 //   no view yet ---------------> restoring --------------------------> taking part
@@ -13,10 +13,10 @@
 //        | without this process      +-----------------------------------+     |
 //        +---------------------------------------------------------------------+
 //
-// Repair is asking (`want`): who misses something for 200 ms asks whoever owns it, and the answer is
-// the ordinary message. So what was sent is kept while somebody may ask: gradients until the next
-// version is whole here, the last two versions of local spans, the last two checkpoint copies, and
-// results until the director's course says that they arrived.
+// Repair is asking (`want`): who misses something for 200 ms asks whoever owns it, and the answer
+// is the ordinary message. So what was sent is kept while somebody may ask: gradients until the
+// next version is whole here, the last two versions of local spans, the last two checkpoint copies,
+// and results until the director's course says that they arrived.
 //
 // In a run of one process (`wired` false) replicas and shards exchange pointers themselves, and the
 // node only passes on views and courses and answers the director.
@@ -121,8 +121,8 @@ private:
   void repeat_results();
 
   // node_answers.cpp: what others want, and what is wanted of them.
-  void send_gradient(const contribution& work, const index_range& elements,
-                     const std::string& to, bool again);
+  void send_gradient(const contribution& work, const index_range& elements, const std::string& to,
+                     bool again);
   void send_state(uint64_t version, uint64_t slot, uint64_t first_element, const payload& values,
                   const index_range& elements, const std::string& to, bool again);
   template <class T>
@@ -157,14 +157,14 @@ private:
   std::map<std::string, peer> peers_; ///< those with a link
 
   cluster_view view_;
-  std::optional<size_t> me_;  ///< index in the view
-  uint64_t restarts_ = 0;     ///< of local replicas
+  std::optional<size_t> me_;    ///< index in the view
+  uint64_t restarts_ = 0;       ///< of local replicas
   bool replicas_begun_ = false; ///< in this stay: they know the version to start from
   std::shared_ptr<version_buffers> versions_;
   std::optional<restoring_state> restoring_; ///< while shards wait for a checkpoint's state
   version_gathering gathering_;
-  std::map<uint64_t, buffer> gathered_;      ///< by version, while it is gathered or whole
-  std::vector<shard_desk> desks_;            ///< local shards with a span
+  std::map<uint64_t, buffer> gathered_; ///< by version, while it is gathered or whole
+  std::vector<shard_desk> desks_;       ///< local shards with a span
   std::map<uint64_t, std::vector<contribution>> sent_; ///< by step: gradients of local replicas
   std::map<uint64_t, std::vector<block_norms>> norms_; ///< by step: of local shards
   repair_clock parameters_clock_;
@@ -172,11 +172,11 @@ private:
 
   course course_;
   bool has_course_ = false;
-  std::optional<hold_request> hold_; ///< until the next course
+  std::optional<hold_request> hold_;  ///< until the next course
   std::map<uint64_t, uint64_t> held_; ///< next step by local replica, of this hold
   std::optional<hold_answer> hold_answer_;
 
-  std::map<uint64_t, training_report> rows_;  ///< by version, until the course passes them
+  std::map<uint64_t, training_report> rows_; ///< by version, until the course passes them
   std::map<uint64_t, training_report> marks_;
   std::map<std::pair<uint64_t, uint64_t>, evaluation> evaluations_;
   std::optional<not_finite_report> not_finite_;

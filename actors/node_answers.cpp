@@ -36,9 +36,9 @@ template void node_state::send_to(const std::string&, const block_norms&);
 void node_state::send_gradient(const contribution& work, const index_range& elements,
                                const std::string& to, bool again) {
   for (const auto& piece : cut(elements, options_.piece_elements)) {
-    send_to(to, gradient_piece{view_.id.term, work.step, work.node, work.sums, piece.begin,
-                               part_of(work.gradient_sum, work.first_element, piece),
-                               work.replica});
+    send_to(to,
+            gradient_piece{view_.id.term, work.step, work.node, work.sums, piece.begin,
+                           part_of(work.gradient_sum, work.first_element, piece), work.replica});
     bytes_sent_ += piece.size() * sizeof(float);
     resends_ += again ? 1 : 0;
   }

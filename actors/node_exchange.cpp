@@ -17,7 +17,8 @@ void keep_newest(std::map<uint64_t, T>& entries) {
 }
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
 } // namespace
@@ -40,8 +41,8 @@ shard_desk::accepted_piece shard_desk::offer(const gradient_piece& news) {
   const auto verdict = gathering.offer(news.step, news.node, elements);
   if (verdict.verdict == gather_verdict::known) {
     const auto& held = gradients.at(news.node);
-    const auto known = held.storage ? std::span<const float>{held.storage.values()}
-                                    : held.values.values();
+    const auto known =
+      held.storage ? std::span<const float>{held.storage.values()} : held.values.values();
     const auto part = known.subspan(elements.begin - span().begin, elements.size());
     const bool same = same_bits(part, values) && held.sums == news.sums;
     return {same ? piece_verdict::ignored : piece_verdict::conflict, {}};
@@ -63,10 +64,10 @@ shard_desk::accepted_piece shard_desk::offer(const gradient_piece& news) {
   accepted_piece result{piece_verdict::accepted, {}};
   if (verdict.whole)
     result.whole = contribution{
-      news.step, news.node,
-      span().begin,
-      held.storage ? payload{held.storage, 0, span().size()} : held.values,
-      held.sums, held.replica};
+      news.step,    news.node,
+      span().begin, held.storage ? payload{held.storage, 0, span().size()} : held.values,
+      held.sums,    held.replica,
+      news.term};
   return result;
 }
 
@@ -109,10 +110,10 @@ bool restoring_state::offer(const state_piece& news, buffer& parameters) {
       continue;
     is_news = true;
     const auto source = values.subspan(part.begin - elements.begin, part.size());
-    const auto target = news.slot == 0
-                          ? parameters.values().subspan(part.begin, part.size())
-                          : slots_[k][news.slot - 1].values().subspan(
-                              part.begin - spans_[k].begin, part.size());
+    const auto target =
+      news.slot == 0
+        ? parameters.values().subspan(part.begin, part.size())
+        : slots_[k][news.slot - 1].values().subspan(part.begin - spans_[k].begin, part.size());
     std::ranges::copy(source, target.begin());
   }
   return is_news;

@@ -1,5 +1,5 @@
-// What a node keeps of others' work, piece by piece: a desk for each local shard, and the state that
-// is put together for a term that begins. Plain objects: the node's shell feeds them.
+// What a node keeps of others' work, piece by piece: a desk for each local shard, and the state
+// that is put together for a term that begins. Plain objects: the node's shell feeds them.
 
 #pragma once
 
@@ -72,8 +72,8 @@ public:
 private:
   uint64_t version_;
   std::vector<index_range> spans_;
-  std::vector<span_set> here_;                       ///< by slot
-  std::vector<std::vector<buffer>> slots_;           ///< by span and slot, from slot 1 on
+  std::vector<span_set> here_;                        ///< by slot
+  std::vector<std::vector<buffer>> slots_;            ///< by span and slot, from slot 1 on
   std::vector<std::optional<shard_numbers>> numbers_; ///< by span
 };
 

@@ -54,7 +54,8 @@ void node_state::begin_term() {
     if (place.member != *me_ || span.empty())
       continue;
     spans.push_back(span);
-    desks_.push_back({k, place.index, {options_.plan, span, view_.start_version}, {}, {}, {}, {}, {}});
+    desks_.push_back(
+      {k, place.index, {options_.plan, span, view_.start_version}, {}, {}, {}, {}, {}});
   }
   const auto now = self_->clock().now();
   for (auto& desk : desks_) {
@@ -237,8 +238,8 @@ void node_state::on_held(uint64_t replica, uint64_t round, uint64_t next_step) {
 }
 
 void node_state::answer_hold() {
-  const auto asked = static_cast<size_t>(std::ranges::count(
-    view_.replicas, *me_, &replica_place::member));
+  const auto asked =
+    static_cast<size_t>(std::ranges::count(view_.replicas, *me_, &replica_place::member));
   if (held_.size() < asked)
     return;
   hold_answer answer{options_.self.name, view_.id, 0, {}};

@@ -81,9 +81,8 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   for_node.uses_norms = changes.norm_max() > 0;
   for_node.piece_elements = options.piece_elements;
-  node_ = options.detached
-            ? system.spawn<caf::detached>(troupe::node, for_node, replicas_, shards_)
-            : system.spawn(troupe::node, for_node, replicas_, shards_);
+  node_ = options.detached ? system.spawn<caf::detached>(troupe::node, for_node, replicas_, shards_)
+                           : system.spawn(troupe::node, for_node, replicas_, shards_);
 }
 
 process::~process() {

@@ -33,9 +33,9 @@ inline constexpr size_t piece_elements_max = size_t{1} << 16;
 size_t slot_count_of(const job& resolved, const parameter_layout& layout);
 
 struct process_options {
-  member self;           ///< name, incarnation, and how many replicas and shards to spawn
-  bool detached = false; ///< the node runs on a thread of its own
-  bool wired = true;     ///< the run has other processes
+  member self;                   ///< name, incarnation, and how many replicas and shards to spawn
+  bool detached = false;         ///< the node runs on a thread of its own
+  bool wired = true;             ///< the run has other processes
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   size_t piece_elements = piece_elements_max;
   test_hooks hooks;
@@ -45,8 +45,8 @@ class process {
 public:
   /// Spawns everybody for a resolved job. Nothing moves before the node is told of a director
   /// (director_link_actor) and the director of the node (member, node_actor).
-  process(caf::actor_system& system, const job& resolved,
-          std::shared_ptr<const prepared_data> data, const process_options& options);
+  process(caf::actor_system& system, const job& resolved, std::shared_ptr<const prepared_data> data,
+          const process_options& options);
 
   /// Ends all its actors.
   ~process();

@@ -13,12 +13,6 @@ namespace troupe {
 
 namespace {
 
-std::string slices_in_words(const tree_node& node) {
-  if (node.size() == 1)
-    return "slice " + std::to_string(node.begin);
-  return "slices " + std::to_string(node.begin) + " to " + std::to_string(node.end - 1);
-}
-
 bool is_same_work(const contribution& a, const contribution& b) {
   return a.gradient_sum == b.gradient_sum && a.sums == b.sums;
 }
@@ -109,7 +103,7 @@ void shard_state::restore() {
 }
 
 void shard_state::on_contribution(const contribution& news) {
-  if (elements_.empty() || failed_ || !news.gradient_sum.intact() ||
+  if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact() ||
       news.first_element != elements_.begin ||
       news.gradient_sum.values().size() != elements_.size())
     return;
@@ -240,65 +234,12 @@ std::optional<batch_sums> shard_state::write_next(const reduction_plan& plan,
   return finite ? std::optional{total} : std::nullopt;
 }
 
-// The director hears why before those who wait hear that there is nothing to wait for.
-void shard_state::stop_here(not_finite_report report) {
-  failed_ = true;
-  report.term = view_.term;
-  self_->send(view_.director, std::move(report));
-  refuse_waiting();
-}
-
-void shard_state::refuse_waiting() {
-  for (auto& pull : waiting_)
-    pull.promise.deliver(caf::make_error(protocol_error::version_not_held, pull.version));
-  waiting_.clear();
-}
-
-void shard_state::report_not_finite() {
-  not_finite_report report;
-  report.step = rule_.version();
-  auto culprit = find_not_finite(held_gradients());
-  for (size_t k = 0; culprit == held_.size() && k < held_.size(); ++k)
-    if (!std::isfinite(held_[k].sums.loss_sum))
-      culprit = k;
-  if (culprit < held_.size()) {
-    const auto& part = held_[culprit];
-    report.what = "the gradient or loss of " + slices_in_words(part.node);
-    report.has_slice = true;
-    report.slice = part.node.begin;
-    report.replica = part.replica;
-  } else {
-    report.what = "the sum of finite gradients, or the parameters it leads to,";
-  }
-  stop_here(std::move(report));
-}
-
-void shard_state::report_conflict_of_norms() {
-  not_finite_report report;
-  report.step = rule_.version();
-  report.what = "two different norms of one block";
-  report.conflict = true;
-  stop_here(std::move(report));
-}
-
-void shard_state::report_conflict(const contribution& news) {
-  not_finite_report report;
-  report.step = rule_.version();
-  report.what = "two different gradients of " + slices_in_words(news.node);
-  report.conflict = true;
-  report.has_slice = true;
-  report.slice = news.node.begin;
-  report.replica = news.replica;
-  stop_here(std::move(report));
-}
-
 void shard_state::announce() {
   announce(rule_.version(), current_, point());
 }
 
 // In a wired process the node tells the replicas, once it has the other spans as well.
-void shard_state::announce(uint64_t version, const const_buffer& parameters,
-                           const payload& at) {
+void shard_state::announce(uint64_t version, const const_buffer& parameters, const payload& at) {
   auto news = span_of(version, parameters);
   news.point = at;
   if (view_.wired)
@@ -351,35 +292,6 @@ void shard_state::on_horizon(const horizon& news) {
     keep_book();
 }
 
-// An epoch's end and the end of training make a row, the horizon a mark; what was said already is
-// not said again.
-void shard_state::keep_book() {
-  const auto version = rule_.version();
-  const bool at_horizon = version == horizon_.version;
-  const bool is_row = options_.plan.is_epoch_end(version) || (at_horizon && horizon_.final);
-  const bool is_news =
-    (is_row && row_version_ != version) || (at_horizon && mark_version_ != version);
-  if (is_news || self_->clock().now() - last_report_ >= progress_interval)
-    report();
-}
-
-void shard_state::report() {
-  const auto version = rule_.version();
-  const bool is_mark = version == horizon_.version;
-  const bool ends_epoch = options_.plan.is_epoch_end(version);
-  const bool is_row = (ends_epoch || (is_mark && horizon_.final)) && row_version_ != version;
-  last_report_ = self_->clock().now();
-  const std::chrono::duration<double> seconds = last_report_ - begin_;
-  self_->send(view_.director, training_report{view_.term, version, book_, is_row, is_mark,
-                                              seconds.count()});
-  if (is_mark)
-    mark_version_ = version;
-  if (is_row)
-    row_version_ = version;
-  if (is_row && ends_epoch)
-    book_ = {};
-}
-
 void shard_state::answer_waiting() {
   std::erase_if(waiting_, [this](waiting_pull& pull) {
     const bool due = pull.version == rule_.version();
@@ -403,7 +315,8 @@ caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   return caf::make_error(protocol_error::version_not_held, version);
 }
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options) {
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self,
+                                 const shard_options& options) {
   guard(self);
   return self->state.make_behavior(options);
 }

@@ -150,6 +150,7 @@ private:
   std::vector<waiting_pull> waiting_; ///< of later versions; who asked has a deadline
 };
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self, const shard_options& options);
+shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self,
+                                 const shard_options& options);
 
 } // namespace troupe

@@ -142,7 +142,8 @@ void solver_state::adopt(const const_buffer& next) {
   status_.sample_count += sums.total().sample_count;
   ++status_.steps_executed;
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
-  self_->send(view_.director, training_report{view_.term, version, sums.total(), true, true, seconds.count()});
+  self_->send(view_.director,
+              training_report{view_.term, version, sums.total(), true, true, seconds.count()});
   self_->send(self_, atom::begin_v);
 }
 

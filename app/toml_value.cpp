@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace troupe {
 
@@ -12,22 +13,32 @@ namespace {
 
 // The TOML library limits how deep values nest, but not how deep a dotted key does, and it frees
 // what it read by recursion. A job nests three levels.
-constexpr size_t dots_in_line_max = 64;
+constexpr size_t dots_in_key_max = 64;
 constexpr size_t depth_max = 16;
 
 source_position position_of(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};
 }
 
-// The first line with more dots than any key, number or path needs; 0 when there is none.
+// The first line with more dots in a row than any key, number or path needs; 0 when there is none.
+// A comma ends a key or a value, but not within quotes; quotes end with their line here, so a text
+// of many lines is counted like anything else.
 size_t line_with_too_many_dots(std::string_view text) {
   size_t line = 1;
   size_t dots = 0;
+  char quote = 0;
+  bool escaped = false;
   for (const char c : text) {
+    const bool counts_for_nothing = std::exchange(escaped, !escaped && quote == '"' && c == '\\');
     if (c == '\n') {
       ++line;
       dots = 0;
-    } else if (c == '.' && ++dots > dots_in_line_max) {
+      quote = 0;
+    } else if (!counts_for_nothing && (c == '"' || c == '\'')) {
+      quote = quote == 0 ? c : quote == c ? 0 : quote;
+    } else if (c == ',' && quote == 0) {
+      dots = 0;
+    } else if (c == '.' && ++dots > dots_in_key_max) {
       return line;
     }
   }
@@ -100,7 +111,7 @@ std::string description(const toml_value& value) {
 std::variant<toml_value::table, toml_problem> parse_toml(std::string_view text) {
   if (const size_t line = line_with_too_many_dots(text))
     return toml_problem{{line, 1},
-                        "more than " + std::to_string(dots_in_line_max) + " dots in one line",
+                        "more than " + std::to_string(dots_in_key_max) + " dots in one key",
                         "a job nests three levels; use fewer dots"};
   try {
     return convert_table(toml::parse(text), 0);

@@ -71,7 +71,7 @@ private:
   size_t element_count_ = 0;
   std::optional<uint64_t> held_;
   std::optional<uint64_t> wanted_;
-  std::map<uint64_t, span_set> here_;          ///< of versions above held_
+  std::map<uint64_t, span_set> here_; ///< of versions above held_
   std::optional<whole_version> news_;
 };
 

@@ -7,6 +7,7 @@
 #include "troupe/data/large_pages.hpp"
 #include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
+#include "troupe/data/table_limit.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -28,7 +29,9 @@ struct first_cell {
 class csv_table_reader {
 public:
   csv_table_reader(const std::string& path, const csv_options& options)
-    : options_(options), records_(path, options.line_bytes_max) {
+    : options_(options),
+      limit_(path, options.table_bytes_max),
+      records_(path, options.line_bytes_max) {
     result_.source = path;
   }
 
@@ -49,6 +52,7 @@ private:
   void read_plain_rows();
   void keep_plain_target(const csv_row_target& target, size_t line);
   void reserve(size_t row_count, size_t byte_count);
+  void check_size() const;
   void read_feature(const csv_cell& cell, size_t column);
   void read_target(const csv_cell& cell);
   void keep_target_number(const csv_cell& cell);
@@ -62,6 +66,7 @@ private:
   std::string header_hint() const;
 
   const csv_options& options_;
+  table_limit limit_;
   csv_records records_;
   csv_record record_;
   bool has_header_ = false;
@@ -221,6 +226,7 @@ void csv_table_reader::read_row() {
   if (column < names_.size())
     refuse_short_row(column);
   ++result_.row_count;
+  check_size();
 }
 
 /// Reads rows the short way, up to one that is not plain.
@@ -252,8 +258,14 @@ void csv_table_reader::read_plain_rows() {
     const auto bytes = static_cast<size_t>(at - lines.data());
     records_.skip_lines(bytes, count);
     result_.row_count += count;
+    check_size();
     reserve(count, bytes);
   }
+}
+
+void csv_table_reader::check_size() const {
+  limit_.require(result_.features.size() * sizeof(float) +
+                 result_.target_cells.size() * sizeof(std::string));
 }
 
 /// Makes room for all rows if they are like these, once: the table then never moves.

@@ -3,6 +3,7 @@
 #include "troupe/data/failure.hpp"
 #include "troupe/data/large_pages.hpp"
 #include "troupe/data/libsvm_rows.hpp"
+#include "troupe/data/table_limit.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -20,6 +21,7 @@ class libsvm_table_reader {
 public:
   libsvm_table_reader(const std::string& path, const libsvm_options& options)
     : options_(options),
+      limit_(path, options.table_bytes_max),
       rows_(path, {options.index_base, options.features_max, options.line_bytes_max}) {
     result_.source = path;
   }
@@ -30,9 +32,11 @@ private:
   void keep(const libsvm_row& row);
   void keep_label(const libsvm_row& row);
   void check_size() const;
+  uint64_t table_bytes() const;
   void fill_table();
 
   const libsvm_options& options_;
+  table_limit limit_;
   libsvm_rows rows_;
   size_t feature_count_ = 0;
   bool target_has_text_ = false;
@@ -59,6 +63,7 @@ void libsvm_table_reader::keep(const libsvm_row& row) {
   if (!row.entries.empty()) // they rise
     feature_count_ = std::max<size_t>(feature_count_, size_t{row.entries.back().feature} + 1);
   check_size();
+  limit_.require(table_bytes());
 }
 
 void libsvm_table_reader::keep_label(const libsvm_row& row) {
@@ -80,6 +85,12 @@ void libsvm_table_reader::check_size() const {
                  std::to_string(values_max) + " values for " + std::to_string(rows_.text_bytes()) +
                  " bytes of text",
                "an index may be wrong, or the data are too sparse to be made dense");
+}
+
+/// What is kept now and what is to come: entries, labels, and the dense table.
+uint64_t libsvm_table_reader::table_bytes() const {
+  return entries_.size() * sizeof(libsvm_entry) + entry_counts_.size() * sizeof(std::string) +
+         entry_counts_.size() * feature_count_ * sizeof(float);
 }
 
 void libsvm_table_reader::fill_table() {

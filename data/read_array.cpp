@@ -3,8 +3,10 @@
 #include "troupe/data/array_rows.hpp"
 #include "troupe/data/large_pages.hpp"
 #include "troupe/data/shown_text.hpp"
+#include "troupe/data/table_limit.hpp"
 
 #include <charconv>
+#include <limits>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -63,6 +65,14 @@ void name_columns(uint64_t columns, uint64_t target, table& out) {
       out.feature_names.push_back(std::to_string(column));
 }
 
+/// Of the features, by the header: a compressed file may promise anything.
+uint64_t saturated_bytes(const array_rows& rows) {
+  uint64_t result = 0;
+  const bool overflows =
+    __builtin_mul_overflow(rows.row_count(), rows.column_count() * sizeof(float), &result);
+  return overflows ? std::numeric_limits<uint64_t>::max() : result;
+}
+
 } // namespace
 
 std::string labels_beside(const std::string& path) {
@@ -76,6 +86,8 @@ std::string labels_beside(const std::string& path) {
 
 table read_array(const std::string& path, const array_options& options) {
   array_rows rows(path, options.columns_max);
+  const table_limit limit(path, options.table_bytes_max);
+  limit.require(saturated_bytes(rows));
   const auto labels = options.labels_file.empty() ? labels_beside(path) : options.labels_file;
   const auto target = labels.empty() ? target_column(rows, options.target) : rows.column_count();
   table result;

@@ -89,6 +89,7 @@ struct text_source::state {
       throw failure(failure_code::internal, "zlib cannot be started", path);
   }
   ~state() {
+    ahead.reset(); // its thread is in zlib
     if (compressed)
       inflateEnd(&stream);
   }
@@ -227,7 +228,7 @@ struct text_source::state {
   bool compressed = false;
   bool inside_member = true;
   z_stream stream{};
-  std::optional<read_ahead> ahead; ///< last: its thread uses the rest
+  std::optional<read_ahead> ahead; ///< its thread uses the rest
 };
 
 text_source::text_source(std::string path, compression_kind compression)

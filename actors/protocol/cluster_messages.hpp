@@ -70,7 +70,7 @@ struct course {
   uint64_t term = 0;
   uint64_t sequence = 0; ///< of courses and holds within the term; the higher one wins
   horizon_rule rule;
-  uint64_t row_version = 0; ///< rows up to this version are complete: their reports may go
+  uint64_t row_version = 0;        ///< rows up to this version are complete: their reports may go
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint: older copies may go
 
   friend bool operator==(const course&, const course&) = default;
@@ -118,8 +118,8 @@ struct gradient_piece {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_piece& x) {
-  return f(caf::meta::type_name("troupe.gradient_piece"), x.term, x.step, x.node, x.sums, x.first_element,
-           x.values, x.replica);
+  return f(caf::meta::type_name("troupe.gradient_piece"), x.term, x.step, x.node, x.sums,
+           x.first_element, x.values, x.replica);
 }
 
 /// node -> node, and between node and director. Elements of a version's parameters (slot 0) or of

@@ -1,7 +1,8 @@
 // The actors of synchronous training, as each sees the others: the whole protocol on one page.
 //
 //   observer <--progress, finished-- director ==cluster view, course, hold, want==> node
-//                                      ^  ^                                          | view, horizon,
+//                                      ^  ^                                          | view,
+//                                      horizon,
 //                evaluation -----------+  +---- training report, not finite          | hold, start
 //                                      |              |                              v
 //                                   replica <====> shard                      replicas, shards
@@ -139,16 +140,16 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
 
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
-    // The rest of what a relay takes: see there.
-    caf::reacts_to<contribution>, caf::reacts_to<parameter_span>,
-    caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
-    // The way to the director, and the incarnation under which this process joined over it; the
-    // link is watched from now on.
-    caf::reacts_to<uint64_t, director_link_actor>,
-    // The way to another process: its name, and its incarnation.
-    caf::reacts_to<std::string, uint64_t, node_actor>,
-    // To itself: time passes.
-    caf::reacts_to<atom::tick>>;
+  // The rest of what a relay takes: see there.
+  caf::reacts_to<contribution>, caf::reacts_to<parameter_span>,
+  caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
+  // The way to the director, and the incarnation under which this process joined over it; the
+  // link is watched from now on.
+  caf::reacts_to<uint64_t, director_link_actor>,
+  // The way to another process: its name, and its incarnation.
+  caf::reacts_to<std::string, uint64_t, node_actor>,
+  // To itself: time passes.
+  caf::reacts_to<atom::tick>>;
 
 /// Goes on learning from batches as they come (actors/online.hpp).
 using online_actor = caf::typed_actor<

@@ -79,6 +79,7 @@ struct contribution {
   payload gradient_sum;
   batch_sums sums;      ///< of the same slices
   uint64_t replica = 0; ///< its sender's index, for messages to people only
+  uint64_t term = 0;    ///< an earlier one is over: a stop is agreed on within a term
 
   friend bool operator==(const contribution&, const contribution&) = default;
 };
@@ -86,7 +87,7 @@ struct contribution {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, contribution& x) {
   return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.first_element,
-           x.gradient_sum, x.sums, x.replica);
+           x.gradient_sum, x.sums, x.replica, x.term);
 }
 
 /// Doubles on their way: their bits as integers.
@@ -127,8 +128,8 @@ typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
 /// process all spans of a version lie in one buffer, each at its own place. `values` are what is
-/// evaluated, saved and fetched; `point` is where the gradients of the step are taken, for rules that
-/// try points before they move (models/optimizers/whole_model_rule.hpp).
+/// evaluated, saved and fetched; `point` is where the gradients of the step are taken, for rules
+/// that try points before they move (models/optimizers/whole_model_rule.hpp).
 struct parameter_span {
   uint64_t term = 0; ///< what was owned in an earlier term is not owned in this one
   uint64_t version = 0;
@@ -202,8 +203,8 @@ struct view {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, view& x) {
-  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.index, x.restarts,
-           x.director, x.relay, x.wired, x.replicas, x.shards);
+  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.index,
+           x.restarts, x.director, x.relay, x.wired, x.replicas, x.shards);
 }
 
 /// replica -> director. Sums over chunks [first_chunk, first_chunk + chunks.size()) of a version's
@@ -358,8 +359,8 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
-           x.failed, x.failure, x.where, x.hint, seconds, x.history, x.replicas, x.is_best,
-           x.views, x.replicas_lost, x.rollbacks, x.bytes_sent, x.resends);
+           x.failed, x.failure, x.where, x.hint, seconds, x.history, x.replicas, x.is_best, x.views,
+           x.replicas_lost, x.rollbacks, x.bytes_sent, x.resends);
 }
 
 /// application -> online learner. Rows of a stream; labels or targets, as the model's loss asks.

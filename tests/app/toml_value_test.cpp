@@ -72,6 +72,19 @@ TEST(toml_value, deep_nesting_of_any_form_ends_in_a_problem_not_a_crash) {
   EXPECT_FALSE(problem_of(parse_toml(text)));
 }
 
+TEST(toml_value, a_long_list_of_fractions_is_no_deep_key) {
+  std::string text = "x = [0.5";
+  for (int i = 0; i < 1000; ++i)
+    text += ", 0.5";
+  EXPECT_FALSE(problem_of(parse_toml(text + "]")));
+  for (const std::string part : {"\"a,\"", "'a,'", "\"\\\",\""}) {
+    auto key = part;
+    for (int i = 0; i < 200; ++i)
+      key += "." + part;
+    EXPECT_TRUE(problem_of(parse_toml(key + " = 1"))) << "a comma within quotes ends nothing";
+  }
+}
+
 TEST(toml_value, one_value_is_parsed_alone) {
   EXPECT_EQ(*parse_toml_value("64")->as<int64_t>(), 64);
   EXPECT_EQ(*parse_toml_value("\"x\"")->as<std::string>(), "x");

@@ -169,6 +169,21 @@ TEST(text_source, large_compressed_files_give_the_same_bytes_and_complaints) {
   EXPECT_GT(moved.read(first), 0u);
 }
 
+TEST(text_source, large_compressed_files_can_be_left_in_the_middle) {
+  std::string text(3 << 20, '\0');
+  uint64_t state = 1;
+  for (auto& letter : text)
+    letter = static_cast<char>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+  temporary_folder folder;
+  const auto path = folder.write("large.gz", gzip_text(text));
+  std::string some(1000, '\0');
+  for (int i = 0; i < 200; ++i) {
+    text_source source(path);
+    const auto count = i % 2 ? source.read(some) : 1;
+    EXPECT_GT(count, 0u);
+  } // the thread is decompressing still
+}
+
 TEST(text_source, files_that_are_not_there_are_missing) {
   temporary_folder folder;
   expect_refused(folder.path("none"), failure_code::missing_input, "no such file");
