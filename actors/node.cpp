@@ -15,6 +15,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
   replicas_ = std::move(replicas);
   shards_ = std::move(shards);
   statuses_.resize(replicas_.size());
+  for (const auto& replica : replicas_)
+    self_->monitor(replica);
+  for (const auto& shard : shards_)
+    self_->monitor(shard);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, node_tick_interval, atom::tick_v);
   return {
@@ -60,12 +64,23 @@ void node_state::on_peer(const std::string& who, uint64_t incarnation, const nod
 }
 
 // A lost link changes nothing by itself: what was lost with it is asked for when it matters, and
-// who is out is the director's to say.
+// who is out is the director's to say. A lost actor of its own ends this process's part.
 void node_state::on_down(const caf::down_msg& news) {
+  const auto is_it = [&](const auto& actor) { return actor.address() == news.source; };
+  if (const auto found = std::ranges::find_if(replicas_, is_it); found != replicas_.end())
+    return lose("replica", found - replicas_.begin(), news.reason);
+  if (const auto found = std::ranges::find_if(shards_, is_it); found != shards_.end())
+    return lose("shard", found - shards_.begin(), news.reason);
   if (director_ && director_.address() == news.source)
     director_ = nullptr;
   std::erase_if(peers_,
                 [&](const auto& entry) { return entry.second.actor.address() == news.source; });
+}
+
+void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason) {
+  self_->quit(caf::make_error(caf::sec::runtime_error,
+                              what + " " + std::to_string(index) +
+                                " was lost: " + reason_text(self_->system(), reason)));
 }
 
 void node_state::on_tick() {

@@ -100,6 +100,8 @@ private:
   void on_not_finite(const not_finite_report& news);
 
   void on_down(const caf::down_msg& news);
+  /// Quits: one of its own actors has ended.
+  void lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason);
   void on_tick();
 
   // node_views.cpp: views and courses, from the cluster's to the process's.
