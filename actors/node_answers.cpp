@@ -81,7 +81,7 @@ void node_state::answer_parameters(const want& news) {
       pull_for(news, k);
     for (const auto& [version, values] : desk.versions)
       for (const auto& wanted : news.elements)
-        if (version == news.version || news.newest)
+        if (version == news.version || (news.newest && version > news.version))
           send_state(version, 0, desk.span().begin, values, common_part(desk.span(), wanted),
                      news.asker, true);
   }

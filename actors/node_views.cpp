@@ -26,7 +26,8 @@ void node_state::adopt(const cluster_view& news) {
     return rest();
   if (new_term || !took_part)
     return begin_term();
-  tell_shards();
+  if (!restoring_) // else they wait for the state to begin with
+    tell_shards();
   if (computes() && !computed)
     gather_from(std::nullopt);
   if (replicas_begun_ || !computes())

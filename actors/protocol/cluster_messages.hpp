@@ -159,7 +159,7 @@ typename Inspector::result_type inspect(Inspector& f, shard_numbers& x) {
 
 /// What a `want` asks for.
 enum class want_kind : uint8_t {
-  parameters, ///< of `version` on `elements`; `newest`: of whatever versions are there
+  parameters, ///< of `version` on `elements`; `newest`: also of later versions
   gradients,  ///< of step `version`, of `slices`, on `elements`
   norms,      ///< of step `version`
   checkpoint, ///< the whole state at `version` on `elements`
