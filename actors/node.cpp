@@ -49,6 +49,11 @@ void node_state::on_director(uint64_t incarnation, const director_link_actor& di
   options_.self.incarnation = incarnation;
   director_ = director;
   self_->monitor(director);
+  // The director may have heard of the link first: then the view that names this life is here.
+  if (const auto early = view_; !takes_part() && names_me(early)) {
+    view_ = {};
+    return on_cluster_view(early);
+  }
   report();
 }
 

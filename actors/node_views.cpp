@@ -9,6 +9,11 @@
 
 namespace troupe {
 
+bool node_state::names_me(const cluster_view& x) const {
+  const auto place = x.find(options_.self.name);
+  return place && x.members[*place].incarnation == options_.self.incarnation;
+}
+
 void node_state::on_cluster_view(const cluster_view& news) {
   if (news.id <= view_.id)
     return;
@@ -16,9 +21,7 @@ void node_state::on_cluster_view(const cluster_view& news) {
   const bool took_part = takes_part();
   const bool computed = computes();
   view_ = news;
-  me_ = news.find(options_.self.name);
-  if (me_ && news.members[*me_].incarnation != options_.self.incarnation)
-    me_.reset();
+  me_ = names_me(news) ? news.find(options_.self.name) : std::nullopt;
   if (!me_)
     return rest();
   if (new_term || !took_part)
