@@ -168,6 +168,8 @@ void director_state::carry_out(const finish_at& decision) {
   // A version whose rows were evaluated is one that every shard has reached. Otherwise all are
   // asked for it even if the best one is kept: one that cannot reach it says so before the end.
   parameters_.reset();
+  // A shard that met a bad value gets no further: nobody waits for checkpoints beyond it.
+  std::erase_if(drafts_, [&](const checkpoint_draft& draft) { return draft.version() > end; });
   if (result_.is_best && !options_.rule.rows.empty())
     parameters_ = best_parameters_;
   fetch(end);

@@ -2,6 +2,7 @@
 
 #include "troupe/actors/director.hpp"
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/data/checkpoint_store.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ void director_state::on_down(const caf::down_msg& news) {
     return;
   // The only process is this one: nobody will come instead.
   if (options_.membership.expected.size() == 1 && options_.membership.home == who.name)
-    return fail(failure_code::internal, self_->system().render(news.reason));
+    return fail(failure_code::internal, reason_text(self_->system(), news.reason));
   if (!membership_)
     return;
   const auto index = view_.find(who.name);

@@ -108,7 +108,7 @@ void director_state::carry_out(const take_checkpoint& decision) {
   auto* draft = draft_of(decision.version);
   if (draft == nullptr)
     return;
-  const auto rule_memory = rule_->memory();
+  const auto rule_memory = rule_->memory(decision.version);
   checkpoint memory;
   memory.job_sha256 = options_.job_sha256;
   memory.numerics = options_.numerics;

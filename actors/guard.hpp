@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <caf/actor_system.hpp>
 #include <caf/error.hpp>
 #include <caf/sec.hpp>
 
@@ -23,6 +24,13 @@ void guard(Self* self) {
       return caf::make_error(caf::sec::runtime_error, std::string{"an unknown exception"});
     }
   });
+}
+
+/// Why an actor ended, for people: its own words when it left some.
+inline std::string reason_text(const caf::actor_system& system, const caf::error& reason) {
+  if (reason == caf::sec::runtime_error && reason.context().match_elements<std::string>())
+    return reason.context().get_as<std::string>(0);
+  return system.render(reason);
 }
 
 } // namespace troupe

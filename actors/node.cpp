@@ -15,6 +15,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
   replicas_ = std::move(replicas);
   shards_ = std::move(shards);
   statuses_.resize(replicas_.size());
+  for (const auto& replica : replicas_)
+    self_->monitor(replica);
+  for (const auto& shard : shards_)
+    self_->monitor(shard);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, node_tick_interval, atom::tick_v);
   return {
@@ -46,14 +50,11 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
 }
 
 void node_state::on_director(uint64_t incarnation, const director_link_actor& director) {
-  options_.self.incarnation = incarnation;
   director_ = director;
   self_->monitor(director);
-  // The director may have heard of the link first: then the view that names this life is here.
-  if (const auto early = view_; !takes_part() && names_me(early)) {
-    view_ = {};
-    return on_cluster_view(early);
-  }
+  // A view that names this life of the process may have been faster than this message.
+  if (std::exchange(options_.self.incarnation, incarnation) != incarnation && view_.id.term > 0)
+    adopt(cluster_view{view_});
   report();
 }
 
@@ -63,12 +64,23 @@ void node_state::on_peer(const std::string& who, uint64_t incarnation, const nod
 }
 
 // A lost link changes nothing by itself: what was lost with it is asked for when it matters, and
-// who is out is the director's to say.
+// who is out is the director's to say. A lost actor of its own ends this process's part.
 void node_state::on_down(const caf::down_msg& news) {
+  const auto is_it = [&](const auto& actor) { return actor.address() == news.source; };
+  if (const auto found = std::ranges::find_if(replicas_, is_it); found != replicas_.end())
+    return lose("replica", found - replicas_.begin(), news.reason);
+  if (const auto found = std::ranges::find_if(shards_, is_it); found != shards_.end())
+    return lose("shard", found - shards_.begin(), news.reason);
   if (director_ && director_.address() == news.source)
     director_ = nullptr;
   std::erase_if(peers_,
                 [&](const auto& entry) { return entry.second.actor.address() == news.source; });
+}
+
+void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason) {
+  self_->quit(caf::make_error(caf::sec::runtime_error,
+                              what + " " + std::to_string(index) +
+                                " was lost: " + reason_text(self_->system(), reason)));
 }
 
 void node_state::on_tick() {
@@ -88,7 +100,8 @@ void node_state::on_tick() {
 
 // Local replicas' gradients, for the shards of other processes.
 void node_state::on_contribution(const contribution& news) {
-  if (!takes_part() || (gathering_.held() && news.step < *gathering_.held()))
+  if (!takes_part() || news.term != view_.id.term ||
+      (gathering_.held() && news.step < *gathering_.held()))
     return;
   auto& parts = sent_[news.step];
   std::erase_if(parts, [&](const contribution& part) { return part.node == news.node; });

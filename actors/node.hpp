@@ -100,9 +100,12 @@ private:
   void on_not_finite(const not_finite_report& news);
 
   void on_down(const caf::down_msg& news);
+  /// Quits: one of its own actors has ended.
+  void lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason);
   void on_tick();
 
   // node_views.cpp: views and courses, from the cluster's to the process's.
+  void adopt(const cluster_view& news);
   bool takes_part() const { return me_.has_value(); }
   /// True when this life of the process is in the view.
   bool names_me(const cluster_view& x) const;

@@ -66,7 +66,8 @@ shard_desk::accepted_piece shard_desk::offer(const gradient_piece& news) {
     result.whole = contribution{
       news.step,    news.node,
       span().begin, held.storage ? payload{held.storage, 0, span().size()} : held.values,
-      held.sums,    held.replica};
+      held.sums,    held.replica,
+      news.term};
   return result;
 }
 

@@ -15,8 +15,11 @@ bool node_state::names_me(const cluster_view& x) const {
 }
 
 void node_state::on_cluster_view(const cluster_view& news) {
-  if (news.id <= view_.id)
-    return;
+  if (news.id > view_.id)
+    adopt(news);
+}
+
+void node_state::adopt(const cluster_view& news) {
   const bool new_term = news.id.term != view_.id.term;
   const bool took_part = takes_part();
   const bool computed = computes();
@@ -26,7 +29,8 @@ void node_state::on_cluster_view(const cluster_view& news) {
     return rest();
   if (new_term || !took_part)
     return begin_term();
-  tell_shards();
+  if (!restoring_) // else they are told once their state is here: they would begin without it
+    tell_shards();
   if (computes() && !computed)
     gather_from(std::nullopt);
   if (replicas_begun_ || !computes())

@@ -205,9 +205,9 @@ void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradien
 
 void replica_state::send(uint64_t step, const partial_sum& part) {
   const auto share = [&](const index_range& elements) {
-    return contribution{step,           part.node,
-                        elements.begin, payload{part.values, elements.begin, elements.size()},
-                        part.sums,      index_};
+    return contribution{
+      step,      part.node, elements.begin, payload{part.values, elements.begin, elements.size()},
+      part.sums, index_,    view_.term};
   };
   for (size_t k = 0; k < elements_.size(); ++k)
     if (!elements_[k].empty() && view_.shards[k].actor)

@@ -103,7 +103,7 @@ void shard_state::restore() {
 }
 
 void shard_state::on_contribution(const contribution& news) {
-  if (elements_.empty() || failed_ || !news.gradient_sum.intact() ||
+  if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact() ||
       news.first_element != elements_.begin ||
       news.gradient_sum.values().size() != elements_.size())
     return;

@@ -18,8 +18,8 @@ director_rule::director_rule(const director_rule_options& options, const directo
     last_row_(memory.last_row),
     best_(memory.best) {}
 
-director_memory director_rule::memory() const {
-  return {horizon_.version, last_row_, rule_, best_};
+director_memory director_rule::memory(uint64_t version) const {
+  return {version, last_row_, rule_, best_};
 }
 
 uint64_t director_rule::row_version() const {
@@ -79,7 +79,8 @@ director_decisions director_rule::on_stop_named(uint64_t version) {
   director_decisions out;
   if (phase_ == phase::ending)
     return out;
-  interrupted_ = version < horizon_.version || !horizon_.final;
+  is_named_ = true;
+  interrupted_ = version < options_.plan.last_version();
   horizon_ = {version, true};
   if (phase_ == phase::holding)
     phase_ = phase::training;
@@ -119,7 +120,7 @@ director_decisions director_rule::on_stop_requested() {
   director_decisions out;
   if (phase_ == phase::keeping) // every replica waits at this version: it is the last
     interrupted_ = interrupted_ || !horizon_.final;
-  if (phase_ != phase::training || interrupted_)
+  if (phase_ != phase::training || interrupted_ || is_named_)
     return out;
   if (horizon_.version == 0) { // not started: nobody is there to answer
     interrupted_ = true;

@@ -158,8 +158,8 @@ public:
   const stop_rule& rule() const { return rule_; }
   /// The best version so far; nothing before one is kept.
   const std::optional<best_version>& best() const { return best_; }
-  /// What to keep of this rule at the version of a `take_checkpoint`.
-  director_memory memory() const;
+  /// What to keep of this rule when it decides to `take_checkpoint` at this version.
+  director_memory memory(uint64_t version) const;
   /// The newest version that has its row, or the one it started from.
   uint64_t row_version() const;
   /// The version training ended at, once ending; the result may be an earlier one.
@@ -192,6 +192,7 @@ private:
   phase phase_ = phase::training;
   horizon_rule horizon_;
   bool interrupted_ = false;
+  bool is_named_ = false; ///< a version to stop at: nobody holds a second time
   uint64_t start_version_ = 0;
   uint64_t marked_version_ = 0;            ///< the newest horizon that was reached
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet

@@ -79,6 +79,7 @@ struct contribution {
   payload gradient_sum;
   batch_sums sums;      ///< of the same slices
   uint64_t replica = 0; ///< its sender's index, for messages to people only
+  uint64_t term = 0;    ///< an earlier one is over: a stop is agreed on within a term
 
   friend bool operator==(const contribution&, const contribution&) = default;
 };
@@ -86,7 +87,7 @@ struct contribution {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, contribution& x) {
   return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.first_element,
-           x.gradient_sum, x.sums, x.replica);
+           x.gradient_sum, x.sums, x.replica, x.term);
 }
 
 /// Doubles on their way: their bits as integers.

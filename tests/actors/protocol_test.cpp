@@ -1,6 +1,6 @@
 // Every message type survives the wire, with the values CAF's own encoding would lose.
 
-#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace troupe {
@@ -48,14 +49,21 @@ protected:
 
   template <class Block, size_t... Indices>
   void expect_block_survives(std::index_sequence<Indices...>) {
-    (expect_survives(
-       typename caf::type_by_id<static_cast<caf::type_id_t>(Block::begin + Indices)>::type{}),
+    (expect_empty_one_survives<
+       typename caf::type_by_id<static_cast<caf::type_id_t>(Block::begin + Indices)>::type>(),
      ...);
   }
 
   template <class Block>
   void expect_block_survives() {
     expect_block_survives<Block>(std::make_index_sequence<Block::end - Block::begin>{});
+  }
+
+  /// All but `shard_start`, which never leaves its process.
+  template <class T>
+  void expect_empty_one_survives() {
+    if constexpr (!std::is_same_v<T, shard_start>)
+      expect_survives(T{});
   }
 
   caf::actor_system_config config_;
@@ -94,14 +102,34 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   progress.finished_epoch = history_row{3,    30,        1.5,  0.01,         2.5, 0.5, std::nullopt,
                                         0.75, -infinity, 0.25, std::nullopt, -1.0};
   expect_survives(progress);
-  training_finished finished{4, 1, "why", true, 0.5, {*progress.finished_epoch}, {{1, 2, 3}}, true};
+  training_finished finished{
+    4,    1, "why", true, 74, "a path", "what to do", 0.5, {*progress.finished_epoch}, {{1, 2, 3}},
+    true, 5, 6,     7,    8,  9};
   expect_survives(finished);
-  expect_survives(not_finite_report{3, "x", true, true, 1, 2, true});
-  expect_survives(evaluation{2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
-  expect_survives(parameter_span{4, 1, payload_of({1, 2}), payload_of({3, 4})});
+  expect_survives(not_finite_report{9, 3, "x", true, true, 1, 2, true});
+  expect_survives(evaluation{9, 2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
+  expect_survives(training_report{9, 3, {1, 2, 3, 4}, true, true, 0.25});
+  expect_survives(parameter_span{9, 4, 1, payload_of({1, 2}), payload_of({3, 4})});
   expect_survives(training_status{"training", 1, 2, 3, 0.5, 4, 5, "nobody"});
   expect_survives(horizon{{12, true}});
   expect_survives(block_norms{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
+}
+
+TEST_F(protocol, messages_between_processes_survive) {
+  expect_block_survives<caf::id_block::troupe_cluster>();
+  expect_survives(
+    cluster_view{{3, 2}, 40, {{"a", 7, 2, 1}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}});
+  expect_survives(course{3, 8, {12, true}, 10, 6});
+  expect_survives(hold_request{3, 9});
+  expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
+  expect_survives(gradient_piece{3, 10, {2, 4}, {infinity, 2, 3, 4}, 4096, payload_of({1, 2}), 5});
+  expect_survives(state_piece{10, 2, 4096, payload_of({-0.0f, 2})});
+  expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
+  for (const auto kind :
+       {want_kind::parameters, want_kind::gradients, want_kind::norms, want_kind::checkpoint})
+    expect_survives(want{"a", kind, 10, true, {{0, 4096}}, {{1, 2}, {3, 4}}, 6});
+  expect_survives(node_report{"a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 2, "works"});
+  expect_survives(node_report{});
 }
 
 TEST_F(protocol, messages_of_online_learning_survive) {

@@ -23,19 +23,11 @@ struct heard {
   std::vector<block_norms> norms;
 };
 
-director_actor::behavior_type playing_director(director_actor::pointer, heard* notes) {
+reports_actor::behavior_type playing_director(reports_actor::pointer, heard* notes) {
   return {
-    [](atom::status) { return training_status{}; },
-    [](atom::watch, const observer_actor&) {},
-    [](atom::stop) {},
-    [](atom::begin) {},
     [](const training_report&) {},
     [](const evaluation&) {},
-    [](atom::held, uint64_t, uint64_t) {},
     [=](const not_finite_report& news) { notes->reports.push_back(news); },
-    [](atom::pull) -> caf::result<parameter_span> {
-      return caf::make_error(protocol_error::not_finished);
-    },
   };
 }
 
@@ -44,7 +36,7 @@ replica_actor::behavior_type playing_replica(replica_actor::pointer, heard* note
     [](const view&) {},
     [=](const parameter_span& news) { notes->announced.push_back(news); },
     [](const horizon&) {},
-    [](atom::hold) {},
+    [](atom::hold, uint64_t) {},
     [](atom::status) { return replica_status{}; },
   };
 }
@@ -54,6 +46,7 @@ shard_actor::behavior_type playing_shard(shard_actor::pointer, heard* notes) {
     [](const view&) {},
     [](const contribution&) {},
     [=](const block_norms& news) { notes->norms.push_back(news); },
+    [](const shard_start&) {},
     [](const horizon&) {},
     [](atom::pull, uint64_t) -> caf::result<parameter_span> {
       return caf::make_error(protocol_error::version_not_held);
@@ -105,7 +98,7 @@ protected:
   static contribution work(uint64_t step, float mean) {
     buffer values{block_size};
     values.values()[0] = 4 * mean;
-    return {step, {0, 1}, payload{values, 0, block_size}, {1.5, 4, 0, 0}, 0};
+    return {step, {0, 1}, 0, payload{values, 0, block_size}, {1.5, 4, 0, 0}, 0};
   }
 
   float newest() const { return notes_.announced.back().values.values()[0]; }

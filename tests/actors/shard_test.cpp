@@ -19,21 +19,25 @@ namespace {
 struct heard {
   std::vector<training_report> reports;
   std::vector<not_finite_report> not_finite;
+  std::vector<shard_copy> copies;
+  std::vector<parameter_span> announced; ///< to the relay
 };
 
-director_actor::behavior_type listening_director(director_actor::pointer, heard* notes) {
+reports_actor::behavior_type listening_director(reports_actor::pointer, heard* notes) {
   return {
-    [](atom::status) { return training_status{}; },
-    [](atom::watch, const observer_actor&) {},
-    [](atom::stop) {},
-    [](atom::begin) {},
     [=](const training_report& news) { notes->reports.push_back(news); },
     [](const evaluation&) {},
-    [](atom::held, uint64_t, uint64_t) {},
     [=](const not_finite_report& news) { notes->not_finite.push_back(news); },
-    [](atom::pull) -> caf::result<parameter_span> {
-      return caf::make_error(protocol_error::not_finished);
-    },
+  };
+}
+
+relay_actor::behavior_type listening_relay(relay_actor::pointer, heard* notes) {
+  return {
+    [](const contribution&) {},
+    [=](const parameter_span& news) { notes->announced.push_back(news); },
+    [](const block_norms&) {},
+    [](atom::held, uint64_t, uint64_t, uint64_t) {},
+    [=](const shard_copy& news) { notes->copies.push_back(news); },
   };
 }
 
@@ -43,7 +47,7 @@ replica_actor::behavior_type listening_replica(replica_actor::pointer,
     [](const view&) {},
     [=](const parameter_span& news) { notes->push_back(news); },
     [](const horizon&) {},
-    [](atom::hold) {},
+    [](atom::hold, uint64_t) {},
     [](atom::status) { return replica_status{}; },
   };
 }
@@ -65,7 +69,11 @@ protected:
     options_.parameter_count = parameter_count;
     options_.plan = {8, 4, 2, 2, std::nullopt, 1}; // two steps an epoch
     options_.versions->of(0).values()[0] = 10;
+    options_.checkpoint_every = 3;
+    everybody_.term = 1;
+    everybody_.number = 1;
     everybody_.director = system_->spawn(listening_director, &notes_);
+    everybody_.relay = system_->spawn(listening_relay, &notes_);
     everybody_.replicas = {{system_->spawn(listening_replica, &announced_), {0, 2}}};
     everybody_.shards = {{system_->spawn(troupe::shard, options_), {0, 1}}};
     send(everybody_);
@@ -73,6 +81,7 @@ protected:
 
   ~shard_alone() override {
     caf::anon_send_exit(everybody_.director, caf::exit_reason::kill);
+    caf::anon_send_exit(everybody_.relay, caf::exit_reason::kill);
     caf::anon_send_exit(everybody_.replicas[0].actor, caf::exit_reason::kill);
     caf::anon_send_exit(everybody_.shards[0].actor, caf::exit_reason::kill);
     run();
@@ -92,7 +101,7 @@ protected:
   contribution work(uint64_t step, tree_node node, float first, uint64_t replica = 0) {
     buffer values{parameter_count};
     values.values()[0] = first;
-    return {step, node, payload{values, 0, parameter_count}, {1.5, 2, 0, 0}, replica};
+    return {step, node, 0, payload{values, 0, parameter_count}, {1.5, 2, 0, 0}, replica};
   }
 
   /// The first parameter of a version, or nothing with the error's code.
@@ -206,7 +215,7 @@ TEST_F(shard_alone, keeps_the_version_before_and_answers_for_a_later_one_when_it
   EXPECT_EQ(pull(1), 9);
   EXPECT_EQ(pull(0), std::nullopt);
   std::optional<float> later;
-  caf::scoped_actor self{everybody_.director.home_system()};
+  caf::scoped_actor self{everybody_.shards[0].actor.home_system()};
   auto handle =
     self->request(everybody_.shards[0].actor, std::chrono::seconds{5}, atom::pull_v, uint64_t{3});
   run();
@@ -217,7 +226,7 @@ TEST_F(shard_alone, keeps_the_version_before_and_answers_for_a_later_one_when_it
 }
 
 TEST_F(shard_alone, tells_who_waits_when_there_is_nothing_to_wait_for) {
-  caf::scoped_actor self{everybody_.director.home_system()};
+  caf::scoped_actor self{everybody_.shards[0].actor.home_system()};
   auto handle =
     self->request(everybody_.shards[0].actor, std::chrono::minutes{5}, atom::pull_v, uint64_t{1});
   run();
@@ -243,6 +252,85 @@ TEST_F(shard_alone, keeps_the_book_by_rows) {
   EXPECT_EQ(rows[0].sums.sample_count, 4u);
   EXPECT_EQ(rows[1].version, 3u);
   EXPECT_EQ(rows[1].sums.loss_sum, 1.5);
+}
+
+TEST_F(shard_alone, marks_the_horizon_once_and_closes_the_book_at_epoch_ends_only) {
+  send(horizon{{3, false}});
+  for (uint64_t step = 0; step < 3; ++step)
+    send(work(step, {0, 2}, 0));
+  send(horizon{{3, false}}); // said again
+  ASSERT_EQ(notes_.reports.size(), 2u);
+  EXPECT_TRUE(notes_.reports[0].is_row);
+  EXPECT_FALSE(notes_.reports[0].is_mark);
+  const training_report mark{1, 3, {1.5, 2, 0, 0}, false, true, notes_.reports[1].seconds};
+  EXPECT_EQ(notes_.reports[1], mark);
+  send(horizon{{4, false}});
+  send(work(3, {0, 2}, 0));
+  ASSERT_EQ(notes_.reports.size(), 3u) << "a row and a mark in one";
+  EXPECT_TRUE(notes_.reports[2].is_row && notes_.reports[2].is_mark);
+  EXPECT_EQ(notes_.reports[2].sums.sample_count, 4u) << "the whole epoch";
+}
+
+TEST_F(shard_alone, copies_its_state_at_the_versions_to_be_saved_and_at_the_end) {
+  for (uint64_t step = 0; step < 4; ++step)
+    send(work(step, {0, 2}, 2));
+  ASSERT_EQ(notes_.copies.size(), 1u);
+  const auto& copy = notes_.copies[0];
+  EXPECT_EQ(copy.version, 3u);
+  EXPECT_EQ(copy.parameters.values()[0], 7) << "as it was, though a step was applied since";
+  EXPECT_EQ(copy.numbers, (shard_numbers{3, 0, {}, true, {1.5, 2, 0, 0}}));
+  send(horizon{{4, true}});
+  send(horizon{{4, true}});
+  ASSERT_EQ(notes_.copies.size(), 2u);
+  EXPECT_EQ(notes_.copies[1].version, 4u);
+  EXPECT_EQ(notes_.copies[1].numbers.book, batch_sums{}) << "an epoch is over";
+}
+
+TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
+  send(work(0, {0, 2}, 2));
+  shard_start start{2, std::make_shared<version_buffers>(parameter_count), {}, {}};
+  start.numbers.book = {4, 5, 0, 0};
+  start.versions->of(3).values()[0] = 50;
+  send(start);
+  EXPECT_EQ(pull(1), 9) << "not before the view";
+  everybody_.term = 2;
+  everybody_.start_version = 3;
+  send(everybody_);
+  EXPECT_EQ(pull(3), 50);
+  EXPECT_EQ(pull(1), std::nullopt);
+  EXPECT_EQ(announced_.back().term, 2u);
+  EXPECT_EQ(announced_.back().version, 3u);
+  send(work(1, {0, 2}, 2)); // of the term before
+  send(work(3, {0, 2}, 2));
+  EXPECT_EQ(pull(4), 49);
+  EXPECT_EQ(notes_.reports.back().sums, (batch_sums{5.5, 7, 0, 0})) << "the book goes on";
+  EXPECT_EQ(notes_.reports.back().term, 2u);
+}
+
+TEST_F(shard_alone, a_new_view_of_the_term_hears_of_both_versions_again) {
+  send(work(0, {0, 2}, 2));
+  everybody_.number = 2;
+  send(everybody_);
+  ASSERT_EQ(announced_.size(), 4u);
+  EXPECT_EQ(announced_[2].version, 0u);
+  EXPECT_EQ(announced_[3].version, 1u);
+}
+
+TEST_F(shard_alone, in_a_wired_run_the_node_hears_of_versions) {
+  everybody_.number = 2;
+  everybody_.wired = true;
+  send(everybody_);
+  send(work(0, {0, 2}, 2));
+  EXPECT_EQ(announced_.size(), 1u) << "that of the beginning";
+  ASSERT_EQ(notes_.announced.size(), 2u);
+  EXPECT_EQ(notes_.announced[1].version, 1u);
+}
+
+TEST_F(shard_alone, ignores_work_for_another_span) {
+  auto elsewhere = work(0, {0, 2}, 8);
+  elsewhere.first_element = 4096;
+  send(elsewhere);
+  EXPECT_EQ(announced_.size(), 1u);
 }
 
 TEST_F(shard_alone, an_older_view_changes_nothing) {

@@ -20,11 +20,11 @@ batch_sums of(double loss, uint64_t rows = 8) {
   return {loss * static_cast<double>(rows), rows, 0, 0};
 }
 
-/// 4 epochs of 2 steps with two replicas.
+/// 4 epochs of 2 steps.
 director_rule_options four_epochs() {
   timeline plan{
     .row_count = 8, .batch_size = 4, .slice_count = 2, .epoch_count = 4, .step_limit = {}};
-  return {plan, {}, 2, {}, true};
+  return {plan, {}, {}, true};
 }
 
 director_rule_options with_validation() {
@@ -174,8 +174,7 @@ TEST(director_best, an_interrupt_yields_the_best_version) {
   auto rule = begun(four_epochs());
   improve(rule, 2, 1);
   rule.on_stop_requested();
-  rule.on_held(0, 3);
-  EXPECT_EQ(rule.on_held(1, 3), decisions{up_to(3, true)});
+  EXPECT_EQ(rule.on_stop_named(3), decisions{up_to(3, true)});
   EXPECT_EQ(trained(rule, 3, 0), (decisions{row(3, 0), end_with(2, stop_reason::interrupt)}))
     << "half an epoch is not compared with whole ones";
   EXPECT_EQ(rule.end_version(), 3u);
@@ -184,8 +183,7 @@ TEST(director_best, an_interrupt_yields_the_best_version) {
 TEST(director_best, an_interrupt_before_the_first_evaluation_yields_the_version_it_stopped_at) {
   auto rule = begun(four_epochs());
   rule.on_stop_requested();
-  rule.on_held(0, 1);
-  rule.on_held(1, 1);
+  rule.on_stop_named(1);
   EXPECT_EQ(trained(rule, 1, 0), (decisions{row(1, 0), end_with(1, stop_reason::interrupt)}));
 }
 
@@ -210,8 +208,7 @@ TEST(director_best, an_interrupt_at_an_evaluated_version_has_it_judged_and_kept)
   auto rule = begun(four_epochs());
   rule.on_stop_requested();
   trained(rule, 2, 1);
-  rule.on_held(0, 2);
-  EXPECT_EQ(rule.on_held(1, 2), (decisions{up_to(2, true), row(2, 1), keep(2)}));
+  EXPECT_EQ(rule.on_stop_named(2), (decisions{up_to(2, true), row(2, 1), keep(2)}));
   EXPECT_EQ(rule.on_stop_requested(), decisions{}) << "asked twice is as good as once";
   EXPECT_EQ(rule.on_kept(2), decisions{end_with(2, stop_reason::interrupt)});
 }

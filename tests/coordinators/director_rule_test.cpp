@@ -51,6 +51,7 @@ struct writer {
       out << " validation " << mean(*x.figures.validation);
   }
   void operator()(const keep_version& x) { out << "keep " << x.version; }
+  void operator()(const take_checkpoint& x) { out << "checkpoint " << x.version; }
   void operator()(const finish_at& x) {
     out << "finish at " << x.version << ": " << name_of(x.reason);
   }
@@ -66,12 +67,12 @@ std::string text(const director_decisions& decisions) {
   return result.out.str();
 }
 
-/// A director rule whose decisions are told in words. Two replicas hold slices.
+/// A director rule whose decisions are told in words.
 class story {
 public:
   explicit story(const timeline& plan, const stop_rule_options& stop = no_rule,
                  size_t test_row_count = 0)
-    : rule({plan, stop, 2, {.test = test_row_count}}) {}
+    : rule({plan, stop, {.test = test_row_count}}) {}
 
   std::string start() { return text(rule.start()); }
   std::string trained(uint64_t version, double loss_sum = 8) {
@@ -82,11 +83,7 @@ public:
     return text(rule.on_evaluated(version, chunk, {sums(loss_sum, 150)}));
   }
   std::string stop() { return text(rule.on_stop_requested()); }
-  std::string held(size_t replica, uint64_t next_step) {
-    return text(rule.on_held(replica, next_step));
-  }
-  /// Both replicas answer the same; what the second answer leads to.
-  std::string both_held(uint64_t next_step) { return held(0, next_step) + held(1, next_step); }
+  std::string named(uint64_t version) { return text(rule.on_stop_named(version)); }
   std::string not_finite(uint64_t step) {
     return text(rule.on_not_finite({step, "gradient of slice 1", 1}));
   }
@@ -255,7 +252,7 @@ TEST(director_rule, nothing_is_decided_after_the_end) {
   run.evaluated(2, 1, 0);
   ASSERT_EQ(run.rule.state(), phase::ending);
   EXPECT_EQ(run.stop(), "");
-  EXPECT_EQ(run.both_held(3), "");
+  EXPECT_EQ(run.named(3), "");
   EXPECT_EQ(run.trained(4), "");
   EXPECT_EQ(run.evaluated(4, 0) + run.evaluated(4, 1), "");
   EXPECT_EQ(run.not_finite(3), "");
@@ -276,13 +273,12 @@ TEST(director_rule, what_is_not_finite_ends_a_hold_too) {
   story run{six_steps()};
   run.start();
   run.stop();
-  run.held(0, 3);
   EXPECT_EQ(run.not_finite(2), "finish at 2: diverged");
-  EXPECT_EQ(run.held(1, 3), "");
+  EXPECT_EQ(run.named(3), "");
   story named{six_steps()};
   named.start();
   named.stop();
-  named.both_held(3);
+  named.named(3);
   EXPECT_EQ(named.not_finite(2), "finish at 2: diverged") << "on the way to the named version";
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 namespace troupe {
 
@@ -35,6 +36,9 @@ company_walk_options random_options(uint64_t seed, trouble kind) {
   if (random() % 3 == 0)
     result.director.rows.validation = 1 + random() % 800;
   result.director.keep_best = random() % 2 == 0;
+  result.director.waits_for_rows = random() % 3 == 0;
+  if (random() % 2 == 0)
+    result.director.checkpoint_every = 1 + random() % 9;
   if (random() % 3 == 0)
     result.director.stop.target_loss = 0.25;
   if (random() % 3 == 0 && plan.evaluate_every > 0)
@@ -104,7 +108,7 @@ std::vector<Decision> all_of(const director_decisions& decisions) {
 class checked_walk {
 public:
   checked_walk(uint64_t seed, trouble kind)
-    : options_(random_options(seed, kind)), walk_(options_, seed) {
+    : seed_(seed), options_(random_options(seed, kind)), walk_(options_, seed) {
     walk_.run();
   }
 
@@ -118,7 +122,42 @@ public:
     check_result();
     check_shards();
     check_rows();
+    check_checkpoints();
   }
+
+  /// What a run decided about versions beyond `version`, each kind of decision in its order.
+  static auto after(uint64_t version, const company_walk& run) {
+    auto rows = all_of<publish_row>(run.decisions());
+    std::erase_if(rows, [&](const auto& x) { return x.figures.version <= version; });
+    auto kept = all_of<keep_version>(run.decisions());
+    std::erase_if(kept, [&](const auto& x) { return x.version <= version; });
+    auto taken = all_of<take_checkpoint>(run.decisions());
+    std::erase_if(taken, [&](const auto& x) { return x.version <= version; });
+    return std::tuple{rows,
+                      kept,
+                      taken,
+                      all_of<finish_at>(run.decisions()),
+                      run.director().end_version(),
+                      run.director().best()};
+  }
+
+  /// Runs that go on from each checkpoint of this one decide what it decided from there on.
+  void check_restored() {
+    for (const auto& [version, memory] : walk_.memories()) {
+      // From where a result ended it, a run goes on only when its rules are changed.
+      if (version == walk_.director().end_version() && by_result())
+        continue;
+      auto options = options_;
+      options.memory = memory;
+      company_walk again{options, seed_};
+      again.run();
+      SCOPED_TRACE("from version " + std::to_string(version));
+      ASSERT_EQ(after(version, again), after(version, walk_));
+      ++restored_count_;
+    }
+  }
+
+  size_t restored_count() const { return restored_count_; }
 
   stop_reason reason() const { return end_.reason; }
   bool goes_back() const { return result_version_ < end_.version; }
@@ -203,8 +242,31 @@ private:
     }
   }
 
+  bool by_result() const {
+    const auto reason = all_of<finish_at>(walk_.decisions()).back().reason;
+    return reason == stop_reason::target_loss || reason == stop_reason::patience;
+  }
+
+  void check_checkpoints() const {
+    const auto every = options_.director.checkpoint_every;
+    uint64_t newest = 0;
+    for (const auto& [version] : all_of<take_checkpoint>(walk_.decisions())) {
+      ASSERT_GT(every, 0u);
+      ASSERT_GE(version, newest) << "in order";
+      ASSERT_TRUE(version % every == 0 || version == end_.version) << version;
+      newest = version;
+    }
+    if (every == 0 || end_.reason == stop_reason::diverged)
+      return;
+    ASSERT_EQ(newest, end_.version) << "the end can be gone on from";
+    for (auto version = every; version <= end_.version; version += every)
+      ASSERT_TRUE(walk_.memories().contains(version)) << version;
+  }
+
+  uint64_t seed_;
   company_walk_options options_;
   company_walk walk_;
+  size_t restored_count_ = 0;
   finish_at end_; ///< with the version training ended at
   uint64_t result_version_ = 0;
 };
@@ -233,6 +295,19 @@ using enum stop_reason;
 
 TEST(director_walk, undisturbed_runs_end_where_a_loop_over_the_steps_ends) {
   EXPECT_EQ(walk_seeds(trouble::none), (reasons{epochs, steps, target_loss, patience}));
+}
+
+TEST(director_walk, a_rule_that_goes_on_from_a_checkpoint_decides_as_if_nothing_had_happened) {
+  size_t restored_count = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    checked_walk one{seed, trouble::none};
+    one.check_restored();
+    if (testing::Test::HasFatalFailure())
+      break;
+    restored_count += one.restored_count();
+  }
+  EXPECT_GT(restored_count, 1000u);
 }
 
 TEST(director_walk, runs_that_are_asked_to_stop_end_at_a_version_every_replica_reaches) {

@@ -132,8 +132,9 @@ struct replica_process {
       return;
     const auto k = shard_of(known, what.elements);
     values[what.version % 2][k] = what.value;
-    for (const auto& span : parameters.take_whole_spans())
-      rule.announce(span.version, span.shard);
+    if (const auto whole = parameters.take_whole())
+      for (size_t shard = 0; shard < shard_count; ++shard)
+        rule.announce(whole->version, shard);
     advance(known, out);
   }
 

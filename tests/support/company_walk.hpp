@@ -6,6 +6,7 @@
 #pragma once
 
 #include "troupe/coordinators/director_rule.hpp"
+#include "troupe/coordinators/hold_rule.hpp"
 #include "troupe/coordinators/placement.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
 #include "troupe/coordinators/shard_rule.hpp"
@@ -59,12 +60,13 @@ private:
 };
 
 struct company_walk_options {
-  director_rule_options director; ///< replica_count is filled in
-  size_t replica_count = 1;       ///< spares included
+  director_rule_options director;
+  size_t replica_count = 1; ///< spares included
   size_t shard_count = 1;
   std::optional<uint64_t> poisoned_step; ///< not finite at `poisoned_shard`
   size_t poisoned_shard = 0;
-  std::vector<size_t> stop_events; ///< messages delivered when somebody asks to stop
+  std::vector<size_t> stop_events;         ///< messages delivered when somebody asks to stop
+  std::optional<director_memory> memory{}; ///< of a run that this one goes on from
 };
 
 class company_walk {
@@ -76,15 +78,14 @@ public:
       random_(seed),
       slices_(assign_slices(plan_.slice_count, options.replica_count)),
       owner_count_(std::min(plan_.slice_count, options.replica_count)),
-      director_([&] {
-        auto known = options.director;
-        known.replica_count = owner_count_;
-        return known;
-      }()) {
+      director_(options.memory ? director_rule{options.director, *options.memory}
+                               : director_rule{options.director}) {
+    const auto start = options.memory ? options.memory->version : 0;
     for (size_t i = 0; i < owner_count_; ++i)
-      replicas_.emplace_back(plan_, options.shard_count);
+      replicas_.emplace_back(plan_, options.shard_count, start);
     for (size_t k = 0; k < options.shard_count; ++k)
-      shards_.emplace_back(plan_);
+      shards_.emplace_back(plan_, start, figures_of_epoch_before(start));
+    hold_.on_view({{1, 1}, start, {{"local", 1, owner_count_, options.shard_count}}, {}, {}});
   }
 
   /// Runs until no message is under way.
@@ -107,6 +108,8 @@ public:
   }
 
   const director_decisions& decisions() const { return decisions_; }
+  /// What there was to go on from at each checkpoint.
+  const std::map<uint64_t, director_memory>& memories() const { return memories_; }
   const director_rule& director() const { return director_; }
   const figures_of_run& figures() const { return figures_; }
   uint64_t shard_version(size_t k) const { return shards_[k].rule.version(); }
@@ -117,16 +120,26 @@ public:
 
 private:
   struct shard {
-    explicit shard(const timeline& plan) : rule(plan) {}
+    shard(const timeline& plan, uint64_t start, const batch_sums& sums)
+      : rule(plan, start), book(sums), row_version(start), mark_version(start) {}
 
     shard_rule rule;
     std::vector<batch_sums> held{};
-    batch_sums book{};
+    batch_sums book; ///< since the last epoch ended
     horizon_rule horizon{};
-    uint64_t reported_version = 0;
+    uint64_t row_version;
+    uint64_t mark_version;
     std::optional<uint64_t> asked_for{};
     bool failed = false;
   };
+
+  /// Of the steps before `version` in an epoch that is not over.
+  batch_sums figures_of_epoch_before(uint64_t version) const {
+    batch_sums result;
+    for (auto step = version - version % plan_.steps_in_epoch(); step < version; ++step)
+      result = result + figures_.of_step(step);
+    return result;
+  }
 
   static size_t replica_id(size_t i) { return 1 + i; }
   static size_t shard_id(size_t k) { return 1000 + k; }
@@ -151,11 +164,18 @@ private:
       if (const auto* allow = std::get_if<allow_up_to>(&decision))
         send_horizon(allow->horizon);
       else if (std::holds_alternative<hold_replicas>(decision))
-        for (size_t i = 0; i < owner_count_; ++i)
-          send(0, replica_id(i), [this, i] { hold(i); });
+        ask_to_hold_if_due(hold_.on_stop_requested());
       else if (const auto* keep = std::get_if<keep_version>(&decision))
         fetch(keep->version);
+      else if (const auto* take = std::get_if<take_checkpoint>(&decision))
+        memories_.insert_or_assign(take->version, director_.memory(take->version));
     }
+  }
+
+  void ask_to_hold_if_due(const hold_decisions& asked) {
+    if (!asked.empty())
+      for (size_t i = 0; i < owner_count_; ++i)
+        send(0, replica_id(i), [this, i] { hold(i); });
   }
 
   void fetch(uint64_t version) {
@@ -181,7 +201,19 @@ private:
 
   void hold(size_t i) {
     const auto next_step = replicas_[i].hold();
-    send(replica_id(i), 0, [this, i, next_step] { carry_out(director_.on_held(i, next_step)); });
+    send(replica_id(i), 0, [this, i, next_step] {
+      held_[i] = next_step;
+      if (held_.size() == owner_count_)
+        name_version();
+    });
+  }
+
+  void name_version() {
+    hold_answer answer{"local", {1, 1}, 0, {}};
+    for (const auto& [i, next_step] : held_)
+      answer.next_step = std::max(answer.next_step, next_step);
+    for (const auto& decision : hold_.on_held(answer))
+      carry_out(director_.on_stop_named(std::get<stop_at>(decision).version));
   }
 
   void advance(size_t i) {
@@ -265,25 +297,38 @@ private:
     self.rule.advance();
     announce(k);
     answer_if_there(k);
-    if (plan_.is_epoch_end(step + 1) || step + 1 == self.horizon.version)
-      report(k);
+    keep_book(k);
   }
 
   void on_horizon(size_t k, const horizon_rule& horizon) {
     auto& self = shards_[k];
     self.horizon = horizon;
-    if (self.rule.version() == horizon.version && self.reported_version < horizon.version)
-      report(k);
+    if (self.rule.version() == horizon.version)
+      keep_book(k);
   }
 
-  void report(size_t k) {
+  // An epoch's end and the end of training make a row, the horizon a mark; nothing is said twice.
+  void keep_book(size_t k) {
     auto& self = shards_[k];
-    self.reported_version = self.rule.version();
-    const auto sums = std::exchange(self.book, {});
-    if (k == 0)
-      send(shard_id(k), 0, [this, version = self.reported_version, sums] {
-        carry_out(director_.on_trained(version, sums));
+    const auto version = self.rule.version();
+    const bool ends_epoch = plan_.is_epoch_end(version);
+    const bool at_horizon = version == self.horizon.version;
+    const bool is_row =
+      (ends_epoch || (at_horizon && self.horizon.final)) && self.row_version != version;
+    const bool is_mark = at_horizon && self.mark_version != version;
+    if (k == 0 && (is_row || is_mark))
+      send(shard_id(k), 0, [this, version, is_row, is_mark, sums = self.book] {
+        if (is_row)
+          carry_out(director_.on_trained(version, sums));
+        if (is_mark)
+          carry_out(director_.on_marked(version));
       });
+    if (is_mark)
+      self.mark_version = version;
+    if (is_row)
+      self.row_version = version;
+    if (is_row && ends_epoch)
+      self.book = {};
   }
 
   company_walk_options options_;
@@ -293,6 +338,9 @@ private:
   std::vector<index_range> slices_;
   size_t owner_count_;
   director_rule director_;
+  hold_rule hold_;
+  std::map<size_t, uint64_t> held_; ///< first step not started, by replica
+  std::map<uint64_t, director_memory> memories_;
   std::vector<replica_rule> replicas_;
   std::vector<shard> shards_;
   std::map<std::pair<size_t, size_t>, std::deque<std::function<void()>>> channels_;

@@ -40,8 +40,24 @@ inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_option
   x.optimizer_numbers = {0.1, -0.0, std::numeric_limits<double>::infinity()};
   x.book = {1.0 / 3, 17, 5, std::numeric_limits<double>::denorm_min()};
   x.stop = {0.25, 6, 3};
-  x.history = {{1, 4, 0.5, 0.01, 0.7, 0.5, std::nullopt, 0.25, std::nullopt},
-               {2, 8, 1.5, 0.01, 0.6, std::nullopt, 0.3, std::nullopt, -1.0}};
+  x.history.resize(2);
+  auto& first = x.history[0];
+  first.epoch = 1;
+  first.steps = 4;
+  first.seconds = 0.5;
+  first.learning_rate = 0.01;
+  first.train_loss = 0.7;
+  first.train_accuracy = 0.5;
+  first.test_accuracy = first.validation_accuracy = 0.25;
+  auto& second = x.history[1];
+  second = first;
+  second.epoch = 2;
+  second.steps = 8;
+  second.seconds = 1.5;
+  second.train_accuracy.reset();
+  second.test_loss = 0.3;
+  second.validation_loss = 0.4;
+  second.test_r2 = second.validation_r2 = -1.0;
   x.seconds = 1.7;
   x.replicas = {{9, 100}, {8, 90}};
   return x;
