@@ -107,6 +107,8 @@ private:
   // node_views.cpp: views and courses, from the cluster's to the process's.
   void adopt(const cluster_view& news);
   bool takes_part() const { return me_.has_value(); }
+  /// True when this life of the process is in the view.
+  bool names_me(const cluster_view& x) const;
   bool computes() const { return me_ && view_.computes(*me_); }
   void begin_term();
   void start_shards();

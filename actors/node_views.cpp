@@ -9,6 +9,11 @@
 
 namespace troupe {
 
+bool node_state::names_me(const cluster_view& x) const {
+  const auto place = x.find(options_.self.name);
+  return place && x.members[*place].incarnation == options_.self.incarnation;
+}
+
 void node_state::on_cluster_view(const cluster_view& news) {
   if (news.id > view_.id)
     adopt(news);
@@ -19,14 +24,12 @@ void node_state::adopt(const cluster_view& news) {
   const bool took_part = takes_part();
   const bool computed = computes();
   view_ = news;
-  me_ = news.find(options_.self.name);
-  if (me_ && news.members[*me_].incarnation != options_.self.incarnation)
-    me_.reset();
+  me_ = names_me(news) ? news.find(options_.self.name) : std::nullopt;
   if (!me_)
     return rest();
   if (new_term || !took_part)
     return begin_term();
-  if (!restoring_) // else they wait for the state to begin with
+  if (!restoring_) // else they are told once their state is here: they would begin without it
     tell_shards();
   if (computes() && !computed)
     gather_from(std::nullopt);

@@ -41,7 +41,6 @@ void caretaker::look() {
   const auto& end = *cluster_.finished();
   if (end.failed && may_fail_to_write_ &&
       end.failure == static_cast<uint8_t>(failure_code::io_error)) {
-    may_fail_to_write_ = false;
     world_.trace("the run failed: " + end.problem);
     cluster_.options().disk->set_capacity(std::nullopt);
     cluster_.crash_director(false);

@@ -16,6 +16,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace troupe::simulation {
@@ -27,6 +28,7 @@ struct command_line {
   uint64_t last = 0; ///< the one after the last
   std::string workload;
   bool trace = false;
+  bool keeps_going = false; ///< after a violation
   bool replays = false;     ///< each seed runs twice and must be the same
   size_t fired_min = 0;     ///< of each kind; fewer is a failure
   bool needs_views = false; ///< half of the seeds must see a view change
@@ -56,6 +58,8 @@ std::optional<command_line> read_command_line(int count, char** words) {
     uint64_t number = 0;
     if (word == "--trace")
       result.trace = true;
+    else if (word == "--keep-going")
+      result.keeps_going = true;
     else if (word == "--replay")
       result.replays = true;
     else if (word == "--check-views")
@@ -125,11 +129,13 @@ public:
   int run() {
     const auto begin = std::chrono::steady_clock::now();
     for (auto seed = options_.first; seed < options_.last; ++seed)
-      if (!run_seed(seed))
+      if (!run_seed(seed) && !options_.keeps_going)
         return 1;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     print(all_, passed.count());
-    return has_seen_enough(all_, options_) ? 0 : 1;
+    if (bad_seeds_ > 0)
+      std::printf("%zu seeds violated something\n", bad_seeds_);
+    return has_seen_enough(all_, options_) && bad_seeds_ == 0 ? 0 : 1;
   }
 
 private:
@@ -159,6 +165,7 @@ private:
     all_.add(report);
     if (report.violations.empty())
       return true;
+    ++bad_seeds_;
     std::printf("seed %llu, workload %s:\n", static_cast<unsigned long long>(seed),
                 what.what->name.c_str());
     for (const auto& violation : report.violations)
@@ -172,6 +179,7 @@ private:
   testing_system system_;
   std::map<size_t, prepared_workload> prepared_;
   totals all_;
+  size_t bad_seeds_ = 0;
 };
 
 } // namespace
@@ -181,10 +189,16 @@ private:
 int main(int count, char** words) {
   const auto options = troupe::simulation::read_command_line(count, words);
   if (!options) {
-    std::cerr << "usage: troupe_simulation --seeds A..B [--workload NAME] [--trace] [--replay]\n"
-                 "         [--check-views] [--fired-min COUNT]\n";
+    std::cerr
+      << "usage: troupe_simulation --seeds A..B [--workload NAME] [--trace] [--keep-going]\n"
+         "         [--replay] [--check-views] [--fired-min COUNT]\n";
     return 2;
   }
   const troupe::blas::one_thread blas;
-  return troupe::simulation::program{*options}.run();
+  try {
+    return troupe::simulation::program{*options}.run();
+  } catch (const std::runtime_error& problem) {
+    std::fprintf(stderr, "troupe_simulation: %s\n", problem.what());
+    return 1;
+  }
 }

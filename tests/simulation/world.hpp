@@ -69,7 +69,10 @@ public:
   void freeze(machine_id x);
   void thaw(machine_id x);
   /// From now on each message takes the machine this long; zero: nothing.
-  void slow_down(machine_id x, duration each_message) { machines_[x].each_message = each_message; }
+  void slow_down(machine_id x, duration each_message) {
+    machines_[x].each_message = each_message;
+    machines_[x].busy_until = now();
+  }
 
   /// Calls `f` then; events of one time happen in the order they were given.
   void at(moment when, std::function<void()> f);
