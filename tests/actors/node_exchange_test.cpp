@@ -70,7 +70,7 @@ TEST(shard_desk, puts_pieces_together_in_any_order) {
     const auto last = desk.offer(pieces[order[2]]);
     EXPECT_EQ(last.verdict, verdict::accepted);
     ASSERT_TRUE(last.whole);
-    const contribution expected{3, {1, 2}, 10, counting_from(10, 10), {0.5, 2, 1, 0}, 7};
+    const contribution expected{3, {1, 2}, 10, counting_from(10, 10), {0.5, 2, 1, 0}, 7, 1};
     EXPECT_EQ(*last.whole, expected);
   }
 }

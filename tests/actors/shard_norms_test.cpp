@@ -98,7 +98,7 @@ protected:
   static contribution work(uint64_t step, float mean) {
     buffer values{block_size};
     values.values()[0] = 4 * mean;
-    return {step, {0, 1}, 0, payload{values, 0, block_size}, {1.5, 4, 0, 0}, 0};
+    return {step, {0, 1}, 0, payload{values, 0, block_size}, {1.5, 4, 0, 0}, 0, 0};
   }
 
   float newest() const { return notes_.announced.back().values.values()[0]; }

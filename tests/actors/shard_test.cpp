@@ -101,7 +101,8 @@ protected:
   contribution work(uint64_t step, tree_node node, float first, uint64_t replica = 0) {
     buffer values{parameter_count};
     values.values()[0] = first;
-    return {step, node, 0, payload{values, 0, parameter_count}, {1.5, 2, 0, 0}, replica};
+    return {step,    node,           0, payload{values, 0, parameter_count}, {1.5, 2, 0, 0},
+            replica, everybody_.term};
   }
 
   /// The first parameter of a version, or nothing with the error's code.
@@ -300,7 +301,9 @@ TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
   EXPECT_EQ(pull(1), std::nullopt);
   EXPECT_EQ(announced_.back().term, 2u);
   EXPECT_EQ(announced_.back().version, 3u);
-  send(work(1, {0, 2}, 2)); // of the term before
+  auto late = work(3, {0, 2}, 80);
+  late.term = 1;
+  send(late);
   send(work(3, {0, 2}, 2));
   EXPECT_EQ(pull(4), 49);
   EXPECT_EQ(notes_.reports.back().sums, (batch_sums{5.5, 7, 0, 0})) << "the book goes on";
