@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace troupe {
@@ -72,6 +73,7 @@ protected:
     options.parameter_count = block_size + 2;
     options.plan = {8, 4, 1, 2, std::nullopt, 1};
     options.changes = regularization{descent, {}};
+    std::ranges::fill(options.versions->of(0).values(), 0.0f);
     options.versions->of(0).values()[0] = 10;
     everybody_.director = system_->spawn(playing_director, &notes_);
     everybody_.replicas = {{system_->spawn(playing_replica, &notes_), {0, 1}}};

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace troupe {
@@ -68,6 +69,7 @@ protected:
     options_.versions = std::make_shared<version_buffers>(parameter_count);
     options_.parameter_count = parameter_count;
     options_.plan = {8, 4, 2, 2, std::nullopt, 1}; // two steps an epoch
+    std::ranges::fill(options_.versions->of(0).values(), 0.0f);
     options_.versions->of(0).values()[0] = 10;
     options_.checkpoint_every = 3;
     everybody_.term = 1;
@@ -291,6 +293,7 @@ TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
   send(work(0, {0, 2}, 2));
   shard_start start{2, std::make_shared<version_buffers>(parameter_count), {}, {}};
   start.numbers.book = {4, 5, 0, 0};
+  std::ranges::fill(start.versions->of(3).values(), 0.0f);
   start.versions->of(3).values()[0] = 50;
   send(start);
   EXPECT_EQ(pull(1), 9) << "not before the view";
