@@ -50,9 +50,11 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
 }
 
 void node_state::on_director(uint64_t incarnation, const director_link_actor& director) {
-  options_.self.incarnation = incarnation;
   director_ = director;
   self_->monitor(director);
+  // A view that names this life of the process may have been faster than this message.
+  if (std::exchange(options_.self.incarnation, incarnation) != incarnation && view_.id.term > 0)
+    adopt(cluster_view{view_});
   report();
 }
 

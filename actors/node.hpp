@@ -105,6 +105,7 @@ private:
   void on_tick();
 
   // node_views.cpp: views and courses, from the cluster's to the process's.
+  void adopt(const cluster_view& news);
   bool takes_part() const { return me_.has_value(); }
   bool computes() const { return me_ && view_.computes(*me_); }
   void begin_term();

@@ -10,8 +10,11 @@
 namespace troupe {
 
 void node_state::on_cluster_view(const cluster_view& news) {
-  if (news.id <= view_.id)
-    return;
+  if (news.id > view_.id)
+    adopt(news);
+}
+
+void node_state::adopt(const cluster_view& news) {
   const bool new_term = news.id.term != view_.id.term;
   const bool took_part = takes_part();
   const bool computed = computes();

@@ -199,6 +199,8 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
     return report_not_finite();
   previous_ = current_;
   current_ = next;
+  if (options_.hooks.on_applied)
+    tell_applied(total);
   // Let go of the gradients before anybody can start on the next step and want buffers.
   held_.clear();
   arrival_order_.clear();
@@ -232,6 +234,14 @@ std::optional<batch_sums> shard_state::write_next(const reduction_plan& plan,
                                next.values().subspan(elements_.begin, elements_.size()),
                                {&options_.changes, elements_.begin, norm_factor});
   return finite ? std::optional{total} : std::nullopt;
+}
+
+void shard_state::tell_applied(const batch_sums& total) const {
+  std::vector<tree_node> nodes;
+  for (const auto& part : held_)
+    nodes.push_back(part.node);
+  options_.hooks.on_applied({view_.term, rule_.version(), elements_, nodes, total.sample_count,
+                             current_.values().subspan(elements_.begin, elements_.size())});
 }
 
 void shard_state::announce() {

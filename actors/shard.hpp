@@ -96,6 +96,7 @@ private:
                                        std::span<const std::span<const float>> inputs,
                                        const batch_sums& total, float norm_factor,
                                        const buffer& next);
+  void tell_applied(const batch_sums& total) const;
   /// Reports why the step was not applied; this shard's version stays where it is.
   void stop_here(not_finite_report report);
   void refuse_waiting();

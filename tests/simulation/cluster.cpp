@@ -1,0 +1,222 @@
+#include "troupe/tests/simulation/cluster.hpp"
+
+#include "troupe/actors/director.hpp"
+#include "troupe/actors/job_data.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/simulation/wire_message.hpp"
+
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+namespace troupe::simulation {
+
+cluster_job prepare(const job& x) {
+  const auto data = load_data(x);
+  return {resolve(x, shape_of(*data), 2), data};
+}
+
+cluster::cluster(world& here, const cluster_job& what, cluster_options options)
+  : world_(here),
+    job_(what),
+    options_(std::move(options)),
+    network_(here, options_.wires, [this](const network::link_news& news) { on_link(news); }),
+    processes_(options_.machines.size()),
+    incarnations_(options_.machines.size()),
+    last_words_(options_.machines.size(), "nothing") {
+  network_.on_arrival = [this](machine_id, machine_id to, const caf::message& content) {
+    on_arrival(to, content);
+  };
+  world_.add_machine("director");
+  for (const auto& plan : options_.machines)
+    world_.add_machine(plan.name);
+  for (size_t i = 0; i < process_count(); ++i)
+    if (options_.machines[i].is_late)
+      world_.crash(machine_of(i));
+    else
+      boot_process(i);
+  for (machine_id a = 0; a <= process_count(); ++a)
+    for (machine_id b = a + 1; b <= process_count(); ++b)
+      network_.join(a, b);
+}
+
+cluster::~cluster() {
+  if (observer_)
+    end_listener(observer_, caf::exit_reason::user_shutdown);
+}
+
+std::optional<failure> cluster::boot_director() {
+  finished_.reset();
+  view_ = {};
+  if (observer_)
+    end_listener(observer_, caf::exit_reason::user_shutdown);
+  observer_ = make_listener(world_.system(), [this](const caf::message& news) {
+    if (news.match_elements<training_finished>())
+      finished_ = news.get_as<training_finished>(0);
+  });
+  const auto network = make_model(job_.resolved, shape_of(*job_.data));
+  auto options = director_options_of(job_.resolved, *job_.data, *network);
+  for (const auto& plan : options_.machines)
+    options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
+  options.rule.waits_for_rows = true;
+  options.membership.lost_after =
+    std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
+  options.membership.join_timeout = options_.join_timeout;
+  if (options_.disk)
+    try {
+      options.checkpoints = std::make_shared<checkpoint_store>(options_.disk, run_folder);
+      options.resume_from = options.checkpoints->latest(options.job_sha256).newest;
+      options.membership.persisted_term = options.checkpoints->read_term();
+    } catch (const failure& problem) {
+      world_.trace(std::string{"the director cannot start: "} + problem.what());
+      return problem;
+    }
+  else
+    options.rule.checkpoint_every = 0;
+  resumed_from_ = options.resume_from;
+  world_.boot(director_machine);
+  world_.trace("the director starts" +
+               (resumed_from_ ? " from version " + std::to_string(resumed_from_->version)
+                              : std::string{" from the beginning"}));
+  world_.act_on(director_machine,
+                [&] { director_ = world_.system().spawn(troupe::director, options); });
+  caf::anon_send(director_, atom::watch_v, caf::actor_cast<observer_actor>(observer_));
+  caf::anon_send(director_, atom::begin_v);
+  network_.set_address(director_machine, caf::actor_cast<caf::strong_actor_ptr>(director_));
+  return std::nullopt;
+}
+
+void cluster::boot_process(size_t index) {
+  const auto machine = machine_of(index);
+  world_.boot(machine);
+  process_options options;
+  options.self = member_of(index, 0);
+  options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
+  options.hooks = options_.hooks;
+  world_.act_on(machine, [&] {
+    processes_[index] =
+      std::make_unique<process>(world_.system(), job_.resolved, job_.data, options);
+  });
+  network_.set_address(machine, caf::actor_cast<caf::strong_actor_ptr>(processes_[index]->node()));
+}
+
+void cluster::crash_director(bool without_a_word) {
+  world_.crash(director_machine);
+  if (without_a_word)
+    network_.machine_vanished(director_machine);
+  else
+    network_.machine_crashed(director_machine);
+  director_ = nullptr;
+}
+
+void cluster::crash_process(size_t index, bool without_a_word) {
+  world_.crash(machine_of(index));
+  if (without_a_word)
+    network_.machine_vanished(machine_of(index));
+  else
+    network_.machine_crashed(machine_of(index));
+  processes_[index].reset();
+  last_words_[index] = "gone";
+}
+
+void cluster::stop() {
+  if (director_)
+    caf::anon_send(director_, atom::stop_v);
+}
+
+std::vector<float> cluster::pull_parameters() {
+  std::vector<float> result;
+  caf::scoped_actor self{world_.system()};
+  auto answer = self->request(director_, std::chrono::minutes{60}, atom::pull_v);
+  world_.drain();
+  answer.receive(
+    [&](const parameter_span& whole) {
+      const auto values = whole.values.values();
+      result.assign(values.begin(), values.end());
+    },
+    [](const caf::error&) {});
+  return result;
+}
+
+std::string cluster::director_status() {
+  if (!director_ || !world_.is_running(director_machine))
+    return "no director";
+  std::string result;
+  caf::scoped_actor self{world_.system()};
+  auto answer = self->request(director_, std::chrono::minutes{60}, atom::status_v);
+  world_.drain();
+  answer.receive(
+    [&](const training_status& status) {
+      result =
+        status.phase + " at version " + std::to_string(status.version) + ", " + status.waits_for;
+    },
+    [](const caf::error&) {});
+  return result;
+}
+
+std::vector<std::string> cluster::last_words() const {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < process_count(); ++i)
+    result.push_back(options_.machines[i].name + ": " + last_words_[i]);
+  return result;
+}
+
+void cluster::shut_down() {
+  network_.close();
+  for (auto& one : processes_)
+    one.reset();
+  if (director_)
+    caf::anon_send_exit(director_, caf::exit_reason::user_shutdown);
+  world_.drain();
+  director_ = nullptr;
+}
+
+member cluster::member_of(size_t index, uint64_t incarnation) const {
+  const auto& plan = options_.machines[index];
+  return {plan.name, incarnation, plan.replica_count, plan.shard_count};
+}
+
+void cluster::on_link(const network::link_news& news) {
+  const auto way = caf::actor_cast<node_actor>(news.way);
+  if (news.self == director_machine) {
+    if (director_)
+      caf::anon_send(director_, member_of(news.peer - 1, news.number), way);
+    return;
+  }
+  const auto& here = processes_[news.self - 1];
+  if (!here)
+    return;
+  if (news.peer == director_machine) {
+    incarnations_[news.self - 1] = news.number;
+    caf::anon_send(here->node(), news.number, caf::actor_cast<director_link_actor>(news.way));
+  } else {
+    caf::anon_send(here->node(), world_.name_of(news.peer), news.number, way);
+  }
+}
+
+void cluster::on_arrival(machine_id to, const caf::message& content) {
+  version_ = std::max(version_, version_shown(content).value_or(0));
+  if (content.match_elements<node_report>()) {
+    const auto& report = content.get_as<node_report>(0);
+    for (size_t i = 0; i < process_count(); ++i)
+      if (options_.machines[i].name == report.name)
+        last_words_[i] = in_words(content);
+  }
+  if (!content.match_elements<cluster_view>())
+    return;
+  const auto& news = content.get_as<cluster_view>(0);
+  if (view_.id <= news.id)
+    view_ = news;
+  if (on_view)
+    on_view(news);
+  // Who was turned away joins anew.
+  const auto place = news.find(world_.name_of(to));
+  if (!place || news.members[*place].incarnation != incarnations_[to - 1])
+    world_.after(std::chrono::milliseconds{100}, [this, to, was = incarnations_[to - 1]] {
+      if (incarnations_[to - 1] == was && network_.is_linked(director_machine, to))
+        network_.reset_link(director_machine, to);
+    });
+}
+
+} // namespace troupe::simulation

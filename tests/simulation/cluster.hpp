@@ -1,0 +1,113 @@
+// A cluster: one job's director and processes, each on a simulated machine of its own, with the
+// duties that a real process's gate has: it joins, and joins anew when it was turned away.
+
+#pragma once
+
+#include "troupe/actors/process.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/data/checkpoint.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/prepare.hpp"
+#include "troupe/tests/simulation/network.hpp"
+#include "troupe/tests/simulation/simulated_disk.hpp"
+#include "troupe/tests/simulation/world.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe::simulation {
+
+struct machine_plan {
+  std::string name;
+  size_t replica_count = 1;
+  size_t shard_count = 1;
+  bool is_late = false; ///< switched on by a fault only
+};
+
+/// A resolved job and its rows: made once for all seeds.
+struct cluster_job {
+  job resolved;
+  std::shared_ptr<const prepared_data> data;
+};
+
+cluster_job prepare(const job& x);
+
+struct cluster_options {
+  std::vector<machine_plan> machines;
+  wire_options wires;
+  milliseconds join_timeout{2'000};
+  std::shared_ptr<simulated_disk> disk; ///< the director's; null: no checkpoints
+  test_hooks hooks;
+};
+
+/// The folder of checkpoints on the director's disk.
+inline constexpr const char* run_folder = "run";
+
+class cluster {
+public:
+  cluster(world& here, const cluster_job& what, cluster_options options);
+  ~cluster();
+  cluster(const cluster&) = delete;
+  cluster& operator=(const cluster&) = delete;
+
+  /// The director's machine is the first, process i's the one after its index.
+  static constexpr machine_id director_machine = 0;
+  static constexpr machine_id machine_of(size_t process) { return process + 1; }
+  size_t process_count() const { return options_.machines.size(); }
+
+  /// Why the director could not start; nothing when it did.
+  std::optional<failure> boot_director();
+  void boot_process(size_t index);
+  void crash_director(bool without_a_word);
+  void crash_process(size_t index, bool without_a_word);
+
+  /// As an interrupt does.
+  void stop();
+
+  /// What the director now in charge came to.
+  const std::optional<training_finished>& finished() const { return finished_; }
+  /// The result's parameters; call it once finished.
+  std::vector<float> pull_parameters();
+
+  /// The highest version seen on the wires.
+  uint64_t version() const { return version_; }
+  /// The view that was published last, as far as it has arrived.
+  const cluster_view& view() const { return view_; }
+  /// What each process said last, in words.
+  std::vector<std::string> last_words() const;
+  std::string director_status();
+  /// The version that the last director started from.
+  const std::optional<checkpoint>& resumed_from() const { return resumed_from_; }
+  /// Everybody leaves as at the end of a program.
+  void shut_down();
+
+  network& wires() { return network_; }
+  const cluster_options& options() const { return options_; }
+
+  /// Called with each view that arrives.
+  std::function<void(const cluster_view&)> on_view;
+
+private:
+  void on_link(const network::link_news& news);
+  void on_arrival(machine_id to, const caf::message& content);
+  member member_of(size_t index, uint64_t incarnation) const;
+
+  world& world_;
+  const cluster_job& job_;
+  cluster_options options_;
+  network network_;
+  std::vector<std::unique_ptr<process>> processes_;
+  std::vector<uint64_t> incarnations_;
+  std::vector<std::string> last_words_;
+  director_actor director_;
+  caf::strong_actor_ptr observer_;
+  std::optional<training_finished> finished_;
+  std::optional<checkpoint> resumed_from_;
+  uint64_t version_ = 0;
+  cluster_view view_;
+};
+
+} // namespace troupe::simulation

@@ -1,0 +1,355 @@
+#include "troupe/tests/simulation/faults.hpp"
+
+#include "troupe/tests/simulation/trial.hpp"
+
+#include <algorithm>
+
+namespace troupe::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string milliseconds_in_words(duration x) {
+  return std::to_string(x.count() / 1'000'000) + " ms";
+}
+
+} // namespace
+
+caretaker::caretaker(world& here, cluster& patients, oracle& judge, trial_report& report)
+  : world_(here), cluster_(patients), judge_(judge), report_(report), healed_at_(here.now()) {}
+
+void caretaker::start(std::vector<fault> faults) {
+  waiting_ = std::move(faults);
+  start_director();
+}
+
+void caretaker::look() {
+  for (auto x = waiting_.begin(); x != waiting_.end();) {
+    if (x->at_version > cluster_.version()) {
+      ++x;
+      continue;
+    }
+    world_.after(x->wait, [this, due = *x] {
+      if (!is_over_ && befall(due))
+        count(due.kind);
+    });
+    x = waiting_.erase(x);
+  }
+  if (is_over_ || !cluster_.finished() || !world_.is_running(cluster::director_machine))
+    return;
+  const auto& end = *cluster_.finished();
+  if (end.failed && may_fail_to_write_ &&
+      end.failure == static_cast<uint8_t>(failure_code::io_error)) {
+    may_fail_to_write_ = false;
+    world_.trace("the run failed: " + end.problem);
+    cluster_.options().disk->set_capacity(std::nullopt);
+    cluster_.crash_director(false);
+    restart_director_in(1s);
+    return;
+  }
+  // Too many were away at once for too long: people start it again.
+  if (end.failed && end.failure == static_cast<uint8_t>(failure_code::unavailable) &&
+      world_.now() <= healed_at_ + 15s) {
+    world_.trace("the run was given up: " + end.problem);
+    cluster_.crash_director(false);
+    restart_director_in(1s);
+    return;
+  }
+  is_over_ = true;
+}
+
+void caretaker::count(fault_kind kind) {
+  ++report_.fired[static_cast<size_t>(kind)];
+}
+
+bool caretaker::befall(const fault& x) {
+  world_.trace("** " + to_string(x.kind) + ", " + milliseconds_in_words(x.length));
+  switch (x.kind) {
+  case fault_kind::replica_crash:
+    return crash_process(x, false);
+  case fault_kind::shard_crash:
+    return crash_process(x, true);
+  case fault_kind::director_crash:
+    return crash_director(x);
+  case fault_kind::short_freeze:
+  case fault_kind::long_freeze:
+    return freeze(x);
+  case fault_kind::partition:
+    return block(x, true);
+  case fault_kind::one_way_partition:
+    return block(x, false);
+  case fault_kind::link_reset:
+    return reset_link(x);
+  case fault_kind::corruption:
+    return corrupt(x);
+  case fault_kind::slow_machine:
+    return slow_down(x);
+  case fault_kind::late_join:
+    return join_late(x);
+  case fault_kind::disk_full:
+    return fill_disk(x);
+  case fault_kind::disk_failure:
+    return fail_disk(x);
+  case fault_kind::torn_write:
+    return tear(x);
+  case fault_kind::disk_rot:
+    return rot(x);
+  case fault_kind::disk_loss:
+    return lose_disk(x);
+  case fault_kind::stop_and_resume:
+    return stop(x);
+  }
+  return false;
+}
+
+template <class Predicate>
+std::optional<size_t> caretaker::pick(uint64_t choice, Predicate fits) const {
+  std::vector<size_t> candidates;
+  for (size_t i = 0; i < cluster_.process_count(); ++i)
+    if (fits(i))
+      candidates.push_back(i);
+  if (candidates.empty())
+    return std::nullopt;
+  return candidates[choice % candidates.size()];
+}
+
+bool caretaker::holds_spans(size_t process) const {
+  const auto& view = cluster_.view();
+  const auto place = view.find(cluster_.options().machines[process].name);
+  return place && view.holds_spans(*place);
+}
+
+bool caretaker::crash_process(const fault& x, bool with_spans) {
+  const auto victim = pick(x.choice, [&](size_t i) {
+    return world_.state_of(cluster::machine_of(i)) != machine_state::down &&
+           holds_spans(i) == with_spans;
+  });
+  if (!victim)
+    return false;
+  const bool without_a_word = x.choice / 64 % 3 == 0;
+  world_.trace("** " + cluster_.options().machines[*victim].name + " dies" +
+               (without_a_word ? " without a word" : ""));
+  cluster_.crash_process(*victim, without_a_word);
+  heals_at(world_.now() + x.length);
+  // One of them may stay away when a spare is there.
+  const bool spare_runs = world_.is_running(cluster::machine_of(cluster_.process_count() - 1)) &&
+                          cluster_.options().machines.back().is_late &&
+                          *victim + 1 != cluster_.process_count();
+  if (!gone_ && spare_runs && x.choice / 1024 % 2 == 0) {
+    gone_ = victim;
+    return true;
+  }
+  world_.after(x.length, [this, who = *victim] {
+    if (!is_over_ && world_.state_of(cluster::machine_of(who)) == machine_state::down)
+      cluster_.boot_process(who);
+  });
+  return true;
+}
+
+bool caretaker::crash_director(const fault& x) {
+  if (world_.state_of(cluster::director_machine) == machine_state::down)
+    return false;
+  const bool loses_power = x.choice / 4 % 2 == 0;
+  cluster_.crash_director(loses_power && x.choice % 3 == 0);
+  if (loses_power)
+    cluster_.options().disk->lose_power();
+  else
+    cluster_.options().disk->close_all();
+  restart_director_in(x.length);
+  return true;
+}
+
+void caretaker::restart_director_in(duration wait) {
+  heals_at(world_.now() + wait);
+  world_.after(wait, [this] {
+    if (!is_over_ && world_.state_of(cluster::director_machine) == machine_state::down)
+      start_director();
+  });
+}
+
+void caretaker::start_director() {
+  cluster_.options().disk->close_all();
+  const auto problem = cluster_.boot_director();
+  if (!problem) {
+    if (cluster_.resumed_from())
+      judge_.on_resumed(*cluster_.resumed_from());
+    return;
+  }
+  if (may_fail_to_write_ && problem->code() == failure_code::io_error)
+    return restart_director_in(1s);
+  if (!may_lose_checkpoints_)
+    judge_.report(std::string{"the director could not start: "} + problem->what());
+  start_anew();
+}
+
+// When every checkpoint or the term is lost, people clear the folder and start everybody again:
+// with the old processes still running, their higher term would tell the director to stand down.
+void caretaker::start_anew() {
+  world_.trace("** all is started anew on an empty disk");
+  for (size_t i = 0; i < cluster_.process_count(); ++i)
+    if (world_.state_of(cluster::machine_of(i)) != machine_state::down) {
+      cluster_.crash_process(i, false);
+      cluster_.boot_process(i);
+    }
+  judge_.forget_terms();
+  cluster_.options().disk->replace();
+  heals_at(world_.now());
+  if (const auto problem = cluster_.boot_director())
+    judge_.report(std::string{"the director could not start anew: "} + problem->what());
+}
+
+bool caretaker::freeze(const fault& x) {
+  // The director stands still like everybody else, now and then.
+  const bool is_director = x.choice / 8 % 4 == 0;
+  const auto process =
+    pick(x.choice, [&](size_t i) { return world_.is_running(cluster::machine_of(i)); });
+  if (!is_director && !process)
+    return false;
+  const auto machine = is_director ? cluster::director_machine : cluster::machine_of(*process);
+  if (!world_.is_running(machine))
+    return false;
+  world_.trace("** " + world_.name_of(machine) + " stands still");
+  world_.freeze(machine);
+  cluster_.wires().machine_freezes(machine, x.length);
+  heals_at(world_.now() + x.length);
+  world_.after(x.length, [this, machine] {
+    if (world_.state_of(machine) == machine_state::frozen) {
+      world_.trace("** " + world_.name_of(machine) + " goes on");
+      world_.thaw(machine);
+    }
+  });
+  return true;
+}
+
+bool caretaker::block(const fault& x, bool both_ways) {
+  const auto count = world_.machine_count();
+  const auto from = x.choice % count;
+  const auto to = (from + 1 + x.choice / 16 % (count - 1)) % count;
+  if (!world_.is_running(from) || !world_.is_running(to))
+    return false;
+  world_.trace("** " + world_.name_of(from) + (both_ways ? " and " : " cannot be heard by ") +
+               world_.name_of(to) + (both_ways ? " cannot hear each other" : ""));
+  cluster_.wires().block(from, to, x.length);
+  if (both_ways)
+    cluster_.wires().block(to, from, x.length);
+  heals_at(world_.now() + x.length);
+  return true;
+}
+
+bool caretaker::reset_link(const fault& x) {
+  const auto count = world_.machine_count();
+  const auto a = x.choice % count;
+  const auto b = (a + 1 + x.choice / 16 % (count - 1)) % count;
+  if (!cluster_.wires().is_linked(a, b))
+    return false;
+  cluster_.wires().reset_link(a, b);
+  heals_at(world_.now());
+  return true;
+}
+
+bool caretaker::corrupt(const fault& x) {
+  const auto before = cluster_.wires().damaged_count();
+  cluster_.wires().set_damage(3000);
+  heals_at(world_.now() + x.length);
+  world_.after(x.length, [this, before] {
+    cluster_.wires().set_damage(0);
+    if (cluster_.wires().damaged_count() > before)
+      count(fault_kind::corruption);
+  });
+  return false; // counted when it is over
+}
+
+bool caretaker::slow_down(const fault& x) {
+  const auto who =
+    pick(x.choice, [&](size_t i) { return world_.is_running(cluster::machine_of(i)); });
+  if (!who)
+    return false;
+  const auto machine = cluster::machine_of(*who);
+  world_.slow_down(machine, 500us + duration{static_cast<int64_t>(x.choice % 10'000'000)});
+  heals_at(world_.now() + x.length);
+  world_.after(x.length, [this, machine] { world_.slow_down(machine, duration{0}); });
+  return true;
+}
+
+bool caretaker::join_late(const fault& x) {
+  const auto who = pick(x.choice, [&](size_t i) {
+    return cluster_.options().machines[i].is_late &&
+           world_.state_of(cluster::machine_of(i)) == machine_state::down;
+  });
+  if (!who)
+    return false;
+  cluster_.boot_process(*who);
+  heals_at(world_.now());
+  return true;
+}
+
+bool caretaker::fill_disk(const fault& x) {
+  auto& disk = *cluster_.options().disk;
+  may_fail_to_write_ = true;
+  disk.set_capacity(disk.bytes_used() + x.choice % 60'000);
+  heals_at(world_.now() + x.length);
+  world_.after(x.length, [this] { cluster_.options().disk->set_capacity(std::nullopt); });
+  return true;
+}
+
+bool caretaker::fail_disk(const fault& x) {
+  may_fail_to_write_ = true;
+  cluster_.options().disk->fail_next(1 + x.choice % 3);
+  heals_at(world_.now());
+  return true;
+}
+
+bool caretaker::tear(const fault& x) {
+  if (!world_.is_running(cluster::director_machine))
+    return false;
+  const auto length = x.length;
+  cluster_.options().disk->cut_power_after(x.choice % 12, [this, length] {
+    count(fault_kind::torn_write);
+    world_.trace("** the director's machine loses power while it writes");
+    world_.lose_power(cluster::director_machine);
+    heals_at(world_.now() + length);
+    world_.after(duration{0}, [this, length] {
+      cluster_.crash_director(length > 1s);
+      cluster_.options().disk->lose_power();
+      restart_director_in(length);
+    });
+  });
+  return false; // counted when it happens
+}
+
+bool caretaker::rot(const fault& x) {
+  if (world_.state_of(cluster::director_machine) == machine_state::down ||
+      !cluster_.options().disk->rot())
+    return false;
+  may_lose_checkpoints_ = true;
+  cluster_.crash_director(false);
+  restart_director_in(x.length);
+  return true;
+}
+
+bool caretaker::lose_disk(const fault& x) {
+  if (world_.state_of(cluster::director_machine) == machine_state::down)
+    return false;
+  cluster_.crash_director(x.choice % 2 == 0);
+  heals_at(world_.now() + x.length);
+  world_.after(x.length, [this] { start_anew(); });
+  return true;
+}
+
+bool caretaker::stop(const fault&) {
+  if (!world_.is_running(cluster::director_machine))
+    return false;
+  cluster_.stop();
+  return true;
+}
+
+void caretaker::let_all_run() {
+  for (machine_id x = 0; x < world_.machine_count(); ++x) {
+    world_.slow_down(x, duration{0});
+    if (world_.state_of(x) == machine_state::frozen)
+      world_.thaw(x);
+  }
+}
+
+} // namespace troupe::simulation

@@ -1,0 +1,190 @@
+// troupe_simulation: runs whole clusters by seed, on one thread, in virtual time.
+//
+//   troupe_simulation --seeds A..B [--workload NAME] [--trace]
+//
+// Seeds from A up to B, without B. Prints what befell them and how fast they ran. The first seed
+// that violates anything ends it, with the command that runs this seed again, line by line.
+// Exit code 1 then, 2 for wrong options.
+
+#include "troupe/models/blas.hpp"
+#include "troupe/tests/simulation/testing_system.hpp"
+#include "troupe/tests/simulation/trial.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace troupe::simulation {
+
+namespace {
+
+struct command_line {
+  uint64_t first = 0;
+  uint64_t last = 0; ///< the one after the last
+  std::string workload;
+  bool trace = false;
+  bool replays = false;     ///< each seed runs twice and must be the same
+  size_t fired_min = 0;     ///< of each kind; fewer is a failure
+  bool needs_views = false; ///< half of the seeds must see a view change
+};
+
+bool read_number(const std::string& text, uint64_t& out) {
+  const auto end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc{} && stop == end && !text.empty();
+}
+
+bool read_seeds(const std::string& text, command_line& out) {
+  const auto dots = text.find("..");
+  if (dots != std::string::npos)
+    return read_number(text.substr(0, dots), out.first) &&
+           read_number(text.substr(dots + 2), out.last) && out.first < out.last;
+  const bool is_number = read_number(text, out.first);
+  out.last = out.first + 1;
+  return is_number;
+}
+
+std::optional<command_line> read_command_line(int count, char** words) {
+  command_line result;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const bool has_value = i + 1 < count;
+    uint64_t number = 0;
+    if (word == "--trace")
+      result.trace = true;
+    else if (word == "--replay")
+      result.replays = true;
+    else if (word == "--check-views")
+      result.needs_views = true;
+    else if (word == "--workload" && has_value)
+      result.workload = words[++i];
+    else if (word == "--fired-min" && has_value && read_number(words[++i], number))
+      result.fired_min = number;
+    else if (word != "--seeds" || !has_value || !read_seeds(words[++i], result))
+      return std::nullopt;
+  }
+  if (result.first == result.last)
+    return std::nullopt;
+  return result;
+}
+
+struct totals {
+  size_t seeds = 0;
+  size_t seeds_with_view_change = 0;
+  size_t view_changes = 0;
+  size_t roll_backs = 0;
+  size_t messages = 0;
+  std::array<size_t, fault_kind_count> fired{};
+  duration virtual_time{0};
+
+  void add(const trial_report& x) {
+    ++seeds;
+    seeds_with_view_change += x.view_changes > 0 ? 1 : 0;
+    view_changes += x.view_changes;
+    roll_backs += x.roll_backs;
+    messages += x.messages;
+    virtual_time += x.virtual_time;
+    for (size_t i = 0; i < fired.size(); ++i)
+      fired[i] += x.fired[i];
+  }
+};
+
+void print(const totals& all, double seconds) {
+  std::printf("%zu seeds in %.1f s: %.0f a second\n", all.seeds, seconds,
+              static_cast<double>(all.seeds) / seconds);
+  std::printf("virtual time %.0f s, messages %zu, view changes %zu in %zu seeds, roll-backs %zu\n",
+              std::chrono::duration<double>(all.virtual_time).count(), all.messages,
+              all.view_changes, all.seeds_with_view_change, all.roll_backs);
+  for (size_t i = 0; i < all.fired.size(); ++i)
+    std::printf("%8zu  %s\n", all.fired[i], to_string(static_cast<fault_kind>(i)).c_str());
+}
+
+/// What a fixed range of seeds must have seen to be worth anything; true when it has.
+bool has_seen_enough(const totals& all, const command_line& options) {
+  bool enough = true;
+  if (options.needs_views && 2 * all.seeds_with_view_change < all.seeds) {
+    std::printf("fewer than half of the seeds had a view change\n");
+    enough = false;
+  }
+  for (size_t i = 0; i < all.fired.size(); ++i)
+    if (all.fired[i] < options.fired_min) {
+      std::printf("too few: %s\n", to_string(static_cast<fault_kind>(i)).c_str());
+      enough = false;
+    }
+  return enough;
+}
+
+class program {
+public:
+  explicit program(command_line options) : options_(std::move(options)) {}
+
+  int run() {
+    const auto begin = std::chrono::steady_clock::now();
+    for (auto seed = options_.first; seed < options_.last; ++seed)
+      if (!run_seed(seed))
+        return 1;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    print(all_, passed.count());
+    return has_seen_enough(all_, options_) ? 0 : 1;
+  }
+
+private:
+  const prepared_workload& workload_of(uint64_t seed) {
+    const auto& known = workloads();
+    size_t index = seed / fault_kind_count % known.size();
+    for (size_t i = 0; i < known.size(); ++i)
+      if (known[i].name == options_.workload)
+        index = i;
+    const auto found = prepared_.find(index);
+    if (found != prepared_.end())
+      return found->second;
+    return prepared_.emplace(index, prepare(system_.get(), known[index])).first->second;
+  }
+
+  bool run_seed(uint64_t seed) {
+    const auto& what = workload_of(seed);
+    trial_options options{seed, {}};
+    if (options_.trace)
+      options.trace = [](duration when, const std::string& line) {
+        std::printf("%12.3f ms  %s\n", static_cast<double>(when.count()) / 1e6, line.c_str());
+      };
+    auto report = run_trial(system_.get(), what, options);
+    if (options_.replays &&
+        run_trial(system_.get(), what, {seed, {}}).fingerprint != report.fingerprint)
+      report.violations.push_back("the same seed ran otherwise the second time");
+    all_.add(report);
+    if (report.violations.empty())
+      return true;
+    std::printf("seed %llu, workload %s:\n", static_cast<unsigned long long>(seed),
+                what.what->name.c_str());
+    for (const auto& violation : report.violations)
+      std::printf("  %s\n", violation.c_str());
+    std::printf("again: build/bin/troupe_simulation --seeds %llu --workload %s --trace\n",
+                static_cast<unsigned long long>(seed), what.what->name.c_str());
+    return false;
+  }
+
+  command_line options_;
+  testing_system system_;
+  std::map<size_t, prepared_workload> prepared_;
+  totals all_;
+};
+
+} // namespace
+
+} // namespace troupe::simulation
+
+int main(int count, char** words) {
+  const auto options = troupe::simulation::read_command_line(count, words);
+  if (!options) {
+    std::cerr << "usage: troupe_simulation --seeds A..B [--workload NAME] [--trace] [--replay]\n"
+                 "         [--check-views] [--fired-min COUNT]\n";
+    return 2;
+  }
+  const troupe::blas::one_thread blas;
+  return troupe::simulation::program{*options}.run();
+}

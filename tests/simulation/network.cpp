@@ -1,0 +1,241 @@
+#include "troupe/tests/simulation/network.hpp"
+
+#include "troupe/tests/simulation/wire_message.hpp"
+
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace troupe::simulation {
+
+namespace {
+
+caf::error lost_link() {
+  return caf::make_error(caf::exit_reason::remote_link_unreachable);
+}
+
+} // namespace
+
+network::network(world& here, wire_options options, link_handler on_link)
+  : world_(here), options_(options), on_link_(std::move(on_link)) {}
+
+network::~network() {
+  for (const auto& x : links_)
+    for (auto& way : x->ways)
+      if (way.way)
+        end_listener(way.way, lost_link());
+}
+
+void network::set_address(machine_id x, caf::strong_actor_ptr address) {
+  addresses_.resize(std::max(addresses_.size(), world_.machine_count()));
+  addresses_[x] = std::move(address);
+}
+
+void network::join(machine_id a, machine_id b) {
+  const auto count = world_.machine_count();
+  addresses_.resize(count);
+  blocked_until_.resize(count);
+  for (auto& row : blocked_until_)
+    row.resize(count, moment{});
+  links_.push_back(std::make_unique<link>());
+  links_.back()->a = a;
+  links_.back()->b = b;
+  try_connect(links_.size() - 1);
+}
+
+network::link& network::link_of(machine_id a, machine_id b) {
+  for (const auto& x : links_)
+    if ((x->a == a && x->b == b) || (x->a == b && x->b == a))
+      return *x;
+  throw std::logic_error("simulation: no such link");
+}
+
+bool network::is_linked(machine_id a, machine_id b) const {
+  return std::ranges::any_of(links_, [&](const auto& x) {
+    return ((x->a == a && x->b == b) || (x->a == b && x->b == a)) && x->ways[0].carries &&
+           x->ways[1].carries;
+  });
+}
+
+bool network::can_connect(const link& x) const {
+  return !x.ways[0].way && !x.ways[1].way && world_.is_running(x.a) && world_.is_running(x.b) &&
+         blocked_until_[x.a][x.b] <= world_.now() && blocked_until_[x.b][x.a] <= world_.now() &&
+         addresses_[x.a] && addresses_[x.b];
+}
+
+void network::try_connect(size_t index) {
+  if (closed_)
+    return;
+  if (can_connect(*links_[index]))
+    connect(index);
+  world_.after(world_.random().between(options_.retry_max / 2, options_.retry_max),
+               [this, index] { try_connect(index); });
+}
+
+void network::connect(size_t index) {
+  auto& x = *links_[index];
+  const auto generation = x.generation = ++last_number_;
+  for (size_t side : {0, 1}) {
+    x.ways[side] = {};
+    x.ways[side].carries = true;
+    x.ways[side].way =
+      make_listener(world_.system(), [this, index, side, generation](const caf::message& content) {
+        on_sent(index, side, generation, content);
+      });
+  }
+  if (world_.traces())
+    world_.trace("link " + world_.name_of(x.a) + " -- " + world_.name_of(x.b));
+  // The two hear of it one after the other.
+  for (size_t side : {0, 1})
+    world_.after(soon(), [this, index, side, generation] {
+      auto& here = *links_[index];
+      if (here.generation == generation && here.ways[side].way)
+        on_link_({here.sender(side), here.receiver(side), generation, here.ways[side].way});
+    });
+}
+
+void network::on_sent(size_t index, size_t side, uint64_t generation, const caf::message& content) {
+  auto& x = *links_[index];
+  auto& way = x.ways[side];
+  if (x.generation != generation || !way.carries || !world_.is_running(x.sender(side))) {
+    ++lost_count_;
+    if (world_.traces())
+      world_.trace(arrow(x, side) + " lost: " + in_words(content));
+    return;
+  }
+  const auto sent = world_.now() + world_.random().between(options_.delay_min, options_.delay_max);
+  way.last_arrival = std::max({sent, way.last_arrival, way.held_until});
+  world_.at(way.last_arrival,
+            [this, index, side, generation, copy = carried(world_.system(), content)] {
+              arrive(index, side, generation, copy);
+            });
+}
+
+void network::arrive(size_t index, size_t side, uint64_t generation, const caf::message& content) {
+  auto& x = *links_[index];
+  if (x.generation != generation || !x.ways[side].carries) {
+    ++lost_count_;
+    if (world_.traces())
+      world_.trace(arrow(x, side) + " lost on the way: " + in_words(content));
+    return;
+  }
+  ++carried_count_;
+  auto arrived = content;
+  const bool hit = world_.random().below(10'000) < options_.damage_per_10000;
+  if (hit)
+    if (auto bad = damaged(world_.system(), content, world_.random())) {
+      arrived = std::move(*bad);
+      ++damaged_count_;
+    }
+  if (world_.traces())
+    world_.trace(arrow(x, side) + " " + in_words(arrived) + (hit ? " (damaged)" : ""));
+  if (on_arrival)
+    on_arrival(x.sender(side), x.receiver(side), arrived);
+  caf::anon_send(caf::actor_cast<caf::actor>(addresses_[x.receiver(side)]), std::move(arrived));
+}
+
+void network::lose(link& x) {
+  x.ways[0].carries = false;
+  x.ways[1].carries = false;
+}
+
+void network::notice(link& x, size_t side, duration wait) {
+  const auto found = std::ranges::find_if(links_, [&](const auto& y) { return y.get() == &x; });
+  const auto index = static_cast<size_t>(found - links_.begin());
+  world_.after(
+    wait, [this, index, side, generation = x.generation] { end_way(index, side, generation); });
+}
+
+// A frozen machine notices when it thaws.
+void network::end_way(size_t index, size_t side, uint64_t generation) {
+  auto& x = *links_[index];
+  if (x.generation != generation || !x.ways[side].way)
+    return;
+  if (world_.state_of(x.sender(side)) == machine_state::frozen) {
+    world_.after(std::chrono::milliseconds{50},
+                 [this, index, side, generation] { end_way(index, side, generation); });
+    return;
+  }
+  if (world_.traces())
+    world_.trace(world_.name_of(x.sender(side)) + " notices: no link to " +
+                 world_.name_of(x.receiver(side)));
+  lose(x);
+  const auto way = std::move(x.ways[side].way);
+  x.ways[side].way = nullptr;
+  end_listener(way, lost_link());
+  // Whoever notices closes the socket, and so the other end notices too, once it can hear of it.
+  if (x.ways[1 - side].way) {
+    const auto heard = blocked_until_[x.sender(side)][x.receiver(side)];
+    notice(x, 1 - side, std::max(duration{0}, heard - world_.now()) + soon());
+  }
+}
+
+void network::machine_crashed(machine_id x) {
+  for (auto& each : links_)
+    if (each->a == x || each->b == x) {
+      const size_t here = each->a == x ? 0 : 1;
+      lose(*each);
+      notice(*each, here, duration{0});
+      notice(*each, 1 - here, soon());
+    }
+}
+
+void network::machine_vanished(machine_id x) {
+  for (auto& each : links_)
+    if (each->a == x || each->b == x) {
+      const size_t here = each->a == x ? 0 : 1;
+      lose(*each);
+      // Its own end is gone with it, but the other's socket stays open.
+      if (const auto way = std::move(each->ways[here].way)) {
+        each->ways[here].way = nullptr;
+        end_listener(way, lost_link());
+      }
+      notice(*each, 1 - here, silence());
+    }
+}
+
+void network::machine_freezes(machine_id x, duration length) {
+  if (length < options_.lost_after)
+    return;
+  for (auto& each : links_)
+    if (each->a == x || each->b == x)
+      notice(*each, each->a == x ? 1 : 0, silence());
+}
+
+void network::block(machine_id from, machine_id to, duration length) {
+  auto& until = blocked_until_[from][to];
+  until = std::max(until, world_.now() + length);
+  auto& x = link_of(from, to);
+  const size_t side = x.a == from ? 0 : 1;
+  if (!x.ways[side].carries)
+    return;
+  if (length < options_.lost_after) {
+    x.ways[side].held_until = std::max(x.ways[side].held_until, until);
+    return;
+  }
+  x.ways[side].carries = false;
+  notice(x, 1 - side, silence());
+}
+
+void network::reset_link(machine_id a, machine_id b) {
+  auto& x = link_of(a, b);
+  lose(x);
+  notice(x, 0, soon());
+  notice(x, 1, soon());
+}
+
+duration network::soon() {
+  return world_.random().between(options_.delay_min, options_.delay_max);
+}
+
+duration network::silence() {
+  return options_.lost_after + world_.random().between(duration{0}, options_.heartbeat);
+}
+
+std::string network::arrow(const link& x, size_t side) const {
+  return world_.name_of(x.sender(side)) + " -> " + world_.name_of(x.receiver(side)) + ":";
+}
+
+} // namespace troupe::simulation

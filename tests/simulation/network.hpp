@@ -1,0 +1,128 @@
+// The wires between machines, as bad as real ones: every pair of machines that should have a link
+// gets one as soon as both run and can hear each other, loses it, and gets a new one.
+//
+//           both run, no direction is blocked, both ends of the last link are gone
+//   none ---------------------------------------------------------------------------> up
+//    ^                                                                                 |
+//    |      each end has noticed, at its own time              a fault, a machine lost |
+//    +------------------------------------------------- lost <-------------------------+
+//
+// What a link carries arrives in order within a direction, after a delay that is drawn for each
+// message, so messages of different pairs overtake each other. Nothing is lost but with its link:
+// while a direction is blocked for a time shorter than `lost_after` its messages wait, as TCP makes
+// them; a longer one breaks the link. Who has not noticed yet sends into nothing.
+
+#pragma once
+
+#include "troupe/tests/simulation/listener.hpp"
+#include "troupe/tests/simulation/world.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe::simulation {
+
+struct wire_options {
+  duration delay_min = std::chrono::microseconds{100};
+  duration delay_max = std::chrono::milliseconds{2};
+  duration lost_after = std::chrono::seconds{5}; ///< of silence
+  duration heartbeat = std::chrono::seconds{1};  ///< losses are noticed this much later at most
+  duration retry_max = std::chrono::milliseconds{500}; ///< between two attempts to connect
+  unsigned damage_per_10000 = 0; ///< of payloads that arrive with a flipped bit
+};
+
+class network {
+public:
+  /// A machine has a new link. No two links have the same number.
+  struct link_news {
+    machine_id self = 0;
+    machine_id peer = 0;
+    uint64_t number = 0;
+    const caf::strong_actor_ptr& way; ///< from self to peer
+  };
+  using link_handler = std::function<void(const link_news&)>;
+
+  network(world& here, wire_options options, link_handler on_link);
+  ~network();
+  network(const network&) = delete;
+  network& operator=(const network&) = delete;
+
+  /// Who gets what is sent to a machine: set before its first link and after each boot.
+  void set_address(machine_id x, caf::strong_actor_ptr address);
+
+  /// These two should always have a link.
+  void join(machine_id a, machine_id b);
+
+  /// The machine is gone: its sockets close, and the others notice soon.
+  void machine_crashed(machine_id x);
+  /// The machine is gone without a word: the others notice the silence.
+  void machine_vanished(machine_id x);
+  /// The machine does nothing for so long.
+  void machine_freezes(machine_id x, duration length);
+
+  /// Nothing from `from` reaches `to` for so long.
+  void block(machine_id from, machine_id to, duration length);
+  /// A reset: both ends notice soon.
+  void reset_link(machine_id a, machine_id b);
+
+  /// From now on so many payloads of 10,000 arrive damaged.
+  void set_damage(unsigned per_10000) { options_.damage_per_10000 = per_10000; }
+
+  /// Called with each message that arrives: from, to, content.
+  std::function<void(machine_id, machine_id, const caf::message&)> on_arrival;
+
+  bool is_linked(machine_id a, machine_id b) const;
+  size_t carried_count() const { return carried_count_; }
+  size_t lost_count() const { return lost_count_; }
+  size_t damaged_count() const { return damaged_count_; }
+
+  /// No link is made any more.
+  void close() { closed_ = true; }
+
+private:
+  struct direction {
+    caf::strong_actor_ptr way; ///< the sender's end; null when it knows that there is no link
+    bool carries = false;
+    moment last_arrival{};
+    moment held_until{};
+  };
+
+  /// Two directions: 0 from a to b, 1 from b to a.
+  struct link {
+    machine_id a = 0;
+    machine_id b = 0;
+    uint64_t generation = 0; ///< the number of its current link
+    direction ways[2];
+    machine_id sender(size_t side) const { return side == 0 ? a : b; }
+    machine_id receiver(size_t side) const { return side == 0 ? b : a; }
+  };
+
+  link& link_of(machine_id a, machine_id b);
+  void try_connect(size_t index);
+  void connect(size_t index);
+  void on_sent(size_t index, size_t side, uint64_t generation, const caf::message& content);
+  void arrive(size_t index, size_t side, uint64_t generation, const caf::message& content);
+  void lose(link& x);
+  void notice(link& x, size_t side, duration wait);
+  void end_way(size_t index, size_t side, uint64_t generation);
+  bool can_connect(const link& x) const;
+  duration soon();
+  duration silence();
+  std::string arrow(const link& x, size_t side) const;
+
+  world& world_;
+  wire_options options_;
+  link_handler on_link_;
+  uint64_t last_number_ = 0;
+  std::vector<std::unique_ptr<link>> links_;
+  std::vector<caf::strong_actor_ptr> addresses_;
+  std::vector<std::vector<moment>> blocked_until_; ///< by from and to
+  bool closed_ = false;
+  size_t carried_count_ = 0;
+  size_t lost_count_ = 0;
+  size_t damaged_count_ = 0;
+};
+
+} // namespace troupe::simulation

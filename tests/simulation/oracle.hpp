@@ -1,0 +1,73 @@
+// The oracle: watches a run from outside and says what must never happen.
+//
+//  - within a term each span applies its steps one after the other, from the term's start on, and
+//    each slice with rows goes into a step exactly once;
+//  - the parameters of a version are those of the twin, the same job on machines that never fail;
+//  - one view number is one view, whoever published it, and no term is begun twice;
+//  - the result and the history are the twin's.
+//
+// It sees the twin first, and remembers it.
+
+#pragma once
+
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/test_hooks.hpp"
+#include "troupe/coordinators/timeline.hpp"
+#include "troupe/data/checkpoint.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe::simulation {
+
+/// What a job comes to when nothing goes wrong.
+struct twin {
+  std::vector<std::vector<float>> versions; ///< parameters; empty where not reached
+  training_finished finished;
+  std::vector<float> parameters; ///< of the result
+};
+
+class oracle {
+public:
+  /// `reference` empty: what is seen is remembered, as the twin.
+  oracle(const timeline& plan, size_t parameter_count, const twin* reference);
+
+  void on_applied(const applied_step& x);
+  void on_view(const cluster_view& x);
+  void on_resumed(const checkpoint& x);
+  void on_finished(const training_finished& x, const std::vector<float>& parameters);
+
+  /// All machines start anew, with an empty disk.
+  void forget_terms();
+
+  /// A violation found by somebody else.
+  void report(const std::string& what);
+
+  /// What is wrong, the first first; no more than a few.
+  const std::vector<std::string>& violations() const { return violations_; }
+  size_t view_changes() const { return view_changes_; }
+  size_t roll_backs() const { return roll_backs_; }
+  size_t steps_applied() const { return steps_applied_; }
+  const twin& seen() const { return seen_; }
+
+private:
+  void check_coverage(const applied_step& x);
+  void check_order(const applied_step& x);
+  void check_parameters(uint64_t version, size_t first, std::span<const float> values,
+                        const std::string& whose);
+  void check_history(const training_finished& x);
+
+  timeline plan_;
+  const twin* reference_;
+  twin seen_;
+  std::map<std::pair<uint64_t, size_t>, uint64_t> next_step_; ///< by term and first element
+  std::map<view_number, cluster_view> views_;
+  size_t view_changes_ = 0;
+  size_t roll_backs_ = 0;
+  size_t steps_applied_ = 0;
+  std::vector<std::string> violations_;
+};
+
+} // namespace troupe::simulation

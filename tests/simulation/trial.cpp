@@ -1,0 +1,172 @@
+#include "troupe/tests/simulation/trial.hpp"
+
+#include "troupe/actors/job_data.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/tests/simulation/faults.hpp"
+
+#include <stdexcept>
+
+namespace troupe::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long a cluster may take to end a 20-step job once nothing is wrong any more: to notice a
+/// loss (6 s), to be given up on and to join anew, several times over.
+constexpr duration patience = 60s;
+
+/// A shard's span goes to others in pieces smaller than a block, so that pieces can be lost.
+cluster_options options_for(const std::vector<machine_plan>& machines,
+                            std::shared_ptr<simulated_disk> disk, oracle& judge) {
+  cluster_options options;
+  options.machines = machines;
+  options.disk = std::move(disk);
+  options.hooks.on_applied = [&judge](const applied_step& x) { judge.on_applied(x); };
+  return options;
+}
+
+std::shared_ptr<simulated_disk> new_disk(uint64_t seed) {
+  auto disk = std::make_shared<simulated_disk>(seed);
+  disk->make_folder(run_folder);
+  return disk;
+}
+
+/// Wires differ from run to run: some are so slow that what is under way is asked for again.
+wire_options draw_wires(dice& random) {
+  wire_options wires;
+  static constexpr duration slowest[] = {1ms, 3ms, 20ms, 250ms};
+  wires.delay_max = slowest[random.below(4)];
+  return wires;
+}
+
+/// One cluster's part of a trial: all of it, or until or after an interrupt.
+class act {
+public:
+  act(caf::actor_system& system, uint64_t seed, const prepared_workload& what,
+      const std::vector<machine_plan>& machines, std::shared_ptr<simulated_disk> disk,
+      oracle& judge, trial_report& report, const trace_sink& trace)
+    : what_(what),
+      judge_(judge),
+      report_(report),
+      world_(system, seed, trace),
+      cluster_(world_, what.trained, with_wires(options_for(machines, std::move(disk), judge))),
+      caretaker_(world_, cluster_, judge, report) {
+    cluster_.on_view = [this](const cluster_view& news) { judge_.on_view(news); };
+  }
+
+  /// Plays until training ends; false when it failed to.
+  bool play(std::vector<fault> faults) {
+    caretaker_.start(std::move(faults));
+    const auto outcome = world_.run(
+      [this] {
+        caretaker_.look();
+        return caretaker_.is_over() || world_.now() > caretaker_.healed_at() + patience;
+      },
+      world_.now() + 2h);
+    const bool ended = outcome == world::outcome::done && caretaker_.is_over();
+    if (!ended)
+      report_stall(outcome);
+    else if (!judge_finish())
+      judge_.report("training failed: " + cluster_.finished()->problem);
+    leave();
+    return judge_.violations().empty();
+  }
+
+  bool was_interrupted() const { return was_interrupted_; }
+
+private:
+  cluster_options with_wires(cluster_options options) {
+    options.wires = draw_wires(world_.random());
+    return options;
+  }
+
+  bool judge_finish() {
+    const auto& end = *cluster_.finished();
+    if (end.failed)
+      return false;
+    was_interrupted_ = end.reason == static_cast<uint8_t>(stop_reason::interrupt);
+    judge_.on_finished(end, cluster_.pull_parameters());
+    return true;
+  }
+
+  void report_stall(world::outcome outcome) {
+    static constexpr const char* why[] = {"time passes", "nothing will happen any more",
+                                          "time is up", "messages go round in circles"};
+    std::string text = "no end: " + std::string{why[static_cast<size_t>(outcome)]} +
+                       "; the director: " + cluster_.director_status();
+    for (const auto& words : cluster_.last_words())
+      text += "; " + words;
+    judge_.report(text);
+  }
+
+  void leave() {
+    report_.messages += world_.messages_run();
+    report_.virtual_time += world_.elapsed();
+    report_.fingerprint = report_.fingerprint * 31 + world_.fingerprint();
+    caretaker_.let_all_run();
+    cluster_.shut_down();
+    for (const auto& name : world_.living_actors())
+      judge_.report(name + " is left");
+    if (const auto timers = world_.living_timers(); timers > 0)
+      judge_.report(std::to_string(timers) + " timers are left");
+  }
+
+  const prepared_workload& what_;
+  oracle& judge_;
+  trial_report& report_;
+  world world_;
+  cluster cluster_;
+  caretaker caretaker_;
+  bool was_interrupted_ = false;
+};
+
+} // namespace
+
+prepared_workload prepare(caf::actor_system& system, const workload& what) {
+  prepared_workload result;
+  result.what = &what;
+  result.trained = prepare(what.what);
+  const auto shape = shape_of(*result.trained.data);
+  result.plan = timeline_of(result.trained.resolved, shape);
+  const auto network = make_model(result.trained.resolved, shape);
+  result.parameter_count = network->layout().size();
+  oracle recorder{result.plan, result.parameter_count, nullptr};
+  trial_report report;
+  act only{system, 0, result, what.machines, new_disk(0), recorder, report, {}};
+  if (!only.play({}))
+    throw std::runtime_error("the twin of " + what.name + ": " + recorder.violations().front());
+  result.reference = recorder.seen();
+  const buffer first{result.parameter_count};
+  network->initialize(result.trained.resolved.seed, first.values());
+  result.reference.versions[0].assign(first.values().begin(), first.values().end());
+  return result;
+}
+
+trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
+                       const trial_options& options) {
+  trial_report report;
+  dice random{options.seed * 0x9e3779b97f4a7c15ULL + 1};
+  oracle judge{what.plan, what.parameter_count, &what.reference};
+  const auto disk = new_disk(random.bits());
+  bool interrupted = false;
+  {
+    act first{system, random.bits(), what, what.what->machines, disk, judge, report, options.trace};
+    const auto faults = draw_faults(options.seed, what.reference.finished.version, random);
+    interrupted = first.play(faults) && first.was_interrupted();
+  }
+  if (interrupted) {
+    if (options.trace)
+      options.trace(duration{0}, "the run goes on in another cluster");
+    disk->close_all();
+    act second{system, random.bits(), what,   what.what->other_machines,
+               disk,   judge,         report, options.trace};
+    second.play({});
+  }
+  report.violations = judge.violations();
+  report.view_changes = judge.view_changes();
+  report.roll_backs = judge.roll_backs();
+  return report;
+}
+
+} // namespace troupe::simulation

@@ -1,0 +1,214 @@
+#include "troupe/tests/simulation/wire_message.hpp"
+
+#include <caf/binary_deserializer.hpp>
+#include <caf/binary_serializer.hpp>
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+namespace troupe::simulation {
+
+namespace {
+
+std::string range_in_words(uint64_t begin, uint64_t end) {
+  return std::to_string(begin) + ".." + std::to_string(end);
+}
+
+std::string ranges_in_words(const std::vector<index_range>& ranges) {
+  std::string text;
+  for (const auto& range : ranges)
+    text += (text.empty() ? "" : ", ") + range_in_words(range.begin, range.end);
+  return text.empty() ? "none" : text;
+}
+
+std::string id_in_words(const view_number& id) {
+  return std::to_string(id.term) + "." + std::to_string(id.number);
+}
+
+std::string or_dash(const std::optional<uint64_t>& value) {
+  return value ? std::to_string(*value) : "-";
+}
+
+std::string elements_in_words(uint64_t first, const payload& values) {
+  return "elements " + range_in_words(first, first + values.values().size());
+}
+
+std::string words(const cluster_view& x) {
+  std::string text =
+    "view " + id_in_words(x.id) + " from version " + std::to_string(x.start_version) + ", members";
+  for (const auto& one : x.members)
+    text += " " + one.name + "#" + std::to_string(one.incarnation);
+  for (const auto& one : x.replicas)
+    text += ", " + x.members[one.member].name + " slices " +
+            range_in_words(one.slices.begin, one.slices.end);
+  for (const auto& one : x.shards)
+    text += ", " + x.members[one.member].name + " blocks " +
+            range_in_words(one.blocks.begin, one.blocks.end);
+  return text;
+}
+
+std::string words(const course& x) {
+  return "course " + std::to_string(x.term) + "/" + std::to_string(x.sequence) + " up to " +
+         std::to_string(x.rule.version) + (x.rule.final ? " (final)" : "") + ", rows " +
+         std::to_string(x.row_version) + ", checkpoint " + std::to_string(x.checkpoint_version);
+}
+
+std::string words(const hold_request& x) {
+  return "hold " + std::to_string(x.term) + "/" + std::to_string(x.sequence);
+}
+
+std::string words(const hold_answer& x) {
+  std::string text = x.name + " holds in view " + id_in_words(x.view) + " before step " +
+                     std::to_string(x.next_step) + ", shards at";
+  for (auto version : x.shard_versions)
+    text += " " + std::to_string(version);
+  return text;
+}
+
+std::string words(const gradient_piece& x) {
+  return "gradient piece of step " + std::to_string(x.step) + ", slices " +
+         range_in_words(x.node.begin, x.node.end) + ", " +
+         elements_in_words(x.first_element, x.values);
+}
+
+std::string words(const state_piece& x) {
+  return (x.slot == 0 ? "parameters" : "slot " + std::to_string(x.slot)) + " of version " +
+         std::to_string(x.version) + ", " + elements_in_words(x.first_element, x.values);
+}
+
+std::string words(const shard_numbers& x) {
+  return "numbers of version " + std::to_string(x.version) + " from element " +
+         std::to_string(x.first_element) + (x.keeps_book ? ", with the book" : "");
+}
+
+std::string words(const block_norms& x) {
+  return "norms of step " + std::to_string(x.step) + ", blocks " +
+         range_in_words(x.first_block, x.first_block + x.square_sums.size());
+}
+
+std::string words(const want& x) {
+  static constexpr const char* kinds[] = {"parameters", "gradients", "norms", "checkpoint"};
+  return (x.asker.empty() ? "the director" : x.asker) + " wants " +
+         kinds[static_cast<size_t>(x.kind)] + (x.newest ? " (newest)" : "") + " of " +
+         std::to_string(x.version) + ", elements " + ranges_in_words(x.elements) +
+         (x.slices.empty() ? "" : ", slices " + ranges_in_words(x.slices));
+}
+
+std::string words(const node_report& x) {
+  std::string text = "report of " + x.name + " in view " + id_in_words(x.view) + ", holds " +
+                     or_dash(x.held) + ", shards at";
+  for (auto version : x.shard_versions)
+    text += " " + std::to_string(version);
+  for (const auto& one : x.unreachable)
+    text += ", no link to " + one;
+  return text + ", " + x.state;
+}
+
+std::string words(const training_report& x) {
+  return (x.is_row    ? "row of version "
+          : x.is_mark ? "mark of version "
+                      : "progress at version ") +
+         std::to_string(x.version);
+}
+
+std::string words(const evaluation& x) {
+  return "evaluation of version " + std::to_string(x.version) + ", chunks " +
+         range_in_words(x.first_chunk, x.first_chunk + x.chunks.size());
+}
+
+std::string words(const not_finite_report& x) {
+  return "not finite at step " + std::to_string(x.step) + ": " + x.what;
+}
+
+// A payload lies in the bytes as its length, its checksum and its values.
+std::optional<size_t> payload_at(const std::vector<char>& bytes, const payload& values) {
+  const auto raw = std::as_bytes(values.values());
+  if (raw.empty())
+    return std::nullopt;
+  const auto* begin = reinterpret_cast<const char*>(raw.data());
+  const auto found = std::search(bytes.begin(), bytes.end(), begin, begin + raw.size());
+  return static_cast<size_t>(found - bytes.begin());
+}
+
+template <class T>
+caf::message reread(caf::actor_system& system, const std::vector<char>& bytes) {
+  T copy;
+  caf::binary_deserializer source{system, bytes};
+  if (const auto problem = source(copy))
+    throw std::logic_error("simulation: a message cannot be read: " + system.render(problem));
+  return caf::make_message(std::move(copy));
+}
+
+template <class T>
+std::vector<char> written(caf::actor_system& system, const T& x) {
+  std::vector<char> bytes;
+  caf::binary_serializer sink{system, bytes};
+  if (const auto problem = sink(const_cast<T&>(x)))
+    throw std::logic_error("simulation: a message cannot be written: " + system.render(problem));
+  return bytes;
+}
+
+/// Calls `f` with the message's value, whatever its type is; false for a type not in the list.
+template <class T, class... Ts, class F>
+bool visit_one_of(const caf::message& content, F&& f) {
+  if (content.match_elements<T>()) {
+    f(content.get_as<T>(0));
+    return true;
+  }
+  if constexpr (sizeof...(Ts) > 0)
+    return visit_one_of<Ts...>(content, f);
+  return false;
+}
+
+template <class F>
+bool visit(const caf::message& content, F&& f) {
+  return visit_one_of<gradient_piece, state_piece, want, block_norms, node_report, course,
+                      cluster_view, hold_request, hold_answer, shard_numbers, training_report,
+                      evaluation, not_finite_report>(content, f);
+}
+
+} // namespace
+
+caf::message carried(caf::actor_system& system, const caf::message& content) {
+  caf::message result;
+  const bool known =
+    visit(content, [&]<class T>(const T& x) { result = reread<T>(system, written(system, x)); });
+  if (!known)
+    throw std::logic_error("simulation: this may not cross a wire: " + caf::to_string(content));
+  return result;
+}
+
+std::optional<caf::message> damaged(caf::actor_system& system, const caf::message& content,
+                                    dice& random) {
+  std::optional<caf::message> result;
+  visit(content, [&]<class T>(const T& x) {
+    if constexpr (requires { x.values.intact(); }) {
+      auto bytes = written(system, x);
+      if (const auto at = payload_at(bytes, x.values)) {
+        const auto hit = *at + random.below(x.values.values().size_bytes());
+        bytes[hit] = static_cast<char>(bytes[hit] ^ (1 << random.below(8)));
+        result = reread<T>(system, bytes);
+      }
+    }
+  });
+  return result;
+}
+
+std::string in_words(const caf::message& content) {
+  std::string text;
+  if (!visit(content, [&](const auto& x) { text = words(x); }))
+    text = caf::to_string(content);
+  return text;
+}
+
+std::optional<uint64_t> version_shown(const caf::message& content) {
+  if (content.match_elements<gradient_piece>())
+    return content.get_as<gradient_piece>(0).step;
+  if (content.match_elements<state_piece>())
+    return content.get_as<state_piece>(0).version;
+  return std::nullopt;
+}
+
+} // namespace troupe::simulation

@@ -1,0 +1,142 @@
+#include "troupe/tests/simulation/workload.hpp"
+
+#include <array>
+
+namespace troupe::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// 48 training rows in batches of 16, 4 slices: 3 steps an epoch, 20 steps. 70 x 120 + 120
+/// parameters make 3 blocks.
+job linear_job() {
+  job x;
+  x.name = "linear";
+  x.seed = 3;
+  x.data.synthetic = synthetic_kind::regression;
+  x.data.rows = 64;
+  x.data.features = 70;
+  x.data.targets = 120;
+  x.data.test_fraction = 0.25;
+  x.model.kind = model_kind::linear_regression;
+  x.optimizer.learning_rate = 0.05;
+  x.optimizer.momentum = 0.5;
+  x.training.batch_size = 16;
+  x.training.slices = 4;
+  x.training.replicas = 2;
+  x.training.epochs = 100;
+  x.training.steps = 20;
+  x.training.evaluate_every = 2;
+  x.checkpoint.every_steps = 4;
+  return x;
+}
+
+job clipped_job() {
+  auto x = linear_job();
+  x.name = "clipped";
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.momentum = 0;
+  x.optimizer.clip_norm = 0.5;
+  return x;
+}
+
+job patient_job() {
+  auto x = linear_job();
+  x.name = "patient";
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.momentum = 0;
+  x.optimizer.learning_rate = 0.3;
+  x.training.patience = 2;
+  x.training.evaluate_every = 1;
+  return x;
+}
+
+job best_job() {
+  auto x = patient_job();
+  x.name = "best";
+  x.data.test_fraction = 0.125;
+  x.data.validation_fraction = 0.125;
+  x.training.patience.reset();
+  x.training.keep_best = true;
+  return x;
+}
+
+job dropout_job() {
+  auto x = linear_job();
+  x.name = "dropout";
+  x.data.synthetic = synthetic_kind::classification;
+  x.data.targets = 1;
+  x.data.classes = 5;
+  x.data.noise = 0.8;
+  x.model.kind = model_kind::neural_network;
+  x.model.hidden = {120};
+  x.model.dropout = 0.25;
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.momentum = 0;
+  x.optimizer.learning_rate = 0.01;
+  return x;
+}
+
+/// One step an epoch, and slices that have no rows in any step.
+job whole_job() {
+  auto x = linear_job();
+  x.name = "whole";
+  x.data.rows = 8;
+  x.data.test_fraction = 0;
+  x.training.batch_size = 0;
+  x.training.slices = 11;
+  x.training.evaluate_every = 0;
+  return x;
+}
+
+const std::vector<machine_plan> peers{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"d", 1, 1, true}};
+const std::vector<machine_plan> servers{{"a", 0, 2}, {"b", 1, 0}, {"c", 2, 0}, {"d", 1, 1, true}};
+const std::vector<machine_plan> three{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}};
+const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}};
+const std::vector<machine_plan> one{{"p", 3, 1}};
+
+} // namespace
+
+std::string to_string(fault_kind x) {
+  static constexpr std::array<const char*, fault_kind_count> names{
+    "replica crash", "shard crash",       "director crash", "short freeze", "long freeze",
+    "partition",     "one-way partition", "link reset",     "corruption",   "slow machine",
+    "late join",     "disk full",         "disk failure",   "torn write",   "disk rot",
+    "disk loss",     "stop and resume"};
+  return names.at(static_cast<size_t>(x));
+}
+
+const std::vector<workload>& workloads() {
+  static const std::vector<workload> all{
+    {"peer", linear_job(), peers, many},     {"server", linear_job(), servers, one},
+    {"clip", clipped_job(), three, servers}, {"patience", patient_job(), three, one},
+    {"best", best_job(), servers, peers},    {"dropout", dropout_job(), peers, many},
+    {"whole", whole_job(), three, servers},
+  };
+  return all;
+}
+
+std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& random) {
+  std::vector<fault> result;
+  const auto count = 1 + random.below(4);
+  for (size_t i = 0; i < count; ++i) {
+    fault x;
+    x.kind =
+      static_cast<fault_kind>(i == 0 ? seed % fault_kind_count : random.below(fault_kind_count));
+    // Most hit while work is done; some while nothing has begun, or while others are mended.
+    x.at_version = random.below(last_version);
+    x.wait = random.chance(70) ? random.between(0ms, 5ms) : random.between(0s, 8s);
+    const bool is_long = x.kind == fault_kind::long_freeze ||
+                         (random.chance(50) && (x.kind == fault_kind::partition ||
+                                                x.kind == fault_kind::one_way_partition));
+    x.length = is_long             ? random.between(6s, 12s)
+               : random.chance(50) ? random.between(1ms, 300ms)
+                                   : random.between(300ms, 4s);
+    x.choice = random.bits();
+    result.push_back(x);
+  }
+  return result;
+}
+
+} // namespace troupe::simulation

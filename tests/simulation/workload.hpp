@@ -1,0 +1,58 @@
+// Workloads: small jobs on a handful of machines, and what may befall them.
+
+#pragma once
+
+#include "troupe/models/names.hpp"
+#include "troupe/tests/simulation/cluster.hpp"
+
+#include <string>
+#include <vector>
+
+namespace troupe::simulation {
+
+enum class fault_kind : uint8_t {
+  replica_crash,     ///< a process without spans dies, and usually comes back
+  shard_crash,       ///< the same with spans
+  director_crash,    ///< it dies and is started again on its disk
+  short_freeze,      ///< a process stands still, shorter than others wait
+  long_freeze,       ///< so long that it is given up
+  partition,         ///< two machines cannot hear each other
+  one_way_partition, ///< one of two cannot hear the other
+  link_reset,        ///< a connection is lost with what it carried
+  corruption,        ///< payloads arrive with a flipped bit
+  slow_machine,      ///< each message takes a process milliseconds
+  late_join,         ///< a spare machine is switched on
+  disk_full,         ///< the director's disk takes no more for a while
+  disk_failure,      ///< its next operations fail
+  torn_write,        ///< its machine loses power in the middle of one
+  disk_rot,          ///< a bit of a checkpoint flips, and the director dies
+  disk_loss,         ///< its machine is lost with the disk
+  stop_and_resume,   ///< an interrupt; the run goes on in another cluster
+};
+
+inline constexpr size_t fault_kind_count = 17;
+
+std::string to_string(fault_kind x);
+
+struct fault {
+  fault_kind kind = fault_kind::replica_crash;
+  uint64_t at_version = 0; ///< once this version has been seen on the wires ...
+  duration wait{0};        ///< ... and so much time has passed
+  duration length{0};
+  uint64_t choice = 0; ///< whom it hits, among those it can hit
+};
+
+struct workload {
+  std::string name;
+  job what;
+  std::vector<machine_plan> machines;
+  std::vector<machine_plan> other_machines; ///< that go on after an interrupt
+};
+
+/// All of them; the order is that of `--workload` numbers in seeds.
+const std::vector<workload>& workloads();
+
+/// What befalls seed `seed`: every kind has its turn as the first one.
+std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& random);
+
+} // namespace troupe::simulation

@@ -1,0 +1,318 @@
+// The world on its own, with small actors that count and talk.
+
+#include "troupe/tests/simulation/network.hpp"
+#include "troupe/tests/simulation/testing_system.hpp"
+#include "troupe/tests/simulation/wire_message.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include <gtest/gtest.h>
+
+namespace troupe::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct notes {
+  std::vector<std::string> heard; ///< "b:3": b's third message, in order of arrival
+  std::vector<duration> heard_at; ///< beside `heard`
+  std::vector<std::string> lost;  ///< names of peers whose way was lost
+  std::vector<bool> intact;       ///< of payloads
+  size_t ticks = 0;
+};
+
+struct talker_state {
+  static inline const char* name = "talker";
+  std::map<std::string, node_actor> ways;
+  uint64_t sent = 0;
+};
+
+/// Tells every peer how many messages it has sent, every 10 ms.
+caf::behavior talker(caf::stateful_actor<talker_state>* self, std::string name, notes* book) {
+  self->set_down_handler([=](const caf::down_msg& down) {
+    for (const auto& [peer, way] : self->state.ways)
+      if (way.address() == down.source)
+        book->lost.push_back(peer);
+    std::erase_if(self->state.ways,
+                  [&](const auto& entry) { return entry.second.address() == down.source; });
+  });
+  self->delayed_send(self, 10ms, atom::begin_v);
+  return {
+    [=](const std::string& peer, uint64_t, const node_actor& way) {
+      self->monitor(way);
+      self->state.ways[peer] = way;
+    },
+    [=](atom::begin) {
+      self->delayed_send(self, 10ms, atom::begin_v);
+      ++book->ticks;
+      ++self->state.sent;
+      for (const auto& [peer, way] : self->state.ways)
+        caf::anon_send(way, want{name, want_kind::norms, self->state.sent, false, {}, {}});
+    },
+    [=](atom::pull, const payload&) {},
+    [=](const want& news) {
+      book->heard.push_back(news.asker + ":" + std::to_string(news.version));
+      book->heard_at.push_back(self->clock().now().time_since_epoch() - 1h);
+    },
+    [=](const state_piece& news) { book->intact.push_back(news.values.intact()); },
+  };
+}
+
+class talking_machines : public ::testing::Test {
+protected:
+  void start(uint64_t seed, size_t count, wire_options options = {}) {
+    wires.reset();
+    here.reset();
+    books.clear();
+    lines.clear();
+    here.emplace(system.get(), seed, [this](duration when, const std::string& line) {
+      lines.push_back(std::to_string(when.count()) + " " + line);
+    });
+    wires.emplace(*here, options, [this](const network::link_news& news) {
+      caf::anon_send(caf::actor_cast<caf::actor>(actors[news.self]), here->name_of(news.peer),
+                     news.number, caf::actor_cast<node_actor>(news.way));
+    });
+    actors.resize(count);
+    for (machine_id x = 0; x < count; ++x) {
+      here->add_machine(std::string(1, static_cast<char>('a' + x)));
+      books.push_back(std::make_unique<notes>());
+      boot(x);
+    }
+    for (machine_id x = 0; x < count; ++x)
+      for (machine_id y = x + 1; y < count; ++y)
+        wires->join(x, y);
+  }
+
+  void boot(machine_id x) {
+    here->boot(x);
+    here->act_on(x, [&] {
+      actors[x] = caf::actor_cast<caf::strong_actor_ptr>(
+        system.get().spawn(talker, here->name_of(x), books[x].get()));
+    });
+    wires->set_address(x, actors[x]);
+  }
+
+  void run_for(duration length) {
+    here->run([] { return false; }, here->now() + length);
+  }
+
+  size_t heard_from(machine_id self, char peer, duration from, duration to) const {
+    size_t count = 0;
+    for (size_t i = 0; i < books[self]->heard.size(); ++i)
+      count += books[self]->heard[i][0] == peer && books[self]->heard_at[i] >= from &&
+               books[self]->heard_at[i] < to;
+    return count;
+  }
+
+  testing_system system;
+  std::optional<world> here;
+  std::optional<network> wires;
+  std::vector<caf::strong_actor_ptr> actors;
+  std::vector<std::unique_ptr<notes>> books;
+  std::vector<std::string> lines;
+
+  void TearDown() override {
+    wires.reset();
+    here.reset();
+  }
+};
+
+TEST_F(talking_machines, time_moves_only_when_nobody_can_run) {
+  start(1, 1);
+  run_for(1s);
+  EXPECT_EQ(books[0]->ticks, 99u);
+  EXPECT_EQ(here->elapsed(), 1s);
+}
+
+TEST_F(talking_machines, one_seed_is_one_run) {
+  std::vector<uint64_t> fingerprints;
+  std::vector<std::vector<std::string>> traces;
+  for (uint64_t seed : {7, 7, 8}) {
+    start(seed, 3);
+    run_for(300ms);
+    fingerprints.push_back(here->fingerprint());
+    traces.push_back(lines);
+  }
+  EXPECT_EQ(fingerprints[0], fingerprints[1]);
+  EXPECT_EQ(traces[0], traces[1]);
+  EXPECT_NE(fingerprints[0], fingerprints[2]);
+  EXPECT_NE(traces[0], traces[2]);
+}
+
+TEST_F(talking_machines, order_is_kept_within_a_pair_and_direction_only) {
+  start(3, 3, {.delay_min = 1ms, .delay_max = 200ms});
+  run_for(2s);
+  std::map<char, uint64_t> last;
+  bool overtaken = false;
+  uint64_t newest = 0;
+  for (const auto& line : books[0]->heard) {
+    const auto number = std::stoull(line.substr(2));
+    EXPECT_GT(number, last[line[0]]);
+    last[line[0]] = number;
+    overtaken = overtaken || number < newest;
+    newest = std::max<uint64_t>(newest, number);
+  }
+  EXPECT_TRUE(overtaken);
+  EXPECT_EQ(wires->lost_count(), 0u);
+  EXPECT_GT(books[0]->heard.size(), 200u);
+}
+
+TEST_F(talking_machines, a_crashed_machine_is_silent_and_soon_missed) {
+  start(4, 3);
+  run_for(500ms);
+  here->crash(1);
+  wires->machine_crashed(1);
+  const auto ticks = books[1]->ticks;
+  run_for(500ms);
+  EXPECT_EQ(books[1]->ticks, ticks);
+  EXPECT_EQ(books[0]->lost, std::vector<std::string>{"b"});
+  EXPECT_EQ(books[2]->lost, std::vector<std::string>{"b"});
+  EXPECT_TRUE(books[1]->lost.empty());
+  EXPECT_EQ(heard_from(0, 'b', 505ms, 1s), 0u);
+  EXPECT_EQ(here->living_actors(), (std::vector<std::string>{"a's talker", "c's talker"}));
+}
+
+TEST_F(talking_machines, a_machine_that_comes_back_gets_new_links) {
+  start(5, 2);
+  run_for(300ms);
+  here->crash(1);
+  wires->machine_crashed(1);
+  run_for(300ms);
+  boot(1);
+  run_for(1s);
+  EXPECT_GT(heard_from(0, 'b', 1200ms, 1600ms), 30u);
+  EXPECT_EQ(books[0]->lost.size(), 1u);
+}
+
+TEST_F(talking_machines, silence_is_noticed_after_lost_after) {
+  start(6, 2);
+  run_for(100ms);
+  here->crash(1);
+  wires->machine_vanished(1);
+  run_for(4900ms);
+  EXPECT_TRUE(books[0]->lost.empty());
+  run_for(1200ms);
+  EXPECT_EQ(books[0]->lost.size(), 1u);
+}
+
+TEST_F(talking_machines, a_short_freeze_only_delays) {
+  start(7, 2);
+  run_for(500ms);
+  here->freeze(1);
+  wires->machine_freezes(1, 2s);
+  run_for(2s);
+  EXPECT_EQ(heard_from(0, 'b', 510ms, 2500ms), 0u);
+  here->thaw(1);
+  run_for(500ms);
+  EXPECT_GT(heard_from(0, 'b', 2500ms, 3s), 40u);
+  EXPECT_TRUE(books[0]->lost.empty());
+  EXPECT_EQ(wires->lost_count(), 0u);
+  EXPECT_EQ(books[1]->heard.back().substr(0, 2), "a:");
+  EXPECT_GT(heard_from(1, 'a', 2500ms, 2550ms), 190u) << "what piled up while it was frozen";
+}
+
+TEST_F(talking_machines, a_long_freeze_costs_the_links_at_both_ends) {
+  start(8, 2);
+  run_for(500ms);
+  here->freeze(1);
+  wires->machine_freezes(1, 8s);
+  run_for(8s);
+  EXPECT_EQ(books[0]->lost.size(), 1u);
+  EXPECT_TRUE(books[1]->lost.empty());
+  here->thaw(1);
+  run_for(2s);
+  EXPECT_EQ(books[1]->lost.size(), 1u);
+  EXPECT_GT(heard_from(0, 'b', 9s, 11s), 50u);
+}
+
+TEST_F(talking_machines, a_short_partition_holds_messages_back_and_loses_none) {
+  start(9, 2);
+  run_for(500ms);
+  wires->block(0, 1, 1s);
+  run_for(2s);
+  EXPECT_EQ(heard_from(1, 'a', 510ms, 1500ms), 0u);
+  EXPECT_GT(heard_from(0, 'b', 510ms, 1500ms), 90u);
+  EXPECT_GT(heard_from(1, 'a', 1500ms, 1510ms), 95u);
+  EXPECT_EQ(wires->lost_count(), 0u);
+}
+
+TEST_F(talking_machines, a_long_one_way_partition_is_noticed_first_at_the_deaf_end) {
+  start(10, 2);
+  run_for(500ms);
+  wires->block(0, 1, 9s);
+  run_for(7s);
+  EXPECT_EQ(books[1]->lost.size(), 1u);
+  EXPECT_EQ(books[0]->lost.size(), 1u);
+  EXPECT_GT(heard_from(0, 'b', 600ms, 5400ms), 400u);
+  EXPECT_EQ(heard_from(1, 'a', 510ms, 7500ms), 0u);
+  const auto at = [&](const std::string& text) {
+    return std::ranges::find_if(
+      lines, [&](const auto& line) { return line.find(text) != std::string::npos; });
+  };
+  EXPECT_LT(at("b notices"), at("a notices"));
+  EXPECT_FALSE(wires->is_linked(0, 1));
+  run_for(4s);
+  EXPECT_TRUE(wires->is_linked(0, 1));
+}
+
+TEST_F(talking_machines, a_reset_loses_what_is_under_way_and_heals) {
+  start(11, 2, {.delay_min = 50ms, .delay_max = 60ms});
+  run_for(1s);
+  wires->reset_link(0, 1);
+  run_for(2s);
+  EXPECT_GT(wires->lost_count(), 4u);
+  EXPECT_EQ(books[0]->lost.size(), 1u);
+  EXPECT_EQ(books[1]->lost.size(), 1u);
+  EXPECT_TRUE(wires->is_linked(0, 1));
+}
+
+TEST_F(talking_machines, a_slow_machine_takes_its_time_for_each_message) {
+  start(12, 2);
+  here->slow_down(1, 8ms);
+  run_for(2s);
+  const auto done = books[1]->ticks + books[1]->heard.size();
+  EXPECT_LE(done, 250u);
+  EXPECT_GT(done, 200u);
+  EXPECT_GT(books[0]->ticks, 190u);
+}
+
+TEST_F(talking_machines, a_damaged_payload_knows_it) {
+  start(13, 2);
+  run_for(1s);
+  const auto send_piece = [&] {
+    buffer values{100};
+    for (size_t i = 0; i < 100; ++i)
+      values.values()[i] = static_cast<float>(i);
+    wires->on_arrival = [](machine_id, machine_id, const caf::message&) {};
+    const auto way =
+      carried(system.get(), caf::make_message(state_piece{1, 0, 0, {values, 0, 100}}));
+    EXPECT_TRUE(way.get_as<state_piece>(0).values.intact());
+    EXPECT_EQ(way.get_as<state_piece>(0).values.values()[7], 7);
+    const auto bad = damaged(system.get(), way, here->random());
+    ASSERT_TRUE(bad);
+    EXPECT_FALSE(bad->get_as<state_piece>(0).values.intact());
+  };
+  for (int i = 0; i < 50; ++i)
+    send_piece();
+  EXPECT_FALSE(damaged(system.get(), caf::make_message(want{}), here->random()));
+}
+
+TEST_F(talking_machines, what_is_no_message_between_machines_is_refused) {
+  EXPECT_THROW(carried(system.get(), caf::make_message(contribution{})), std::logic_error);
+}
+
+TEST_F(talking_machines, timers_of_the_dead_do_not_count) {
+  start(14, 2);
+  run_for(100ms);
+  EXPECT_EQ(here->living_timers(), 2u);
+  here->crash(0);
+  wires->machine_crashed(0);
+  EXPECT_EQ(here->living_timers(), 1u);
+}
+
+} // namespace
+
+} // namespace troupe::simulation
