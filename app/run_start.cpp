@@ -74,8 +74,24 @@ training_summary summary_in(const run_directory& folder) {
   return read_summary(text, path);
 }
 
+// Where a run ended. Its result may be a best version from long before; when no result ended it,
+// its own job says how far it went.
+uint64_t end_of(const training_summary& summary, const run_directory& folder,
+                const prepared_data& data) {
+  const bool by_plan = summary.stopped_by == name_of(stop_reason::epochs) ||
+                       summary.stopped_by == name_of(stop_reason::steps);
+  if (!by_plan || !summary.best_version)
+    return summary.steps;
+  try {
+    return resolved_job{load_job(folder.file(job_file_name), {}, {}), data}.last_version;
+  } catch (const failure&) { // changed by hand
+    return summary.steps;
+  }
+}
+
 // The summary of a run that is finished and stays so.
-std::optional<training_summary> finished_run(const run_directory& folder, const resolved_job& x) {
+std::optional<training_summary> finished_run(const run_directory& folder, const resolved_job& x,
+                                             const prepared_data& data) {
   if (!folder.has(summary_file_name))
     return std::nullopt;
   auto summary = summary_in(folder);
@@ -84,7 +100,8 @@ std::optional<training_summary> finished_run(const run_directory& folder, const 
                   "the run diverged at step " + std::to_string(summary.steps) +
                     ", and would do so again: the same job gives the same numbers",
                   folder.path(), "lower optimizer.learning_rate and use --overwrite");
-  const ended_run ended{summary.steps, summary.stopped_by, has_same_rules(folder, x.value)};
+  const ended_run ended{end_of(summary, folder, data), summary.stopped_by,
+                        has_same_rules(folder, x.value)};
   if (can_go_on(ended, x.last_version))
     return std::nullopt;
   return summary;
@@ -158,7 +175,7 @@ run_start find_start(const job& x, const prepared_data& data, const run_folders&
   if (folders.treatment() != earlier_run::resume)
     return result;
   folders.run().expect_identity(resolved.identity);
-  result.finished = finished_run(folders.run(), resolved);
+  result.finished = finished_run(folders.run(), resolved, data);
   if (result.finished) {
     result.note = finished_note(folders.run(), *result.finished);
     return result;

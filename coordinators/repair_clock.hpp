@@ -3,13 +3,15 @@
 // Nothing is acknowledged; who misses something asks. It asks when nothing new has come for 200 ms,
 // which is far above any round trip and far below any timeout, then after 400 ms, doubling to 2 s,
 // so that a slow peer is not buried in questions. Whatever comes starts it anew: a slow link that
-// still delivers is never asked to send again.
+// still delivers is never asked to send again. A clock that was never started asks at once: it is
+// for what does not come unasked.
 
 #pragma once
 
 #include "troupe/coordinators/moment.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace troupe {
 
@@ -26,9 +28,12 @@ public:
 
   /// True when it is time to ask; the next time is twice as long.
   bool due(moment now) {
-    if (now - since_ < delay_)
+    const bool is_first = !since_;
+    if (!is_first && now - *since_ < delay_)
       return false;
     since_ = now;
+    if (is_first)
+      return true;
     delay_ = std::min(2 * delay_, want_delay_max);
     return true;
   }
@@ -36,7 +41,7 @@ public:
   friend bool operator==(const repair_clock&, const repair_clock&) = default;
 
 private:
-  moment since_{};
+  std::optional<moment> since_; ///< nothing: it is time at once
   milliseconds delay_ = want_delay_min;
 };
 

@@ -71,9 +71,10 @@ void read(const json& object, const char* key, Value& out) {
     value.get_to(out);
 }
 
-void read(const json& object, const char* key, std::optional<double>& out) {
+template <class Value>
+void read(const json& object, const char* key, std::optional<Value>& out) {
   if (const auto& value = object.value(key, json()); !value.is_null())
-    out = value.get<double>();
+    out = value.get<Value>();
 }
 
 void read_figures(const json& object, training_summary& x) {
@@ -106,6 +107,10 @@ void read_circumstances(const json& object, training_summary& x) {
   read(object, "rollbacks", x.rollbacks);
   read(object, "bytes_sent", x.bytes_sent);
   read(object, "resends", x.resends);
+  read(object, "validation_loss", x.validation_loss);
+  read(object, "validation_accuracy", x.validation_accuracy);
+  read(object, "validation_r2", x.validation_r2);
+  read(object, "best_version", x.best_version);
 }
 
 } // namespace

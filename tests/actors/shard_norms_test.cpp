@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace troupe {
@@ -72,6 +73,7 @@ protected:
     options.parameter_count = block_size + 2;
     options.plan = {8, 4, 1, 2, std::nullopt, 1};
     options.changes = regularization{descent, {}};
+    std::ranges::fill(options.versions->of(0).values(), 0.0f);
     options.versions->of(0).values()[0] = 10;
     everybody_.director = system_->spawn(playing_director, &notes_);
     everybody_.replicas = {{system_->spawn(playing_replica, &notes_), {0, 1}}};
@@ -98,7 +100,7 @@ protected:
   static contribution work(uint64_t step, float mean) {
     buffer values{block_size};
     values.values()[0] = 4 * mean;
-    return {step, {0, 1}, 0, payload{values, 0, block_size}, {1.5, 4, 0, 0}, 0};
+    return {step, {0, 1}, 0, payload{values, 0, block_size}, {1.5, 4, 0, 0}, 0, 0};
   }
 
   float newest() const { return notes_.announced.back().values.values()[0]; }

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace troupe {
@@ -68,6 +69,7 @@ protected:
     options_.versions = std::make_shared<version_buffers>(parameter_count);
     options_.parameter_count = parameter_count;
     options_.plan = {8, 4, 2, 2, std::nullopt, 1}; // two steps an epoch
+    std::ranges::fill(options_.versions->of(0).values(), 0.0f);
     options_.versions->of(0).values()[0] = 10;
     options_.checkpoint_every = 3;
     everybody_.term = 1;
@@ -101,7 +103,8 @@ protected:
   contribution work(uint64_t step, tree_node node, float first, uint64_t replica = 0) {
     buffer values{parameter_count};
     values.values()[0] = first;
-    return {step, node, 0, payload{values, 0, parameter_count}, {1.5, 2, 0, 0}, replica};
+    return {step,    node,           0, payload{values, 0, parameter_count}, {1.5, 2, 0, 0},
+            replica, everybody_.term};
   }
 
   /// The first parameter of a version, or nothing with the error's code.
@@ -290,6 +293,7 @@ TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
   send(work(0, {0, 2}, 2));
   shard_start start{2, std::make_shared<version_buffers>(parameter_count), {}, {}};
   start.numbers.book = {4, 5, 0, 0};
+  std::ranges::fill(start.versions->of(3).values(), 0.0f);
   start.versions->of(3).values()[0] = 50;
   send(start);
   EXPECT_EQ(pull(1), 9) << "not before the view";
@@ -300,7 +304,9 @@ TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
   EXPECT_EQ(pull(1), std::nullopt);
   EXPECT_EQ(announced_.back().term, 2u);
   EXPECT_EQ(announced_.back().version, 3u);
-  send(work(1, {0, 2}, 2)); // of the term before
+  auto late = work(3, {0, 2}, 80);
+  late.term = 1;
+  send(late);
   send(work(3, {0, 2}, 2));
   EXPECT_EQ(pull(4), 49);
   EXPECT_EQ(notes_.reports.back().sums, (batch_sums{5.5, 7, 0, 0})) << "the book goes on";

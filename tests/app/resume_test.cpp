@@ -106,6 +106,18 @@ TEST_F(resume, a_finished_run_stays_and_its_summary_is_printed) {
   EXPECT_EQ(printed()["epochs"], 2) << "a shorter run is contained in it";
 }
 
+TEST_F(resume, a_finished_run_whose_best_version_is_an_earlier_one_stays_too) {
+  // Too fast: the first epoch's version stays the best.
+  const std::string options = "--set optimizer.learning_rate=50 --set training.keep_best=true "
+                              "--set data.noise=1 ";
+  ASSERT_EQ(train(options), 0) << err;
+  const auto first = printed();
+  ASSERT_EQ(first["best_version"], 2) << "else this test shows nothing";
+  ASSERT_EQ(train("--resume " + options), 0) << err;
+  EXPECT_EQ(printed(), first);
+  EXPECT_TRUE(said("there is nothing to resume"));
+}
+
 TEST_F(resume, a_finished_run_goes_on_when_it_is_made_longer) {
   ASSERT_EQ(train("--overwrite --set training.epochs=3"), 0);
   const auto straight = printed()["parameters_sha256"];

@@ -98,6 +98,8 @@ inline size_t shard_of(const cluster_plan& plan, const index_range& elements) {
   return plan.spans[0].contains(elements) ? 0 : 1;
 }
 
+inline constexpr size_t versions_max = gathered_versions_max + 1;
+
 struct replica_process {
   replica_process(const cluster_plan& known, size_t which)
     : id(which),
@@ -111,7 +113,8 @@ struct replica_process {
   cluster_view view{};
   version_gathering parameters;
   replica_rule rule;
-  std::array<std::array<content, shard_count>, 2> values{}; ///< of even and odd versions
+  /// By version; the one held and those that are gathered are fewer.
+  std::array<std::array<content, shard_count>, versions_max> values{};
   bool holds = false;
   uint64_t horizon = ~uint64_t{0}; ///< the named version, once told
 
@@ -131,10 +134,13 @@ struct replica_process {
     if (parameters.offer(what.version, what.elements) != gather_verdict::accepted)
       return;
     const auto k = shard_of(known, what.elements);
-    values[what.version % 2][k] = what.value;
-    if (const auto whole = parameters.take_whole())
+    values[what.version % versions_max][k] = what.value;
+    if (const auto whole = parameters.take_whole()) {
+      if (whole->jump)
+        begin_anew(known, whole->version);
       for (size_t shard = 0; shard < shard_count; ++shard)
         rule.announce(whole->version, shard);
+    }
     advance(known, out);
   }
 
@@ -189,6 +195,13 @@ struct replica_process {
   }
 
 private:
+  // The others have gone on: what it missed is over.
+  void begin_anew(const cluster_plan& known, uint64_t version) {
+    rule = replica_rule{known.plan, shard_count, version};
+    if (!holds)
+      rule.set_horizon({std::min(horizon, known.plan.last_version()), true});
+  }
+
   void advance(const cluster_plan& known, outbox& out) {
     for (auto what = rule.next(); what != replica_rule::action::wait; what = rule.next())
       if (what == replica_rule::action::compute)
@@ -221,7 +234,7 @@ private:
     for (auto slice = node.begin; slice < node.end; ++slice)
       if (known.plan.slice_exists(step, slice)) {
         leaves.push_back({slice, slice + 1});
-        const auto& from = values[step % 2];
+        const auto& from = values[step % versions_max];
         inputs.push_back(derive({2, step, slice, shard, from[0].id, from[1].id}));
       }
     const auto plan = plan_reduction(node.end, leaves, [&](size_t slice) {

@@ -173,7 +173,7 @@ public:
     for (auto number : w.replicas)
       if (const auto held = replicas_[number].parameters.held())
         for (size_t k = 0; k < shard_count; ++k)
-          if (replicas_[number].values[*held % 2][k] != reference(*held, k))
+          if (replicas_[number].values[*held % versions_max][k] != reference(*held, k))
             return "a replica holds what an undisturbed run has not";
     return "";
   }

@@ -1,0 +1,347 @@
+// Going on from a checkpoint, in one process: whatever the moment, whoever goes on, the rest of the
+// run is that of a run nobody disturbed.
+
+#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/data/digest.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/plain_disk.hpp"
+#include "troupe/tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+namespace troupe {
+
+namespace {
+
+using test::company_outcome;
+using test::small_job;
+
+/// 15 steps, 5 an epoch; 1,483 parameters would be one block, so the layers are wider: 4 blocks.
+job wide_job() {
+  auto x = small_job();
+  x.model.hidden = {700, 12};
+  return x;
+}
+
+std::string job_sha256(const job& x) {
+  const auto data = load_data(x);
+  const auto identity = identity_text(resolve(x, shape_of(*data), 2), data->fingerprint);
+  return sha256_hex(std::as_bytes(std::span{identity}));
+}
+
+/// A folder in memory that outlives the runs that write to it.
+struct memory_folder {
+  std::shared_ptr<plain_disk> disk = std::make_shared<plain_disk>();
+  size_t keep = checkpoints_kept;
+
+  std::shared_ptr<checkpoint_store> store() const {
+    return std::make_shared<checkpoint_store>(disk, "run", keep);
+  }
+
+  company_options writing() const {
+    company_options options;
+    options.checkpoints = store();
+    return options;
+  }
+
+  /// What a process that finds this folder goes on with.
+  company_options resuming(const job& x) const {
+    auto options = writing();
+    if (!options.checkpoints->versions().empty())
+      options.resume_from = options.checkpoints->latest(job_sha256(x)).newest;
+    return options;
+  }
+};
+
+std::vector<history_row> without_seconds(std::vector<history_row> rows) {
+  for (auto& row : rows)
+    row.seconds = 0;
+  return rows;
+}
+
+/// All that a run is known by, but its time and who did what.
+void expect_same(const company_outcome& run, const company_outcome& undisturbed) {
+  ASSERT_FALSE(run.finished.failed) << run.finished.problem;
+  EXPECT_EQ(run.parameters, undisturbed.parameters);
+  EXPECT_EQ(run.finished.version, undisturbed.finished.version);
+  EXPECT_EQ(run.finished.reason, undisturbed.finished.reason);
+  EXPECT_EQ(run.finished.is_best, undisturbed.finished.is_best);
+  EXPECT_EQ(run.finished.problem, undisturbed.finished.problem);
+  EXPECT_EQ(without_seconds(run.finished.history), without_seconds(undisturbed.finished.history));
+}
+
+struct case_of_resume {
+  const char* name;
+  std::function<void(job&)> change;
+};
+
+const std::vector<case_of_resume> cases{
+  {"adam", [](job&) {}},
+  {"momentum",
+   [](job& x) {
+     x.optimizer = {};
+     x.optimizer.momentum = 0.9;
+   }},
+  {"a norm over all shards", [](job& x) { x.optimizer.clip_norm = 0.1; }},
+  {"dropout", [](job& x) { x.model.dropout = 0.3; }},
+  {"a schedule",
+   [](job& x) {
+     x.optimizer.schedule.kind = schedule_kind::inverse_time;
+     x.optimizer.schedule.steps = 4;
+   }},
+  {"no test rows", [](job& x) { x.data.test_fraction = 0; }},
+  {"every second epoch is evaluated", [](job& x) { x.training.evaluate_every = 2; }},
+  {"a last step within an epoch", [](job& x) { x.training.steps = 12; }},
+  {"patience",
+   [](job& x) {
+     x.training.patience = 1;
+     x.training.tolerance = 0.35;
+     x.training.epochs = 20;
+     x.training.keep_best = false;
+   }},
+  {"patience and the best version",
+   [](job& x) {
+     x.data.validation_fraction = 0.2;
+     x.optimizer.learning_rate = 0.5; // too much: it gets worse again
+     x.training.patience = 3;
+     x.training.epochs = 8;
+   }},
+  {"lbfgs",
+   [](job& x) {
+     x.model.hidden = {6};
+     x.optimizer = {};
+     x.optimizer.kind = optimizer_kind::lbfgs;
+     x.training.batch_size = 0;
+     x.training.slices = 4;
+     x.training.epochs = 9;
+   }},
+};
+
+/// Delivers messages of a run until it is over, or until `message_count` were.
+void deliver(test::ordered_company& run, std::mt19937_64& random, size_t message_count) {
+  for (size_t i = 0; i < message_count && run.step(random); ++i) {
+  }
+}
+
+/// A process that is gone after so many messages; what it wrote stays in the folder.
+void run_and_die(const job& x, const company_options& options, uint64_t seed,
+                 size_t message_count) {
+  test::ordered_company run{x, options};
+  std::mt19937_64 random{seed};
+  run.begin();
+  deliver(run, random, message_count);
+}
+
+} // namespace
+
+TEST(checkpoint, every_version_can_be_gone_on_from) {
+  for (const auto& [name, change] : cases) {
+    SCOPED_TRACE(name);
+    auto x = wide_job();
+    change(x);
+    const auto undisturbed = test::train_in_order(x, 0);
+    x.checkpoint.every_steps = 1;
+    memory_folder folder;
+    folder.keep = 1000;
+    const auto first = test::train_in_order(x, 1, folder.writing());
+    expect_same(first, undisturbed);
+    const auto store = folder.store();
+    const auto last = undisturbed.finished.history.back().steps;
+    ASSERT_EQ(store->versions().size(), last);
+    for (auto version : store->versions()) {
+      if (version == last)
+        break;
+      SCOPED_TRACE("from version " + std::to_string(version));
+      x.training.replicas = 1 + version % 4;
+      company_options options;
+      options.shard_count = 1 + version % 3;
+      options.resume_from = store->open(version).read();
+      expect_same(test::train_in_order(x, version, options), undisturbed);
+    }
+  }
+}
+
+TEST(checkpoint, a_run_that_dies_again_and_again_ends_like_one_that_never_did) {
+  for (const uint64_t every : {1u, 3u, 7u}) {
+    auto x = wide_job();
+    x.training.patience = 2;
+    const auto undisturbed = test::train_in_order(x, 0);
+    x.checkpoint.every_steps = every;
+    size_t resumed_count = 0;
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      SCOPED_TRACE("every " + std::to_string(every) + ", seed " + std::to_string(seed));
+      std::mt19937_64 random{seed};
+      const memory_folder folder;
+      for (size_t life = 0; life < 4; ++life) {
+        x.training.replicas = 1 + random() % 4;
+        auto options = folder.resuming(x);
+        options.shard_count = 1 + random() % 4;
+        resumed_count += options.resume_from ? 1 : 0;
+        run_and_die(x, options, random(), random() % 250);
+      }
+      expect_same(test::train_in_order(x, seed, folder.resuming(x)), undisturbed);
+    }
+    EXPECT_GT(resumed_count, 5u) << "else little was shown";
+  }
+}
+
+TEST(checkpoint, a_run_that_was_stopped_goes_on_as_if_it_had_not_been) {
+  for (const uint64_t every : {1u, 3u, 7u}) {
+    auto x = wide_job();
+    x.training.replicas = 3;
+    x.training.evaluate_every = 2;
+    x.training.epochs = 4;
+    const auto undisturbed = test::train_in_order(x, 0);
+    x.checkpoint.every_steps = every;
+    std::set<uint64_t> stops;
+    for (uint64_t seed = 0; seed < 30; ++seed) {
+      SCOPED_TRACE("every " + std::to_string(every) + ", seed " + std::to_string(seed));
+      const memory_folder folder;
+      test::ordered_company run{x, folder.writing()};
+      std::mt19937_64 random{seed};
+      run.begin();
+      deliver(run, random, random() % 500);
+      run.self()->send(run.actors().director(), atom::stop_v);
+      run.self()->send(run.actors().director(), atom::stop_v);
+      run.run(random);
+      const auto version = run.outcome().finished.version;
+      const auto options = folder.resuming(x);
+      if (version == 0) {
+        EXPECT_FALSE(options.resume_from);
+        continue;
+      }
+      ASSERT_TRUE(options.resume_from);
+      EXPECT_EQ(options.resume_from->version, version) << "the end can be gone on from";
+      stops.insert(version);
+      x.training.replicas = 1 + seed % 3;
+      expect_same(test::train_in_order(x, seed, options), undisturbed);
+    }
+    EXPECT_GT(stops.size(), 8u);
+  }
+}
+
+TEST(checkpoint, on_real_threads_too) {
+  auto x = wide_job();
+  x.optimizer.clip_norm = 0.1;
+  const auto undisturbed = test::train_in_order(x, 0);
+  x.checkpoint.every_steps = 4;
+  memory_folder folder;
+  folder.keep = 100;
+  auto options = folder.writing();
+  options.shard_count = 3;
+  expect_same(test::train_company(2, x, options), undisturbed);
+  EXPECT_EQ(folder.store()->versions(), (std::vector<uint64_t>{4, 8, 12, 15}));
+  options.resume_from = folder.store()->open(8).read();
+  options.shard_count = 2;
+  x.training.replicas = 5;
+  expect_same(test::train_company(3, x, options), undisturbed);
+}
+
+TEST(checkpoint, from_the_end_the_result_is_there_at_once) {
+  auto x = small_job();
+  const auto undisturbed = test::train_in_order(x, 0);
+  x.checkpoint.every_steps = 4;
+  const memory_folder folder;
+  test::train_in_order(x, 1, folder.writing());
+  const auto options = folder.resuming(x);
+  ASSERT_EQ(options.resume_from->version, 15u);
+  const auto again = test::train_in_order(x, 2, options);
+  expect_same(again, undisturbed);
+  EXPECT_EQ(again.finished.replicas.at(0).sample_count, 0u);
+}
+
+TEST(checkpoint, time_goes_on_where_it_was) {
+  auto x = small_job();
+  x.checkpoint.every_steps = 5;
+  const memory_folder folder;
+  test::train_in_order(x, 1, folder.writing());
+  auto options = folder.resuming(x);
+  options.resume_from = folder.store()->open(10).read();
+  options.resume_from->seconds = 100;
+  const auto finished = test::train_in_order(x, 2, options).finished;
+  EXPECT_GE(finished.seconds, 100);
+  EXPECT_GE(finished.history.back().seconds, 100);
+  EXPECT_LT(finished.history[1].seconds, 100) << "as it was told then";
+}
+
+TEST(checkpoint, each_beginning_takes_a_term_of_its_own) {
+  auto x = small_job();
+  x.checkpoint.every_steps = 5;
+  const memory_folder folder;
+  uint64_t before = 0;
+  for (size_t life = 0; life < 3; ++life) {
+    test::train_in_order(x, life, folder.resuming(x));
+    EXPECT_GT(folder.store()->read_term(), before);
+    before = folder.store()->read_term();
+  }
+}
+
+TEST(checkpoint, that_cannot_be_written_ends_the_run_and_costs_no_older_one) {
+  auto x = small_job();
+  x.checkpoint.every_steps = 2;
+  for (const char* operation : {"create", "append", "sync", "rename", "sync_folder"}) {
+    SCOPED_TRACE(operation);
+    const memory_folder folder;
+    {
+      auto shorter = x;
+      shorter.training.steps = 2;
+      test::train_in_order(shorter, 0, folder.writing());
+    }
+    ASSERT_EQ(folder.store()->versions(), std::vector<uint64_t>{2});
+    auto options = folder.resuming(x);
+    folder.disk->failing = operation;
+    folder.disk->passes = std::string{operation} == "append" ? 5 : 1; // after the term is written
+    const auto finished = test::train_in_order(x, 1, options).finished;
+    folder.disk->failing.clear();
+    EXPECT_TRUE(finished.failed);
+    EXPECT_EQ(static_cast<failure_code>(finished.failure), failure_code::io_error);
+    EXPECT_NE(finished.problem.find("a checkpoint cannot be written: "), std::string::npos)
+      << finished.problem;
+    EXPECT_NE(finished.where.find("run/checkpoint-"), std::string::npos) << finished.where;
+    EXPECT_FALSE(finished.hint.empty());
+    const auto again = folder.resuming(x);
+    ASSERT_TRUE(again.resume_from);
+    EXPECT_LE(again.resume_from->version, 6u);
+    EXPECT_TRUE(folder.disk->files.contains("run/checkpoint-000000000002.troupe"));
+    expect_same(test::train_in_order(x, 2, again), test::train_in_order(small_job(), 0));
+  }
+}
+
+TEST(checkpoint, a_term_that_cannot_be_written_ends_the_run_before_it_begins) {
+  auto x = small_job();
+  x.checkpoint.every_steps = 2;
+  const memory_folder folder;
+  folder.disk->failing = "sync";
+  const auto finished = test::train_in_order(x, 1, folder.writing()).finished;
+  EXPECT_TRUE(finished.failed);
+  EXPECT_EQ(static_cast<failure_code>(finished.failure), failure_code::io_error);
+  EXPECT_NE(finished.where.find("run/term"), std::string::npos) << finished.where;
+  EXPECT_TRUE(finished.history.empty());
+}
+
+TEST(checkpoint, a_run_that_diverges_waits_for_no_checkpoint_beyond_its_end) {
+  auto x = wide_job();
+  x.data.test_fraction = 0;
+  x.training.steps = 8;
+  auto before = x;
+  before.training.steps = 3;
+  const auto expected = test::train_in_order(before, 0).parameters;
+  x.checkpoint.every_steps = 4;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const memory_folder folder;
+    auto options = folder.writing();
+    options.shard_count = 3;
+    options.hooks.poisoned_step = 3;
+    options.hooks.poisoned_element = 14'000; // in the last block: the first shard passes it by
+    options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
+    const auto outcome = test::train_in_order(x, seed, options);
+    EXPECT_EQ(outcome.finished.version, 3u) << seed;
+    EXPECT_EQ(outcome.parameters, expected) << seed;
+    EXPECT_TRUE(folder.store()->versions().empty()) << seed;
+  }
+}
+
+} // namespace troupe

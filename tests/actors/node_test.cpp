@@ -1,0 +1,365 @@
+// A node of a run that has other processes, between neighbours that we play.
+
+#include "troupe/tests/support/played_node.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+using test::played_node;
+using test::values_of;
+using ranges = std::vector<index_range>;
+using namespace std::chrono_literals;
+
+constexpr size_t all = played_node::parameter_count;
+constexpr size_t here = played_node::here_count;
+
+std::vector<float> counted(size_t first, size_t size) {
+  return values_of(test::counting_from(static_cast<float>(first), size));
+}
+
+/// The values of pieces, in the order of their elements.
+template <class Piece>
+std::vector<float> joined(std::vector<Piece> pieces) {
+  std::ranges::sort(pieces, {}, &Piece::first_element);
+  std::vector<float> result;
+  for (const auto& piece : pieces)
+    result.insert(result.end(), piece.values.values().begin(), piece.values.values().end());
+  return result;
+}
+
+std::vector<want> wants_of(const test::heard& who, want_kind kind) {
+  auto result = who.wants;
+  std::erase_if(result, [&](const want& x) { return x.kind != kind; });
+  return result;
+}
+
+want asking(const std::string& asker, want_kind kind, uint64_t version) {
+  want result;
+  result.asker = asker;
+  result.kind = kind;
+  result.version = version;
+  result.elements = {{0, all}};
+  result.slices = {{0, 4}};
+  return result;
+}
+
+/// What replicas here made of slices 0 and 1.
+contribution work_here(uint64_t step) {
+  return {step, {0, 2}, 0, test::counting_from(0, all), {1, 2, 0, 0}, 0, 1};
+}
+
+} // namespace
+
+TEST(node, replicas_hear_of_a_version_once_it_is_whole_whatever_the_order_of_its_pieces) {
+  for (const int order : {0, 1, 2}) {
+    played_node run;
+    run.begin();
+    EXPECT_TRUE(run.replica.views.empty()) << "nothing to start from yet";
+    const auto give = [&](int part) {
+      if (part == 0)
+        run.tell(played_node::span_here(0));
+      if (part == 1)
+        run.tell(played_node::piece_there(0, here, 1500));
+      if (part == 2)
+        run.tell(played_node::piece_there(0, here + 1500, 404));
+    };
+    give(order);
+    give(order); // twice
+    give((order + 1) % 3);
+    EXPECT_TRUE(run.replica.spans.empty());
+    give((order + 2) % 3);
+    ASSERT_EQ(run.replica.views.size(), 1u) << order;
+    EXPECT_EQ(run.replica.views[0].start_version, 0u);
+    EXPECT_EQ(run.replica.horizons.back().rule, (horizon_rule{8, true}));
+    ASSERT_EQ(run.replica.spans.size(), 2u);
+    EXPECT_EQ(values_of(run.replica.spans[0].values), counted(0, here));
+    EXPECT_EQ(values_of(run.replica.spans[1].values), counted(here, all - here));
+    give(1);
+    EXPECT_EQ(run.replica.spans.size(), 2u) << "late";
+  }
+}
+
+TEST(node, versions_follow_one_another_without_a_new_beginning) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.give_version(1);
+  EXPECT_EQ(run.replica.spans.size(), 4u);
+  EXPECT_EQ(run.replica.spans.back().version, 1u);
+  EXPECT_EQ(run.replica.views.size(), 1u);
+}
+
+TEST(node, a_damaged_piece_is_ignored_and_asked_for_again) {
+  played_node run;
+  run.begin();
+  run.tell(played_node::span_here(0));
+  run.tell(played_node::piece_there(0, here, 1500));
+  const auto last = played_node::piece_there(0, here + 1500, 404);
+  run.tell(test::over_a_wire(last, 1));
+  EXPECT_TRUE(run.replica.spans.empty());
+  run.wait(150ms);
+  EXPECT_TRUE(wants_of(run.there, want_kind::parameters).empty()) << "it may be on its way";
+  run.wait(100ms);
+  const auto wants = wants_of(run.there, want_kind::parameters);
+  ASSERT_EQ(wants.size(), 1u);
+  EXPECT_EQ(wants[0].asker, "here");
+  EXPECT_EQ(wants[0].elements, (ranges{{here + 1500, all}})) << "no more than is missing";
+  run.wait(300ms);
+  EXPECT_EQ(wants_of(run.there, want_kind::parameters).size(), 1u) << "twice as patient now";
+  run.wait(150ms);
+  EXPECT_EQ(wants_of(run.there, want_kind::parameters).size(), 2u);
+  run.tell(test::over_a_wire(last));
+  EXPECT_EQ(run.replica.spans.size(), 2u);
+  EXPECT_TRUE(run.stranger.wants.empty());
+}
+
+TEST(node, a_version_of_the_shard_here_goes_to_the_process_that_computes_in_pieces) {
+  played_node run;
+  run.begin();
+  run.tell(played_node::span_here(0));
+  EXPECT_EQ(run.there.states.size(), 3u);
+  EXPECT_EQ(joined(run.there.states), counted(0, here));
+  run.tell(played_node::span_here(0));
+  EXPECT_EQ(run.there.states.size(), 3u) << "said again by the shard, not by the node";
+  EXPECT_TRUE(run.stranger.states.empty());
+}
+
+TEST(node, gradients_of_others_are_put_together_for_the_shard_here) {
+  const std::vector<gradient_piece> pieces{played_node::gradient_there(0, 0, 1500),
+                                           played_node::gradient_there(0, 1500, 1500),
+                                           played_node::gradient_there(0, 3000, here - 3000)};
+  for (const size_t first : {0u, 1u, 2u}) {
+    played_node run;
+    run.begin();
+    run.tell(played_node::span_here(0));
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_TRUE(run.shard.contributions.empty());
+      run.tell(pieces[(first + i) % 3]);
+      run.tell(pieces[first]); // again
+    }
+    ASSERT_EQ(run.shard.contributions.size(), 1u);
+    const auto& whole = run.shard.contributions[0];
+    EXPECT_EQ(values_of(whole.gradient_sum), counted(0, here));
+    EXPECT_EQ(whole.node, (tree_node{2, 4}));
+    EXPECT_EQ(whole.sums, (batch_sums{0.5, 2, 1, 0}));
+    EXPECT_EQ(whole.term, 1u);
+    EXPECT_TRUE(run.director.not_finite.empty());
+  }
+}
+
+TEST(node, gradients_that_are_missing_are_asked_for_by_slice) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.tell(test::over_a_wire(played_node::gradient_there(0, 0, 1500), 1));
+  auto of_another_term = played_node::gradient_there(0, 0, here);
+  of_another_term.term = 2;
+  run.tell(of_another_term);
+  EXPECT_TRUE(run.shard.contributions.empty());
+  run.wait(150ms);
+  EXPECT_TRUE(wants_of(run.there, want_kind::gradients).empty());
+  run.wait(100ms);
+  const auto wants = wants_of(run.there, want_kind::gradients);
+  ASSERT_EQ(wants.size(), 1u);
+  EXPECT_EQ(wants[0].version, 0u);
+  EXPECT_EQ(wants[0].slices, (ranges{{2, 4}}));
+  EXPECT_EQ(wants[0].elements, (ranges{{0, here}}));
+  run.tell(played_node::gradient_there(0, 0, here));
+  EXPECT_EQ(run.shard.contributions.size(), 1u);
+  run.wait(3000ms);
+  EXPECT_EQ(wants_of(run.there, want_kind::gradients).size(), 1u) << "it is there";
+}
+
+TEST(node, equal_work_with_other_bits_is_reported_with_its_slice_and_replica) {
+  played_node run;
+  run.begin();
+  run.tell(played_node::span_here(0));
+  run.tell(played_node::gradient_there(0, 0, here));
+  auto other = played_node::gradient_there(0, 0, 2);
+  other.values = test::payload_of({0, 1.5f});
+  run.tell(other);
+  ASSERT_EQ(run.director.not_finite.size(), 1u);
+  const auto& report = run.director.not_finite[0];
+  EXPECT_TRUE(report.conflict);
+  EXPECT_EQ(report.what, "two different gradients of slice 2");
+  EXPECT_EQ(report.slice, 2u);
+  EXPECT_EQ(report.replica, 1u);
+  EXPECT_EQ(report.term, 1u);
+}
+
+TEST(node, gradients_of_replicas_here_go_where_their_shard_is_and_are_kept_for_who_asks) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.tell(work_here(0));
+  EXPECT_EQ(run.there.gradients.size(), 2u);
+  EXPECT_EQ(joined(run.there.gradients), counted(here, all - here));
+  EXPECT_EQ(run.there.gradients[0].sums, (batch_sums{1, 2, 0, 0}));
+  auto question = asking("there", want_kind::gradients, 0);
+  question.elements = {{here, all}};
+  run.tell(question);
+  EXPECT_EQ(run.there.gradients.size(), 4u);
+  question.slices = {{2, 4}};
+  run.tell(question);
+  EXPECT_EQ(run.there.gradients.size(), 4u) << "nobody here has these";
+  run.give_version(1);
+  run.tell(work_here(0));
+  EXPECT_EQ(run.there.gradients.size(), 4u) << "of a step that is over";
+}
+
+TEST(node, wants_are_answered_to_members_of_the_view_only) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.give_version(1);
+  run.tell(work_here(1));
+  run.tell(block_norms{1, 0, {4}});
+  for (const auto kind : {want_kind::parameters, want_kind::gradients, want_kind::norms})
+    run.tell(asking("stranger", kind, 1));
+  EXPECT_TRUE(run.stranger.states.empty() && run.stranger.gradients.empty() &&
+              run.stranger.norms.empty());
+  run.there = {};
+  run.tell(asking("there", want_kind::parameters, 0));
+  EXPECT_EQ(joined(run.there.states), counted(0, here)) << "the version before";
+  run.tell(asking("there", want_kind::parameters, 2));
+  EXPECT_EQ(run.there.states.size(), 3u) << "not there yet";
+  auto newest = asking("there", want_kind::parameters, 0);
+  newest.newest = true;
+  run.tell(newest);
+  EXPECT_EQ(run.there.states.size(), 9u) << "both versions";
+  run.tell(asking("there", want_kind::norms, 1));
+  ASSERT_EQ(run.there.norms.size(), 1u);
+  EXPECT_EQ(run.there.norms[0], (block_norms{1, 0, {4}}));
+}
+
+TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.tell(block_norms{0, 0, {4}});
+  EXPECT_EQ(run.there.norms.size(), 1u);
+  EXPECT_TRUE(run.shard.norms.empty());
+  run.wait(250ms);
+  EXPECT_EQ(wants_of(run.there, want_kind::norms).size(), 1u) << "its own alone are not enough";
+  run.tell(block_norms{0, 1, {9}});
+  ASSERT_EQ(run.shard.norms.size(), 1u);
+  EXPECT_EQ(run.shard.norms[0].first_block, 1u);
+}
+
+TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {
+  played_node run;
+  run.begin();
+  const training_report row{1, 2, {1, 2, 0, 0}, true, false, 0.5};
+  const training_report progress{1, 3, {1, 2, 0, 0}, false, false, 0.5};
+  run.tell(row);
+  run.tell(progress);
+  run.tell(evaluation{1, 2, 0, {{1, 2, 0, 0}}});
+  EXPECT_EQ(run.director.reports.size(), 2u);
+  run.wait(250ms);
+  EXPECT_EQ(run.director.reports.size(), 3u) << "the row, not the progress";
+  EXPECT_EQ(run.director.reports.back(), row);
+  EXPECT_EQ(run.director.evaluations.size(), 2u);
+  run.tell(course{1, 1, {8, true}, 2, 0});
+  run.wait(3000ms);
+  EXPECT_EQ(run.director.reports.size(), 3u);
+  EXPECT_EQ(run.director.evaluations.size(), 2u);
+}
+
+TEST(node, a_hold_is_answered_when_all_replicas_did_and_again_when_asked_again) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.tell(hold_request{1, 2});
+  EXPECT_EQ(run.replica.rounds, std::vector<uint64_t>{2});
+  EXPECT_TRUE(run.director.holds.empty());
+  run.tell(atom::held_v, uint64_t{0}, uint64_t{1}, uint64_t{4});
+  EXPECT_TRUE(run.director.holds.empty()) << "of another round";
+  run.tell(atom::held_v, uint64_t{0}, uint64_t{2}, uint64_t{5});
+  const hold_answer expected{"here", {1, 1}, 5, {0}};
+  EXPECT_EQ(run.director.holds, std::vector{expected});
+  run.tell(hold_request{1, 2});
+  EXPECT_EQ(run.director.holds, (std::vector{expected, expected})) << "the answer was lost";
+  const auto told = run.replica.horizons.size();
+  run.tell(course{1, 1, {9, true}, 0, 0});
+  EXPECT_EQ(run.replica.horizons.size(), told) << "older than the hold";
+  run.tell(course{1, 3, {5, true}, 0, 0});
+  EXPECT_EQ(run.replica.horizons.back().rule, (horizon_rule{5, true}));
+}
+
+TEST(node, who_is_no_member_any_more_rests) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  auto without = played_node::both(1, 2);
+  without.members[0].incarnation = 8; // somebody else of this name
+  run.tell(without);
+  EXPECT_TRUE(run.replica.views.back().replicas.at(0).slices.empty());
+  run.there = {};
+  run.tell(played_node::span_here(1));
+  run.tell(asking("there", want_kind::parameters, 0));
+  EXPECT_TRUE(run.there.states.empty());
+}
+
+TEST(node, an_older_view_changes_nothing) {
+  played_node run;
+  run.begin(2);
+  run.tell(played_node::span_here(0, 2));
+  const auto told = run.shard.views.size();
+  run.tell(played_node::both(1, 9));
+  EXPECT_EQ(run.shard.views.size(), told);
+}
+
+TEST(node, shards_begin_a_term_with_the_state_of_the_checkpoint) {
+  played_node run{1};
+  run.begin(2, 4);
+  run.wait(250ms);
+  ASSERT_FALSE(run.director.wants.empty());
+  EXPECT_EQ(run.director.wants[0].kind, want_kind::checkpoint);
+  EXPECT_EQ(run.director.wants[0].version, 4u);
+  EXPECT_EQ(run.director.wants[0].elements, (ranges{{0, here}}));
+  EXPECT_TRUE(run.shard.starts.empty());
+  run.tell(shard_numbers{4, 0, {0.5}, false, {3, 4, 0, 0}});
+  run.tell(played_node::piece_there(4, 0, here));
+  run.tell(played_node::piece_there(4, 0, 3000, 1));
+  EXPECT_TRUE(run.shard.starts.empty());
+  run.tell(played_node::piece_there(4, 3000, here - 3000, 1));
+  ASSERT_EQ(run.shard.starts.size(), 1u);
+  const auto& start = run.shard.starts[0];
+  EXPECT_EQ(start.term, 2u);
+  EXPECT_EQ(start.versions->of(4).values()[here - 1], here - 1);
+  ASSERT_EQ(start.slots.size(), 1u);
+  EXPECT_EQ(values_of(start.slots[0]), counted(0, here));
+  EXPECT_EQ(start.numbers.book, (batch_sums{3, 4, 0, 0}));
+  EXPECT_EQ(run.shard.views.back().start_version, 4u);
+}
+
+TEST(node, says_whom_it_waits_for) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.wait(1100ms);
+  ASSERT_FALSE(run.director.nodes.empty());
+  const auto& news = run.director.nodes.back();
+  EXPECT_EQ(news.state, "shard 0 waits for slice 2 of step 0 from there");
+  EXPECT_EQ(news.view, (view_number{1, 1}));
+  EXPECT_EQ(news.replicas, (std::vector<replica_status>{{4, 5, 6}}));
+}
+
+TEST(node, ends_with_an_actor_of_its_own_and_says_which) {
+  played_node run;
+  run.begin();
+  caf::scoped_actor self{run.system()};
+  self->monitor(run.node());
+  run.kill_shard();
+  std::string why;
+  self->receive([&](const caf::down_msg& news) { why = run.system().render(news.reason); },
+                caf::after(0s) >> [] {});
+  EXPECT_NE(why.find("shard 0 was lost"), std::string::npos) << why;
+}
+
+} // namespace troupe

@@ -1,0 +1,143 @@
+"""Runs that are killed or interrupted and gone on with end like runs that never were.
+
+    python3 tests/scripts/resume_test.py BUILD_FOLDER SOURCE_FOLDER
+"""
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+JOB = """[data]
+synthetic = "classification"
+rows = 3000
+features = 20
+classes = 4
+noise = 1.5
+test_fraction = 0.2
+validation_fraction = 0.1
+[model]
+hidden = [150, 40]
+dropout = 0.1
+[optimizer]
+kind = "adam"
+clip_norm = 1.0
+[training]
+slices = 4
+epochs = 30
+patience = 20
+"""
+# What two runs of a job share, whoever computed and however often they began.
+FIGURES = ("parameters_sha256", "job_sha256", "steps", "epochs", "best_version", "stopped_by",
+           "train_loss", "test_loss", "test_accuracy", "validation_loss", "validation_accuracy")
+
+
+class Run:
+    """One process of `troupe train`."""
+
+    def __init__(self, folder, *options):
+        command = [TROUPE, "train", "job.toml", "--json", *options]
+        self.begin = time.monotonic()
+        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+
+    def end(self):
+        self.out, self.shown = self.process.communicate(timeout=240)
+        return self.process.returncode
+
+    def result(self):
+        if self.end() != 0:
+            raise AssertionError(f"exit code {self.process.returncode}: {self.shown}")
+        return json.loads(self.out)
+
+
+def sets(**settings):
+    options = []
+    for key, value in settings.items():
+        options += ["--set", f"{key.replace('__', '.')}={value}"]
+    return options
+
+
+def history(folder):
+    with open(os.path.join(folder, "runs", "job", "history.csv"), encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        del row["seconds"]
+    return rows
+
+
+class Resume(unittest.TestCase):
+    def folder(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        with open(os.path.join(folder, "job.toml"), "w", encoding="utf-8") as file:
+            file.write(JOB)
+        return folder
+
+    def assert_same(self, result, folder, expected, expected_history):
+        for figure in FIGURES:
+            self.assertEqual(result[figure], expected[figure], figure)
+        self.assertEqual(history(folder), expected_history)
+
+    def test_a_run_that_is_killed_at_any_moment_ends_with_the_same_bits(self):
+        straight = self.folder()
+        expected = Run(straight, *sets(training__replicas=1)).result()
+        seconds = expected["seconds"]
+        for seed in range(6):
+            chance = random.Random(seed)
+            folder = self.folder()
+            resumed = 0
+            for _ in range(6):
+                every = chance.choice((1, 7, 30))
+                run = Run(folder, "--resume", *sets(
+                    checkpoint__every_steps=every, training__replicas=chance.randint(1, 5),
+                    runtime__threads=chance.randint(1, 3)))
+                time.sleep(chance.random() * (0.1 + 0.6 * seconds))
+                run.process.kill()
+                run.end()
+                resumed += "training goes on from step" in run.shown
+            with self.subTest(seed=seed, resumed=resumed):
+                last = Run(folder, "--resume", *sets(checkpoint__every_steps=7,
+                                                     training__replicas=2))
+                self.assert_same(last.result(), folder, expected, history(straight))
+                self.assertGreater(resumed, 0, "no life went on from another's checkpoint")
+
+    def interrupted(self, folder, number):
+        """A long run that gets a signal as soon as it has shown an epoch."""
+        run = Run(folder, *sets(training__epochs=1_000_000, training__patience=1_000_000,
+                                checkpoint__every_steps=1_000_000, training__replicas=3))
+        run.process.stderr.readline()
+        run.process.stderr.readline()
+        sent = time.monotonic()
+        run.process.send_signal(number)
+        code = run.end()
+        self.assertLess(time.monotonic() - sent, 5, "seconds until it ended")
+        return code, json.loads(run.out)
+
+    def test_a_signal_ends_a_run_at_a_version_that_is_gone_on_from(self):
+        for number, expected_code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number=number):
+                folder = self.folder()
+                code, stopped = self.interrupted(folder, number)
+                self.assertEqual(code, expected_code)
+                self.assertEqual(stopped["stopped_by"], "interrupt")
+                end = int(history(folder)[-1]["steps"])
+                name = f"checkpoint-{end:012}.troupe"
+                self.assertIn(name, os.listdir(os.path.join(folder, "runs", "job")))
+                longer = sets(training__epochs=1_000_000, training__steps=end + 100,
+                              training__patience=1_000_000)
+                resumed = Run(folder, "--resume", *longer).result()
+                straight = self.folder()
+                expected = Run(straight, *longer, *sets(training__replicas=1)).result()
+                self.assert_same(resumed, folder, expected, history(straight))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,213 @@
+// A node between neighbours that a test plays: a director, another process, a replica and a shard
+// of its own. Everything they hear is written down; time is virtual.
+//
+// Two processes share a run of 6,000 parameters, four slices, two steps an epoch: "here" owns
+// slices 0 and 1 and the first block, "there" the rest.
+
+#pragma once
+
+#include "troupe/actors/node.hpp"
+#include "troupe/actors/train.hpp"
+#include "troupe/coordinators/placement.hpp"
+#include "troupe/models/neural_network.hpp"
+#include "troupe/tests/support/payloads.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe::test {
+
+/// What one neighbour heard, kind by kind.
+struct heard {
+  std::vector<training_report> reports{};
+  std::vector<not_finite_report> not_finite{};
+  std::vector<evaluation> evaluations{};
+  std::vector<node_report> nodes{};
+  std::vector<state_piece> states{};
+  std::vector<shard_numbers> numbers{};
+  std::vector<hold_answer> holds{};
+  std::vector<want> wants{};
+  std::vector<gradient_piece> gradients{};
+  std::vector<block_norms> norms{};
+  std::vector<view> views{};
+  std::vector<contribution> contributions{};
+  std::vector<parameter_span> spans{};
+  std::vector<horizon> horizons{};
+  std::vector<shard_start> starts{};
+  std::vector<uint64_t> rounds{}; ///< of holds
+};
+
+template <class T>
+auto note(std::vector<T>& where) {
+  return [&where](const T& news) { where.push_back(news); };
+}
+
+inline director_link_actor::behavior_type played_director(director_link_actor::pointer,
+                                                          heard* notes) {
+  return {note(notes->reports), note(notes->evaluations), note(notes->not_finite),
+          note(notes->nodes),   note(notes->states),      note(notes->numbers),
+          note(notes->holds),   note(notes->wants)};
+}
+
+inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) {
+  return {[](const cluster_view&) {}, [](const course&) {}, [](const hold_request&) {},
+          note(notes->gradients),     note(notes->states),  note(notes->numbers),
+          note(notes->norms),         note(notes->wants)};
+}
+
+inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {
+  return {note(notes->views), note(notes->spans), note(notes->horizons),
+          [=](atom::hold, uint64_t round) { notes->rounds.push_back(round); },
+          [](atom::status) {
+            return replica_status{4, 5, 6};
+          }};
+}
+
+inline shard_actor::behavior_type played_shard(shard_actor::pointer, heard* notes) {
+  return {note(notes->views),
+          note(notes->contributions),
+          note(notes->norms),
+          note(notes->starts),
+          note(notes->horizons),
+          [](atom::pull, uint64_t) -> caf::result<parameter_span> {
+            return caf::make_error(protocol_error::version_not_held);
+          }};
+}
+
+class played_node {
+public:
+  static constexpr size_t parameter_count = 6000;
+  static constexpr size_t here_count = block_size; ///< elements of the shard here
+  static constexpr size_t piece_elements = 1500;   ///< three pieces here, two there
+
+  explicit played_node(size_t slot_count = 0) {
+    configure(config_);
+    config_.set("scheduler.policy", caf::atom("testing"));
+    system_.emplace(config_);
+    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
+    neural_network_options line;
+    line.features = parameter_count - 1;
+    line.outputs = 1;
+    line.loss = loss_kind::squared;
+    node_options options;
+    options.self = {"here", 7, 1, 1};
+    options.network = std::make_shared<neural_network>(line);
+    options.parameters = std::make_shared<buffer_pool>(parameter_count);
+    options.plan = {
+      .row_count = 8, .batch_size = 4, .slice_count = 4, .epoch_count = 4, .step_limit = {}};
+    options.slot_count = slot_count;
+    options.uses_norms = true;
+    options.piece_elements = piece_elements;
+    replica_actor_ = system_->spawn(played_replica, &replica);
+    shard_actor_ = system_->spawn(played_shard, &shard);
+    director_actor_ = system_->spawn(played_director, &director);
+    there_actor_ = system_->spawn(played_peer, &there);
+    stranger_actor_ = system_->spawn(played_peer, &stranger);
+    node_ =
+      system_->spawn(troupe::node, options, std::vector{replica_actor_}, std::vector{shard_actor_});
+    caf::anon_send(node_, std::string{"there"}, uint64_t{9}, there_actor_);
+    caf::anon_send(node_, std::string{"stranger"}, uint64_t{11}, stranger_actor_);
+    caf::anon_send(node_, uint64_t{7}, director_actor_);
+    run();
+  }
+
+  ~played_node() {
+    const auto end = [](const auto& actor) {
+      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    };
+    end(node_);
+    end(replica_actor_);
+    end(shard_actor_);
+    end(director_actor_);
+    end(there_actor_);
+    end(stranger_actor_);
+    run();
+  }
+  played_node(const played_node&) = delete;
+  played_node& operator=(const played_node&) = delete;
+
+  template <class... Ts>
+  void tell(const Ts&... message) {
+    caf::anon_send(node_, message...);
+    run();
+  }
+
+  /// Time passes, tick by tick.
+  void wait(milliseconds time) {
+    for (milliseconds passed{0}; passed < time; passed += node_tick_interval) {
+      scheduler_->advance_time(node_tick_interval);
+      run();
+    }
+  }
+
+  /// A view of both processes, and a course to version 8.
+  void begin(uint64_t term = 1, uint64_t start_version = 0) {
+    tell(both(term, 1, start_version));
+    tell(course{term, 1, {8, true}, 0, 0});
+  }
+
+  static cluster_view both(uint64_t term, uint64_t number, uint64_t start_version = 0) {
+    return {{term, number},
+            start_version,
+            {{"here", 7, 1, 1}, {"there", 9, 1, 1}},
+            {{0, 0, {0, 2}}, {1, 0, {2, 4}}},
+            {{0, 0, {0, 1}}, {1, 0, {1, 2}}}};
+  }
+
+  /// Parameters of any version: each value is its element's number.
+  static state_piece piece_there(uint64_t version, size_t first, size_t size, uint64_t slot = 0) {
+    return {version, slot, first, counting_from(static_cast<float>(first), size)};
+  }
+  static parameter_span span_here(uint64_t version, uint64_t term = 1) {
+    return {term, version, 0, counting_from(0, here_count)};
+  }
+  /// Everything of a version, from the shard here and from there.
+  void give_version(uint64_t version) {
+    tell(span_here(version));
+    tell(piece_there(version, here_count, parameter_count - here_count));
+  }
+
+  /// Elements [first, first + size) of what slices 2 and 3 of a step add up to.
+  static gradient_piece gradient_there(uint64_t step, size_t first, size_t size) {
+    return {1, step, {2, 4}, {0.5, 2, 1, 0}, first, counting_from(static_cast<float>(first), size),
+            1};
+  }
+
+  void kill_shard() {
+    caf::anon_send_exit(shard_actor_, caf::exit_reason::kill);
+    run();
+  }
+
+  /// Runs until nobody has anything to do.
+  void run() {
+    while (scheduler_->try_run_once()) {
+    }
+  }
+
+  caf::actor_system& system() { return *system_; }
+  const local_node_actor& node() const { return node_; }
+
+  heard director, there, stranger, replica, shard;
+
+private:
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system_;
+  caf::scheduler::test_coordinator* scheduler_ = nullptr;
+  replica_actor replica_actor_;
+  shard_actor shard_actor_;
+  director_link_actor director_actor_;
+  node_actor there_actor_, stranger_actor_;
+  local_node_actor node_;
+};
+
+} // namespace troupe::test
