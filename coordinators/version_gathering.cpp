@@ -5,15 +5,8 @@
 
 namespace troupe {
 
-namespace {
-
-/// Beyond the version in hand, announcements of this many more may be under way.
-constexpr uint64_t versions_ahead_max = 2;
-
-} // namespace
-
 version_gathering::version_gathering(std::vector<index_range> spans, std::optional<uint64_t> first)
-  : spans_(std::move(spans)), wanted_(first) {
+  : spans_(std::move(spans)), wanted_(first), next_(first) {
   for (const auto& span : spans_)
     element_count_ = std::max(element_count_, span.end);
 }
@@ -21,10 +14,10 @@ version_gathering::version_gathering(std::vector<index_range> spans, std::option
 gather_verdict version_gathering::offer(uint64_t version, const index_range& elements) {
   if (elements.begin >= elements.end || elements.end > element_count_)
     return gather_verdict::malformed;
-  if (held_ ? version <= *held_ : wanted_ && version < *wanted_)
+  if (wanted_ && version < *wanted_)
     return gather_verdict::stale;
-  if (wanted_ && version >= *wanted_ + versions_ahead_max)
-    return gather_verdict::early;
+  if (wanted_ && version > *wanted_ + 1)
+    wanted_ = version - 1;
   if (!here_[version].add(elements))
     return gather_verdict::known;
   settle();
@@ -36,25 +29,31 @@ bool version_gathering::is_whole(const span_set& here) const {
 }
 
 void version_gathering::settle() {
-  for (auto& [version, here] : here_) {
-    auto& told = told_[version];
-    told.resize(spans_.size());
-    for (size_t k = 0; k < spans_.size(); ++k) {
-      if (told[k] || spans_[k].empty() || !here.contains(spans_[k]))
-        continue;
-      told[k] = true;
-      news_.push_back({version, k});
-    }
+  for (const auto& [version, here] : here_) {
+    if ((wanted_ && version < *wanted_) || !is_whole(here))
+      continue;
+    tell(version);
+    held_ = version;
+    wanted_ = next_ = version + 1;
   }
-  for (auto at = here_.begin(); at != here_.end(); ++at)
-    if ((!wanted_ || at->first >= *wanted_) && is_whole(at->second)) {
-      held_ = at->first;
-      wanted_ = at->first + 1;
-    }
-  if (!held_)
+  if (!wanted_)
     return;
-  here_.erase(here_.begin(), here_.upper_bound(*held_));
-  told_.erase(told_.begin(), told_.upper_bound(*held_));
+  here_.erase(here_.begin(), here_.lower_bound(*wanted_));
+  if (here_.contains(*wanted_))
+    tell(*wanted_);
+}
+
+void version_gathering::tell(uint64_t version) {
+  if (told_version_ != version)
+    told_.assign(spans_.size(), false);
+  told_version_ = version;
+  for (size_t k = 0; k < spans_.size(); ++k) {
+    if (told_[k] || spans_[k].empty() || !here_.at(version).contains(spans_[k]))
+      continue;
+    told_[k] = true;
+    news_.push_back({version, k, next_ != version});
+    next_ = version;
+  }
 }
 
 std::vector<version_gathering::whole_span> version_gathering::take_whole_spans() {
