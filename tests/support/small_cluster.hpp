@@ -374,9 +374,28 @@ private:
       return what.version < shards_[w.shards[what.to - replica_count]].rule.version();
     case message_kind::parameters:
       return what.version < replicas_[w.replicas[what.to]].parameters.wanted().value_or(0);
-    default:
+    case message_kind::view:
+      return what.news.id <= view_of(w, what.to);
+    case message_kind::horizon:
+      return what.version == horizon_of(w, what.to);
+    case message_kind::want_gradients:
+      return what.version < shards_[w.shards[what.from - replica_count]].rule.version();
+    case message_kind::want_parameters:
+      return what.version < replicas_[w.replicas[what.from]].parameters.wanted().value_or(0);
+    case message_kind::loss:
       return false;
     }
+    return false;
+  }
+
+  view_number view_of(const world& w, size_t id) const {
+    return id < replica_count ? replicas_[w.replicas[id]].view.id
+                              : shards_[w.shards[id - replica_count]].view.id;
+  }
+
+  uint64_t horizon_of(const world& w, size_t id) const {
+    return id < replica_count ? replicas_[w.replicas[id]].horizon
+                              : shards_[w.shards[id - replica_count]].horizon;
   }
 
   void add_troubles(const world& w, std::vector<world>& result) {
