@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iostream>
 #include <unordered_map>
+#include <vector>
 
 namespace troupe {
 
@@ -149,12 +152,14 @@ TEST(exhaustive, a_stop_outlives_a_crash) {
   auto known = two_steps();
   known.plan.row_count = 2;
   known.drops_outdated = true;
+  known.first_troubled = 1;
   EXPECT_GT(explore(known, {.crashes = 1, .stops = 1}).world_count, 1000u);
 }
 
 TEST(exhaustive, a_stop_counts_on_nobody_who_was_lost_and_goes_on) {
   auto known = steps_of_one_row(1);
   known.drops_outdated = true;
+  known.first_troubled = 1; // it has the only slice with rows
   EXPECT_GT(explore(known, {.suspicions = 1, .stops = 1}).world_count, 1000u);
 }
 
