@@ -81,7 +81,7 @@ struct cluster_plan {
   std::array<index_range, shard_count> spans{{{0, 2}, {2, 4}}}; ///< elements
   size_t pieces_of_last_span = 1; ///< over a wire a span comes in so many pieces
   bool drops_outdated = false;    ///< messages that can do nothing any more are taken away at once
-  size_t first_troubled = 0;      ///< the first replica that crashes or is suspected
+  size_t first_troubled = 0;      ///< the first replica that may crash
 
   std::vector<index_range> pieces(size_t shard) const {
     if (shard + 1 < shard_count || pieces_of_last_span == 1)

@@ -40,6 +40,9 @@ public:
       put(result, shard);
     }
     put(result, director);
+    // Under way from the start, it may come at any time.
+    if (result.left.suspicions > 0)
+      suspect(result, 1);
     send(result, out);
     return result;
   }
@@ -338,12 +341,8 @@ private:
   }
 
   void add_troubles(const world& w, std::vector<world>& result) {
-    for (size_t i = known_.first_troubled; i < replica_count; ++i) {
-      if (w.left.crashes > 0)
-        crash(result.emplace_back(w), i);
-      if (w.left.suspicions > 0)
-        suspect(result.emplace_back(w), i);
-    }
+    for (size_t i = known_.first_troubled; i < replica_count && w.left.crashes > 0; ++i)
+      crash(result.emplace_back(w), i);
     if (w.left.stops > 0) {
       auto& stopped = result.emplace_back(w);
       --stopped.left.stops;

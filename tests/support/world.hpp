@@ -38,10 +38,10 @@ private:
   std::unordered_map<uint64_t, std::vector<uint16_t>> by_key_;
 };
 
-/// How often each trouble may still come; in any state, at any process.
+/// How often each trouble may still come, in any world.
 struct troubles {
   uint8_t crashes = 0;    ///< a replica's process ends
-  uint8_t suspicions = 0; ///< a replica's process is thought to be lost and goes on
+  uint8_t suspicions = 0; ///< 1: the second replica's process is thought to be lost and goes on
   uint8_t duplicates = 0; ///< a message comes twice
   uint8_t losses = 0;     ///< a message does not come
   uint8_t wants = 0;      ///< somebody asks for what it misses before it is due
