@@ -138,6 +138,29 @@ TEST(version_gathering, spans_are_news_in_order_of_version) {
   EXPECT_EQ(rule.held(), 1u);
 }
 
+TEST(version_gathering, keeps_nothing_of_what_is_behind) {
+  auto in_order = three_shards(0);
+  auto across = three_shards(0);
+  for (auto* rule : {&in_order, &across}) {
+    if (rule == &across)
+      rule->offer(0, {3, 4});
+    rule->offer(0, {0, 10});
+    rule->offer(0, {10, 30});
+    rule->take_whole_spans();
+  }
+  across.offer(4, {0, 10});
+  in_order.offer(4, {0, 10});
+  EXPECT_EQ(across, in_order);
+  auto joined = three_shards(std::nullopt);
+  joined.offer(2, {0, 10}); // what a joiner hears of before it knows where it is
+  joined.offer(3, {0, 30});
+  joined.take_whole_spans();
+  auto straight = three_shards(std::nullopt);
+  straight.offer(3, {0, 30});
+  straight.take_whole_spans();
+  EXPECT_EQ(joined, straight);
+}
+
 TEST(version_gathering, one_that_is_whole_leaves_an_older_one_behind) {
   auto rule = three_shards(0);
   rule.offer(0, {0, 10});
