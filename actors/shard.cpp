@@ -63,7 +63,8 @@ void shard_state::on_start(const shard_start& news) {
 }
 
 void shard_state::restart() {
-  refuse_waiting();
+  if (current_)
+    refuse_waiting();
   const auto first_owner = std::ranges::find_if(
     view_.shards, [](const shard_entry& entry) { return !entry.blocks.empty(); });
   keeps_book_ = first_owner - view_.shards.begin() == static_cast<std::ptrdiff_t>(index_);
@@ -89,6 +90,7 @@ void shard_state::restart() {
   row_version_ = mark_version_ = copied_version_ = version;
   begin_ = last_report_ = self_->clock().now();
   announce();
+  answer_waiting();
 }
 
 // The state a checkpoint had at this version, instead of that of a beginning.
@@ -312,13 +314,13 @@ void shard_state::answer_waiting() {
 }
 
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
-  if (elements_.empty())
+  if (has_view_ && elements_.empty())
     return parameter_span{view_.term, version, index_, {}};
-  if (version == rule_.version())
+  if (current_ && version == rule_.version())
     return span_of(version, current_);
   if (previous_ && version + 1 == rule_.version())
     return span_of(version, previous_);
-  if (version > rule_.version() && !failed_) {
+  if (!has_view_ || (version > rule_.version() && !failed_)) {
     waiting_.push_back({version, self_->make_response_promise<parameter_span>()});
     return waiting_.back().promise;
   }

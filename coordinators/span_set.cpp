@@ -32,8 +32,6 @@ std::vector<index_range> span_set::missing_in(const index_range& range) const {
   std::vector<index_range> result;
   auto begin = range.begin;
   for (const auto& held : ranges_) {
-    if (held.end <= begin)
-      continue;
     if (held.begin >= range.end)
       break;
     if (held.begin > begin)

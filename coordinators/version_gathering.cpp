@@ -15,7 +15,7 @@ version_gathering::version_gathering(std::vector<index_range> spans, std::option
 gather_verdict version_gathering::offer(uint64_t version, const index_range& elements) {
   if (elements.begin >= elements.end || elements.end > element_count_)
     return gather_verdict::malformed;
-  if (held_ ? version <= *held_ : wanted_ && version < *wanted_)
+  if (wanted_ && version < *wanted_)
     return gather_verdict::stale;
   if (here_.size() == gathered_versions_max && !here_.contains(version)) {
     if (version < here_.begin()->first)
@@ -38,7 +38,7 @@ void version_gathering::settle() {
   if (newest == here_.rend())
     return;
   const auto version = newest->first;
-  const bool jump = !wanted_ || version != *wanted_ || (news_ && news_->jump);
+  const bool jump = version != wanted_ || news_;
   news_ = whole_version{version, jump};
   held_ = version;
   wanted_ = version + 1;

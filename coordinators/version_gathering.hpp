@@ -3,7 +3,7 @@
 // Parameters come span by span, from shards of this process or in pieces over a wire, in any order,
 // some twice. The process works on the newest version it has whole and gathers what is newer:
 //
-//   version <= held, or older than
+//   version < wanted, or older than
 //   the newest three that are known  -> stale: ignored
 //   outside the model                -> malformed: ignored
 //   every element known              -> known: ignored
@@ -29,6 +29,7 @@
 
 namespace troupe {
 
+/// `early`: of gradients only (gradient_gathering.hpp).
 enum class gather_verdict : uint8_t { accepted, known, stale, early, malformed };
 
 /// Versions gathered at a time.
@@ -45,7 +46,7 @@ public:
   gather_verdict offer(uint64_t version, const index_range& elements);
 
   /// A version that became whole since the last call; at most the newest is told. `jump`: it does
-  /// not follow the one held before.
+  /// not follow the one told before.
   struct whole_version {
     uint64_t version = 0;
     bool jump = false;

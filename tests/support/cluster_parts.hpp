@@ -1,6 +1,5 @@
 // The processes of a small cluster as plain values: what a node does with the pure rules, without
-// actors, wires or time. An event goes in, messages go out into an outbox. Parameters are names for
-// what they came from, so that equal names mean equal bits.
+// actors, wires or time. An event goes in, messages go out into an outbox.
 
 #pragma once
 
@@ -11,6 +10,7 @@
 #include "troupe/coordinators/replica_rule.hpp"
 #include "troupe/coordinators/shard_rule.hpp"
 #include "troupe/coordinators/version_gathering.hpp"
+#include "troupe/tests/support/cluster_messages.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,65 +20,13 @@
 
 namespace troupe::test {
 
-/// What a value came from: a number that two different histories share with negligible chance.
-struct content {
-  uint64_t id = 0;
-
-  friend auto operator<=>(const content&, const content&) = default;
-};
-
-inline content derive(std::initializer_list<uint64_t> parts) {
-  uint64_t id = 0x9E3779B97F4A7C15;
-  for (auto part : parts) {
-    id = (id ^ part) * 0xBF58476D1CE4E5B9;
-    id ^= id >> 29;
-  }
-  return {id};
-}
-
-inline content operator+(content a, content b) {
-  return derive({1, a.id, b.id});
-}
-
-/// The processes: replicas 0 and 1, shards 2 and 3, the director 4.
-inline constexpr size_t replica_count = 2;
-inline constexpr size_t shard_count = 2;
-inline constexpr size_t director_process_id = 4;
-inline const std::array<std::string, 4> process_names{"a", "b", "s", "t"};
-
-enum class message_kind : uint8_t {
-  parameters,
-  contribution,
-  want_parameters,
-  want_gradients,
-  view,
-  loss,
-  hold,
-  held,
-  horizon
-};
-
-/// Any message; each kind uses some of the fields.
-struct message {
-  message_kind kind{};
-  size_t to = 0;
-  size_t from = 0;
-  uint64_t version = 0; ///< or step
-  index_range elements{};
-  tree_node node{}; ///< or slices
-  content value{};
-  view_number view{};
-
-  friend bool operator==(const message&, const message&) = default;
-};
-
-using outbox = std::vector<message>;
-
 /// What all processes know without asking.
 struct cluster_plan {
   timeline plan;
   std::array<index_range, shard_count> spans{{{0, 2}, {2, 4}}}; ///< elements
   size_t pieces_of_last_span = 1; ///< over a wire a span comes in so many pieces
+  bool drops_outdated = false;    ///< messages that can do nothing any more are taken away at once
+  size_t first_troubled = 0;      ///< the first replica that may crash
 
   std::vector<index_range> pieces(size_t shard) const {
     if (shard + 1 < shard_count || pieces_of_last_span == 1)
@@ -292,9 +240,11 @@ struct shard_process {
     announce(known, out);
   }
 
+  // Whoever has been away cannot know what there is: both versions.
   void on_want(const cluster_plan& known, const message& what, outbox& out) const {
-    if (keeps(what.version))
-      send(known, what.from, what.version, out);
+    if (rule.version() > 0)
+      send(known, what.from, rule.version() - 1, out);
+    send(known, what.from, rule.version(), out);
   }
 
   void announce(const cluster_plan& known, outbox& out) const {
@@ -369,7 +319,7 @@ struct director_process {
 
   void send_view(size_t to, outbox& out) const {
     if (view().find(process_names[to]))
-      out.push_back({.kind = message_kind::view, .to = to, .view = view().id});
+      out.push_back({.kind = message_kind::view, .to = to, .news = view()});
   }
 
   void send_horizon(size_t to, outbox& out) const {

@@ -1,78 +1,16 @@
 // All that can happen to a small cluster: two replicas and two shards, each in a process of its
-// own, a director, messages in any order, and a few troubles. A world is a state of everything at
-// once; equal parts are kept once (`pool`), so that a world is a few numbers and millions fit.
+// own, a director, messages in any order, and a few troubles.
 
 #pragma once
 
-#include "troupe/tests/support/cluster_parts.hpp"
+#include "troupe/tests/support/world.hpp"
 
-#include <bitset>
-#include <deque>
-#include <map>
+#include <algorithm>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace troupe::test {
-
-/// Equal values get one number. `key` must be equal for equal values.
-template <class T>
-class pool {
-public:
-  uint16_t number_of(const T& value, uint64_t key) {
-    auto& same_key = by_key_[key];
-    for (auto number : same_key)
-      if (values_[number] == value)
-        return number;
-    values_.push_back(value);
-    same_key.push_back(static_cast<uint16_t>(values_.size() - 1));
-    if (values_.size() > 0xFFFF)
-      throw std::length_error{"too many different parts"};
-    return same_key.back();
-  }
-  const T& operator[](uint16_t number) const { return values_[number]; }
-  size_t size() const { return values_.size(); }
-
-private:
-  std::deque<T> values_;
-  std::unordered_map<uint64_t, std::vector<uint16_t>> by_key_;
-};
-
-/// How often each trouble may still come; in any state, at any process.
-struct troubles {
-  uint8_t crashes = 0;    ///< a replica's process ends
-  uint8_t suspicions = 0; ///< a replica's process is thought to be lost and goes on
-  uint8_t duplicates = 0; ///< a message comes twice
-  uint8_t losses = 0;     ///< a message does not come
-  uint8_t wants = 0;      ///< somebody asks for what it misses before it is due
-  uint8_t stops = 0;      ///< an interrupt
-
-  friend bool operator==(const troubles&, const troubles&) = default;
-};
-
-struct world {
-  static constexpr size_t messages_max = 256;
-
-  std::array<uint16_t, replica_count> replicas{};
-  std::array<uint16_t, shard_count> shards{};
-  uint16_t director = 0;
-  troubles left{};
-  std::bitset<messages_max> messages; ///< under way, by number
-
-  friend bool operator==(const world&, const world&) = default;
-};
-
-struct hash_of_world {
-  size_t operator()(const world& w) const {
-    const auto& left = w.left;
-    return derive({w.replicas[0], w.replicas[1], w.shards[0], w.shards[1], w.director, left.crashes,
-                   left.suspicions, left.duplicates, left.losses, left.wants, left.stops,
-                   std::hash<std::bitset<world::messages_max>>{}(w.messages)})
-      .id;
-  }
-};
 
 class small_cluster {
 public:
@@ -102,6 +40,9 @@ public:
       put(result, shard);
     }
     put(result, director);
+    // Under way from the start, it may come at any time.
+    if (result.left.suspicions > 0)
+      suspect(result, 1);
     send(result, out);
     return result;
   }
@@ -131,6 +72,9 @@ public:
       result.push_back(w);
       repair(result.back());
     }
+    if (known_.drops_outdated)
+      for (auto& next : result)
+        drop_outdated(next);
     return result;
   }
 
@@ -260,7 +204,6 @@ private:
     w.shards[part.index] = shards_.number_of(part, key.id);
   }
   void put(world& w, const director_process& part) {
-    views_[part.view().id] = part.view();
     w.director = directors_.number_of(part, derive({part.view().id.number, part.stop_version,
                                                     static_cast<uint64_t>(part.stop.state())})
                                               .id);
@@ -293,7 +236,7 @@ private:
     if (what.kind == message_kind::parameters)
       part.on_parameters(known_, what, out);
     else if (what.kind == message_kind::view)
-      part.on_view(known_, views_.at(what.view), out);
+      part.on_view(known_, what.news, out);
     else if (what.kind == message_kind::want_gradients)
       part.on_want(known_, what, out);
     else if (what.kind == message_kind::hold)
@@ -310,7 +253,7 @@ private:
     if (what.kind == message_kind::contribution)
       part.on_contribution(known_, what, out);
     else if (what.kind == message_kind::view)
-      part.on_view(views_.at(what.view));
+      part.on_view(what.news);
     else if (what.kind == message_kind::want_parameters)
       part.on_want(known_, what, out);
     else if (what.kind == message_kind::hold)
@@ -357,13 +300,49 @@ private:
     send(w, out);
   }
 
-  void add_troubles(const world& w, std::vector<world>& result) {
-    for (size_t i = 0; i < replica_count; ++i) {
-      if (w.left.crashes > 0)
-        crash(result.emplace_back(w), i);
-      if (w.left.suspicions > 0)
-        suspect(result.emplace_back(w), i);
+  void drop_outdated(world& w) const {
+    for (size_t number = 0; number < messages_.size(); ++number)
+      if (w.messages[number] && is_outdated(w, messages_[static_cast<uint16_t>(number)]))
+        w.messages.reset(number);
+  }
+
+  bool is_outdated(const world& w, const message& what) const {
+    const auto now = directors_[w.director].view().id;
+    switch (what.kind) {
+    case message_kind::held:
+    case message_kind::hold:
+      return what.view < now;
+    case message_kind::contribution:
+      return what.version < shards_[w.shards[what.to - replica_count]].rule.version();
+    case message_kind::parameters:
+      return what.version < replicas_[w.replicas[what.to]].parameters.wanted().value_or(0);
+    case message_kind::view:
+      return what.news.id <= view_of(w, what.to);
+    case message_kind::horizon:
+      return what.version == horizon_of(w, what.to);
+    case message_kind::want_gradients:
+      return what.version < shards_[w.shards[what.from - replica_count]].rule.version();
+    case message_kind::want_parameters:
+      return what.version < replicas_[w.replicas[what.from]].parameters.wanted().value_or(0);
+    case message_kind::loss:
+      return false;
     }
+    return false;
+  }
+
+  view_number view_of(const world& w, size_t id) const {
+    return id < replica_count ? replicas_[w.replicas[id]].view.id
+                              : shards_[w.shards[id - replica_count]].view.id;
+  }
+
+  uint64_t horizon_of(const world& w, size_t id) const {
+    return id < replica_count ? replicas_[w.replicas[id]].horizon
+                              : shards_[w.shards[id - replica_count]].horizon;
+  }
+
+  void add_troubles(const world& w, std::vector<world>& result) {
+    for (size_t i = known_.first_troubled; i < replica_count && w.left.crashes > 0; ++i)
+      crash(result.emplace_back(w), i);
     if (w.left.stops > 0) {
       auto& stopped = result.emplace_back(w);
       --stopped.left.stops;
@@ -410,7 +389,6 @@ private:
   pool<shard_process> shards_;
   pool<director_process> directors_;
   pool<message> messages_;
-  std::map<view_number, cluster_view> views_;
   mutable std::array<std::vector<content>, shard_count> reference_;
 };
 
