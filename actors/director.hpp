@@ -132,10 +132,11 @@ private:
   void fetch(uint64_t version);
   void ask_for_missing(moment now);
   void on_fetched(uint64_t version, const const_buffer& parameters);
+  std::string hint_of_older_checkpoint() const;
   void write_if_complete();
   /// The draft of a version that is to be checkpointed, made when first asked for; else null.
   checkpoint_draft* draft_of(uint64_t version);
-  std::vector<history_row> history_of_epochs() const;
+  void keep_rows_of_undisturbed_run(std::vector<history_row>& rows) const;
 
   // director_figures.cpp
   training_status on_status() const;

@@ -161,6 +161,7 @@ void director_state::begin_term() {
   version_ = view_.start_version;
   if (view_.start_version > 0) {
     history_ = checkpoint_->history;
+    keep_rows_of_undisturbed_run(history_);
     best_parameters_ = checkpoint_->best_parameters;
     seconds_before_ = row_seconds_ = checkpoint_->seconds;
     rule_.emplace(options_.rule, memory_of(*checkpoint_));

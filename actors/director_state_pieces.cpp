@@ -121,7 +121,8 @@ void director_state::carry_out(const take_checkpoint& decision) {
     memory.best_version = rule_memory.best->version;
     memory.best_loss = rule_memory.best->loss;
   }
-  memory.history = history_of_epochs();
+  memory.history = history_;
+  keep_rows_of_undisturbed_run(memory.history);
   memory.seconds = seconds_at(decision.version);
   for (const auto& work : work_of_replicas())
     memory.replicas.push_back({work.steps_executed, work.sample_count});
@@ -130,16 +131,24 @@ void director_state::carry_out(const take_checkpoint& decision) {
   write_if_complete();
 }
 
-// An interrupt makes a row, or evaluates one, where an undisturbed run does not.
-std::vector<history_row> director_state::history_of_epochs() const {
+// An interrupt makes a row, or evaluates one, where an undisturbed run does not; so does the end of
+// a run that is made longer afterwards.
+void director_state::keep_rows_of_undisturbed_run(std::vector<history_row>& rows) const {
   const auto& plan = options_.rule.plan;
-  auto result = history_;
-  std::erase_if(result, [&](const history_row& row) { return !plan.is_epoch_end(row.steps); });
-  for (auto& row : result)
+  std::erase_if(rows, [&](const history_row& row) {
+    return !plan.is_epoch_end(row.steps) && row.steps != plan.last_version();
+  });
+  for (auto& row : rows)
     if (!plan.evaluates(row.steps))
       row.test_loss = row.test_accuracy = row.test_r2 = row.validation_loss =
         row.validation_accuracy = row.validation_r2 = std::nullopt;
-  return result;
+}
+
+std::string director_state::hint_of_older_checkpoint() const {
+  if (!checkpoint_)
+    return "make room there or name another folder (checkpoint.directory), then begin again";
+  return "make room there, then go on from version " + std::to_string(checkpoint_->version) +
+         " with --resume";
 }
 
 void director_state::write_if_complete() {
@@ -152,7 +161,8 @@ void director_state::write_if_complete() {
       options_.checkpoints->write(*whole);
     } catch (const failure& problem) {
       return fail(problem.code(), "a checkpoint cannot be written: " + problem.reason(),
-                  problem.where(), problem.hint());
+                  problem.where(),
+                  problem.hint().empty() ? hint_of_older_checkpoint() : problem.hint());
     }
     checkpoint_ = std::move(whole);
     membership_->on_checkpoint(checkpoint_->version);
@@ -177,10 +187,10 @@ void director_state::on_want(const want& news) {
       if (elements.empty())
         continue;
       for (const auto& piece : cut(elements, piece_elements_max)) {
-        self_->send(to, state_piece{state.version, 0, piece.begin,
+        self_->send(to, state_piece{term(), state.version, 0, piece.begin,
                                     payload{state.parameters, piece.begin, piece.size()}});
         for (size_t i = 0; i < state.slots.size(); ++i)
-          self_->send(to, state_piece{state.version, i + 1, piece.begin,
+          self_->send(to, state_piece{term(), state.version, i + 1, piece.begin,
                                       payload{state.slots[i], piece.begin, piece.size()}});
       }
       self_->send(

@@ -168,8 +168,8 @@ void node_state::on_parameter_span(const parameter_span& news) {
 void node_state::on_state_piece(const state_piece& news) {
   const auto values = news.values.values();
   const auto count = options_.network->layout().size();
-  if (!takes_part() || !news.values.intact() || values.empty() || news.first_element >= count ||
-      values.size() > count - news.first_element)
+  if (!takes_part() || news.term != view_.id.term || !news.values.intact() || values.empty() ||
+      news.first_element >= count || values.size() > count - news.first_element)
     return;
   const auto now = self_->clock().now();
   if (restoring_) {

@@ -123,8 +123,10 @@ typename Inspector::result_type inspect(Inspector& f, gradient_piece& x) {
 }
 
 /// node -> node, and between node and director. Elements of a version's parameters (slot 0) or of
-/// the optimizer's state at that version (slots from 1 on).
+/// the optimizer's state at that version (slots from 1 on). The bits of a version are the same in
+/// every term; the term tells that the sender is not ahead of a roll-back the receiver knows of.
 struct state_piece {
+  uint64_t term = 0;
   uint64_t version = 0;
   uint64_t slot = 0;
   uint64_t first_element = 0;
@@ -135,8 +137,8 @@ struct state_piece {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, state_piece& x) {
-  return f(caf::meta::type_name("troupe.state_piece"), x.version, x.slot, x.first_element,
-           x.values);
+  return f(caf::meta::type_name("troupe.state_piece"), x.term, x.version, x.slot,
+           x.first_element, x.values);
 }
 
 /// Between node and director: the few numbers that belong to a shard's state at a version.

@@ -22,8 +22,8 @@ checkpoint memory_of(uint64_t version) {
 /// A draft of version 5 with one slot that has both tensors.
 checkpoint_draft with_tensors() {
   checkpoint_draft draft{5, 10, 1};
-  EXPECT_TRUE(draft.offer(state_piece{5, 0, 0, test::counting_from(0, 10)}));
-  EXPECT_TRUE(draft.offer(state_piece{5, 1, 0, test::counting_from(20, 10)}));
+  EXPECT_TRUE(draft.offer(state_piece{1, 5, 0, 0, test::counting_from(0, 10)}));
+  EXPECT_TRUE(draft.offer(state_piece{1, 5, 1, 0, test::counting_from(20, 10)}));
   return draft;
 }
 
@@ -37,9 +37,9 @@ TEST(checkpoint_draft, is_complete_with_the_memory_every_tensor_and_every_spans_
       if (part == 0)
         draft.set_memory(memory_of(5));
       if (part == 1)
-        draft.offer(state_piece{5, 0, 0, test::counting_from(0, 10)});
+        draft.offer(state_piece{1, 5, 0, 0, test::counting_from(0, 10)});
       if (part == 2)
-        draft.offer(state_piece{5, 1, 0, test::counting_from(20, 10)});
+        draft.offer(state_piece{1, 5, 1, 0, test::counting_from(20, 10)});
       if (part == 3) {
         draft.offer(shard_numbers{5, 0, {1, 2}, true, {3, 4, 0, 0}});
         draft.offer(shard_numbers{5, 6, {1, 2}, false, {9, 9, 9, 9}});
@@ -65,12 +65,12 @@ TEST(checkpoint_draft, is_complete_with_the_memory_every_tensor_and_every_spans_
 TEST(checkpoint_draft, says_what_is_missing) {
   checkpoint_draft draft{5, 10, 1};
   EXPECT_EQ(draft.missing(spans), (ranges{{0, 10}}));
-  draft.offer(state_piece{5, 0, 0, test::counting_from(0, 10)});
-  draft.offer(state_piece{5, 1, 0, test::counting_from(0, 8)});
+  draft.offer(state_piece{1, 5, 0, 0, test::counting_from(0, 10)});
+  draft.offer(state_piece{1, 5, 1, 0, test::counting_from(0, 8)});
   draft.offer(shard_numbers{5, 0, {}, true, {}});
   draft.offer(shard_numbers{5, 6, {}, false, {}});
   EXPECT_EQ(draft.missing(spans), (ranges{{8, 10}}));
-  draft.offer(state_piece{5, 1, 8, test::counting_from(0, 2)});
+  draft.offer(state_piece{1, 5, 1, 8, test::counting_from(0, 2)});
   EXPECT_EQ(draft.missing(spans), ranges{});
 }
 

@@ -168,9 +168,9 @@ TEST(restoring_state, is_whole_with_every_slot_and_every_spans_numbers) {
   auto state = restoring();
   buffer parameters{20};
   EXPECT_EQ(state.missing(), (ranges{{0, 6}, {10, 14}}));
-  EXPECT_TRUE(state.offer({5, 0, 0, counting_from(0, 20)}, parameters)) << "over both spans";
-  EXPECT_TRUE(state.offer({5, 1, 0, counting_from(100, 6)}, parameters));
-  EXPECT_TRUE(state.offer({5, 1, 10, counting_from(200, 4)}, parameters));
+  EXPECT_TRUE(state.offer({1, 5, 0, 0, counting_from(0, 20)}, parameters)) << "over both spans";
+  EXPECT_TRUE(state.offer({1, 5, 1, 0, counting_from(100, 6)}, parameters));
+  EXPECT_TRUE(state.offer({1, 5, 1, 10, counting_from(200, 4)}, parameters));
   EXPECT_FALSE(state.is_whole()) << "without the numbers";
   EXPECT_TRUE(state.offer(shard_numbers{5, 0, {1}, false, {1, 2, 3, 4}}));
   EXPECT_EQ(state.missing(), (ranges{{10, 14}}));
@@ -187,9 +187,9 @@ TEST(restoring_state, is_whole_with_every_slot_and_every_spans_numbers) {
 TEST(restoring_state, a_slot_that_is_missing_somewhere_is_asked_for_there) {
   auto state = restoring();
   buffer parameters{20};
-  state.offer({5, 0, 0, counting_from(0, 20)}, parameters);
-  state.offer({5, 1, 0, counting_from(0, 4)}, parameters);
-  state.offer({5, 1, 10, counting_from(0, 4)}, parameters);
+  state.offer({1, 5, 0, 0, counting_from(0, 20)}, parameters);
+  state.offer({1, 5, 1, 0, counting_from(0, 4)}, parameters);
+  state.offer({1, 5, 1, 10, counting_from(0, 4)}, parameters);
   state.offer(shard_numbers{5, 0, {}, false, {}});
   state.offer(shard_numbers{5, 10, {}, false, {}});
   EXPECT_EQ(state.missing(), (ranges{{4, 6}}));
@@ -198,15 +198,15 @@ TEST(restoring_state, a_slot_that_is_missing_somewhere_is_asked_for_there) {
 TEST(restoring_state, what_came_already_or_belongs_elsewhere_tells_nothing_new) {
   auto state = restoring();
   buffer parameters{20};
-  EXPECT_FALSE(state.offer({4, 0, 0, counting_from(0, 6)}, parameters)) << "another version";
-  EXPECT_FALSE(state.offer({5, 2, 0, counting_from(0, 6)}, parameters)) << "no such slot";
-  EXPECT_FALSE(state.offer({5, 0, 18, counting_from(0, 6)}, parameters)) << "beyond the model";
-  EXPECT_FALSE(state.offer({5, 0, 6, counting_from(0, 4)}, parameters)) << "of no span here";
-  EXPECT_FALSE(state.offer({5, 0, 6, {}}, parameters)) << "empty";
+  EXPECT_FALSE(state.offer({1, 4, 0, 0, counting_from(0, 6)}, parameters)) << "another version";
+  EXPECT_FALSE(state.offer({1, 5, 2, 0, counting_from(0, 6)}, parameters)) << "no such slot";
+  EXPECT_FALSE(state.offer({1, 5, 0, 18, counting_from(0, 6)}, parameters)) << "beyond the model";
+  EXPECT_FALSE(state.offer({1, 5, 0, 6, counting_from(0, 4)}, parameters)) << "of no span here";
+  EXPECT_FALSE(state.offer({1, 5, 0, 6, {}}, parameters)) << "empty";
   EXPECT_FALSE(state.offer(shard_numbers{4, 0, {}, false, {}}));
   EXPECT_FALSE(state.offer(shard_numbers{5, 6, {}, false, {}}));
-  EXPECT_TRUE(state.offer({5, 0, 0, counting_from(0, 6)}, parameters));
-  EXPECT_FALSE(state.offer({5, 0, 0, counting_from(0, 6)}, parameters));
+  EXPECT_TRUE(state.offer({1, 5, 0, 0, counting_from(0, 6)}, parameters));
+  EXPECT_FALSE(state.offer({1, 5, 0, 0, counting_from(0, 6)}, parameters));
   EXPECT_TRUE(state.offer(shard_numbers{5, 0, {}, false, {}}));
   EXPECT_FALSE(state.offer(shard_numbers{5, 0, {}, false, {}}));
 }

@@ -84,6 +84,19 @@ TEST(node, replicas_hear_of_a_version_once_it_is_whole_whatever_the_order_of_its
   }
 }
 
+// It may be ahead of where training has been rolled back to, and nobody would compute what is between.
+TEST(node, parameters_of_another_term_are_not_gathered) {
+  for (const uint64_t term : {0u, 2u}) {
+    played_node run;
+    run.begin();
+    run.tell(played_node::span_here(0));
+    run.tell(played_node::piece_there(0, here, all - here, 0, term));
+    EXPECT_TRUE(run.replica.spans.empty());
+    run.tell(played_node::piece_there(0, here, all - here));
+    EXPECT_EQ(run.replica.spans.size(), 2u);
+  }
+}
+
 TEST(node, versions_follow_one_another_without_a_new_beginning) {
   played_node run;
   run.begin();

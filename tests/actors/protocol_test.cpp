@@ -123,7 +123,7 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
   expect_survives(gradient_piece{3, 10, {2, 4}, {infinity, 2, 3, 4}, 4096, payload_of({1, 2}), 5});
-  expect_survives(state_piece{10, 2, 4096, payload_of({-0.0f, 2})});
+  expect_survives(state_piece{1, 10, 2, 4096, payload_of({-0.0f, 2})});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
   for (const auto kind :
        {want_kind::parameters, want_kind::gradients, want_kind::norms, want_kind::checkpoint})

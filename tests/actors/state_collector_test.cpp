@@ -21,7 +21,7 @@ const_buffer counted() {
 
 /// Of version 5.
 state_piece piece_of(const const_buffer& storage, uint64_t slot, size_t first, size_t size) {
-  return {5, slot, first, payload{storage, first, size}};
+  return {1, 5, slot, first, payload{storage, first, size}};
 }
 
 bool equal(const const_buffer& a, const const_buffer& b) {
@@ -67,8 +67,8 @@ TEST(state_collector, pieces_at_other_places_of_a_buffer_are_put_in_theirs) {
   const buffer turned{element_count}; // the last two first
   std::ranges::copy(std::vector<float>{8, 9, 0, 1, 2, 3, 4, 5, 6, 7}, turned.values().begin());
   state_collector state{5, element_count, 0};
-  state.offer({5, 0, 0, payload{turned, 2, 8}});
-  state.offer({5, 0, 8, payload{turned, 0, 2}});
+  state.offer({1, 5, 0, 0, payload{turned, 2, 8}});
+  state.offer({1, 5, 0, 8, payload{turned, 0, 2}});
   ASSERT_TRUE(state.is_whole());
   EXPECT_TRUE(equal(state.tensor(0), counted()));
 }
@@ -78,10 +78,10 @@ TEST(state_collector, every_slot_is_a_tensor_of_its_own) {
   state_collector state{5, element_count, 2};
   EXPECT_EQ(state.tensor_count(), 3u);
   state.offer(piece_of(storage, 0, 0, 10));
-  state.offer({5, 1, 0, test::counting_from(20, 10)});
-  state.offer({5, 2, 0, test::counting_from(40, 6)});
+  state.offer({1, 5, 1, 0, test::counting_from(20, 10)});
+  state.offer({1, 5, 2, 0, test::counting_from(40, 6)});
   EXPECT_EQ(state.missing(), (ranges{{6, 10}})) << "in some slot";
-  state.offer({5, 2, 6, test::counting_from(46, 4)});
+  state.offer({1, 5, 2, 6, test::counting_from(46, 4)});
   ASSERT_TRUE(state.is_whole());
   EXPECT_EQ(state.tensor(1).values()[3], 23);
   EXPECT_EQ(state.tensor(2).values()[9], 49);
@@ -100,11 +100,11 @@ TEST(state_collector, damaged_pieces_and_those_of_something_else_are_ignored) {
   const auto storage = counted();
   state_collector state{5, element_count, 1};
   EXPECT_FALSE(state.offer(test::over_a_wire(piece_of(storage, 0, 0, 8), 1)));
-  EXPECT_FALSE(state.offer({4, 0, 0, test::counting_from(0, 4)})) << "of another version";
-  EXPECT_FALSE(state.offer({5, 2, 0, test::counting_from(0, 4)})) << "of no slot";
-  EXPECT_FALSE(state.offer({5, 0, 8, test::counting_from(0, 4)})) << "beyond the end";
-  EXPECT_FALSE(state.offer({5, 0, ~uint64_t{0}, test::counting_from(0, 4)}));
-  EXPECT_FALSE(state.offer({5, 0, 3, {}})) << "empty";
+  EXPECT_FALSE(state.offer({1, 4, 0, 0, test::counting_from(0, 4)})) << "of another version";
+  EXPECT_FALSE(state.offer({1, 5, 2, 0, test::counting_from(0, 4)})) << "of no slot";
+  EXPECT_FALSE(state.offer({1, 5, 0, 8, test::counting_from(0, 4)})) << "beyond the end";
+  EXPECT_FALSE(state.offer({1, 5, 0, ~uint64_t{0}, test::counting_from(0, 4)}));
+  EXPECT_FALSE(state.offer({1, 5, 0, 3, {}})) << "empty";
   EXPECT_EQ(state.missing(), (ranges{{0, 10}}));
 }
 

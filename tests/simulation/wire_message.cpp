@@ -75,7 +75,8 @@ std::string words(const gradient_piece& x) {
 
 std::string words(const state_piece& x) {
   return (x.slot == 0 ? "parameters" : "slot " + std::to_string(x.slot)) + " of version " +
-         std::to_string(x.version) + ", " + elements_in_words(x.first_element, x.values);
+         std::to_string(x.version) + " in term " + std::to_string(x.term) + ", " +
+         elements_in_words(x.first_element, x.values);
 }
 
 std::string words(const shard_numbers& x) {

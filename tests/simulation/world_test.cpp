@@ -288,7 +288,7 @@ TEST_F(talking_machines, a_damaged_payload_knows_it) {
       values.values()[i] = static_cast<float>(i);
     wires->on_arrival = [](machine_id, machine_id, const caf::message&) {};
     const auto way =
-      carried(system.get(), caf::make_message(state_piece{1, 0, 0, {values, 0, 100}}));
+      carried(system.get(), caf::make_message(state_piece{1, 1, 0, 0, {values, 0, 100}}));
     EXPECT_TRUE(way.get_as<state_piece>(0).values.intact());
     EXPECT_EQ(way.get_as<state_piece>(0).values.values()[7], 7);
     const auto bad = damaged(system.get(), way, here->random());

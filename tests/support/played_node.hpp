@@ -165,8 +165,9 @@ public:
   }
 
   /// Parameters of any version: each value is its element's number.
-  static state_piece piece_there(uint64_t version, size_t first, size_t size, uint64_t slot = 0) {
-    return {version, slot, first, counting_from(static_cast<float>(first), size)};
+  static state_piece piece_there(uint64_t version, size_t first, size_t size, uint64_t slot = 0,
+                                 uint64_t term = 1) {
+    return {term, version, slot, first, counting_from(static_cast<float>(first), size)};
   }
   static parameter_span span_here(uint64_t version, uint64_t term = 1) {
     return {term, version, 0, counting_from(0, here_count)};
