@@ -231,9 +231,11 @@ void node_state::on_hold_request(const hold_request& news) {
   hold_ = news;
   hold_answer_.reset();
   held_.clear();
-  for (const auto& place : view_.replicas)
-    if (place.member == *me_)
-      self_->send(replicas_[place.index], atom::hold_v, news.sequence);
+  // Replicas that have not begun know of no view to answer in, and begin no step while this is so.
+  if (replicas_begun_)
+    for (const auto& place : view_.replicas)
+      if (place.member == *me_)
+        self_->send(replicas_[place.index], atom::hold_v, news.sequence);
   answer_hold();
 }
 
@@ -245,9 +247,8 @@ void node_state::on_held(uint64_t replica, uint64_t round, uint64_t next_step) {
 }
 
 void node_state::answer_hold() {
-  const auto asked =
-    static_cast<size_t>(std::ranges::count(view_.replicas, *me_, &replica_place::member));
-  if (held_.size() < asked)
+  const auto asked = std::ranges::count(view_.replicas, *me_, &replica_place::member);
+  if (replicas_begun_ && held_.size() < static_cast<size_t>(asked))
     return;
   hold_answer answer{options_.self.name, view_.id, 0, {}};
   for (const auto& [replica, step] : held_)

@@ -337,10 +337,10 @@ TEST(node, shards_begin_a_term_with_the_state_of_the_checkpoint) {
   EXPECT_EQ(run.director.wants[0].elements, (ranges{{0, here}}));
   EXPECT_TRUE(run.shard.starts.empty());
   run.tell(shard_numbers{4, 0, {0.5}, false, {3, 4, 0, 0}});
-  run.tell(played_node::piece_there(4, 0, here));
-  run.tell(played_node::piece_there(4, 0, 3000, 1));
+  run.tell(played_node::piece_there(4, 0, here, 0, 2));
+  run.tell(played_node::piece_there(4, 0, 3000, 1, 2));
   EXPECT_TRUE(run.shard.starts.empty());
-  run.tell(played_node::piece_there(4, 3000, here - 3000, 1));
+  run.tell(played_node::piece_there(4, 3000, here - 3000, 1, 2));
   ASSERT_EQ(run.shard.starts.size(), 1u);
   const auto& start = run.shard.starts[0];
   EXPECT_EQ(start.term, 2u);

@@ -44,6 +44,13 @@ public:
   void cut_power_after(size_t operations, std::function<void()> told);
   bool waits_for_power_cut() const { return static_cast<bool>(on_cut_); }
 
+  /// Whatever was to go wrong from now on does not.
+  void forget_faults() {
+    capacity_.reset();
+    failing_ = 0;
+    on_cut_ = {};
+  }
+
   /// The machine lost power: only what survives is left, and open files are dead.
   void lose_power();
   /// The process died: open files are dead, the system still has all that was written.

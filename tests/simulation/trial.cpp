@@ -159,6 +159,7 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
     if (options.trace)
       options.trace(duration{0}, "the run goes on in another cluster");
     disk->close_all();
+    disk->forget_faults(); // they were the first cluster's
     act second{system, random.bits(), what,   what.what->other_machines,
                disk,   judge,         report, options.trace};
     second.play({});
