@@ -49,7 +49,7 @@ void node_state::send_state(uint64_t version, uint64_t slot, uint64_t first_elem
                             const std::string& to, bool again) {
   for (const auto& piece : cut(elements, options_.piece_elements)) {
     send_to(to, state_piece{view_.id.term, version, slot, piece.begin,
-                             part_of(values, first_element, piece)});
+                            part_of(values, first_element, piece)});
     bytes_sent_ += options_.wired ? piece.size() * sizeof(float) : 0;
     resends_ += again ? 1 : 0;
   }

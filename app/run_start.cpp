@@ -51,8 +51,7 @@ struct resolved_job {
 // Before anything of an earlier run is replaced.
 void refuse_problems(const job& resolved, const prepared_data& data) {
   if (const auto found = problems_with_data(resolved, shape_of(data)); !found.empty())
-    throw failure(failure_code::bad_job, found.front().key + ": " + found.front().why, {},
-                  found.front().hint);
+    throw failure(failure_code::bad_job, found.front().why, found.front().key, found.front().hint);
 }
 
 // A job file that was changed by hand may be no job any more: then nothing is known of its rules.

@@ -137,8 +137,8 @@ struct state_piece {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, state_piece& x) {
-  return f(caf::meta::type_name("troupe.state_piece"), x.term, x.version, x.slot,
-           x.first_element, x.values);
+  return f(caf::meta::type_name("troupe.state_piece"), x.term, x.version, x.slot, x.first_element,
+           x.values);
 }
 
 /// Between node and director: the few numbers that belong to a shard's state at a version.

@@ -84,7 +84,7 @@ TEST(node, replicas_hear_of_a_version_once_it_is_whole_whatever_the_order_of_its
   }
 }
 
-// It may be ahead of where training has been rolled back to, and nobody would compute what is between.
+// It may be ahead of where training was rolled back to; nobody would compute what is between.
 TEST(node, parameters_of_another_term_are_not_gathered) {
   for (const uint64_t term : {0u, 2u}) {
     played_node run;
