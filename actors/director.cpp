@@ -82,12 +82,17 @@ void director_state::on_evaluation(const evaluation& news) {
 void director_state::on_not_finite(const not_finite_report& news) {
   if (news.term != term() || finished_)
     return;
-  if (news.conflict)
+  if (news.problem == step_problem::malformed)
+    return fail(failure_code::internal,
+                "at step " + std::to_string(news.step) + " " + news.what + " came from replica " +
+                  std::to_string(news.replica) + " and was not applied",
+                {}, "please report this");
+  if (news.problem == step_problem::conflict)
     return fail(failure_code::internal,
                 "equal work gave different bits: at step " + std::to_string(news.step) + " " +
                   news.what + ", the second from replica " + std::to_string(news.replica) +
                   "; a machine computes wrongly, or differs from the others");
-  if (news.unsolvable)
+  if (news.problem == step_problem::unsolvable)
     return fail(failure_code::bad_data, news.what, {},
                 "leave such features out, or set optimizer.l2 (closed-form) or "
                 "optimizer.damping (gauss-newton) to a small number");

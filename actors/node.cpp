@@ -98,11 +98,26 @@ void node_state::on_tick() {
     ask_replicas();
 }
 
+not_finite_report node_state::malformed(const contribution& news) const {
+  not_finite_report result;
+  result.term = view_.id.term;
+  result.step = news.step;
+  result.what = "a gradient with " + std::to_string(news.gradient_sum.values().size()) +
+                " values for a model of " + std::to_string(options_.network->layout().size());
+  result.problem = step_problem::malformed;
+  result.has_slice = true;
+  result.slice = news.node.begin;
+  result.replica = news.replica;
+  return result;
+}
+
 // Local replicas' gradients, for the shards of other processes.
 void node_state::on_contribution(const contribution& news) {
   if (!takes_part() || news.term != view_.id.term ||
       (gathering_.held() && news.step < *gathering_.held()))
     return;
+  if (news.gradient_sum.values().size() != options_.network->layout().size())
+    return on_not_finite(malformed(news));
   auto& parts = sent_[news.step];
   std::erase_if(parts, [&](const contribution& part) { return part.node == news.node; });
   parts.push_back(news);
@@ -124,7 +139,8 @@ void node_state::on_gradient_piece(const gradient_piece& news) {
       conflict.term = view_.id.term;
       conflict.step = news.step;
       conflict.what = "two different gradients of slice " + std::to_string(news.node.begin);
-      conflict.conflict = conflict.has_slice = true;
+      conflict.problem = step_problem::conflict;
+      conflict.has_slice = true;
       conflict.slice = news.node.begin;
       conflict.replica = news.replica;
       return on_not_finite(conflict);

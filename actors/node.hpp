@@ -92,6 +92,7 @@ private:
   void on_want(const want& news);
   // Local actors'.
   void on_contribution(const contribution& news);
+  not_finite_report malformed(const contribution& news) const;
   void on_parameter_span(const parameter_span& news);
   void on_held(uint64_t replica, uint64_t round, uint64_t next_step);
   void on_shard_copy(const shard_copy& news);

@@ -205,8 +205,9 @@ void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradien
 
 void replica_state::send(uint64_t step, const partial_sum& part) {
   const auto share = [&](const index_range& elements) {
+    const auto size = elements.size() - (options_.hooks.cut_step == step ? 1 : 0);
     return contribution{
-      step,      part.node, elements.begin, payload{part.values, elements.begin, elements.size()},
+      step,      part.node, elements.begin, payload{part.values, elements.begin, size},
       part.sums, index_,    view_.term};
   };
   for (size_t k = 0; k < elements_.size(); ++k)

@@ -105,10 +105,11 @@ void shard_state::restore() {
 }
 
 void shard_state::on_contribution(const contribution& news) {
-  if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact() ||
-      news.first_element != elements_.begin ||
-      news.gradient_sum.values().size() != elements_.size())
+  if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact())
     return;
+  if (news.first_element != elements_.begin ||
+      news.gradient_sum.values().size() != elements_.size())
+    return report_malformed(news);
   const auto verdict = rule_.offer(news.step, news.node, 0);
   // In one process nobody computes checksums: should the same work come twice, it is compared.
   if (verdict.verdict == offer_verdict::duplicate &&

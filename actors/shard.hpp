@@ -101,6 +101,7 @@ private:
   void stop_here(not_finite_report report);
   void refuse_waiting();
   void report_not_finite();
+  void report_malformed(const contribution& news);
   void report_conflict(const contribution& news);
   void report_conflict_of_norms();
   void announce();

@@ -83,7 +83,21 @@ void shard_state::report_conflict_of_norms() {
   not_finite_report report;
   report.step = rule_.version();
   report.what = "two different norms of one block";
-  report.conflict = true;
+  report.problem = step_problem::conflict;
+  stop_here(std::move(report));
+}
+
+void shard_state::report_malformed(const contribution& news) {
+  not_finite_report report;
+  report.step = news.step;
+  report.what = "a gradient of " + slices_in_words(news.node) + " with " +
+                std::to_string(news.gradient_sum.values().size()) + " values from element " +
+                std::to_string(news.first_element) + ", where " + std::to_string(elements_.size()) +
+                " from element " + std::to_string(elements_.begin) + " are due,";
+  report.problem = step_problem::malformed;
+  report.has_slice = true;
+  report.slice = news.node.begin;
+  report.replica = news.replica;
   stop_here(std::move(report));
 }
 
@@ -91,7 +105,7 @@ void shard_state::report_conflict(const contribution& news) {
   not_finite_report report;
   report.step = rule_.version();
   report.what = "two different gradients of " + slices_in_words(news.node);
-  report.conflict = true;
+  report.problem = step_problem::conflict;
   report.has_slice = true;
   report.slice = news.node.begin;
   report.replica = news.replica;

@@ -153,7 +153,7 @@ void solver_state::stop_here(const std::string& what, bool unsolvable) {
   report.term = view_.term;
   report.step = rule_->version();
   report.what = what;
-  report.unsolvable = unsolvable;
+  report.problem = unsolvable ? step_problem::unsolvable : step_problem::not_finite;
   self_->send(view_.director, std::move(report));
 }
 

@@ -33,6 +33,8 @@ struct test_hooks {
   uint64_t poisoned_slice = 0;
   uint64_t poisoned_element = 0;
   float poison = 0;
+  /// Replicas leave out the last value of what they send of this step.
+  std::optional<uint64_t> cut_step;
 };
 
 } // namespace troupe

@@ -15,8 +15,10 @@
 #include "troupe/data/training_record.hpp"
 #include "troupe/models/batch.hpp"
 
+#include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
 #include <caf/meta/type_name.hpp>
+#include <caf/sec.hpp>
 #include <caf/typed_actor.hpp>
 
 #include <bit>
@@ -245,23 +247,36 @@ typename Inspector::result_type inspect(Inspector& f, training_report& x) {
 /// shard -> director. Step `step` was not applied: it would have put a value that is not finite
 /// into the parameters, or (conflict) equal work came with different bits, which must never happen,
 /// or (unsolvable) a solver found no single solution: `what` is then the whole sentence.
+enum class step_problem : uint8_t {
+  not_finite, ///< a gradient, a loss, or what the optimizer made of them
+  conflict,   ///< equal work gave different bits
+  malformed,  ///< a gradient of another shape
+  unsolvable, ///< the data allow no solution
+};
+
 struct not_finite_report {
   uint64_t term = 0;
   uint64_t step = 0;
   std::string what;       ///< "the gradient of slice 3", "the new parameters"
   bool has_slice = false; ///< the two below are known
-  bool conflict = false;
   uint64_t slice = 0;
   uint64_t replica = 0; ///< who computed it
-  bool unsolvable = false;
+  step_problem problem = step_problem::not_finite;
 
   friend bool operator==(const not_finite_report&, const not_finite_report&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
+  auto problem = static_cast<uint8_t>(x.problem);
+  auto load = [&]() -> caf::error {
+    if (problem > static_cast<uint8_t>(step_problem::unsolvable))
+      return caf::make_error(caf::sec::invalid_argument, "no such problem of a step");
+    x.problem = static_cast<step_problem>(problem);
+    return caf::none;
+  };
   return f(caf::meta::type_name("troupe.not_finite_report"), x.term, x.step, x.what, x.has_slice,
-           x.conflict, x.slice, x.replica, x.unsolvable);
+           x.slice, x.replica, problem, caf::meta::load_callback(load));
 }
 
 /// replica -> director: what it has done.

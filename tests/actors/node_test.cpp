@@ -198,11 +198,23 @@ TEST(node, equal_work_with_other_bits_is_reported_with_its_slice_and_replica) {
   run.tell(other);
   ASSERT_EQ(run.director.not_finite.size(), 1u);
   const auto& report = run.director.not_finite[0];
-  EXPECT_TRUE(report.conflict);
+  EXPECT_EQ(report.problem, step_problem::conflict);
   EXPECT_EQ(report.what, "two different gradients of slice 2");
   EXPECT_EQ(report.slice, 2u);
   EXPECT_EQ(report.replica, 1u);
   EXPECT_EQ(report.term, 1u);
+}
+
+TEST(node, a_gradient_of_another_shape_goes_nowhere_and_is_named) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  auto work = work_here(0);
+  work.gradient_sum = {work.gradient_sum.storage(), 0, work.gradient_sum.values().size() - 1};
+  run.tell(work);
+  EXPECT_TRUE(run.there.gradients.empty());
+  ASSERT_EQ(run.director.not_finite.size(), 1u);
+  EXPECT_EQ(run.director.not_finite[0].problem, step_problem::malformed);
 }
 
 TEST(node, gradients_of_replicas_here_go_where_their_shard_is_and_are_kept_for_who_asks) {

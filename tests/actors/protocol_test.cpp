@@ -106,7 +106,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
     4,    1, "why", true, 74, "a path", "what to do", 0.5, {*progress.finished_epoch}, {{1, 2, 3}},
     true, 5, 6,     7,    8,  9};
   expect_survives(finished);
-  expect_survives(not_finite_report{9, 3, "x", true, true, 1, 2, true});
+  expect_survives(not_finite_report{9, 3, "x", true, 1, 2, step_problem::unsolvable});
   expect_survives(evaluation{9, 2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
   expect_survives(training_report{9, 3, {1, 2, 3, 4}, true, true, 0.25});
   expect_survives(parameter_span{9, 4, 1, payload_of({1, 2}), payload_of({3, 4})});

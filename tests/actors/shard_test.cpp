@@ -164,7 +164,7 @@ TEST_F(shard_alone, reports_equal_work_with_different_bits_and_applies_nothing_m
   send(work(0, {0, 1}, 8, 0));
   send(work(0, {0, 1}, 9, 5));
   ASSERT_EQ(notes_.not_finite.size(), 1u);
-  EXPECT_TRUE(notes_.not_finite[0].conflict);
+  EXPECT_EQ(notes_.not_finite[0].problem, step_problem::conflict);
   EXPECT_EQ(notes_.not_finite[0].slice, 0u);
   EXPECT_EQ(notes_.not_finite[0].replica, 5u);
   send(work(0, {1, 2}, 4));
@@ -177,14 +177,25 @@ TEST_F(shard_alone, other_figures_beside_equal_gradients_conflict_too) {
   second.sums.loss_sum = 2;
   send(second);
   ASSERT_EQ(notes_.not_finite.size(), 1u);
-  EXPECT_TRUE(notes_.not_finite[0].conflict);
+  EXPECT_EQ(notes_.not_finite[0].problem, step_problem::conflict);
 }
 
-TEST_F(shard_alone, ignores_work_of_other_steps_sizes_and_nodes) {
-  send(work(1, {0, 2}, 8));
-  auto short_one = work(0, {0, 2}, 8);
+TEST_F(shard_alone, names_work_of_another_shape_and_applies_nothing_more) {
+  auto short_one = work(0, {0, 2}, 8, 3);
   short_one.gradient_sum = {short_one.gradient_sum.storage(), 0, 2};
   send(short_one);
+  ASSERT_EQ(notes_.not_finite.size(), 1u);
+  EXPECT_EQ(notes_.not_finite[0].problem, step_problem::malformed);
+  EXPECT_EQ(notes_.not_finite[0].replica, 3u);
+  EXPECT_NE(notes_.not_finite[0].what.find("with 2 values from element 0, where 3 from element 0"),
+            std::string::npos)
+    << notes_.not_finite[0].what;
+  send(work(0, {0, 2}, 8));
+  EXPECT_EQ(announced_.size(), 1u);
+}
+
+TEST_F(shard_alone, ignores_work_of_other_steps_and_nodes) {
+  send(work(1, {0, 2}, 8));
   send(work(0, {0, 3}, 8));
   EXPECT_EQ(announced_.size(), 1u);
   send(work(0, {0, 2}, 8));
@@ -196,7 +207,7 @@ TEST_F(shard_alone, refuses_what_is_not_finite_and_names_it) {
   send(work(0, {0, 1}, 8, 3));
   send(work(0, {1, 2}, std::numeric_limits<float>::quiet_NaN(), 4));
   ASSERT_EQ(notes_.not_finite.size(), 1u);
-  EXPECT_FALSE(notes_.not_finite[0].conflict);
+  EXPECT_EQ(notes_.not_finite[0].problem, step_problem::not_finite);
   EXPECT_EQ(notes_.not_finite[0].slice, 1u);
   EXPECT_EQ(notes_.not_finite[0].replica, 4u);
   EXPECT_EQ(pull(0), 10) << "version 0 stays";

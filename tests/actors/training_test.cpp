@@ -192,6 +192,18 @@ TEST(training, a_poisoned_gradient_on_real_threads_ends_the_run_too) {
   EXPECT_EQ(outcome.parameters, test::values_of(test::train_on(1, before).parameters));
 }
 
+TEST(training, a_gradient_of_another_shape_is_refused_and_named) {
+  auto x = small_job();
+  company_options options;
+  options.hooks.cut_step = 3;
+  const auto finished = test::train_company(2, x, options).finished;
+  EXPECT_TRUE(finished.failed);
+  EXPECT_EQ(static_cast<failure_code>(finished.failure), failure_code::internal);
+  EXPECT_NE(finished.problem.find("at step 3 a gradient of slice "), std::string::npos)
+    << finished.problem;
+  EXPECT_NE(finished.problem.find(" came from replica "), std::string::npos) << finished.problem;
+}
+
 TEST(training, a_value_that_only_a_later_shard_meets_ends_the_run_in_any_order) {
   auto x = small_job();
   x.model.hidden = {700, 12};

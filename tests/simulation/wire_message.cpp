@@ -120,7 +120,7 @@ std::string words(const evaluation& x) {
 }
 
 std::string words(const not_finite_report& x) {
-  return "not finite at step " + std::to_string(x.step) + ": " + x.what;
+  return "problem of step " + std::to_string(x.step) + ": " + x.what;
 }
 
 // A payload lies in the bytes as its length, its checksum and its values.
