@@ -111,7 +111,8 @@ TEST(lbfgs_job, test_figures_are_those_of_the_result) {
 }
 
 TEST(lbfgs_job, fits_logistic_regressions_to_the_solution_of_newtons_method) {
-  for (const auto& entry : test::load_reference("logistic.json").at("cases")) {
+  const auto reference = test::load_reference("logistic.json");
+  for (const auto& entry : reference.at("cases")) {
     dataset rows;
     rows.labels = test::flat<int32_t>(entry.at("labels"));
     rows.row_count = rows.labels.size();
