@@ -108,9 +108,9 @@ private:
   void on(const publish& what) {
     const auto& view = what.view;
     ++views_;
-    RC_ASSERT(!last_ || last_->id < view.id);
+    RC_ASSERT((!last_ || last_->id < view.id)); // in brackets: RapidCheck knows no short cut
     RC_ASSERT(view.id.term == persisted_);
-    RC_ASSERT(what.restarts == (!last_ || last_->id.term < view.id.term));
+    RC_ASSERT((what.restarts == (!last_ || last_->id.term < view.id.term)));
     check_members(view);
     check_slices(view);
     if (what.restarts)

@@ -75,7 +75,7 @@ TEST(properties, a_step_of_any_job_adds_in_one_order_whoever_combined_what) {
     };
     for (size_t i = 0; i + 1 < cuts.size(); i += 2) {
       const auto [begin, end] =
-        std::minmax(cuts[i] % plan.slice_count, cuts[i + 1] % plan.slice_count);
+        std::minmax({cuts[i] % plan.slice_count, cuts[i + 1] % plan.slice_count});
       for (const auto& node : largest_nodes(plan.slice_count, {begin, end + 1}))
         offer(node);
     }
