@@ -96,6 +96,8 @@ bool caretaker::befall(const fault& x) {
     return rot(x);
   case fault_kind::disk_loss:
     return lose_disk(x);
+  case fault_kind::stale_director:
+    return replace_director(x);
   case fault_kind::stop_and_resume:
     return stop(x);
   }
@@ -192,6 +194,7 @@ void caretaker::start_anew() {
       cluster_.boot_process(i);
     }
   judge_.forget_terms();
+  cluster_.forget_stale_director();
   cluster_.options().disk->replace();
   heals_at(world_.now());
   if (const auto problem = cluster_.boot_director())
@@ -334,6 +337,25 @@ bool caretaker::lose_disk(const fault& x) {
   heals_at(world_.now() + x.length);
   world_.after(x.length, [this] { start_anew(); });
   return true;
+}
+
+// The old one speaks before the new one does, and long after.
+bool caretaker::replace_director(const fault& x) {
+  if (world_.state_of(cluster::director_machine) == machine_state::down)
+    return false;
+  cluster_.crash_director(x.choice % 2 == 0);
+  cluster_.options().disk->close_all();
+  restart_director_in(x.length);
+  repeat_stale_director(20);
+  return true;
+}
+
+void caretaker::repeat_stale_director(size_t times) {
+  if (times == 0 || is_over_)
+    return;
+  cluster_.hear_stale_director();
+  heals_at(world_.now());
+  world_.after(200ms, [this, times] { repeat_stale_director(times - 1); });
 }
 
 bool caretaker::stop(const fault&) {

@@ -47,11 +47,13 @@ private:
   bool tear(const fault& x);
   bool rot(const fault& x);
   bool lose_disk(const fault& x);
+  bool replace_director(const fault& x);
   bool stop(const fault& x);
 
   void start_director();
   void start_anew();
   void restart_director_in(duration wait);
+  void repeat_stale_director(size_t times);
   /// Picks one of the processes for which `fits` holds; nothing when there is none.
   template <class Predicate>
   std::optional<size_t> pick(uint64_t choice, Predicate fits) const;

@@ -78,6 +78,8 @@ public:
 private:
   cluster_options with_wires(cluster_options options) {
     options.wires = draw_wires(world_.random());
+    const bool is_twin = what_.reference.versions.empty();
+    options.hooks.adds_siblings = what_.what->adds_siblings && !is_twin;
     return options;
   }
 

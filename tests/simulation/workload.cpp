@@ -90,20 +90,33 @@ job whole_job() {
   return x;
 }
 
+/// Several slices each, for replicas that add them before they send them; more shards than blocks.
+job siblings_job() {
+  auto x = linear_job();
+  x.name = "siblings";
+  x.training.slices = 8;
+  return x;
+}
+
 const std::vector<machine_plan> peers{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> servers{{"a", 0, 2}, {"b", 1, 0}, {"c", 2, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> three{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}};
 const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}};
+const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d", 1, 0, true}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
 
 } // namespace
+
+size_t workload_of(uint64_t seed) {
+  return seed / fault_kind_count % workloads().size();
+}
 
 std::string to_string(fault_kind x) {
   static constexpr std::array<const char*, fault_kind_count> names{
     "replica crash", "shard crash",       "director crash", "short freeze", "long freeze",
     "partition",     "one-way partition", "link reset",     "corruption",   "slow machine",
     "late join",     "disk full",         "disk failure",   "torn write",   "disk rot",
-    "disk loss",     "stop and resume"};
+    "disk loss",     "stale director",    "stop and resume"};
   return names.at(static_cast<size_t>(x));
 }
 
@@ -112,7 +125,7 @@ const std::vector<workload>& workloads() {
     {"peer", linear_job(), peers, many},     {"server", linear_job(), servers, one},
     {"clip", clipped_job(), three, servers}, {"patience", patient_job(), three, one},
     {"best", best_job(), servers, peers},    {"dropout", dropout_job(), peers, many},
-    {"whole", whole_job(), three, servers},
+    {"whole", whole_job(), three, servers},  {"siblings", siblings_job(), rich, many, true},
   };
   return all;
 }

@@ -27,10 +27,11 @@ enum class fault_kind : uint8_t {
   torn_write,        ///< its machine loses power in the middle of one
   disk_rot,          ///< a bit of a checkpoint flips, and the director dies
   disk_loss,         ///< its machine is lost with the disk
+  stale_director,    ///< it is replaced, and what the old one said is heard again and again
   stop_and_resume,   ///< an interrupt; the run goes on in another cluster
 };
 
-inline constexpr size_t fault_kind_count = 17;
+inline constexpr size_t fault_kind_count = 18;
 
 std::string to_string(fault_kind x);
 
@@ -47,10 +48,15 @@ struct workload {
   job what;
   std::vector<machine_plan> machines;
   std::vector<machine_plan> other_machines; ///< that go on after an interrupt
+  /// Replicas add slices before they send them, which the twin's do not.
+  bool adds_siblings = false;
 };
 
 /// All of them; the order is that of `--workload` numbers in seeds.
 const std::vector<workload>& workloads();
+
+/// Which of them a seed runs, unless it is told: an index.
+size_t workload_of(uint64_t seed);
 
 /// What befalls seed `seed`: every kind has its turn as the first one.
 std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& random);
