@@ -96,6 +96,7 @@ void cluster::boot_process(size_t index) {
   options.self = member_of(index, 0);
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
   options.hooks = options_.hooks;
+  options.piece_elements = options_.piece_elements;
   world_.act_on(machine, [&] {
     processes_[index] =
       std::make_unique<process>(world_.system(), job_.resolved, job_.data, options);

@@ -41,6 +41,7 @@ struct cluster_options {
   milliseconds join_timeout{2'000};
   std::shared_ptr<simulated_disk> disk; ///< the director's; null: no checkpoints
   test_hooks hooks;
+  size_t piece_elements = piece_elements_max;
 };
 
 /// The folder of checkpoints on the director's disk.

@@ -121,6 +121,18 @@ void network::arrive(size_t index, size_t side, uint64_t generation, const caf::
       world_.trace(arrow(x, side) + " lost on the way: " + in_words(content));
     return;
   }
+  if (falls_under(options_.loss_per_10000)) {
+    ++dropped_count_;
+    if (world_.traces())
+      world_.trace(arrow(x, side) + " dropped: " + in_words(content));
+    return;
+  }
+  if (falls_under(options_.echo_per_10000)) {
+    ++echoed_count_;
+    world_.after(
+      world_.random().between(duration{0}, std::chrono::seconds{3}),
+      [this, index, side, generation, content] { arrive(index, side, generation, content); });
+  }
   ++carried_count_;
   auto arrived = content;
   const bool hit = world_.random().below(10'000) < options_.damage_per_10000;

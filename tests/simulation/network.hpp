@@ -8,7 +8,8 @@
 //    +------------------------------------------------- lost <-------------------------+
 //
 // What a link carries arrives in order within a direction, after a delay that is drawn for each
-// message, so messages of different pairs overtake each other. Nothing is lost but with its link:
+// message, so messages of different pairs overtake each other. Unless a fault says otherwise (loss,
+// echo) nothing is lost but with its link:
 // while a direction is blocked for a time shorter than `lost_after` its messages wait, as TCP makes
 // them; a longer one breaks the link. Who has not noticed yet sends into nothing.
 
@@ -31,6 +32,8 @@ struct wire_options {
   duration heartbeat = std::chrono::seconds{1};  ///< losses are noticed this much later at most
   duration retry_max = std::chrono::milliseconds{500}; ///< between two attempts to connect
   unsigned damage_per_10000 = 0; ///< of payloads that arrive with a flipped bit
+  unsigned loss_per_10000 = 0;   ///< of messages that do not arrive although their link stays
+  unsigned echo_per_10000 = 0;   ///< of messages that arrive again, up to 3 s later
 };
 
 class network {
@@ -70,6 +73,11 @@ public:
   /// From now on so many payloads of 10,000 arrive damaged.
   void set_damage(unsigned per_10000) { options_.damage_per_10000 = per_10000; }
 
+  /// From now on so many messages of 10,000 do not arrive.
+  void set_loss(unsigned per_10000) { options_.loss_per_10000 = per_10000; }
+  /// From now on so many messages of 10,000 arrive again later.
+  void set_echo(unsigned per_10000) { options_.echo_per_10000 = per_10000; }
+
   /// Called with each message that arrives: from, to, content.
   std::function<void(machine_id, machine_id, const caf::message&)> on_arrival;
 
@@ -77,6 +85,8 @@ public:
   size_t carried_count() const { return carried_count_; }
   size_t lost_count() const { return lost_count_; }
   size_t damaged_count() const { return damaged_count_; }
+  size_t dropped_count() const { return dropped_count_; } ///< lost without their link
+  size_t echoed_count() const { return echoed_count_; }
 
   /// No link is made any more.
   void close() { closed_ = true; }
@@ -107,6 +117,9 @@ private:
   void lose(link& x);
   void notice(link& x, size_t side, duration wait);
   void end_way(size_t index, size_t side, uint64_t generation);
+  bool falls_under(unsigned per_10000) {
+    return per_10000 > 0 && world_.random().below(10'000) < per_10000;
+  }
   bool can_connect(const link& x) const;
   duration soon();
   duration silence();
@@ -123,6 +136,8 @@ private:
   size_t carried_count_ = 0;
   size_t lost_count_ = 0;
   size_t damaged_count_ = 0;
+  size_t dropped_count_ = 0;
+  size_t echoed_count_ = 0;
 };
 
 } // namespace troupe::simulation

@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 /// loss (6 s), to be given up on and to join anew, several times over.
 constexpr duration patience = 60s;
 
-/// A shard's span goes to others in pieces smaller than a block, so that pieces can be lost.
 cluster_options options_for(const std::vector<machine_plan>& machines,
                             std::shared_ptr<simulated_disk> disk, oracle& judge) {
   cluster_options options;
@@ -80,6 +79,7 @@ private:
     options.wires = draw_wires(world_.random());
     const bool is_twin = what_.reference.versions.empty();
     options.hooks.adds_siblings = what_.what->adds_siblings && !is_twin;
+    options.piece_elements = what_.what->piece_elements;
     return options;
   }
 

@@ -17,9 +17,12 @@ enum class fault_kind : uint8_t {
   short_freeze,      ///< a process stands still, shorter than others wait
   long_freeze,       ///< so long that it is given up
   partition,         ///< two machines cannot hear each other
+  lasting_partition, ///< two processes cannot hear each other to the end; the director hears both
   one_way_partition, ///< one of two cannot hear the other
   link_reset,        ///< a connection is lost with what it carried
   corruption,        ///< payloads arrive with a flipped bit
+  message_loss,      ///< messages get lost although their link stays
+  message_echo,      ///< messages come a second time, seconds later
   slow_machine,      ///< each message takes a process milliseconds
   late_join,         ///< a spare machine is switched on
   disk_full,         ///< the director's disk takes no more for a while
@@ -31,7 +34,7 @@ enum class fault_kind : uint8_t {
   stop_and_resume,   ///< an interrupt; the run goes on in another cluster
 };
 
-inline constexpr size_t fault_kind_count = 18;
+inline constexpr size_t fault_kind_count = 21;
 
 std::string to_string(fault_kind x);
 
@@ -50,6 +53,8 @@ struct workload {
   std::vector<machine_plan> other_machines; ///< that go on after an interrupt
   /// Replicas add slices before they send them, which the twin's do not.
   bool adds_siblings = false;
+  /// Of what crosses wires: small ones, so that parts of a span are lost.
+  size_t piece_elements = piece_elements_max;
 };
 
 /// All of them; the order is that of `--workload` numbers in seeds.

@@ -2,10 +2,10 @@
 //
 //   troupe_mutants --seeds A..B [--table] [NAME]...
 //
-// All mutants, or those that are named. Each one has a process of its own, which may crash or hang:
-// that is found too. With --table prints rows for docs/mutants.md. Exit code 1 when a mutant
-// survived that should be found ("rare" ones need 1,000 seeds), was found although it is held to be
-// equivalent, or is stale; 2 for wrong options.
+// All mutants, or those that are named; fewer than 1,000 seeds are for those that few seeds find.
+// Each mutant has a process of its own, which may crash or hang: that is found too. With --table
+// prints rows for docs/mutants.md. Exit code 1 when a mutant survived that should be found, was
+// found although it is held to be equivalent, or is stale; 2 for wrong options.
 
 #include "troupe/models/blas.hpp"
 #include "troupe/tests/simulation/mutants/mutant.hpp"
@@ -81,8 +81,7 @@ public:
 
   int run() {
     for (size_t i = 0; i < mutants().size(); ++i)
-      if (options_.names.empty() ||
-          std::ranges::find(options_.names, mutants()[i].name) != options_.names.end())
+      if (is_asked_for(mutants()[i]))
         try_mutant(i);
     if (!options_.as_table)
       std::printf("%zu mutants, %zu found, %zu otherwise than expected\n", tried_, found_,
@@ -91,6 +90,17 @@ public:
   }
 
 private:
+  /// Few seeds are for those that few seeds find.
+  bool is_asked_for(const mutant& what) const {
+    if (!options_.names.empty())
+      return std::ranges::find(options_.names, what.name) != options_.names.end();
+    return what.expect == expectation::found || has_many_seeds();
+  }
+
+  bool has_many_seeds() const {
+    return options_.seeds.last - options_.seeds.first >= seeds_for_rare_ones;
+  }
+
   void try_mutant(size_t index) {
     const auto& what = mutants()[index];
     ++tried_;
@@ -135,8 +145,7 @@ private:
   bool is_expected(const mutant& what) const {
     if (what.expect == expectation::equivalent)
       return !shared_->found;
-    const auto count = options_.seeds.last - options_.seeds.first;
-    return shared_->found || (what.expect == expectation::rare && count < seeds_for_rare_ones);
+    return shared_->found || (what.expect == expectation::rare && !has_many_seeds());
   }
 
   void tell(const mutant& what) {
