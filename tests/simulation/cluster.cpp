@@ -225,6 +225,8 @@ void cluster::on_link(const network::link_news& news) {
 void cluster::on_arrival(machine_id to, const caf::message& content) {
   version_ = std::max(version_, version_shown(content).value_or(0));
   note_orders(content);
+  if (on_course && content.match_elements<course>())
+    on_course(content.get_as<course>(0));
   if (content.match_elements<node_report>()) {
     const auto& report = content.get_as<node_report>(0);
     for (size_t i = 0; i < process_count(); ++i)

@@ -96,6 +96,8 @@ public:
 
   /// Called with each view that arrives.
   std::function<void(const cluster_view&)> on_view;
+  /// Called with each course that arrives.
+  std::function<void(const course&)> on_course;
 
 private:
   void on_link(const network::link_news& news);

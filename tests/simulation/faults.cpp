@@ -177,6 +177,7 @@ void caretaker::restart_director_in(duration wait) {
 
 void caretaker::start_director() {
   cluster_.options().disk->close_all();
+  judge_.forget_stop();
   const auto problem = cluster_.boot_director();
   if (!problem) {
     if (cluster_.resumed_from())
@@ -200,6 +201,7 @@ void caretaker::start_anew() {
       cluster_.boot_process(i);
     }
   judge_.forget_terms();
+  judge_.forget_stop();
   cluster_.forget_stale_director();
   cluster_.options().disk->replace();
   heals_at(world_.now());
@@ -343,6 +345,7 @@ void caretaker::repeat_stale_director(size_t times) {
 bool caretaker::stop(const fault&) {
   if (!world_.is_running(cluster::director_machine))
     return false;
+  judge_.on_stop_asked(cluster_.version());
   cluster_.stop();
   return true;
 }

@@ -31,9 +31,10 @@ struct wire_options {
   duration lost_after = std::chrono::seconds{5}; ///< of silence
   duration heartbeat = std::chrono::seconds{1};  ///< losses are noticed this much later at most
   duration retry_max = std::chrono::milliseconds{500}; ///< between two attempts to connect
-  unsigned damage_per_10000 = 0; ///< of payloads that arrive with a flipped bit
-  unsigned loss_per_10000 = 0;   ///< of messages that do not arrive although their link stays
-  unsigned echo_per_10000 = 0;   ///< of messages that arrive again, up to 3 s later
+  unsigned damage_per_10000 = 0;   ///< of payloads that arrive with a flipped bit
+  unsigned loss_per_10000 = 0;     ///< of messages that do not arrive although their link stays
+  unsigned echo_per_10000 = 0;     ///< of messages that arrive again, up to 3 s later
+  unsigned last_words_percent = 0; ///< of crashes: what was sent before still arrives
 };
 
 class network {
@@ -95,6 +96,7 @@ private:
   struct direction {
     caf::strong_actor_ptr way; ///< the sender's end; null when it knows that there is no link
     bool carries = false;
+    bool drains = false; ///< carries nothing new, but what is under way arrives
     moment last_arrival{};
     moment held_until{};
   };
@@ -115,6 +117,8 @@ private:
   void on_sent(size_t index, size_t side, uint64_t generation, const caf::message& content);
   void arrive(size_t index, size_t side, uint64_t generation, const caf::message& content);
   void lose(link& x);
+  /// The sender of `side` is gone; its last words may arrive until the other end notices.
+  void lose_with_last_words(link& x, size_t side);
   void notice(link& x, size_t side, duration wait);
   void end_way(size_t index, size_t side, uint64_t generation);
   bool falls_under(unsigned per_10000) {

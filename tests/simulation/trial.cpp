@@ -36,6 +36,7 @@ wire_options draw_wires(dice& random) {
   wire_options wires;
   static constexpr duration slowest[] = {1ms, 3ms, 20ms, 250ms};
   wires.delay_max = slowest[random.below(4)];
+  wires.last_words_percent = 50;
   return wires;
 }
 
@@ -52,6 +53,7 @@ public:
       cluster_(world_, what.trained, with_wires(options_for(machines, std::move(disk), judge))),
       caretaker_(world_, cluster_, judge, report) {
     cluster_.on_view = [this](const cluster_view& news) { judge_.on_view(news); };
+    cluster_.on_course = [this](const course& news) { judge_.on_course(news); };
   }
 
   /// Plays until training ends; false when it failed to.
@@ -149,7 +151,8 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
                        const trial_options& options) {
   trial_report report;
   dice random{options.seed * 0x9e3779b97f4a7c15ULL + 1};
-  oracle judge{what.plan, what.parameter_count, &what.reference};
+  oracle judge{what.plan, what.parameter_count, &what.reference,
+               what.trained.resolved.checkpoint.every_steps};
   const auto disk = new_disk(random.bits());
   bool interrupted = false;
   {

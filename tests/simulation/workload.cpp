@@ -32,9 +32,11 @@ job linear_job() {
   return x;
 }
 
+/// Two slices for three replicas: one is a spare.
 job clipped_job() {
   auto x = linear_job();
   x.name = "clipped";
+  x.training.slices = 2;
   x.optimizer.kind = optimizer_kind::adam;
   x.optimizer.momentum = 0;
   x.optimizer.clip_norm = 0.5;
@@ -107,6 +109,20 @@ const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}
 const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d", 1, 0, true}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
 
+/// A stop takes a round trip only. So that something can befall it, somebody stands still
+/// meanwhile.
+void trouble_stop(std::vector<fault>& out, dice& random) {
+  const auto stop = out.front();
+  const auto freeze_length = random.between(300ms, 4s);
+  out.push_back(
+    {fault_kind::short_freeze, stop.at_version, stop.wait, freeze_length, random.bits()});
+  static constexpr std::array kinds{fault_kind::replica_crash, fault_kind::shard_crash,
+                                    fault_kind::late_join, fault_kind::link_reset};
+  const auto kind = kinds[random.below(kinds.size())];
+  const auto wait = stop.wait + random.between(0ms, 500ms);
+  out.push_back({kind, stop.at_version, wait, random.between(1ms, 4s), random.bits()});
+}
+
 } // namespace
 
 size_t workload_of(uint64_t seed) {
@@ -161,6 +177,8 @@ std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& rando
     }
     result.push_back(x);
   }
+  if (result.front().kind == fault_kind::stop_and_resume && random.chance(60))
+    trouble_stop(result, random);
   return result;
 }
 
