@@ -5,7 +5,7 @@
 // All mutants, or those that are named; fewer than 1,000 seeds are for those that few seeds find.
 // Each mutant has a process of its own, which may crash or hang: that is found too. With --table
 // prints rows for docs/mutants.md. Exit code 1 when a mutant survived that should be found, was
-// found although it is held to be equivalent, or is stale; 2 for wrong options.
+// found although none should, or is stale; 2 for wrong options.
 
 #include "troupe/models/blas.hpp"
 #include "troupe/tests/simulation/mutants/mutant.hpp"
@@ -143,7 +143,7 @@ private:
   }
 
   bool is_expected(const mutant& what) const {
-    if (what.expect == expectation::equivalent)
+    if (what.expect == expectation::unseen)
       return !shared_->found;
     return shared_->found || (what.expect == expectation::rare && !has_many_seeds());
   }

@@ -28,7 +28,7 @@ const std::vector<mutant>& mutants() {{
 
 }} // namespace troupe::simulation
 """
-EXPECTATIONS = ("found", "rare", "equivalent")
+EXPECTATIONS = ("found", "rare", "unseen")
 
 
 def read_mutants(path):

@@ -12,7 +12,7 @@ namespace troupe::simulation {
 enum class expectation : uint8_t {
   found,      ///< by few seeds
   rare,       ///< by many only
-  equivalent, ///< by none: no run can tell it from the product
+  unseen, ///< by none: `why` says why
 };
 
 struct mutant {
