@@ -135,8 +135,9 @@ private:
       const auto report = run_trial(system_.get(), prepared_[workload_of(seed)], {seed, {}});
       if (report.violations.empty())
         continue;
-      std::snprintf(shared_->violation, sizeof(shared_->violation), "%s",
-                    report.violations.front().c_str());
+      auto text = report.violations.front();
+      std::ranges::replace(text, '\n', ' ');
+      std::snprintf(shared_->violation, sizeof(shared_->violation), "%s", text.c_str());
       shared_->found = true;
       return;
     }

@@ -10,8 +10,8 @@
 namespace troupe::simulation {
 
 enum class expectation : uint8_t {
-  found,      ///< by few seeds
-  rare,       ///< by many only
+  found,  ///< by few seeds
+  rare,   ///< by many only
   unseen, ///< by none: `why` says why
 };
 
