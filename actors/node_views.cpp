@@ -69,7 +69,8 @@ void node_state::begin_term() {
     desk.gradients_clock.restart(now);
     desk.norms_clock.restart(now);
   }
-  gather_from(view_.start_version);
+  // Who comes in the middle of a term cannot know how far the others are.
+  gather_from(view_.id.number == 1 ? std::optional{view_.start_version} : std::nullopt);
   if (!options_.wired)
     tell_replicas(view_.start_version);
   if (view_.start_version == 0)

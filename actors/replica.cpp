@@ -148,6 +148,7 @@ void replica_state::compute(uint64_t step) {
   const default_rounding rounding;
   const auto slice_count = options_.plan.slice_count;
   const bool adds_here =
+    options_.hooks.adds_siblings ||
     slices_.size() * options_.network->layout().size() * sizeof(float) > gradient_bytes_max;
   std::vector<partial_sum> parts;
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice) {

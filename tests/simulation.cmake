@@ -6,3 +6,31 @@ target_link_libraries(troupe_simulated PUBLIC troupe PRIVATE troupe_settings)
 troupe_add_tests(simulation troupe_simulated)
 add_executable(troupe_simulation simulation/main.cpp)
 target_link_libraries(troupe_simulation PRIVATE troupe_simulated troupe_settings)
+
+# Fixed seeds: the same runs everywhere. scripts/soak runs new ones.
+add_test(NAME simulation_seeds
+         COMMAND troupe_simulation --seeds 0..2500 --check-views --fired-min 100)
+set_tests_properties(simulation_seeds PROPERTIES TIMEOUT 600)
+
+# The same with mutants: copies of some sources with deliberate bugs in them, each asleep until it is
+# put in force. The copies come first when linking, so that the library's own are not taken.
+set(mutants_script ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/simulation/mutants/make_mutants.py
+                   ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/mutants)
+set(mutants_inputs ${CMAKE_CURRENT_SOURCE_DIR}/simulation/mutants/mutants.toml
+                   ${CMAKE_CURRENT_SOURCE_DIR}/simulation/mutants/make_mutants.py)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${mutants_inputs})
+execute_process(COMMAND ${mutants_script} --list OUTPUT_VARIABLE mutated_files
+                COMMAND_ERROR_IS_FATAL ANY)
+list(TRANSFORM mutated_files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE mutated_originals)
+list(TRANSFORM mutated_files PREPEND ${CMAKE_CURRENT_BINARY_DIR}/mutants/ OUTPUT_VARIABLE mutated_sources)
+list(APPEND mutated_sources ${CMAKE_CURRENT_BINARY_DIR}/mutants/table.cpp)
+add_custom_command(OUTPUT ${mutated_sources} COMMAND ${mutants_script}
+                   DEPENDS ${mutants_inputs} ${mutated_originals}
+                   COMMENT "Writing sources with mutants" VERBATIM)
+add_executable(troupe_mutants ${mutated_sources} simulation/mutants/main.cpp)
+target_link_libraries(troupe_mutants PRIVATE troupe_simulated troupe_settings)
+target_compile_options(troupe_mutants PRIVATE -O1)
+target_precompile_headers(troupe_mutants PRIVATE <caf/stateful_actor.hpp>
+                          <caf/typed_event_based_actor.hpp> <map>)
+add_test(NAME simulation_mutants COMMAND troupe_mutants --seeds 0..300)
+set_tests_properties(simulation_mutants PROPERTIES TIMEOUT 600)

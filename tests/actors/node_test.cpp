@@ -330,6 +330,23 @@ TEST(node, who_is_no_member_any_more_rests) {
   EXPECT_TRUE(run.there.states.empty());
 }
 
+// The others may have gone on since the version of which it has a part.
+TEST(node, who_comes_in_the_middle_of_a_term_wants_all_of_what_there_is) {
+  played_node run;
+  auto later = played_node::both(1, 2, 4);
+  later.shards = {{1, 0, {0, 1}}, {1, 1, {1, 2}}};
+  run.tell(later);
+  run.tell(played_node::piece_there(4, 0, here));
+  run.wait(250ms);
+  ranges wanted;
+  for (const auto& x : wants_of(run.there, want_kind::parameters))
+    wanted.insert(wanted.end(), x.elements.begin(), x.elements.end());
+  EXPECT_EQ(wanted, (ranges{{0, here}, {here, all}}));
+  run.tell(played_node::piece_there(7, 0, all));
+  ASSERT_EQ(run.replica.views.size(), 1u);
+  EXPECT_EQ(run.replica.views[0].start_version, 7u);
+}
+
 TEST(node, an_older_view_changes_nothing) {
   played_node run;
   run.begin(2);

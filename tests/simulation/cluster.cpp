@@ -10,6 +10,8 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include <utility>
+
 namespace troupe::simulation {
 
 cluster_job prepare(const job& x) {
@@ -94,6 +96,7 @@ void cluster::boot_process(size_t index) {
   options.self = member_of(index, 0);
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
   options.hooks = options_.hooks;
+  options.piece_elements = options_.piece_elements;
   world_.act_on(machine, [&] {
     processes_[index] =
       std::make_unique<process>(world_.system(), job_.resolved, job_.data, options);
@@ -108,6 +111,30 @@ void cluster::crash_director(bool without_a_word) {
   else
     network_.machine_crashed(director_machine);
   director_ = nullptr;
+  stale_orders_ = std::exchange(orders_, {});
+}
+
+void cluster::hear_stale_director() {
+  for (size_t i = 0; i < process_count(); ++i) {
+    if (!processes_[i])
+      continue;
+    const auto node = caf::actor_cast<node_actor>(processes_[i]->node());
+    if (stale_orders_.view)
+      caf::anon_send(node, *stale_orders_.view);
+    if (stale_orders_.way)
+      caf::anon_send(node, *stale_orders_.way);
+    if (stale_orders_.hold)
+      caf::anon_send(node, *stale_orders_.hold);
+  }
+}
+
+void cluster::note_orders(const caf::message& content) {
+  if (content.match_elements<cluster_view>())
+    orders_.view = content.get_as<cluster_view>(0);
+  else if (content.match_elements<course>())
+    orders_.way = content.get_as<course>(0);
+  else if (content.match_elements<hold_request>())
+    orders_.hold = content.get_as<hold_request>(0);
 }
 
 void cluster::crash_process(size_t index, bool without_a_word) {
@@ -197,6 +224,9 @@ void cluster::on_link(const network::link_news& news) {
 
 void cluster::on_arrival(machine_id to, const caf::message& content) {
   version_ = std::max(version_, version_shown(content).value_or(0));
+  note_orders(content);
+  if (on_course && content.match_elements<course>())
+    on_course(content.get_as<course>(0));
   if (content.match_elements<node_report>()) {
     const auto& report = content.get_as<node_report>(0);
     for (size_t i = 0; i < process_count(); ++i)

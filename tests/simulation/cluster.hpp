@@ -41,6 +41,7 @@ struct cluster_options {
   milliseconds join_timeout{2'000};
   std::shared_ptr<simulated_disk> disk; ///< the director's; null: no checkpoints
   test_hooks hooks;
+  size_t piece_elements = piece_elements_max;
 };
 
 /// The folder of checkpoints on the director's disk.
@@ -63,6 +64,12 @@ public:
   void boot_process(size_t index);
   void crash_director(bool without_a_word);
   void crash_process(size_t index, bool without_a_word);
+
+  /// What the director that crashed last had said last reaches everybody who runs: it was not dead,
+  /// and does not know that it has been replaced.
+  void hear_stale_director();
+  /// It is as if no director had been there before.
+  void forget_stale_director() { stale_orders_ = {}; }
 
   /// As an interrupt does.
   void stop();
@@ -89,9 +96,18 @@ public:
 
   /// Called with each view that arrives.
   std::function<void(const cluster_view&)> on_view;
+  /// Called with each course that arrives.
+  std::function<void(const course&)> on_course;
 
 private:
   void on_link(const network::link_news& news);
+  /// What a director says to all.
+  struct orders {
+    std::optional<cluster_view> view;
+    std::optional<course> way;
+    std::optional<hold_request> hold;
+  };
+  void note_orders(const caf::message& content);
   void on_arrival(machine_id to, const caf::message& content);
   member member_of(size_t index, uint64_t incarnation) const;
 
@@ -108,6 +124,8 @@ private:
   std::optional<checkpoint> resumed_from_;
   uint64_t version_ = 0;
   cluster_view view_;
+  orders orders_;       ///< of the director now in charge
+  orders stale_orders_; ///< of the one before
 };
 
 } // namespace troupe::simulation

@@ -76,12 +76,18 @@ bool caretaker::befall(const fault& x) {
     return freeze(x);
   case fault_kind::partition:
     return block(x, true);
+  case fault_kind::lasting_partition:
+    return separate(x);
   case fault_kind::one_way_partition:
     return block(x, false);
   case fault_kind::link_reset:
     return reset_link(x);
   case fault_kind::corruption:
     return corrupt(x);
+  case fault_kind::message_loss:
+    return drop_messages(x);
+  case fault_kind::message_echo:
+    return echo_messages(x);
   case fault_kind::slow_machine:
     return slow_down(x);
   case fault_kind::late_join:
@@ -96,6 +102,8 @@ bool caretaker::befall(const fault& x) {
     return rot(x);
   case fault_kind::disk_loss:
     return lose_disk(x);
+  case fault_kind::stale_director:
+    return replace_director(x);
   case fault_kind::stop_and_resume:
     return stop(x);
   }
@@ -169,6 +177,7 @@ void caretaker::restart_director_in(duration wait) {
 
 void caretaker::start_director() {
   cluster_.options().disk->close_all();
+  judge_.forget_stop();
   const auto problem = cluster_.boot_director();
   if (!problem) {
     if (cluster_.resumed_from())
@@ -192,6 +201,8 @@ void caretaker::start_anew() {
       cluster_.boot_process(i);
     }
   judge_.forget_terms();
+  judge_.forget_stop();
+  cluster_.forget_stale_director();
   cluster_.options().disk->replace();
   heals_at(world_.now());
   if (const auto problem = cluster_.boot_director())
@@ -247,14 +258,43 @@ bool caretaker::reset_link(const fault& x) {
   return true;
 }
 
+// The membership rule takes one of them out, and the run goes on.
+bool caretaker::separate(const fault& x) {
+  const auto count = cluster_.process_count();
+  const auto a = cluster::machine_of(x.choice % count);
+  const auto b = cluster::machine_of((x.choice + 1 + x.choice / 16 % (count - 1)) % count);
+  if (count < 3 || !world_.is_running(a) || !world_.is_running(b))
+    return false;
+  world_.trace("** " + world_.name_of(a) + " and " + world_.name_of(b) +
+               " cannot hear each other any more");
+  cluster_.wires().block(a, b, 24h);
+  cluster_.wires().block(b, a, 24h);
+  heals_at(world_.now());
+  return true;
+}
+
 bool caretaker::corrupt(const fault& x) {
-  const auto before = cluster_.wires().damaged_count();
-  cluster_.wires().set_damage(3000);
+  return trouble_wires(x, &network::set_damage, 3000, &network::damaged_count);
+}
+
+bool caretaker::drop_messages(const fault& x) {
+  return trouble_wires(x, &network::set_loss, 1000, &network::dropped_count);
+}
+
+bool caretaker::echo_messages(const fault& x) {
+  return trouble_wires(x, &network::set_echo, 1000, &network::echoed_count);
+}
+
+bool caretaker::trouble_wires(const fault& x, void (network::*set)(unsigned), unsigned per_10000,
+                              size_t (network::*hits)() const) {
+  auto& wires = cluster_.wires();
+  const auto before = (wires.*hits)();
+  (wires.*set)(per_10000);
   heals_at(world_.now() + x.length);
-  world_.after(x.length, [this, before] {
-    cluster_.wires().set_damage(0);
-    if (cluster_.wires().damaged_count() > before)
-      count(fault_kind::corruption);
+  world_.after(x.length, [this, &wires, kind = x.kind, set, hits, before] {
+    (wires.*set)(0);
+    if ((wires.*hits)() > before)
+      count(kind);
   });
   return false; // counted when it is over
 }
@@ -283,62 +323,29 @@ bool caretaker::join_late(const fault& x) {
   return true;
 }
 
-bool caretaker::fill_disk(const fault& x) {
-  auto& disk = *cluster_.options().disk;
-  may_fail_to_write_ = true;
-  disk.set_capacity(disk.bytes_used() + x.choice % 60'000);
-  heals_at(world_.now() + x.length);
-  world_.after(x.length, [this] { cluster_.options().disk->set_capacity(std::nullopt); });
-  return true;
-}
-
-bool caretaker::fail_disk(const fault& x) {
-  may_fail_to_write_ = true;
-  cluster_.options().disk->fail_next(1 + x.choice % 3);
-  heals_at(world_.now());
-  return true;
-}
-
-bool caretaker::tear(const fault& x) {
-  if (!world_.is_running(cluster::director_machine))
-    return false;
-  const auto length = x.length;
-  cluster_.options().disk->cut_power_after(x.choice % 12, [this, length] {
-    count(fault_kind::torn_write);
-    world_.trace("** the director's machine loses power while it writes");
-    world_.lose_power(cluster::director_machine);
-    heals_at(world_.now() + length);
-    world_.after(duration{0}, [this, length] {
-      cluster_.crash_director(length > 1s);
-      cluster_.options().disk->lose_power();
-      restart_director_in(length);
-    });
-  });
-  return false; // counted when it happens
-}
-
-bool caretaker::rot(const fault& x) {
-  if (world_.state_of(cluster::director_machine) == machine_state::down ||
-      !cluster_.options().disk->rot())
-    return false;
-  may_lose_checkpoints_ = true;
-  cluster_.crash_director(false);
-  restart_director_in(x.length);
-  return true;
-}
-
-bool caretaker::lose_disk(const fault& x) {
+// The old one speaks before the new one does, and long after.
+bool caretaker::replace_director(const fault& x) {
   if (world_.state_of(cluster::director_machine) == machine_state::down)
     return false;
   cluster_.crash_director(x.choice % 2 == 0);
-  heals_at(world_.now() + x.length);
-  world_.after(x.length, [this] { start_anew(); });
+  cluster_.options().disk->close_all();
+  restart_director_in(x.length);
+  repeat_stale_director(20);
   return true;
+}
+
+void caretaker::repeat_stale_director(size_t times) {
+  if (times == 0 || is_over_)
+    return;
+  cluster_.hear_stale_director();
+  heals_at(world_.now());
+  world_.after(200ms, [this, times] { repeat_stale_director(times - 1); });
 }
 
 bool caretaker::stop(const fault&) {
   if (!world_.is_running(cluster::director_machine))
     return false;
+  judge_.on_stop_asked(cluster_.version());
   cluster_.stop();
   return true;
 }

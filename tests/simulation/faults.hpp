@@ -39,7 +39,13 @@ private:
   bool freeze(const fault& x);
   bool block(const fault& x, bool both_ways);
   bool reset_link(const fault& x);
+  bool separate(const fault& x);
   bool corrupt(const fault& x);
+  bool drop_messages(const fault& x);
+  bool echo_messages(const fault& x);
+  /// Counts the fault when it is over, if `hits` has grown.
+  bool trouble_wires(const fault& x, void (network::*set)(unsigned), unsigned per_10000,
+                     size_t (network::*hits)() const);
   bool slow_down(const fault& x);
   bool join_late(const fault& x);
   bool fill_disk(const fault& x);
@@ -47,11 +53,13 @@ private:
   bool tear(const fault& x);
   bool rot(const fault& x);
   bool lose_disk(const fault& x);
+  bool replace_director(const fault& x);
   bool stop(const fault& x);
 
   void start_director();
   void start_anew();
   void restart_director_in(duration wait);
+  void repeat_stale_director(size_t times);
   /// Picks one of the processes for which `fits` holds; nothing when there is none.
   template <class Predicate>
   std::optional<size_t> pick(uint64_t choice, Predicate fits) const;

@@ -7,10 +7,10 @@
 // Exit code 1 then, 2 for wrong options.
 
 #include "troupe/models/blas.hpp"
+#include "troupe/tests/simulation/seed_range.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/trial.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -24,8 +24,7 @@ namespace troupe::simulation {
 namespace {
 
 struct command_line {
-  uint64_t first = 0;
-  uint64_t last = 0; ///< the one after the last
+  seed_range seeds;
   std::string workload;
   bool trace = false;
   bool keeps_going = false; ///< after a violation
@@ -34,28 +33,11 @@ struct command_line {
   bool needs_views = false; ///< half of the seeds must see a view change
 };
 
-bool read_number(const std::string& text, uint64_t& out) {
-  const auto end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, out);
-  return error == std::errc{} && stop == end && !text.empty();
-}
-
-bool read_seeds(const std::string& text, command_line& out) {
-  const auto dots = text.find("..");
-  if (dots != std::string::npos)
-    return read_number(text.substr(0, dots), out.first) &&
-           read_number(text.substr(dots + 2), out.last) && out.first < out.last;
-  const bool is_number = read_number(text, out.first);
-  out.last = out.first + 1;
-  return is_number;
-}
-
 std::optional<command_line> read_command_line(int count, char** words) {
   command_line result;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     const bool has_value = i + 1 < count;
-    uint64_t number = 0;
     if (word == "--trace")
       result.trace = true;
     else if (word == "--keep-going")
@@ -66,12 +48,14 @@ std::optional<command_line> read_command_line(int count, char** words) {
       result.needs_views = true;
     else if (word == "--workload" && has_value)
       result.workload = words[++i];
-    else if (word == "--fired-min" && has_value && read_number(words[++i], number))
-      result.fired_min = number;
-    else if (word != "--seeds" || !has_value || !read_seeds(words[++i], result))
+    else if (word == "--fired-min" && has_value)
+      result.fired_min = read_number(words[++i]).value_or(0);
+    else if (word == "--seeds" && has_value)
+      result.seeds = read_seeds(words[++i]).value_or(seed_range{});
+    else
       return std::nullopt;
   }
-  if (result.first == result.last)
+  if (result.seeds.first == result.seeds.last)
     return std::nullopt;
   return result;
 }
@@ -128,7 +112,7 @@ public:
 
   int run() {
     const auto begin = std::chrono::steady_clock::now();
-    for (auto seed = options_.first; seed < options_.last; ++seed)
+    for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed)
       if (!run_seed(seed) && !options_.keeps_going)
         return 1;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
@@ -141,7 +125,7 @@ public:
 private:
   const prepared_workload& workload_of(uint64_t seed) {
     const auto& known = workloads();
-    size_t index = seed / fault_kind_count % known.size();
+    auto index = troupe::simulation::workload_of(seed);
     for (size_t i = 0; i < known.size(); ++i)
       if (known[i].name == options_.workload)
         index = i;

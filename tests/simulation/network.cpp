@@ -115,11 +115,23 @@ void network::on_sent(size_t index, size_t side, uint64_t generation, const caf:
 
 void network::arrive(size_t index, size_t side, uint64_t generation, const caf::message& content) {
   auto& x = *links_[index];
-  if (x.generation != generation || !x.ways[side].carries) {
+  if (x.generation != generation || !(x.ways[side].carries || x.ways[side].drains)) {
     ++lost_count_;
     if (world_.traces())
       world_.trace(arrow(x, side) + " lost on the way: " + in_words(content));
     return;
+  }
+  if (falls_under(options_.loss_per_10000)) {
+    ++dropped_count_;
+    if (world_.traces())
+      world_.trace(arrow(x, side) + " dropped: " + in_words(content));
+    return;
+  }
+  if (falls_under(options_.echo_per_10000)) {
+    ++echoed_count_;
+    world_.after(
+      world_.random().between(duration{0}, std::chrono::seconds{3}),
+      [this, index, side, generation, content] { arrive(index, side, generation, content); });
   }
   ++carried_count_;
   auto arrived = content;
@@ -137,8 +149,14 @@ void network::arrive(size_t index, size_t side, uint64_t generation, const caf::
 }
 
 void network::lose(link& x) {
-  x.ways[0].carries = false;
-  x.ways[1].carries = false;
+  for (auto& way : x.ways)
+    way.carries = way.drains = false;
+}
+
+void network::lose_with_last_words(link& x, size_t side) {
+  const bool may_drain = x.ways[side].carries;
+  lose(x);
+  x.ways[side].drains = may_drain && falls_under(options_.last_words_percent * 100);
 }
 
 void network::notice(link& x, size_t side, duration wait) {
@@ -161,7 +179,8 @@ void network::end_way(size_t index, size_t side, uint64_t generation) {
   if (world_.traces())
     world_.trace(world_.name_of(x.sender(side)) + " notices: no link to " +
                  world_.name_of(x.receiver(side)));
-  lose(x);
+  if (!x.ways[side].drains) // else it is the end of who is gone
+    lose(x);
   const auto way = std::move(x.ways[side].way);
   x.ways[side].way = nullptr;
   end_listener(way, lost_link());
@@ -176,7 +195,7 @@ void network::machine_crashed(machine_id x) {
   for (auto& each : links_)
     if (each->a == x || each->b == x) {
       const size_t here = each->a == x ? 0 : 1;
-      lose(*each);
+      lose_with_last_words(*each, here);
       notice(*each, here, duration{0});
       notice(*each, 1 - here, soon());
     }
@@ -186,7 +205,7 @@ void network::machine_vanished(machine_id x) {
   for (auto& each : links_)
     if (each->a == x || each->b == x) {
       const size_t here = each->a == x ? 0 : 1;
-      lose(*each);
+      lose_with_last_words(*each, here);
       // Its own end is gone with it, but the other's socket stays open.
       if (const auto way = std::move(each->ways[here].way)) {
         each->ways[here].way = nullptr;

@@ -8,7 +8,8 @@
 //    +------------------------------------------------- lost <-------------------------+
 //
 // What a link carries arrives in order within a direction, after a delay that is drawn for each
-// message, so messages of different pairs overtake each other. Nothing is lost but with its link:
+// message, so messages of different pairs overtake each other. Unless a fault says otherwise (loss,
+// echo) nothing is lost but with its link:
 // while a direction is blocked for a time shorter than `lost_after` its messages wait, as TCP makes
 // them; a longer one breaks the link. Who has not noticed yet sends into nothing.
 
@@ -30,7 +31,10 @@ struct wire_options {
   duration lost_after = std::chrono::seconds{5}; ///< of silence
   duration heartbeat = std::chrono::seconds{1};  ///< losses are noticed this much later at most
   duration retry_max = std::chrono::milliseconds{500}; ///< between two attempts to connect
-  unsigned damage_per_10000 = 0; ///< of payloads that arrive with a flipped bit
+  unsigned damage_per_10000 = 0;   ///< of payloads that arrive with a flipped bit
+  unsigned loss_per_10000 = 0;     ///< of messages that do not arrive although their link stays
+  unsigned echo_per_10000 = 0;     ///< of messages that arrive again, up to 3 s later
+  unsigned last_words_percent = 0; ///< of crashes: what was sent before still arrives
 };
 
 class network {
@@ -70,6 +74,11 @@ public:
   /// From now on so many payloads of 10,000 arrive damaged.
   void set_damage(unsigned per_10000) { options_.damage_per_10000 = per_10000; }
 
+  /// From now on so many messages of 10,000 do not arrive.
+  void set_loss(unsigned per_10000) { options_.loss_per_10000 = per_10000; }
+  /// From now on so many messages of 10,000 arrive again later.
+  void set_echo(unsigned per_10000) { options_.echo_per_10000 = per_10000; }
+
   /// Called with each message that arrives: from, to, content.
   std::function<void(machine_id, machine_id, const caf::message&)> on_arrival;
 
@@ -77,6 +86,8 @@ public:
   size_t carried_count() const { return carried_count_; }
   size_t lost_count() const { return lost_count_; }
   size_t damaged_count() const { return damaged_count_; }
+  size_t dropped_count() const { return dropped_count_; } ///< lost without their link
+  size_t echoed_count() const { return echoed_count_; }
 
   /// No link is made any more.
   void close() { closed_ = true; }
@@ -85,6 +96,7 @@ private:
   struct direction {
     caf::strong_actor_ptr way; ///< the sender's end; null when it knows that there is no link
     bool carries = false;
+    bool drains = false; ///< carries nothing new, but what is under way arrives
     moment last_arrival{};
     moment held_until{};
   };
@@ -105,8 +117,13 @@ private:
   void on_sent(size_t index, size_t side, uint64_t generation, const caf::message& content);
   void arrive(size_t index, size_t side, uint64_t generation, const caf::message& content);
   void lose(link& x);
+  /// The sender of `side` is gone; its last words may arrive until the other end notices.
+  void lose_with_last_words(link& x, size_t side);
   void notice(link& x, size_t side, duration wait);
   void end_way(size_t index, size_t side, uint64_t generation);
+  bool falls_under(unsigned per_10000) {
+    return per_10000 > 0 && world_.random().below(10'000) < per_10000;
+  }
   bool can_connect(const link& x) const;
   duration soon();
   duration silence();
@@ -123,6 +140,8 @@ private:
   size_t carried_count_ = 0;
   size_t lost_count_ = 0;
   size_t damaged_count_ = 0;
+  size_t dropped_count_ = 0;
+  size_t echoed_count_ = 0;
 };
 
 } // namespace troupe::simulation

@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t violations_max = 5;
 
+/// A stop names a version that somebody has begun; nobody passes the horizon meanwhile, which is at
+/// most one epoch or checkpoint away.
+constexpr uint64_t stop_delay_steps_max = 8;
+
 bool same_bits(std::span<const float> a, std::span<const float> b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
@@ -33,8 +37,9 @@ std::string in_words(const history_row& row) {
 
 } // namespace
 
-oracle::oracle(const timeline& plan, size_t parameter_count, const twin* reference)
-  : plan_(plan), reference_(reference) {
+oracle::oracle(const timeline& plan, size_t parameter_count, const twin* reference,
+               uint64_t checkpoint_every)
+  : plan_(plan), reference_(reference), checkpoint_every_(checkpoint_every) {
   if (!reference)
     seen_.versions.assign(
       plan.last_version() + 1,
@@ -48,6 +53,7 @@ void oracle::report(const std::string& what) {
 
 void oracle::on_applied(const applied_step& x) {
   ++steps_applied_;
+  highest_version_ = std::max(highest_version_, x.step + 1);
   check_order(x);
   check_coverage(x);
   if (!std::ranges::all_of(x.parameters, [](float value) { return std::isfinite(value); }))
@@ -118,6 +124,20 @@ void oracle::on_resumed(const checkpoint& x) {
     check_parameters(x.version, 0, x.parameters.values(), "the checkpoint that was loaded");
 }
 
+void oracle::on_course(const course& x) {
+  const auto every = checkpoint_every_;
+  if (every > 0 && x.rule.version > (highest_version_ / every + 1) * every)
+    report("the horizon is at version " + std::to_string(x.rule.version) +
+           " while no span is beyond " + std::to_string(highest_version_));
+}
+
+void oracle::check_stop(const training_finished& x) {
+  if (!stop_asked_at_ || x.version <= *stop_asked_at_ + stop_delay_steps_max || x.is_best)
+    return;
+  report("a stop asked for at version " + std::to_string(*stop_asked_at_) + " came at version " +
+         std::to_string(x.version));
+}
+
 void oracle::on_finished(const training_finished& x, const std::vector<float>& parameters) {
   if (!reference_) {
     seen_.finished = x;
@@ -125,6 +145,7 @@ void oracle::on_finished(const training_finished& x, const std::vector<float>& p
     return;
   }
   check_history(x);
+  check_stop(x);
   const bool interrupted = x.reason == static_cast<uint8_t>(stop_reason::interrupt);
   if (!interrupted &&
       (x.version != reference_->finished.version || x.reason != reference_->finished.reason))

@@ -4,6 +4,8 @@
 //    each slice with rows goes into a step exactly once;
 //  - the parameters of a version are those of the twin, the same job on machines that never fail;
 //  - one view number is one view, whoever published it, and no term is begun twice;
+//  - the horizon is never beyond the next version that is to be checkpointed;
+//  - a stop is heeded, soon;
 //  - the result and the history are the twin's.
 //
 // It sees the twin first, and remembers it.
@@ -16,6 +18,7 @@
 #include "troupe/data/checkpoint.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,11 +35,17 @@ struct twin {
 class oracle {
 public:
   /// `reference` empty: what is seen is remembered, as the twin.
-  oracle(const timeline& plan, size_t parameter_count, const twin* reference);
+  oracle(const timeline& plan, size_t parameter_count, const twin* reference,
+         uint64_t checkpoint_every = 0);
 
   void on_applied(const applied_step& x);
   void on_view(const cluster_view& x);
   void on_resumed(const checkpoint& x);
+  void on_course(const course& x);
+  /// The director now in charge was asked to stop, when `version` had been seen.
+  void on_stop_asked(uint64_t version) { stop_asked_at_ = version; }
+  /// Another director knows of no stop.
+  void forget_stop() { stop_asked_at_.reset(); }
   void on_finished(const training_finished& x, const std::vector<float>& parameters);
 
   /// All machines start anew, with an empty disk.
@@ -58,9 +67,13 @@ private:
   void check_parameters(uint64_t version, size_t first, std::span<const float> values,
                         const std::string& whose);
   void check_history(const training_finished& x);
+  void check_stop(const training_finished& x);
 
   timeline plan_;
   const twin* reference_;
+  uint64_t checkpoint_every_;
+  uint64_t highest_version_ = 0;          ///< that any shard has owned
+  std::optional<uint64_t> stop_asked_at_; ///< version
   twin seen_;
   std::map<std::pair<uint64_t, size_t>, uint64_t> next_step_; ///< by term and first element
   std::map<view_number, cluster_view> views_;

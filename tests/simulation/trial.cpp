@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 /// loss (6 s), to be given up on and to join anew, several times over.
 constexpr duration patience = 60s;
 
-/// A shard's span goes to others in pieces smaller than a block, so that pieces can be lost.
 cluster_options options_for(const std::vector<machine_plan>& machines,
                             std::shared_ptr<simulated_disk> disk, oracle& judge) {
   cluster_options options;
@@ -37,6 +36,7 @@ wire_options draw_wires(dice& random) {
   wire_options wires;
   static constexpr duration slowest[] = {1ms, 3ms, 20ms, 250ms};
   wires.delay_max = slowest[random.below(4)];
+  wires.last_words_percent = 50;
   return wires;
 }
 
@@ -53,6 +53,7 @@ public:
       cluster_(world_, what.trained, with_wires(options_for(machines, std::move(disk), judge))),
       caretaker_(world_, cluster_, judge, report) {
     cluster_.on_view = [this](const cluster_view& news) { judge_.on_view(news); };
+    cluster_.on_course = [this](const course& news) { judge_.on_course(news); };
   }
 
   /// Plays until training ends; false when it failed to.
@@ -78,6 +79,9 @@ public:
 private:
   cluster_options with_wires(cluster_options options) {
     options.wires = draw_wires(world_.random());
+    const bool is_twin = what_.reference.versions.empty();
+    options.hooks.adds_siblings = what_.what->adds_siblings && !is_twin;
+    options.piece_elements = what_.what->piece_elements;
     return options;
   }
 
@@ -147,7 +151,8 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
                        const trial_options& options) {
   trial_report report;
   dice random{options.seed * 0x9e3779b97f4a7c15ULL + 1};
-  oracle judge{what.plan, what.parameter_count, &what.reference};
+  oracle judge{what.plan, what.parameter_count, &what.reference,
+               what.trained.resolved.checkpoint.every_steps};
   const auto disk = new_disk(random.bits());
   bool interrupted = false;
   {

@@ -32,21 +32,25 @@ job linear_job() {
   return x;
 }
 
+/// Two slices for three replicas: one is a spare.
 job clipped_job() {
   auto x = linear_job();
   x.name = "clipped";
+  x.training.slices = 2;
   x.optimizer.kind = optimizer_kind::adam;
   x.optimizer.momentum = 0;
   x.optimizer.clip_norm = 0.5;
   return x;
 }
 
+/// So noisy that the test loss is least at version 9: patience ends it at 15.
 job patient_job() {
   auto x = linear_job();
   x.name = "patient";
+  x.data.noise = 4;
   x.optimizer.kind = optimizer_kind::adam;
   x.optimizer.momentum = 0;
-  x.optimizer.learning_rate = 0.3;
+  x.optimizer.learning_rate = 0.2;
   x.training.patience = 2;
   x.training.evaluate_every = 1;
   return x;
@@ -90,29 +94,61 @@ job whole_job() {
   return x;
 }
 
+/// Several slices each, for replicas that add them before they send them; more shards than blocks.
+job siblings_job() {
+  auto x = linear_job();
+  x.name = "siblings";
+  x.training.slices = 8;
+  return x;
+}
+
 const std::vector<machine_plan> peers{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> servers{{"a", 0, 2}, {"b", 1, 0}, {"c", 2, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> three{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}};
 const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}};
+const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d", 1, 0, true}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
+
+/// A stop takes a round trip only. So that something can befall it, somebody stands still
+/// meanwhile.
+void trouble_stop(std::vector<fault>& out, dice& random) {
+  const auto stop = out.front();
+  const auto freeze_length = random.between(300ms, 4s);
+  out.push_back(
+    {fault_kind::short_freeze, stop.at_version, stop.wait, freeze_length, random.bits()});
+  static constexpr std::array kinds{fault_kind::replica_crash, fault_kind::shard_crash,
+                                    fault_kind::late_join, fault_kind::link_reset};
+  const auto kind = kinds[random.below(kinds.size())];
+  const auto wait = stop.wait + random.between(0ms, 500ms);
+  out.push_back({kind, stop.at_version, wait, random.between(1ms, 4s), random.bits()});
+}
 
 } // namespace
 
+size_t workload_of(uint64_t seed) {
+  return seed / fault_kind_count % workloads().size();
+}
+
 std::string to_string(fault_kind x) {
   static constexpr std::array<const char*, fault_kind_count> names{
-    "replica crash", "shard crash",       "director crash", "short freeze", "long freeze",
-    "partition",     "one-way partition", "link reset",     "corruption",   "slow machine",
-    "late join",     "disk full",         "disk failure",   "torn write",   "disk rot",
-    "disk loss",     "stop and resume"};
+    "replica crash",  "shard crash",       "director crash",    "short freeze", "long freeze",
+    "partition",      "lasting partition", "one-way partition", "link reset",   "corruption",
+    "message loss",   "message echo",      "slow machine",      "late join",    "disk full",
+    "disk failure",   "torn write",        "disk rot",          "disk loss",    "stale director",
+    "stop and resume"};
   return names.at(static_cast<size_t>(x));
 }
 
 const std::vector<workload>& workloads() {
   static const std::vector<workload> all{
-    {"peer", linear_job(), peers, many},     {"server", linear_job(), servers, one},
-    {"clip", clipped_job(), three, servers}, {"patience", patient_job(), three, one},
-    {"best", best_job(), servers, peers},    {"dropout", dropout_job(), peers, many},
+    {"peer", linear_job(), peers, many},
+    {"server", linear_job(), servers, one},
+    {"clip", clipped_job(), three, servers},
+    {"patience", patient_job(), three, one},
+    {"best", best_job(), servers, peers, false, 3000},
+    {"dropout", dropout_job(), peers, many},
     {"whole", whole_job(), three, servers},
+    {"siblings", siblings_job(), rich, many, true, 1500},
   };
   return all;
 }
@@ -134,8 +170,15 @@ std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& rando
                : random.chance(50) ? random.between(1ms, 300ms)
                                    : random.between(300ms, 4s);
     x.choice = random.bits();
+    // Trouble comes in pairs: while others still see to the first.
+    if (i > 0 && random.chance(35)) {
+      x.at_version = result.back().at_version;
+      x.wait = result.back().wait + random.between(0ms, random.chance(50) ? 10ms : 400ms);
+    }
     result.push_back(x);
   }
+  if (result.front().kind == fault_kind::stop_and_resume && random.chance(60))
+    trouble_stop(result, random);
   return result;
 }
 

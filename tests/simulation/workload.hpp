@@ -17,9 +17,12 @@ enum class fault_kind : uint8_t {
   short_freeze,      ///< a process stands still, shorter than others wait
   long_freeze,       ///< so long that it is given up
   partition,         ///< two machines cannot hear each other
+  lasting_partition, ///< two processes cannot hear each other to the end; the director hears both
   one_way_partition, ///< one of two cannot hear the other
   link_reset,        ///< a connection is lost with what it carried
   corruption,        ///< payloads arrive with a flipped bit
+  message_loss,      ///< messages get lost although their link stays
+  message_echo,      ///< messages come a second time, seconds later
   slow_machine,      ///< each message takes a process milliseconds
   late_join,         ///< a spare machine is switched on
   disk_full,         ///< the director's disk takes no more for a while
@@ -27,10 +30,11 @@ enum class fault_kind : uint8_t {
   torn_write,        ///< its machine loses power in the middle of one
   disk_rot,          ///< a bit of a checkpoint flips, and the director dies
   disk_loss,         ///< its machine is lost with the disk
+  stale_director,    ///< it is replaced, and what the old one said is heard again and again
   stop_and_resume,   ///< an interrupt; the run goes on in another cluster
 };
 
-inline constexpr size_t fault_kind_count = 17;
+inline constexpr size_t fault_kind_count = 21;
 
 std::string to_string(fault_kind x);
 
@@ -47,10 +51,17 @@ struct workload {
   job what;
   std::vector<machine_plan> machines;
   std::vector<machine_plan> other_machines; ///< that go on after an interrupt
+  /// Replicas add slices before they send them, which the twin's do not.
+  bool adds_siblings = false;
+  /// Of what crosses wires: small ones, so that parts of a span are lost.
+  size_t piece_elements = piece_elements_max;
 };
 
 /// All of them; the order is that of `--workload` numbers in seeds.
 const std::vector<workload>& workloads();
+
+/// Which of them a seed runs, unless it is told: an index.
+size_t workload_of(uint64_t seed);
 
 /// What befalls seed `seed`: every kind has its turn as the first one.
 std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& random);

@@ -1,0 +1,41 @@
+// Workloads do what they are there for, before anything befalls them.
+
+#include "troupe/coordinators/stop_rule.hpp"
+#include "troupe/tests/simulation/testing_system.hpp"
+#include "troupe/tests/simulation/trial.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace troupe::simulation {
+
+namespace {
+
+training_finished end_of(const std::string& name) {
+  testing_system system;
+  const auto& all = workloads();
+  return prepare(system.get(), *std::ranges::find(all, name, &workload::name)).reference.finished;
+}
+
+} // namespace
+
+TEST(workload, patience_ends_one_of_them_after_a_checkpoint_that_counts_some) {
+  const auto end = end_of("patience");
+  EXPECT_EQ(end.reason, static_cast<uint8_t>(stop_reason::patience));
+  EXPECT_EQ(end.version, 15u) << "version 9 was the best, and 12 is checkpointed";
+}
+
+TEST(workload, the_best_version_of_one_of_them_is_in_its_midst) {
+  const auto end = end_of("best");
+  EXPECT_TRUE(end.is_best);
+  EXPECT_EQ(end.version, 9u);
+}
+
+TEST(workload, every_one_has_its_turn_as_seeds_go_up) {
+  for (size_t i = 0; i < workloads().size(); ++i)
+    EXPECT_EQ(workload_of(i * fault_kind_count), i);
+  EXPECT_EQ(workload_of(workloads().size() * fault_kind_count), 0u);
+}
+
+} // namespace troupe::simulation
