@@ -26,6 +26,11 @@ uint64_t director_rule::row_version() const {
   return last_row_ ? last_row_->version : start_version_;
 }
 
+uint64_t director_rule::next_epoch_end() const {
+  const auto steps = options_.plan.steps_in_epoch();
+  return (row_version() / steps + 1) * steps;
+}
+
 horizon_rule director_rule::horizon_after(uint64_t version) const {
   const auto last = std::max(options_.plan.last_version(), version);
   const bool waits = reads_results() || options_.waits_for_rows;
@@ -156,6 +161,8 @@ bool director_rule::needs_evaluation(uint64_t version) const {
 void director_rule::complete_rows(director_decisions& out) {
   while (phase_ == phase::training && !trained_.empty()) {
     const auto [version, train] = *trained_.begin();
+    if (version > next_epoch_end())
+      return; // the row before was lost on its way, and will be said again
     epoch_figures row{version, train, std::nullopt, std::nullopt};
     if (needs_evaluation(version) && !evaluate(row))
       return; // chunks are still on their way

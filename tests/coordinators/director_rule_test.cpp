@@ -121,6 +121,15 @@ TEST(director_rule, the_reason_says_whether_steps_or_epochs_ended_training) {
   }
 }
 
+// Each is said again until a course names it; one that was passed over never would be.
+TEST(director_rule, a_row_waits_for_the_row_before_it) {
+  story run{six_steps()};
+  run.start();
+  EXPECT_EQ(run.trained(4, 6), "") << "the row of version 2 was lost on its way";
+  EXPECT_EQ(run.trained(6, 5), "");
+  EXPECT_EQ(run.trained(2, 7), "row 2 7/8; row 4 6/8; row 6 5/8; finish at 6: epochs");
+}
+
 TEST(director_rule, a_row_waits_for_all_chunks_of_its_evaluation) {
   story run{six_steps(), no_rule, two_chunks};
   run.start();

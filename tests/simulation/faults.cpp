@@ -263,8 +263,10 @@ bool caretaker::separate(const fault& x) {
   const auto count = cluster_.process_count();
   const auto a = cluster::machine_of(x.choice % count);
   const auto b = cluster::machine_of((x.choice + 1 + x.choice / 16 % (count - 1)) % count);
-  if (count < 3 || !world_.is_running(a) || !world_.is_running(b))
+  // Two of them could leave nobody who computes with one who holds spans.
+  if (count < 3 || has_separated_ || !world_.is_running(a) || !world_.is_running(b))
     return false;
+  has_separated_ = true;
   world_.trace("** " + world_.name_of(a) + " and " + world_.name_of(b) +
                " cannot hear each other any more");
   cluster_.wires().block(a, b, 24h);

@@ -73,7 +73,8 @@ private:
   trial_report& report_;
   std::vector<fault> waiting_; ///< for their version
   moment healed_at_;
-  std::optional<size_t> gone_;        ///< a process that does not come back
+  std::optional<size_t> gone_; ///< a process that does not come back
+  bool has_separated_ = false;
   bool may_lose_checkpoints_ = false; ///< a disk rotted or was lost
   bool may_fail_to_write_ = false;    ///< a disk was full or failed
   bool is_over_ = false;
