@@ -25,6 +25,8 @@ void node_state::adopt(const cluster_view& news) {
   const bool computed = computes();
   view_ = news;
   me_ = names_me(news) ? news.find(options_.self.name) : std::nullopt;
+  if (options_.on_standing)
+    options_.on_standing(view_.id, options_.self.incarnation, takes_part());
   if (!me_)
     return rest();
   if (new_term || !took_part)
