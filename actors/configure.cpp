@@ -1,3 +1,4 @@
+#include "troupe/actors/net/messages.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/train.hpp"
 
@@ -20,6 +21,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_handles>();
   config.add_message_types<caf::id_block::troupe_online>();
   config.add_message_types<caf::id_block::troupe_cluster>();
+  config.add_message_types<caf::id_block::troupe_net>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

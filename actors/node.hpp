@@ -65,6 +65,7 @@ struct node_options {
   size_t slot_count = 0; ///< of the optimizer
   bool uses_norms = false;
   size_t piece_elements = 0;
+  standing_listener on_standing; ///< called on the node's thread; may be empty
 };
 
 class node_state {

@@ -38,6 +38,7 @@ struct process_options {
   bool wired = true;             ///< the run has other processes
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   size_t piece_elements = piece_elements_max;
+  standing_listener on_standing; ///< may be empty
   test_hooks hooks;
 };
 

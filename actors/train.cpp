@@ -3,17 +3,14 @@
 #include "troupe/actors/company.hpp"
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/data/digest.hpp"
+#include "troupe/actors/training_end.hpp"
 #include "troupe/data/failure.hpp"
-#include "troupe/data/safetensors.hpp"
-#include "troupe/models/numerics.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
-#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -23,9 +20,6 @@ namespace {
 
 /// How often a waiting `train` asks whether it should stop.
 constexpr std::chrono::milliseconds stop_poll_interval{100};
-
-/// How long the director, which never computes, may take to hand over the result.
-constexpr std::chrono::seconds pull_deadline{60};
 
 job resolve_or_throw(const job& x, const data_shape& shape) {
   auto resolved = resolve(x, shape, std::thread::hardware_concurrency());
@@ -59,82 +53,8 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
       stop_sent = true;
     }
   }
-  if (result->failed)
-    throw failure(static_cast<failure_code>(result->failure), result->problem, result->where,
-                  result->hint);
+  throw_if_failed(*result);
   return std::move(*result);
-}
-
-const_buffer pull_parameters(caf::scoped_actor& self, const director_actor& director) {
-  const_buffer result;
-  self->request(director, pull_deadline, atom::pull_v)
-    .receive([&](const parameter_span& whole) { result = whole.values.storage(); },
-             [&](const caf::error& problem) {
-               throw failure(failure_code::internal,
-                             "the result could not be fetched: " + self->system().render(problem));
-             });
-  return result;
-}
-
-void fill_losses(training_summary& summary, const history_row& row) {
-  summary.train_loss = row.train_loss;
-  summary.test_loss = row.test_loss;
-  summary.test_accuracy = row.test_accuracy;
-  summary.test_r2 = row.test_r2;
-  summary.validation_loss = row.validation_loss;
-  summary.validation_accuracy = row.validation_accuracy;
-  summary.validation_r2 = row.validation_r2;
-}
-
-void fill_figures(training_summary& summary, const training_finished& finished,
-                  const timeline& plan) {
-  summary.steps = finished.version;
-  summary.epochs = finished.version / plan.steps_in_epoch();
-  summary.seconds = finished.seconds;
-  for (const auto& replica : finished.replicas) {
-    summary.samples += replica.sample_count;
-    summary.steps_executed = std::max(summary.steps_executed, replica.steps_executed);
-    summary.samples_by_replica.push_back(replica.sample_count);
-  }
-  summary.views = finished.views;
-  summary.replicas_lost = finished.replicas_lost;
-  summary.rollbacks = finished.rollbacks;
-  summary.bytes_sent = finished.bytes_sent;
-  summary.resends = finished.resends;
-  if (finished.seconds > 0)
-    summary.samples_per_second = static_cast<double>(summary.samples) / finished.seconds;
-  if (finished.is_best)
-    summary.best_version = finished.version;
-  const auto row = std::ranges::find(finished.history, finished.version, &history_row::steps);
-  if (row != finished.history.end())
-    fill_losses(summary, *row);
-  else if (!finished.history.empty())
-    fill_losses(summary, finished.history.back()); // diverged between two rows
-}
-
-training_result result_of(const job& resolved, std::shared_ptr<const prepared_data> data,
-                          const model& network, const const_buffer& parameters,
-                          training_finished&& finished) {
-  training_result result;
-  result.resolved = resolved;
-  result.layout = network.layout();
-  result.parameters = parameters;
-  auto& summary = result.summary;
-  summary.job = resolved.name;
-  summary.strategy = name_of(resolved.training.strategy);
-  summary.replicas = *resolved.training.replicas;
-  summary.slices = *resolved.training.slices;
-  summary.parameters_sha256 = safetensors_data_sha256(parameters.values());
-  const auto identity = identity_text(resolved, data->fingerprint);
-  summary.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
-  summary.numerics = numerics_class();
-  summary.stopped_by = name_of(static_cast<stop_reason>(finished.reason));
-  fill_figures(summary, finished, timeline_of(resolved, shape_of(*data)));
-  result.history = std::move(finished.history);
-  if (!finished.problem.empty())
-    result.problem = std::move(finished.problem);
-  result.data = std::move(data);
-  return result;
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,11 @@
 namespace troupe {
 
 class version_buffers;
+
+/// Hears where a process stands: its newest view, the life of it that was looked for, and whether
+/// the view names that. Who is not named has been turned away, and may join anew.
+using standing_listener =
+  std::function<void(const view_number& view, uint64_t incarnation, bool takes_part)>;
 
 /// An optional count on its way: a flag, then the number (0 when absent).
 struct wire_optional_count {

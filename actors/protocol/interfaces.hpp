@@ -151,6 +151,15 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 
+/// The links of a process (actors/net/links.hpp) as those of another process see them.
+using links_actor = caf::typed_actor<
+  // Who is at the other end, and its actors. Again with another incarnation: it joins anew.
+  caf::reacts_to<introduction>,
+  // The run is over.
+  caf::reacts_to<farewell>,
+  // Are you there? Asked when another process wants this one's name.
+  caf::replies_to<caf::ping_atom>::with<caf::pong_atom>>;
+
 /// Goes on learning from batches as they come (actors/online.hpp).
 using online_actor = caf::typed_actor<
   // Rows to learn from: learned in the order they arrive, and answered once they are. Not
@@ -202,10 +211,21 @@ CAF_ADD_TYPE_ID(troupe_cluster, (troupe::local_node_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_cluster)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_net, caf::id_block::troupe_cluster::end)
+
+CAF_ADD_TYPE_ID(troupe_net, (troupe::introduction))
+CAF_ADD_TYPE_ID(troupe_net, (troupe::farewell))
+CAF_ADD_TYPE_ID(troupe_net, (troupe::gate_event))
+CAF_ADD_TYPE_ID(troupe_net, (troupe::process_news))
+CAF_ADD_TYPE_ID(troupe_net, (troupe::standing))
+CAF_ADD_TYPE_ID(troupe_net, (troupe::links_actor))
+
+CAF_END_TYPE_ID_BLOCK(troupe_net)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_cluster::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_net::end;
 
 } // namespace troupe

@@ -1,5 +1,6 @@
 // Every message type survives the wire, with the values CAF's own encoding would lose.
 
+#include "troupe/actors/net/messages.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 
 #include <caf/actor_system.hpp>
@@ -130,6 +131,11 @@ TEST_F(protocol, messages_between_processes_survive) {
     expect_survives(want{"a", kind, 10, true, {{0, 4096}}, {{1, 2}, {3, 4}}, 6});
   expect_survives(node_report{"a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 2, "works"});
   expect_survives(node_report{});
+}
+
+TEST_F(protocol, messages_between_links_survive) {
+  expect_survives(introduction{{"a", 7, 2, 1}, {}, {}, {}, true});
+  expect_survives(farewell{69, "why"});
 }
 
 TEST_F(protocol, messages_of_online_learning_survive) {

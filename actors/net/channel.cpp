@@ -1,0 +1,138 @@
+#include "troupe/actors/net/channel.hpp"
+
+#include "troupe/data/failure.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Connections that wait to be accepted: a burst of a whole cluster and then some.
+constexpr int backlog = 128;
+
+std::string words_of(int error) {
+  return std::generic_category().message(error);
+}
+
+bool is_for_later(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+transfer failed(int error) {
+  return is_for_later(error) ? transfer{} : transfer{0, true, words_of(error)};
+}
+
+[[noreturn]] void throw_listen_failure(const socket_address& where, int error) {
+  const auto what = "cannot listen on " + where.text() + ": ";
+  switch (error) {
+  case EADDRINUSE:
+    throw failure(failure_code::cannot_create, what + "the port is in use", {},
+                  "end the process that has it, or choose another port");
+  case EACCES:
+  case EPERM:
+    throw failure(failure_code::no_permission, what + "that is not permitted", {},
+                  "choose a port from 1024 on");
+  case EADDRNOTAVAIL:
+    throw failure(failure_code::missing_input, what + "this machine has no such address", {},
+                  "listen on an address of this machine, or 0.0.0.0 for all");
+  default:
+    throw failure(failure_code::io_error, what + words_of(error));
+  }
+}
+
+const sockaddr* address_of(const socket_address& x) {
+  return static_cast<const sockaddr*>(x.data());
+}
+
+owned_socket make_socket(const socket_address& where) {
+  return owned_socket{::socket(where.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+}
+
+} // namespace
+
+owned_socket::owned_socket(owned_socket&& other) noexcept : descriptor_(other.release()) {}
+
+owned_socket& owned_socket::operator=(owned_socket&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+owned_socket::~owned_socket() {
+  if (descriptor_ >= 0)
+    ::close(descriptor_);
+}
+
+int owned_socket::release() {
+  return std::exchange(descriptor_, -1);
+}
+
+transfer channel::read(std::string& onto) {
+  std::array<char, 8192> bytes;
+  const auto count = ::recv(descriptor(), bytes.data(), bytes.size(), 0);
+  if (count < 0)
+    return failed(errno);
+  onto.append(bytes.data(), static_cast<size_t>(count));
+  return {static_cast<size_t>(count), count == 0, {}};
+}
+
+transfer channel::write(std::string_view bytes) {
+  const auto count = ::send(descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  return count < 0 ? failed(errno) : transfer{static_cast<size_t>(count), false, {}};
+}
+
+void channel::say_no_more() {
+  ::shutdown(descriptor(), SHUT_WR);
+}
+
+std::optional<std::string> channel::connect_problem() const {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(descriptor(), SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+    error = errno;
+  return error == 0 ? std::nullopt : std::optional{words_of(error)};
+}
+
+owned_socket begin_connect(const socket_address& where, std::string& problem) {
+  auto result = make_socket(where);
+  if (result &&
+      (::connect(result.get(), address_of(where), static_cast<socklen_t>(where.size())) == 0 ||
+       errno == EINPROGRESS))
+    return result;
+  problem = words_of(errno);
+  return owned_socket{};
+}
+
+owned_socket listen_on(const socket_address& where) {
+  auto result = make_socket(where);
+  if (!result)
+    throw_listen_failure(where, errno);
+  // A port whose last connections are still in their last wait can be had again at once.
+  const int yes = 1;
+  ::setsockopt(result.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (::bind(result.get(), address_of(where), static_cast<socklen_t>(where.size())) != 0 ||
+      ::listen(result.get(), backlog) != 0)
+    throw_listen_failure(where, errno);
+  return result;
+}
+
+owned_socket accept_from(const owned_socket& listener) {
+  return owned_socket{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+}
+
+uint16_t port_of(const owned_socket& socket) {
+  std::array<std::byte, socket_address::bytes_max> bytes;
+  socklen_t size = bytes.size();
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(bytes.data()), &size) != 0)
+    return 0;
+  return socket_address{bytes.data(), size}.port();
+}
+
+} // namespace troupe

@@ -1,0 +1,55 @@
+#include "troupe/actors/net/gate.hpp"
+
+#include "troupe/actors/net/gate_loop.hpp"
+#include "troupe/data/failure.hpp"
+
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// For the name of the address to listen on, which is usually numeric.
+constexpr milliseconds listen_lookup_deadline{5'000};
+
+socket_address address_to_listen_on(const endpoint& where, bool insecure) {
+  const auto found = resolve(where, listen_lookup_deadline);
+  if (found.addresses.empty())
+    throw failure(failure_code::missing_input,
+                  "cannot listen on " + to_string(where) + ": " + found.problem, {},
+                  "use a numeric address of this machine");
+  if (!found.addresses.front().is_loopback() && !insecure)
+    throw failure(failure_code::bad_job,
+                  "will not listen on " + to_string(where) +
+                    ": other machines can reach it, and connections are not secured",
+                  {}, "listen on 127.0.0.1, or set insecure = true in a network you trust");
+  return found.addresses.front();
+}
+
+} // namespace
+
+gate::gate(gate_options options) {
+  auto listener = listen_on(address_to_listen_on(options.listen, options.plan.insecure));
+  port_ = port_of(listener);
+  loop_ = std::make_unique<loop>(std::move(options), std::move(listener));
+}
+
+gate::~gate() = default;
+
+void gate::start(std::function<void(gate_news)> tell) {
+  loop_->start(std::move(tell));
+}
+
+void gate::answer(uint64_t ticket, const verdict& what) {
+  loop_->post([ticket, what](loop& here) { here.on_answer(ticket, what); });
+}
+
+void gate::dial_again(const std::string& name) {
+  loop_->post([name](loop& here) { here.on_dial_again(name); });
+}
+
+void gate::see_term(uint64_t term) {
+  loop_->post([term](loop& here) { here.on_term(term); });
+}
+
+} // namespace troupe

@@ -1,0 +1,115 @@
+// The gate: one thread in each process, through which every connection comes in and goes out. It
+// listens and dials without ever blocking, and hands on a connection only after both sides have
+// said who they are and agreed to go on (hello.hpp). So no byte of a stranger reaches the actor
+// system, and every refusal has a name on both sides.
+//
+//          accepted --+                  +--> asking: is the name free? --+
+//                     +--> greeting -----+                                +--> opened
+//   dial, connected --+      |     |     +--------------------------------+
+//    ^  ^                    |     +--> refused (both sides know why)
+//    |  +-- back-off <-------+ silent for 5 s, closed, or not one of us
+//    +-- dial_again: an open connection was lost
+//
+// It knows nothing of actors: what happens comes out as events, on the gate's thread, and whoever
+// takes them answers with the functions below, from any thread. Silent or hostile clients cost a
+// slot for 5 s; when all slots are taken the oldest one goes.
+
+#pragma once
+
+#include "troupe/actors/net/channel.hpp"
+#include "troupe/actors/net/endpoint.hpp"
+#include "troupe/coordinators/admission.hpp"
+#include "troupe/coordinators/moment.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+struct dial_target {
+  std::string name;
+  endpoint where;
+};
+
+struct gate_options {
+  process_facts facts; ///< without the incarnation, which is drawn for each connection
+  cluster_plan plan;
+  endpoint listen;
+  std::vector<dial_target> dials;
+  /// For a whole hello. A round trip takes milliseconds; doubled, silent clients keep their slots
+  /// twice as long.
+  milliseconds hello_deadline{5'000};
+  /// Between attempts to dial, doubling. The first is short, as nodes start together; the last is
+  /// how late a process that comes back is noticed.
+  milliseconds dial_delay_min{100};
+  milliseconds dial_delay_max{2'000};
+};
+
+/// Connections in their hello; far more than nodes that start at once.
+inline constexpr size_t half_open_max = 64;
+
+/// A peer says it is this process, and all but its name's freedom is settled: to be answered with
+/// `answer`. The hello's deadline goes on.
+struct candidate_news {
+  uint64_t ticket = 0;
+  process_facts peer;
+};
+/// A candidate went away, or its connection was not opened in the end.
+struct withdrawn_news {
+  uint64_t ticket = 0;
+};
+/// A connection both sides want: the receiver owns it.
+struct opened_news {
+  uint64_t ticket = 0;
+  process_facts peer;
+  uint64_t own_incarnation = 0; ///< of this process, on this connection
+  bool was_dialled = false;
+  std::shared_ptr<channel> connection;
+};
+/// For good: a dialled name is not dialled again by itself.
+struct refused_news {
+  refusal what;
+};
+/// Dialling goes on without success.
+struct failing_news {
+  std::string name;
+  moment since;
+  std::string reason;
+};
+using gate_news =
+  std::variant<candidate_news, withdrawn_news, opened_news, refused_news, failing_news>;
+
+class gate {
+public:
+  /// Binds its port; nobody is accepted or dialled before `start`.
+  ///
+  /// Throws failure: bad_job when it would listen on more than loopback without being told to;
+  /// cannot_create, no_permission, missing_input as `listen_on`; missing_input when the host to
+  /// listen on is unknown.
+  explicit gate(gate_options options);
+  ~gate();
+  gate(const gate&) = delete;
+  gate& operator=(const gate&) = delete;
+
+  uint16_t port() const { return port_; }
+
+  /// Opens. Events are told to `tell`, on the gate's thread, until the gate is gone.
+  void start(std::function<void(gate_news)> tell);
+
+  void answer(uint64_t ticket, const verdict& what);
+  /// The connection to a dialled name is gone.
+  void dial_again(const std::string& name);
+  /// A view of this term was seen.
+  void see_term(uint64_t term);
+
+private:
+  class loop;
+  std::unique_ptr<loop> loop_;
+  uint16_t port_ = 0;
+};
+
+} // namespace troupe

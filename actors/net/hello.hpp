@@ -1,0 +1,91 @@
+// The hello: the lines two processes exchange over a fresh connection, before anything else may
+// cross it. One line of JSON each way says who they are, and one what came of it:
+//
+//   dialling                                     accepting
+//      | {"troupe":1,"node":"b",...}                 |
+//      |-------------------------------------------->|
+//      |        {"troupe":1,"node":"a",...,"answer":{"verdict":"admitted"}}
+//      |<--------------------------------------------|
+//      | {"answer":{"verdict":"admitted"}}           |
+//      |-------------------------------------------->|
+//      |         from here on: the actor system      |
+//
+// The accepting side speaks next, so nothing can follow the last line too early. What does is a
+// violation, like a line that is too long or no hello: the connection is closed without an answer.
+//
+// The lines are made and read here; `greeting` is the exchange as a state machine without sockets:
+// bytes in, bytes out.
+
+#pragma once
+
+#include "troupe/coordinators/admission.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// Bytes of a line with its end; who sends more is no process of ours.
+inline constexpr size_t hello_bytes_max = 4096;
+
+/// What a line says.
+struct hello_line {
+  std::optional<process_facts> facts;
+  std::optional<verdict> answer;
+
+  friend bool operator==(const hello_line&, const hello_line&) = default;
+};
+
+/// The line with its end.
+std::string write_hello(const hello_line& x);
+
+/// Nothing when it is no such line. `text` is without its end.
+std::optional<hello_line> read_hello(std::string_view text);
+
+class greeting {
+public:
+  /// Accepts a connection.
+  greeting(const process_facts& mine, const cluster_plan& plan);
+  /// Dials the process of this name.
+  greeting(const process_facts& mine, const cluster_plan& plan, const std::string& dialled_name);
+
+  enum class phase : uint8_t {
+    talking, ///< the peer is to say something
+    asking,  ///< somebody must say whether the peer's name is free: `on_answer`
+    over,    ///< `outcome` says how it ended; what is left of `output` may still be sent
+    broken,  ///< the peer said something else: `problem`; nothing is to be sent
+  };
+  phase state() const { return phase_; }
+
+  void on_bytes(std::string_view bytes);
+  void on_answer(const verdict& answer);
+
+  /// To be sent to the peer; the caller takes away what it has sent.
+  std::string& output() { return output_; }
+  /// What the peer said of itself, once it has.
+  const std::optional<process_facts>& peer() const { return peer_; }
+  const verdict& outcome() const { return outcome_; }
+  const std::string& problem() const { return problem_; }
+  const process_facts& mine() const { return mine_; }
+
+private:
+  void on_line(const hello_line& line);
+  void on_accepted_hello(const hello_line& line);
+  void on_dialled_hello(const hello_line& line);
+  void end(const verdict& how);
+  void break_off(const std::string& why);
+
+  process_facts mine_;
+  cluster_plan plan_;
+  std::optional<std::string> dialled_name_;
+  phase phase_ = phase::talking;
+  std::string input_;
+  std::string output_;
+  std::optional<process_facts> peer_;
+  verdict outcome_;
+  std::string problem_;
+};
+
+} // namespace troupe

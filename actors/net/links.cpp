@@ -1,0 +1,303 @@
+#include "troupe/actors/net/links.hpp"
+
+#include "troupe/actors/guard.hpp"
+#include "troupe/actors/net/handover.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/io/scribe.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+uint64_t random_incarnation() {
+  std::random_device source;
+  return (uint64_t{source()} << 32) | source();
+}
+
+} // namespace
+
+local_links_actor::behavior_type links_state::make_behavior(const links_options& options) {
+  options_ = options;
+  const auto director = std::ranges::find(options_.plan.nodes, true, &cluster_node::is_director);
+  director_name_ = director == options_.plan.nodes.end() ? std::string{} : director->name;
+  if (options_.own_name != director_name_)
+    watch_.emplace(director_name_, options_.plan.timeouts.join, self_->clock().now());
+  self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
+  self_->delayed_send(self_, links_tick_interval, atom::tick_v);
+  return {
+    [this](const local_node_actor& node, const director_actor& director_here) {
+      on_actors(node, director_here);
+    },
+    [this](const gate_event& news) { on_gate(news); },
+    [this](const introduction& news) { on_introduction(news); },
+    [this](const farewell& news) { on_farewell(news); },
+    [](caf::ping_atom) { return caf::pong_atom_v; },
+    [this](const standing& news) { on_standing(news); },
+    [this](atom::stop, const farewell& news) { return on_stop(news); },
+    [this](atom::tick) { on_tick(); },
+  };
+}
+
+// A director in this process is met without a wire.
+void links_state::on_actors(const local_node_actor& node, const director_actor& director) {
+  node_ = node;
+  director_ = director;
+  if (!director_)
+    return;
+  const auto& here = options_.plan.nodes[*options_.plan.find(options_.own_name)];
+  const member who{here.name, random_incarnation(), here.replica_count, here.shard_count};
+  self_->send(node_, who.incarnation, caf::actor_cast<director_link_actor>(director_));
+  self_->send(director_, who, caf::actor_cast<node_actor>(node_));
+}
+
+void links_state::on_gate(const gate_event& news) {
+  std::visit([this](const auto& x) { take(x); }, news.what);
+}
+
+// ---- connections ----
+
+void links_state::take(const candidate_news& news) {
+  switch (names_.on_candidate(news.peer.node, news.ticket)) {
+  case name_book::advice::let_in:
+    return options_.gate.answer(news.ticket, {});
+  case name_book::advice::ask_holder:
+    return ask_holder(news);
+  case name_book::advice::later:
+    return options_.gate.answer(news.ticket, name_not_free_yet(news.peer.node));
+  }
+}
+
+void links_state::ask_holder(const candidate_news& news) {
+  const auto holder = linked_.find(news.peer.node);
+  if (holder == linked_.end())
+    return options_.gate.answer(news.ticket, name_not_free_yet(news.peer.node));
+  self_->request(holder->second.peer.links, ping_deadline, caf::ping_atom_v)
+    .then([this, news](
+            caf::pong_atom) { options_.gate.answer(news.ticket, name_in_use(news.peer.node)); },
+          [this, news](const caf::error&) {
+            options_.gate.answer(news.ticket, name_not_free_yet(news.peer.node));
+          });
+}
+
+void links_state::take(const withdrawn_news& news) {
+  names_.on_withdrawn(news.ticket);
+}
+
+void links_state::take(const opened_news& news) {
+  const auto& peer = news.peer.node;
+  if (news.was_dialled && names_.on_candidate(peer, news.ticket) != name_book::advice::let_in)
+    return options_.gate.dial_again(peer); // it closes as nobody keeps it
+  opened_[peer] = {news, self_->clock().now() + introduction_deadline};
+  failing_.erase(peer);
+  hand_over(news);
+}
+
+void links_state::hand_over(const opened_news& news) {
+  if (news.was_dialled)
+    return connect_to(news);
+  caf::anon_send(protocol_broker(self_->system()), caf::publish_atom_v,
+                 make_scribe(self_->system(), std::move(*news.connection)), shown_actor_number,
+                 caf::actor_cast<caf::strong_actor_ptr>(self_), std::set<std::string>{});
+}
+
+void links_state::connect_to(const opened_news& news) {
+  self_
+    ->request(protocol_broker(self_->system()), introduction_deadline, caf::connect_atom_v,
+              make_scribe(self_->system(), std::move(*news.connection)), shown_actor_number)
+    .then(
+      [this, news](const caf::node_id&, const caf::strong_actor_ptr& shown,
+                   const std::set<std::string>&) {
+        if (shown)
+          introduce(caf::actor_cast<links_actor>(shown), news.own_incarnation, true);
+      },
+      [this, news](const caf::error&) { forget(news); });
+}
+
+void links_state::forget(const opened_news& news) {
+  names_.on_withdrawn(news.ticket);
+  const auto found = opened_.find(news.peer.node);
+  if (found == opened_.end() || found->second.news.ticket != news.ticket)
+    return;
+  opened_.erase(found);
+  if (news.was_dialled)
+    options_.gate.dial_again(news.peer.node);
+}
+
+void links_state::introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer) {
+  const auto& here = options_.plan.nodes[*options_.plan.find(options_.own_name)];
+  introduction news;
+  news.who = {here.name, own_incarnation, here.replica_count, here.shard_count};
+  news.node = caf::actor_cast<node_actor>(node_);
+  if (director_)
+    news.director = caf::actor_cast<director_link_actor>(director_);
+  news.links = self_;
+  news.wants_answer = wants_answer;
+  self_->send(to, news);
+}
+
+void links_state::on_introduction(const introduction& news) {
+  const auto known = linked_.find(news.who.name);
+  if (known != linked_.end() && known->second.peer.links == news.links) {
+    const bool is_new = known->second.peer.who != news.who;
+    known->second.peer = news;
+    if (is_new && director_) // it joins anew
+      self_->send(director_, news.who, news.node);
+    return;
+  }
+  const auto here = opened_.find(news.who.name);
+  if (here == opened_.end() || here->second.news.peer.incarnation != news.who.incarnation ||
+      !news.links || !news.node || !names_.on_introduced(news.who.name, here->second.news.ticket))
+    return;
+  const auto own_incarnation = here->second.news.own_incarnation;
+  opened_.erase(here);
+  if (news.wants_answer)
+    introduce(news.links, own_incarnation, false);
+  link(news, own_incarnation);
+}
+
+void links_state::link(const introduction& news, uint64_t own_incarnation) {
+  const auto& peer = news.who.name;
+  linked_[peer] = {news, own_incarnation};
+  self_->monitor(news.links);
+  self_->send(node_, peer, news.who.incarnation, news.node);
+  if (director_)
+    self_->send(director_, news.who, news.node);
+  else if (peer == director_name_)
+    join_director(news);
+  say("linked with " + peer);
+}
+
+void links_state::join_director(const introduction& news) {
+  rejoins_at_.reset();
+  watch_->on_linked();
+  if (news.director)
+    self_->send(node_, linked_.at(news.who.name).own_incarnation, news.director);
+}
+
+// The node first: a view that names the new life may come at once.
+void links_state::join_anew() {
+  const auto found = linked_.find(director_name_);
+  if (found == linked_.end())
+    return;
+  found->second.own_incarnation = random_incarnation();
+  join_director(found->second.peer);
+  introduce(found->second.peer.links, found->second.own_incarnation, false);
+  say("joins anew: " + director_name_ + " had given it up");
+}
+
+void links_state::on_standing(const standing& news) {
+  options_.gate.see_term(news.view.term);
+  const auto found = linked_.find(director_name_);
+  if (found == linked_.end() || found->second.own_incarnation != news.incarnation)
+    return; // of an earlier life
+  if (news.takes_part)
+    rejoins_at_.reset();
+  else if (!rejoins_at_)
+    rejoins_at_ = self_->clock().now() + rejoin_delay;
+}
+
+void links_state::on_down(const caf::down_msg& news) {
+  const auto found = std::ranges::find_if(
+    linked_, [&](const auto& entry) { return entry.second.peer.links.address() == news.source; });
+  if (found != linked_.end())
+    lose(std::string{found->first});
+}
+
+void links_state::lose(const std::string& peer) {
+  linked_.erase(peer);
+  names_.on_lost(peer);
+  confirm_end();
+  if (is_over_)
+    return;
+  say("the link with " + peer + " is lost");
+  if (peer == director_name_ && watch_)
+    watch_->on_lost(self_->clock().now());
+  options_.gate.dial_again(peer);
+}
+
+// ---- refusals, failures, the end ----
+
+void links_state::take(const refused_news& news) {
+  const auto& [peer, why, was_dialled] = news.what;
+  if (is_over_)
+    return;
+  if (ends_process(news.what, options_.plan, options_.own_name))
+    return end(static_cast<uint8_t>(why.code), why.reason);
+  say((was_dialled ? "refused by " + peer : "refused a process") + ": " + why.reason);
+  if (was_dialled)
+    dials_at_[peer] = self_->clock().now() + refused_dial_delay;
+}
+
+void links_state::take(const failing_news& news) {
+  if (news.name == director_name_ && watch_)
+    watch_->on_failing(news.reason);
+  if (!is_over_ && failing_[news.name].insert(news.reason).second)
+    say(news.name + " cannot be reached: " + news.reason);
+}
+
+void links_state::on_farewell(const farewell& news) {
+  end(news.code, news.code == 0 ? news.reason : "the director ended the run: " + news.reason);
+}
+
+caf::typed_response_promise<atom::stop> links_state::on_stop(const farewell& news) {
+  is_over_ = true;
+  for (const auto& [who, there] : linked_)
+    self_->send(there.peer.links, news);
+  stopping_ = self_->make_response_promise<atom::stop>();
+  const auto promise = stopping_;
+  confirm_end();
+  return promise;
+}
+
+void links_state::confirm_end() {
+  if (stopping_.pending() && linked_.empty())
+    stopping_.deliver(atom::stop_v);
+}
+
+void links_state::on_tick() {
+  self_->delayed_send(self_, links_tick_interval, atom::tick_v);
+  if (is_over_)
+    return;
+  const auto now = self_->clock().now();
+  if (rejoins_at_ && *rejoins_at_ <= now) {
+    rejoins_at_.reset();
+    join_anew();
+  }
+  for (const auto& [peer, due] : std::map{dials_at_})
+    if (due <= now) {
+      dials_at_.erase(peer);
+      options_.gate.dial_again(peer);
+    }
+  for (const auto& [peer, x] : std::map{opened_})
+    if (x.deadline <= now)
+      forget(x.news);
+  if (const auto why = watch_ ? watch_->overdue(now) : std::nullopt)
+    end(static_cast<uint8_t>(refusal_code::unavailable), *why);
+}
+
+void links_state::say(const std::string& line) {
+  self_->send(options_.observer, process_news{line, false, 0});
+}
+
+void links_state::end(uint8_t code, const std::string& reason) {
+  if (is_over_)
+    return;
+  is_over_ = true;
+  self_->send(options_.observer, process_news{reason, true, code});
+}
+
+local_links_actor::behavior_type links(local_links_actor::stateful_pointer<links_state> self,
+                                       const links_options& options) {
+  guard(self);
+  return self->state.make_behavior(options);
+}
+
+} // namespace troupe

@@ -1,0 +1,131 @@
+// Links: one in each process of a cluster. It turns connections that the gate has opened into what
+// the process's actors expect: the node is told the way to the director and to each other node, the
+// director the way to each node. It speaks for its process's name, and knows when its part is over.
+//
+//   gate --opened--> handed to the actor system --> introductions both ways --> linked
+//                                                                                 |
+//     node: (incarnation, director), (name, incarnation, node)   <----------------+
+//     director: (member, node)                                   <----------------+
+//
+// Whoever is turned away by the director (no view names this life of it) joins anew under another
+// incarnation over the same link. The gate is asked to dial again when a link is lost.
+//
+// It runs on a thread of its own: it answers a ping while all cores compute.
+
+#pragma once
+
+#include "troupe/actors/net/messages.hpp"
+#include "troupe/coordinators/cluster_plan.hpp"
+#include "troupe/coordinators/director_watch.hpp"
+#include "troupe/coordinators/name_book.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace troupe {
+
+/// How long the holder of a name may take to say that it is alive. A round trip takes under a
+/// millisecond; doubled, a newcomer waits twice as long for its refusal.
+inline constexpr milliseconds ping_deadline{1'000};
+
+/// For the actor systems' greeting and the introductions once a connection is open.
+inline constexpr milliseconds introduction_deadline{5'000};
+
+/// How often the links look whether something is due.
+inline constexpr milliseconds links_tick_interval{100};
+
+/// Before a process that was turned away joins anew: what led to it may still be under way.
+inline constexpr milliseconds rejoin_delay{200};
+
+/// Before a peer that refused the director is dialled again: somebody has to mend it first.
+inline constexpr milliseconds refused_dial_delay{2'000};
+
+/// What the links ask of the gate; functions, so that tests can do without one.
+struct gate_calls {
+  std::function<void(uint64_t ticket, const verdict&)> answer;
+  std::function<void(const std::string& name)> dial_again;
+  std::function<void(uint64_t term)> see_term;
+};
+
+struct links_options {
+  cluster_plan plan;
+  std::string own_name;
+  gate_calls gate;
+  process_observer observer;
+};
+
+class links_state {
+public:
+  explicit links_state(local_links_actor::pointer self) : self_(self) {}
+
+  local_links_actor::behavior_type make_behavior(const links_options& options);
+
+  static inline const char* name = "links";
+
+private:
+  void on_actors(const local_node_actor& node, const director_actor& director);
+  void on_gate(const gate_event& news);
+  void on_introduction(const introduction& news);
+  void on_farewell(const farewell& news);
+  void on_standing(const standing& news);
+  caf::typed_response_promise<atom::stop> on_stop(const farewell& news);
+  void on_down(const caf::down_msg& news);
+  void on_tick();
+
+  // What the gate tells.
+  void take(const candidate_news& news);
+  void take(const withdrawn_news& news);
+  void take(const opened_news& news);
+  void take(const refused_news& news);
+  void take(const failing_news& news);
+
+  void ask_holder(const candidate_news& news);
+  void hand_over(const opened_news& news);
+  void connect_to(const opened_news& news);
+  void introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer);
+  void link(const introduction& news, uint64_t own_incarnation);
+  void lose(const std::string& peer);
+  void join_director(const introduction& news);
+  void join_anew();
+  void forget(const opened_news& news);
+  void say(const std::string& line);
+  void end(uint8_t code, const std::string& reason);
+  void confirm_end();
+
+  /// An open connection whose peer has not introduced itself yet.
+  struct opened {
+    opened_news news;
+    moment deadline;
+  };
+  struct linked {
+    introduction peer;
+    uint64_t own_incarnation = 0;
+  };
+
+  local_links_actor::pointer self_;
+  links_options options_;
+  std::string director_name_;
+  local_node_actor node_;
+  director_actor director_; ///< null unless it is in this process
+  name_book names_;
+  std::map<std::string, opened> opened_;
+  std::map<std::string, linked> linked_;
+  std::map<std::string, std::set<std::string>> failing_; ///< reasons told, by name, while it fails
+  std::optional<director_watch> watch_;                  ///< unless the director is here
+  std::optional<moment> rejoins_at_;
+  std::map<std::string, moment> dials_at_; ///< of peers that have refused
+  bool is_over_ = false;
+  caf::typed_response_promise<atom::stop> stopping_;
+};
+
+local_links_actor::behavior_type links(local_links_actor::stateful_pointer<links_state> self,
+                                       const links_options& options);
+
+} // namespace troupe

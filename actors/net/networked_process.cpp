@@ -1,0 +1,319 @@
+#include "troupe/actors/net/networked_process.hpp"
+
+#include "troupe/actors/director.hpp"
+#include "troupe/actors/guard.hpp"
+#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/net/gate.hpp"
+#include "troupe/actors/net/links.hpp"
+#include "troupe/actors/process.hpp"
+#include "troupe/actors/training_end.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/data/digest.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/shown_text.hpp"
+#include "troupe/models/blas.hpp"
+#include "troupe/models/numerics.hpp"
+#include "troupe/version.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// How often a waiting process asks whether it should stop.
+constexpr milliseconds stop_poll_interval{100};
+
+/// How long the director's process waits for the others to hear that the run is over.
+constexpr milliseconds farewell_deadline{2'000};
+
+/// Messages an actor handles before another one gets its turn. A busy actor that sends to itself
+/// would otherwise keep a thread for good; far fewer cost a switch for each message.
+constexpr size_t messages_per_turn = 8;
+
+const cluster_node& node_of(const cluster_plan& plan, const std::string& own_name) {
+  const auto place = plan.find(own_name);
+  if (!place)
+    throw failure(failure_code::bad_job, "no node is called " + shown_text(own_name), "node",
+                  "name one of the nodes of the cluster file");
+  return plan.nodes[*place];
+}
+
+void check(const cluster_plan& plan) {
+  std::set<std::string> names;
+  for (const auto& node : plan.nodes)
+    if (!names.insert(node.name).second)
+      throw failure(failure_code::bad_job, "two nodes are called " + shown_text(node.name), "node",
+                    "give each node a name of its own");
+  if (std::ranges::count(plan.nodes, true, &cluster_node::is_director) != 1)
+    throw failure(failure_code::bad_job, "a cluster has exactly one director", "node.director",
+                  "set director = true for one node");
+}
+
+size_t replicas_of(const cluster_plan& plan) {
+  size_t result = 0;
+  for (const auto& node : plan.nodes)
+    result += node.replica_count;
+  return result;
+}
+
+/// What is no part of a job's identity but must be the same for all who train together.
+std::string course_of(const job& resolved, const timeline& plan) {
+  return "steps = " + std::to_string(plan.last_version()) +
+         ", evaluate_every = " + std::to_string(plan.evaluate_every) +
+         ", checkpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps);
+}
+
+process_facts facts_of(caf::actor_system& system, const networked_options& x) {
+  process_facts facts;
+  facts.version = TROUPE_VERSION;
+  facts.node = x.own_name;
+  facts.is_director = node_of(x.cluster, x.own_name).is_director;
+  const auto identity = identity_text(x.resolved, x.data->fingerprint);
+  facts.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
+  facts.data_fingerprint = x.data->fingerprint;
+  facts.numerics = numerics_class();
+  facts.course = course_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
+  facts.term = x.checkpoints ? x.checkpoints->read_term() : 0;
+  facts.process = to_string(system.node());
+  return facts;
+}
+
+/// The later process of the plan dials the earlier one.
+gate_options gate_options_of(caf::actor_system& system, const networked_options& x) {
+  const auto& here = node_of(x.cluster, x.own_name);
+  gate_options result;
+  result.facts = facts_of(system, x);
+  result.plan = x.cluster;
+  result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
+  for (const auto& node : x.cluster.nodes) {
+    if (node.name == x.own_name)
+      break;
+    result.dials.push_back({node.name, parse_endpoint(node.address)});
+  }
+  return result;
+}
+
+uint64_t checkpoint_every(const networked_options& x) {
+  return x.resolved.checkpoint.every_steps;
+}
+
+director_options options_of_director(const networked_options& x, const model& network) {
+  auto result = director_options_of(x.resolved, *x.data, network);
+  for (const auto& node : x.cluster.nodes)
+    result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
+  result.membership.home = x.own_name;
+  result.membership.lost_after = x.cluster.timeouts.lost_after;
+  result.membership.join_timeout = x.cluster.timeouts.join;
+  result.checkpoints = x.checkpoints;
+  result.rule.checkpoint_every = x.checkpoints ? checkpoint_every(x) : 0;
+  if (x.checkpoints)
+    result.membership.persisted_term = x.checkpoints->read_term();
+  result.resume_from = x.resume_from;
+  return result;
+}
+
+void require_middleman(caf::actor_system& system) {
+  if (!system.has_middleman())
+    throw failure(failure_code::internal, "the actor system has no middleman", {},
+                  "call troupe::configure_node(config, timeouts) before making the actor system");
+}
+
+} // namespace
+
+void configure_node(caf::actor_system_config& config, const cluster_timeouts& timeouts) {
+  configure(config);
+  config.load<caf::io::middleman>();
+  // What comes over a wire is read on the thread it comes to: with workers it would queue behind
+  // replicas that compute, for seconds.
+  config.set("middleman.workers", size_t{0});
+  config.set("middleman.heartbeat-interval", caf::timespan{timeouts.heartbeat});
+  config.set("middleman.connection-timeout", caf::timespan{timeouts.lost_after});
+  config.set("middleman.enable-automatic-connections", false);
+  config.set("scheduler.max-throughput", messages_per_turn);
+}
+
+struct networked_process::parts {
+  parts(caf::actor_system& host, networked_options given)
+    : options(std::move(given)), system(host), self(host) {}
+
+  ~parts() {
+    gate_.reset(); // first: it calls the links
+    const auto end = [](const auto& actor) {
+      if (actor)
+        caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    };
+    end(links_);
+    end(director_);
+  }
+
+  void start();
+  gate_calls calls_to_gate();
+  void take(const process_news& news);
+  void take_down(const caf::down_msg& news);
+  networked_end wait_here();
+  networked_end wait_for_director();
+  void say_goodbye(uint8_t code, const std::string& reason);
+  void throw_if_ended_badly() const;
+
+  networked_options options;
+  caf::actor_system& system;
+  caf::scoped_actor self;
+  blas::one_thread blas_; ///< for as long as anybody computes
+  std::unique_ptr<process> process_;
+  director_actor director_; ///< null unless the plan puts it here
+  local_links_actor links_;
+  std::shared_ptr<gate> gate_;
+  std::optional<process_news> end_;
+  std::optional<training_finished> finished_;
+};
+
+void networked_process::parts::start() {
+  const default_rounding rounding;
+  const auto& here = node_of(options.cluster, options.own_name);
+  gate_ = std::make_shared<gate>(gate_options_of(system, options)); // before anybody is spawned
+  links_options for_links;
+  for_links.plan = options.cluster;
+  for_links.own_name = options.own_name;
+  for_links.gate = calls_to_gate();
+  for_links.observer = caf::actor_cast<process_observer>(self);
+  links_ = system.spawn<caf::detached>(links, for_links);
+  process_options for_process;
+  for_process.self = {here.name, 0, here.replica_count, here.shard_count};
+  for_process.detached = true;
+  for_process.wired = options.cluster.nodes.size() > 1;
+  for_process.checkpoint_every = checkpoint_every(options);
+  for_process.hooks = options.hooks;
+  for_process.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
+                                          bool takes_part) {
+    caf::anon_send(to, standing{view, incarnation, takes_part});
+  };
+  process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
+  if (here.is_director)
+    director_ =
+      system.spawn<caf::detached>(director, options_of_director(options, process_->network()));
+  self->monitor(links_);
+  self->monitor(process_->node());
+  if (director_)
+    self->monitor(director_);
+  self->send(links_, process_->node(), director_);
+  gate_->start([to = links_](gate_news news) { caf::anon_send(to, gate_event{std::move(news)}); });
+}
+
+// The links may outlive the gate for a moment.
+gate_calls networked_process::parts::calls_to_gate() {
+  const std::weak_ptr<gate> way = gate_;
+  return {[way](uint64_t ticket, const verdict& what) {
+            if (const auto here = way.lock())
+              here->answer(ticket, what);
+          },
+          [way](const std::string& peer) {
+            if (const auto here = way.lock())
+              here->dial_again(peer);
+          },
+          [way](uint64_t term) {
+            if (const auto here = way.lock())
+              here->see_term(term);
+          }};
+}
+
+void networked_process::parts::take(const process_news& news) {
+  if (news.is_end)
+    end_ = news;
+  else if (options.on_news)
+    options.on_news(news.line);
+}
+
+void networked_process::parts::take_down(const caf::down_msg& news) {
+  throw failure(failure_code::internal,
+                "a part of this process was lost: " + reason_text(system, news.reason));
+}
+
+void networked_process::parts::throw_if_ended_badly() const {
+  if (!end_ || end_->code == 0)
+    return;
+  const auto code = static_cast<failure_code>(end_->code);
+  throw failure(code, end_->line, options.own_name,
+                code == failure_code::unavailable ? "start the director, or raise timeouts.join"
+                                                  : "");
+}
+
+networked_end networked_process::parts::wait_here() {
+  while (!end_) {
+    self->receive([this](const process_news& news) { take(news); },
+                  [this](const caf::down_msg& news) { take_down(news); },
+                  caf::after(stop_poll_interval) >> [] {});
+    if (!end_ && options.stop_requested && options.stop_requested())
+      return {std::nullopt, "left on request"};
+  }
+  throw_if_ended_badly();
+  return {std::nullopt, end_->line};
+}
+
+networked_end networked_process::parts::wait_for_director() {
+  bool stop_sent = false;
+  self->send(director_, atom::watch_v, caf::actor_cast<observer_actor>(self));
+  self->send(director_, atom::begin_v);
+  while (!finished_) {
+    self->receive([this](const process_news& news) { take(news); },
+                  [this](const training_progress& news) {
+                    if (options.on_progress)
+                      options.on_progress(news);
+                  },
+                  [this](const training_finished& news) { finished_ = news; },
+                  [this](const caf::down_msg& news) { take_down(news); },
+                  caf::after(stop_poll_interval) >> [] {});
+    throw_if_ended_badly();
+    if (!stop_sent && options.stop_requested && options.stop_requested()) {
+      self->send(director_, atom::stop_v);
+      stop_sent = true;
+    }
+  }
+  if (finished_->failed) {
+    say_goodbye(finished_->failure, finished_->problem);
+    throw_if_failed(*finished_);
+  }
+  const auto parameters = pull_parameters(self, director_);
+  say_goodbye(0, "finished");
+  auto resolved = options.resolved;
+  resolved.training.replicas = replicas_of(options.cluster);
+  networked_end end{
+    result_of(resolved, options.data, process_->network(), parameters, std::move(*finished_)),
+    "finished"};
+  end.training->summary.nodes = options.cluster.nodes.size();
+  return end;
+}
+
+void networked_process::parts::say_goodbye(uint8_t code, const std::string& reason) {
+  self->request(links_, farewell_deadline, atom::stop_v, farewell{code, reason})
+    .receive([](atom::stop) {}, [](const caf::error&) {}); // who has not heard it finds out
+}
+
+networked_process::networked_process(caf::actor_system& system, networked_options options) {
+  require_middleman(system);
+  check(options.cluster);
+  parts_ = std::make_unique<parts>(system, std::move(options));
+  parts_->start();
+}
+
+networked_process::~networked_process() = default;
+
+uint16_t networked_process::port() const {
+  return parts_->gate_->port();
+}
+
+networked_end networked_process::wait() {
+  return parts_->director_ ? parts_->wait_for_director() : parts_->wait_here();
+}
+
+} // namespace troupe

@@ -1,0 +1,85 @@
+// Admission: whether two processes may train together. Each says who it is and what it was started
+// with; both must say the same of everything that decides the bits, or that both must know.
+//
+//   my facts, the peer's facts, the plan --> admitted
+//                                            refused {reason, exit code}: for good
+//                                            later {reason}: come again
+//
+// The reason reads the same whoever of the two finds it: it names both, in order of the plan.
+// Facts come from strangers: nothing here trusts their lengths or contents.
+
+#pragma once
+
+#include "troupe/coordinators/cluster_plan.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace troupe {
+
+/// Counts changes of what processes say to each other; another number is another language.
+inline constexpr uint64_t protocol_number = 1;
+
+/// What a process says of itself before anything else.
+struct process_facts {
+  uint64_t protocol = protocol_number;
+  std::string version;          ///< of the program
+  std::string node;             ///< its name in the plan
+  uint64_t incarnation = 0;     ///< random, drawn for each connection
+  bool is_director = false;     ///< the director is in this process
+  std::string job_sha256;       ///< what determines version v + 1 from version v
+  std::string data_fingerprint; ///< of the rows as they were read
+  std::string numerics;         ///< class of the machine's arithmetic
+  std::string course;           ///< lengths and intervals that all must have in common, in words
+  uint64_t term = 0;            ///< the highest it knows of
+  std::string process;          ///< which the actor system takes it for
+
+  friend bool operator==(const process_facts&, const process_facts&) = default;
+};
+
+enum class verdict_kind : uint8_t { admitted, later, refused };
+
+/// Exit codes of a refusal.
+enum class refusal_code : uint8_t {
+  unavailable = 69,   ///< it cannot take part now
+  mismatch = 76,      ///< versions, jobs, data, or arithmetics differ
+  no_permission = 77, ///< it is not who it should be
+};
+
+struct verdict {
+  verdict_kind kind = verdict_kind::admitted;
+  std::string reason; ///< in words, unless admitted
+  refusal_code code = refusal_code::unavailable;
+
+  bool is_admitted() const { return kind == verdict_kind::admitted; }
+  friend bool operator==(const verdict&, const verdict&) = default;
+};
+
+/// Whether `peer` may take part in a run with the process of these facts. Symmetric but for names.
+verdict admit(const process_facts& mine, const process_facts& peer, const cluster_plan& plan);
+
+/// The same for a peer that was dialled under a name: it must have that name.
+verdict admit_dialled(const process_facts& mine, const process_facts& peer,
+                      const cluster_plan& plan, const std::string& dialled_name);
+
+/// What another process of this name is told while the name's holder is alive.
+verdict name_in_use(const std::string& name);
+
+/// What it is told while the holder no longer answers but is not known to be lost.
+verdict name_not_free_yet(const std::string& name);
+
+/// A refusal, as both sides know it.
+struct refusal {
+  std::string peer; ///< its name, as far as it is known
+  verdict why;
+  bool was_dialled = false; ///< this process dialled the peer
+
+  friend bool operator==(const refusal&, const refusal&) = default;
+};
+
+/// True when the process `own_name` cannot go on after this. A director never ends for what others
+/// are, but it does when its own name is taken. Any other process ends when it was turned away, or
+/// when it differs from the director, whoever of the two dialled. Strangers end nobody.
+bool ends_process(const refusal& x, const cluster_plan& plan, const std::string& own_name);
+
+} // namespace troupe

@@ -1,0 +1,52 @@
+// The plan of a cluster: its processes and what each is to bring, as the cluster file says it.
+//
+// The order matters twice: of two processes the later one dials the earlier one, and views keep
+// this order. The plan decides placement only, never the trained bits.
+
+#pragma once
+
+#include "troupe/coordinators/moment.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+struct cluster_node {
+  std::string name;
+  std::string address; ///< "host:port" or "[v6]:port", dialled by the others
+  std::string listen;  ///< likewise, of this machine; empty: as `address`; port 0: any free one
+  bool is_director = false;
+  size_t replica_count = 0; ///< with shard_count 0 too: a spare
+  size_t shard_count = 0;
+
+  friend bool operator==(const cluster_node&, const cluster_node&) = default;
+};
+
+struct cluster_timeouts {
+  milliseconds heartbeat{1'000};  ///< between signs of life on a quiet link
+  milliseconds lost_after{5'000}; ///< a link that is silent for so long is lost
+  milliseconds join{60'000};      ///< to wait for others, at the start and whenever they are needed
+
+  friend bool operator==(const cluster_timeouts&, const cluster_timeouts&) = default;
+};
+
+struct cluster_plan {
+  std::vector<cluster_node> nodes; ///< exactly one is the director
+  cluster_timeouts timeouts;
+  bool insecure = false; ///< plain connections to other machines are wanted
+
+  std::optional<size_t> find(std::string_view name) const {
+    const auto found = std::ranges::find(nodes, name, &cluster_node::name);
+    return found == nodes.end() ? std::nullopt
+                                : std::optional{static_cast<size_t>(found - nodes.begin())};
+  }
+
+  friend bool operator==(const cluster_plan&, const cluster_plan&) = default;
+};
+
+} // namespace troupe

@@ -1,0 +1,54 @@
+// The dial clock: when to dial a peer again, and for how long it has not answered.
+//
+// Delays double from the shortest to the longest, so that processes which start together find each
+// other at once and one that is away is not bothered. A connection that was opened, however
+// briefly, ends a row of failures.
+
+#pragma once
+
+#include "troupe/coordinators/moment.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace troupe {
+
+class dial_clock {
+public:
+  dial_clock(milliseconds shortest, milliseconds longest)
+    : shortest_(shortest), longest_(longest), delay_(shortest) {}
+
+  /// When to dial next; nothing while that is under way, has succeeded, or was given up.
+  std::optional<moment> due() const { return due_; }
+  /// Since when every attempt has failed.
+  std::optional<moment> failing_since() const { return failing_since_; }
+
+  void on_begun() { due_.reset(); }
+  void on_failed(moment now) {
+    failing_since_ = failing_since_.value_or(now);
+    due_ = now + delay_;
+    delay_ = std::min(2 * delay_, longest_);
+  }
+  void on_opened() {
+    due_.reset();
+    failing_since_.reset();
+    delay_ = shortest_;
+  }
+  /// The connection is gone, or whoever gave up has changed its mind.
+  void on_lost(moment now) {
+    if (!due_)
+      due_ = now + delay_;
+  }
+  void give_up() { due_.reset(); }
+
+  friend bool operator==(const dial_clock&, const dial_clock&) = default;
+
+private:
+  milliseconds shortest_;
+  milliseconds longest_;
+  milliseconds delay_;
+  std::optional<moment> due_ = moment{}; ///< at first: at once
+  std::optional<moment> failing_since_;
+};
+
+} // namespace troupe

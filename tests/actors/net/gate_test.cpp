@@ -1,0 +1,243 @@
+// The gate over real sockets of the loopback.
+
+#include "troupe/tests/support/gates.hpp"
+
+#include "troupe/data/failure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+
+#include <memory>
+
+namespace troupe {
+
+namespace {
+
+using test::facts_of;
+using test::logged_gate;
+using test::options_of;
+using test::raw_client;
+
+gate_options dialling(const std::string& name, const std::string& to, uint16_t port) {
+  auto options = options_of(name);
+  options.dials = {{to, {"127.0.0.1", port}}};
+  return options;
+}
+
+/// The code of the failure to open a gate.
+failure_code refusal_of(const gate_options& options) {
+  try {
+    const gate door{options};
+  } catch (const failure& error) {
+    return error.code();
+  }
+  return failure_code::diverged;
+}
+
+/// A port that nobody has: one that somebody had a moment ago.
+uint16_t free_port() {
+  return gate{options_of("a")}.port();
+}
+
+TEST(gate, opens_one_connection_for_both_sides) {
+  logged_gate a{options_of("a")};
+  logged_gate b{dialling("b", "a", a.door.port())};
+  const auto at_a = a.log.next<opened_news>();
+  const auto at_b = b.log.next<opened_news>();
+  ASSERT_TRUE(at_a && at_b);
+  EXPECT_EQ(at_a->peer.node, "b");
+  EXPECT_EQ(at_b->peer.node, "a");
+  EXPECT_FALSE(at_a->was_dialled);
+  EXPECT_TRUE(at_b->was_dialled);
+  EXPECT_EQ(at_a->peer.incarnation, at_b->own_incarnation);
+  EXPECT_EQ(at_b->peer.incarnation, at_a->own_incarnation);
+  EXPECT_NE(at_a->own_incarnation, at_b->own_incarnation);
+}
+
+TEST(gate, an_open_connection_carries_bytes_and_nothing_of_the_hello) {
+  logged_gate a{options_of("a")};
+  logged_gate b{dialling("b", "a", a.door.port())};
+  const auto at_a = a.log.next<opened_news>();
+  const auto at_b = b.log.next<opened_news>();
+  ASSERT_TRUE(at_a && at_b);
+  EXPECT_EQ(at_a->connection->write("hi").byte_count, 2u);
+  std::string heard;
+  for (int i = 0; i < 500 && heard.empty(); ++i) {
+    at_b->connection->read(heard);
+    ::usleep(10'000);
+  }
+  EXPECT_EQ(heard, "hi");
+}
+
+TEST(gate, a_refusal_has_one_reason_on_both_sides_and_ends_the_dialling) {
+  logged_gate a{options_of("a")};
+  auto options = dialling("b", "a", a.door.port());
+  options.facts.numerics = "another class";
+  logged_gate b{options};
+  const auto at_a = a.log.next<refused_news>();
+  const auto at_b = b.log.next<refused_news>();
+  ASSERT_TRUE(at_a && at_b);
+  EXPECT_EQ(at_a->what.why, at_b->what.why);
+  EXPECT_EQ(at_a->what.peer, "b");
+  EXPECT_EQ(at_b->what.peer, "a");
+  EXPECT_TRUE(at_b->what.was_dialled);
+  EXPECT_EQ(at_b->what.why.code, refusal_code::mismatch);
+  EXPECT_FALSE(a.log.next<refused_news>(milliseconds{300})) << "it dialled again";
+}
+
+TEST(gate, who_dials_the_wrong_process_refuses_it_on_both_sides) {
+  logged_gate c{options_of("c")};
+  logged_gate a{dialling("a", "b", c.door.port())};
+  const auto at_a = a.log.next<refused_news>();
+  const auto at_c = c.log.next<refused_news>();
+  ASSERT_TRUE(at_a && at_c);
+  EXPECT_EQ(at_a->what.why, at_c->what.why);
+  EXPECT_EQ(at_a->what.why.reason, "the process at the address of b is c");
+}
+
+TEST(gate, dials_until_somebody_is_there) {
+  const auto port = free_port();
+  logged_gate b{dialling("b", "a", port)};
+  const auto first = b.log.next<failing_news>();
+  const auto second = b.log.next<failing_news>();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->name, "a");
+  EXPECT_EQ(first->since, second->since);
+  EXPECT_EQ(first->reason, "Connection refused");
+  auto options = options_of("a");
+  options.listen.port = port;
+  logged_gate a{options};
+  EXPECT_TRUE(b.log.next<opened_news>());
+  EXPECT_TRUE(a.log.next<opened_news>());
+}
+
+TEST(gate, dials_again_when_told_that_the_connection_is_lost) {
+  logged_gate a{options_of("a")};
+  logged_gate b{dialling("b", "a", a.door.port())};
+  const auto first = b.log.next<opened_news>();
+  ASSERT_TRUE(first);
+  b.door.dial_again("a");
+  const auto second = b.log.next<opened_news>();
+  ASSERT_TRUE(second);
+  EXPECT_NE(first->own_incarnation, second->own_incarnation);
+}
+
+TEST(gate, a_candidate_that_is_told_to_come_later_comes_again) {
+  logged_gate a{options_of("a"), false};
+  logged_gate b{dialling("b", "a", a.door.port())};
+  auto candidate = a.log.next<candidate_news>();
+  ASSERT_TRUE(candidate);
+  a.door.answer(candidate->ticket, name_not_free_yet("b"));
+  EXPECT_EQ(a.log.next<withdrawn_news>()->ticket, candidate->ticket);
+  EXPECT_EQ(b.log.next<failing_news>()->reason, name_not_free_yet("b").reason);
+  candidate = a.log.next<candidate_news>();
+  ASSERT_TRUE(candidate);
+  a.door.answer(candidate->ticket, {});
+  EXPECT_EQ(a.log.next<opened_news>()->ticket, candidate->ticket);
+}
+
+TEST(gate, a_candidate_that_goes_away_is_withdrawn) {
+  logged_gate a{options_of("a"), false};
+  auto b = std::make_unique<raw_client>(a.door.port());
+  b->say(write_hello({facts_of("b"), {}}));
+  const auto candidate = a.log.next<candidate_news>();
+  ASSERT_TRUE(candidate);
+  b.reset();
+  EXPECT_EQ(a.log.next<withdrawn_news>()->ticket, candidate->ticket);
+}
+
+TEST(gate, a_silent_client_is_closed_at_the_deadline_and_costs_nothing_until_then) {
+  auto options = options_of("a");
+  options.hello_deadline = milliseconds{1'000};
+  logged_gate a{options};
+  std::vector<std::unique_ptr<raw_client>> silent;
+  for (int i = 0; i < 5; ++i)
+    silent.push_back(std::make_unique<raw_client>(a.door.port()));
+  const auto cpu_ms = [] {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+  };
+  const auto before = cpu_ms();
+  EXPECT_FALSE(silent[0]->hear(milliseconds{500})) << "closed before its time";
+  for (const auto& client : silent)
+    EXPECT_EQ(client->hear(), "");
+  EXPECT_LT(cpu_ms() - before, 100);
+}
+
+TEST(gate, a_flood_of_silent_clients_keeps_nobody_out) {
+  logged_gate a{options_of("a")};
+  std::vector<std::unique_ptr<raw_client>> silent;
+  for (size_t i = 0; i < half_open_max + 20; ++i)
+    silent.push_back(std::make_unique<raw_client>(a.door.port()));
+  logged_gate b{dialling("b", "a", a.door.port())};
+  EXPECT_TRUE(b.log.next<opened_news>(milliseconds{3'000}));
+  EXPECT_EQ(silent[0]->hear(milliseconds{3'000}), "") << "the oldest one goes";
+}
+
+TEST(gate, strangers_are_closed_without_an_answer) {
+  logged_gate a{options_of("a")};
+  const std::vector<std::string> texts{"GET / HTTP/1.1\n", std::string(5000, 'x'), "{}\n",
+                                       write_hello({facts_of("b"), {}}) + "and more",
+                                       std::string(32, '\0') + "\n"};
+  for (const auto& text : texts) {
+    const raw_client stranger{a.door.port()};
+    stranger.say(text);
+    EXPECT_EQ(stranger.hear(), "") << text.substr(0, 40);
+  }
+  EXPECT_FALSE(a.log.next<opened_news>(milliseconds{0}));
+}
+
+TEST(gate, a_port_in_use_is_named) {
+  const gate a{options_of("a")};
+  auto options = options_of("b");
+  options.listen.port = a.port();
+  EXPECT_EQ(refusal_of(options), failure_code::cannot_create);
+}
+
+TEST(gate, an_address_of_another_machine_is_named) {
+  auto options = options_of("a");
+  options.plan.insecure = true;
+  options.listen.host = "192.0.2.1";
+  EXPECT_EQ(refusal_of(options), failure_code::missing_input);
+}
+
+TEST(gate, listens_beyond_loopback_only_when_told_to) {
+  auto options = options_of("a");
+  options.listen.host = "0.0.0.0";
+  EXPECT_EQ(refusal_of(options), failure_code::bad_job);
+  options.plan.insecure = true;
+  EXPECT_NE(gate{options}.port(), 0);
+}
+
+TEST(gate, a_port_can_be_had_again_at_once) {
+  uint16_t port = 0;
+  {
+    logged_gate a{options_of("a")};
+    port = a.door.port();
+    logged_gate b{dialling("b", "a", port)};
+    ASSERT_TRUE(a.log.next<opened_news>());
+  }
+  auto options = options_of("a");
+  options.listen.port = port;
+  EXPECT_EQ(gate{options}.port(), port);
+}
+
+TEST(gate, a_director_of_an_older_term_is_kept_waiting) {
+  logged_gate b{options_of("b")};
+  b.door.see_term(3);
+  auto options = dialling("a", "b", b.door.port());
+  options.facts.term = 2;
+  logged_gate a{options};
+  const auto failing = a.log.next<failing_news>();
+  ASSERT_TRUE(failing);
+  EXPECT_NE(failing->reason.find("has seen term 3"), std::string::npos) << failing->reason;
+  a.door.see_term(3);
+  EXPECT_TRUE(a.log.next<opened_news>());
+}
+
+} // namespace
+
+} // namespace troupe

@@ -1,0 +1,205 @@
+// Whole runs over real sockets: the bits are those of one process, whoever joins, leaves, or is
+// refused.
+
+#include "troupe/tests/support/networked.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace troupe {
+
+namespace {
+
+using test::bringing;
+using test::plan_of;
+using test::test_cluster;
+using test::values_of;
+
+std::vector<float> alone(const job& x) {
+  return values_of(test::train_on(2, x).parameters);
+}
+
+std::vector<float> parameters_of(const networked_end& end) {
+  return end.training ? values_of(end.training->parameters) : std::vector<float>{};
+}
+
+/// Two blocks of parameters, so that two shards have a span each.
+job small_job() {
+  auto x = test::small_job();
+  x.model.hidden = {512};
+  return x;
+}
+
+/// Trains for seconds: what is to happen in mid-run has its time.
+job long_job() {
+  auto x = small_job();
+  x.training.epochs = 400;
+  x.training.evaluate_every = 100;
+  return x;
+}
+
+void wait_for_version(const test::test_node& director, uint64_t version) {
+  for (int i = 0; i < 1'000 && director.version() < version; ++i)
+    std::this_thread::sleep_for(milliseconds{10});
+  EXPECT_FALSE(director.has_ended(milliseconds{0})) << "the run is too short for this test";
+}
+
+failure_code code_of_end(test::test_node& node) {
+  try {
+    node.end();
+  } catch (const failure& error) {
+    return error.code();
+  }
+  return failure_code::diverged;
+}
+
+TEST(networked_process, two_processes_train_the_bits_of_one) {
+  const auto x = small_job();
+  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 1)})};
+  cluster.start_all();
+  const auto end = cluster[0].end();
+  EXPECT_EQ(parameters_of(end), alone(x));
+  EXPECT_EQ(end.training->summary.nodes, 2u);
+  EXPECT_EQ(end.training->summary.replicas, 2u);
+  EXPECT_GT(end.training->summary.bytes_sent, 0u);
+  const auto other = cluster[1].end();
+  EXPECT_FALSE(other.training);
+  EXPECT_EQ(other.reason, "finished");
+}
+
+TEST(networked_process, dedicated_servers_train_the_bits_of_one) {
+  const auto x = small_job();
+  test_cluster cluster{x, plan_of({bringing(0, 2), bringing(1, 0), bringing(2, 0)})};
+  cluster.start_all();
+  EXPECT_EQ(parameters_of(cluster[0].end()), alone(x));
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+  EXPECT_EQ(cluster[2].end().reason, "finished");
+}
+
+TEST(networked_process, a_director_that_dials_trains_the_bits_of_one) {
+  auto x = small_job();
+  x.optimizer.clip_norm = 0.5;
+  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(0, 1), bringing(1, 0)}, 2)};
+  cluster.start_all();
+  EXPECT_EQ(parameters_of(cluster[2].end()), alone(x));
+  EXPECT_EQ(cluster[0].end().reason, "finished");
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+}
+
+TEST(networked_process, a_process_lost_in_mid_run_changes_no_bit) {
+  const auto x = long_job();
+  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 0), bringing(1, 0)})};
+  cluster.start_all();
+  wait_for_version(cluster[0], 50);
+  cluster[2].leave();
+  const auto end = cluster[0].end();
+  EXPECT_EQ(parameters_of(end), alone(x));
+  EXPECT_EQ(end.training->summary.replicas_lost, 1u);
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+}
+
+TEST(networked_process, a_lost_span_goes_back_and_changes_no_bit) {
+  const auto x = long_job();
+  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 1)})};
+  cluster.start_all();
+  wait_for_version(cluster[0], 50);
+  cluster[1].leave();
+  const auto end = cluster[0].end();
+  EXPECT_EQ(parameters_of(end), alone(x));
+  EXPECT_EQ(end.training->summary.rollbacks, 1u);
+}
+
+TEST(networked_process, a_process_that_starts_again_joins_at_once) {
+  const auto x = long_job();
+  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 0)})};
+  cluster.start_all();
+  wait_for_version(cluster[0], 50);
+  cluster[1].leave();
+  cluster.start(1);
+  const auto end = cluster[0].end();
+  EXPECT_EQ(parameters_of(end), alone(x));
+  EXPECT_GE(end.training->summary.views, 3u);
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+}
+
+TEST(networked_process, another_job_is_refused) {
+  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 0)})};
+  cluster.start(0);
+  auto options = cluster.options_of(1);
+  options.resolved.seed = 99;
+  auto& other = cluster.start(1, options);
+  EXPECT_EQ(code_of_end(other), failure_code::mismatch);
+  EXPECT_FALSE(cluster[0].has_ended(milliseconds{300})) << "it waits for the right one";
+  EXPECT_NE(cluster[0].news().find("a and b differ in their job"), std::string::npos)
+    << cluster[0].news();
+}
+
+TEST(networked_process, a_name_in_use_is_refused) {
+  test_cluster cluster{long_job(), plan_of({bringing(1, 1), bringing(1, 0), bringing(0, 0)})};
+  cluster.start(0);
+  cluster.start(1);
+  wait_for_version(cluster[0], 10);
+  auto options = cluster.options_of(1);
+  options.cluster.nodes[1].address = "127.0.0.1:0";
+  test::test_node twin{options};
+  twin.begin();
+  EXPECT_EQ(code_of_end(twin), failure_code::no_permission);
+  EXPECT_FALSE(cluster[1].has_ended(milliseconds{0}));
+}
+
+TEST(networked_process, a_director_that_never_comes_is_given_up) {
+  auto plan = plan_of({bringing(1, 1), bringing(1, 0)});
+  plan.timeouts.join = milliseconds{1'000};
+  plan.nodes[0].address = "127.0.0.1:1";
+  test_cluster cluster{small_job(), plan};
+  EXPECT_EQ(code_of_end(cluster.start(1)), failure_code::unavailable);
+}
+
+TEST(networked_process, a_director_lost_for_too_long_is_given_up) {
+  auto plan = plan_of({bringing(1, 1), bringing(1, 0)});
+  plan.timeouts.join = milliseconds{1'000};
+  test_cluster cluster{long_job(), plan};
+  cluster.start_all();
+  wait_for_version(cluster[0], 10);
+  cluster[0].leave();
+  EXPECT_EQ(code_of_end(cluster[1]), failure_code::unavailable);
+}
+
+TEST(networked_process, a_stop_on_the_director_ends_all_at_a_version) {
+  const auto x = long_job();
+  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 0)})};
+  cluster.start_all();
+  wait_for_version(cluster[0], 20);
+  cluster[0].stop();
+  const auto end = cluster[0].end();
+  ASSERT_TRUE(end.training);
+  EXPECT_EQ(end.training->summary.stopped_by, "interrupt");
+  auto shorter = x;
+  shorter.training.steps = end.training->summary.steps;
+  EXPECT_EQ(parameters_of(end), alone(shorter));
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+}
+
+TEST(networked_process, a_port_in_use_is_named) {
+  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 0)})};
+  cluster.start(0);
+  auto options = cluster.options_of(1);
+  options.cluster.nodes[1].address = cluster.plan().nodes[0].address;
+  try {
+    test::test_node second{options};
+    ADD_FAILURE() << "it listens";
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::cannot_create);
+  }
+}
+
+TEST(networked_process, a_plan_without_one_director_is_refused) {
+  auto plan = plan_of({bringing(1, 1), bringing(1, 0)}, 7);
+  test_cluster cluster{small_job(), plan};
+  EXPECT_THROW(cluster.start(0), failure);
+}
+
+} // namespace
+
+} // namespace troupe

@@ -1,0 +1,220 @@
+#include "troupe/coordinators/admission.hpp"
+#include "troupe/coordinators/dial_clock.hpp"
+#include "troupe/coordinators/director_watch.hpp"
+#include "troupe/coordinators/name_book.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+cluster_plan three_nodes() {
+  cluster_plan plan;
+  plan.nodes = {{"a", "", "", true, 1, 1}, {"b", "", "", false, 1, 0}, {"c", "", "", false, 1, 0}};
+  return plan;
+}
+
+process_facts facts_of(const std::string& name) {
+  process_facts facts;
+  facts.version = "1.0";
+  facts.node = name;
+  facts.is_director = name == "a";
+  facts.job_sha256 = "job";
+  facts.data_fingerprint = "rows";
+  facts.numerics = "class";
+  facts.course = "steps = 5";
+  facts.process = "process of " + name;
+  return facts;
+}
+
+/// What both sides find, which must be the same.
+verdict found_by_both(const process_facts& x, const process_facts& y) {
+  const auto result = admit(x, y, three_nodes());
+  EXPECT_EQ(result, admit(y, x, three_nodes()));
+  return result;
+}
+
+TEST(admission, processes_of_one_run_are_admitted) {
+  EXPECT_TRUE(found_by_both(facts_of("a"), facts_of("b")).is_admitted());
+  EXPECT_TRUE(found_by_both(facts_of("c"), facts_of("b")).is_admitted());
+}
+
+TEST(admission, every_common_fact_counts) {
+  const std::vector<std::pair<std::string process_facts::*, std::string>> facts{
+    {&process_facts::version, "version"},
+    {&process_facts::data_fingerprint, "data"},
+    {&process_facts::job_sha256, "job"},
+    {&process_facts::course, "length"},
+    {&process_facts::numerics, "numerics"}};
+  for (const auto& [fact, word] : facts) {
+    auto other = facts_of("b");
+    other.*fact = "different";
+    const auto found = found_by_both(facts_of("a"), other);
+    EXPECT_EQ(found.kind, verdict_kind::refused);
+    EXPECT_EQ(found.code, refusal_code::mismatch);
+    EXPECT_NE(found.reason.find("a and b differ in their " + word), std::string::npos)
+      << found.reason;
+    EXPECT_NE(found.reason.find("different"), std::string::npos);
+  }
+}
+
+TEST(admission, other_data_are_named_before_the_job_that_differs_with_them) {
+  auto other = facts_of("b");
+  other.data_fingerprint = other.job_sha256 = "different";
+  EXPECT_NE(admit(facts_of("a"), other, three_nodes()).reason.find("their data"),
+            std::string::npos);
+}
+
+TEST(admission, another_protocol_is_refused_whatever_else_it_says) {
+  process_facts other;
+  other.protocol = protocol_number + 1;
+  const auto found = found_by_both(facts_of("a"), other);
+  EXPECT_EQ(found.code, refusal_code::mismatch);
+  EXPECT_NE(found.reason.find("protocol"), std::string::npos);
+}
+
+TEST(admission, a_name_outside_the_plan_is_refused) {
+  const auto found = found_by_both(facts_of("a"), facts_of("d"));
+  EXPECT_EQ(found.code, refusal_code::no_permission);
+  EXPECT_EQ(found.reason, "d is not in the cluster file of a");
+}
+
+TEST(admission, my_own_name_is_in_use) {
+  EXPECT_EQ(found_by_both(facts_of("b"), facts_of("b")), name_in_use("b"));
+}
+
+TEST(admission, there_is_one_director) {
+  auto false_director = facts_of("b");
+  false_director.is_director = true;
+  EXPECT_EQ(admit(facts_of("a"), false_director, three_nodes()).code, refusal_code::mismatch);
+}
+
+TEST(admission, a_replaced_director_is_kept_waiting) {
+  auto director = facts_of("a");
+  auto node = facts_of("b");
+  node.term = 2;
+  director.term = 1;
+  EXPECT_EQ(found_by_both(director, node).kind, verdict_kind::later);
+  director.term = 3;
+  EXPECT_TRUE(found_by_both(director, node).is_admitted());
+}
+
+TEST(admission, processes_that_cannot_be_told_apart_are_refused) {
+  auto twin = facts_of("b");
+  twin.process = facts_of("a").process;
+  EXPECT_EQ(found_by_both(facts_of("a"), twin).code, refusal_code::mismatch);
+}
+
+TEST(admission, who_was_dialled_must_be_there) {
+  const auto found = admit_dialled(facts_of("c"), facts_of("b"), three_nodes(), "a");
+  EXPECT_EQ(found.reason, "the process at the address of a is b");
+  EXPECT_TRUE(admit_dialled(facts_of("c"), facts_of("b"), three_nodes(), "b").is_admitted());
+}
+
+TEST(admission, foreign_text_is_shown_short_and_harmless) {
+  auto other = facts_of("b");
+  other.numerics = "\x1b[2J" + std::string(5000, 'x');
+  const auto reason = admit(facts_of("a"), other, three_nodes()).reason;
+  EXPECT_LT(reason.size(), 300u);
+  EXPECT_EQ(reason.find('\x1b'), std::string::npos);
+}
+
+TEST(admission, a_refusal_ends_whom_it_concerns) {
+  const auto plan = three_nodes();
+  const verdict differs{verdict_kind::refused, "they differ", refusal_code::mismatch};
+  EXPECT_TRUE(ends_process({"a", differs, true}, plan, "b"));
+  EXPECT_TRUE(ends_process({"b", differs, true}, plan, "c")) << "turned away";
+  EXPECT_TRUE(ends_process({"a", differs, false}, plan, "b")) << "it differs from the director";
+  EXPECT_FALSE(ends_process({"c", differs, false}, plan, "b")) << "the other one is wrong";
+  EXPECT_FALSE(ends_process({"nobody", differs, false}, plan, "b"));
+  EXPECT_FALSE(ends_process({"a", name_not_free_yet("b"), true}, plan, "b"));
+  EXPECT_FALSE(ends_process({"b", differs, true}, plan, "a")) << "a director stays";
+  EXPECT_TRUE(ends_process({"b", name_in_use("a"), true}, plan, "a")) << "but not two of them";
+}
+
+TEST(dial_clock, delays_double_up_to_the_longest) {
+  dial_clock clock{100ms, 300ms};
+  moment now{};
+  EXPECT_EQ(clock.due(), now) << "at first at once";
+  for (const auto delay : {100ms, 200ms, 300ms, 300ms}) {
+    clock.on_begun();
+    EXPECT_FALSE(clock.due());
+    clock.on_failed(now);
+    EXPECT_EQ(clock.due(), now + delay);
+    EXPECT_EQ(clock.failing_since(), moment{});
+    now += delay;
+  }
+}
+
+TEST(dial_clock, an_open_connection_ends_the_row_of_failures) {
+  dial_clock clock{100ms, 2s};
+  clock.on_failed(moment{});
+  clock.on_failed(moment{});
+  clock.on_opened();
+  EXPECT_FALSE(clock.due());
+  EXPECT_FALSE(clock.failing_since());
+  clock.on_lost(moment{1s});
+  EXPECT_EQ(clock.due(), moment{1s} + 100ms);
+}
+
+TEST(dial_clock, who_gave_up_dials_when_told_to) {
+  dial_clock clock{100ms, 2s};
+  clock.on_failed(moment{});
+  clock.give_up();
+  EXPECT_FALSE(clock.due());
+  clock.on_lost(moment{1s});
+  EXPECT_EQ(clock.due(), moment{1s} + 200ms);
+  clock.on_lost(moment{5s});
+  EXPECT_EQ(clock.due(), moment{1s} + 200ms) << "once is enough";
+}
+
+TEST(director_watch, a_director_that_never_comes_is_given_up) {
+  director_watch watch{"a", 60s, moment{}};
+  watch.on_failing("Connection refused");
+  EXPECT_FALSE(watch.overdue(moment{} + 59s));
+  EXPECT_EQ(watch.overdue(moment{} + 60s),
+            "the director (a) could not be reached for 60000 ms: Connection refused");
+}
+
+TEST(director_watch, patience_begins_anew_with_each_loss) {
+  director_watch watch{"a", 60s, moment{}};
+  watch.on_linked();
+  EXPECT_FALSE(watch.overdue(moment{} + 1h));
+  watch.on_lost(moment{} + 1h);
+  EXPECT_FALSE(watch.overdue(moment{} + 1h + 59s));
+  EXPECT_EQ(watch.overdue(moment{} + 1h + 60s),
+            "the director (a) was lost for longer than 60000 ms");
+}
+
+TEST(name_book, a_name_has_one_holder) {
+  name_book names;
+  EXPECT_EQ(names.on_candidate("b", 1), name_book::advice::let_in);
+  EXPECT_EQ(names.on_candidate("b", 2), name_book::advice::later);
+  EXPECT_EQ(names.on_candidate("c", 3), name_book::advice::let_in);
+  EXPECT_FALSE(names.on_introduced("b", 2));
+  EXPECT_TRUE(names.on_introduced("b", 1));
+  EXPECT_EQ(names.on_candidate("b", 4), name_book::advice::ask_holder);
+  names.on_lost("b");
+  EXPECT_EQ(names.on_candidate("b", 5), name_book::advice::let_in);
+}
+
+TEST(name_book, a_promise_that_is_not_kept_is_void) {
+  name_book names;
+  names.on_candidate("b", 1);
+  names.on_withdrawn(7);
+  EXPECT_EQ(names.on_candidate("b", 2), name_book::advice::later);
+  names.on_withdrawn(1);
+  EXPECT_EQ(names.on_candidate("b", 3), name_book::advice::let_in);
+  names.on_introduced("b", 3);
+  names.on_withdrawn(3);
+  EXPECT_EQ(names.on_candidate("b", 4), name_book::advice::ask_holder);
+}
+
+} // namespace
+
+} // namespace troupe
