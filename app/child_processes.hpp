@@ -65,11 +65,11 @@ public:
   /// To the child and everybody it started; nothing happens when it has ended.
   void send(const launch_action& action);
 
-  const std::string& name(size_t child) const { return children_[child].name; }
-  pid_t process_id(size_t child) const { return children_[child].id; }
+  const std::string& name(size_t index) const { return children_[index].name; }
+  pid_t process_id(size_t index) const { return children_[index].id; }
   /// The child's last lines, without marks: at most ten.
-  const std::deque<std::string>& last_lines(size_t child) const {
-    return children_[child].last_lines;
+  const std::deque<std::string>& last_lines(size_t index) const {
+    return children_[index].last_lines;
   }
 
 private:
