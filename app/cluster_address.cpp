@@ -39,7 +39,9 @@ address_list look_up(const node_address& x, const std::string& place) {
     hint = "end the program that uses it, or use port 0 for any free one";
   else if (error == EADDRNOTAVAIL)
     hint = "'troupe launch' starts every node on this machine; on several use 'troupe node'";
-  throw failure(forbidden ? failure_code::no_permission : failure_code::cannot_create,
+  const auto code =
+    error == EADDRNOTAVAIL ? failure_code::missing_input : failure_code::cannot_create;
+  throw failure(forbidden ? failure_code::no_permission : code,
                 "cannot listen on " + address_text(x) + ": " + std::strerror(error), place, hint);
 }
 

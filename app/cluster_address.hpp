@@ -19,8 +19,8 @@ public:
   /// Binds a socket for each node to its `listen`, and writes the picked ports into `plan`.
   /// `places` are the nodes' for messages.
   ///
-  /// Throws failure: cannot_create when an address is in use or not of this machine, no_permission
-  /// when it may not be bound, missing_input when its host is unknown.
+  /// Throws failure: cannot_create when an address is in use, no_permission when it may not be
+  /// bound, missing_input when its host is unknown or another machine's.
   bound_sockets(cluster_plan& plan, const std::vector<std::string>& places);
   ~bound_sockets();
   bound_sockets(const bound_sockets&) = delete;

@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-refusal no_address(std::string_view text, const std::string& why) {
+value_refusal no_address(std::string_view text, const std::string& why) {
   return {"no address: " + toml_text(text) + " " + why,
           "write host:port, such as \"127.0.0.1:7400\" or \"[::1]:7400\""};
 }
@@ -37,7 +37,7 @@ bool is_ipv6(const std::string& host) {
 
 } // namespace
 
-std::optional<refusal> read_address(std::string_view text, node_address& out) {
+std::optional<value_refusal> read_address(std::string_view text, node_address& out) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos)
     return no_address(text, "has no port");

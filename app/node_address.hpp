@@ -19,7 +19,7 @@ struct node_address {
 };
 
 /// Reads "host:port" or "[IPv6]:port"; why not, or nothing and `out` written.
-std::optional<refusal> read_address(std::string_view text, node_address& out);
+std::optional<value_refusal> read_address(std::string_view text, node_address& out);
 
 /// The text that reads as `x`.
 std::string address_text(const node_address& x);

@@ -95,6 +95,7 @@ gate_options gate_options_of(caf::actor_system& system, const networked_options&
   gate_options result;
   result.facts = facts_of(system, x);
   result.plan = x.cluster;
+  result.inherited_listen_fd = x.inherited_listen_fd;
   result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
   for (const auto& node : x.cluster.nodes) {
     if (node.name == x.own_name)

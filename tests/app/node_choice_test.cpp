@@ -111,7 +111,7 @@ TEST(cluster_address, address_of_another_machine_is_refused) {
   auto plan = plan_of({"192.0.2.1:7400"}); // for documentation: nobody's
   const auto error = failure_of([&] { bound_sockets{plan, {"file:3:1"}}; });
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->code(), failure_code::cannot_create);
+  EXPECT_EQ(error->code(), failure_code::missing_input);
   EXPECT_NE(error->hint().find("troupe node"), std::string::npos);
 }
 
