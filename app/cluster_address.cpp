@@ -19,7 +19,7 @@ namespace {
 
 using address_list = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-address_list look_up(const node_address& x, const std::string& place) {
+address_list look_up(const endpoint& x, const std::string& place) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | AI_PASSIVE;
@@ -32,7 +32,7 @@ address_list look_up(const node_address& x, const std::string& place) {
   return {found, freeaddrinfo};
 }
 
-[[noreturn]] void cannot_bind(const node_address& x, const std::string& place, int error) {
+[[noreturn]] void cannot_bind(const endpoint& x, const std::string& place, int error) {
   const bool forbidden = error == EACCES || error == EPERM;
   std::string hint;
   if (error == EADDRINUSE)
@@ -42,7 +42,7 @@ address_list look_up(const node_address& x, const std::string& place) {
   const auto code =
     error == EADDRNOTAVAIL ? failure_code::missing_input : failure_code::cannot_create;
   throw failure(forbidden ? failure_code::no_permission : code,
-                "cannot listen on " + address_text(x) + ": " + std::strerror(error), place, hint);
+                "cannot listen on " + to_string(x) + ": " + std::strerror(error), place, hint);
 }
 
 // Bound to the address; -1 and errno when that is not possible.
@@ -63,7 +63,7 @@ int bound_to(const addrinfo& address, bool is_fixed) {
   return -1;
 }
 
-int bind_to(const node_address& x, const std::string& place) {
+int bind_to(const endpoint& x, const std::string& place) {
   const auto addresses = look_up(x, place);
   for (const auto* one = addresses.get(); one; one = one->ai_next)
     if (const int descriptor = bound_to(*one, x.port != 0); descriptor >= 0)
@@ -81,10 +81,10 @@ uint16_t port_of(int descriptor) {
 }
 
 std::string with_port(const std::string& text, uint16_t port) {
-  node_address x;
+  endpoint x;
   read_address(text, x);
   x.port = port;
-  return address_text(x);
+  return to_string(x);
 }
 
 } // namespace
@@ -94,8 +94,8 @@ bound_sockets::bound_sockets(cluster_plan& plan, const std::vector<std::string>&
   try {
     for (size_t i = 0; i < plan.nodes.size(); ++i) {
       auto& node = plan.nodes[i];
-      node_address listened;
-      node_address dialled;
+      endpoint listened;
+      endpoint dialled;
       read_address(node.listen, listened);
       read_address(node.address, dialled);
       descriptors_[i] = bind_to(listened, places[i]);
@@ -127,13 +127,13 @@ void apply_addresses(cluster_plan& plan, const std::vector<std::string>& address
   for (const auto& text : addresses) {
     const size_t equals = text.find('=');
     const auto index = plan.find(text.substr(0, equals));
-    node_address address;
+    endpoint address;
     if (equals == std::string::npos || !index || read_address(text.substr(equals + 1), address))
       throw failure(failure_code::usage, "not of the form NAME=HOST:PORT", "--address " + text,
                     "name a node of the cluster file, as in main=127.0.0.1:7400");
     auto& node = plan.nodes[*index];
     node.address = text.substr(equals + 1);
-    node_address listened;
+    endpoint listened;
     if (!read_address(node.listen, listened) && listened.port == 0)
       node.listen = with_port(node.listen, address.port);
   }

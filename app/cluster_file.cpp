@@ -228,9 +228,9 @@ private:
 
   void check_address(size_t index) {
     const auto& node = nodes_[index];
-    node_address dialled;
+    endpoint dialled;
     read_address(node.entry.address, dialled);
-    node_address listened = dialled;
+    endpoint listened = dialled;
     if (!node.entry.listen.empty())
       read_address(node.entry.listen, listened);
     if (is_any_address(dialled))
@@ -325,7 +325,7 @@ size_t director_of(const cluster_plan& plan) {
 
 bool is_open_to_strangers(const loaded_cluster& x) {
   const auto is_reachable = [](const std::string& text) {
-    node_address address;
+    endpoint address;
     return !read_address(text, address) && !is_loopback(address);
   };
   return !x.tls && std::ranges::any_of(x.plan.nodes, [&](const cluster_node& node) {

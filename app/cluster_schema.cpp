@@ -36,7 +36,7 @@ schema_key<node_entry> address_key(key_texts texts, Access access) {
   auto key = plain_key<node_entry, std::string>(std::move(texts), "\"host:port\"", access);
   key.set = [access](node_entry& target, const toml_value& value, const std::string& path,
                      std::vector<complaint>& complaints) {
-    node_address ignored;
+    endpoint ignored;
     auto& text = access(target);
     if (detail::accepted(read_value(value, text), value, path, complaints))
       detail::accepted(read_address(text, ignored), value, path, complaints);

@@ -3,6 +3,7 @@
 #include "troupe/app/cluster_file.hpp"
 #include "troupe/app/commands.hpp"
 #include "troupe/app/launch_report.hpp"
+#include "troupe/app/node_choice.hpp"
 #include "troupe/app/output.hpp"
 #include "troupe/app/progress.hpp"
 #include "troupe/app/training_run.hpp"
@@ -106,6 +107,7 @@ void print_missing_object(const train_arguments& arguments, const launch_rule& r
 int run(const train_arguments& arguments, std::string& job_name) {
   auto cluster = load_cluster(arguments.job_file, arguments.sets, process_environment());
   job_name = cluster.job.value.name;
+  expect_no_tls(cluster, arguments.job_file);
   child_processes children{marks_for(cluster.plan), print_message};
   start_nodes(children, arguments, cluster);
   launch_rule rule{{cluster.plan.nodes.size(), 0}}; // the director was started first

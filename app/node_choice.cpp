@@ -45,7 +45,7 @@ size_t choose_node(const cluster_plan& plan, const std::string& name, const std:
 void expect_ports(const loaded_cluster& cluster) {
   std::vector<job_error> errors;
   for (size_t i = 0; i < cluster.plan.nodes.size(); ++i) {
-    node_address address;
+    endpoint address;
     read_address(cluster.plan.nodes[i].address, address);
     if (address.port == 0)
       errors.push_back(
@@ -55,6 +55,12 @@ void expect_ports(const loaded_cluster& cluster) {
   }
   if (!errors.empty())
     throw job_errors(std::move(errors));
+}
+
+void expect_no_tls(const loaded_cluster& cluster, const std::string& file) {
+  if (cluster.tls)
+    throw failure(failure_code::bad_job, "[tls]: connections cannot be secured yet", file,
+                  "leave it out, and stay on this machine or in a network you trust");
 }
 
 std::string host_name() {

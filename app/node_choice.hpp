@@ -17,6 +17,9 @@ size_t choose_node(const cluster_plan& plan, const std::string& name, const std:
 /// job_errors with the place of every address that has none.
 void expect_ports(const loaded_cluster& cluster);
 
+/// Connections are plain as yet. Throws failure(bad_job) when `file` asks for more.
+void expect_no_tls(const loaded_cluster& cluster, const std::string& file);
+
 /// The name of this machine.
 std::string host_name();
 

@@ -34,11 +34,7 @@ chosen_node choose(const node_arguments& arguments) {
   result.index = choose_node(result.cluster.plan, arguments.name, host_name());
   apply_addresses(result.cluster.plan, arguments.addresses);
   expect_ports(result.cluster);
-  if (result.cluster.tls)
-    throw failure(failure_code::bad_job, "[tls]: connections cannot be secured yet",
-                  arguments.run.job_file,
-                  "leave it out, and stay on this machine or in a network "
-                  "you trust (insecure = true)");
+  expect_no_tls(result.cluster, arguments.run.job_file);
   return result;
 }
 

@@ -23,10 +23,10 @@ std::vector<launch_action> launch_rule::on_end(size_t process, process_end end, 
   if (failed && !first_failure_)
     first_failure_ = process;
   if (process == options_.director) {
-    deadline_ = now + options_.grace;
     next_signal_ = SIGTERM;
-    // A director that ended by itself has told the others.
-    return end.signal != 0 ? on_time(*deadline_ = now) : std::vector<launch_action>{};
+    // One that failed may have told nobody.
+    deadline_ = failed ? now : now + options_.farewell;
+    return on_time(now);
   }
   if (!failed || !is_alive(options_.director) || !would_fail_again(end.exit_code))
     return {};

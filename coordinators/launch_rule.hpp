@@ -48,7 +48,10 @@ struct launch_options {
   /// For the director to stop at a version and write its files. Large models on slow disks take
   /// seconds; who wants no result need not wait.
   milliseconds director_grace{30'000};
-  /// For the others once the director has ended, and again once they were asked to end.
+  /// For the others to end by themselves once the director has: it has told them, and they compute
+  /// nothing any more.
+  milliseconds farewell{2'000};
+  /// For them once they were asked to end.
   milliseconds grace{5'000};
 };
 

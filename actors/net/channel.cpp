@@ -126,11 +126,10 @@ owned_socket listen_on(const socket_address& where) {
 
 owned_socket listen_on_inherited(int descriptor) {
   owned_socket result{descriptor};
-  if (::fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(descriptor, F_SETFL, O_NONBLOCK) != 0 ||
-      ::listen(descriptor, backlog) != 0)
-    throw failure(failure_code::io_error,
-                  "cannot listen on the inherited descriptor " + std::to_string(descriptor) + ": " +
-                    words_of(errno));
+  if (::fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 ||
+      ::fcntl(descriptor, F_SETFL, O_NONBLOCK) != 0 || ::listen(descriptor, backlog) != 0)
+    throw failure(failure_code::io_error, "cannot listen on the inherited descriptor " +
+                                            std::to_string(descriptor) + ": " + words_of(errno));
   return result;
 }
 

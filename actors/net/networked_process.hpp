@@ -35,7 +35,7 @@ struct networked_options {
   /// A socket from who started this process, bound to the node's address and not listening yet: the
   /// node listens on it and closes it. -1: it binds one itself.
   int inherited_listen_fd = -1;
-  job resolved;         ///< the same in every process but for what placement and paths say
+  job resolved; ///< the same in every process but for what placement and paths say
   std::shared_ptr<const prepared_data> data;
 
   /// Where checkpoints go, and one to go on from: on the director only. Null: none are written.

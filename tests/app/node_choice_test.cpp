@@ -34,7 +34,7 @@ std::optional<failure> failure_of(Body body) {
 }
 
 uint16_t port_of(const std::string& address) {
-  node_address x;
+  endpoint x;
   EXPECT_FALSE(read_address(address, x)) << address;
   return x.port;
 }

@@ -135,7 +135,7 @@ class Launch(unittest.TestCase):
         alone = self.trained_alone(*settings)
         self.write(cluster_text([(1, 1), (1, 0), (1, 0)],
                                 '[timeouts]\nheartbeat = "200ms"\nlost_after = "1s"'))
-        run = self.start(*settings)
+        run = self.start("--overwrite", *settings)
         self.wait_for_line(run, "Epoch 5/60")
         for number in processes_of(self.file, "n2"):
             os.kill(number, signal.SIGKILL)
