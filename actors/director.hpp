@@ -117,6 +117,8 @@ private:
   void carry_out(const ask_to_hold& decision);
   void carry_out(const stop_at& decision);
 
+  void tell_turned_away();
+
   void begin_term();
   director_memory memory_of(const checkpoint& x) const;
   course current_course() const;
@@ -165,6 +167,7 @@ private:
   };
   std::map<std::string, heard> reports_; ///< of processes with a link, the newest of each
   cluster_view view_;
+  std::map<std::string, uint64_t> turned_away_; ///< incarnations that are yet to hear that they are
   std::optional<uint64_t> first_term_;
   uint64_t sequence_ = 0; ///< of courses and holds
   horizon_rule horizon_;

@@ -102,6 +102,7 @@ void director_state::carry_out(const publish& decision) {
   ++result_.views;
   repeated_ = self_->clock().now();
   send_to_members(view_);
+  tell_turned_away();
   if (decision.restarts)
     begin_term();
   else
@@ -113,12 +114,23 @@ void director_state::carry_out(const wait_for& decision) {
   waiting_ = decision;
 }
 
-// It finds out by itself: no view names it. Its link goes with it.
+// It finds out by itself: a view comes that does not name it. That view may be yet to be published.
 void director_state::carry_out(const turn_away& decision) {
-  const auto found = links_.find(decision.name);
-  if (found == links_.end() || found->second.who.incarnation != decision.incarnation)
-    return;
-  self_->send(found->second.way, view_);
+  turned_away_[decision.name] = decision.incarnation;
+  tell_turned_away();
+}
+
+void director_state::tell_turned_away() {
+  for (const auto& [who, incarnation] : std::map{turned_away_}) {
+    const auto way = links_.find(who);
+    const bool is_here = way != links_.end() && way->second.who.incarnation == incarnation;
+    const auto place = view_.find(who);
+    if (is_here && place && view_.members[*place].incarnation == incarnation)
+      continue;
+    if (is_here)
+      self_->send(way->second.way, view_);
+    turned_away_.erase(who);
+  }
 }
 
 void director_state::carry_out(const give_up& decision) {

@@ -15,8 +15,11 @@ bool node_state::names_me(const cluster_view& x) const {
 }
 
 void node_state::on_cluster_view(const cluster_view& news) {
-  if (news.id > view_.id)
-    adopt(news);
+  if (news.id <= view_.id)
+    return;
+  adopt(news);
+  if (options_.on_standing)
+    options_.on_standing(view_.id, options_.self.incarnation, takes_part());
 }
 
 void node_state::adopt(const cluster_view& news) {
@@ -25,8 +28,6 @@ void node_state::adopt(const cluster_view& news) {
   const bool computed = computes();
   view_ = news;
   me_ = names_me(news) ? news.find(options_.self.name) : std::nullopt;
-  if (options_.on_standing)
-    options_.on_standing(view_.id, options_.self.incarnation, takes_part());
   if (!me_)
     return rest();
   if (new_term || !took_part)

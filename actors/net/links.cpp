@@ -196,8 +196,11 @@ void links_state::join_anew() {
 void links_state::on_standing(const standing& news) {
   options_.gate.see_term(news.view.term);
   const auto found = linked_.find(director_name_);
-  if (!news.takes_part && found != linked_.end() &&
-      found->second.own_incarnation == news.incarnation && !rejoins_at_)
+  if (found == linked_.end() || found->second.own_incarnation != news.incarnation)
+    return; // of an earlier life
+  if (news.takes_part)
+    rejoins_at_.reset();
+  else if (!rejoins_at_)
     rejoins_at_ = self_->clock().now() + rejoin_delay;
 }
 
@@ -236,9 +239,8 @@ void links_state::take(const refused_news& news) {
 void links_state::take(const failing_news& news) {
   if (news.name == director_name_ && watch_)
     watch_->on_failing(news.reason);
-  if (!is_over_ && failing_[news.name] != news.reason)
+  if (!is_over_ && failing_[news.name].insert(news.reason).second)
     say(news.name + " cannot be reached: " + news.reason);
-  failing_[news.name] = news.reason;
 }
 
 void links_state::on_farewell(const farewell& news) {

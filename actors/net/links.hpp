@@ -26,6 +26,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace troupe {
@@ -116,8 +117,8 @@ private:
   name_book names_;
   std::map<std::string, opened> opened_;
   std::map<std::string, linked> linked_;
-  std::map<std::string, std::string> failing_; ///< what was last said of a name
-  std::optional<director_watch> watch_;        ///< unless the director is here
+  std::map<std::string, std::set<std::string>> failing_; ///< reasons told, by name, while it fails
+  std::optional<director_watch> watch_;                  ///< unless the director is here
   std::optional<moment> rejoins_at_;
   std::map<std::string, moment> dials_at_; ///< of peers that have refused
   bool is_over_ = false;

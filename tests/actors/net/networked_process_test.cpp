@@ -97,7 +97,6 @@ TEST(networked_process, a_process_lost_in_mid_run_changes_no_bit) {
   EXPECT_EQ(parameters_of(end), alone(x));
   EXPECT_EQ(end.training->summary.replicas_lost, 1u);
   EXPECT_EQ(cluster[1].end().reason, "finished");
-  EXPECT_NE(cluster[1].news().find("the link with c is lost"), std::string::npos);
 }
 
 TEST(networked_process, a_lost_span_goes_back_and_changes_no_bit) {

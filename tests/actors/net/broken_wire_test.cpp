@@ -1,0 +1,125 @@
+// Wires that are cut, or fall silent, while all processes live.
+
+#include "troupe/tests/support/networked.hpp"
+#include "troupe/tests/support/relay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+namespace troupe {
+
+namespace {
+
+using test::bringing;
+using test::plan_of;
+using test::test_cluster;
+
+/// Two blocks of parameters; trains until it is stopped.
+job endless_job() {
+  auto x = test::small_job();
+  x.model.hidden = {512};
+  x.training.epochs = 1'000'000;
+  x.training.evaluate_every = 1'000;
+  return x;
+}
+
+/// Wires are given up after a second.
+troupe::cluster_plan impatient(troupe::cluster_plan plan) {
+  plan.timeouts.heartbeat = milliseconds{100};
+  plan.timeouts.lost_after = milliseconds{1'000};
+  return plan;
+}
+
+bool wait_until(const std::function<bool()>& happens) {
+  for (int i = 0; i < 2'000 && !happens(); ++i)
+    std::this_thread::sleep_for(milliseconds{10});
+  return happens();
+}
+
+size_t times_said(const test::test_node& node, const std::string& what) {
+  const auto news = node.news();
+  size_t count = 0;
+  for (auto at = news.find(what); at != std::string::npos; at = news.find(what, at + 1))
+    ++count;
+  return count;
+}
+
+bool trains(const test::test_node& director) {
+  const auto before = director.version();
+  return wait_until([&] { return director.version() > before + 10; });
+}
+
+/// Stops the run, whose bits must be those of one process up to that version.
+networked_end expect_same_bits(test_cluster& cluster) {
+  cluster[0].stop();
+  auto end = cluster[0].end();
+  auto shorter = endless_job();
+  shorter.training.steps = end.training->summary.steps;
+  EXPECT_EQ(test::values_of(end.training->parameters),
+            test::values_of(test::train_on(2, shorter).parameters));
+  return end;
+}
+
+TEST(broken_wire, a_cut_wire_is_dialled_again) {
+  test_cluster cluster{endless_job(), impatient(plan_of({bringing(1, 1), bringing(1, 0)}))};
+  test::relay wire{cluster.start(0).port()};
+  auto options = cluster.options_of(1);
+  options.cluster.nodes[0].address = wire.address();
+  auto& b = cluster.start(1, options);
+  ASSERT_TRUE(trains(cluster[0]));
+  wire.cut();
+  EXPECT_TRUE(wait_until([&] { return times_said(b, "the link with a is lost") == 1; }));
+  EXPECT_TRUE(wait_until([&] { return times_said(b, "a cannot be reached") == 1; }));
+  EXPECT_TRUE(trains(cluster[0])) << "alone";
+  wire.mend();
+  EXPECT_TRUE(wait_until([&] { return times_said(cluster[0], "linked with b") == 2; }));
+  EXPECT_TRUE(trains(cluster[0])) << "together again";
+  const auto end = expect_same_bits(cluster);
+  EXPECT_EQ(end.training->summary.views, 3u);
+  EXPECT_EQ(b.end().reason, "finished");
+}
+
+TEST(broken_wire, a_silent_wire_is_lost_after_its_time) {
+  test_cluster cluster{endless_job(), impatient(plan_of({bringing(1, 1), bringing(1, 1)}))};
+  test::relay wire{cluster.start(0).port()};
+  auto options = cluster.options_of(1);
+  options.cluster.nodes[0].address = wire.address();
+  auto& b = cluster.start(1, options);
+  ASSERT_TRUE(trains(cluster[0]));
+  wire.silence();
+  EXPECT_TRUE(wait_until([&] { return times_said(cluster[0], "the link with b is lost") == 1; }));
+  EXPECT_TRUE(trains(cluster[0])) << "from the beginning, alone";
+  wire.mend();
+  EXPECT_TRUE(wait_until([&] { return times_said(cluster[0], "linked with b") == 2; }));
+  EXPECT_TRUE(trains(cluster[0])) << "together again";
+  const auto end = expect_same_bits(cluster);
+  EXPECT_EQ(end.training->summary.rollbacks, 1u);
+  EXPECT_EQ(b.end().reason, "finished");
+}
+
+// The director sees both, but they do not see each other: one is taken out, and joins anew.
+TEST(broken_wire, who_was_taken_out_joins_anew) {
+  test_cluster cluster{endless_job(),
+                       impatient(plan_of({bringing(1, 1), bringing(1, 1), bringing(1, 0)}))};
+  cluster.start(0);
+  test::relay wire{cluster.start(1).port()};
+  auto options = cluster.options_of(2);
+  options.cluster.nodes[1].address = wire.address();
+  auto& c = cluster.start(2, options);
+  ASSERT_TRUE(trains(cluster[0]));
+  wire.cut();
+  EXPECT_TRUE(wait_until([&] { return times_said(c, "joins anew") > 0; })) << c.news();
+  wire.mend();
+  EXPECT_TRUE(wait_until([&] { return times_said(cluster[1], "linked with c") == 2; }));
+  EXPECT_TRUE(trains(cluster[0])) << "together again";
+  const auto end = expect_same_bits(cluster);
+  EXPECT_EQ(end.training->summary.rollbacks, 0u);
+  EXPECT_GE(end.training->summary.views, 3u);
+  EXPECT_EQ(c.end().reason, "finished");
+}
+
+} // namespace
+
+} // namespace troupe
