@@ -23,6 +23,25 @@ struct train_arguments {
 /// ended it early. Prints the summary, or with `json` exactly one object, failures included.
 int train_command(const train_arguments& arguments);
 
+/// What one process of a cluster is started with; `run.job_file` is the cluster file.
+struct node_arguments {
+  train_arguments run;
+  std::string name; ///< empty: that of this machine
+  /// From `troupe launch`: "NAME=HOST:PORT" instead of what the file says, and a socket that is
+  /// bound to the node's own address and does not listen yet; -1: none.
+  std::vector<std::string> addresses;
+  int inherited_listen_fd = -1;
+};
+
+/// Takes part in a run as one of the nodes of a cluster. The director does what train_command does;
+/// any other node writes no file and nothing to standard output, and gives 0 once the director has
+/// ended the run, 130 or 143 when a signal made it leave.
+int node_command(const node_arguments& arguments);
+
+/// Starts every node of a cluster file as a process of its own and waits for all of them. Gives the
+/// director's exit code, or that of a node which refused to take part.
+int launch_command(const train_arguments& arguments);
+
 /// A data file for a trained model: what is known of its format and columns.
 struct data_arguments {
   std::string file;
@@ -57,11 +76,11 @@ int predict_command(const predict_arguments& arguments);
 /// Prints what a model file holds: a report, or with `json` one object, failures included.
 int inspect_command(const std::string& model_file, bool json);
 
-/// Prints "FILE: ok", or throws every error of the file.
-int config_check_command(const std::string& job_file);
+/// Prints "FILE: ok", or throws every error of the job or cluster file.
+int config_check_command(const std::string& file);
 
-/// Prints the job with every key, defaults included.
-int config_show_command(const std::string& job_file, const std::vector<std::string>& sets);
+/// Prints the job, or the cluster and its job, with every key, defaults included.
+int config_show_command(const std::string& file, const std::vector<std::string>& sets);
 
 /// Prints the table of keys as docs/jobs.md holds it.
 int config_keys_command();

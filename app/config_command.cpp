@@ -1,3 +1,5 @@
+#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/cluster_schema.hpp"
 #include "troupe/app/commands.hpp"
 #include "troupe/app/job_file.hpp"
 #include "troupe/app/job_schema.hpp"
@@ -5,16 +7,27 @@
 
 namespace troupe {
 
-int config_check_command(const std::string& job_file) {
-  load_job(job_file, {}, process_environment());
-  print_result(job_file + ": ok\n");
+int config_check_command(const std::string& file) {
+  if (is_cluster_file(file))
+    load_cluster(file, {}, process_environment());
+  else
+    load_job(file, {}, process_environment());
+  print_result(file + ": ok\n");
   return 0;
 }
 
-int config_show_command(const std::string& job_file, const std::vector<std::string>& sets) {
-  auto x = load_job(job_file, sets, process_environment());
-  x.optimizer = with_defaults(x.optimizer); // what its rule works with, spelled out
-  print_result(job_text(x));
+int config_show_command(const std::string& file, const std::vector<std::string>& sets) {
+  // The constants that the job's rule works with, spelled out.
+  const auto complete = [](job& x) { x.optimizer = with_defaults(x.optimizer); };
+  if (is_cluster_file(file)) {
+    auto x = load_cluster(file, sets, process_environment());
+    complete(x.job.value);
+    print_result(cluster_text(x));
+  } else {
+    auto x = load_job(file, sets, process_environment());
+    complete(x);
+    print_result(job_text(x));
+  }
   return 0;
 }
 

@@ -46,6 +46,9 @@ loaded_job load_job_and_places(const std::string& path, const std::vector<std::s
 job load_job(const std::string& path, const std::vector<std::string>& sets,
              const environment& variables);
 
+/// The problem as an error that says where its key was set.
+job_error error_at(const job_problem& problem, const job_places& places);
+
 /// Called while `error` is caught. What `train` says of a job once it has seen the data names a
 /// key: here the place where that was set stands instead, as for everything that is found without
 /// data. Other failures are thrown on as they are.

@@ -18,7 +18,8 @@ using troupe::failure_code;
 // The program's commands, and which one the user chose.
 struct command_line {
   CLI::App app{"Trains models with a company of actors.", "troupe"};
-  troupe::train_arguments train;
+  troupe::train_arguments train; // of `launch` too
+  troupe::node_arguments node;
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
   std::string file;
@@ -34,19 +35,51 @@ void add_sets(CLI::App& command, std::vector<std::string>& sets) {
     ->allow_extra_args(false);
 }
 
+// What `train`, `node` and `launch` have in common.
+void add_run_options(CLI::App& command, troupe::train_arguments& x) {
+  add_sets(command, x.sets);
+  command.add_flag("--json", x.json, "Prints the result as one JSON object");
+  command.add_flag("--quiet", x.quiet, "Shows no progress");
+  auto* resume = command.add_flag("--resume", x.resume, "Continues a run from its checkpoint");
+  command.add_flag("--overwrite", x.overwrite, "Replaces a run in the same directory")
+    ->excludes(resume);
+}
+
 void add_train(command_line& x) {
   auto* train = x.app.add_subcommand("train", "Trains the model that a job file describes");
   train->add_option("job", x.train.job_file, "The job file (docs/jobs.md)")
     ->required()
     ->type_name("JOB.toml");
-  add_sets(*train, x.train.sets);
-  train->add_flag("--json", x.train.json, "Prints the result as one JSON object");
-  train->add_flag("--quiet", x.train.quiet, "Shows no progress");
-  auto* resume = train->add_flag("--resume", x.train.resume, "Continues a run from its checkpoint");
-  train->add_flag("--overwrite", x.train.overwrite, "Replaces a run in the same directory")
-    ->excludes(resume);
+  add_run_options(*train, x.train);
   train->footer("Example:\n  troupe train examples/digits.toml --set training.epochs=5");
   train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
+}
+
+void add_cluster_file(CLI::App& command, troupe::train_arguments& x) {
+  command.add_option("cluster", x.job_file, "The cluster file (docs/clusters.md)")
+    ->required()
+    ->type_name("CLUSTER.toml");
+}
+
+void add_launch(command_line& x) {
+  auto* launch = x.app.add_subcommand("launch", "Starts every node of a cluster on this machine");
+  add_cluster_file(*launch, x.train);
+  add_run_options(*launch, x.train);
+  launch->footer("Example:\n  troupe launch examples/cluster/two_nodes.toml");
+  launch->callback([&x] { x.chosen = [&x] { return troupe::launch_command(x.train); }; });
+}
+
+void add_node(command_line& x) {
+  auto* node = x.app.add_subcommand("node", "Takes part in a run as one node of a cluster");
+  add_cluster_file(*node, x.node.run);
+  node->add_option("--name", x.node.name, "Which node; by default the one called as this machine")
+    ->type_name("NAME");
+  add_run_options(*node, x.node.run);
+  // For `launch` only: the empty group hides them from --help.
+  node->add_option("--address", x.node.addresses)->allow_extra_args(false)->group("");
+  node->add_option("--inherited-listen-fd", x.node.inherited_listen_fd)->group("");
+  node->footer("Example:\n  troupe node cluster.toml --name main");
+  node->callback([&x] { x.chosen = [&x] { return troupe::node_command(x.node); }; });
 }
 
 // What the keys data.format, target, header and index_base of a job say of its data.
@@ -105,15 +138,15 @@ void add_inspect(command_line& x) {
 }
 
 void add_config(command_line& x) {
-  auto* config = x.app.add_subcommand("config", "Checks and shows job files");
+  auto* config = x.app.add_subcommand("config", "Checks and shows job and cluster files");
   config->require_subcommand(1);
   config->footer("Example:\n  troupe config check examples/digits.toml");
-  auto* check = config->add_subcommand("check", "Says whether a job file is right");
-  check->add_option("file", x.file, "The job file")->required()->type_name("FILE");
+  auto* check = config->add_subcommand("check", "Says whether a job or cluster file is right");
+  check->add_option("file", x.file, "The file")->required()->type_name("FILE");
   check->footer("Example:\n  troupe config check examples/digits.toml");
   check->callback([&x] { x.chosen = [&x] { return troupe::config_check_command(x.file); }; });
   auto* show = config->add_subcommand("show", "Prints a job with every key, defaults included");
-  show->add_option("file", x.file, "The job file")->required()->type_name("FILE");
+  show->add_option("file", x.file, "The file")->required()->type_name("FILE");
   add_sets(*show, x.sets);
   show->footer("Example:\n  troupe config show examples/digits.toml --set optimizer.kind=adam");
   show->callback([&x] { x.chosen = [&x] { return troupe::config_show_command(x.file, x.sets); }; });
@@ -177,8 +210,10 @@ int run(int argc, char** argv) {
   command_line line;
   line.app.require_subcommand(1);
   line.app.footer("Example:\n  troupe train examples/digits.toml");
-  line.train.process_arguments = argv;
+  line.train.process_arguments = line.node.run.process_arguments = argv;
   add_train(line);
+  add_launch(line);
+  add_node(line);
   add_evaluate(line);
   add_predict(line);
   add_inspect(line);

@@ -10,7 +10,7 @@ namespace troupe {
 
 namespace {
 
-refusal wrong_type(const std::string& expected, const toml_value& value) {
+value_refusal wrong_type(const std::string& expected, const toml_value& value) {
   return {"expected " + expected + ", got " + description(value), {}};
 }
 
@@ -40,7 +40,7 @@ std::vector<std::string> names_below(const std::string& section,
 
 } // namespace
 
-std::optional<refusal> read_value(const toml_value& value, bool& out) {
+std::optional<value_refusal> read_value(const toml_value& value, bool& out) {
   const auto* boolean = value.as<bool>();
   if (!boolean)
     return wrong_type("true or false", value);
@@ -48,7 +48,7 @@ std::optional<refusal> read_value(const toml_value& value, bool& out) {
   return std::nullopt;
 }
 
-std::optional<refusal> read_value(const toml_value& value, double& out) {
+std::optional<value_refusal> read_value(const toml_value& value, double& out) {
   if (const auto* integer = value.as<int64_t>()) {
     out = static_cast<double>(*integer);
     return std::nullopt;
@@ -62,17 +62,17 @@ std::optional<refusal> read_value(const toml_value& value, double& out) {
   return std::nullopt;
 }
 
-std::optional<refusal> read_value(const toml_value& value, std::string& out) {
+std::optional<value_refusal> read_value(const toml_value& value, std::string& out) {
   const auto* text = value.as<std::string>();
   if (!text)
     return wrong_type("a string", value);
   if (text->find('\0') != std::string::npos)
-    return refusal{"a string here may not hold a zero byte", {}};
+    return value_refusal{"a string here may not hold a zero byte", {}};
   out = *text;
   return std::nullopt;
 }
 
-std::optional<refusal> read_whole(const toml_value& value, uint64_t minimum, uint64_t& out) {
+std::optional<value_refusal> read_whole(const toml_value& value, uint64_t minimum, uint64_t& out) {
   const std::string expected = "an integer of at least " + std::to_string(minimum);
   const auto* integer = value.as<int64_t>();
   if (!integer || *integer < 0 || static_cast<uint64_t>(*integer) < minimum)
@@ -81,8 +81,8 @@ std::optional<refusal> read_whole(const toml_value& value, uint64_t minimum, uin
   return std::nullopt;
 }
 
-std::optional<refusal> read_choice(const toml_value& value, const std::vector<std::string>& names,
-                                   size_t& out) {
+std::optional<value_refusal> read_choice(const toml_value& value,
+                                         const std::vector<std::string>& names, size_t& out) {
   const std::string expected =
     names.size() == 1 ? choices_text(names) : "one of " + choices_text(names);
   const auto* text = value.as<std::string>();

@@ -42,22 +42,22 @@ struct schema_key {
 };
 
 /// Why a value was not taken.
-struct refusal {
+struct value_refusal {
   std::string why;
   std::string hint;
 };
 
-/// Readers of one value: the refusal, or nothing and `out` written.
-std::optional<refusal> read_value(const toml_value& value, bool& out);
-std::optional<refusal> read_value(const toml_value& value, double& out);
-std::optional<refusal> read_value(const toml_value& value, std::string& out);
+/// Readers of one value: the value_refusal, or nothing and `out` written.
+std::optional<value_refusal> read_value(const toml_value& value, bool& out);
+std::optional<value_refusal> read_value(const toml_value& value, double& out);
+std::optional<value_refusal> read_value(const toml_value& value, std::string& out);
 
 /// A whole number of at least `minimum`.
-std::optional<refusal> read_whole(const toml_value& value, uint64_t minimum, uint64_t& out);
+std::optional<value_refusal> read_whole(const toml_value& value, uint64_t minimum, uint64_t& out);
 
 /// A name out of `names`; gives its index.
-std::optional<refusal> read_choice(const toml_value& value, const std::vector<std::string>& names,
-                                   size_t& out);
+std::optional<value_refusal> read_choice(const toml_value& value,
+                                         const std::vector<std::string>& names, size_t& out);
 
 /// `"relu" | "tanh"`.
 std::string choices_text(const std::vector<std::string>& names);
@@ -89,8 +89,8 @@ std::optional<std::string> text_of_member(const Member& member, TextOf text_of) 
   return value ? std::optional<std::string>{text_of(*value)} : std::nullopt;
 }
 
-/// Runs a reader; true when it read, else the refusal is added to `complaints`.
-inline bool accepted(const std::optional<refusal>& refused, const toml_value& value,
+/// Runs a reader; true when it read, else the value_refusal is added to `complaints`.
+inline bool accepted(const std::optional<value_refusal>& refused, const toml_value& value,
                      const std::string& path, std::vector<complaint>& complaints) {
   if (refused)
     complaints.push_back({path, value.at, refused->why, refused->hint});

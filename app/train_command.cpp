@@ -1,60 +1,21 @@
-#include "troupe/actors/job_data.hpp"
-#include "troupe/actors/model_writer.hpp"
-#include "troupe/actors/train.hpp"
 #include "troupe/app/commands.hpp"
 #include "troupe/app/job_file.hpp"
-#include "troupe/app/job_schema.hpp"
 #include "troupe/app/numerics_choice.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/app/progress.hpp"
-#include "troupe/app/run_report.hpp"
-#include "troupe/app/run_start.hpp"
 #include "troupe/app/signals.hpp"
-#include "troupe/data/atomic_file.hpp"
-#include "troupe/data/history_file.hpp"
-#include "troupe/data/run_directory.hpp"
-#include "troupe/data/summary_file.hpp"
+#include "troupe/app/system_config.hpp"
+#include "troupe/app/training_run.hpp"
 
 #include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
-#include <caf/atom.hpp>
 
-#include <algorithm>
-#include <optional>
-#include <thread>
 #include <utility>
 
 namespace troupe {
 
 namespace {
 
-class system_config : public caf::actor_system_config {
-public:
-  explicit system_config(const runtime_options& options) {
-    configure(*this);
-    const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    set("scheduler.policy", caf::atom_from_string(std::string{name_of(options.policy)}));
-    set("scheduler.max-threads", options.threads.value_or(cores));
-    set("logger.verbosity", caf::atom("quiet"));
-  }
-};
-
-// What `train` is given besides the job.
-struct training_inputs {
-  std::shared_ptr<const prepared_data> data;
-  std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
-  std::optional<checkpoint> resume_from;
-};
-
-training_result train_with_progress(const job& x, training_inputs inputs, bool quiet) {
-  std::optional<progress_display> display;
-  if (!quiet)
-    display.emplace(stderr, style_for(stderr));
+training_result train_here(const job& x, training_inputs inputs) {
   train_options options;
-  options.on_progress = [&](const training_progress& progress) {
-    if (display)
-      display->show(progress);
-  };
+  options.on_progress = std::move(inputs.on_progress);
   options.stop_requested = [] { return stop_signal() != 0; };
   options.checkpoints = std::move(inputs.checkpoints);
   options.resume_from = std::move(inputs.resume_from);
@@ -63,107 +24,20 @@ training_result train_with_progress(const job& x, training_inputs inputs, bool q
   return train(system, x, std::move(inputs.data), options);
 }
 
-// The summary is written last: it is what makes a run finished.
-void write_files(const run_directory& folder, training_result& result, const failure* error) {
-  auto& summary = result.summary;
-  const std::string model = folder.file(model_file_name);
-  summary.parameters_sha256 = write_model(model, result);
-  summary.model_file = model;
-  write_file_atomically(folder.file(history_file_name), history_text(result.history));
-  write_file_atomically(folder.file(job_file_name), job_text(result.resolved));
-  write_file_atomically(folder.file(summary_file_name),
-                        summary_json(summary, json_layout::indented, error));
-}
-
-void print_summary(const training_summary& summary, const run_directory& folder, bool as_json,
-                   const failure* error) {
-  const auto text =
-    as_json ? summary_json(summary, json_layout::one_line, error) : run_report(summary);
-  print_result(text, "the files in " + folder.path() + " are complete");
-}
-
-int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
-               run_folders& folders, const train_arguments& arguments) {
-  // From here on the earlier run is gone: the data proved readable and fit for the job.
-  folders.begin(job_text(x), start.identity);
-  training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from)};
-  if (x.checkpoint.every_steps > 0)
-    inputs.checkpoints = folders.checkpoints();
-  auto result = train_with_progress(x, std::move(inputs), arguments.quiet);
-  std::optional<failure> error;
-  if (result.problem)
-    error.emplace(failure_code::diverged, *result.problem, x.name,
-                  std::string{"lower optimizer.learning_rate; the model holds the "} +
-                    (result.summary.best_version ? "best" : "last finite") + " parameters");
-  write_files(folders.run(), result, error ? &*error : nullptr);
-  if (error)
-    print_message(error_text(*error));
-  print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
-  if (error)
-    return static_cast<int>(failure_code::diverged);
-  return stop_signal() != 0 ? 128 + stop_signal() : 0;
-}
-
-earlier_run treatment_of(const train_arguments& arguments) {
-  if (arguments.resume)
-    return earlier_run::resume;
-  return arguments.overwrite ? earlier_run::replace : earlier_run::refuse;
-}
-
-int find_and_train(const job& x, run_folders& folders, const train_arguments& arguments) {
-  auto data = load_data(x);
-  auto start = find_start(x, *data, folders, print_message);
-  if (!arguments.quiet)
-    print_message(start.note);
-  if (start.finished) {
-    print_summary(*start.finished, folders.run(), arguments.json, nullptr);
-    return 0;
-  }
-  return train_from(std::move(start), x, std::move(data), folders, arguments);
-}
-
 int run(const train_arguments& arguments, std::string& job_name) {
   const auto loaded =
     load_job_and_places(arguments.job_file, arguments.sets, process_environment());
-  const auto& x = loaded.value;
-  job_name = x.name;
-  ensure_numerics(x.runtime.numerics, arguments.process_arguments);
+  job_name = loaded.value.name;
+  ensure_numerics(loaded.value.runtime.numerics, arguments.process_arguments);
   watch_stop_signals();
-  run_folders folders{x, treatment_of(arguments)};
-  try {
-    return find_and_train(x, folders, arguments);
-  } catch (const failure& error) {
-    throw_with_place(error, loaded.places);
-  }
-}
-
-// With --json scripts read the reason from standard output. An error of writing there must not hide
-// the first one.
-void print_failure_object(const failure& error, const std::string& job_name) {
-  try {
-    print_result(failure_json(error, job_name));
-  } catch (const failure&) {
-    print_message("troupe: error: standard output: cannot write the result\n");
-  }
+  return run_training(loaded, arguments, train_here);
 }
 
 } // namespace
 
 int train_command(const train_arguments& arguments) {
-  std::string job_name;
-  try {
-    return run(arguments, job_name);
-  } catch (const failure& error) {
-    // When the result itself could not be printed, a second attempt would only follow half of it.
-    if (arguments.json && error.where() != standard_output)
-      print_failure_object(error, job_name);
-    throw;
-  } catch (const std::exception& error) {
-    const failure internal{failure_code::internal, error.what(), {}, "please report this"};
-    if (arguments.json)
-      print_failure_object(internal, job_name);
-    throw internal;
-  }
+  return with_failure_object(arguments.json,
+                             [&](std::string& job_name) { return run(arguments, job_name); });
 }
 
 } // namespace troupe

@@ -34,6 +34,9 @@ if(TROUPE_BUILD_COMMAND)
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/resume_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(resume PROPERTIES TIMEOUT 300)
+  add_test(NAME launch COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/launch_test.py
+                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(launch PROPERTIES TIMEOUT 300)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)

@@ -2,6 +2,7 @@
 
 #include "troupe/data/failure.hpp"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -123,16 +124,29 @@ owned_socket listen_on(const socket_address& where) {
   return result;
 }
 
+owned_socket listen_on_inherited(int descriptor) {
+  owned_socket result{descriptor};
+  if (::fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 ||
+      ::fcntl(descriptor, F_SETFL, O_NONBLOCK) != 0 || ::listen(descriptor, backlog) != 0)
+    throw failure(failure_code::io_error, "cannot listen on the inherited descriptor " +
+                                            std::to_string(descriptor) + ": " + words_of(errno));
+  return result;
+}
+
 owned_socket accept_from(const owned_socket& listener) {
   return owned_socket{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
 }
 
-uint16_t port_of(const owned_socket& socket) {
+socket_address bound_address_of(const owned_socket& socket) {
   std::array<std::byte, socket_address::bytes_max> bytes;
   socklen_t size = bytes.size();
   if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(bytes.data()), &size) != 0)
-    return 0;
-  return socket_address{bytes.data(), size}.port();
+    return {};
+  return socket_address{bytes.data(), size};
+}
+
+uint16_t port_of(const owned_socket& socket) {
+  return bound_address_of(socket).port();
 }
 
 } // namespace troupe

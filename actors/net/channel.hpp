@@ -63,10 +63,15 @@ owned_socket begin_connect(const socket_address& where, std::string& problem);
 /// missing_input when the address is not one of this machine.
 owned_socket listen_on(const socket_address& where);
 
+/// The same with a socket that somebody has bound before this process began. Throws
+/// failure(io_error) when it is none.
+owned_socket listen_on_inherited(int descriptor);
+
 /// The next connection that waits, or none.
 owned_socket accept_from(const owned_socket& listener);
 
-/// The port a socket is bound to.
+/// The address a socket is bound to; an empty one when it is none.
+socket_address bound_address_of(const owned_socket& socket);
 uint16_t port_of(const owned_socket& socket);
 
 } // namespace troupe

@@ -12,24 +12,37 @@ namespace {
 /// For the name of the address to listen on, which is usually numeric.
 constexpr milliseconds listen_lookup_deadline{5'000};
 
+void expect_private(const socket_address& where, bool insecure) {
+  if (!where.is_loopback() && !insecure)
+    throw failure(failure_code::bad_job,
+                  "will not listen on " + where.text() +
+                    ": other machines can reach it, and connections are not secured",
+                  {}, "listen on 127.0.0.1, or set insecure = true in a network you trust");
+}
+
 socket_address address_to_listen_on(const endpoint& where, bool insecure) {
   const auto found = resolve(where, listen_lookup_deadline);
   if (found.addresses.empty())
     throw failure(failure_code::missing_input,
                   "cannot listen on " + to_string(where) + ": " + found.problem, {},
                   "use a numeric address of this machine");
-  if (!found.addresses.front().is_loopback() && !insecure)
-    throw failure(failure_code::bad_job,
-                  "will not listen on " + to_string(where) +
-                    ": other machines can reach it, and connections are not secured",
-                  {}, "listen on 127.0.0.1, or set insecure = true in a network you trust");
+  expect_private(found.addresses.front(), insecure);
   return found.addresses.front();
+}
+
+owned_socket listener_of(const gate_options& options) {
+  const bool insecure = options.plan.insecure;
+  if (options.inherited_listen_fd < 0)
+    return listen_on(address_to_listen_on(options.listen, insecure));
+  auto result = listen_on_inherited(options.inherited_listen_fd);
+  expect_private(bound_address_of(result), insecure);
+  return result;
 }
 
 } // namespace
 
 gate::gate(gate_options options) {
-  auto listener = listen_on(address_to_listen_on(options.listen, options.plan.insecure));
+  auto listener = listener_of(options);
   port_ = port_of(listener);
   loop_ = std::make_unique<loop>(std::move(options), std::move(listener));
 }

@@ -39,6 +39,7 @@ struct gate_options {
   process_facts facts; ///< without the incarnation, which is drawn for each connection
   cluster_plan plan;
   endpoint listen;
+  int inherited_listen_fd = -1; ///< bound already, then instead of `listen`; the gate closes it
   std::vector<dial_target> dials;
   /// For a whole hello. A round trip takes milliseconds; doubled, silent clients keep their slots
   /// twice as long.

@@ -16,6 +16,7 @@
 #include "troupe/models/numerics.hpp"
 #include "troupe/version.hpp"
 
+#include <caf/actor_addr.hpp>
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -36,6 +37,9 @@ constexpr milliseconds stop_poll_interval{100};
 
 /// How long the director's process waits for the others to hear that the run is over.
 constexpr milliseconds farewell_deadline{2'000};
+
+/// How long the parts of a process may take to end. They compute nothing, so this is never reached.
+constexpr milliseconds end_deadline{10'000};
 
 /// Messages an actor handles before another one gets its turn. A busy actor that sends to itself
 /// would otherwise keep a thread for good; far fewer cost a switch for each message.
@@ -95,6 +99,7 @@ gate_options gate_options_of(caf::actor_system& system, const networked_options&
   gate_options result;
   result.facts = facts_of(system, x);
   result.plan = x.cluster;
+  result.inherited_listen_fd = x.inherited_listen_fd;
   result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
   for (const auto& node : x.cluster.nodes) {
     if (node.name == x.own_name)
@@ -155,12 +160,17 @@ struct networked_process::parts {
     };
     end(links_);
     end(director_);
+    process_.reset();
+    wait_for_ends();
   }
 
   void start();
   gate_calls calls_to_gate();
   void take(const process_news& news);
   void take_down(const caf::down_msg& news);
+  template <class Handle>
+  void watch(const Handle& actor);
+  void wait_for_ends();
   networked_end wait_here();
   networked_end wait_for_director();
   void say_goodbye(uint8_t code, const std::string& reason);
@@ -169,7 +179,8 @@ struct networked_process::parts {
   networked_options options;
   caf::actor_system& system;
   caf::scoped_actor self;
-  blas::one_thread blas_; ///< for as long as anybody computes
+  std::set<caf::actor_addr> watched_; ///< whose end `self` is still to be told
+  blas::one_thread blas_;             ///< for as long as anybody computes
   std::unique_ptr<process> process_;
   director_actor director_; ///< null unless the plan puts it here
   local_links_actor links_;
@@ -202,10 +213,10 @@ void networked_process::parts::start() {
   if (here.is_director)
     director_ =
       system.spawn<caf::detached>(director, options_of_director(options, process_->network()));
-  self->monitor(links_);
-  self->monitor(process_->node());
+  watch(links_);
+  watch(process_->node());
   if (director_)
-    self->monitor(director_);
+    watch(director_);
   self->send(links_, process_->node(), director_);
   gate_->start([to = links_](gate_news news) { caf::anon_send(to, gate_event{std::move(news)}); });
 }
@@ -234,7 +245,24 @@ void networked_process::parts::take(const process_news& news) {
     options.on_news(news.line);
 }
 
+template <class Handle>
+void networked_process::parts::watch(const Handle& actor) {
+  self->monitor(actor);
+  watched_.insert(actor.address());
+}
+
+// A message that comes while a scoped actor ends can be lost without being freed. It keeps its
+// sender, and the actor system waits for that thread for ever: so the last ones are taken here.
+void networked_process::parts::wait_for_ends() {
+  while (!watched_.empty())
+    self->receive([this](const caf::down_msg& news) { watched_.erase(news.source); },
+                  [](const process_news&) {}, [](const training_progress&) {},
+                  [](const training_finished&) {},
+                  caf::after(end_deadline) >> [this] { watched_.clear(); });
+}
+
 void networked_process::parts::take_down(const caf::down_msg& news) {
+  watched_.erase(news.source);
   throw failure(failure_code::internal,
                 "a part of this process was lost: " + reason_text(system, news.reason));
 }

@@ -32,7 +32,10 @@ struct prepared_data;   // data/prepare.hpp
 struct networked_options {
   cluster_plan cluster;
   std::string own_name; ///< which of the nodes this process is
-  job resolved;         ///< the same in every process but for what placement and paths say
+  /// A socket from who started this process, bound to the node's address and not listening yet: the
+  /// node listens on it and closes it. -1: it binds one itself.
+  int inherited_listen_fd = -1;
+  job resolved; ///< the same in every process but for what placement and paths say
   std::shared_ptr<const prepared_data> data;
 
   /// Where checkpoints go, and one to go on from: on the director only. Null: none are written.

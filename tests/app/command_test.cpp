@@ -203,10 +203,12 @@ TEST_F(command, wrong_usage_ends_with_2_and_a_suggestion) {
 TEST_F(command, help_is_a_result_and_shows_an_example) {
   for (const auto* arguments :
        {"--help", "train --help", "config --help", "config check --help", "config show --help",
-        "version --help", "evaluate --help", "predict --help", "inspect --help"}) {
+        "version --help", "node --help", "launch --help", "evaluate --help", "predict --help",
+        "inspect --help"}) {
     EXPECT_EQ(run(arguments), 0) << arguments;
     EXPECT_NE(out.find("Example:\n  troupe "), std::string::npos) << arguments;
     EXPECT_EQ(out.find("keys "), std::string::npos) << "a hidden command: " << arguments;
+    EXPECT_EQ(out.find("--inherited"), std::string::npos) << "a hidden option: " << arguments;
   }
 }
 

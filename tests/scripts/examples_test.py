@@ -31,7 +31,7 @@ def check_program(program, source):
 
 
 def check_jobs(troupe, folder):
-    jobs = sorted(Path(folder).glob("*.toml"))
+    jobs = sorted(Path(folder).rglob("*.toml"))
     if not jobs:
         sys.exit(f"no job files in {folder}")
     for job in jobs:

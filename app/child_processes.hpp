@@ -1,0 +1,99 @@
+// Processes that this one starts and answers for: their output comes through here, line by line and
+// with the name of its writer in front, and none outlives this process, however that ends.
+//
+//   main    | Epoch 1/20  22/22 ...
+//   worker  | linked with main
+//
+// What to do about an end or a signal is decided elsewhere (coordinators/launch_rule.hpp).
+
+#pragma once
+
+#include "troupe/coordinators/launch_rule.hpp"
+#include "troupe/coordinators/moment.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace troupe {
+
+/// How lines are marked with the name of their writer.
+struct line_marks {
+  size_t width = 0;    ///< of the longest name
+  bool colour = false; ///< each name in a colour of its own
+};
+
+struct child_options {
+  std::string name;
+  std::vector<std::string> arguments; ///< the program's path first
+  std::vector<int> inherited;         ///< descriptors that stay open in the child
+  /// It writes to our standard output; otherwise what it writes there is output as any other.
+  bool owns_standard_output = false;
+};
+
+class child_processes {
+public:
+  using line_sink = std::function<void(const std::string&)>;
+
+  /// `print` is given whole lines, line break included. From now on SIGINT, SIGTERM and SIGCHLD are
+  /// this object's; one object at a time.
+  child_processes(line_marks marks, line_sink print);
+  /// Kills whoever is left, and waits for their end.
+  ~child_processes();
+  child_processes(const child_processes&) = delete;
+  child_processes& operator=(const child_processes&) = delete;
+
+  /// Starts a child in a process group of its own, without standard input. The kernel kills it when
+  /// the calling thread ends. A program that cannot be run shows as exit code 127.
+  ///
+  /// Throws failure(internal) when there can be no further process.
+  void start(child_options options);
+
+  struct news {
+    std::vector<std::pair<size_t, process_end>> ended; ///< by order of start; their output is done
+    std::vector<int> stop_signals;                     ///< SIGINT and SIGTERM that came
+  };
+  /// Passes output on until there are news, or it is `until`; then they may be empty.
+  news wait(std::optional<moment> until);
+
+  /// To the child and everybody it started; nothing happens when it has ended.
+  void send(const launch_action& action);
+
+  const std::string& name(size_t index) const { return children_[index].name; }
+  pid_t process_id(size_t index) const { return children_[index].id; }
+  /// The child's last lines, without marks: at most ten.
+  const std::deque<std::string>& last_lines(size_t index) const {
+    return children_[index].last_lines;
+  }
+
+private:
+  struct child {
+    std::string name;
+    pid_t id = 0;
+    int output = -1; ///< read end of its pipe; -1: closed
+    bool ended = false;
+    std::string open_line;
+    std::deque<std::string> last_lines;
+  };
+
+  void poll_once(int timeout_ms);
+  bool read_output(child& x);
+  void take_output(child& x, const char* text, size_t size);
+  void drain(child& x);
+  void print_line(child& x);
+  void collect_signals(news& out);
+  void collect_ends(news& out);
+  std::string mark(const child& x) const;
+
+  line_marks marks_;
+  line_sink print_;
+  std::vector<child> children_;
+};
+
+} // namespace troupe

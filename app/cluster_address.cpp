@@ -1,0 +1,142 @@
+#include "troupe/app/cluster_address.hpp"
+
+#include "troupe/app/node_address.hpp"
+#include "troupe/data/failure.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace troupe {
+
+namespace {
+
+using address_list = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+address_list look_up(const endpoint& x, const std::string& place) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(x.host.c_str(), std::to_string(x.port).c_str(), &hints, &found);
+  if (error != 0)
+    throw failure(failure_code::missing_input,
+                  "host '" + x.host + "' is unknown: " + gai_strerror(error), place,
+                  "check the name");
+  return {found, freeaddrinfo};
+}
+
+[[noreturn]] void cannot_bind(const endpoint& x, const std::string& place, int error) {
+  const bool forbidden = error == EACCES || error == EPERM;
+  std::string hint;
+  if (error == EADDRINUSE)
+    hint = "end the program that uses it, or use port 0 for any free one";
+  else if (error == EADDRNOTAVAIL)
+    hint = "'troupe launch' starts every node on this machine; on several use 'troupe node'";
+  const auto code =
+    error == EADDRNOTAVAIL ? failure_code::missing_input : failure_code::cannot_create;
+  throw failure(forbidden ? failure_code::no_permission : code,
+                "cannot listen on " + to_string(x) + ": " + std::strerror(error), place, hint);
+}
+
+// Bound to the address; -1 and errno when that is not possible.
+int bound_to(const addrinfo& address, bool is_fixed) {
+  const int descriptor =
+    socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol);
+  if (descriptor < 0)
+    return -1;
+  // A port that was in use a moment ago may be used again; a picked port must be nobody else's.
+  const int yes = 1;
+  if (is_fixed)
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (bind(descriptor, address.ai_addr, address.ai_addrlen) == 0)
+    return descriptor;
+  const int error = errno;
+  close(descriptor);
+  errno = error;
+  return -1;
+}
+
+int bind_to(const endpoint& x, const std::string& place) {
+  const auto addresses = look_up(x, place);
+  for (const auto* one = addresses.get(); one; one = one->ai_next)
+    if (const int descriptor = bound_to(*one, x.port != 0); descriptor >= 0)
+      return descriptor;
+  cannot_bind(x, place, errno);
+}
+
+uint16_t port_of(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
+  if (address.ss_family == AF_INET6)
+    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+std::string with_port(const std::string& text, uint16_t port) {
+  endpoint x;
+  read_address(text, x);
+  x.port = port;
+  return to_string(x);
+}
+
+} // namespace
+
+bound_sockets::bound_sockets(cluster_plan& plan, const std::vector<std::string>& places)
+  : descriptors_(plan.nodes.size(), -1) {
+  try {
+    for (size_t i = 0; i < plan.nodes.size(); ++i) {
+      auto& node = plan.nodes[i];
+      endpoint listened;
+      endpoint dialled;
+      read_address(node.listen, listened);
+      read_address(node.address, dialled);
+      descriptors_[i] = bind_to(listened, places[i]);
+      node.listen = with_port(node.listen, port_of(descriptors_[i]));
+      if (dialled.port == 0)
+        node.address = with_port(node.address, port_of(descriptors_[i]));
+    }
+  } catch (...) {
+    close_all();
+    throw;
+  }
+}
+
+bound_sockets::~bound_sockets() {
+  close_all();
+}
+
+void bound_sockets::close_all() {
+  for (int& descriptor : descriptors_)
+    if (descriptor >= 0)
+      close(std::exchange(descriptor, -1));
+}
+
+std::string address_option(const cluster_node& node) {
+  return node.name + "=" + node.address;
+}
+
+void apply_addresses(cluster_plan& plan, const std::vector<std::string>& addresses) {
+  for (const auto& text : addresses) {
+    const size_t equals = text.find('=');
+    const auto index = plan.find(text.substr(0, equals));
+    endpoint address;
+    if (equals == std::string::npos || !index || read_address(text.substr(equals + 1), address))
+      throw failure(failure_code::usage, "not of the form NAME=HOST:PORT", "--address " + text,
+                    "name a node of the cluster file, as in main=127.0.0.1:7400");
+    auto& node = plan.nodes[*index];
+    node.address = text.substr(equals + 1);
+    endpoint listened;
+    if (!read_address(node.listen, listened) && listened.port == 0)
+      node.listen = with_port(node.listen, address.port);
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,346 @@
+#include "troupe/app/cluster_file.hpp"
+
+#include "troupe/app/cluster_schema.hpp"
+#include "troupe/app/job_draft.hpp"
+#include "troupe/app/job_schema.hpp"
+#include "troupe/app/node_address.hpp"
+#include "troupe/data/closest_name.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+const std::vector<std::string> cluster_words{"node", "insecure", "tls", "timeouts"};
+
+bool is_cluster_word(const std::string& name) {
+  return std::find(cluster_words.begin(), cluster_words.end(), name) != cluster_words.end();
+}
+
+// "job" is a section of a job file, and in a cluster file also the path of one.
+bool is_cluster_entry(const toml_entry& entry) {
+  return is_cluster_word(entry.name) || (entry.name == "job" && entry.value.as<std::string>());
+}
+
+// "[[nodes]]" is no key of a job that somebody misspelt.
+bool is_misspelt_cluster_word(const std::string& name) {
+  auto words = cluster_words;
+  for (const auto& key : job_schema())
+    words.push_back(key.path.substr(0, key.path.find('.')));
+  const std::string near{closest_name(name, words)};
+  return near != name && is_cluster_word(near);
+}
+
+using positions = std::map<std::string, source_position>;
+
+// A node being read, and where its keys stand.
+struct placed_node {
+  node_entry entry;
+  source_position at;
+  positions keys;
+  std::set<std::string> complained;
+
+  // A value that was refused needs no second complaint.
+  bool is_sound(const std::string& key) const { return complained.count("node." + key) == 0; }
+  source_position place_of(const std::string& key) const {
+    const auto found = keys.find("node." + key);
+    return found == keys.end() ? at : found->second;
+  }
+};
+
+class cluster_reader {
+public:
+  cluster_reader(std::string path, const std::vector<std::string>& sets,
+                 const environment& variables)
+    : path_(std::move(path)) {
+    draft_.places.file = path_;
+    for (auto& entry : read_toml_file(path_))
+      take(std::move(entry));
+    read_job(sets, variables);
+    check_nodes();
+    check_timeouts();
+  }
+
+  loaded_cluster result() {
+    if (!draft_.errors.empty())
+      throw job_errors(std::move(draft_.errors));
+    loaded_cluster result;
+    auto& replicas = draft_.value.training.replicas.emplace(0);
+    for (const auto& node : nodes_) {
+      const auto& x = node.entry;
+      result.plan.nodes.push_back({x.name, x.address, x.listen.empty() ? x.address : x.listen,
+                                   x.director, x.replicas, x.shards});
+      result.places.push_back(place_text(path_, node.place_of("address")));
+      replicas += x.replicas;
+    }
+    result.tls = tls();
+    result.plan.timeouts = settings_.timeouts;
+    result.plan.insecure = settings_.insecure;
+    result.job = {std::move(draft_.value), std::move(draft_.places)};
+    return result;
+  }
+
+private:
+  // ---- Reading ----------------------------------------------------------------------------------
+
+  void take(toml_entry entry) {
+    if (entry.name == "node")
+      read_nodes(entry);
+    else if (entry.name == "job" && entry.value.as<std::string>())
+      job_entry_ = std::move(entry);
+    else if (is_cluster_word(entry.name))
+      read_settings({std::move(entry)});
+    else if (is_misspelt_cluster_word(entry.name))
+      complain(unknown_key("", entry.name, entry.at, cluster_words));
+    else
+      sections_.push_back(std::move(entry));
+  }
+
+  void read_settings(const toml_value::table& table) {
+    reading found;
+    read_table(cluster_schema(), "", "", table, settings_, found);
+    places_.insert(found.positions.begin(), found.positions.end());
+    for (const auto& one : found.complaints)
+      complain(one);
+  }
+
+  void read_nodes(const toml_entry& entry) {
+    places_.emplace("node", entry.at);
+    const auto* list = entry.value.as<toml_value::list>();
+    if (!list)
+      return complain({"node", entry.value.at,
+                       "expected a list of tables, got " + description(entry.value),
+                       "write [[node]] above each node's keys"});
+    for (const auto& one : *list)
+      read_node(one);
+  }
+
+  void read_node(const toml_value& value) {
+    const auto* table = value.as<toml_value::table>();
+    if (!table)
+      return complain({"node", value.at, "expected a table, got " + description(value),
+                       "write [[node]] above each node's keys"});
+    placed_node node{{}, value.at, {}, {}};
+    reading found;
+    read_table(node_schema(), "node.", "", *table, node.entry, found);
+    node.keys = std::move(found.positions);
+    for (const auto& one : found.complaints) {
+      node.complained.insert(one.key);
+      complain(one);
+    }
+    nodes_.push_back(std::move(node));
+  }
+
+  // The named file first: what stands here wins over it.
+  void read_job(const std::vector<std::string>& sets, const environment& variables) {
+    std::string job_file = path_;
+    if (job_entry_) {
+      job_file = in_folder(*job_entry_->value.as<std::string>());
+      draft_.places.file = job_file;
+      draft_.read_sections(read_named_job(job_file), job_file);
+      // Its replicas are those of `troupe train`.
+      draft_.value.training.replicas.reset();
+      draft_.places.by_key.erase("training.replicas");
+    }
+    draft_.read_sections(sections_, path_);
+    draft_.apply_environment(variables);
+    draft_.apply_sets(sets);
+    draft_.fill_defaults(job_file);
+    draft_.add_problems();
+    check_replicas();
+  }
+
+  toml_value::table read_named_job(const std::string& job_file) {
+    try {
+      return read_toml_file(job_file);
+    } catch (const job_errors&) {
+      throw;
+    } catch (const failure& error) {
+      throw failure(error.code(), error.reason() + " (" + job_file + ")",
+                    place_text(path_, job_entry_->value.at), error.hint());
+    }
+  }
+
+  std::string in_folder(const std::string& file) const {
+    return (std::filesystem::path{path_}.parent_path() / file).lexically_normal().string();
+  }
+
+  // ---- Checking ---------------------------------------------------------------------------------
+
+  void complain(const complaint& x) { complain(x.at, x.why, x.hint); }
+
+  void complain(source_position at, std::string why, std::string hint) {
+    draft_.errors.push_back({place_text(path_, at), std::move(why), std::move(hint)});
+  }
+
+  source_position place_of(const std::string& key) const {
+    const auto found = places_.find(key);
+    return found == places_.end() ? source_position{} : found->second;
+  }
+
+  void check_replicas() {
+    if (draft_.value.training.replicas)
+      draft_.errors.push_back(error_at({"training.replicas", "the nodes of a cluster have replicas",
+                                        "leave it out and set replicas of each [[node]]"},
+                                       draft_.places));
+  }
+
+  void check_nodes() {
+    if (nodes_.empty() && places_.count("node") == 0)
+      return complain({}, "no [[node]]: this is no cluster file",
+                      "train it in one process with 'troupe train', or add nodes");
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      check_node(i);
+    check_directors();
+    check_work();
+  }
+
+  void check_node(size_t index) {
+    const auto& node = nodes_[index];
+    if (node.keys.count("node.name") == 0)
+      complain(node.at, "a node without name", "add name = \"...\"");
+    else if (node.is_sound("name"))
+      check_unique(index, "name", node.entry.name);
+    if (node.keys.count("node.address") == 0)
+      complain(node.at, "a node without address", "add address = \"host:port\"");
+    else if (node.is_sound("address") && node.is_sound("listen"))
+      check_address(index);
+    const bool has_credentials = !node.entry.certificate.empty() || !node.entry.key.empty();
+    if (has_credentials && places_.count("tls") == 0)
+      complain(node.place_of(node.entry.certificate.empty() ? "key" : "certificate"),
+               "a certificate and no authority to check it", "add [tls] with ca = \"...\"");
+  }
+
+  void check_unique(size_t index, const std::string& key, const std::string& text) {
+    for (size_t i = 0; i < index; ++i) {
+      const auto& other = nodes_[i].entry;
+      if ((key == "name" ? other.name : other.address) != text)
+        continue;
+      return complain(nodes_[index].place_of(key), "two nodes have the " + key + " '" + text + "'",
+                      "the other one stands at " + place_text(path_, nodes_[i].place_of(key)));
+    }
+  }
+
+  void check_address(size_t index) {
+    const auto& node = nodes_[index];
+    endpoint dialled;
+    read_address(node.entry.address, dialled);
+    endpoint listened = dialled;
+    if (!node.entry.listen.empty())
+      read_address(node.entry.listen, listened);
+    if (is_any_address(dialled))
+      return complain(node.place_of("address"), "'" + node.entry.address + "' cannot be dialled",
+                      "write the address others know, and this one as listen");
+    if (listened.port == 0 && dialled.port != 0)
+      return complain(node.place_of("listen"),
+                      "port 0 picks any port, but others dial " + std::to_string(dialled.port),
+                      "give listen a port");
+    if (dialled.port != 0)
+      check_unique(index, "address", node.entry.address);
+    const bool reachable = !is_loopback(dialled) || !is_loopback(listened);
+    if (reachable && !settings_.insecure && places_.count("tls") == 0)
+      complain(node.place_of(is_loopback(dialled) ? "listen" : "address"),
+               "others can reach this address, and nothing proves who they are",
+               "add [tls] with ca = \"...\", or insecure = true in a network you trust");
+  }
+
+  void check_directors() {
+    const auto leads = [](const placed_node& x) { return x.entry.director; };
+    const auto first = std::find_if(nodes_.begin(), nodes_.end(), leads);
+    if (first == nodes_.end())
+      return complain(place_of("node"), "no node is the director",
+                      "add director = true to the one that is to write the results");
+    for (auto other = std::next(first); other != nodes_.end(); ++other)
+      if (other->entry.director)
+        complain(other->place_of("director"), "two nodes are the director",
+                 "the other one stands at " + place_text(path_, first->place_of("director")));
+  }
+
+  void check_work() {
+    const auto none = [&](auto count) {
+      return std::all_of(nodes_.begin(), nodes_.end(),
+                         [&](const placed_node& x) { return count(x.entry) == 0; });
+    };
+    if (none([](const node_entry& x) { return x.replicas; }))
+      complain(place_of("node"), "no node has replicas: nobody computes",
+               "set replicas of a node to 1 or more");
+    if (none([](const node_entry& x) { return x.shards; }))
+      complain(place_of("node"), "no node has shards: nobody owns the parameters",
+               "set shards of a node to 1 or more");
+  }
+
+  void check_timeouts() {
+    const auto& x = settings_.timeouts;
+    if (x.lost_after < 2 * x.heartbeat)
+      complain(place_of(places_.count("timeouts.lost_after") ? "timeouts.lost_after"
+                                                             : "timeouts.heartbeat"),
+               "one late heartbeat of " + duration_text(x.heartbeat) +
+                 " would count as a loss after " + duration_text(x.lost_after),
+               "make lost_after at least twice the heartbeat");
+    if (places_.count("tls") > 0 && settings_.authority.empty())
+      complain(place_of("tls"), "[tls] without an authority", "add ca = \"...\"");
+  }
+
+  // ---- Result -----------------------------------------------------------------------------------
+
+  static std::string with_name(std::string pattern, const std::string& name) {
+    constexpr std::string_view blank = "{name}";
+    for (size_t at; (at = pattern.find(blank)) != std::string::npos;)
+      pattern.replace(at, blank.size(), name);
+    return pattern;
+  }
+
+  std::optional<cluster_tls> tls() const {
+    if (places_.count("tls") == 0)
+      return std::nullopt;
+    cluster_tls result{in_folder(settings_.authority), {}};
+    for (const auto& [x, at, keys, complained] : nodes_)
+      result.credentials.push_back(
+        {in_folder(
+           with_name(x.certificate.empty() ? settings_.certificate : x.certificate, x.name)),
+         in_folder(with_name(x.key.empty() ? settings_.key : x.key, x.name))});
+    return result;
+  }
+
+  std::string path_;
+  job_draft draft_;
+  std::optional<toml_entry> job_entry_;
+  toml_value::table sections_; // of the job
+  std::vector<placed_node> nodes_;
+  cluster_settings settings_;
+  positions places_;
+};
+
+} // namespace
+
+size_t director_of(const cluster_plan& plan) {
+  const auto found = std::ranges::find(plan.nodes, true, &cluster_node::is_director);
+  return static_cast<size_t>(found - plan.nodes.begin());
+}
+
+bool is_open_to_strangers(const loaded_cluster& x) {
+  const auto is_reachable = [](const std::string& text) {
+    endpoint address;
+    return !read_address(text, address) && !is_loopback(address);
+  };
+  return !x.tls && std::ranges::any_of(x.plan.nodes, [&](const cluster_node& node) {
+    return is_reachable(node.address) || is_reachable(node.listen);
+  });
+}
+
+bool is_cluster_file(const std::string& path) {
+  const auto table = read_toml_file(path);
+  return std::any_of(table.begin(), table.end(), is_cluster_entry);
+}
+
+loaded_cluster load_cluster(const std::string& path, const std::vector<std::string>& sets,
+                            const environment& variables) {
+  return cluster_reader{path, sets, variables}.result();
+}
+
+} // namespace troupe

@@ -1,0 +1,65 @@
+// A cluster file: one file that describes every process of a run. It is a job file with nodes, or
+// it names one; docs/clusters.md lists the keys.
+//
+//   job = "digits.toml"
+//
+//   [[node]]
+//   name = "main"
+//   address = "10.0.0.1:7400"
+//   director = true
+//
+// Every machine reads the same file; `troupe node` is told which of the nodes it is.
+
+#pragma once
+
+#include "troupe/app/job_file.hpp"
+#include "troupe/coordinators/cluster_plan.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What a node proves its name with.
+struct node_credentials {
+  std::string certificate_file;
+  std::string key_file;
+
+  friend bool operator==(const node_credentials&, const node_credentials&) = default;
+};
+
+/// Paths relative to the current folder.
+struct cluster_tls {
+  std::string authority_file;                ///< signed every node's certificate
+  std::vector<node_credentials> credentials; ///< of each node, in their order
+
+  friend bool operator==(const cluster_tls&, const cluster_tls&) = default;
+};
+
+/// A cluster and its job, as a file describes them.
+struct loaded_cluster {
+  cluster_plan plan;
+  std::optional<cluster_tls> tls;  ///< absent: links are neither secret nor proven
+  loaded_job job;                  ///< training.replicas is the sum over the nodes
+  std::vector<std::string> places; ///< "file:line:column" of each node's address
+};
+
+/// Index of the node that is the director.
+size_t director_of(const cluster_plan& plan);
+
+/// True when somebody outside this machine can reach a node and no certificate is asked for.
+bool is_open_to_strangers(const loaded_cluster& x);
+
+/// True when the file has keys that only a cluster file has. Throws as load_job_and_places.
+bool is_cluster_file(const std::string& path);
+
+/// The cluster and its job. What `load_job_and_places` says of a job holds here too; what the
+/// cluster file says of the job wins over the file it names.
+///
+/// Throws failure(missing_input | no_permission) when a file cannot be read, else job_errors with
+/// everything that is wrong.
+loaded_cluster load_cluster(const std::string& path, const std::vector<std::string>& sets,
+                            const environment& variables);
+
+} // namespace troupe

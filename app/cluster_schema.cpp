@@ -1,0 +1,226 @@
+#include "troupe/app/cluster_schema.hpp"
+
+#include "troupe/app/job_schema.hpp"
+#include "troupe/app/node_address.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+namespace troupe {
+
+namespace {
+
+using node_keys = std::vector<schema_key<node_entry>>;
+using cluster_keys = std::vector<schema_key<cluster_settings>>;
+
+struct time_unit {
+  std::string_view name;
+  double milliseconds;
+};
+constexpr time_unit time_units[] = {{"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}};
+constexpr double duration_ms_max = 7 * 24 * 3600e3; // longer ones are a mistake in the unit
+
+void set_name(node_entry& target, const toml_value& value, const std::string& path,
+              std::vector<complaint>& complaints) {
+  if (!detail::accepted(read_value(value, target.name), value, path, complaints))
+    return;
+  if (!is_node_name(target.name))
+    complaints.push_back({path, value.at, "no name for a node: " + description(value),
+                          "use up to 63 of a-z, 0-9, '-', '_' and '.', a letter or digit first"});
+}
+
+template <class Access>
+schema_key<node_entry> address_key(key_texts texts, Access access) {
+  auto key = plain_key<node_entry, std::string>(std::move(texts), "\"host:port\"", access);
+  key.set = [access](node_entry& target, const toml_value& value, const std::string& path,
+                     std::vector<complaint>& complaints) {
+    endpoint ignored;
+    auto& text = access(target);
+    if (detail::accepted(read_value(value, text), value, path, complaints))
+      detail::accepted(read_address(text, ignored), value, path, complaints);
+  };
+  return key;
+}
+
+template <class Access>
+schema_key<cluster_settings> duration_key(key_texts texts, Access access) {
+  schema_key<cluster_settings> key{texts.path, "duration", texts.fallback, texts.meaning, true,
+                                   {},         {}};
+  key.set = [access](cluster_settings& target, const toml_value& value, const std::string& path,
+                     std::vector<complaint>& complaints) {
+    const auto* text = value.as<std::string>();
+    const auto read = text ? duration_of(*text) : std::nullopt;
+    if (read)
+      access(target) = *read;
+    else
+      complaints.push_back({path, value.at, "expected a duration, got " + description(value),
+                            "write a number with its unit, such as \"500ms\", \"5s\" or \"2m\""});
+  };
+  key.get = [access](const cluster_settings& x) {
+    return std::optional{toml_text(duration_text(access(x)))};
+  };
+  return key;
+}
+
+node_keys make_node_schema() {
+  const auto text = [](key_texts texts, auto access) {
+    return plain_key<node_entry, std::string>(std::move(texts), "string", access);
+  };
+  node_keys out;
+  auto name = text(
+    {"name", "what the node is called; `troupe node --name`", "required"},
+    [](auto& x) -> auto& { return x.name; });
+  name.set = set_name;
+  out.push_back(name);
+  out.push_back(address_key(
+    {"address", "what other nodes dial; port 0 with `troupe launch` only: any free one",
+     "required"},
+    [](auto& x) -> auto& { return x.address; }));
+  out.push_back(address_key(
+    {"listen", "what it listens on, such as \"0.0.0.0:7400\"", "address"},
+    [](auto& x) -> auto& { return x.listen; }));
+  out.push_back(plain_key<node_entry, bool>(
+    {"director", "leads the run and writes its files; exactly one node does"}, "true or false",
+    [](auto& x) -> auto& { return x.director; }));
+  out.push_back(whole_key<node_entry>(
+    {"replicas", "actors that compute gradients"}, 0, [](auto& x) -> auto& { return x.replicas; }));
+  out.push_back(whole_key<node_entry>(
+    {"shards", "actors that own a part of the parameters and its optimizer state"}, 0,
+    [](auto& x) -> auto& { return x.shards; }));
+  out.push_back(text(
+    {"certificate", "proves the node's name; relative to this file", "tls.certificate"},
+    [](auto& x) -> auto& { return x.certificate; }));
+  out.push_back(text(
+    {"key", "belongs to the certificate; relative to this file", "tls.key"},
+    [](auto& x) -> auto& { return x.key; }));
+  return out;
+}
+
+cluster_keys make_cluster_schema() {
+  const auto text = [](key_texts texts, auto access) {
+    return plain_key<cluster_settings, std::string>(std::move(texts), "string", access);
+  };
+  cluster_keys out;
+  out.push_back(plain_key<cluster_settings, bool>(
+    {"insecure", "permits addresses that others can reach without [tls]"}, "true or false",
+    [](auto& x) -> auto& { return x.insecure; }));
+  out.push_back(text(
+    {"tls.ca", "certificate of the authority that signed every node's; relative to this file",
+     "required in [tls]"},
+    [](auto& x) -> auto& { return x.authority; }));
+  out.push_back(text(
+    {"tls.certificate", "of a node that names none; `{name}` is the node's name"},
+    [](auto& x) -> auto& { return x.certificate; }));
+  out.push_back(text(
+    {"tls.key", "of a node that names none"}, [](auto& x) -> auto& { return x.key; }));
+  out.push_back(duration_key(
+    {"timeouts.heartbeat", "time between two signs of life"},
+    [](auto& x) -> auto& { return x.timeouts.heartbeat; }));
+  out.push_back(duration_key(
+    {"timeouts.lost_after", "silence after which a node counts as lost"},
+    [](auto& x) -> auto& { return x.timeouts.lost_after; }));
+  out.push_back(duration_key(
+    {"timeouts.join", "how long nodes and director wait for each other"},
+    [](auto& x) -> auto& { return x.timeouts.join; }));
+  return out;
+}
+
+template <class Target>
+std::string markdown_rows(const std::vector<schema_key<Target>>& keys, const std::string& outer) {
+  const auto cell = [](const std::string& text) {
+    return text.size() > 2 && text.front() == '"' ? "`" + text + "`" : text;
+  };
+  const Target defaults;
+  std::string result;
+  for (const auto& key : keys) {
+    const auto text = key.get(defaults);
+    const std::string by_default = key.fallback.empty() && text ? "`" + *text + "`" : key.fallback;
+    result += "| `" + outer + key.path + "` | " + cell(key.type) + " | " + by_default + " | " +
+              key.meaning + " |\n";
+  }
+  return result;
+}
+
+std::string full_path(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+std::string node_text(const loaded_cluster& x, size_t index) {
+  const auto& node = x.plan.nodes[index];
+  std::string result =
+    "\n[[node]]\nname = " + toml_text(node.name) + "\naddress = " + toml_text(node.address) +
+    "\nlisten = " + toml_text(node.listen) + "\ndirector = " + toml_text(node.is_director) +
+    "\nreplicas = " + toml_text(uint64_t{node.replica_count}) +
+    "\nshards = " + toml_text(uint64_t{node.shard_count}) + "\n";
+  if (x.tls)
+    result += "certificate = " + toml_text(full_path(x.tls->credentials[index].certificate_file)) +
+              "\nkey = " + toml_text(full_path(x.tls->credentials[index].key_file)) + "\n";
+  return result;
+}
+
+} // namespace
+
+const node_keys& node_schema() {
+  static const node_keys schema = make_node_schema();
+  return schema;
+}
+
+const cluster_keys& cluster_schema() {
+  static const cluster_keys schema = make_cluster_schema();
+  return schema;
+}
+
+std::optional<milliseconds> duration_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || !std::isfinite(value))
+    return std::nullopt;
+  const std::string_view unit_name{end, static_cast<size_t>(text.data() + text.size() - end)};
+  const auto unit = std::find_if(std::begin(time_units), std::end(time_units),
+                                 [&](const time_unit& x) { return x.name == unit_name; });
+  if (unit == std::end(time_units))
+    return std::nullopt;
+  const double result = std::round(value * unit->milliseconds);
+  if (result < 1 || result > duration_ms_max)
+    return std::nullopt;
+  return milliseconds{static_cast<int64_t>(result)};
+}
+
+std::string duration_text(milliseconds x) {
+  return x.count() % 1000 == 0 ? std::to_string(x.count() / 1000) + "s"
+                               : std::to_string(x.count()) + "ms";
+}
+
+bool is_node_name(std::string_view text) {
+  constexpr size_t length_max = 63; // of a label in a certificate's names
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= length_max && is_plain(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return is_plain(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+std::string cluster_text(const loaded_cluster& x) {
+  job described = x.job.value;
+  described.training.replicas.reset(); // the nodes say how many
+  const auto& timeouts = x.plan.timeouts;
+  std::string result = "insecure = " + toml_text(x.plan.insecure) + "\n\n" + job_text(described);
+  if (x.tls)
+    result += "\n[tls]\nca = " + toml_text(full_path(x.tls->authority_file)) + "\n";
+  result += "\n[timeouts]\nheartbeat = " + toml_text(duration_text(timeouts.heartbeat)) +
+            "\nlost_after = " + toml_text(duration_text(timeouts.lost_after)) +
+            "\njoin = " + toml_text(duration_text(timeouts.join)) + "\n";
+  for (size_t i = 0; i < x.plan.nodes.size(); ++i)
+    result += node_text(x, i);
+  return result;
+}
+
+std::string cluster_keys_markdown() {
+  return "| key | type | default | meaning |\n|---|---|---|---|\n"
+         "| `job` | string | | the job file; relative to this file. Without it the job's sections "
+         "stand here |\n" +
+         markdown_rows(node_schema(), "node.") + markdown_rows(cluster_schema(), "");
+}
+
+} // namespace troupe

@@ -1,0 +1,53 @@
+// The keys of a cluster file beside those of its job (app/job_schema.hpp): of a node, and of all.
+
+#pragma once
+
+#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/schema_key.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// A [[node]] as the file has it: nothing is derived, paths are as written.
+struct node_entry {
+  std::string name;
+  std::string address;
+  std::string listen;
+  bool director = false;
+  size_t replicas = 1;
+  size_t shards = 1;
+  std::string certificate;
+  std::string key;
+};
+
+/// What is said of all nodes.
+struct cluster_settings {
+  cluster_timeouts timeouts;
+  std::string authority; ///< tls.ca
+  std::string certificate = "{name}.pem";
+  std::string key = "{name}.key";
+  bool insecure = false;
+};
+
+const std::vector<schema_key<node_entry>>& node_schema();
+const std::vector<schema_key<cluster_settings>>& cluster_schema();
+
+/// "500ms", "1s", "1.5s", "2m", "1h": at least a millisecond, at most a week; nothing for other
+/// texts.
+std::optional<milliseconds> duration_of(std::string_view text);
+std::string duration_text(milliseconds x);
+
+/// What a node may be called: it becomes part of file names and of a certificate.
+bool is_node_name(std::string_view text);
+
+/// A cluster and its job as one file with every key, defaults included.
+std::string cluster_text(const loaded_cluster& x);
+
+/// The table of keys in docs/clusters.md, as Markdown.
+std::string cluster_keys_markdown();
+
+} // namespace troupe

@@ -1,0 +1,174 @@
+#include "troupe/app/job_draft.hpp"
+
+#include "troupe/app/job_schema.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <sys/stat.h>
+
+namespace troupe {
+
+namespace {
+
+constexpr size_t file_bytes_max = 16u << 20; // a job of thousands of keys has far below 1 MiB
+
+[[noreturn]] void cannot_read(const std::string& path, int error) {
+  const bool forbidden = error == EACCES || error == EPERM;
+  throw failure(forbidden ? failure_code::no_permission : failure_code::missing_input,
+                std::string{"cannot read the job file: "} + std::strerror(error), path,
+                error == ENOENT ? "check the path" : "");
+}
+
+// The text of a file, a pipe too; never more than the limit and one byte.
+std::string read_text(const std::string& path) {
+  const auto close = [](FILE* file) { std::fclose(file); };
+  std::unique_ptr<FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
+  if (!file)
+    cannot_read(path, errno);
+  struct stat status {};
+  const bool known = fstat(fileno(file.get()), &status) == 0;
+  if (known && S_ISDIR(status.st_mode))
+    cannot_read(path, EISDIR);
+  std::string text;
+  // A regular file announces its size: a huge one is refused without reading it.
+  bool too_large = known && static_cast<uint64_t>(status.st_size) > file_bytes_max;
+  for (char buffer[65536]; !too_large;) {
+    const size_t count = std::fread(buffer, 1, sizeof buffer, file.get());
+    if (count == 0)
+      break;
+    text.append(buffer, count);
+    too_large = text.size() > file_bytes_max;
+  }
+  if (too_large)
+    throw job_errors({{path, "a job file of more than 16 MiB", "is this a data file?"}});
+  if (std::ferror(file.get()))
+    cannot_read(path, errno);
+  return text;
+}
+
+toml_value text_value(const std::string& text) {
+  return {text, {}};
+}
+
+// The value of an override: TOML, else a string; and always a string where the key wants only that.
+toml_value override_value(const job_key& key, const std::string& text) {
+  const auto parsed = parse_toml_value(text);
+  if (!parsed)
+    return text_value(text);
+  const bool is_scalar = !parsed->as<std::string>() && !parsed->as<toml_value::list>() &&
+                         !parsed->as<toml_value::table>();
+  return key.is_text && is_scalar ? text_value(text) : *parsed;
+}
+
+} // namespace
+
+std::string place_text(const std::string& path, source_position at) {
+  return path + ":" + std::to_string(std::max<size_t>(1, at.line)) + ":" +
+         std::to_string(std::max<size_t>(1, at.column));
+}
+
+toml_value::table read_toml_file(const std::string& path) {
+  auto parsed = parse_toml(read_text(path));
+  if (const auto* problem = std::get_if<toml_problem>(&parsed))
+    throw job_errors({{place_text(path, problem->at), problem->why, problem->hint}});
+  return std::get<toml_value::table>(std::move(parsed));
+}
+
+void job_draft::complain(const std::string& key, job_error error) {
+  complained.insert(key);
+  errors.push_back(std::move(error));
+}
+
+void job_draft::read_sections(const toml_value::table& sections, const std::string& path) {
+  reading result;
+  read_table(job_schema(), "", "", sections, value, result);
+  for (const auto& [key, at] : result.positions)
+    places.by_key[key] = place_text(path, at);
+  for (const auto& found : result.complaints)
+    complain(found.key, {place_text(path, found.at), found.why, found.hint});
+  // Another file may have named these before, and they are done already.
+  const std::pair<const char*, std::string*> files[] = {
+    {"data.file", &value.data.file}, {"data.labels_file", &value.data.labels_file}};
+  for (const auto& [key, file] : files)
+    if (result.positions.count(key) > 0 && !file->empty())
+      *file = (std::filesystem::path{path}.parent_path() / *file).lexically_normal().string();
+}
+
+void job_draft::apply_override(const std::string& path, const std::string& text,
+                               const std::string& where) {
+  // A whole table, such as optimizer.schedule={ kind = "cosine" }, is several keys at once.
+  const auto* key = find_job_key(path);
+  reading result;
+  if (key) {
+    key->set(value, override_value(*key, text), path, result.complaints);
+    places.by_key[path] = where;
+  } else {
+    const auto parsed = parse_toml_value(text);
+    toml_value::table table{{path, {}, parsed ? *parsed : text_value(text)}};
+    for (size_t dot; (dot = table.front().name.rfind('.')) != std::string::npos;) {
+      const std::string name = table.front().name;
+      table.front().name = name.substr(dot + 1);
+      table = {{name.substr(0, dot), {}, {std::move(table), {}}}};
+    }
+    read_table(job_schema(), "", "", table, value, result);
+    for (const auto& [found, at] : result.positions)
+      places.by_key[found] = where;
+  }
+  for (const auto& found : result.complaints)
+    complain(found.key, {where, found.why, found.hint});
+}
+
+void job_draft::apply_environment(const environment& variables) {
+  constexpr std::string_view start = "TROUPE_";
+  for (const auto& [name, text] : variables) {
+    if (!name.starts_with(start) || name.find("__") == std::string::npos)
+      continue;
+    std::string path = name.substr(start.size());
+    for (size_t at; (at = path.find("__")) != std::string::npos;)
+      path.replace(at, 2, ".");
+    std::transform(path.begin(), path.end(), path.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    apply_override(path, text, "environment " + name);
+  }
+}
+
+void job_draft::apply_sets(const std::vector<std::string>& sets) {
+  for (const auto& set : sets) {
+    const size_t equals = set.find('=');
+    const std::string where = "--set " + set;
+    if (equals == std::string::npos || equals == 0)
+      complain(set, {where, "not of the form key=value", "write --set training.epochs=5"});
+    else
+      apply_override(set.substr(0, equals), set.substr(equals + 1), where);
+  }
+}
+
+void job_draft::fill_defaults(const std::string& path) {
+  if (value.name.empty())
+    value.name = std::filesystem::path{path}.stem().string();
+  if (value.output.directory.empty())
+    value.output.directory = "runs/" + value.name;
+}
+
+// True when the key or a section around it has an error already: its value is then not what the
+// user meant, and a second message about it would mislead.
+bool job_draft::has_complaint(const std::string& key) const {
+  return std::any_of(complained.begin(), complained.end(), [&](const std::string& known) {
+    return key == known || key.starts_with(known + ".");
+  });
+}
+
+void job_draft::add_problems() {
+  for (const auto& problem : problems(value))
+    if (!has_complaint(problem.key))
+      errors.push_back(error_at(problem, places));
+}
+
+} // namespace troupe

@@ -1,0 +1,45 @@
+// A job in the making: what files, the environment and `--set` have said so far, what is wrong with
+// it, and where each key was set last. `load_job` and `load_cluster` are made of these steps.
+
+#pragma once
+
+#include "troupe/app/job_file.hpp"
+#include "troupe/app/toml_value.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// "file:line:column"; what is unknown counts as 1.
+std::string place_text(const std::string& path, source_position at);
+
+/// The tables of a TOML file. Throws failure(missing_input | no_permission) when it cannot be read,
+/// job_errors when it is no TOML or has more than 16 MiB.
+toml_value::table read_toml_file(const std::string& path);
+
+struct job_draft {
+  job value;
+  std::vector<job_error> errors;
+  std::set<std::string> complained; ///< keys and sections with an error of their own
+  job_places places;
+
+  void complain(const std::string& key, job_error error);
+
+  /// Reads the sections of a file; paths in it are relative to its folder.
+  void read_sections(const toml_value::table& sections, const std::string& path);
+  void apply_environment(const environment& variables);
+  void apply_sets(const std::vector<std::string>& sets);
+
+  /// A name and an output directory if there are none yet, after the file.
+  void fill_defaults(const std::string& path);
+  /// Complains about what no key says by itself (`problems` of the job).
+  void add_problems();
+
+private:
+  void apply_override(const std::string& path, const std::string& text, const std::string& where);
+  bool has_complaint(const std::string& key) const;
+};
+
+} // namespace troupe

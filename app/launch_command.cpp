@@ -1,0 +1,127 @@
+#include "troupe/app/child_processes.hpp"
+#include "troupe/app/cluster_address.hpp"
+#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/commands.hpp"
+#include "troupe/app/launch_report.hpp"
+#include "troupe/app/node_choice.hpp"
+#include "troupe/app/output.hpp"
+#include "troupe/app/progress.hpp"
+#include "troupe/app/training_run.hpp"
+#include "troupe/coordinators/launch_rule.hpp"
+#include "troupe/data/summary_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace troupe {
+
+namespace {
+
+// The command line of a node, which is this program.
+std::vector<std::string> node_command_line(const train_arguments& arguments,
+                                           const cluster_plan& plan, size_t index, int descriptor) {
+  std::vector<std::string> result{std::filesystem::read_symlink("/proc/self/exe").string(),
+                                  "node",
+                                  arguments.job_file,
+                                  "--name",
+                                  plan.nodes[index].name,
+                                  "--inherited-listen-fd",
+                                  std::to_string(descriptor)};
+  for (const auto& node : plan.nodes)
+    result.insert(result.end(), {"--address", address_option(node)});
+  for (const auto& set : arguments.sets)
+    result.insert(result.end(), {"--set", set});
+  const std::pair<bool, const char*> flags[] = {{arguments.json, "--json"},
+                                                {arguments.quiet, "--quiet"},
+                                                {arguments.resume, "--resume"},
+                                                {arguments.overwrite, "--overwrite"}};
+  for (const auto& [given, flag] : flags)
+    if (given)
+      result.emplace_back(flag);
+  return result;
+}
+
+line_marks marks_for(const cluster_plan& plan) {
+  line_marks result;
+  for (const auto& node : plan.nodes)
+    result.width = std::max(result.width, node.name.size());
+  result.colour = style_for(stderr).colour;
+  return result;
+}
+
+// The director first: the others look for it.
+std::vector<size_t> starting_order(const cluster_plan& plan) {
+  std::vector<size_t> result{director_of(plan)};
+  for (size_t i = 0; i < plan.nodes.size(); ++i)
+    if (i != result.front())
+      result.push_back(i);
+  return result;
+}
+
+void start_nodes(child_processes& children, const train_arguments& arguments,
+                 loaded_cluster& cluster) {
+  bound_sockets sockets{cluster.plan, cluster.places};
+  for (const size_t index : starting_order(cluster.plan)) {
+    const auto& node = cluster.plan.nodes[index];
+    const int descriptor = sockets.descriptor(index);
+    children.start({node.name,
+                    node_command_line(arguments, cluster.plan, index, descriptor),
+                    {descriptor},
+                    node.is_director});
+  }
+}
+
+void carry_out(child_processes& children, const std::vector<launch_action>& actions) {
+  for (const auto& action : actions)
+    children.send(action);
+}
+
+void wait_for_all(child_processes& children, launch_rule& rule) {
+  while (!rule.finished()) {
+    const auto news = children.wait(rule.deadline());
+    const auto now = moment::clock::now();
+    for (const int number : news.stop_signals)
+      carry_out(children, rule.on_stop_signal(number, now));
+    for (const auto& [child, end] : news.ended)
+      carry_out(children, rule.on_end(child, end, now));
+    carry_out(children, rule.on_time(now));
+  }
+}
+
+void report(const child_processes& children, const launch_rule& rule) {
+  if (const auto first = rule.first_failure())
+    print_message(
+      failed_node_text({children.name(*first), rule.end_of(*first), children.last_lines(*first)},
+                       rule.exit_code() == 0));
+}
+
+// A director that was killed had no time for its object.
+void print_missing_object(const train_arguments& arguments, const launch_rule& rule,
+                          const std::string& job_name) {
+  const auto& end = rule.end_of(0);
+  if (arguments.json && end.signal != 0)
+    print_result(
+      failure_json({failure_code::internal, "the director was " + end_text(end)}, job_name));
+}
+
+int run(const train_arguments& arguments, std::string& job_name) {
+  auto cluster = load_cluster(arguments.job_file, arguments.sets, process_environment());
+  job_name = cluster.job.value.name;
+  expect_no_tls(cluster, arguments.job_file);
+  child_processes children{marks_for(cluster.plan), print_message};
+  start_nodes(children, arguments, cluster);
+  launch_rule rule{{cluster.plan.nodes.size(), 0}}; // the director was started first
+  wait_for_all(children, rule);
+  report(children, rule);
+  print_missing_object(arguments, rule, job_name);
+  return rule.exit_code();
+}
+
+} // namespace
+
+int launch_command(const train_arguments& arguments) {
+  return with_failure_object(arguments.json,
+                             [&](std::string& job_name) { return run(arguments, job_name); });
+}
+
+} // namespace troupe

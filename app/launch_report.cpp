@@ -1,0 +1,31 @@
+#include "troupe/app/launch_report.hpp"
+
+#include "troupe/data/failure.hpp"
+
+#include <cstring>
+
+namespace troupe {
+
+std::string end_text(const process_end& end) {
+  if (end.signal != 0)
+    return "killed by signal " + std::to_string(end.signal) + " (" + strsignal(end.signal) + ")";
+  std::string result = "exit code " + std::to_string(end.exit_code);
+  for (const auto& [code, name] : name_table<failure_code>::entries)
+    if (static_cast<int>(code) == end.exit_code)
+      result += " (" + std::string{name} + ")";
+  return result;
+}
+
+std::string failed_node_text(const failed_node& x, bool run_ended_well) {
+  std::string result = run_ended_well ? "troupe: warning: node '" : "troupe: error: node '";
+  result += x.name + "' ";
+  result += run_ended_well ? "was lost, the others did its work: " : "failed first: ";
+  result += end_text(x.end) + '\n';
+  if (!x.last_lines.empty())
+    result += "  its last lines:\n";
+  for (const auto& line : x.last_lines)
+    result += "    " + line + '\n';
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,25 @@
+// What `troupe launch` says at its end of the node that failed first: the reason of everything that
+// came after it, and often hidden among it.
+
+#pragma once
+
+#include "troupe/coordinators/launch_rule.hpp"
+
+#include <deque>
+#include <string>
+
+namespace troupe {
+
+struct failed_node {
+  std::string name;
+  process_end end;
+  std::deque<std::string> last_lines;
+};
+
+/// "exit code 76 (mismatch)", "killed by signal 9 (Killed)".
+std::string end_text(const process_end& end);
+
+/// Lines for standard error; a warning when the run ended well without the node.
+std::string failed_node_text(const failed_node& x, bool run_ended_well);
+
+} // namespace troupe

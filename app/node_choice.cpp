@@ -1,0 +1,71 @@
+#include "troupe/app/node_choice.hpp"
+
+#include "troupe/app/did_you_mean.hpp"
+#include "troupe/app/node_address.hpp"
+
+#include <array>
+
+#include <unistd.h>
+
+namespace troupe {
+
+namespace {
+
+std::vector<std::string> names_of(const cluster_plan& plan) {
+  std::vector<std::string> result;
+  for (const auto& node : plan.nodes)
+    result.push_back(node.name);
+  return result;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string result;
+  for (const auto& name : names)
+    result += (result.empty() ? "" : ", ") + name;
+  return result;
+}
+
+} // namespace
+
+size_t choose_node(const cluster_plan& plan, const std::string& name, const std::string& host) {
+  const auto names = names_of(plan);
+  if (name.empty()) {
+    if (const auto found = plan.find(host.substr(0, host.find('.'))))
+      return *found;
+    throw failure(failure_code::usage, "no node is called as this machine, '" + host + "'", {},
+                  "add --name and one of: " + listed(names));
+  }
+  if (const auto found = plan.find(name))
+    return *found;
+  const auto hint = did_you_mean(name, names);
+  throw failure(failure_code::usage, "the cluster has no node '" + name + "'", "--name",
+                hint.empty() ? "use one of: " + listed(names) : hint);
+}
+
+void expect_ports(const loaded_cluster& cluster) {
+  std::vector<job_error> errors;
+  for (size_t i = 0; i < cluster.plan.nodes.size(); ++i) {
+    endpoint address;
+    read_address(cluster.plan.nodes[i].address, address);
+    if (address.port == 0)
+      errors.push_back(
+        {cluster.places[i],
+         "node '" + cluster.plan.nodes[i].name + "' has port 0: nobody could find it",
+         "give it a port, or start all nodes with 'troupe launch'"});
+  }
+  if (!errors.empty())
+    throw job_errors(std::move(errors));
+}
+
+void expect_no_tls(const loaded_cluster& cluster, const std::string& file) {
+  if (cluster.tls)
+    throw failure(failure_code::bad_job, "[tls]: connections cannot be secured yet", file,
+                  "leave it out, and stay on this machine or in a network you trust");
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+} // namespace troupe

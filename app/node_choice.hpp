@@ -1,0 +1,26 @@
+// Which node of a cluster a process is, and whether it can be that one.
+
+#pragma once
+
+#include "troupe/app/cluster_file.hpp"
+
+#include <string>
+
+namespace troupe {
+
+/// Index of the node called `name`; with an empty name of the one that is called as this machine
+/// (`host`, its domain left out). Throws failure(usage) with the names there are, or the one that
+/// was meant.
+size_t choose_node(const cluster_plan& plan, const std::string& name, const std::string& host);
+
+/// Nodes that are started one by one cannot pick ports: the others would not know them. Throws
+/// job_errors with the place of every address that has none.
+void expect_ports(const loaded_cluster& cluster);
+
+/// Connections are plain as yet. Throws failure(bad_job) when `file` asks for more.
+void expect_no_tls(const loaded_cluster& cluster, const std::string& file);
+
+/// The name of this machine.
+std::string host_name();
+
+} // namespace troupe

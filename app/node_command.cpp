@@ -1,0 +1,112 @@
+#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/net/networked_process.hpp"
+#include "troupe/app/cluster_address.hpp"
+#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/commands.hpp"
+#include "troupe/app/node_choice.hpp"
+#include "troupe/app/numerics_choice.hpp"
+#include "troupe/app/output.hpp"
+#include "troupe/app/signals.hpp"
+#include "troupe/app/system_config.hpp"
+#include "troupe/app/training_run.hpp"
+#include "troupe/coordinators/resolve.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <thread>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+// A node that knows who it is.
+struct chosen_node {
+  loaded_cluster cluster;
+  size_t index = 0;
+
+  const cluster_node& self() const { return cluster.plan.nodes[index]; }
+};
+
+chosen_node choose(const node_arguments& arguments) {
+  chosen_node result;
+  result.cluster = load_cluster(arguments.run.job_file, arguments.run.sets, process_environment());
+  result.index = choose_node(result.cluster.plan, arguments.name, host_name());
+  apply_addresses(result.cluster.plan, arguments.addresses);
+  expect_ports(result.cluster);
+  expect_no_tls(result.cluster, arguments.run.job_file);
+  return result;
+}
+
+networked_options options_for(const chosen_node& here, const node_arguments& arguments,
+                              const job& x, training_inputs inputs) {
+  networked_options result;
+  result.cluster = here.cluster.plan;
+  result.own_name = here.self().name;
+  result.inherited_listen_fd = arguments.inherited_listen_fd;
+  result.resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
+  result.data = std::move(inputs.data);
+  result.checkpoints = std::move(inputs.checkpoints);
+  result.resume_from = std::move(inputs.resume_from);
+  result.on_progress = std::move(inputs.on_progress);
+  result.on_news = std::move(inputs.on_news);
+  result.stop_requested = [] { return stop_signal() != 0; };
+  return result;
+}
+
+networked_end take_part(const chosen_node& here, const node_arguments& arguments, const job& x,
+                        training_inputs inputs) {
+  system_config config{x.runtime, here.cluster.plan.timeouts};
+  caf::actor_system system{config};
+  networked_process process{system, options_for(here, arguments, x, std::move(inputs))};
+  return process.wait();
+}
+
+int lead(const chosen_node& here, const node_arguments& arguments) {
+  return run_training(here.cluster.job, arguments.run, [&](const job& x, training_inputs inputs) {
+    return *take_part(here, arguments, x, std::move(inputs)).training;
+  });
+}
+
+int follow(const chosen_node& here, const node_arguments& arguments) {
+  const auto& [x, places] = here.cluster.job;
+  training_inputs inputs{};
+  inputs.on_news = [&](const std::string& line) {
+    if (!arguments.run.quiet)
+      print_message(line + '\n');
+  };
+  try {
+    inputs.data = load_data(x);
+    const auto on_news = inputs.on_news;
+    on_news(take_part(here, arguments, x, std::move(inputs)).reason);
+  } catch (const failure& error) {
+    throw_with_place(error, places);
+  }
+  return stop_signal() != 0 ? 128 + stop_signal() : 0;
+}
+
+int run(const chosen_node& here, const node_arguments& arguments) {
+  ensure_numerics(here.cluster.job.value.runtime.numerics, arguments.run.process_arguments);
+  watch_stop_signals();
+  if (is_open_to_strangers(here.cluster))
+    print_message("troupe: warning: " + arguments.run.job_file +
+                  ": insecure = true: whoever reaches these addresses can take part\n");
+  return here.self().is_director ? lead(here, arguments) : follow(here, arguments);
+}
+
+} // namespace
+
+int node_command(const node_arguments& arguments) {
+  chosen_node here;
+  with_failure_object(arguments.run.json, [&](std::string&) {
+    here = choose(arguments);
+    return 0;
+  });
+  const bool prints = arguments.run.json && here.self().is_director;
+  return with_failure_object(prints, [&](std::string& job_name) {
+    job_name = here.cluster.job.value.name;
+    return run(here, arguments);
+  });
+}
+
+} // namespace troupe

@@ -1,0 +1,41 @@
+// A training run of the command, whoever computes: its folders are claimed, it begins where it
+// should, its files are written and its result is printed. `troupe train` and the director's
+// process of a cluster differ in how they train, and in nothing else that a user sees.
+
+#pragma once
+
+#include "troupe/actors/train.hpp"
+#include "troupe/app/commands.hpp"
+#include "troupe/app/job_file.hpp"
+#include "troupe/coordinators/job.hpp"
+#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/data/prepare.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+/// What training is given besides the job.
+struct training_inputs {
+  std::shared_ptr<const prepared_data> data;
+  std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
+  std::optional<checkpoint> resume_from;
+  std::function<void(const training_progress&)> on_progress;
+  std::function<void(const std::string&)> on_news; ///< a line, without break, for people
+};
+
+using trainer = std::function<training_result(const job&, training_inputs)>;
+
+/// Trains in the job's run directory and prints the result. 0; 1 when training diverged; 130 or 143
+/// when a signal ended it early. Throws failure, with the place of the key it is about.
+int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train);
+
+/// Runs a command's `body`, which says the job's name as soon as it knows it. With `json` a failure
+/// is printed as an object before it is thrown on, so that scripts read the reason from standard
+/// output. What is no failure becomes failure(internal).
+int with_failure_object(bool json, const std::function<int(std::string& job_name)>& body);
+
+} // namespace troupe

@@ -1,0 +1,316 @@
+#include "troupe/app/cluster_file.hpp"
+
+#include "troupe/app/cluster_schema.hpp"
+#include "troupe/app/node_address.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace troupe {
+namespace {
+
+using texts = std::vector<std::string>;
+
+constexpr const char* job = "[data]\nsynthetic = \"classification\"\n";
+constexpr const char* main_node =
+  "[[node]]\nname = \"main\"\naddress = \"127.0.0.1:0\"\ndirector = true\n";
+
+class cluster_file : public testing::Test {
+protected:
+  loaded_cluster load(const std::string& text, const texts& sets = {},
+                      const environment& variables = {}) {
+    return load_cluster(folder.write("some.toml", text), sets, variables);
+  }
+
+  // "line:column: why; hint" of each error; other places as they are.
+  texts errors(const std::string& text, const texts& sets = {}, const environment& variables = {}) {
+    texts result;
+    try {
+      load(text, sets, variables);
+    } catch (const job_errors& thrown) {
+      for (const auto& error : thrown.errors())
+        result.push_back(short_place(error.where) + ": " + error.why + "; " +
+                         short_place(error.hint));
+    }
+    return result;
+  }
+
+  std::string short_place(std::string text) {
+    const std::string start = folder.path() + "/some.toml:";
+    for (size_t at; (at = text.find(start)) != std::string::npos;)
+      text.erase(at, start.size());
+    return text;
+  }
+
+  temporary_folder folder;
+};
+
+TEST_F(cluster_file, nodes_are_read_in_their_order_with_defaults) {
+  const auto x = load(std::string{job} + main_node +
+                      "[[node]]\nname = \"w-1.a_b\"\naddress = \"localhost:7401\"\nlisten = "
+                      "\"[::1]:7401\"\nreplicas = 3\nshards = 0\n");
+  EXPECT_EQ(x.plan.nodes,
+            (std::vector<cluster_node>{{"main", "127.0.0.1:0", "127.0.0.1:0", true, 1, 1},
+                                       {"w-1.a_b", "localhost:7401", "[::1]:7401", false, 3, 0}}));
+  EXPECT_EQ(x.plan.timeouts, cluster_timeouts{});
+  EXPECT_FALSE(x.tls);
+  EXPECT_FALSE(x.plan.insecure);
+  EXPECT_EQ(director_of(x.plan), 0u);
+}
+
+TEST_F(cluster_file, director_may_be_any_node) {
+  const auto x =
+    load(std::string{job} + "[[node]]\nname = \"a\"\naddress = \"127.0.0.1:0\"\n" + main_node);
+  EXPECT_EQ(director_of(x.plan), 1u);
+  EXPECT_EQ(x.places, (texts{folder.path("some.toml:5:1"), folder.path("some.toml:8:1")}));
+}
+
+TEST_F(cluster_file, replicas_of_the_job_are_the_sum_of_the_nodes) {
+  const auto x = load(std::string{job} + main_node + "replicas = 2\n[[node]]\nname = \"b\"\n" +
+                      "address = \"127.0.0.1:0\"\nreplicas = 3\n");
+  EXPECT_EQ(x.job.value.training.replicas, 5u);
+}
+
+TEST_F(cluster_file, named_job_is_relative_and_what_stands_here_wins) {
+  std::filesystem::create_directory(folder.path("jobs"));
+  folder.write("jobs/digits.toml", "[data]\nfile = \"rows.csv\"\n[training]\nepochs = 3\nsteps = "
+                                   "7\nreplicas = 4\n[output]\ndirectory = \"there\"\n");
+  const auto x =
+    load("job = \"jobs/digits.toml\"\ntraining.epochs = 5\n" + std::string{main_node}).job.value;
+  EXPECT_EQ(x.name, "digits");
+  EXPECT_EQ(x.data.file, folder.path("jobs/rows.csv"));
+  EXPECT_EQ(x.training.epochs, 5u);
+  EXPECT_EQ(x.training.steps, 7u);
+  EXPECT_EQ(x.training.replicas, 1u) << "those in the named job are for 'troupe train'";
+  EXPECT_EQ(x.output.directory, "there");
+  const auto here =
+    load("job = \"jobs/digits.toml\"\ndata.file = \"a.csv\"\n" + std::string{main_node}).job.value;
+  EXPECT_EQ(here.data.file, folder.path("a.csv"));
+}
+
+TEST_F(cluster_file, named_job_that_is_missing_is_told_with_the_place_that_names_it) {
+  try {
+    load("job = \"none.toml\"\n" + std::string{main_node});
+    FAIL();
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::missing_input);
+    EXPECT_EQ(error.where(), folder.path("some.toml:1:7"));
+    EXPECT_NE(error.reason().find(folder.path("none.toml")), std::string::npos);
+  }
+}
+
+TEST_F(cluster_file, errors_of_the_named_job_are_told_at_their_place_in_it) {
+  folder.write("bad.toml", "[data]\nfille = \"x\"\nsynthetic = \"regression\"\n");
+  EXPECT_EQ(
+    errors("job = \"bad.toml\"\n" + std::string{main_node}),
+    (texts{folder.path("bad.toml:2:1") + ": unknown key 'data.fille'; did you mean 'data.file'?"}));
+}
+
+TEST_F(cluster_file, later_sources_win_for_the_job) {
+  const std::string text = std::string{job} + "[training]\nepochs = 1\n" + main_node;
+  const environment variables{{"TROUPE_TRAINING__EPOCHS", "2"}};
+  EXPECT_EQ(load(text).job.value.training.epochs, 1u);
+  EXPECT_EQ(load(text, {}, variables).job.value.training.epochs, 2u);
+  EXPECT_EQ(load(text, {"training.epochs=3"}, variables).job.value.training.epochs, 3u);
+}
+
+TEST_F(cluster_file, replicas_of_the_job_are_refused_wherever_they_are_set) {
+  const std::string why = ": 'training.replicas': the nodes of a cluster have replicas; leave it "
+                          "out and set replicas of each [[node]]";
+  const std::string text = std::string{job} + main_node;
+  EXPECT_EQ(errors("training.replicas = 2\n" + text), (texts{"1:10" + why}));
+  EXPECT_EQ(errors(text, {"training.replicas=2"}), (texts{"--set training.replicas=2" + why}));
+  EXPECT_EQ(errors(text, {}, {{"TROUPE_TRAINING__REPLICAS", "2"}}),
+            (texts{"environment TROUPE_TRAINING__REPLICAS" + why}));
+}
+
+TEST_F(cluster_file, tls_gives_each_node_its_files) {
+  const auto x = load(
+    std::string{job} + "[tls]\nca = \"ca.pem\"\nkey = \"keys/{name}-{name}.key\"\n" + main_node +
+    "[[node]]\nname = \"b\"\naddress = \"10.0.0.2:1\"\n" + "certificate = \"/else/own.pem\"\n");
+  ASSERT_TRUE(x.tls);
+  EXPECT_EQ(x.tls->authority_file, folder.path("ca.pem"));
+  EXPECT_EQ(x.tls->credentials, (std::vector<node_credentials>{
+                                  {folder.path("main.pem"), folder.path("keys/main-main.key")},
+                                  {"/else/own.pem", folder.path("keys/b-b.key")}}));
+  EXPECT_FALSE(is_open_to_strangers(x));
+}
+
+TEST_F(cluster_file, timeouts_are_durations) {
+  const auto x = load(std::string{job} + main_node +
+                      "[timeouts]\nheartbeat = \"250ms\"\nlost_after = \"1.5s\"\njoin = \"2m\"\n");
+  EXPECT_EQ(x.plan.timeouts,
+            (cluster_timeouts{milliseconds{250}, milliseconds{1500}, milliseconds{120000}}));
+}
+
+TEST_F(cluster_file, all_errors_come_at_once_with_their_places) {
+  const std::string text = "insecur = true\n[data]\nfille = \"x\"\n"
+                           "synthetic = \"regression\"\n"
+                           "[[node]]\nname = \"Main\"\nadress = \"127.0.0.1:1\"\n"
+                           "[[node]]\nname = \"b\"\naddress = \"127.0.0.1\"\nshards = -1\n"
+                           "[timeouts]\njoin = 5\n";
+  EXPECT_EQ(
+    errors(text),
+    (texts{
+      "1:1: unknown key 'insecur'; did you mean 'insecure'?",
+      "6:8: no name for a node: the string \"Main\"; use up to 63 of a-z, 0-9, '-', '_' and "
+      "'.', a letter or digit first",
+      "7:1: unknown key 'node.adress'; did you mean 'node.address'?",
+      "10:11: '127.0.0.1' is no address: it has no port; write host:port, with an IPv6 address "
+      "in brackets: \"localhost:4000\", \"[::1]:4000\"",
+      "11:10: expected an integer of at least 0, got the integer -1; ",
+      "13:8: expected a duration, got the integer 5; write a number with its unit, such as "
+      "\"500ms\", \"5s\" or \"2m\"",
+      "3:1: unknown key 'data.fille'; did you mean 'data.file'?",
+      "5:1: a node without address; add address = \"host:port\"",
+      "5:3: no node is the director; add director = true to the one that is to write the "
+      "results"}));
+}
+
+TEST_F(cluster_file, names_and_addresses_belong_to_one_node) {
+  const std::string node = "[[node]]\nname = \"a\"\naddress = \"127.0.0.1:5\"\n";
+  EXPECT_EQ(errors(job + node + "director = true\n" + node),
+            (texts{"8:1: two nodes have the name 'a'; the other one stands at 4:1",
+                   "9:1: two nodes have the address '127.0.0.1:5'; the other one stands at 5:1"}));
+}
+
+TEST_F(cluster_file, exactly_one_node_is_the_director) {
+  EXPECT_EQ(errors(std::string{job} + main_node +
+                   "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\ndirector = true\n"),
+            (texts{"10:1: two nodes are the director; the other one stands at 6:1"}));
+}
+
+TEST_F(cluster_file, somebody_computes_and_somebody_owns_the_parameters) {
+  EXPECT_EQ(errors(std::string{job} + main_node + "replicas = 0\nshards = 0\n"),
+            (texts{"3:3: no node has replicas: nobody computes; set replicas of a node to 1 or "
+                   "more",
+                   "3:3: no node has shards: nobody owns the parameters; set shards of a node to "
+                   "1 or more"}));
+}
+
+TEST_F(cluster_file, addresses_that_others_reach_need_tls_or_consent) {
+  const std::string open = "[[node]]\nname = \"a\"\naddress = \"127.0.0.1:5\"\nlisten = "
+                           "\"0.0.0.0:5\"\ndirector = true\n";
+  const std::string why = "others can reach this address, and nothing proves who they are; add "
+                          "[tls] with ca = \"...\", or insecure = true in a network you trust";
+  EXPECT_EQ(errors(job + open), (texts{"6:1: " + why}));
+  EXPECT_TRUE(is_open_to_strangers(load("insecure = true\n" + (job + open))));
+  EXPECT_FALSE(is_open_to_strangers(load(job + open + "[tls]\nca = \"c\"\n")));
+  EXPECT_FALSE(is_open_to_strangers(load("insecure = true\n" + (std::string{job} + main_node))));
+}
+
+TEST_F(cluster_file, addresses_must_be_of_use) {
+  const std::string start = std::string{job} + "[[node]]\nname = \"a\"\ndirector = true\n";
+  EXPECT_EQ(errors(start + "address = \"0.0.0.0:5\"\n"),
+            (texts{"6:1: '0.0.0.0:5' cannot be dialled; write the address others know, and this "
+                   "one as listen"}));
+  EXPECT_EQ(errors(start + "address = \"127.0.0.1:5\"\nlisten = \"127.0.0.1:0\"\n"),
+            (texts{"7:1: port 0 picks any port, but others dial 5; give listen a port"}));
+}
+
+TEST_F(cluster_file, certificates_need_an_authority) {
+  const std::string text = std::string{job} + main_node;
+  EXPECT_EQ(errors(text + "key = \"k\"\n"),
+            (texts{"7:1: a certificate and no authority to check it; add [tls] with ca = "
+                   "\"...\""}));
+  EXPECT_EQ(errors(text + "[tls]\nkey = \"k\"\n"),
+            (texts{"7:2: [tls] without an authority; add ca = \"...\""}));
+}
+
+TEST_F(cluster_file, one_late_heartbeat_is_no_loss) {
+  EXPECT_EQ(errors(std::string{job} + main_node + "[timeouts]\nheartbeat = \"3s\"\n"),
+            (texts{"8:1: one late heartbeat of 3s would count as a loss after 5s; make lost_after "
+                   "at least twice the heartbeat"}));
+}
+
+TEST_F(cluster_file, job_files_and_cluster_files_are_told_apart) {
+  EXPECT_FALSE(is_cluster_file(folder.write("a", job)));
+  EXPECT_FALSE(is_cluster_file(folder.write("a", "[job]\nseed = 3\n")));
+  EXPECT_TRUE(is_cluster_file(folder.write("a", main_node)));
+  EXPECT_TRUE(is_cluster_file(folder.write("a", "job = \"b.toml\"\n")));
+  EXPECT_EQ(errors(job), (texts{"1:1: no [[node]]: this is no cluster file; train it in one "
+                                "process with 'troupe train', or add nodes"}));
+  EXPECT_EQ(errors(std::string{"node = 3\n"} + job).at(0),
+            "1:8: expected a list of tables, got the integer 3; write [[node]] above each node's "
+            "keys");
+}
+
+TEST_F(cluster_file, job_commands_say_that_this_is_a_cluster_file) {
+  try {
+    load_job(folder.write("some.toml", std::string{job} + main_node), {}, {});
+    FAIL();
+  } catch (const job_errors& error) {
+    ASSERT_EQ(error.errors().size(), 1u);
+    EXPECT_EQ(error.where(), folder.path("some.toml:3:3"));
+    EXPECT_EQ(error.hint(), "this is a cluster file: use 'troupe launch' or 'troupe node'");
+  }
+}
+
+TEST_F(cluster_file, text_of_a_cluster_reads_as_the_same_cluster) {
+  const auto x =
+    load(std::string{job} + "[tls]\nca = \"c\"\n[timeouts]\njoin = \"1500ms\"\n" + main_node +
+         "[[node]]\nname = \"b\"\naddress = \"10.0.0.2:1\"\nlisten = "
+         "\"0.0.0.0:1\"\nreplicas = 0\n[training]\nepochs = 3\n");
+  const auto again = load(cluster_text(x));
+  EXPECT_EQ(again.plan, x.plan);
+  EXPECT_EQ(again.tls, x.tls);
+  EXPECT_EQ(again.job.value, x.job.value);
+  const auto open = load("insecure = true\n" + (std::string{job} + main_node));
+  EXPECT_TRUE(load(cluster_text(open)).plan.insecure);
+}
+
+TEST(cluster_schema, durations_have_units_and_bounds) {
+  EXPECT_EQ(duration_of("1ms"), milliseconds{1});
+  EXPECT_EQ(duration_of("0.5s"), milliseconds{500});
+  EXPECT_EQ(duration_of("2m"), milliseconds{120'000});
+  EXPECT_EQ(duration_of("1h"), milliseconds{3'600'000});
+  EXPECT_EQ(duration_of("168h"), milliseconds{604'800'000});
+  for (const auto* text :
+       {"", "5", "s", "0s", "-1s", "1 s", "1S", "1d", "169h", "infs", "nans", "0.1ms", "1sx"})
+    EXPECT_FALSE(duration_of(text)) << text;
+  EXPECT_EQ(duration_text(milliseconds{1500}), "1500ms");
+  EXPECT_EQ(duration_text(milliseconds{90'000}), "90s");
+}
+
+TEST(cluster_schema, node_names_are_fit_for_files_and_certificates) {
+  for (const auto* text : {"a", "0", "w-1", "w_1.eu", "a.."})
+    EXPECT_TRUE(is_node_name(text)) << text;
+  for (const auto* text : {"", "A", "-a", ".a", "_a", "a/b", "a b", "\xc3\xa4"})
+    EXPECT_FALSE(is_node_name(text)) << text;
+  EXPECT_TRUE(is_node_name(std::string(63, 'a')));
+  EXPECT_FALSE(is_node_name(std::string(64, 'a')));
+}
+
+TEST(cluster_schema, documentation_holds_the_table_of_keys) {
+  std::ifstream file(TROUPE_SOURCE_DIR "/docs/clusters.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(text.find("\n" + cluster_keys_markdown()), std::string::npos)
+    << "docs/clusters.md should hold this table:\n"
+    << cluster_keys_markdown();
+}
+
+TEST(node_address, other_texts_are_refused_with_the_reason) {
+  endpoint x{"kept", 3};
+  const auto refused = read_address("host", x);
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->why.find("it has no port"), std::string::npos) << refused->why;
+  EXPECT_NE(refused->hint.find("host:port"), std::string::npos);
+  EXPECT_EQ(x, (endpoint{"kept", 3}));
+  EXPECT_FALSE(read_address("[::1]:7400", x));
+  EXPECT_EQ(x, (endpoint{"::1", 7400}));
+}
+
+TEST(node_address, loopback_is_what_nobody_else_reaches) {
+  for (const auto* host : {"127.0.0.1", "127.9.8.7", "::1", "localhost"})
+    EXPECT_TRUE(is_loopback({host, 1})) << host;
+  for (const auto* host : {"128.0.0.1", "0.0.0.0", "::", "10.0.0.1", "localhost.example.com"})
+    EXPECT_FALSE(is_loopback({host, 1})) << host;
+  EXPECT_TRUE(is_any_address({"0.0.0.0", 1}));
+  EXPECT_TRUE(is_any_address({"::", 1}));
+  EXPECT_FALSE(is_any_address({"127.0.0.1", 1}));
+}
+
+} // namespace
+} // namespace troupe

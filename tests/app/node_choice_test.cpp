@@ -1,0 +1,160 @@
+#include "troupe/app/node_choice.hpp"
+
+#include "troupe/app/cluster_address.hpp"
+#include "troupe/app/launch_report.hpp"
+#include "troupe/app/node_address.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace troupe {
+namespace {
+
+cluster_plan plan_of(const std::vector<std::string>& addresses) {
+  cluster_plan result;
+  for (const auto& address : addresses)
+    result.nodes.push_back(
+      {"w" + std::to_string(result.nodes.size()), address, address, result.nodes.empty(), 1, 1});
+  return result;
+}
+
+// The failure that `body` throws.
+template <class Body>
+std::optional<failure> failure_of(Body body) {
+  try {
+    body();
+  } catch (const failure& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+uint16_t port_of(const std::string& address) {
+  endpoint x;
+  EXPECT_FALSE(read_address(address, x)) << address;
+  return x.port;
+}
+
+TEST(node_choice, node_is_the_one_that_was_named) {
+  const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
+  EXPECT_EQ(choose_node(plan, "w1", "w0"), 1u);
+}
+
+TEST(node_choice, without_a_name_it_is_the_one_called_as_the_machine) {
+  const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
+  EXPECT_EQ(choose_node(plan, "", "w1"), 1u);
+  EXPECT_EQ(choose_node(plan, "", "w1.example.com"), 1u);
+  const auto error = failure_of([&] { choose_node(plan, "", "other"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), failure_code::usage);
+  EXPECT_EQ(error->hint(), "add --name and one of: w0, w1");
+}
+
+TEST(node_choice, unknown_names_are_refused_with_a_suggestion) {
+  auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
+  plan.nodes[1].name = "worker";
+  const auto near = failure_of([&] { choose_node(plan, "wroker", "w0"); });
+  ASSERT_TRUE(near);
+  EXPECT_EQ(near->code(), failure_code::usage);
+  EXPECT_EQ(near->hint(), "did you mean 'worker'?");
+  EXPECT_EQ(failure_of([&] { choose_node(plan, "elephant", "w0"); })->hint(),
+            "use one of: w0, worker");
+}
+
+TEST(node_choice, every_address_needs_a_port) {
+  loaded_cluster x;
+  x.plan = plan_of({"127.0.0.1:1", "127.0.0.1:0", "[::1]:0"});
+  x.places = {"f:1:1", "f:2:1", "f:3:1"};
+  try {
+    expect_ports(x);
+    FAIL();
+  } catch (const job_errors& error) {
+    ASSERT_EQ(error.errors().size(), 2u);
+    EXPECT_EQ(error.errors()[0].where, "f:2:1");
+    EXPECT_EQ(error.errors()[1].where, "f:3:1");
+  }
+  x.plan = plan_of({"127.0.0.1:1"});
+  EXPECT_NO_THROW(expect_ports(x));
+}
+
+TEST(cluster_address, picked_ports_are_written_into_the_plan) {
+  auto plan = plan_of({"127.0.0.1:0", "localhost:0"});
+  plan.nodes[1].listen = "127.0.0.1:0";
+  const bound_sockets sockets{plan, {"a", "b"}};
+  for (size_t i = 0; i < 2; ++i) {
+    const auto port = port_of(plan.nodes[i].address);
+    EXPECT_GT(port, 0);
+    EXPECT_EQ(port_of(plan.nodes[i].listen), port);
+    ASSERT_EQ(listen(sockets.descriptor(i), 1), 0) << "bound, not listening yet";
+  }
+  EXPECT_TRUE(plan.nodes[1].address.starts_with("localhost:"));
+  EXPECT_NE(plan.nodes[0].address, plan.nodes[1].address);
+}
+
+TEST(cluster_address, address_in_use_is_told_with_its_place) {
+  auto first = plan_of({"127.0.0.1:0"});
+  const bound_sockets holder{first, {"a"}};
+  auto second = plan_of({first.nodes[0].address});
+  listen(holder.descriptor(0), 1);
+  const auto error = failure_of([&] { bound_sockets{second, {"file:3:1"}}; });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), failure_code::cannot_create);
+  EXPECT_EQ(error->where(), "file:3:1");
+  EXPECT_NE(error->hint().find("port 0"), std::string::npos);
+}
+
+TEST(cluster_address, address_of_another_machine_is_refused) {
+  auto plan = plan_of({"192.0.2.1:7400"}); // for documentation: nobody's
+  const auto error = failure_of([&] { bound_sockets{plan, {"file:3:1"}}; });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), failure_code::missing_input);
+  EXPECT_NE(error->hint().find("troupe node"), std::string::npos);
+}
+
+TEST(cluster_address, fixed_port_is_free_again_once_the_sockets_are_closed) {
+  auto plan = plan_of({"127.0.0.1:0"});
+  bound_sockets sockets{plan, {"a"}};
+  listen(sockets.descriptor(0), 1);
+  sockets.close_all();
+  EXPECT_FALSE(failure_of([&] { bound_sockets{plan, {"a"}}; }));
+}
+
+TEST(cluster_address, options_carry_addresses_from_process_to_process) {
+  auto told = plan_of({"127.0.0.1:0", "[::1]:0"});
+  told.nodes[1].listen = "[::]:0";
+  auto picked = told;
+  picked.nodes[0].address = "127.0.0.1:5";
+  picked.nodes[1].address = "[::1]:6";
+  apply_addresses(told, {address_option(picked.nodes[0]), address_option(picked.nodes[1])});
+  EXPECT_EQ(told.nodes[0].address, "127.0.0.1:5");
+  EXPECT_EQ(told.nodes[0].listen, "127.0.0.1:5");
+  EXPECT_EQ(told.nodes[1].address, "[::1]:6");
+  EXPECT_EQ(told.nodes[1].listen, "[::]:6");
+}
+
+TEST(cluster_address, wrong_options_are_refused) {
+  for (const auto* text : {"w0", "w0=", "=127.0.0.1:5", "w9=127.0.0.1:5", "w0=127.0.0.1"}) {
+    auto plan = plan_of({"127.0.0.1:0"});
+    const auto error = failure_of([&] { apply_addresses(plan, {text}); });
+    ASSERT_TRUE(error) << text;
+    EXPECT_EQ(error->code(), failure_code::usage);
+    EXPECT_EQ(plan, plan_of({"127.0.0.1:0"}));
+  }
+}
+
+TEST(launch_report, says_who_failed_how_and_with_which_words) {
+  EXPECT_EQ(failed_node_text({"w1", {76, 0}, {"one", "two"}}, false),
+            "troupe: error: node 'w1' failed first: exit code 76 (mismatch)\n  its last lines:\n"
+            "    one\n    two\n");
+  EXPECT_EQ(failed_node_text({"w1", {0, SIGKILL}, {}}, true),
+            "troupe: warning: node 'w1' was lost, the others did its work: killed by signal 9 "
+            "(Killed)\n");
+  EXPECT_EQ(end_text({3, 0}), "exit code 3");
+}
+
+} // namespace
+} // namespace troupe

@@ -1,0 +1,218 @@
+"""Clusters of processes: one set of bits whatever the placement, and nothing left behind.
+
+    python3 tests/scripts/launch_test.py BUILD_FOLDER SOURCE_FOLDER
+
+Trains examples/digits.toml with `troupe launch` on one, two and three processes, and compares with
+`troupe train` in one.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+JOB = os.path.join(SOURCE, "examples", "digits.toml")
+EXAMPLES = os.path.join(SOURCE, "examples", "cluster")
+SHORT = ["--set", "training.epochs=3"]
+
+# Name -> (replicas, shards) of each node; the first is the director.
+PLACEMENTS = {
+    "alone": [(2, 2)],
+    "peer of two": [(1, 1), (2, 1)],
+    "peer of three": [(1, 1), (1, 2), (1, 1)],
+    "server": [(0, 2), (1, 0), (2, 0)],
+    "server elsewhere": [(2, 0), (0, 1)],
+}
+
+
+def cluster_text(nodes, more=""):
+    text = f'job = "{JOB}"\n{more}\n'
+    for index, (replicas, shards) in enumerate(nodes):
+        text += (f'[[node]]\nname = "n{index}"\naddress = "127.0.0.1:0"\nreplicas = {replicas}\n'
+                 f"shards = {shards}\n" + ("director = true\n" if index == 0 else ""))
+    return text
+
+
+def processes_of(cluster_file, name=None):
+    """Numbers of the processes that have this file, and if asked this node's name, as arguments."""
+    found = []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/cmdline", "rb") as file:
+                words = file.read().decode().split("\0")
+        except OSError:
+            continue
+        if cluster_file in words and "node" in words and (name is None or name in words):
+            found.append(int(number))
+    return found
+
+
+class Launch(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+        self.file = os.path.join(self.folder, "cluster.toml")
+
+    def tearDown(self):
+        self.assertEqual(processes_of(self.file), [])
+        self.place.cleanup()
+
+    def write(self, text):
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def command(self, *arguments):
+        return subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
+                              timeout=120, check=False)
+
+    def start(self, *arguments):
+        return subprocess.Popen([TROUPE, "launch", self.file, "--json", *arguments],
+                                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True)
+
+    def wait_for_line(self, run, text):
+        """Reads what `run` says until it says `text`; returns what was read."""
+        said = ""
+        while text not in said:
+            line = run.stderr.readline()
+            self.assertNotEqual(line, "", f"ended without saying '{text}':\n{said}")
+            said += line
+        return said
+
+    def trained_alone(self, *settings):
+        run = self.command("train", JOB, "--json", "--quiet", "--overwrite", *settings)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(run.stdout)
+
+    def test_one_set_of_bits_for_all_placements(self):
+        alone = self.trained_alone(*SHORT)
+        for name, nodes in PLACEMENTS.items():
+            with self.subTest(name):
+                self.write(cluster_text(nodes))
+                run = self.command("launch", self.file, "--json", "--overwrite", *SHORT)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                result = json.loads(run.stdout)
+                self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
+                self.assertEqual(result["job_sha256"], alone["job_sha256"])
+                self.assertEqual(result["test_accuracy"], alone["test_accuracy"])
+                self.assertEqual(result["nodes"], len(nodes))
+                self.assertEqual(result["replicas"], sum(replicas for replicas, _ in nodes))
+                self.assertEqual(result["replicas_lost"], 0)
+                self.assertIn("n0 | Epoch 3/3", run.stderr)
+
+    def test_examples_train_as_one_process_does(self):
+        alone = self.trained_alone(*SHORT)
+        for name in ("two_nodes", "parameter_server", "spare"):
+            with self.subTest(name):
+                run = self.command("launch", os.path.join(EXAMPLES, name + ".toml"), "--json",
+                                   "--quiet", *SHORT)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.assertEqual(run.stderr, "")
+                result = json.loads(run.stdout)
+                self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
+                self.assertEqual(result["model_file"], f"runs/{name}/model.safetensors")
+
+    def test_run_directory_is_guarded_as_that_of_train(self):
+        self.write(cluster_text(PLACEMENTS["peer of two"]))
+        first = self.command("launch", self.file, "--json", "--quiet", *SHORT)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        again = self.command("launch", self.file, "--json", *SHORT)
+        self.assertEqual(again.returncode, 73, again.stderr)
+        self.assertEqual(json.loads(again.stdout)["error"]["code"], "cannot-create")
+        self.assertIn("troupe: error: node 'n0' failed first: exit code 73", again.stderr)
+        resumed = self.command("launch", self.file, "--json", "--resume", *SHORT)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(json.loads(resumed.stdout), json.loads(first.stdout))
+
+    def test_killed_worker_is_invisible_in_the_result(self):
+        settings = ["--set", "training.epochs=60"]
+        alone = self.trained_alone(*settings)
+        self.write(cluster_text([(1, 1), (1, 0), (1, 0)],
+                                '[timeouts]\nheartbeat = "200ms"\nlost_after = "1s"'))
+        run = self.start("--overwrite", *settings)
+        self.wait_for_line(run, "Epoch 5/60")
+        for number in processes_of(self.file, "n2"):
+            os.kill(number, signal.SIGKILL)
+        out, said = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 0, said)
+        result = json.loads(out)
+        self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
+        self.assertEqual(result["replicas_lost"], 1)
+        self.assertIn("troupe: warning: node 'n2' was lost, the others did its work: killed by "
+                      "signal 9", said)
+
+    def test_signals_stop_at_a_version_and_keep_it(self):
+        self.write(cluster_text(PLACEMENTS["peer of two"]))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                run = self.start("--overwrite", "--set", "training.epochs=1000000")
+                self.wait_for_line(run, "Epoch 2/")
+                run.send_signal(number)
+                out, said = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 128 + number, said)
+                result = json.loads(out)
+                self.assertEqual(result["stopped_by"], "interrupt")
+                self.assertTrue(os.path.exists(os.path.join(self.folder, result["model_file"])))
+                self.assertNotIn("failed first", said)
+
+    def test_second_signal_ends_everything_at_once(self):
+        self.write(cluster_text(PLACEMENTS["peer of two"]))
+        run = self.start("--set", "training.epochs=1000000")
+        self.wait_for_line(run, "Epoch 2/")
+        for number in processes_of(self.file, "n0"):
+            os.kill(number, signal.SIGSTOP)  # a director that does not stop
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        begin = time.monotonic()
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130)
+        self.assertLess(time.monotonic() - begin, 3)
+
+    def test_nothing_is_left_when_launch_is_killed(self):
+        self.write(cluster_text(PLACEMENTS["peer of three"]))
+        run = self.start("--set", "training.epochs=1000000")
+        self.wait_for_line(run, "Epoch 2/")
+        self.assertEqual(len(processes_of(self.file)), 3)
+        run.kill()
+        run.communicate(timeout=60)
+        until = time.monotonic() + 10
+        while processes_of(self.file) and time.monotonic() < until:
+            time.sleep(0.02)
+
+    def test_killed_director_ends_the_run_with_its_signal_and_one_object(self):
+        self.write(cluster_text(PLACEMENTS["peer of two"]))
+        run = self.start("--set", "training.epochs=1000000")
+        self.wait_for_line(run, "Epoch 2/")
+        for number in processes_of(self.file, "n0"):
+            os.kill(number, signal.SIGKILL)
+        out, said = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 128 + signal.SIGKILL, said)
+        self.assertEqual(json.loads(out)["error"]["code"], "internal")
+        self.assertIn("troupe: error: node 'n0' failed first: killed by signal 9", said)
+
+    def test_wrong_starts_are_told_at_once(self):
+        self.write(cluster_text(PLACEMENTS["peer of two"]))
+        unknown = self.command("node", self.file, "--name", "n9")
+        self.assertEqual(unknown.returncode, 2, unknown.stderr)
+        self.assertIn("did you mean 'n0'?", unknown.stderr)
+        no_port = self.command("node", self.file, "--name", "n0", "--json")
+        self.assertEqual(no_port.returncode, 78, no_port.stderr)
+        self.assertEqual(json.loads(no_port.stdout)["error"]["code"], "bad-job")
+        self.assertIn("troupe launch", no_port.stderr)
+        self.write(cluster_text(PLACEMENTS["peer of two"], "training.replicas = 3"))
+        refused = self.command("launch", self.file, "--json")
+        self.assertEqual(refused.returncode, 78, refused.stderr)
+        self.assertIn("training.replicas", json.loads(refused.stdout)["error"]["what"])
+        self.assertEqual(self.command("launch", JOB).returncode, 78)
+        self.assertEqual(self.command("launch", "none.toml").returncode, 66)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
