@@ -225,12 +225,15 @@ void node_state::pass_on_horizon() {
 void node_state::on_hold_request(const hold_request& news) {
   if (news.term != view_.id.term || !takes_part())
     return;
-  if (hold_ && news.sequence == hold_->sequence) { // the answer was lost
+  const bool is_known = hold_ && news.sequence == hold_->sequence;
+  if (is_known && (!hold_answer_ || hold_answer_->view == view_.id)) { // the answer was lost
     if (hold_answer_ && director_)
       self_->send(director_, *hold_answer_);
     return;
   }
-  if (news.sequence <= std::max(has_course_ ? course_.sequence : 0, hold_ ? hold_->sequence : 0))
+  // A hold may be faster than its view: what was said in the view before does not count.
+  if (!is_known &&
+      news.sequence <= std::max(has_course_ ? course_.sequence : 0, hold_ ? hold_->sequence : 0))
     return;
   hold_ = news;
   hold_answer_.reset();

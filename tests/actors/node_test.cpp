@@ -309,6 +309,10 @@ TEST(node, a_hold_is_answered_when_all_replicas_did_and_again_when_asked_again) 
   EXPECT_EQ(run.director.holds, std::vector{expected});
   run.tell(hold_request{1, 2});
   EXPECT_EQ(run.director.holds, (std::vector{expected, expected})) << "the answer was lost";
+  run.tell(played_node::both(1, 2)); // it was lost, and the hold of that view came
+  run.tell(hold_request{1, 2});
+  run.tell(atom::held_v, uint64_t{0}, uint64_t{2}, uint64_t{5});
+  EXPECT_EQ(run.director.holds.back().view, (view_number{1, 2}));
   const auto told = run.replica.horizons.size();
   run.tell(course{1, 1, {9, true}, 0, 0});
   EXPECT_EQ(run.replica.horizons.size(), told) << "older than the hold";
