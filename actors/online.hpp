@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/coordinators/online_learner.hpp"
 
 #include <caf/stateful_actor.hpp>

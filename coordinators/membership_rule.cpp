@@ -28,6 +28,7 @@ membership_rule::membership_rule(membership_options options, moment now)
   : options_(std::move(options)),
     now_(now),
     members_(options_.expected.size()),
+    readmission_(2 * options_.lost_after, options_.join_timeout),
     known_term_(options_.persisted_term),
     asked_term_(options_.persisted_term),
     persisted_term_(options_.persisted_term),
@@ -46,14 +47,27 @@ membership_decisions membership_rule::on_joined(const member& who, moment now) {
     return settle({turn_away{who.name, who.incarnation,
                              who.name + " was given up as lost under this incarnation: it may "
                                         "join anew under another one"}});
-  auto& place = members_[*order];
+  const auto& place = members_[*order];
   if (place && place->incarnation == who.incarnation)
     return settle();
   if (place)
     remove(*order, who.name + " was started again");
-  place = who;
-  note(who.name + " joined");
+  waiting_[who.name] = who;
   return settle();
+}
+
+void membership_rule::admit_waiting() {
+  std::erase_if(waiting_, [this](const auto& entry) {
+    const bool is_due = readmission_.may_join(entry.first, now_);
+    if (is_due)
+      admit(entry.second);
+    return is_due;
+  });
+}
+
+void membership_rule::admit(const member& who) {
+  members_[*order_of(who.name)] = who;
+  note(who.name + " joined");
 }
 
 membership_decisions membership_rule::on_lost(const std::string& name, uint64_t incarnation,
@@ -64,6 +78,9 @@ membership_decisions membership_rule::on_lost(const std::string& name, uint64_t 
     return {};
   // The loss may be heard of before the join.
   lost_lives_[name].insert(incarnation);
+  std::erase_if(waiting_, [&](const auto& entry) {
+    return entry.first == name && entry.second.incarnation == incarnation;
+  });
   const auto& place = members_[*order];
   if (place && place->incarnation == incarnation)
     remove(*order, name + " was lost");
@@ -215,6 +232,7 @@ void membership_rule::evict_unreachable(membership_decisions& out) {
     const auto order = *order_of(name);
     out.push_back(turn_away{name, members_[order]->incarnation, why});
     remove(order, why);
+    readmission_.on_taken_out(name, now_);
   }
 }
 
@@ -228,6 +246,7 @@ membership_decisions membership_rule::settle(membership_decisions out) {
   if (phase_ == phase::stopped)
     return {};
   evict_unreachable(out);
+  admit_waiting();
   if (phase_ == phase::joining)
     start_if_due();
   if (phase_ == phase::restarting)

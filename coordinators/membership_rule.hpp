@@ -22,7 +22,7 @@
 // Two members without a link to each other cannot train together although the director sees both.
 // When that lasts, exactly one goes: the one without spans (it costs no roll-back), else the one
 // with more such links (it is the one cut off), else the later one in order. Never the director's
-// own process.
+// own process. It may join anew, but is admitted after a while only (readmission.hpp).
 //
 // Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
 // gives up. Until then it says who is missing, each time that changes.
@@ -35,6 +35,7 @@
 
 #include "troupe/coordinators/cluster_view.hpp"
 #include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/readmission.hpp"
 
 #include <map>
 #include <optional>
@@ -156,6 +157,9 @@ private:
   bool is_costly(const std::string& name) const;
   std::vector<std::string> missing_names() const;
 
+  void admit(const member& who);
+  /// Those whose time to stay out is over.
+  void admit_waiting();
   void remove(size_t order, const std::string& why);
   void evict_unreachable(membership_decisions& out);
   const std::string& to_evict(const link& broken) const;
@@ -177,9 +181,11 @@ private:
   moment now_;
   std::vector<std::optional<member>> members_;           ///< by order; nothing: not here
   std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
-  std::map<link, moment> broken_;                        ///< since when
-  uint64_t known_term_ = 0;                              ///< the highest that may be in use
-  uint64_t asked_term_ = 0;                              ///< to be persisted
+  std::map<std::string, member> waiting_;                ///< joined anew, not admitted yet
+  readmission readmission_;
+  std::map<link, moment> broken_; ///< since when
+  uint64_t known_term_ = 0;       ///< the highest that may be in use
+  uint64_t asked_term_ = 0;       ///< to be persisted
   uint64_t persisted_term_ = 0;
   uint64_t checkpoint_version_ = 0;
   std::optional<cluster_view> view_;

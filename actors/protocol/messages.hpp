@@ -10,7 +10,6 @@
 #include "troupe/actors/protocol/payload.hpp"
 #include "troupe/actors/train.hpp"
 #include "troupe/coordinators/director_rule.hpp"
-#include "troupe/coordinators/online_learner.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
 #include "troupe/data/training_record.hpp"
 #include "troupe/models/batch.hpp"
@@ -376,35 +375,6 @@ typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
            x.failed, x.failure, x.where, x.hint, seconds, x.history, x.replicas, x.is_best, x.views,
            x.replicas_lost, x.rollbacks, x.bytes_sent, x.resends);
-}
-
-/// application -> online learner. Rows of a stream; labels or targets, as the model's loss asks.
-struct online_batch {
-  payload features;            ///< N x F, row-major
-  std::vector<int32_t> labels; ///< N, or empty
-  payload targets;             ///< N x C, or empty
-
-  friend bool operator==(const online_batch&, const online_batch&) = default;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, online_batch& x) {
-  return f(caf::meta::type_name("troupe.online_batch"), x.features, x.labels, x.targets);
-}
-
-/// online learner -> application: what became of a batch (coordinators/online_learner.hpp).
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, online_report& x) {
-  auto verdict = static_cast<uint8_t>(x.verdict);
-  wire_double batch_loss{x.batch_loss};
-  wire_double before{x.loss_before};
-  wire_double after{x.loss_after};
-  auto load = [&]() -> caf::error {
-    x.verdict = static_cast<online_verdict>(verdict);
-    return caf::none;
-  };
-  return f(caf::meta::type_name("troupe.online_report"), x.batch, verdict, x.version, batch_loss,
-           before, after, x.reason, caf::meta::load_callback(load));
 }
 
 } // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "troupe/actors/net/messages.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/online_messages.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

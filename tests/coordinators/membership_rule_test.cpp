@@ -240,9 +240,43 @@ TEST(membership_rule, of_two_without_a_link_the_one_without_spans_goes) {
             (texts{"turn away a1", "view 1.2 from 0: b r0..4, s s0..1, t s1..2"}));
   EXPECT_EQ(reason_of(decisions[0]), "a was taken out: no link between it and s for 100 ms");
   EXPECT_EQ(texts_of(rule.on_joined(replica("a", 1), at(111))), (texts{"turn away a1"}));
-  EXPECT_EQ(texts_of(rule.on_joined(replica("a", 2), at(112))),
+  EXPECT_EQ(texts_of(rule.on_joined(replica("a", 2), at(112))), texts{}) << "not yet";
+  EXPECT_EQ(texts_of(rule.on_tick(at(309))), texts{});
+  EXPECT_EQ(texts_of(rule.on_tick(at(310))),
             (texts{"view 1.3 from 0: a r0..2, b r2..4, s s0..1, t s1..2"}));
   EXPECT_EQ(texts_of(rule.on_tick(at(500))), texts{}) << "old reports went with it";
+}
+
+TEST(membership_rule, who_is_taken_out_again_and_again_stays_out_longer_and_longer) {
+  auto rule = running();
+  moment now = at(0);
+  for (const int wait : {200, 400, 800, 1000, 1000}) {
+    const auto life = rule.view()->members[0].incarnation;
+    rule.on_unreachable("a", "s", now);
+    EXPECT_EQ(texts_of(rule.on_tick(now + milliseconds{100})).size(), 2u) << wait;
+    now += milliseconds{100 + wait};
+    rule.on_joined(replica("a", life + 1), now - milliseconds{wait});
+    EXPECT_EQ(texts_of(rule.on_tick(now - milliseconds{1})), texts{}) << wait;
+    EXPECT_EQ(texts_of(rule.on_tick(now)).size(), 1u) << wait;
+  }
+  now += milliseconds{1000}; // long enough in, it is trusted again
+  rule.on_unreachable("a", "s", now - milliseconds{100});
+  rule.on_tick(now);
+  rule.on_joined(replica("a", 10), now);
+  EXPECT_EQ(texts_of(rule.on_tick(now + milliseconds{200})).size(), 1u);
+}
+
+TEST(membership_rule, who_is_lost_while_it_waits_to_be_admitted_is_not) {
+  auto rule = running();
+  rule.on_unreachable("a", "s", at(0));
+  rule.on_tick(at(100));
+  rule.on_joined(replica("a", 2), at(100));
+  rule.on_joined(replica("a", 3), at(110));
+  EXPECT_EQ(texts_of(rule.on_lost("a", 2, at(120))), texts{});
+  auto alive = rule;
+  EXPECT_EQ(texts_of(alive.on_tick(at(300))).size(), 1u) << "the other life is there";
+  EXPECT_EQ(texts_of(rule.on_lost("a", 3, at(130))), texts{});
+  EXPECT_EQ(texts_of(rule.on_tick(at(300))), texts{});
 }
 
 TEST(membership_rule, a_link_that_comes_back_costs_nothing) {

@@ -211,4 +211,25 @@ private:
   local_node_actor node_;
 };
 
+/// What is at elements [first, first + size): their numbers.
+inline std::vector<float> counted(size_t first, size_t size) {
+  return values_of(counting_from(static_cast<float>(first), size));
+}
+
+inline std::vector<want> wants_of(const heard& who, want_kind kind) {
+  auto result = who.wants;
+  std::erase_if(result, [&](const want& x) { return x.kind != kind; });
+  return result;
+}
+
+inline want asking(const std::string& asker, want_kind kind, uint64_t version) {
+  want result;
+  result.asker = asker;
+  result.kind = kind;
+  result.version = version;
+  result.elements = {{0, played_node::parameter_count}};
+  result.slices = {{0, 4}};
+  return result;
+}
+
 } // namespace troupe::test

@@ -1,0 +1,42 @@
+// The messages of online learning (actors/online.hpp): fields, meaning, units.
+
+#pragma once
+
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/coordinators/online_learner.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace troupe {
+
+/// application -> online learner. Rows of a stream; labels or targets, as the model's loss asks.
+struct online_batch {
+  payload features;            ///< N x F, row-major
+  std::vector<int32_t> labels; ///< N, or empty
+  payload targets;             ///< N x C, or empty
+
+  friend bool operator==(const online_batch&, const online_batch&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, online_batch& x) {
+  return f(caf::meta::type_name("troupe.online_batch"), x.features, x.labels, x.targets);
+}
+
+/// online learner -> application: what became of a batch (coordinators/online_learner.hpp).
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, online_report& x) {
+  auto verdict = static_cast<uint8_t>(x.verdict);
+  wire_double batch_loss{x.batch_loss};
+  wire_double before{x.loss_before};
+  wire_double after{x.loss_after};
+  auto load = [&]() -> caf::error {
+    x.verdict = static_cast<online_verdict>(verdict);
+    return caf::none;
+  };
+  return f(caf::meta::type_name("troupe.online_report"), x.batch, verdict, x.version, batch_loss,
+           before, after, x.reason, caf::meta::load_callback(load));
+}
+
+} // namespace troupe
