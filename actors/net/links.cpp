@@ -184,6 +184,7 @@ void links_state::join_director(const introduction& news) {
 
 // The node first: a view that names the new life may come at once.
 void links_state::join_anew() {
+  is_out_ = true;
   const auto found = linked_.find(director_name_);
   if (found == linked_.end())
     return;
@@ -198,10 +199,13 @@ void links_state::on_standing(const standing& news) {
   const auto found = linked_.find(director_name_);
   if (found == linked_.end() || found->second.own_incarnation != news.incarnation)
     return; // of an earlier life
-  if (news.takes_part)
+  if (news.takes_part) {
     rejoins_at_.reset();
-  else if (!rejoins_at_)
+    if (std::exchange(is_out_, false))
+      say("takes part again");
+  } else if (!rejoins_at_) {
     rejoins_at_ = self_->clock().now() + rejoin_delay;
+  }
 }
 
 void links_state::on_down(const caf::down_msg& news) {

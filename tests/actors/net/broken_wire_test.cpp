@@ -113,6 +113,7 @@ TEST(broken_wire, who_was_taken_out_joins_anew) {
   EXPECT_TRUE(wait_until([&] { return times_said(c, "joins anew") > 0; })) << c.news();
   wire.mend();
   EXPECT_TRUE(wait_until([&] { return times_said(cluster[1], "linked with c") == 2; }));
+  EXPECT_TRUE(wait_until([&] { return times_said(c, "takes part again") == 1; })) << c.news();
   EXPECT_TRUE(trains(cluster[0])) << "together again";
   const auto end = expect_same_bits(cluster);
   EXPECT_EQ(end.training->summary.rollbacks, 0u);
