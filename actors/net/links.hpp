@@ -120,7 +120,7 @@ private:
   std::map<std::string, std::set<std::string>> failing_; ///< reasons told, by name, while it fails
   std::optional<director_watch> watch_;                  ///< unless the director is here
   std::optional<moment> rejoins_at_;
-  bool is_out_ = false; ///< taken out by the director, and not back yet
+  bool is_out_ = false;                    ///< taken out by the director, and not back yet
   std::map<std::string, moment> dials_at_; ///< of peers that have refused
   bool is_over_ = false;
   caf::typed_response_promise<atom::stop> stopping_;

@@ -69,7 +69,7 @@ public:
   /// and does not know that it has been replaced.
   void hear_stale_director();
   /// It is as if no director had been there before.
-  void forget_stale_director() { stale_orders_ = {}; }
+  void forget_stale_director() { orders_ = stale_orders_ = {}; } // some were still under way
 
   /// As an interrupt does.
   void stop();
