@@ -37,6 +37,10 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME launch COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/launch_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(launch PROPERTIES TIMEOUT 300)
+  add_test(NAME cluster_faults
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_faults_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cluster_faults PROPERTIES TIMEOUT 600)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
