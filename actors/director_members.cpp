@@ -188,8 +188,14 @@ void director_state::begin_term() {
 director_memory director_state::memory_of(const checkpoint& x) const {
   director_memory memory;
   memory.version = x.version;
-  if (!x.history.empty())
-    memory.last_row = epoch_figures{x.history.back().steps, {}, std::nullopt, std::nullopt};
+  if (!x.history.empty()) {
+    const auto& row = x.history.back();
+    memory.last_row = epoch_figures{row.steps, {}, std::nullopt, std::nullopt};
+    if (row.steps == x.version && options_.rule.plan.evaluates(row.steps))
+      memory.last_loss = row.validation_loss ? *row.validation_loss
+                         : row.test_loss     ? *row.test_loss
+                                             : row.train_loss;
+  }
   memory.stop = stop_rule{options_.rule.stop, x.stop.best_loss, x.stop.best_version,
                           static_cast<size_t>(x.stop.waited)};
   if (x.best_parameters)

@@ -16,10 +16,15 @@ director_rule::director_rule(const director_rule_options& options, const directo
     rule_(options.stop, memory.stop),
     start_version_(memory.version),
     last_row_(memory.last_row),
-    best_(memory.best) {}
+    best_(memory.best),
+    last_loss_(memory.last_loss) {
+  if (last_loss_ && reads_results()) // a result may have ended training here
+    verdict_ = rule_.verdict(*last_loss_);
+}
 
 director_memory director_rule::memory(uint64_t version) const {
-  return {version, last_row_, rule_, best_};
+  const bool is_row = last_row_ && last_row_->version == version;
+  return {version, last_row_, rule_, best_, is_row ? last_loss_ : std::nullopt};
 }
 
 uint64_t director_rule::row_version() const {
@@ -48,9 +53,11 @@ director_decisions director_rule::start() {
     return out;
   }
   horizon_ = horizon_after(start_version_);
+  if (verdict_ != stop_reason::none)
+    horizon_ = {start_version_, true};
   director_decisions out{allow_up_to{horizon_}};
   if (horizon_.version == start_version_) // went on from the end
-    finish(start_version_, natural_end(), out);
+    finish(start_version_, verdict_ != stop_reason::none ? verdict_ : natural_end(), out);
   return out;
 }
 
@@ -212,10 +219,12 @@ void director_rule::on_row(const epoch_figures& row, director_decisions& out) {
 
 void director_rule::judge(const epoch_figures& row) {
   verdict_ = stop_reason::none;
+  last_loss_.reset();
   if (!reads_results() || !options_.plan.evaluates(row.version))
     return;
   const auto& watched = row.validation ? *row.validation : row.test ? *row.test : row.train;
   const auto loss = watched.loss_sum / static_cast<double>(watched.sample_count);
+  last_loss_ = loss;
   verdict_ = rule_.observe(row.version, loss);
   const auto least = best_ ? best_->loss : std::numeric_limits<double>::infinity();
   if (options_.keep_best && loss < least) // a NaN is not the best
@@ -248,7 +257,12 @@ void director_rule::finish(uint64_t version, stop_reason reason, director_decisi
   end_version_ = version;
   if (options_.checkpoint_every > 0 && reason != stop_reason::diverged &&
       version > start_version_) {
-    horizon_.version = version;
+    // A result ends it, or an interrupt while the best version was fetched: shards do not know yet
+    // that this version is the last one, and copy it when they do.
+    if (!is_end(version)) {
+      horizon_ = {version, true};
+      out.push_back(allow_up_to{horizon_});
+    }
     out.push_back(take_checkpoint{version});
   }
   out.push_back(finish_at{best_ ? best_->version : version, reason});

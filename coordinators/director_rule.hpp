@@ -124,6 +124,8 @@ struct director_memory {
   std::optional<epoch_figures> last_row;
   stop_rule stop{{}};
   std::optional<best_version> best;
+  /// What the stop rule saw of this version; nothing when it was not evaluated.
+  std::optional<double> last_loss;
 
   friend bool operator==(const director_memory&, const director_memory&) = default;
 };
@@ -202,6 +204,7 @@ private:
   std::optional<epoch_figures> last_row_;
   stop_reason verdict_ = stop_reason::none; ///< of the stop rule on the last row
   std::optional<best_version> best_;        ///< kept
+  std::optional<double> last_loss_;         ///< of the last row, if it was evaluated
   std::optional<best_version> candidate_;   ///< better than best_, being kept
   uint64_t end_version_ = 0;
   std::optional<divergence> diverged_;

@@ -31,7 +31,11 @@ stop_reason stop_rule::observe(uint64_t version, double loss) {
   } else {
     ++waited_;
   }
-  if (options_.target_loss && loss <= *options_.target_loss)
+  return verdict(loss);
+}
+
+stop_reason stop_rule::verdict(double last_loss) const {
+  if (options_.target_loss && last_loss <= *options_.target_loss)
     return stop_reason::target_loss;
   if (options_.patience && waited_ >= *options_.patience)
     return stop_reason::patience;

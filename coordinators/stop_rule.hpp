@@ -49,6 +49,8 @@ public:
 
   /// The verdict on an evaluated version: none, target_loss or patience.
   stop_reason observe(uint64_t version, double loss);
+  /// The verdict as it stands, when `last_loss` was the last one.
+  stop_reason verdict(double last_loss) const;
 
   double best_loss() const { return best_loss_; }
   uint64_t best_version() const { return best_version_; }

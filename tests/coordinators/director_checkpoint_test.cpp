@@ -117,6 +117,39 @@ TEST(director_checkpoint, is_taken_where_an_interrupt_ends_training) {
     << "there is nothing to go on from";
 }
 
+TEST(director_checkpoint, at_an_end_that_nobody_knew_of_is_taken_once_all_know) {
+  auto options = six_steps(100);
+  options.stop.patience = 1;
+  auto by_result = begun(options);
+  by_result.on_trained(2, train);
+  EXPECT_EQ(by_result.on_trained(4, train),
+            (decisions{row(4), up_to(4, true), take(4), end_at(4, stop_reason::patience)}));
+  options.keep_best = true;
+  auto interrupted = begun(options);
+  interrupted.on_trained(2, train);
+  interrupted.on_stop_requested(); // while version 2 is fetched
+  EXPECT_EQ(interrupted.on_kept(2),
+            (decisions{up_to(2, true), take(2), end_at(2, stop_reason::interrupt)}));
+}
+
+TEST(director_checkpoint, what_a_result_ended_stays_ended) {
+  auto options = six_steps(2);
+  options.stop.patience = 1;
+  auto ended = begun(options);
+  ended.on_trained(2, train);
+  ended.on_marked(2);
+  ended.on_trained(4, train);
+  director_rule again{options, ended.memory(4)};
+  EXPECT_EQ(again.start(), (decisions{up_to(4, true), end_at(4, stop_reason::patience)}));
+  options.stop = {};
+  options.stop.target_loss = 1; // as much as it was
+  director_rule with_target{options, ended.memory(4)};
+  EXPECT_EQ(with_target.start(), (decisions{up_to(4, true), end_at(4, stop_reason::target_loss)}));
+  options.stop.target_loss = 0.5;
+  director_rule far_from_it{options, ended.memory(4)};
+  EXPECT_EQ(far_from_it.start(), (decisions{up_to(6, true)}));
+}
+
 TEST(director_checkpoint, is_not_taken_while_replicas_hold) {
   auto rule = begun(six_steps(3));
   rule.on_trained(2, train);
@@ -157,7 +190,7 @@ TEST(director_checkpoint, a_horizon_in_the_middle_of_an_epoch_holds_back_neither
   EXPECT_EQ(rule.on_trained(2, train), (decisions{row(2), up_to(3)})) << "the nearer one";
   EXPECT_EQ(rule.on_marked(3), (decisions{take(3), up_to(4)}));
   EXPECT_EQ(rule.on_trained(4, train),
-            (decisions{row(4), take(4), end_at(4, stop_reason::patience)}));
+            (decisions{row(4), up_to(4, true), take(4), end_at(4, stop_reason::patience)}));
 }
 
 TEST(director_checkpoint, where_processes_may_be_lost_replicas_wait_for_every_row) {

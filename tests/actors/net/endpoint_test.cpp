@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 namespace troupe {
 
 namespace {
@@ -36,6 +38,8 @@ TEST(endpoint, numeric_addresses_are_known_at_once) {
 
 TEST(endpoint, a_name_is_asked_for) {
   const auto found = resolve({"localhost", 4000}, milliseconds{10'000});
+  if (found.addresses.empty() && !std::filesystem::exists("/etc/hosts"))
+    GTEST_SKIP() << "this machine knows no names";
   ASSERT_FALSE(found.addresses.empty()) << found.problem;
   EXPECT_TRUE(found.addresses.front().is_loopback());
   EXPECT_EQ(found.addresses.front().port(), 4000);
