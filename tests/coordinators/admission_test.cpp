@@ -3,6 +3,8 @@
 #include "troupe/coordinators/director_watch.hpp"
 #include "troupe/coordinators/name_book.hpp"
 
+#include "troupe/tests/support/process_facts.hpp"
+
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -11,25 +13,14 @@ namespace troupe {
 
 namespace {
 
+using test::facts_of;
+
 using namespace std::chrono_literals;
 
 cluster_plan three_nodes() {
   cluster_plan plan;
   plan.nodes = {{"a", "", "", true, 1, 1}, {"b", "", "", false, 1, 0}, {"c", "", "", false, 1, 0}};
   return plan;
-}
-
-process_facts facts_of(const std::string& name) {
-  process_facts facts;
-  facts.version = "1.0";
-  facts.node = name;
-  facts.is_director = name == "a";
-  facts.job_sha256 = "job";
-  facts.data_fingerprint = "rows";
-  facts.numerics = "class";
-  facts.course = "steps = 5";
-  facts.process = "process of " + name;
-  return facts;
 }
 
 /// What both sides find, which must be the same.

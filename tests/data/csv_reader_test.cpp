@@ -3,6 +3,7 @@
 #include "troupe/data/csv_reader.hpp"
 
 #include "troupe/data/failure.hpp"
+#include "troupe/tests/support/joined_rows.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -49,14 +50,7 @@ TEST_F(csv_parts, are_the_rows_of_the_whole_whatever_their_size) {
   for (size_t rows_max : {1, 7, 50, 1000}) {
     auto reader = open(text);
     reader.set_targets({2});
-    table_chunk all;
-    for (table_chunk rows; reader.next(rows, rows_max);) {
-      EXPECT_LE(rows.row_count, rows_max);
-      all.features.insert(all.features.end(), rows.features.begin(), rows.features.end());
-      all.target_cells.insert(all.target_cells.end(), rows.target_cells.begin(),
-                              rows.target_cells.end());
-      all.lines.insert(all.lines.end(), rows.lines.begin(), rows.lines.end());
-    }
+    const auto all = test::joined_rows(reader, rows_max);
     EXPECT_EQ(all.features, whole.features);
     EXPECT_EQ(all.target_cells, whole.target_cells);
     EXPECT_EQ(all.lines.front(), 2u);

@@ -5,6 +5,7 @@
 
 #include "troupe/data/failure.hpp"
 #include "troupe/data/libsvm.hpp"
+#include "troupe/tests/support/joined_rows.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -38,14 +39,7 @@ TEST(libsvm_reader, parts_are_the_rows_of_the_whole_whatever_their_size) {
     const auto whole = read_libsvm(path, {.index_base = base});
     for (size_t rows_max : {1, 7, 50, 1000}) {
       libsvm_reader reader(path, base, whole.feature_count);
-      table_chunk all;
-      for (table_chunk rows; reader.next(rows, rows_max);) {
-        EXPECT_LE(rows.row_count, rows_max);
-        all.features.insert(all.features.end(), rows.features.begin(), rows.features.end());
-        all.target_cells.insert(all.target_cells.end(), rows.target_cells.begin(),
-                                rows.target_cells.end());
-        all.lines.insert(all.lines.end(), rows.lines.begin(), rows.lines.end());
-      }
+      const auto all = test::joined_rows(reader, rows_max);
       EXPECT_EQ(all.features, whole.features);
       EXPECT_EQ(all.target_cells, whole.target_cells);
       EXPECT_EQ(all.lines.front(), 2u);

@@ -5,6 +5,7 @@
 
 #include "troupe/actors/net/gate.hpp"
 #include "troupe/actors/net/hello.hpp"
+#include "troupe/tests/support/process_facts.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -31,19 +32,6 @@ inline troupe::cluster_plan three_nodes() {
                 {"b", "127.0.0.1:0", "", false, 1, 0},
                 {"c", "127.0.0.1:0", "", false, 1, 0}};
   return plan;
-}
-
-inline process_facts facts_of(const std::string& name) {
-  process_facts facts;
-  facts.version = "1.0";
-  facts.node = name;
-  facts.is_director = name == "a";
-  facts.job_sha256 = "job";
-  facts.data_fingerprint = "rows";
-  facts.numerics = "class";
-  facts.course = "steps = 5";
-  facts.process = "process of " + name;
-  return facts;
 }
 
 inline gate_options options_of(const std::string& name) {

@@ -1,0 +1,24 @@
+// What processes of one cluster say of themselves: equal but for their names; "a" has the director.
+
+#pragma once
+
+#include "troupe/coordinators/admission.hpp"
+
+#include <string>
+
+namespace troupe::test {
+
+inline process_facts facts_of(const std::string& name) {
+  process_facts facts;
+  facts.version = "1.0";
+  facts.node = name;
+  facts.is_director = name == "a";
+  facts.job_sha256 = "job";
+  facts.data_fingerprint = "rows";
+  facts.numerics = "class";
+  facts.course = "steps = 5";
+  facts.process = "process of " + name;
+  return facts;
+}
+
+} // namespace troupe::test
