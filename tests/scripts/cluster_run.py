@@ -1,0 +1,208 @@
+"""Clusters of real processes, for tests that let something befall them.
+
+A `Cluster` writes a cluster file, starts one `troupe node` for each node of it, follows what they
+say, and gives the director's result. Every wait has an end. What a test varies is in `Node` (where
+a process listens and what starts it) and in `settings` (sections of the job file).
+"""
+
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+
+DIRECTOR = "main"
+HEARTBEAT = 0.2  # seconds; of all clusters unless a test says otherwise
+LOST_AFTER = 1.0  # seconds
+
+# Name -> (replicas, shards) of the director's node and of two workers.
+PLACEMENTS = {"peer": [(1, 1), (1, 1), (1, 1)], "server": [(0, 1), (1, 0), (1, 1)]}
+NAMES = ["main", "left", "right", "up", "down"]
+
+
+def free_ports(count):
+    """Ports that nobody listens on, below those the kernel gives to connections of other tests."""
+    ports = []
+    while len(ports) < count:
+        port = random.SystemRandom().randint(12000, 32000)
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in ports:
+            ports.append(port)
+    return ports
+
+
+def timeouts(lost_after=LOST_AFTER, join="20s"):
+    return (f'heartbeat = "{int(HEARTBEAT * 1000)}ms"\nlost_after = "{int(1000 * lost_after)}ms"\n'
+            f'join = "{join}"\n')
+
+
+@dataclass
+class Node:
+    """One node of a cluster file."""
+    name: str
+    replicas: int
+    shards: int
+    address: str
+    listen: str = ""
+    # What starts the process, such as ["ip", "netns", "exec", "left"].
+    wrapper: list = field(default_factory=list)
+
+    def text(self):
+        return (f'[[node]]\nname = "{self.name}"\naddress = "{self.address}"\n'
+                + (f'listen = "{self.listen}"\n' if self.listen else "")
+                + f"replicas = {self.replicas}\nshards = {self.shards}\n"
+                + ("director = true\n" if self.name == DIRECTOR else ""))
+
+
+def nodes_on_loopback(shapes):
+    return [Node(name, replicas, shards, f"127.0.0.1:{port}")
+            for name, port, (replicas, shards) in zip(NAMES, free_ports(len(shapes)), shapes)]
+
+
+def cluster_text(job, nodes, settings="", timing=timeouts()):
+    return (f'job = "{job}"\n{settings}\n[timeouts]\n{timing}'
+            + "".join(node.text() for node in nodes))
+
+
+class Process:
+    """A process of the cluster. Its messages are read by a thread of its own."""
+
+    def __init__(self, cluster, node, *arguments, file=None):
+        self.name = node.name
+        self.lines = []  # (seconds of the monotonic clock, text)
+        self.ended_at = None  # likewise
+        self.epoch = 0
+        self.epoch_times = {}  # epoch -> when it was said to be finished first
+        self.out = tempfile.TemporaryFile("w+", encoding="utf-8")
+        command = [cluster.troupe, "node", file or cluster.file, "--name", node.name, *arguments]
+        self.process = subprocess.Popen([*node.wrapper, *command], cwd=cluster.folder,
+                                        stdout=self.out, stderr=subprocess.PIPE, text=True,
+                                        env=dict(os.environ, **cluster.environment))
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stderr:
+            now = time.monotonic()
+            self.lines.append((now, line.rstrip()))
+            seen = re.search(r"Epoch (\d+)/", line)
+            if seen:
+                self.epoch = int(seen.group(1))
+                self.epoch_times.setdefault(self.epoch, now)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def is_running(self):
+        return self.process.poll() is None
+
+    def said(self, text, since=0.0):
+        """When it first said this after `since`, or None."""
+        for when, line in list(self.lines):
+            if when >= since and text in line:
+                return when
+        return None
+
+    def end(self, seconds):
+        """What it wrote to standard output, when it has ended; it is killed after so long."""
+        try:
+            self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.reader.join()
+        self.process.stderr.close()
+        self.ended_at = self.ended_at or time.monotonic()
+        if not self.out.closed:
+            self.out.seek(0)
+            self.output = self.out.read()
+            self.out.close()
+        return self.output
+
+
+class Cluster:
+    """Processes that were started, by name; end them with `leave`, or use it in a `with`."""
+
+    def __init__(self, troupe, folder, text, nodes, environment=None):
+        self.troupe = troupe
+        self.folder = folder
+        self.environment = environment or {}
+        self.nodes = {node.name: node for node in nodes}
+        self.file = os.path.join(folder, "cluster.toml")
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.all = []
+        self.processes = {}
+        for node in nodes:
+            self.start(node.name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.leave()
+
+    def start(self, name, *arguments):
+        more = ["--json"] if name == DIRECTOR else []
+        self.processes[name] = Process(self, self.nodes[name], *more, *arguments)
+        self.all.append(self.processes[name])
+
+    def director(self):
+        return self.processes[DIRECTOR]
+
+    def is_running(self):
+        return self.director().is_running()
+
+    def wait_until(self, condition, seconds=60):
+        """True when `condition()` became true in time, and before the run was over."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if not self.is_running() or time.monotonic() > deadline:
+                return bool(condition())
+            time.sleep(0.002)
+        return True
+
+    def wait_for_epoch(self, epoch):
+        return self.wait_until(lambda: self.director().epoch >= epoch)
+
+    def result(self, seconds=120):
+        """The director's object, or {}; afterwards every process has ended."""
+        out = self.director().end(seconds)
+        for process in self.processes.values():
+            process.end(30)
+        return json.loads(out) if out else {}
+
+    def exit_codes(self):
+        """Of each name's last process."""
+        return {name: x.process.returncode for name, x in self.processes.items()}
+
+    def leave(self):
+        for process in self.all:
+            if process.is_running():
+                process.signal(signal.SIGCONT)
+                process.process.kill()
+            process.end(10)
+
+    def messages(self):
+        return "\n".join(f"{process.name}: {line}" for process in self.all
+                         for _, line in process.lines if "Epoch" not in line)
+
+
+def trained_alone(troupe, job, settings=(), environment=None):
+    """The result of `troupe train`: a run that nothing befalls."""
+    arguments = [word for setting in settings for word in ("--set", setting)]
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run([troupe, "train", job, "--json", "--quiet", *arguments], cwd=folder,
+                             capture_output=True, text=True, timeout=600, check=True,
+                             env=dict(os.environ, **(environment or {})))
+    return json.loads(run.stdout)
