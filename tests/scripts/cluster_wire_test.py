@@ -1,0 +1,181 @@
+"""Bad wires between real processes: the result is that of a run with good ones.
+
+    python3 tests/scripts/cluster_wire_test.py BUILD_FOLDER SOURCE_FOLDER [TRIALS] [SEED] [TEST]...
+
+Three `troupe node` processes train examples/digits.toml. Each address that a node dials leads
+through a proxy (fault_proxy.py) that delays, breaks off, falls silent or turns bits over, TRIALS
+(1) times for each fault and placement. Where and when is drawn from SEED (printed).
+"""
+
+import os
+import random
+import sys
+import tempfile
+import time
+import unittest
+
+from cluster_run import (LOST_AFTER, PLACEMENTS, Cluster, cluster_text, nodes_on_loopback,
+                         trained_alone)
+from fault_proxy import Wires
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+JOB = os.path.join(SOURCE, "examples", "digits.toml")
+CHECKPOINT_STEPS = 100
+FLIPS = 5
+MEBIBYTE = 1 << 20
+# What is on its way between three processes: 16 MiB of credit for each link and direction.
+GROWTH_BYTES_MAX = 64 * MEBIBYTE
+
+
+def memory_of(process):
+    """Bytes that it has in memory."""
+    with open(f"/proc/{process.process.pid}/statm", encoding="utf-8") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class WiredCluster(Cluster):
+    """Whoever dials a node reaches it by way of its wire."""
+
+    def __init__(self, folder, wires, placement, settings):
+        nodes = nodes_on_loopback(PLACEMENTS[placement])
+        self.wires = {}
+        for node in nodes:
+            node.listen = node.address
+            self.wires[node.name] = wires.new(int(node.listen.rsplit(":", 1)[1]))
+            node.address = f"127.0.0.1:{self.wires[node.name].port}"
+        super().__init__(TROUPE, folder, cluster_text(JOB, nodes, settings), nodes)
+
+
+class BadWires(unittest.TestCase):
+    undisturbed = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.random = random.Random(SEED)
+
+    def expect_equal(self, result, cluster, epochs):
+        if epochs not in self.undisturbed:
+            self.undisturbed[epochs] = trained_alone(TROUPE, JOB, [f"training.epochs={epochs}"])
+        self.assertIn("parameters_sha256", result, cluster.messages())
+        for key in ("parameters_sha256", "steps", "test_accuracy"):
+            self.assertEqual(result[key], self.undisturbed[epochs][key], cluster.messages())
+        self.assertEqual(set(cluster.exit_codes().values()), {0}, cluster.messages())
+
+    def play(self, placement, epochs, befall, settle=lambda wires: None):
+        """The result of a run: `settle` makes the wires what they are from the beginning on,
+        `befall` happens when a part of the epochs is over that is drawn."""
+        settings = f"[training]\nepochs = {epochs}\n[checkpoint]\nevery_steps = {CHECKPOINT_STEPS}\n"
+        with tempfile.TemporaryDirectory() as folder, \
+                Wires(self.random.randrange(1 << 30)) as wires:
+            with WiredCluster(folder, wires, placement, settings) as cluster:
+                for wire in cluster.wires.values():
+                    settle(wire)
+                self.assertTrue(cluster.wait_for_epoch(
+                    self.random.randint(1, max(1, epochs // 2))), cluster.messages())
+                befall(cluster, wires)
+                result = cluster.result()
+                self.expect_equal(result, cluster, epochs)
+                return result
+
+    def for_each_trial(self, epochs, befall, check=lambda result: None, **more):
+        for placement in PLACEMENTS:
+            for trial in range(TRIALS):
+                with self.subTest(placement=placement, trial=trial, seed=SEED):
+                    check(self.play(placement, epochs, befall, **more))
+
+    def expect_that_nobody_was_lost(self, result):
+        self.assertEqual(result["views"], 1)
+        self.assertEqual(result["replicas_lost"], 0)
+
+    # Latency and jitter (F6).
+
+    def test_latency_and_jitter_lose_nobody(self):
+        def settle(wire):
+            wire.latency, wire.jitter = 0.003, 0.004
+        self.for_each_trial(8, lambda cluster, wires: None, self.expect_that_nobody_was_lost,
+                            settle=settle)
+
+    # A slow link (F5): goes on, no false eviction, memory flat.
+
+    def test_ten_megabits_a_second_lose_nobody(self):
+        def settle(wire):
+            wire.bytes_per_second = 10e6 / 8
+
+        def befall(cluster, _):
+            before = {name: memory_of(x) for name, x in cluster.processes.items()}
+            cluster.wait_for_epoch(7)
+            for name, process in cluster.processes.items():
+                if process.is_running():
+                    self.assertLess(memory_of(process) - before[name], GROWTH_BYTES_MAX)
+        self.for_each_trial(8, befall, self.expect_that_nobody_was_lost, settle=settle)
+
+    # Connections that break (F6), between messages and in the middle of one.
+
+    def break_again_and_again(self, reset):
+        def befall(cluster, wires):
+            for _ in range(4):
+                names = self.random.choice([["main"], ["left"], ["main", "left"]])
+                wires.break_all([cluster.wires[name] for name in names], reset)
+                time.sleep(self.random.uniform(0, 0.5))
+        self.for_each_trial(150, befall)
+
+    def test_reset_connections_are_made_again(self):
+        self.break_again_and_again(reset=True)
+
+    def test_closed_connections_are_made_again(self):
+        self.break_again_and_again(reset=False)
+
+    def test_half_a_message_is_none(self):
+        def befall(cluster, wires):
+            for how in ("reset", "close"):
+                wire = cluster.wires[self.random.choice(["main", "left"])]
+                wire.cut_is_due = how
+                cluster.wait_until(lambda wire=wire: wire.cut_count > 0 and not wire.cut_is_due)
+                time.sleep(self.random.uniform(0, 0.5))
+            self.assertGreater(sum(x.cut_count for x in cluster.wires.values()), 0)
+        self.for_each_trial(150, befall)
+
+    # Silence (F6): a connection that is there, and carries nothing.
+
+    def be_silent(self, names, seconds, check=lambda result: None):
+        def befall(cluster, wires):
+            chosen = [cluster.wires[name] for name in names]
+            wires.silence(chosen, True)
+            time.sleep(seconds)
+            wires.silence(chosen, False)
+        self.for_each_trial(100, befall, check)
+
+    def test_short_silence_costs_nobody(self):
+        self.be_silent(["main", "left"], 0.5 * LOST_AFTER, self.expect_that_nobody_was_lost)
+
+    def test_long_silence_towards_the_director_is_a_loss_and_a_return(self):
+        def check(result):
+            self.assertGreaterEqual(result["views"], 2)
+        self.be_silent(["main"], 3 * LOST_AFTER, check)
+
+    def test_long_silence_between_workers_is_survived(self):
+        self.be_silent(["left"], 3 * LOST_AFTER)
+
+    # A flipped bit in a block (N2): never applied, wanted again.
+
+    def test_damaged_values_are_wanted_again(self):
+        def settle(wire):
+            wire.flip_chance, wire.flips_left = 0.02, FLIPS
+
+        def befall(cluster, _):
+            cluster.wait_until(lambda: not any(x.flips_left for x in cluster.wires.values()))
+            self.flip_count = sum(x.flip_count for x in cluster.wires.values())
+
+        def check(result):
+            self.assertGreater(self.flip_count, 0)
+            self.assertGreaterEqual(result["resends"], 1)
+            self.expect_that_nobody_was_lost(result)
+        self.for_each_trial(40, befall, check, settle=settle)
+
+
+if __name__ == "__main__":
+    print(f"seed {SEED}, {TRIALS} trials of each", flush=True)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

@@ -1,0 +1,265 @@
+"""A wire between processes on which things go wrong: a proxy of TCP connections.
+
+Whoever dials a `Wire`'s port reaches the port behind it, by way of a thread of this process. The
+wire can be slow (`latency`, `jitter`, `bytes_per_second`), fall silent, break (with a reset or a
+proper end, between messages or in the middle of one), and turn bits over within the floating-point
+values of a message, which alone have a checksum.
+
+It knows as much of what passes as it needs for that: after the lines of greeting come messages,
+each with a header of 32 bytes that has the length of the rest.
+"""
+
+import asyncio
+import random
+import socket
+import struct
+import threading
+
+HEADER_BYTES = 32
+QUEUED_BYTES_MAX = 1 << 20  # of one direction; who sends more has to wait, as with any wire
+
+
+def values_of(message):
+    """Where a message has its floating-point values: (first byte, end), or None.
+
+    They stand behind their count and checksum of 8 bytes each, and end the message, or leave 8 more
+    bytes to it (actors/protocol/payload.cpp and the pieces of cluster_messages.hpp).
+    """
+    for rest in (0, 8):
+        for begin in range(HEADER_BYTES + 16, min(len(message) - 64, 400)):
+            size = len(message) - rest - begin
+            if size % 4 == 0 and message[begin - 16:begin - 8] == struct.pack(">Q", size // 4):
+                return begin, begin + size
+    return None
+
+
+class Direction:
+    """What travels one way over one connection: whole messages, each in its time."""
+
+    def __init__(self, wire, lines):
+        self.wire = wire
+        self.lines = lines  # of greeting that are still to come
+        self.buffer = bytearray()
+        self.source = self.target = None  # transports
+        self.queued = 0
+        self.free_at = 0.0  # when the last message will have passed
+        self.is_blocked = False
+        self.is_cut = False  # nothing more may follow
+
+    def on_data(self, data):
+        self.buffer += data
+        while message := self.next_message():
+            self.wire.pass_on(self, message)
+
+    def next_message(self):
+        if self.lines:
+            size = self.buffer.find(b"\n") + 1
+            self.lines -= 1 if size else 0
+        elif len(self.buffer) < HEADER_BYTES:
+            size = 0
+        else:
+            size = HEADER_BYTES + int.from_bytes(self.buffer[4:8], "big")
+        if size == 0 or size > len(self.buffer):
+            return None
+        message = bytes(self.buffer[:size])
+        del self.buffer[:size]
+        return message
+
+    def send(self, message):
+        loop = self.wire.loop
+        now = loop.time()
+        wire = self.wire
+        due = now + wire.latency + wire.random.uniform(0, wire.jitter)
+        if wire.bytes_per_second:
+            due = max(self.free_at, now) + len(message) / wire.bytes_per_second + wire.latency
+            self.free_at = due - wire.latency
+        else:
+            self.free_at = due = max(due, self.free_at)  # nobody overtakes
+        if due <= now:
+            return self.write(message)
+        self.queued += len(message)
+        self.update()
+        loop.call_at(due, self.deliver, message)
+
+    def deliver(self, message):
+        self.queued -= len(message)
+        self.write(message)
+        self.update()
+
+    def write(self, message):
+        if self.target and not self.is_cut and not self.target.is_closing():
+            self.target.write(message)
+
+    def update(self):
+        """Reads on, or not."""
+        if self.source is None or self.source.is_closing():
+            return
+        must_wait = self.target is None or self.is_blocked or self.queued > QUEUED_BYTES_MAX
+        if self.wire.is_silent or must_wait:
+            self.source.pause_reading()
+        else:
+            self.source.resume_reading()
+
+
+class End(asyncio.Protocol):
+    """One of the two sockets of a connection."""
+
+    def __init__(self, connection, incoming, outgoing):
+        self.connection, self.incoming, self.outgoing = connection, incoming, outgoing
+
+    def connection_made(self, transport):
+        if self.connection.is_over:
+            return transport.abort()
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.incoming.source = self.outgoing.target = transport
+        self.incoming.update()
+
+    def data_received(self, data):
+        self.incoming.on_data(data)
+
+    def pause_writing(self):
+        self.outgoing.is_blocked = True
+        self.outgoing.update()
+
+    def resume_writing(self):
+        self.outgoing.is_blocked = False
+        self.outgoing.update()
+
+    def connection_lost(self, _):
+        self.connection.end()
+
+
+class Connection:
+    def __init__(self, wire):
+        self.there, self.back = Direction(wire, 2), Direction(wire, 1)
+        self.wire = wire
+        self.is_over = False
+        wire.connections.add(self)
+
+    def end(self, reset=False):
+        self.is_over = True
+        self.wire.connections.discard(self)
+        for transport in (self.there.source, self.there.target):
+            if transport is None or transport.is_closing():
+                continue
+            if reset:
+                transport.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                transport.abort()
+            else:
+                transport.close()
+
+
+class Wire:
+    """From `port` to the port `target` of this machine, both ways; made by `Wires`."""
+
+    def __init__(self, loop, target, seed):
+        self.loop = loop
+        self.target = target
+        self.random = random.Random(seed)
+        self.connections = set()
+        self.latency = self.jitter = 0.0  # seconds
+        self.bytes_per_second = 0  # each way; 0: without a limit
+        self.is_silent = False
+        self.flips_left = 0
+        self.flip_chance = 0.0  # of a message with values
+        self.cut_is_due = None  # "reset" or "close" in the middle of the next message with values
+        self.flip_count = self.cut_count = 0
+
+    async def listen(self):
+        self.server = await self.loop.create_server(self.accept, "127.0.0.1", 0)
+        self.port = self.server.sockets[0].getsockname()[1]
+
+    def accept(self):
+        connection = Connection(self)
+        end = End(connection, connection.there, connection.back)
+        self.loop.create_task(self.dial(connection))
+        return end
+
+    async def dial(self, connection):
+        try:
+            await self.loop.create_connection(
+                lambda: End(connection, connection.back, connection.there), "127.0.0.1",
+                self.target)
+        except OSError:
+            return connection.end()
+        connection.there.update()
+
+    def pass_on(self, direction, message):
+        values = values_of(message) if self.flips_left or self.cut_is_due else None
+        if values and self.cut_is_due:
+            reset, self.cut_is_due = self.cut_is_due == "reset", None
+            self.cut_count += 1
+            direction.write(message[:(values[0] + values[1]) // 2])
+            # The first half is to arrive before the end does.
+            direction.is_cut = True
+            connection = next(x for x in self.connections if direction in (x.there, x.back))
+            self.loop.call_later(0.01, connection.end, reset)
+            return
+        if values and self.flips_left and self.random.random() < self.flip_chance:
+            message = self.flipped(message, values)
+        direction.send(message)
+
+    def flipped(self, message, values):
+        self.flips_left -= 1
+        self.flip_count += 1
+        result = bytearray(message)
+        result[self.random.randrange(*values)] ^= 1 << self.random.randrange(8)
+        return bytes(result)
+
+
+class Wires:
+    """All wires of a test, on a thread of their own. Use it in a `with`."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.wires = []
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.call(self.end_all)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+    def call(self, function):
+        """Calls it on the thread of the wires, and waits."""
+        async def called():
+            return function()
+        return asyncio.run_coroutine_threadsafe(called(), self.loop).result(30)
+
+    def end_all(self):
+        for wire in self.wires:
+            wire.server.close()
+            for connection in list(wire.connections):
+                connection.end(reset=True)
+
+    def new(self, target):
+        """A wire to this port."""
+        wire = Wire(self.loop, target, self.seed + len(self.wires))
+        asyncio.run_coroutine_threadsafe(wire.listen(), self.loop).result(30)
+        self.wires.append(wire)
+        return wire
+
+    def break_all(self, wires, reset):
+        """How many connections were broken."""
+        def end():
+            broken = [x for wire in wires for x in wire.connections]
+            for connection in broken:
+                connection.end(reset)
+            return len(broken)
+        return self.call(end)
+
+    def silence(self, wires, is_silent):
+        def change():
+            for wire in wires:
+                wire.is_silent = is_silent
+                for connection in wire.connections:
+                    connection.there.update()
+                    connection.back.update()
+        self.call(change)
