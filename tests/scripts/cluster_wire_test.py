@@ -4,7 +4,8 @@
 
 Three `troupe node` processes train examples/digits.toml. Each address that a node dials leads
 through a proxy (fault_proxy.py) that delays, breaks off, falls silent or turns bits over, TRIALS
-(1) times for each fault and placement. Where and when is drawn from SEED (printed).
+times for each fault and placement; without TRIALS once for each fault, in a placement that is
+drawn. Where and when is drawn from SEED (printed), too.
 """
 
 import os
@@ -14,8 +15,8 @@ import tempfile
 import time
 import unittest
 
-from cluster_run import (LOST_AFTER, PLACEMENTS, Cluster, cluster_text, nodes_on_loopback,
-                         trained_alone)
+from cluster_run import (DIRECTOR, LOST_AFTER, PLACEMENTS, Cluster, cluster_text,
+                         nodes_on_loopback, timeouts, trained_alone)
 from fault_proxy import Wires
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
@@ -46,7 +47,8 @@ class WiredCluster(Cluster):
             node.listen = node.address
             self.wires[node.name] = wires.new(int(node.listen.rsplit(":", 1)[1]))
             node.address = f"127.0.0.1:{self.wires[node.name].port}"
-        super().__init__(TROUPE, folder, cluster_text(JOB, nodes, settings), nodes)
+        super().__init__(TROUPE, folder, cluster_text(JOB, nodes, settings, timeouts(join="8s")),
+                         nodes)
 
 
 class BadWires(unittest.TestCase):
@@ -62,7 +64,10 @@ class BadWires(unittest.TestCase):
         self.assertIn("parameters_sha256", result, cluster.messages())
         for key in ("parameters_sha256", "steps", "test_accuracy"):
             self.assertEqual(result[key], self.undisturbed[epochs][key], cluster.messages())
-        self.assertEqual(set(cluster.exit_codes().values()), {0}, cluster.messages())
+        codes = cluster.exit_codes()
+        self.assertEqual(codes.pop(DIRECTOR), 0, cluster.messages())
+        # Who is connected again only after the end finds nobody.
+        self.assertLessEqual(set(codes.values()), {0, 69}, cluster.messages())
 
     def play(self, placement, epochs, befall, settle=lambda wires: None):
         """The result of a run: `settle` makes the wires what they are from the beginning on,
@@ -81,7 +86,8 @@ class BadWires(unittest.TestCase):
                 return result
 
     def for_each_trial(self, epochs, befall, check=lambda result: None, **more):
-        for placement in PLACEMENTS:
+        placements = list(PLACEMENTS) if len(sys.argv) > 3 else [self.random.choice(list(PLACEMENTS))]
+        for placement in placements:
             for trial in range(TRIALS):
                 with self.subTest(placement=placement, trial=trial, seed=SEED):
                     check(self.play(placement, epochs, befall, **more))

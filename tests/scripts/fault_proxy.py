@@ -48,8 +48,20 @@ class Direction:
 
     def on_data(self, data):
         self.buffer += data
+        self.update()
+
+    def update(self):
+        """Passes on what is here, and reads on, if it may."""
+        if self.source is None or self.source.is_closing():
+            return
+        if self.target is None or self.wire.is_silent:
+            return self.source.pause_reading()
         while message := self.next_message():
             self.wire.pass_on(self, message)
+        if self.is_blocked or self.queued > QUEUED_BYTES_MAX:
+            self.source.pause_reading()
+        else:
+            self.source.resume_reading()
 
     def next_message(self):
         if self.lines:
@@ -78,7 +90,6 @@ class Direction:
         if due <= now:
             return self.write(message)
         self.queued += len(message)
-        self.update()
         loop.call_at(due, self.deliver, message)
 
     def deliver(self, message):
@@ -89,16 +100,6 @@ class Direction:
     def write(self, message):
         if self.target and not self.is_cut and not self.target.is_closing():
             self.target.write(message)
-
-    def update(self):
-        """Reads on, or not."""
-        if self.source is None or self.source.is_closing():
-            return
-        must_wait = self.target is None or self.is_blocked or self.queued > QUEUED_BYTES_MAX
-        if self.wire.is_silent or must_wait:
-            self.source.pause_reading()
-        else:
-            self.source.resume_reading()
 
 
 class End(asyncio.Protocol):

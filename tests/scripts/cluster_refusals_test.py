@@ -1,0 +1,286 @@
+"""Processes that do not belong to a running cluster, or cannot start: refused by name, nobody hurt.
+
+    python3 tests/scripts/cluster_refusals_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
+
+A cluster of two processes trains examples/digits.toml. While it does, a second process of the name
+`right` comes along that differs in something: it ends with an exit code and a reason, and the
+cluster's result is that of a run in which nothing happened. Then processes that cannot even listen
+or write: one line that says why, and the right exit code.
+"""
+
+import gzip
+import json
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from cluster_run import (Cluster, Node, Process, cluster_text, free_ports, nodes_on_loopback,
+                         trained_alone)
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+JOB = os.path.join(SOURCE, "examples", "digits.toml")
+DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
+# The second process comes in the middle of it: it reads its data first, and is refused then.
+EPOCHS = 300
+SETTINGS = f"[training]\nepochs = {EPOCHS}\n"
+SHAPES = [(1, 1), (1, 0), (1, 1)]
+NOBODY = 65534
+
+
+def numerics_class(**environment):
+    run = subprocess.run([TROUPE, "version", "--json"], capture_output=True, text=True, check=True,
+                         env=dict(os.environ, **environment))
+    return json.loads(run.stdout)["numerics"]
+
+
+def other_core():
+    """A kind of core that this machine can act as, with another arithmetic than its own; or None."""
+    own = numerics_class()
+    cores = ("SandyBridge", "Haswell", "Prescott")
+    return next((x for x in cores if numerics_class(OPENBLAS_CORETYPE=x) != own), None)
+
+
+class StrangersAtARunningCluster(unittest.TestCase):
+    """F8: the second is refused by name, the first is undisturbed."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.undisturbed = trained_alone(TROUPE, JOB, [f"training.epochs={EPOCHS}"])
+
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+        self.nodes = nodes_on_loopback(SHAPES)
+        self.cluster = Cluster(TROUPE, self.folder, cluster_text(JOB, self.nodes, SETTINGS),
+                               self.nodes)
+
+    def tearDown(self):
+        self.cluster.leave()
+        self.place.cleanup()
+
+    def wait_for_epochs(self):
+        self.assertTrue(self.cluster.wait_for_epoch(5), self.cluster.messages())
+        self.assertIsNotNone(self.cluster.director().said("linked with right"))
+
+    def second(self, *arguments, settings="", job=JOB, environment=None):
+        """Exit code and words of a second `right` that listens elsewhere."""
+        self.wait_for_epochs()
+        nodes = [Node(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
+        nodes[2].listen = f"127.0.0.1:{free_ports(1)[0]}"
+        path = os.path.join(self.folder, "second.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(cluster_text(job, nodes, SETTINGS + settings))
+        run = subprocess.run([TROUPE, "node", path, "--name", "right", *arguments],
+                             cwd=self.folder, capture_output=True, text=True, timeout=60,
+                             check=False, env=dict(os.environ, **(environment or {})))
+        self.assertTrue(self.cluster.is_running(), "the cluster ended too soon to see a stranger")
+        return run.returncode, run.stderr
+
+    def expect_undisturbed(self):
+        result = self.cluster.result()
+        self.assertIn("parameters_sha256", result, self.cluster.messages())
+        self.assertEqual(result["parameters_sha256"], self.undisturbed["parameters_sha256"])
+        self.assertEqual(result["views"], 1, self.cluster.messages())
+        self.assertEqual(result["replicas_lost"], 0)
+        self.assertEqual(set(self.cluster.exit_codes().values()), {0}, self.cluster.messages())
+
+    def expect_refusal(self, seen, code, words):
+        self.assertEqual(seen[0], code, seen[1])
+        for word in (*words, "right"):
+            self.assertIn(word, seen[1])
+        self.expect_undisturbed()
+
+    def test_same_name_twice(self):
+        self.expect_refusal(self.second(), 77, ["in use by another process that is alive"])
+
+    def test_wrong_job(self):
+        seen = self.second("--set", "optimizer.learning_rate=0.02")
+        self.expect_refusal(seen, 76, ["differ in their job"])
+        self.assertIsNotNone(self.cluster.director().said("differ in their job"))
+
+    def test_wrong_length_of_the_job(self):
+        seen = self.second("--set", "checkpoint.every_steps=7")
+        self.expect_refusal(seen, 76, ["differ in their length or intervals of the job"])
+
+    def test_wrong_data(self):
+        changed = os.path.join(self.folder, "digits.csv.gz")
+        with gzip.open(DIGITS, "rt", encoding="utf-8") as file:
+            rows = file.read().splitlines()
+        cells = rows[100].split(",")
+        cells[20] = "7" if float(cells[20]) != 7 else "8"
+        rows[100] = ",".join(cells)
+        with gzip.open(changed, "wt", encoding="utf-8") as file:
+            file.write("\n".join(rows) + "\n")
+        seen = self.second("--set", f"data.file={changed}")
+        self.expect_refusal(seen, 76, ["differ in their data"])
+
+    def test_wrong_numerics_class(self):
+        core = other_core()
+        if core is None:
+            self.skipTest("all arithmetics of this machine are alike")
+        seen = self.second(environment={"OPENBLAS_CORETYPE": core})
+        self.expect_refusal(seen, 76, ["differ in their numerics class"])
+
+    def test_wrong_numerics_by_the_job_file(self):
+        core = other_core()
+        if core is None:
+            self.skipTest("all arithmetics of this machine are alike")
+        seen = self.second("--set", f'runtime.numerics="{core}"')
+        self.expect_refusal(seen, 76, ["differ in their numerics class"])
+
+    def greet(self, **changes):
+        """What the director answers a process that says this of itself."""
+        self.wait_for_epochs()
+        line = {"troupe": 1, "version": "0.1.0", "node": "right", "job_sha256": "0", "data": "0",
+                "numerics": "0", "course": "0", "process": "0", "incarnation": 1, "term": 0,
+                "director": False, **changes}
+        port = int(self.nodes[0].address.rsplit(":", 1)[1])
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
+            stranger.sendall(json.dumps(line).encode() + b"\n")
+            heard = b""
+            while not heard.endswith(b"\n"):
+                more = stranger.recv(4096)
+                self.assertTrue(more, heard)
+                heard += more
+        return json.loads(heard)["answer"]
+
+    def test_wrong_version_and_wrong_protocol(self):
+        for changes, words in (({"version": "99.0"}, "differ in their version of troupe"),
+                               ({"troupe": 99}, "differ in their protocol"),
+                               ({"node": "nobody"}, "not in the cluster file")):
+            with self.subTest(changes):
+                answer = self.greet(**changes)
+                self.assertEqual(answer["verdict"], "refused")
+                self.assertEqual(answer["exit_code"], 77 if "node" in changes else 76)
+                self.assertIn(words, answer["reason"])
+        self.expect_undisturbed()
+
+    def test_noise_at_the_port_is_not_heard(self):
+        self.wait_for_epochs()
+        port = int(self.nodes[0].address.rsplit(":", 1)[1])
+        strangers = []
+        for noise in (b"", b"\x00" * 32, b"GET / HTTP/1.1\r\n\r\n", b"{}\n", b"x" * 10_000):
+            strangers.append(socket.create_connection(("127.0.0.1", port), timeout=10))
+            strangers[-1].sendall(noise)
+        self.expect_undisturbed()
+        for stranger in strangers:
+            stranger.close()
+
+
+class OldProgram(unittest.TestCase):
+    """F8, wrong version, seen by the process that is refused."""
+
+    def test_process_that_meets_another_version_ends_and_says_so(self):
+        with tempfile.TemporaryDirectory() as folder, socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            other.settimeout(20)
+            nodes = nodes_on_loopback([(1, 1), (1, 1)])
+            nodes[0].address = f"127.0.0.1:{other.getsockname()[1]}"
+            text = cluster_text(JOB, nodes)
+            cluster = Cluster(TROUPE, folder, text, [])
+            cluster.nodes = {"left": nodes[1]}
+            process = Process(cluster, nodes[1])
+            try:
+                line, _ = other.accept()
+                with line:
+                    said = json.loads(line.makefile().readline())
+                    mine = dict(said, node="main", version="99.0", director=True, process="other",
+                                answer={"verdict": "admitted"})
+                    line.sendall(json.dumps(mine).encode() + b"\n")
+                    process.process.wait(timeout=20)
+                self.assertEqual(process.process.returncode, 76)
+            finally:
+                process.process.kill()
+                process.end(10)
+        words = "\n".join(text for _, text in process.lines)
+        self.assertIn("main and left differ in their version of troupe: 99.0 and", words)
+
+
+class Starts(unittest.TestCase):
+    """F10, port in use, bad host, no permission: one line, right exit code."""
+
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+        os.chmod(self.folder, 0o755)
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def run_node(self, listen, more="", user=None, troupe=TROUPE):
+        nodes = nodes_on_loopback([(1, 1)])
+        nodes[0].listen = listen
+        path = os.path.join(self.folder, "cluster.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(more + cluster_text(os.path.join(self.folder, "job.toml"), nodes,
+                                           "[training]\nepochs = 2\n"))
+        shutil.copy(JOB, os.path.join(self.folder, "job.toml"))
+        os.makedirs(os.path.join(self.folder, "data"), exist_ok=True)
+        shutil.copy(DIGITS, os.path.join(self.folder, "data"))
+        return subprocess.run([troupe, "node", path, "--name", "main", "--json"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=60, check=False, user=user,
+                              group=user)
+
+    def expect(self, run, code, *words):
+        """One error, with the reason in its first line; a hint may follow, and nothing else."""
+        self.assertEqual(run.returncode, code, run.stderr)
+        lines = [x for x in run.stderr.splitlines() if "warning" not in x]
+        self.assertTrue(lines[0].startswith("troupe: error: "), run.stderr)
+        for word in words:
+            self.assertIn(word, lines[0])
+        for line in lines[1:]:
+            self.assertTrue(line.startswith("  hint: "), run.stderr)
+        self.assertIn("error", json.loads(run.stdout))
+
+    def test_port_in_use(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            self.expect(self.run_node(address), 73, address, "in use")
+
+    def test_host_that_nobody_knows(self):
+        self.expect(self.run_node("no-such-host.invalid:7400", "insecure = true\n"), 66,
+                    "no-such-host.invalid")
+
+    def test_address_of_another_machine(self):
+        self.expect(self.run_node("192.0.2.1:7400", "insecure = true\n"), 66, "192.0.2.1:7400")
+
+    def test_address_that_others_reach_without_leave(self):
+        self.expect(self.run_node("192.0.2.1:7400"), 78,
+                    "others can reach this address")
+
+    def program_for_others(self):
+        """A copy of the command that any user may run."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        copy = os.path.join(self.folder, "troupe")
+        shutil.copy(TROUPE, copy)
+        os.chmod(copy, stat.S_IRWXU | stat.S_IROTH | stat.S_IXOTH | stat.S_IRGRP | stat.S_IXGRP)
+        return copy
+
+    def test_port_of_the_system(self):
+        with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding="utf-8") as file:
+            if int(file.read()) < 2:
+                self.skipTest("every port is free to all on this machine")
+        troupe = self.program_for_others()
+        os.makedirs(os.path.join(self.folder, "runs"))
+        os.chmod(os.path.join(self.folder, "runs"), 0o777)
+        self.expect(self.run_node("127.0.0.1:1", user=NOBODY, troupe=troupe), 77, "127.0.0.1:1",
+                    "not permitted")
+
+    def test_output_folder_of_somebody_else(self):
+        troupe = self.program_for_others()
+        run = self.run_node(f"127.0.0.1:{free_ports(1)[0]}", user=NOBODY, troupe=troupe)
+        self.expect(run, 73, "runs", "ermission")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
