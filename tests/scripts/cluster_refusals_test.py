@@ -20,7 +20,7 @@ import tempfile
 import unittest
 
 from cluster_run import (Cluster, Node, Process, cluster_text, free_ports, nodes_on_loopback,
-                         trained_alone)
+                         timeouts, trained_alone)
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
@@ -29,6 +29,8 @@ DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
 # The second process comes in the middle of it: it reads its data first, and is refused then.
 EPOCHS = 300
 SETTINGS = f"[training]\nepochs = {EPOCHS}\n"
+# Long enough that a busy machine, too, loses nobody.
+TIMING = timeouts(lost_after=5)
 SHAPES = [(1, 1), (1, 0), (1, 1)]
 NOBODY = 65534
 
@@ -57,7 +59,7 @@ class StrangersAtARunningCluster(unittest.TestCase):
         self.place = tempfile.TemporaryDirectory()
         self.folder = self.place.name
         self.nodes = nodes_on_loopback(SHAPES)
-        self.cluster = Cluster(TROUPE, self.folder, cluster_text(JOB, self.nodes, SETTINGS),
+        self.cluster = Cluster(TROUPE, self.folder, cluster_text(JOB, self.nodes, SETTINGS, TIMING),
                                self.nodes)
 
     def tearDown(self):
@@ -68,14 +70,14 @@ class StrangersAtARunningCluster(unittest.TestCase):
         self.assertTrue(self.cluster.wait_for_epoch(5), self.cluster.messages())
         self.assertIsNotNone(self.cluster.director().said("linked with right"))
 
-    def second(self, *arguments, settings="", job=JOB, environment=None):
+    def second(self, *arguments, environment=None):
         """Exit code and words of a second `right` that listens elsewhere."""
         self.wait_for_epochs()
         nodes = [Node(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
         nodes[2].listen = f"127.0.0.1:{free_ports(1)[0]}"
         path = os.path.join(self.folder, "second.toml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(cluster_text(job, nodes, SETTINGS + settings))
+            file.write(cluster_text(JOB, nodes, SETTINGS, TIMING))
         run = subprocess.run([TROUPE, "node", path, "--name", "right", *arguments],
                              cwd=self.folder, capture_output=True, text=True, timeout=60,
                              check=False, env=dict(os.environ, **(environment or {})))
