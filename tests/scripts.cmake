@@ -46,7 +46,16 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME cluster_refusals
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_refusals_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(cluster_faults cluster_wire cluster_refusals PROPERTIES TIMEOUT 600)
+  add_test(NAME cluster_placements
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_placements_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  # Skips where the kernel permits no namespaces.
+  add_test(NAME cluster_namespaces
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_namespaces_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cluster_faults cluster_wire cluster_refusals cluster_placements
+                       PROPERTIES TIMEOUT 600)
+  set_tests_properties(cluster_namespaces PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)

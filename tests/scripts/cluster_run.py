@@ -130,6 +130,12 @@ class Process:
         return self.output
 
 
+def memory_of(process):
+    """Bytes that it has in memory."""
+    with open(f"/proc/{process.process.pid}/statm", encoding="utf-8") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 class Cluster:
     """Processes that were started, by name; end them with `leave`, or use it in a `with`."""
 

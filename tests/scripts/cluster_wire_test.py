@@ -16,7 +16,7 @@ import time
 import unittest
 
 from cluster_run import (DIRECTOR, LOST_AFTER, PLACEMENTS, Cluster, cluster_text,
-                         nodes_on_loopback, timeouts, trained_alone)
+                         memory_of, nodes_on_loopback, timeouts, trained_alone)
 from fault_proxy import Wires
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
@@ -31,12 +31,6 @@ LOST_AFTER_WHEN_BUSY = LOST_AFTER if len(sys.argv) > 3 else 3 * LOST_AFTER
 MEBIBYTE = 1 << 20
 # What is on its way between three processes: 16 MiB of credit for each link and direction.
 GROWTH_BYTES_MAX = 64 * MEBIBYTE
-
-
-def memory_of(process):
-    """Bytes that it has in memory."""
-    with open(f"/proc/{process.process.pid}/statm", encoding="utf-8") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class WiredCluster(Cluster):
