@@ -7,6 +7,7 @@
 #include "troupe/actors/net/links.hpp"
 #include "troupe/actors/process.hpp"
 #include "troupe/actors/training_end.hpp"
+#include "troupe/coordinators/dial_clock.hpp"
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/data/checkpoint_store.hpp"
 #include "troupe/data/digest.hpp"
@@ -100,6 +101,7 @@ gate_options gate_options_of(caf::actor_system& system, const networked_options&
   result.facts = facts_of(system, x);
   result.plan = x.cluster;
   result.inherited_listen_fd = x.inherited_listen_fd;
+  result.dial_delay_max = longest_dial_delay(x.cluster.timeouts.lost_after);
   result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
   for (const auto& node : x.cluster.nodes) {
     if (node.name == x.own_name)

@@ -153,6 +153,12 @@ TEST(dial_clock, an_open_connection_ends_the_row_of_failures) {
   EXPECT_EQ(clock.due(), moment{1s} + 100ms);
 }
 
+TEST(dial_clock, longest_delay_is_shorter_than_what_counts_as_a_loss) {
+  EXPECT_EQ(longest_dial_delay(1s), 500ms);
+  EXPECT_EQ(longest_dial_delay(5s), 2s);
+  EXPECT_EQ(longest_dial_delay(1h), 2s);
+}
+
 TEST(dial_clock, who_gave_up_dials_when_told_to) {
   dial_clock clock{100ms, 2s};
   clock.on_failed(moment{});

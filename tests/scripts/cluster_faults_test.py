@@ -206,6 +206,18 @@ class Faults(unittest.TestCase):
                     self.expect_equal(cluster.result(), cluster)
                     fault.expect_end(self, cluster)
 
+    def test_worker_that_starts_late_parts_nobody(self):
+        # The others dial ever more seldom meanwhile, but more often than they count each other lost.
+        nodes = nodes_on_loopback(PLACEMENTS["peer"])
+        text = cluster_text(JOB, nodes, SETTINGS, timeouts())
+        with tempfile.TemporaryDirectory() as folder, \
+                Cluster(TROUPE, folder, text, nodes, starts=[DIRECTOR, "right"]) as cluster:
+            time.sleep(3.3)
+            cluster.start("left")
+            result = cluster.result()
+            self.expect_equal(result, cluster)
+            self.assertEqual(result["views"], 1, cluster.messages())
+
     # F3, the director dies and is started again at the same port: the last complete checkpoint.
 
     def test_killed_director_started_again_resumes(self):

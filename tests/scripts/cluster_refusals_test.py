@@ -19,7 +19,7 @@ import sys
 import tempfile
 import unittest
 
-from cluster_run import (Cluster, Node, Process, cluster_text, free_ports, nodes_on_loopback,
+from cluster_run import (Cluster, Node, cluster_text, free_ports, nodes_on_loopback,
                          timeouts, trained_alone)
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
@@ -186,10 +186,8 @@ class OldProgram(unittest.TestCase):
             nodes = nodes_on_loopback([(1, 1), (1, 1)])
             nodes[0].address = f"127.0.0.1:{other.getsockname()[1]}"
             text = cluster_text(JOB, nodes)
-            cluster = Cluster(TROUPE, folder, text, [])
-            cluster.nodes = {"left": nodes[1]}
-            process = Process(cluster, nodes[1])
-            try:
+            with Cluster(TROUPE, folder, text, nodes, starts=["left"]) as cluster:
+                process = cluster.processes["left"]
                 line, _ = other.accept()
                 with line:
                     said = json.loads(line.makefile().readline())
@@ -198,9 +196,6 @@ class OldProgram(unittest.TestCase):
                     line.sendall(json.dumps(mine).encode() + b"\n")
                     process.process.wait(timeout=20)
                 self.assertEqual(process.process.returncode, 76)
-            finally:
-                process.process.kill()
-                process.end(10)
         words = "\n".join(text for _, text in process.lines)
         self.assertIn("main and left differ in their version of troupe: 99.0 and", words)
 

@@ -137,9 +137,10 @@ def memory_of(process):
 
 
 class Cluster:
-    """Processes that were started, by name; end them with `leave`, or use it in a `with`."""
+    """Processes that were started, by name; end them with `leave`, or use it in a `with`.
+    `starts`: the names to start at once; without it all."""
 
-    def __init__(self, troupe, folder, text, nodes, environment=None):
+    def __init__(self, troupe, folder, text, nodes, environment=None, starts=None):
         self.troupe = troupe
         self.folder = folder
         self.environment = environment or {}
@@ -149,8 +150,8 @@ class Cluster:
             file.write(text)
         self.all = []
         self.processes = {}
-        for node in nodes:
-            self.start(node.name)
+        for name in self.nodes if starts is None else starts:
+            self.start(name)
 
     def __enter__(self):
         return self
