@@ -13,9 +13,9 @@
 
 namespace troupe {
 
-/// The longest delay when a process without a link counts as lost after so long: half of it at most.
-/// Else one that starts late, or comes back, has joined the director, and is not dialled by its
-/// other peers before they are taken for parted, and one of them is sent away.
+/// The longest delay when a process without a link counts as lost after so long: half of it at
+/// most. Else one that starts late, or comes back, has joined the director, and is not dialled by
+/// its other peers before they are taken for parted, and one of them is sent away.
 inline milliseconds longest_dial_delay(milliseconds lost_after) {
   return std::min(lost_after / 2, milliseconds{2'000});
 }

@@ -1,12 +1,14 @@
 """Partitions, slow links and lost folders of processes that have a network or folder of their own.
 
-    python3 tests/scripts/cluster_namespaces_test.py BUILD_FOLDER SOURCE_FOLDER [TRIALS] [SEED] [TEST]...
+    python3 tests/scripts/cluster_namespaces_test.py BUILD_FOLDER SOURCE_FOLDER
+                                                     [TRIALS] [SEED] [TEST]...
 
-TRIALS times for each test and placement; without TRIALS once for each but the longest tests, in a
-placement that is drawn from SEED. Each node of the cluster is in a network namespace of its own; between them stands a router that
-drops what it is told to drop. The test itself runs in namespaces, too, so that nothing of it is
-left on the machine. Where the kernel does not permit that it ends with exit code 77, which ctest
-counts as skipped.
+Each node of the cluster is in a network namespace of its own; between them stands a router that
+drops what it is told to drop. TRIALS times for each test and placement; without TRIALS once for
+each but the longest tests, in a placement that is drawn from SEED (printed).
+
+The test itself runs in namespaces, too, so that nothing of it is left on the machine. Where the
+kernel does not permit that it ends with exit code 77, which ctest counts as skipped.
 """
 
 import os
@@ -18,20 +20,14 @@ import tempfile
 import time
 import unittest
 
-from cluster_run import (DIRECTOR, LOST_AFTER, NAMES, PLACEMENTS, Cluster, Node, cluster_text,
-                         memory_of, nodes_on_loopback, timeouts, trained_alone)
+from cluster_run import (LOST_AFTER, NAMES, PLACEMENTS, Cluster, EqualRuns, Node, cluster_text,
+                         nodes_on_loopback, settings_of, timeouts)
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
 SKIPPED = 77
 IS_INSIDE = "TROUPE_TEST_IS_INSIDE_NAMESPACES"
 HOSTS = NAMES[:3]
-MEBIBYTE = 1 << 20
-# What is on its way between three processes: 16 MiB of credit for each link and direction.
-GROWTH_BYTES_MAX = 64 * MEBIBYTE
 # Others may keep this machine busy, too.
 LOST_AFTER_WHEN_BUSY = 3 * LOST_AFTER
 
@@ -86,9 +82,7 @@ def both_ways(pairs):
     return pairs + [(target, source) for source, target in pairs]
 
 
-class Namespaces(unittest.TestCase):
-    undisturbed = {}
-
+class Namespaces(EqualRuns):
     @classmethod
     def setUpClass(cls):
         cls.random = random.Random(SEED)
@@ -98,37 +92,28 @@ class Namespaces(unittest.TestCase):
         return names * TRIALS if TRIALS else [self.random.choice(names)]
 
     def nodes(self, placement):
-        return [Node(name, *shape, f"{address_of(name)}:7400", wrapper=["ip", "netns", "exec", name])
+        return [Node(name, *shape, f"{address_of(name)}:7400",
+                     wrapper=["ip", "netns", "exec", name])
                 for name, shape in zip(HOSTS, PLACEMENTS[placement])]
 
     def play(self, nodes, epochs, befall, lost_after=LOST_AFTER):
-        settings = f"[training]\nepochs = {epochs}\n[checkpoint]\nevery_steps = 100\n"
-        text = "insecure = true\n" + cluster_text(JOB, nodes, settings, timeouts(lost_after, "8s"))
+        text = "insecure = true\n" + cluster_text(nodes, settings_of(epochs),
+                                                  timeouts(lost_after, "8s"))
         with tempfile.TemporaryDirectory() as folder:
             for node in nodes:
                 os.makedirs(os.path.join(folder, node.name))
-            with Cluster(TROUPE, folder, text, nodes) as cluster:
+            with Cluster(folder, text, nodes) as cluster:
                 self.assertTrue(cluster.wait_for_epoch(self.random.randint(1, epochs // 2)),
                                 cluster.messages())
                 befall(cluster)
                 result = cluster.result()
                 self.expect_equal(result, cluster, epochs)
+                self.expect_good_ends(cluster, away=["left", "right"])
                 return result, cluster
-
-    def expect_equal(self, result, cluster, epochs):
-        if epochs not in self.undisturbed:
-            self.undisturbed[epochs] = trained_alone(TROUPE, JOB, [f"training.epochs={epochs}"])
-        self.assertIn("parameters_sha256", result, cluster.messages())
-        for key in ("parameters_sha256", "steps", "test_accuracy"):
-            self.assertEqual(result[key], self.undisturbed[epochs][key], cluster.messages())
-        codes = cluster.exit_codes()
-        self.assertEqual(codes.pop(DIRECTOR), 0, cluster.messages())
-        # Who is connected again only after the end finds nobody.
-        self.assertLessEqual(set(codes.values()), {0, 69}, cluster.messages())
 
     # F4, a partition: as a long freeze, no split brain.
 
-    def part(self, pairs, seconds=3 * LOST_AFTER, check=lambda result, cluster: None):
+    def part(self, pairs, seconds=3 * LOST_AFTER, check=lambda *_: None):
         def befall(_):
             rules("add", pairs)
             try:
@@ -138,10 +123,6 @@ class Namespaces(unittest.TestCase):
         for placement in self.placements():
             with self.subTest(placement=placement, seed=SEED):
                 check(*self.play(self.nodes(placement), 100, befall))
-
-    def expect_loss(self, result, cluster):
-        self.assertGreaterEqual(result["replicas_lost"], 1, cluster.messages())
-        self.assertGreaterEqual(result["views"], 2)
 
     def test_worker_that_is_cut_off_is_a_loss_and_returns(self):
         self.part(both_ways([("right", "main"), ("right", "left")]), check=self.expect_loss)
@@ -171,11 +152,7 @@ class Namespaces(unittest.TestCase):
 
     def test_ten_megabits_a_second_lose_nobody(self):
         def befall(cluster):
-            before = {name: memory_of(x) for name, x in cluster.processes.items()}
-            cluster.wait_for_epoch(9)
-            for name, process in cluster.processes.items():
-                if process.is_running():
-                    self.assertLess(memory_of(process) - before[name], GROWTH_BYTES_MAX)
+            self.expect_flat_memory(cluster, 9)
         try:
             slow_down("10mbit")
         except subprocess.CalledProcessError as problem:
@@ -183,10 +160,8 @@ class Namespaces(unittest.TestCase):
         try:
             for placement in self.placements():
                 with self.subTest(placement=placement, seed=SEED):
-                    result, cluster = self.play(self.nodes(placement), 10, befall,
-                                                LOST_AFTER_WHEN_BUSY)
-                    self.assertEqual(result["views"], 1, cluster.messages())
-                    self.assertEqual(result["replicas_lost"], 0)
+                    self.expect_that_nobody_was_lost(*self.play(
+                        self.nodes(placement), 10, befall, LOST_AFTER_WHEN_BUSY))
         finally:
             slow_down("")
 

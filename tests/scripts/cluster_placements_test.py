@@ -15,11 +15,9 @@ import tempfile
 import time
 import unittest
 
-from cluster_run import Node, cluster_text, timeouts, trained_alone
+from cluster_run import SOURCE, TROUPE, Node, cluster_text, timeouts, trained_alone
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 ALL = sys.argv[3:] == ["all"]
-TROUPE = os.path.join(BUILD, "bin", "troupe")
 MNIST = os.path.join(os.environ.get("TROUPE_DATA_DIR", ""), "mnist-10k-images-idx3-ubyte.gz")
 
 # (job, its settings, epochs with `all`, epochs without). diabetes has 11 parameters: one block, so
@@ -67,14 +65,14 @@ class Placements(unittest.TestCase):
                 continue
             job = os.path.join(SOURCE, "examples", name + ".toml")
             settings += f"training.epochs = {epochs}\n"
-            alone = trained_alone(TROUPE, job, [x.replace(" ", "").replace('"', "")
-                                                for x in settings.splitlines()])
+            alone = trained_alone(job, [x.replace(" ", "").replace('"', "")
+                                        for x in settings.splitlines()])
             for placement, shapes in placements().items():
                 with self.subTest(job=name, placement=placement):
                     begin = time.monotonic()
                     nodes = [Node("main" if i == 0 else f"n{i}", *shape, "127.0.0.1:0")
                              for i, shape in enumerate(shapes)]
-                    result = self.launch(settings + cluster_text(job, nodes,
+                    result = self.launch(settings + cluster_text(nodes, job=job,
                                                                  timing=timeouts(5, "60s")))
                     for key in ("parameters_sha256", "job_sha256", "steps", "train_loss",
                                 "test_loss", "test_accuracy", "test_r2"):

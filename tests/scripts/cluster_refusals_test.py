@@ -19,16 +19,12 @@ import sys
 import tempfile
 import unittest
 
-from cluster_run import (Cluster, Node, cluster_text, free_ports, nodes_on_loopback,
-                         timeouts, trained_alone)
+from cluster_run import (JOB, SOURCE, TROUPE, Cluster, EqualRuns, Node, cluster_text, free_ports,
+                         nodes_on_loopback, settings_of, timeouts)
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
 DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
 # The second process comes in the middle of it: it reads its data first, and is refused then.
 EPOCHS = 300
-SETTINGS = f"[training]\nepochs = {EPOCHS}\n"
 # Long enough that a busy machine, too, loses nobody.
 TIMING = timeouts(lost_after=5)
 SHAPES = [(1, 1), (1, 0), (1, 1)]
@@ -42,24 +38,20 @@ def numerics_class(**environment):
 
 
 def other_core():
-    """A kind of core that this machine can act as, with another arithmetic than its own; or None."""
+    """A kind of core that this machine can act as, with another arithmetic than its own."""
     own = numerics_class()
     cores = ("SandyBridge", "Haswell", "Prescott")
     return next((x for x in cores if numerics_class(OPENBLAS_CORETYPE=x) != own), None)
 
 
-class StrangersAtARunningCluster(unittest.TestCase):
+class StrangersAtARunningCluster(EqualRuns):
     """F8: the second is refused by name, the first is undisturbed."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.undisturbed = trained_alone(TROUPE, JOB, [f"training.epochs={EPOCHS}"])
 
     def setUp(self):
         self.place = tempfile.TemporaryDirectory()
         self.folder = self.place.name
         self.nodes = nodes_on_loopback(SHAPES)
-        self.cluster = Cluster(TROUPE, self.folder, cluster_text(JOB, self.nodes, SETTINGS, TIMING),
+        self.cluster = Cluster(self.folder, cluster_text(self.nodes, settings_of(EPOCHS), TIMING),
                                self.nodes)
 
     def tearDown(self):
@@ -77,7 +69,7 @@ class StrangersAtARunningCluster(unittest.TestCase):
         nodes[2].listen = f"127.0.0.1:{free_ports(1)[0]}"
         path = os.path.join(self.folder, "second.toml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(cluster_text(JOB, nodes, SETTINGS, TIMING))
+            file.write(cluster_text(nodes, settings_of(EPOCHS), TIMING))
         run = subprocess.run([TROUPE, "node", path, "--name", "right", *arguments],
                              cwd=self.folder, capture_output=True, text=True, timeout=60,
                              check=False, env=dict(os.environ, **(environment or {})))
@@ -86,11 +78,9 @@ class StrangersAtARunningCluster(unittest.TestCase):
 
     def expect_undisturbed(self):
         result = self.cluster.result()
-        self.assertIn("parameters_sha256", result, self.cluster.messages())
-        self.assertEqual(result["parameters_sha256"], self.undisturbed["parameters_sha256"])
-        self.assertEqual(result["views"], 1, self.cluster.messages())
-        self.assertEqual(result["replicas_lost"], 0)
-        self.assertEqual(set(self.cluster.exit_codes().values()), {0}, self.cluster.messages())
+        self.expect_equal(result, self.cluster, EPOCHS)
+        self.expect_that_nobody_was_lost(result, self.cluster)
+        self.expect_good_ends(self.cluster)
 
     def expect_refusal(self, seen, code, words):
         self.assertEqual(seen[0], code, seen[1])
@@ -185,8 +175,8 @@ class OldProgram(unittest.TestCase):
             other.settimeout(20)
             nodes = nodes_on_loopback([(1, 1), (1, 1)])
             nodes[0].address = f"127.0.0.1:{other.getsockname()[1]}"
-            text = cluster_text(JOB, nodes)
-            with Cluster(TROUPE, folder, text, nodes, starts=["left"]) as cluster:
+            text = cluster_text(nodes)
+            with Cluster(folder, text, nodes, starts=["left"]) as cluster:
                 process = cluster.processes["left"]
                 line, _ = other.accept()
                 with line:
@@ -216,8 +206,8 @@ class Starts(unittest.TestCase):
         nodes[0].listen = listen
         path = os.path.join(self.folder, "cluster.toml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(more + cluster_text(os.path.join(self.folder, "job.toml"), nodes,
-                                           "[training]\nepochs = 2\n"))
+            file.write(more + cluster_text(nodes, settings_of(2),
+                                           job=os.path.join(self.folder, "job.toml")))
         shutil.copy(JOB, os.path.join(self.folder, "job.toml"))
         os.makedirs(os.path.join(self.folder, "data"), exist_ok=True)
         shutil.copy(DIGITS, os.path.join(self.folder, "data"))

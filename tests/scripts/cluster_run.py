@@ -2,7 +2,10 @@
 
 A `Cluster` writes a cluster file, starts one `troupe node` for each node of it, follows what they
 say, and gives the director's result. Every wait has an end. What a test varies is in `Node` (where
-a process listens and what starts it) and in `settings` (sections of the job file).
+a process listens and what starts it) and in `settings` (sections of the job file). `EqualRuns`
+holds results against those of runs that nothing befell.
+
+The first two arguments of each test are the build folder and the source folder.
 """
 
 import json
@@ -12,14 +15,23 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+import unittest
 from dataclasses import dataclass, field
 
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+JOB = os.path.join(SOURCE, "examples", "digits.toml")
 DIRECTOR = "main"
 HEARTBEAT = 0.2  # seconds; of all clusters unless a test says otherwise
 LOST_AFTER = 1.0  # seconds
+CHECKPOINT_STEPS = 100
+# A process may grow by what is on its way between three of them: 16 MiB of credit for each link
+# and direction.
+GROWTH_BYTES_MAX = 64 << 20
 
 # Name -> (replicas, shards) of the director's node and of two workers.
 PLACEMENTS = {"peer": [(1, 1), (1, 1), (1, 1)], "server": [(0, 1), (1, 0), (1, 1)]}
@@ -69,7 +81,12 @@ def nodes_on_loopback(shapes):
             for name, port, (replicas, shards) in zip(NAMES, free_ports(len(shapes)), shapes)]
 
 
-def cluster_text(job, nodes, settings="", timing=timeouts()):
+def settings_of(epochs):
+    return (f"[training]\nepochs = {epochs}\n"
+            f"[checkpoint]\nevery_steps = {CHECKPOINT_STEPS}\n")
+
+
+def cluster_text(nodes, settings="", timing=timeouts(), job=JOB):
     return (f'job = "{job}"\n{settings}\n[timeouts]\n{timing}'
             + "".join(node.text() for node in nodes))
 
@@ -77,17 +94,16 @@ def cluster_text(job, nodes, settings="", timing=timeouts()):
 class Process:
     """A process of the cluster. Its messages are read by a thread of its own."""
 
-    def __init__(self, cluster, node, *arguments, file=None):
+    def __init__(self, cluster, node, *arguments):
         self.name = node.name
         self.lines = []  # (seconds of the monotonic clock, text)
         self.ended_at = None  # likewise
         self.epoch = 0
         self.epoch_times = {}  # epoch -> when it was said to be finished first
         self.out = tempfile.TemporaryFile("w+", encoding="utf-8")
-        command = [cluster.troupe, "node", file or cluster.file, "--name", node.name, *arguments]
+        command = [TROUPE, "node", cluster.file, "--name", node.name, *arguments]
         self.process = subprocess.Popen([*node.wrapper, *command], cwd=cluster.folder,
-                                        stdout=self.out, stderr=subprocess.PIPE, text=True,
-                                        env=dict(os.environ, **cluster.environment))
+                                        stdout=self.out, stderr=subprocess.PIPE, text=True)
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
 
@@ -140,10 +156,8 @@ class Cluster:
     """Processes that were started, by name; end them with `leave`, or use it in a `with`.
     `starts`: the names to start at once; without it all."""
 
-    def __init__(self, troupe, folder, text, nodes, environment=None, starts=None):
-        self.troupe = troupe
+    def __init__(self, folder, text, nodes, starts=None):
         self.folder = folder
-        self.environment = environment or {}
         self.nodes = {node.name: node for node in nodes}
         self.file = os.path.join(folder, "cluster.toml")
         with open(self.file, "w", encoding="utf-8") as file:
@@ -205,11 +219,46 @@ class Cluster:
                          for _, line in process.lines if "Epoch" not in line)
 
 
-def trained_alone(troupe, job, settings=(), environment=None):
+def trained_alone(job, settings=()):
     """The result of `troupe train`: a run that nothing befalls."""
     arguments = [word for setting in settings for word in ("--set", setting)]
     with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run([troupe, "train", job, "--json", "--quiet", *arguments], cwd=folder,
-                             capture_output=True, text=True, timeout=600, check=True,
-                             env=dict(os.environ, **(environment or {})))
+        run = subprocess.run([TROUPE, "train", job, "--json", "--quiet", *arguments], cwd=folder,
+                             capture_output=True, text=True, timeout=600, check=True)
     return json.loads(run.stdout)
+
+
+class EqualRuns(unittest.TestCase):
+    """Tests of runs of examples/digits.toml that end as the undisturbed one of as many epochs."""
+
+    undisturbed = {}  # epochs -> result
+
+    def expect_equal(self, result, cluster, epochs):
+        if epochs not in self.undisturbed:
+            self.undisturbed[epochs] = trained_alone(JOB, [f"training.epochs={epochs}"])
+        self.assertIn("parameters_sha256", result, cluster.messages())
+        for key in ("parameters_sha256", "job_sha256", "steps", "test_accuracy"):
+            self.assertEqual(result[key], self.undisturbed[epochs][key], cluster.messages())
+
+    def expect_good_ends(self, cluster, lost=(), away=()):
+        """Nobody failed: those in `lost` were killed and stayed so; those in `away` may have come
+        back only after the end, when they found nobody."""
+        for name, code in cluster.exit_codes().items():
+            expected = (-signal.SIGKILL,) if name in lost else (0, 69) if name in away else (0,)
+            self.assertIn(code, expected, cluster.messages())
+
+    def expect_that_nobody_was_lost(self, result, cluster):
+        self.assertEqual(result["views"], 1, cluster.messages())
+        self.assertEqual(result["replicas_lost"], 0, cluster.messages())
+
+    def expect_loss(self, result, cluster):
+        self.assertGreaterEqual(result["replicas_lost"], 1, cluster.messages())
+        self.assertGreaterEqual(result["views"], 2, cluster.messages())
+
+    def expect_flat_memory(self, cluster, epoch):
+        """From now until this epoch is over."""
+        before = {name: memory_of(x) for name, x in cluster.processes.items()}
+        cluster.wait_for_epoch(epoch)
+        for name, process in cluster.processes.items():
+            if process.is_running():
+                self.assertLess(memory_of(process) - before[name], GROWTH_BYTES_MAX)

@@ -8,71 +8,49 @@ times for each fault and placement; without TRIALS once for each fault, in a pla
 drawn. Where and when is drawn from SEED (printed), too.
 """
 
-import os
 import random
 import sys
 import tempfile
 import time
 import unittest
 
-from cluster_run import (DIRECTOR, LOST_AFTER, PLACEMENTS, Cluster, cluster_text,
-                         memory_of, nodes_on_loopback, timeouts, trained_alone)
+from cluster_run import (LOST_AFTER, PLACEMENTS, Cluster, EqualRuns, cluster_text,
+                         nodes_on_loopback, settings_of, timeouts)
 from fault_proxy import Wires
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
-CHECKPOINT_STEPS = 100
 FLIPS = 5
 # Of runs in which nobody is to be lost: other tests may keep this machine busy, too.
 LOST_AFTER_WHEN_BUSY = LOST_AFTER if len(sys.argv) > 3 else 3 * LOST_AFTER
-MEBIBYTE = 1 << 20
-# What is on its way between three processes: 16 MiB of credit for each link and direction.
-GROWTH_BYTES_MAX = 64 * MEBIBYTE
 
 
 class WiredCluster(Cluster):
     """Whoever dials a node reaches it by way of its wire."""
 
-    def __init__(self, folder, wires, placement, settings, lost_after):
+    def __init__(self, folder, wires, placement, epochs, lost_after):
         nodes = nodes_on_loopback(PLACEMENTS[placement])
         self.wires = {}
         for node in nodes:
             node.listen = node.address
             self.wires[node.name] = wires.new(int(node.listen.rsplit(":", 1)[1]))
             node.address = f"127.0.0.1:{self.wires[node.name].port}"
-        super().__init__(TROUPE, folder, cluster_text(JOB, nodes, settings,
-                                                           timeouts(lost_after, "8s")), nodes)
+        super().__init__(folder, cluster_text(nodes, settings_of(epochs),
+                                              timeouts(lost_after, "8s")), nodes)
 
 
-class BadWires(unittest.TestCase):
-    undisturbed = {}
-
+class BadWires(EqualRuns):
     @classmethod
     def setUpClass(cls):
         cls.random = random.Random(SEED)
 
-    def expect_equal(self, result, cluster, epochs):
-        if epochs not in self.undisturbed:
-            self.undisturbed[epochs] = trained_alone(TROUPE, JOB, [f"training.epochs={epochs}"])
-        self.assertIn("parameters_sha256", result, cluster.messages())
-        for key in ("parameters_sha256", "steps", "test_accuracy"):
-            self.assertEqual(result[key], self.undisturbed[epochs][key], cluster.messages())
-        codes = cluster.exit_codes()
-        self.assertEqual(codes.pop(DIRECTOR), 0, cluster.messages())
-        # Who is connected again only after the end finds nobody.
-        self.assertLessEqual(set(codes.values()), {0, 69}, cluster.messages())
-
     def play(self, placement, epochs, befall, settle=lambda wires: None,
              lost_after=LOST_AFTER):
-        """The result of a run: `settle` makes the wires what they are from the beginning on,
+        """Result and cluster of a run: `settle` makes the wires what they are from the start on,
         `befall` happens when a part of the epochs is over that is drawn."""
-        settings = f"[training]\nepochs = {epochs}\n[checkpoint]\nevery_steps = {CHECKPOINT_STEPS}\n"
         with tempfile.TemporaryDirectory() as folder, \
                 Wires(self.random.randrange(1 << 30)) as wires:
-            with WiredCluster(folder, wires, placement, settings, lost_after) as cluster:
+            with WiredCluster(folder, wires, placement, epochs, lost_after) as cluster:
                 for wire in cluster.wires.values():
                     settle(wire)
                 self.assertTrue(cluster.wait_for_epoch(
@@ -80,18 +58,17 @@ class BadWires(unittest.TestCase):
                 befall(cluster, wires)
                 result = cluster.result()
                 self.expect_equal(result, cluster, epochs)
-                return result
+                self.expect_good_ends(cluster, away=["left", "right"])
+                return result, cluster
 
-    def for_each_trial(self, epochs, befall, check=lambda result: None, **more):
-        placements = list(PLACEMENTS) if len(sys.argv) > 3 else [self.random.choice(list(PLACEMENTS))]
+    def for_each_trial(self, epochs, befall, check=lambda *_: None, **more):
+        placements = list(PLACEMENTS)
+        if len(sys.argv) <= 3:
+            placements = [self.random.choice(placements)]
         for placement in placements:
             for trial in range(TRIALS):
                 with self.subTest(placement=placement, trial=trial, seed=SEED):
-                    check(self.play(placement, epochs, befall, **more))
-
-    def expect_that_nobody_was_lost(self, result):
-        self.assertEqual(result["views"], 1)
-        self.assertEqual(result["replicas_lost"], 0)
+                    check(*self.play(placement, epochs, befall, **more))
 
     # Latency and jitter (F6).
 
@@ -108,11 +85,7 @@ class BadWires(unittest.TestCase):
             wire.bytes_per_second = 10e6 / 8
 
         def befall(cluster, _):
-            before = {name: memory_of(x) for name, x in cluster.processes.items()}
-            cluster.wait_for_epoch(7)
-            for name, process in cluster.processes.items():
-                if process.is_running():
-                    self.assertLess(memory_of(process) - before[name], GROWTH_BYTES_MAX)
+            self.expect_flat_memory(cluster, 7)
         self.for_each_trial(8, befall, self.expect_that_nobody_was_lost,
                             settle=settle, lost_after=LOST_AFTER_WHEN_BUSY)
 
@@ -144,7 +117,7 @@ class BadWires(unittest.TestCase):
 
     # Silence (F6): a connection that is there, and carries nothing.
 
-    def be_silent(self, names, seconds, check=lambda result: None, lost_after=LOST_AFTER):
+    def be_silent(self, names, seconds, check=lambda *_: None, lost_after=LOST_AFTER):
         def befall(cluster, wires):
             chosen = [cluster.wires[name] for name in names]
             wires.silence(chosen, True)
@@ -157,7 +130,7 @@ class BadWires(unittest.TestCase):
                        self.expect_that_nobody_was_lost, LOST_AFTER_WHEN_BUSY)
 
     def test_long_silence_towards_the_director_is_a_loss_and_a_return(self):
-        def check(result):
+        def check(result, _):
             self.assertGreaterEqual(result["views"], 2)
         self.be_silent(["main"], 3 * LOST_AFTER, check)
 
@@ -174,10 +147,10 @@ class BadWires(unittest.TestCase):
             cluster.wait_until(lambda: not any(x.flips_left for x in cluster.wires.values()))
             self.flip_count = sum(x.flip_count for x in cluster.wires.values())
 
-        def check(result):
+        def check(result, cluster):
             self.assertGreater(self.flip_count, 0)
             self.assertGreaterEqual(result["resends"], 1)
-            self.expect_that_nobody_was_lost(result)
+            self.expect_that_nobody_was_lost(result, cluster)
         self.for_each_trial(40, befall, check, settle=settle,
                             lost_after=LOST_AFTER_WHEN_BUSY)
 
