@@ -157,6 +157,7 @@ TEST(dial_clock, longest_delay_is_shorter_than_what_counts_as_a_loss) {
   EXPECT_EQ(longest_dial_delay(1s), 500ms);
   EXPECT_EQ(longest_dial_delay(5s), 2s);
   EXPECT_EQ(longest_dial_delay(1h), 2s);
+  EXPECT_EQ(longest_dial_delay(10ms), 100ms);
 }
 
 TEST(dial_clock, who_gave_up_dials_when_told_to) {
