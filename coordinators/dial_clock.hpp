@@ -15,8 +15,8 @@ namespace troupe {
 
 /// The longest delay when a process without a link counts as lost after so long: half of it at
 /// most. Else one that starts late, or comes back, has joined the director, and is not dialled by
-/// its other peers before they are taken for parted, and one of them is sent away. Nobody is dialled
-/// more than ten times a second.
+/// its other peers before they are taken for parted, and one of them is sent away. Nobody is
+/// dialled more than ten times a second.
 inline milliseconds longest_dial_delay(milliseconds lost_after) {
   return std::clamp(lost_after / 2, milliseconds{100}, milliseconds{2'000});
 }
