@@ -58,8 +58,7 @@ std::vector<uint32_t> shuffled_rows() {
   std::vector<uint32_t> result(row_count);
   std::iota(result.begin(), result.end(), 0u);
   for (size_t i = row_count; i > 1; --i)
-    std::swap(result[i - 1],
-              result[random_word({3, random_purpose::synthetic_targets, 0}, i) % i]);
+    std::swap(result[i - 1], result[random_word({3, random_purpose::synthetic_targets, 0}, i) % i]);
   return result;
 }
 
@@ -96,9 +95,9 @@ private:
 /// The yardstick: a bare loop, for the samples a second of the same batch.
 void bare_step(benchmark::State& state) {
   const blas::one_thread alone;
-  benchmarks::bare_loop loop{
-    {{feature_count, hidden[0], hidden[1], class_count}, rows_of(state)},
-    random_rows().features, random_rows().labels};
+  benchmarks::bare_loop loop{{{feature_count, hidden[0], hidden[1], class_count}, rows_of(state)},
+                             random_rows().features,
+                             random_rows().labels};
   for (auto _ : state)
     benchmark::DoNotOptimize(loop.run(1));
   count_samples(state);
@@ -123,8 +122,7 @@ void step(benchmark::State& state) {
     model.gradient(current.values(), source.next(), gradient.values(), memory);
     const std::array<std::span<const float>, 1> inputs{gradient.values()};
     const auto figures = rule->begin_step(t++, rows_of(state), direction::descent);
-    sums.reduce_and_update({{0}}, inputs, *rule, figures, nothing, current.values(),
-                           next.values());
+    sums.reduce_and_update({{0}}, inputs, *rule, figures, nothing, current.values(), next.values());
     std::swap(current, next);
   }
   count_samples(state);

@@ -25,17 +25,18 @@ using lane_mask __attribute__((vector_size(lane_count * sizeof(int32_t)))) = int
 constexpr size_t rows_at_once = 4;
 
 /// Columns whose sums over the rows stay in registers, in lanes.
-constexpr size_t lanes_at_once = 4;
+constexpr size_t lanes_at_once = 7;
 
 TROUPE_ALWAYS_INLINE void load(const float* from, lanes& into) {
   std::memcpy(&into, from, sizeof(into));
 }
 
-/// The values before `end`, and zeros for what lies behind it.
-TROUPE_ALWAYS_INLINE void load_before(const float* end, const float* from, lanes& into) {
-  into = lanes{};
-  for (size_t l = 0; from + l < end && l < lane_count; ++l)
-    into[l] = from[l];
+/// Fewer than 16 values, and zeros behind them.
+TROUPE_ALWAYS_INLINE void load_some(const float* from, size_t count, lanes& into) {
+  float values[lane_count] = {};
+  for (size_t l = 0; l < count; ++l)
+    values[l] = from[l];
+  std::memcpy(&into, values, sizeof(into));
 }
 
 /// Set for the first `count` lanes.
@@ -74,11 +75,13 @@ TROUPE_ALWAYS_INLINE void sum_four(const lanes* values, quarter_lanes& out) {
   out = __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
-/// A row of weights, and what the last lanes of a row may hold.
+/// A row of weights. Behind its last whole 16 follow `rest` values, in the first lanes of `last`.
 struct weight_row {
   const float* values;
   size_t inputs;
-  lane_mask last; ///< of the lanes behind the last whole 16
+  size_t rest;
+  lanes last;
+  lane_mask is_last;
 };
 
 /// Products of four rows with a row of weights. `x_end`: of the memory that may be read.
@@ -96,16 +99,17 @@ TROUPE_ALWAYS_INLINE void multiply_rows(const weight_row& weight, const float* x
       sums[r] += w * values;
     }
   }
-  if (j < inputs) {
-    load_before(weight.values + inputs, weight.values + j, w);
+  const float* const last_row = x + (row_count - 1) * inputs + j;
+  if (weight.rest > 0 && last_row + lane_count <= x_end) {
     for (size_t r = 0; r < rows_at_once; ++r) {
-      const float* const from = x + std::min(r, row_count - 1) * inputs + j;
-      if (from + lane_count <= x_end)
-        load(from, values);
-      else
-        load_before(x_end, from, values);
-      keep(weight.last, values);
-      sums[r] += w * values;
+      load(x + std::min(r, row_count - 1) * inputs + j, values);
+      keep(weight.is_last, values);
+      sums[r] += weight.last * values;
+    }
+  } else if (weight.rest > 0) {
+    for (size_t r = 0; r < rows_at_once; ++r) {
+      load_some(x + std::min(r, row_count - 1) * inputs + j, weight.rest, values);
+      sums[r] += weight.last * values;
     }
   }
   quarter_lanes totals;
@@ -115,8 +119,10 @@ TROUPE_ALWAYS_INLINE void multiply_rows(const weight_row& weight, const float* x
 
 TROUPE_MULTIVERSION void forward_output(const float* weight, const float* x, float* y, size_t rows,
                                         size_t inputs, size_t outputs) {
-  weight_row row{weight, inputs, {}};
-  fill_mask(inputs % lane_count, row.last);
+  const auto rest = inputs % lane_count;
+  weight_row row{weight, inputs, rest, {}, {}};
+  load_some(weight + inputs - rest, rest, row.last);
+  fill_mask(rest, row.is_last);
   const float* const end = x + rows * inputs;
   float products[rows_at_once];
   for (size_t i = 0; i < rows; i += rows_at_once) {
@@ -130,58 +136,72 @@ TROUPE_MULTIVERSION void forward_output(const float* weight, const float* x, flo
   }
 }
 
-/// Sums over the rows of `Count` x 16 columns.
-template <size_t Count>
-TROUPE_ALWAYS_INLINE void add_columns(const float* x, const float* delta, float* sums_out,
-                                      size_t rows, size_t inputs, size_t outputs) {
-  lanes sums[Count] = {};
+/// What the sums over rows are taken of: columns of x from `x` on, times `delta`.
+struct column_sums {
+  const float* x;
+  const float* x_end; ///< of the memory that may be read
+  const float* delta;
+  float* out;
+  size_t rows;
+  size_t inputs;
+  size_t outputs;
+};
+
+/// Adds the sums of `Whole` x 16 columns, and of `rest` more.
+template <size_t Whole, bool HasRest>
+TROUPE_ALWAYS_INLINE void add_columns(const column_sums& work, size_t rest) {
+  lanes sums[Whole + 1] = {};
   lanes values;
-  for (size_t i = 0; i < rows; ++i) {
-    const float factor = delta[i * outputs];
-    for (size_t k = 0; k < Count; ++k) {
-      load(x + i * inputs + k * lane_count, values);
+  lane_mask is_rest;
+  fill_mask(rest, is_rest);
+  for (size_t i = 0; i < work.rows; ++i) {
+    const float* const from = work.x + i * work.inputs;
+    const float factor = work.delta[i * work.outputs];
+    for (size_t k = 0; k < Whole; ++k) {
+      load(from + k * lane_count, values);
       sums[k] += factor * values;
     }
+    if constexpr (HasRest) {
+      if (from + (Whole + 1) * lane_count <= work.x_end) {
+        load(from + Whole * lane_count, values);
+        keep(is_rest, values);
+      } else {
+        load_some(from + Whole * lane_count, rest, values);
+      }
+      sums[Whole] += factor * values;
+    }
   }
-  for (size_t k = 0; k < Count; ++k) {
-    load(sums_out + k * lane_count, values);
+  for (size_t k = 0; k < Whole; ++k) {
+    load(work.out + k * lane_count, values);
     values += sums[k];
-    std::memcpy(sums_out + k * lane_count, &values, sizeof(values));
+    std::memcpy(work.out + k * lane_count, &values, sizeof(values));
   }
+  for (size_t l = 0; HasRest && l < rest; ++l)
+    work.out[Whole * lane_count + l] += sums[Whole][l];
 }
 
-/// The last columns, fewer than 16.
-TROUPE_ALWAYS_INLINE void add_last_columns(const float* x, const float* x_end, const float* delta,
-                                           float* sums_out, size_t rows, size_t inputs,
-                                           size_t outputs, size_t count) {
-  lane_mask mask;
-  fill_mask(count, mask);
-  lanes sums{};
-  lanes values;
-  for (size_t i = 0; i < rows; ++i) {
-    const float* const from = x + i * inputs;
-    if (from + lane_count <= x_end)
-      load(from, values);
-    else
-      load_before(x_end, from, values);
-    keep(mask, values);
-    sums += delta[i * outputs] * values;
-  }
-  for (size_t l = 0; l < count; ++l)
-    sums_out[l] += sums[l];
+/// `whole` lanes, at most `Most`, in one sweep.
+template <size_t Most>
+TROUPE_ALWAYS_INLINE void add_last_columns(const column_sums& work, size_t whole, size_t rest) {
+  if constexpr (Most > 0)
+    if (whole < Most)
+      return add_last_columns<Most - 1>(work, whole, rest);
+  if (rest > 0)
+    return add_columns<Most, true>(work, rest);
+  if constexpr (Most > 0)
+    add_columns<Most, false>(work, 0);
 }
 
-TROUPE_MULTIVERSION void gradient_of_output(const float* x, const float* delta, float* sums_out,
+TROUPE_MULTIVERSION void gradient_of_output(const float* x, const float* delta, float* out,
                                             size_t rows, size_t inputs, size_t outputs) {
-  constexpr size_t wide = lanes_at_once * lane_count;
-  size_t j = 0;
-  for (; j + wide <= inputs; j += wide)
-    add_columns<lanes_at_once>(x + j, delta, sums_out + j, rows, inputs, outputs);
-  for (; j + lane_count <= inputs; j += lane_count)
-    add_columns<1>(x + j, delta, sums_out + j, rows, inputs, outputs);
-  if (j < inputs)
-    add_last_columns(x + j, x + rows * inputs, delta, sums_out + j, rows, inputs, outputs,
-                     inputs - j);
+  column_sums work{x, x + rows * inputs, delta, out, rows, inputs, outputs};
+  auto left = inputs;
+  for (; left >= (lanes_at_once + 1) * lane_count; left -= lanes_at_once * lane_count) {
+    add_columns<lanes_at_once, false>(work, 0);
+    work.x += lanes_at_once * lane_count;
+    work.out += lanes_at_once * lane_count;
+  }
+  add_last_columns<lanes_at_once>(work, left / lane_count, left % lane_count);
 }
 
 } // namespace
@@ -194,9 +214,7 @@ void narrow_forward(std::span<const float> weight, std::span<const float> x, std
 }
 
 void narrow_gradient(std::span<const float> x, std::span<const float> delta,
-                     std::span<float> gradient_out, size_t inputs, size_t outputs, bool adds) {
-  if (!adds)
-    std::ranges::fill(gradient_out.first(inputs * outputs), 0.0f);
+                     std::span<float> gradient_out, size_t inputs, size_t outputs) {
   for (size_t k = 0; k < outputs; ++k)
     gradient_of_output(x.data(), delta.data() + k, gradient_out.data() + k * inputs,
                        delta.size() / outputs, inputs, outputs);

@@ -15,15 +15,15 @@
 
 namespace troupe {
 
-/// From how many outputs on BLAS is faster.
+/// With more outputs BLAS is faster.
 inline constexpr size_t narrow_outputs_max = 4;
 
 /// y (R x O) = x (R x I) W^T with W (O x I), written.
 void narrow_forward(std::span<const float> weight, std::span<const float> x, std::span<float> y,
                     size_t inputs, size_t outputs);
 
-/// dW (O x I) = delta^T x with delta (R x O), x (R x I); added when `adds`, else written.
+/// dW (O x I) += delta^T x with delta (R x O), x (R x I).
 void narrow_gradient(std::span<const float> x, std::span<const float> delta,
-                     std::span<float> gradient_out, size_t inputs, size_t outputs, bool adds);
+                     std::span<float> gradient_out, size_t inputs, size_t outputs);
 
 } // namespace troupe
