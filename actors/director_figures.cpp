@@ -81,7 +81,11 @@ training_progress director_state::progress_at(uint64_t version, const batch_sums
   progress.step = version - (progress.epoch - 1) * progress.steps_in_epoch;
   progress.version = version;
   progress.seconds = seconds_at(version);
-  progress.seconds_of_epoch = progress.seconds - row_seconds_;
+  // Since the last row, as if all its steps took the same time.
+  const auto steps = version - plan.last_row(last_step);
+  progress.seconds_of_epoch = (progress.seconds - row_seconds_) *
+                              static_cast<double>(progress.step) /
+                              static_cast<double>(std::max<uint64_t>(steps, 1));
   progress.train_loss = mean_loss(sums);
   if (options_.classification)
     progress.train_accuracy = share_correct(sums);

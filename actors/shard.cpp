@@ -211,7 +211,7 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
   norms_.advance();
   is_reduced_ = false;
   if (keeps_book_)
-    book_ = book_ + *sums;
+    book_ = options_.plan.is_epoch_end(rule_.version() - 1) ? *sums : book_ + *sums;
   copy_if_due();
   announce();
   answer_waiting();

@@ -138,7 +138,7 @@ private:
   bool keeps_book_ = false;
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;
-  batch_sums book_;                             ///< since the last epoch ended
+  batch_sums book_;                             ///< of the epoch of the last step
   uint64_t row_version_ = 0;                    ///< reported as a row
   uint64_t mark_version_ = 0;                   ///< reported as the horizon
   uint64_t copied_version_ = 0;                 ///< for a checkpoint

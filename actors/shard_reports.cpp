@@ -17,12 +17,12 @@ std::string slices_in_words(const tree_node& node) {
 
 } // namespace
 
-// An epoch's end and the end of training make a row, the horizon a mark; what was said already is
-// not said again.
+// The history's versions and the end of training make a row, the horizon a mark; what was said
+// already is not said again.
 void shard_state::keep_book() {
   const auto version = rule_.version();
   const bool at_horizon = version == horizon_.version;
-  const bool is_row = options_.plan.is_epoch_end(version) || (at_horizon && horizon_.final);
+  const bool is_row = options_.plan.is_row(version) || (at_horizon && horizon_.final);
   const bool is_news =
     (is_row && row_version_ != version) || (at_horizon && mark_version_ != version);
   if (is_news || self_->clock().now() - last_report_ >= progress_interval)
@@ -32,8 +32,8 @@ void shard_state::keep_book() {
 void shard_state::report() {
   const auto version = rule_.version();
   const bool is_mark = version == horizon_.version;
-  const bool ends_epoch = options_.plan.is_epoch_end(version);
-  const bool is_row = (ends_epoch || (is_mark && horizon_.final)) && row_version_ != version;
+  const bool is_row =
+    (options_.plan.is_row(version) || (is_mark && horizon_.final)) && row_version_ != version;
   last_report_ = self_->clock().now();
   const std::chrono::duration<double> seconds = last_report_ - begin_;
   self_->send(view_.director,
@@ -42,8 +42,6 @@ void shard_state::report() {
     mark_version_ = version;
   if (is_row)
     row_version_ = version;
-  if (is_row && ends_epoch)
-    book_ = {};
 }
 
 // The director hears why before those who wait hear that there is nothing to wait for.

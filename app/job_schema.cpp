@@ -236,6 +236,10 @@ void add_training_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"training.evaluate_every", "epochs between evaluations; 0: at the end only"}, 0,
     [](auto& x) -> auto& { return x.training.evaluate_every; }));
+  out.push_back(whole_key<job>(
+    {"training.history_every",
+     "epochs between rows of the history; each evaluation has one as well"},
+    1, [](auto& x) -> auto& { return x.training.history_every; }));
   out.push_back(plain_key<job, bool>(
     {"training.keep_best",
      "the result is the version with the least watched loss, not the last one",

@@ -1,5 +1,6 @@
 #include "troupe/benchmarks/bare_loop.hpp"
 
+#include "troupe/models/large_pages.hpp"
 #include "troupe/models/random.hpp"
 
 #include <cblas.h>
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
+#include <thread>
 
 namespace troupe::benchmarks {
 
@@ -16,6 +19,17 @@ namespace {
 void multiply_transposed(const float* a, const float* b, float* out, size_t m, size_t n, size_t k) {
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, int(m), int(n), int(k), 1, a, int(k), b,
               int(k), 0, out, int(n));
+}
+
+void add_or_copy(const std::vector<std::vector<float>>& from, std::vector<std::vector<float>>& to,
+                 bool copies) {
+  if (copies) {
+    to = from;
+    return;
+  }
+  for (size_t l = 0; l < from.size(); ++l)
+    for (size_t i = 0; i < from[l].size(); ++i)
+      to[l][i] += from[l][i];
 }
 
 } // namespace
@@ -48,9 +62,22 @@ double bare_loop::run(size_t steps) {
 }
 
 double bare_loop::step(size_t first_row) {
+  double loss = 0;
+  const size_t rows = options_.batch / options_.slices;
+  for (size_t k = 0; k < options_.slices; ++k) {
+    loss += gradient(first_row + k * rows, rows);
+    if (options_.slices == 1)
+      continue;
+    add_or_copy(weight_gradients_, weight_sums_, k == 0);
+    add_or_copy(bias_gradients_, bias_sums_, k == 0);
+  }
+  update();
+  return loss / double(options_.batch);
+}
+
+double bare_loop::gradient(size_t first_row, size_t rows) {
   const auto& sizes = options_.sizes;
   const size_t depth = sizes.size() - 1;
-  const size_t rows = options_.batch;
   const float* const x = features_.data() + first_row * sizes[0];
   for (size_t l = 0; l < depth; ++l) {
     const float* in = l == 0 ? x : outputs_[l - 1].data();
@@ -99,14 +126,19 @@ double bare_loop::step(size_t first_row) {
     for (size_t i = 0; i < rows * k; ++i)
       down[i] = in[i] > 0 ? down[i] : 0;
   }
-  const float rate = options_.learning_rate / float(rows);
-  for (size_t l = 0; l < depth; ++l) {
+  return loss;
+}
+
+void bare_loop::update() {
+  const float rate = options_.learning_rate / float(options_.batch);
+  const auto& weight_sums = options_.slices > 1 ? weight_sums_ : weight_gradients_;
+  const auto& bias_sums = options_.slices > 1 ? bias_sums_ : bias_gradients_;
+  for (size_t l = 0; l < weights_.size(); ++l) {
     for (size_t i = 0; i < weights_[l].size(); ++i)
-      weights_[l][i] -= rate * weight_gradients_[l][i];
+      weights_[l][i] -= rate * weight_sums[l][i];
     for (size_t i = 0; i < biases_[l].size(); ++i)
-      biases_[l][i] -= rate * bias_gradients_[l][i];
+      biases_[l][i] -= rate * bias_sums[l][i];
   }
-  return loss / double(rows);
 }
 
 double sgemm_peak_flops() {
@@ -122,6 +154,37 @@ double sgemm_peak_flops() {
     best = std::max(best, 4 * 2.0 * double(n * n * n) / seconds.count());
   }
   return best;
+}
+
+double read_bytes_per_second(size_t threads) {
+  // 16 sums at once, so that reading is what takes the time.
+  const auto sum = [](const std::vector<float>& values, float& out) {
+    float lanes[64] = {};
+    for (size_t i = 0; i + 64 <= values.size(); i += 64)
+      for (size_t l = 0; l < 64; ++l)
+        lanes[l] += values[i + l];
+    out = lanes[0];
+    for (const float lane : lanes)
+      out += lane;
+  };
+  std::vector<std::vector<float>> parts(threads);
+  for (auto& part : parts) {
+    reserve_large(part, (size_t{256} << 20) / sizeof(float));
+    part.assign(part.capacity(), 1.0f);
+  }
+  std::vector<float> sums(threads * 64);
+  double best = 0;
+  for (int round = 0; round < 5; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<std::thread> readers;
+    for (size_t i = 0; i < threads; ++i)
+      readers.emplace_back([&, i] { sum(parts[i], sums[i * 64]); });
+    for (auto& reader : readers)
+      reader.join();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    best = std::max(best, double(threads * parts[0].size() * sizeof(float)) / seconds.count());
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0f) > 0 ? best : 0;
 }
 
 } // namespace troupe::benchmarks

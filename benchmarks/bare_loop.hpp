@@ -12,6 +12,7 @@ namespace troupe::benchmarks {
 struct bare_loop_options {
   std::vector<size_t> sizes; ///< features, hidden units, ..., classes
   size_t batch = 128;
+  size_t slices = 1; ///< pieces of a batch whose gradients are written and then added
   float learning_rate = 0.01f;
 };
 
@@ -26,16 +27,23 @@ public:
 
 private:
   double step(size_t first_row);
+  /// Loss of `rows` rows; their gradient to weight_gradients_ and bias_gradients_.
+  double gradient(size_t first_row, size_t rows);
+  void update();
 
   bare_loop_options options_;
   const std::vector<float>& features_;
   const std::vector<int32_t>& labels_;
   size_t next_row_ = 0;
   std::vector<std::vector<float>> weights_, biases_, weight_gradients_, bias_gradients_;
+  std::vector<std::vector<float>> weight_sums_, bias_sums_; ///< with more than one slice
   std::vector<std::vector<float>> outputs_, deltas_;
 };
 
 /// Floating-point operations a second of one large product on the calling thread.
 double sgemm_peak_flops();
+
+/// Bytes a second that `threads` threads read together from memory no cache holds.
+double read_bytes_per_second(size_t threads);
 
 } // namespace troupe::benchmarks

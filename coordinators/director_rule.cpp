@@ -31,9 +31,8 @@ uint64_t director_rule::row_version() const {
   return last_row_ ? last_row_->version : start_version_;
 }
 
-uint64_t director_rule::next_epoch_end() const {
-  const auto steps = options_.plan.steps_in_epoch();
-  return (row_version() / steps + 1) * steps;
+uint64_t director_rule::next_row() const {
+  return options_.plan.next_row(row_version());
 }
 
 horizon_rule director_rule::horizon_after(uint64_t version) const {
@@ -168,7 +167,7 @@ bool director_rule::needs_evaluation(uint64_t version) const {
 void director_rule::complete_rows(director_decisions& out) {
   while (phase_ == phase::training && !trained_.empty()) {
     const auto [version, train] = *trained_.begin();
-    if (version > next_epoch_end())
+    if (version > next_row())
       return; // the row before was lost on its way, and will be said again
     epoch_figures row{version, train, std::nullopt, std::nullopt};
     if (needs_evaluation(version) && !evaluate(row))
@@ -181,16 +180,15 @@ void director_rule::complete_rows(director_decisions& out) {
     return;
   if (last_row_ && is_end(last_row_->version))
     return end_at_last_row(out);
-  // The horizon of a checkpoint in the middle of an epoch makes no row.
+  // The horizon of a checkpoint between two rows makes none.
   const auto version = horizon_.version;
   if (marked_version_ == version && !horizon_.final && version > row_version() &&
-      !options_.plan.is_epoch_end(version) && has_rows_up_to(version))
+      !options_.plan.is_row(version) && has_rows_up_to(version))
     go_on_after(version, out);
 }
 
 bool director_rule::has_rows_up_to(uint64_t version) const {
-  const auto epoch_end = version - version % options_.plan.steps_in_epoch();
-  return epoch_end <= row_version();
+  return options_.plan.last_row(version) <= row_version();
 }
 
 bool director_rule::is_checkpointed(uint64_t version) const {

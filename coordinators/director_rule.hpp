@@ -170,7 +170,7 @@ public:
 private:
   bool reads_results() const { return options_.keep_best || options_.stop.reads_results(); }
   /// No row beyond it may be published before its own.
-  uint64_t next_epoch_end() const;
+  uint64_t next_row() const;
   horizon_rule horizon_after(uint64_t version) const;
   /// Turns complete pending rows into decisions, oldest first.
   void complete_rows(director_decisions& out);

@@ -130,6 +130,7 @@ struct training_options {
   std::optional<size_t> patience;    ///< stop after so many evaluations without improvement, >= 1
   double tolerance = 0;              ///< an improvement must exceed this, >= 0
   size_t evaluate_every = 1;         ///< epochs between evaluations; 0: at the end only
+  size_t history_every = 1;          ///< epochs between rows of the history, >= 1
   /// The result is the version with the least watched loss, not the last one; absent: when there
   /// are validation rows and evaluations on the way.
   std::optional<bool> keep_best;

@@ -322,8 +322,8 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
 
 timeline timeline_of(const job& resolved, const data_shape& shape) {
   const auto& training = resolved.training;
-  return {shape.train_row_count, training.batch_size, *training.slices,
-          training.epochs,       training.steps,      training.evaluate_every};
+  return {shape.train_row_count, training.batch_size,     *training.slices,      training.epochs,
+          training.steps,        training.evaluate_every, training.history_every};
 }
 
 stop_rule_options stop_rule_of(const job& x) {

@@ -39,6 +39,28 @@ index_range timeline::rows_of_slice(uint64_t step, size_t slice) const {
           rows.begin + (slice + 1) * rows.size() / slice_count};
 }
 
+bool timeline::is_row(uint64_t version) const {
+  return version > 0 && last_row(version) == version;
+}
+
+uint64_t timeline::next_row(uint64_t version) const {
+  const auto period = saturated_product(history_every, steps_in_epoch());
+  const auto rest = period - version % period;
+  const auto max = std::numeric_limits<uint64_t>::max();
+  const auto next = version > max - rest ? max : version + rest;
+  const auto evaluated = next_evaluation(version);
+  return evaluated > version ? std::min(next, evaluated) : next;
+}
+
+uint64_t timeline::last_row(uint64_t version) const {
+  const auto at_or_below = [&](size_t epochs) {
+    return version - version % saturated_product(epochs, steps_in_epoch());
+  };
+  if (version == last_version())
+    return version;
+  return std::max(at_or_below(history_every), evaluate_every > 0 ? at_or_below(evaluate_every) : 0);
+}
+
 bool timeline::evaluates(uint64_t version) const {
   if (version == last_version())
     return true;

@@ -2,7 +2,7 @@
 //
 // Steps are counted from 0; version v is the state after v steps. Epoch e (from 0) trains the
 // steps [e K, (e + 1) K), K = ceil(rows / batch size); each step takes the next rows of the
-// epoch's order, the last step of an epoch what is left. Everything follows from five numbers, so
+// epoch's order, the last step of an epoch what is left. Everything follows from these numbers, so
 // all actors agree without asking.
 
 #pragma once
@@ -22,6 +22,7 @@ struct timeline {
   size_t epoch_count = 1;             ///< >= 1
   std::optional<uint64_t> step_limit; ///< >= 1
   size_t evaluate_every = 1;          ///< epochs; 0: at the end only
+  size_t history_every = 1;           ///< epochs, >= 1
 
   uint64_t steps_in_epoch() const;
   /// The version after all epochs; the largest number when that is beyond counting.
@@ -41,6 +42,12 @@ struct timeline {
   bool is_epoch_end(uint64_t version) const {
     return version > 0 && version % steps_in_epoch() == 0;
   }
+  /// True when the history has a row of this version: each `history_every`th end of an epoch, and
+  /// whatever is evaluated.
+  bool is_row(uint64_t version) const;
+  /// The first version with a row above `version`, and the last at or below it (0: none).
+  uint64_t next_row(uint64_t version) const;
+  uint64_t last_row(uint64_t version) const;
   /// True when the timeline asks for an evaluation of this version.
   bool evaluates(uint64_t version) const;
   /// The first evaluated version above `version`, at most last_version().

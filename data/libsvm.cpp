@@ -1,7 +1,7 @@
 #include "troupe/data/libsvm.hpp"
 
 #include "troupe/data/failure.hpp"
-#include "troupe/data/large_pages.hpp"
+#include "troupe/models/large_pages.hpp"
 #include "troupe/data/libsvm_rows.hpp"
 #include "troupe/data/table_limit.hpp"
 

@@ -1,7 +1,7 @@
 #include "troupe/data/read_array.hpp"
 
 #include "troupe/data/array_rows.hpp"
-#include "troupe/data/large_pages.hpp"
+#include "troupe/models/large_pages.hpp"
 #include "troupe/data/shown_text.hpp"
 #include "troupe/data/table_limit.hpp"
 

@@ -26,6 +26,9 @@ struct batch {
   size_t row_number(size_t i) const { return row_numbers.empty() ? first_row + i : row_numbers[i]; }
 };
 
+/// Rows [begin, begin + count) of a batch, without a copy.
+batch part_of(const batch& rows, size_t begin, size_t count);
+
 /// Sums over the samples of a batch; sums of parts add up to the sum of the whole.
 struct batch_sums {
   double loss_sum = 0;

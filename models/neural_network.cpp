@@ -1,6 +1,7 @@
 #include "troupe/models/neural_network.hpp"
 
 #include "troupe/models/dropout.hpp"
+#include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
 
 #include <algorithm>
@@ -17,6 +18,10 @@ void require_size(const char* what, size_t expected, size_t actual) {
                                 std::to_string(expected) + " " + what + ", got " +
                                 std::to_string(actual));
 }
+
+/// Features of a piece of rows that stay in a first-level cache of 32 KiB while they are used
+/// twice.
+constexpr size_t sweep_values = 6'144;
 
 // A layer's slots of the workspace; two more behind those of all layers take turns as the
 // derivative handed down.
@@ -116,9 +121,28 @@ void neural_network::through_activation(size_t i, std::span<float> delta, worksp
   multiply_by_derivative(kind, memory.slot(slot_of(i, kept), delta.size()), delta);
 }
 
+// A linear model of few outputs: piece by piece, so that the rows are read from memory once.
+batch_sums neural_network::sweep(std::span<const float> parameters, const batch& rows,
+                                 std::span<float> gradient_out, workspace& memory) const {
+  std::ranges::fill(gradient_out, 0.0f);
+  const auto piece_rows = std::max<size_t>(sweep_values / feature_count() / 4 * 4, 16);
+  batch_sums sums;
+  for (size_t begin = 0; begin < rows.row_count; begin += piece_rows) {
+    const auto piece = part_of(rows, begin, std::min(piece_rows, rows.row_count - begin));
+    const auto scores = forward(parameters, piece, true, memory);
+    sums = sums + evaluate_loss(loss_with_constants(), piece, scores, output_count(), scores);
+    layers_.front().add_narrow_gradient(piece.features, scores, gradient_out);
+  }
+  return sums;
+}
+
 batch_sums neural_network::gradient(std::span<const float> parameters, const batch& rows,
                                     std::span<float> gradient_out, workspace& memory) const {
   require_size("gradients", layout_.size(), gradient_out.size());
+  if (layers_.size() == 1 && output_count() <= narrow_outputs_max) {
+    require_size("features", rows.row_count * feature_count(), rows.features.size());
+    return sweep(parameters, rows, gradient_out, memory);
+  }
   auto delta = forward(parameters, rows, true, memory);
   const auto sums = evaluate_loss(loss_with_constants(), rows, delta, output_count(), delta);
   const auto first_free = slot_of(layers_.size(), output);

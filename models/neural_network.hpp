@@ -48,6 +48,9 @@ private:
   /// does. What backward needs stays in `memory`.
   std::span<float> forward(std::span<const float> parameters, const batch& rows, bool drops,
                            workspace& memory) const;
+  /// `gradient` of a model without hidden layers and with few outputs.
+  batch_sums sweep(std::span<const float> parameters, const batch& rows,
+                   std::span<float> gradient_out, workspace& memory) const;
   /// The derivative behind hidden layer `i`, in place: from after its dropout to before its
   /// activation.
   void through_activation(size_t i, std::span<float> delta, workspace& memory) const;

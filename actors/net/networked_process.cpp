@@ -76,6 +76,7 @@ size_t replicas_of(const cluster_plan& plan) {
 std::string course_of(const job& resolved, const timeline& plan) {
   return "steps = " + std::to_string(plan.last_version()) +
          ", evaluate_every = " + std::to_string(plan.evaluate_every) +
+         ", history_every = " + std::to_string(plan.history_every) +
          ", checkpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps);
 }
 

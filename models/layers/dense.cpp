@@ -1,6 +1,7 @@
 #include "troupe/models/layers/dense.hpp"
 
 #include "troupe/models/blas.hpp"
+#include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/multiversion.hpp"
 
 #include <algorithm>
@@ -24,9 +25,8 @@ size_t row_count(const char* what, size_t size, size_t columns) {
   return size / columns;
 }
 
-TROUPE_MULTIVERSION void sum_columns(const float* __restrict values, float* __restrict sums,
+TROUPE_MULTIVERSION void add_columns(const float* __restrict values, float* __restrict sums,
                                      size_t rows, size_t columns) {
-  std::fill_n(sums, columns, 0.0f);
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
       sums[j] += values[i * columns + j];
@@ -39,9 +39,12 @@ void dense_layer::forward(std::span<const float> parameters, std::span<const flo
   require_size("parameters", parameter_count(), parameters.size());
   const auto rows = row_count("inputs", x.size(), inputs);
   require_size("outputs", rows * outputs, y.size());
-  blas::multiply({x.data(), rows, inputs},
-                 {parameters.data(), outputs, inputs, blas::operation::transposed}, 0, y.data(),
-                 rows, outputs);
+  if (outputs <= narrow_outputs_max)
+    narrow_forward(parameters.first(outputs * inputs), x, y, inputs, outputs);
+  else
+    blas::multiply({x.data(), rows, inputs},
+                   {parameters.data(), outputs, inputs, blas::operation::transposed}, 0, y.data(),
+                   rows, outputs);
   const auto bias = parameters.subspan(outputs * inputs);
   if (derivative_needs_input(activation) && !before.empty()) {
     require_size("values before the activation", y.size(), before.size());
@@ -61,10 +64,24 @@ void dense_layer::gradient(std::span<const float> x, std::span<const float> delt
   require_size("gradients", parameter_count(), gradient_out.size());
   const auto rows = row_count("inputs", x.size(), inputs);
   require_size("deltas", rows * outputs, delta.size());
+  if (outputs <= narrow_outputs_max) {
+    std::ranges::fill(gradient_out, 0.0f);
+    return add_narrow_gradient(x, delta, gradient_out);
+  }
   blas::multiply({delta.data(), rows, outputs, blas::operation::transposed},
                  {x.data(), rows, inputs}, 0, gradient_out.data(), outputs, inputs);
+  if (has_bias) {
+    std::ranges::fill(gradient_out.subspan(outputs * inputs), 0.0f);
+    add_columns(delta.data(), gradient_out.data() + outputs * inputs, rows, outputs);
+  }
+}
+
+void dense_layer::add_narrow_gradient(std::span<const float> x, std::span<const float> delta,
+                                      std::span<float> gradient_out) const {
+  narrow_gradient(x, delta, gradient_out.first(outputs * inputs), inputs, outputs);
   if (has_bias)
-    sum_columns(delta.data(), gradient_out.data() + outputs * inputs, rows, outputs);
+    add_columns(delta.data(), gradient_out.data() + outputs * inputs, delta.size() / outputs,
+                outputs);
 }
 
 void dense_layer::backward(std::span<const float> parameters, std::span<const float> delta,

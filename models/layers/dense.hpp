@@ -34,6 +34,10 @@ struct dense_layer {
   void gradient(std::span<const float> x, std::span<const float> delta,
                 std::span<float> gradient_out) const;
 
+  /// The same, added to `gradient_out`; for a layer of at most `narrow_outputs_max` outputs.
+  void add_narrow_gradient(std::span<const float> x, std::span<const float> delta,
+                           std::span<float> gradient_out) const;
+
   /// Derivative with respect to the input: dx = delta W (R x I).
   void backward(std::span<const float> parameters, std::span<const float> delta,
                 std::span<float> dx) const;

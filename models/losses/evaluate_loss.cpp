@@ -53,6 +53,8 @@ batch_sums regression(const loss_options& loss, const batch& rows, std::span<con
   require_size("targets", scores.size(), rows.targets.size());
   if (!loss.class_weights.empty())
     throw std::invalid_argument("loss: class weights, but targets that are no classes");
+  if (score_count == 1)
+    return detail::regression_column(loss, scores, rows.targets, derivative.data());
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto start = i * score_count;

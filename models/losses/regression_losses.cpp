@@ -1,6 +1,7 @@
 #include "troupe/models/elementary.hpp"
 #include "troupe/models/lanes.hpp"
 #include "troupe/models/losses/row_losses.hpp"
+#include "troupe/models/multiversion.hpp"
 
 #include <stdexcept>
 
@@ -83,24 +84,64 @@ batch_sums sum_of_row(Loss loss, std::span<const float> scores, std::span<const 
   return {value / count, 1, 0, squares};
 }
 
-} // namespace
+// One score a row: the rows themselves are the lanes.
+template <class Loss>
+TROUPE_ALWAYS_INLINE batch_sums sum_of_column(Loss loss, const float* scores, const float* targets,
+                                              float* derivative, size_t rows) {
+  const auto at = [&](size_t i) __attribute__((always_inline)) {
+    return loss(static_cast<double>(scores[i]), static_cast<double>(targets[i]));
+  };
+  const auto value = lane_sum<double>(
+    rows, [&](size_t i) __attribute__((always_inline)) { return at(i).value; });
+  const auto squares = lane_sum<double>(
+    rows, [&](size_t i) __attribute__((always_inline)) {
+      const double error = at(i).error;
+      return error * error;
+    });
+  for (size_t i = 0; i < rows; ++i)
+    derivative[i] = static_cast<float>(at(i).derivative);
+  return {value, rows, 0, squares};
+}
 
-batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
-                          std::span<const float> targets, float* derivative) {
+// Calls `use` with the function object of the loss: the one place that lists them all.
+template <class Use>
+TROUPE_ALWAYS_INLINE batch_sums with_loss(const loss_options& loss, Use use) {
   switch (loss.kind) {
   case loss_kind::squared:
-    return sum_of_row(squared_loss{}, scores, targets, derivative);
+    return use(squared_loss{});
   case loss_kind::absolute:
-    return sum_of_row(absolute_loss{}, scores, targets, derivative);
+    return use(absolute_loss{});
   case loss_kind::huber:
-    return sum_of_row(huber_loss{loss.huber_threshold}, scores, targets, derivative);
+    return use(huber_loss{loss.huber_threshold});
   case loss_kind::poisson:
-    return sum_of_row(poisson_loss{}, scores, targets, derivative);
+    return use(poisson_loss{});
   case loss_kind::gamma:
-    return sum_of_row(gamma_loss{}, scores, targets, derivative);
+    return use(gamma_loss{});
   default:
     throw std::invalid_argument("loss: no regression");
   }
+}
+
+TROUPE_MULTIVERSION batch_sums sums_of_column(const loss_options& loss, const float* scores,
+                                              const float* targets, float* derivative,
+                                              size_t rows) {
+  return with_loss(
+    loss, [=](auto function) __attribute__((always_inline)) {
+      return sum_of_column(function, scores, targets, derivative, rows);
+    });
+}
+
+} // namespace
+
+batch_sums regression_column(const loss_options& loss, std::span<const float> scores,
+                             std::span<const float> targets, float* derivative) {
+  return sums_of_column(loss, scores.data(), targets.data(), derivative, scores.size());
+}
+
+batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
+                          std::span<const float> targets, float* derivative) {
+  return with_loss(
+    loss, [&](auto function) { return sum_of_row(function, scores, targets, derivative); });
 }
 
 } // namespace troupe::detail

@@ -14,6 +14,10 @@ namespace troupe::detail {
 batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
                           std::span<const float> targets, float* derivative);
 
+/// A regression's losses of R rows with one score each (R); `derivative` (R) may be the scores.
+batch_sums regression_column(const loss_options& loss, std::span<const float> scores,
+                             std::span<const float> targets, float* derivative);
+
 /// A binary loss of one score against label 0 or 1; `derivative` may be the score.
 batch_sums binary_row(const loss_options& loss, float score, size_t label, float* derivative);
 

@@ -81,6 +81,15 @@ protected:
     send(everybody_);
   }
 
+  /// A shard with another plan, instead of the one there is.
+  void begin_again(const timeline& plan) {
+    options_.plan = plan;
+    caf::anon_send_exit(everybody_.shards[0].actor, caf::exit_reason::kill);
+    run();
+    everybody_.shards[0].actor = system_->spawn(troupe::shard, options_);
+    send(everybody_);
+  }
+
   ~shard_alone() override {
     caf::anon_send_exit(everybody_.director, caf::exit_reason::kill);
     caf::anon_send_exit(everybody_.relay, caf::exit_reason::kill);
@@ -283,6 +292,15 @@ TEST_F(shard_alone, marks_the_horizon_once_and_closes_the_book_at_epoch_ends_onl
   ASSERT_EQ(notes_.reports.size(), 3u) << "a row and a mark in one";
   EXPECT_TRUE(notes_.reports[2].is_row && notes_.reports[2].is_mark);
   EXPECT_EQ(notes_.reports[2].sums.sample_count, 4u) << "the whole epoch";
+}
+
+TEST_F(shard_alone, tells_no_row_of_an_epoch_that_the_history_leaves_out) {
+  begin_again({8, 4, 2, 4, std::nullopt, 0, 2}); // four epochs of two steps, two rows
+  for (uint64_t step = 0; step < 4; ++step)
+    send(work(step, {0, 2}, 0));
+  ASSERT_EQ(notes_.reports.size(), 1u);
+  EXPECT_EQ(notes_.reports[0].version, 4u);
+  EXPECT_EQ(notes_.reports[0].sums.sample_count, 4u) << "of the last epoch alone";
 }
 
 TEST_F(shard_alone, copies_its_state_at_the_versions_to_be_saved_and_at_the_end) {

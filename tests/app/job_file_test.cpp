@@ -361,6 +361,7 @@ private:
     x.evaluate_every = whole(0);
     if (x.evaluate_every > 0)
       x.patience = maybe<size_t>(whole(1));
+    x.history_every = whole(1);
     x.tolerance = fraction();
     if (x.evaluate_every % 2 == 1)
       x.keep_best = x.patience.has_value();

@@ -103,6 +103,30 @@ TEST(timeline, an_epoch_ends_after_its_last_step) {
   EXPECT_TRUE(plan.is_epoch_end(9));
 }
 
+TEST(timeline, history_has_a_row_every_so_many_epochs_and_of_whatever_is_evaluated) {
+  auto plan = ten_rows(); // three epochs of three steps
+  const auto rows = [&] {
+    versions result;
+    for (uint64_t version = 0; version <= 12; ++version)
+      if (plan.is_row(version))
+        result.push_back(version);
+    return result;
+  };
+  EXPECT_EQ(rows(), (versions{3, 6, 9, 12}));
+  plan.history_every = 2;
+  plan.evaluate_every = 0;
+  EXPECT_EQ(rows(), (versions{6, 9, 12})) << "the end has one";
+  EXPECT_EQ(plan.next_row(0), 6u);
+  EXPECT_EQ(plan.next_row(6), 9u);
+  EXPECT_EQ(plan.last_row(5), 0u);
+  EXPECT_EQ(plan.last_row(8), 6u);
+  plan.evaluate_every = 1;
+  EXPECT_EQ(rows(), (versions{3, 6, 9, 12})) << "what is evaluated has one";
+  plan.evaluate_every = 0;
+  plan.history_every = std::numeric_limits<size_t>::max();
+  EXPECT_EQ(plan.next_row(0), 9u);
+}
+
 TEST(timeline, versions_are_evaluated_every_so_many_epochs_and_at_the_end) {
   auto plan = ten_rows();
   EXPECT_EQ(evaluated_versions(plan), (versions{3, 6, 9}));

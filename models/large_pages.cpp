@@ -1,4 +1,4 @@
-#include "troupe/data/large_pages.hpp"
+#include "troupe/models/large_pages.hpp"
 
 #include <sys/mman.h>
 
@@ -8,7 +8,7 @@ namespace troupe {
 
 namespace {
 
-constexpr uintptr_t page_bytes = uintptr_t{2} << 20;
+constexpr uintptr_t page_bytes = large_page_bytes;
 
 } // namespace
 

@@ -1,5 +1,6 @@
-// Room for large tables. Touching fresh memory in pages of 4 KiB costs more than reading a file
-// into it; the kernel gives pages of 2 MiB to those who ask.
+// Room for large tables and buffers. Touching fresh memory in pages of 4 KiB costs more than reading
+// a file into it, and looking pages up costs a share of every sweep through a model; the kernel
+// gives pages of 2 MiB to those who ask.
 
 #pragma once
 
@@ -7,6 +8,8 @@
 #include <vector>
 
 namespace troupe {
+
+inline constexpr size_t large_page_bytes = size_t{2} << 20;
 
 /// Asks for large pages for memory that is about to be filled. Advice only: it may be ignored, and
 /// nothing but speed depends on it.

@@ -1,6 +1,6 @@
 // Large pages change speed only.
 
-#include "troupe/data/large_pages.hpp"
+#include "troupe/models/large_pages.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,121 @@
+"""The workloads of `benchmarks/compare` in PyTorch: one figure an invocation.
+
+    torch_workloads.py mlp BATCH OPTIMIZER          samples/s; with RANK set: DDP over Gloo
+    torch_workloads.py linear FEATURES TARGETS      seconds a step, full batch, plain SGD
+    torch_workloads.py tiny FEATURES TARGETS        seconds a step, full batch, Adam
+    torch_workloads.py logistic FEATURES TARGETS    samples/s, batch 256, plain SGD
+
+FEATURES and TARGETS are .npy files. Prints {"value": ...} (rank 0 alone).
+"""
+import json
+import os
+import sys
+import time
+
+import numpy
+import torch
+import torch.distributed as dist
+from torch import nn
+
+SECONDS = 1.0
+
+
+def repeat(step):
+    """Seconds a step, over about a second and at least three steps, after a warm-up."""
+    for _ in range(3):
+        step()
+    count, begin = 0, time.perf_counter()
+    while count < 3 or time.perf_counter() - begin < SECONDS:
+        step()
+        count += 1
+    return (time.perf_counter() - begin) / count
+
+
+def optimizer_of(name, model):
+    kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[name]
+    return kind(model.parameters(), lr=0.001)
+
+
+def mlp(batch, optimizer_name):
+    ranks = int(os.environ.get("WORLD_SIZE", "1"))
+    if ranks > 1:
+        dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    rows = 12800
+    x, y = torch.rand(rows, 784), torch.randint(0, 10, (rows,))
+    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
+                          nn.Linear(512, 10))
+    if ranks > 1:
+        model = nn.parallel.DistributedDataParallel(model)
+    optimizer = optimizer_of(optimizer_name, model)
+    loss_of = nn.CrossEntropyLoss()
+    place = 0
+
+    def step():
+        nonlocal place
+        if place + batch > rows:
+            place = 0
+        optimizer.zero_grad()
+        loss_of(model(x[place:place + batch]), y[place:place + batch]).backward()
+        optimizer.step()
+        place += batch
+
+    # Ranks wait for each other: the number of steps must be the same for all.
+    for _ in range(10):
+        step()
+    steps = max(20, 20000 // batch)
+    begin = time.perf_counter()
+    for _ in range(steps):
+        step()
+    return steps * batch * ranks / (time.perf_counter() - begin)
+
+
+def arrays(features, targets):
+    return torch.from_numpy(numpy.load(features)), torch.from_numpy(numpy.load(targets))
+
+
+def linear(features, targets, optimizer_name):
+    x, y = arrays(features, targets)
+    model = nn.Linear(x.shape[1], 1)
+    optimizer = optimizer_of(optimizer_name, model)
+    y = y.reshape(-1, 1)
+
+    def step():
+        optimizer.zero_grad()
+        torch.mean((model(x) - y) ** 2).backward()
+        optimizer.step()
+
+    return repeat(step)
+
+
+def logistic(features, targets):
+    x, y = arrays(features, targets)
+    model = nn.Linear(x.shape[1], 1)
+    optimizer = optimizer_of("sgd", model)
+    loss_of = nn.BCEWithLogitsLoss()
+    y = y.reshape(-1, 1).float()
+    place = 0
+
+    def step():
+        nonlocal place
+        if place + 256 > len(x):
+            place = 0
+        optimizer.zero_grad()
+        loss_of(model(x[place:place + 256]), y[place:place + 256]).backward()
+        optimizer.step()
+        place += 256
+
+    return 256 / repeat(step)
+
+
+def main(what, *rest):
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    value = {"mlp": lambda: mlp(int(rest[0]), rest[1]),
+             "linear": lambda: linear(*rest, "sgd"),
+             "tiny": lambda: linear(*rest, "adam"),
+             "logistic": lambda: logistic(*rest)}[what]()
+    if os.environ.get("RANK", "0") == "0":
+        print(json.dumps({"value": value}))
+
+
+main(*sys.argv[1:])
