@@ -264,8 +264,9 @@ void add_checkpoint_keys(keys& out) {
 
 void add_runtime_keys(keys& out) {
   out.push_back(whole_key<job>(
-    {"runtime.threads", "of the scheduler", "processor cores"}, 1,
-    [](auto& x) -> auto& { return x.runtime.threads; }));
+    {"runtime.threads", "of the scheduler",
+     "processor cores; 1 where steps are too short to share"},
+    1, [](auto& x) -> auto& { return x.runtime.threads; }));
   out.push_back(choice_key<job, scheduler_policy>(
     {"runtime.policy", "of the scheduler"}, [](auto& x) -> auto& { return x.runtime.policy; }));
   out.push_back(plain_key<job, std::string>(

@@ -1,17 +1,36 @@
+#include "troupe/actors/job_data.hpp"
 #include "troupe/app/commands.hpp"
 #include "troupe/app/job_file.hpp"
 #include "troupe/app/numerics_choice.hpp"
 #include "troupe/app/signals.hpp"
 #include "troupe/app/system_config.hpp"
 #include "troupe/app/training_run.hpp"
+#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/resolve.hpp"
 
 #include <caf/actor_system.hpp>
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+/// As given; threads that nobody asked for are as many as the job has use of.
+runtime_options runtime_of(const job& x, const prepared_data& data) {
+  auto result = x.runtime;
+  if (result.threads)
+    return result;
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const auto shape = shape_of(data);
+  const auto resolved = resolve(x, shape, cores);
+  if (problems_with_data(resolved, shape).empty())
+    result.threads = useful_threads(timeline_of(resolved, shape).batch_size,
+                                    make_model(resolved, shape)->layout().size(), cores);
+  return result;
+}
 
 training_result train_here(const job& x, training_inputs inputs) {
   train_options options;
@@ -19,7 +38,7 @@ training_result train_here(const job& x, training_inputs inputs) {
   options.stop_requested = [] { return stop_signal() != 0; };
   options.checkpoints = std::move(inputs.checkpoints);
   options.resume_from = std::move(inputs.resume_from);
-  system_config config{x.runtime};
+  system_config config{runtime_of(x, *inputs.data)};
   caf::actor_system system{config};
   return train(system, x, std::move(inputs.data), options);
 }

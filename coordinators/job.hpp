@@ -140,7 +140,7 @@ struct training_options {
 };
 
 struct runtime_options {
-  std::optional<size_t> threads; ///< of the scheduler, >= 1; absent: cores
+  std::optional<size_t> threads; ///< of the scheduler, >= 1; absent: as are useful
   scheduler_policy policy = scheduler_policy::sharing;
   std::string numerics = "native"; ///< "native" or the name of an OpenBLAS core type
 

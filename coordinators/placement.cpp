@@ -46,4 +46,8 @@ std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, f
   return result;
 }
 
+size_t useful_threads(size_t batch_rows, size_t parameter_count, size_t core_count) {
+  return batch_rows < shared_step_work_min / std::max<size_t>(parameter_count, 1) ? 1 : core_count;
+}
+
 } // namespace troupe

@@ -309,6 +309,24 @@ TEST(training, progress_comes_with_each_epoch_and_in_order) {
   EXPECT_EQ(run.progress.back().steps_in_epoch, 5u);
 }
 
+TEST(training, history_every_leaves_rows_out_and_changes_nothing_else) {
+  auto x = small_job();
+  x.training.epochs = 7;
+  x.training.evaluate_every = 2;
+  const auto all = test::train_on(2, x);
+  x.training.history_every = 3;
+  const auto some = test::train_on(2, x);
+  EXPECT_EQ(test::values_of(some.parameters), test::values_of(all.parameters));
+  std::vector<uint64_t> epochs;
+  for (const auto& row : some.history) {
+    epochs.push_back(row.epoch);
+    auto expected = all.history.at(row.epoch - 1);
+    expected.seconds = row.seconds;
+    EXPECT_EQ(row, expected) << "epoch " << row.epoch;
+  }
+  EXPECT_EQ(epochs, (std::vector<uint64_t>{2, 3, 4, 6, 7}));
+}
+
 TEST(training, who_subscribes_late_hears_of_the_end_all_the_same) {
   test::ordered_company run{small_job()};
   std::mt19937_64 random{3};

@@ -76,4 +76,12 @@ TEST(placement, a_rule_over_the_whole_model_has_it_on_the_first_shard) {
   EXPECT_EQ(assign_all_blocks_to_first(5, 1), (std::vector<index_range>{{0, 1}}));
 }
 
+TEST(placement, short_steps_stay_on_one_thread) {
+  EXPECT_EQ(useful_threads(1'000, 11, 8), 1u);
+  EXPECT_EQ(useful_threads(99'999, 10, 8), 1u);
+  EXPECT_EQ(useful_threads(100'000, 10, 8), 8u);
+  EXPECT_EQ(useful_threads(1, 2'000'000, 8), 8u);
+  EXPECT_EQ(useful_threads(size_t{1} << 63, 1000, 8), 8u) << "no product overflows";
+}
+
 } // namespace troupe
