@@ -29,7 +29,6 @@ parameters_outcome refused(parameters_verdict verdict, std::string reason) {
 parameters_coordinator::parameters_coordinator(const parameters_coordinator_options& options)
   : options_(options) {
   const auto needed = entry_count_min(options.merge);
-  require(options.threshold >= 1, "a round needs at least one model");
   require(options.trigger == round_trigger::time || options.threshold >= needed,
           "a threshold of " + std::to_string(options.threshold) + " is too small for " +
             std::string{name_of(options.merge.rule)} + ", which needs " + std::to_string(needed));

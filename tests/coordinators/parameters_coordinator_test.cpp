@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <random>
 #include <stdexcept>
 
@@ -117,6 +118,10 @@ TEST(parameters_coordinator, a_round_of_time_merges_what_came_in_its_period) {
   EXPECT_EQ(outcome.verdict, verdict::merged);
   EXPECT_EQ(outcome.merged_count, 2u);
   EXPECT_EQ(x.main(), floats{3});
+  EXPECT_EQ(x.coordinator.next_time(), std::nullopt);
+  x.add(1, {9}, milliseconds{200});
+  x.coordinator.clear();
+  EXPECT_EQ(x.coordinator.next_time(), std::nullopt) << "what was dropped is due no more";
   EXPECT_EQ(x.coordinator.on_time(start + milliseconds{500}).verdict, verdict::waits);
   EXPECT_EQ(x.coordinator.round_count(), 1u) << "a round without models is none";
 }
@@ -299,6 +304,18 @@ TEST(parameters_coordinator, a_round_that_leads_nowhere_leaves_the_main_model) {
   x.add(1, {2});
   EXPECT_EQ(x.add(2, {4}), verdict::merged) << "it goes on";
   EXPECT_EQ(x.main(), floats{4});
+  x.coordinator.reset();
+  EXPECT_EQ(x.coordinator.refused_round_count(), 0u);
+}
+
+TEST(parameters_coordinator, a_model_may_say_its_layout_or_not) {
+  running x{options_of(2)};
+  auto entry = entry_of(1, {2});
+  const auto layout = std::make_shared<parameter_layout>();
+  layout->add("w", {1});
+  entry.layout = layout;
+  x.coordinator.add_parameters(entry, start);
+  EXPECT_EQ(x.add(2, {4}), verdict::merged) << "all have the main model's";
 }
 
 TEST(parameters_coordinator, a_main_model_that_would_not_be_finite_is_refused) {
