@@ -63,8 +63,8 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
   optimizer_step_ = 0;
 }
 
-gradient_verdict gradients_coordinator::add_gradients(std::span<const float> gradient_sum,
-                                                      uint64_t sample_count) {
+std::optional<gradient_verdict> gradients_coordinator::problem(std::span<const float> gradient_sum,
+                                                               uint64_t sample_count) const {
   if (!parameters_)
     return gradient_verdict::no_parameters;
   if (gradient_sum.size() != parameters_.size())
@@ -73,32 +73,45 @@ gradient_verdict gradients_coordinator::add_gradients(std::span<const float> gra
     return gradient_verdict::no_samples;
   if (find_not_finite(std::array{gradient_sum}) == 0)
     return gradient_verdict::not_finite;
+  return std::nullopt;
+}
+
+gradient_verdict gradients_coordinator::add_gradients(std::span<const float> gradient_sum,
+                                                      uint64_t sample_count, double step_scale) {
+  if (!(step_scale > 0 && step_scale <= 1))
+    throw std::invalid_argument("gradients coordinator: step_scale must be above 0 and at most 1");
+  if (const auto refused = problem(gradient_sum, sample_count))
+    return *refused;
   auto copy = pool_->acquire();
   std::ranges::copy(gradient_sum, copy.values().begin());
-  queue_.push_back({std::move(copy), sample_count});
+  queue_.push_back({std::move(copy), sample_count, step_scale});
   if (!running_ || queue_.size() < options_.round_size)
     return gradient_verdict::queued;
-  const auto refused_before = refused_update_count_;
-  drain(options_.round_size);
-  return refused_update_count_ == refused_before ? gradient_verdict::applied
-                                                 : gradient_verdict::update_refused;
+  return drain(options_.round_size).refused_count == 0 ? gradient_verdict::applied
+                                                       : gradient_verdict::update_refused;
 }
 
-void gradients_coordinator::start() {
+drain_report gradients_coordinator::start() {
   running_ = true;
-  drain(options_.round_size);
+  return drain(options_.round_size);
 }
 
-void gradients_coordinator::stop() {
-  if (running_)
-    drain(1);
+drain_report gradients_coordinator::stop() {
+  const auto report = flush();
   running_ = false;
+  return report;
+}
+
+drain_report gradients_coordinator::flush() {
+  return running_ ? drain(1) : drain_report{};
 }
 
 // Applies whole rounds, and a last one as soon as it has `round_size_min` gradients.
-void gradients_coordinator::drain(size_t round_size_min) {
+drain_report gradients_coordinator::drain(size_t round_size_min) {
+  const auto applied = update_count_, refused = refused_update_count_;
   while (!queue_.empty() && queue_.size() >= round_size_min)
     apply(std::min(queue_.size(), options_.round_size));
+  return {update_count_ - applied, refused_update_count_ - refused};
 }
 
 void gradients_coordinator::apply(size_t count) {
@@ -106,14 +119,19 @@ void gradients_coordinator::apply(size_t count) {
   std::vector<std::span<const float>> inputs;
   std::vector<tree_node> nodes;
   uint64_t sample_count = 0;
+  double scale_sum = 0;
   for (size_t i = 0; i < count; ++i) {
     inputs.push_back(queue_[i].gradient_sum.values());
     nodes.push_back({i, i + 1});
     sample_count += queue_[i].sample_count;
+    scale_sum += static_cast<double>(queue_[i].sample_count) * queue_[i].step_scale;
   }
   auto plan = plan_reduction(count, nodes, [](size_t) { return true; });
   auto next = pool_->acquire();
-  const auto step = rule_->begin_step(optimizer_step_, sample_count, options_.way);
+  auto step = rule_->begin_step(optimizer_step_, sample_count, options_.way);
+  // Exactly 1 when all scales are. The rate is scaled, not the gradient: Adam would not notice
+  // that.
+  step.learning_rate *= static_cast<float>(scale_sum / static_cast<double>(sample_count));
   gradient_changes changes{&changes_};
   buffer reduced;
   if (changes_.norm_max() > 0) {

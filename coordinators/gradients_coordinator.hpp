@@ -18,7 +18,8 @@
 //
 //   stopped --start--> running --stop--> stopped
 // While stopped, gradients queue; `start` applies what queued, `stop` applies what is left of an
-// unfinished round: nothing handed in is lost, unless `clear` drops it.
+// unfinished round: nothing handed in is lost, unless `clear` drops it. Both say how many updates
+// were made and how many could not be: running is not the same as going well.
 
 #pragma once
 
@@ -62,6 +63,14 @@ enum class gradient_verdict : uint8_t {
 /// The verdict's name, for messages.
 const char* name_of(gradient_verdict verdict);
 
+/// What became of gradients that had queued.
+struct drain_report {
+  uint64_t applied_count = 0; ///< updates that moved the parameters
+  uint64_t refused_count = 0; ///< updates that would not have been finite
+
+  friend bool operator==(const drain_report&, const drain_report&) = default;
+};
+
 class gradients_coordinator {
 public:
   /// Throws std::invalid_argument for a round size of 0 or optimizer constants out of range.
@@ -75,11 +84,23 @@ public:
   /// The main model's parameters; empty before `set_parameters`. A snapshot: it stays as it is.
   const_buffer parameters() const { return parameters_; }
 
-  /// Hands in a gradient (P), summed over `sample_count` samples; it is copied.
-  gradient_verdict add_gradients(std::span<const float> gradient_sum, uint64_t sample_count);
+  /// Hands in a gradient (P), summed over `sample_count` samples; it is copied. `step_scale` in
+  /// (0, 1] shortens the step of its round, as the mean over the round's samples: for late
+  /// gradients. Throws std::invalid_argument for a step_scale out of range.
+  gradient_verdict add_gradients(std::span<const float> gradient_sum, uint64_t sample_count,
+                                 double step_scale = 1);
 
-  void start();
-  void stop();
+  /// Why a gradient would be refused; nothing when it would not. Changes nothing.
+  std::optional<gradient_verdict> problem(std::span<const float> gradient_sum,
+                                          uint64_t sample_count) const;
+
+  /// Applies whole rounds of what queued, and goes on so.
+  drain_report start();
+  /// Applies what queued, the rest as a last, smaller round, and queues from now on. A coordinator
+  /// that was stopped already applies nothing.
+  drain_report stop();
+  /// While running: applies what queued as `stop` does, and goes on.
+  drain_report flush();
 
   /// Drops what is queued. Parameters and optimizer stay.
   void clear() { queue_.clear(); }
@@ -94,9 +115,10 @@ private:
   struct entry {
     buffer gradient_sum;
     uint64_t sample_count;
+    double step_scale;
   };
 
-  void drain(size_t round_size);
+  drain_report drain(size_t round_size_min);
   void apply(size_t count);
   /// Clipping by norm: the reduced sum is kept aside, and the factor of its norm returned.
   float reduce_for_norm(const reduction_plan& plan, std::span<const std::span<const float>> inputs,

@@ -279,6 +279,52 @@ TEST(gradients_coordinator, finite_gradients_whose_sum_is_not_are_refused_as_an_
   EXPECT_EQ(x.parameters(), floats{1});
 }
 
+TEST(gradients_coordinator, start_and_stop_say_what_became_of_the_queue) {
+  gradients_coordinator x{options_of(2)};
+  x.set_parameters(floats{0});
+  for (float gradient : {2.0f, 2.0f, 3e38f, 3e38f, 2.0f})
+    x.add_gradients(std::span{&gradient, 1}, 1);
+  EXPECT_EQ(x.start(), (drain_report{1, 1})) << "running, and told that one went wrong";
+  EXPECT_EQ(x.queued_count(), 1u);
+  EXPECT_EQ(x.stop(), (drain_report{1, 0}));
+  EXPECT_EQ(x.stop(), drain_report{}) << "stopped already";
+}
+
+TEST(gradients_coordinator, flush_applies_half_a_round_and_goes_on) {
+  running x{{0}, options_of(3)};
+  EXPECT_EQ(x.coordinator.flush(), drain_report{});
+  x.add({2});
+  x.add({6}, 3);
+  EXPECT_EQ(x.coordinator.flush(), (drain_report{1, 0}));
+  EXPECT_EQ(x.parameters(), floats{-1});
+  EXPECT_TRUE(x.coordinator.running());
+  gradients_coordinator stopped{options_of(3)};
+  stopped.set_parameters(floats{0});
+  stopped.add_gradients(floats{2}, 1);
+  EXPECT_EQ(stopped.flush(), drain_report{}) << "what queues while stopped waits for start";
+}
+
+TEST(gradients_coordinator, a_step_scale_shortens_the_step) {
+  running x{{0}, options_of(2)};
+  x.coordinator.add_gradients(floats{4}, 1, 1);
+  x.coordinator.add_gradients(floats{4}, 3, 0.5);
+  EXPECT_EQ(x.parameters(), floats{-0.625f}) << "8 / 4 / 2, times (1 + 3 / 2) / 4";
+  for (double scale : {0.0, -1.0, 1.5, double{NAN}})
+    EXPECT_THROW(x.coordinator.add_gradients(floats{4}, 1, scale), std::invalid_argument);
+  EXPECT_EQ(x.coordinator.queued_count(), 0u);
+}
+
+TEST(gradients_coordinator, problem_says_why_and_changes_nothing) {
+  gradients_coordinator x{options_of()};
+  EXPECT_EQ(x.problem(floats{1}, 1), verdict::no_parameters);
+  x.set_parameters(floats{0});
+  EXPECT_EQ(x.problem(floats{1, 2}, 1), verdict::wrong_size);
+  EXPECT_EQ(x.problem(floats{1}, 0), verdict::no_samples);
+  EXPECT_EQ(x.problem(floats{NAN}, 1), verdict::not_finite);
+  EXPECT_EQ(x.problem(floats{1}, 1), std::nullopt);
+  EXPECT_EQ(x.queued_count(), 0u);
+}
+
 TEST(gradients_coordinator, impossible_options_throw) {
   EXPECT_THROW(gradients_coordinator{options_of(0)}, std::invalid_argument);
   auto options = options_of();

@@ -1,0 +1,113 @@
+#include "troupe/coordinators/asynchronous_coordinator.hpp"
+
+#include "troupe/models/numerics.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+// Each gradient on its own, or those that are held together: each trainer has a fresh one and a
+// late one in a step at most.
+gradients_coordinator_options with_rounds(const asynchronous_options& options) {
+  auto result = options.gradients;
+  const bool holds = options.consistency.mode == consistency_mode::half_synchronous;
+  result.round_size = holds ? 2 * options.trainer_count + 1 : 1;
+  return result;
+}
+
+} // namespace
+
+asynchronous_coordinator::asynchronous_coordinator(const asynchronous_options& options)
+  : options_(options),
+    rule_(options.consistency, options.trainer_count),
+    gradients_(with_rounds(options)),
+    read_(options.trainer_count) {
+  if (!options.compensation)
+    return;
+  if (options.consistency.mode == consistency_mode::half_synchronous)
+    throw std::invalid_argument("asynchronous coordinator: delay compensation corrects gradients "
+                                "that are applied on their own, half-synchronous steps add them");
+  compensation_.emplace(*options.compensation);
+}
+
+void asynchronous_coordinator::set_parameters(std::span<const float> values) {
+  gradients_.clear();
+  gradients_.set_parameters(values);
+  gradients_.start();
+  rule_ = staleness_rule{options_.consistency, options_.trainer_count};
+  read_.assign(options_.trainer_count, {});
+  if (compensation_)
+    compensation_.emplace(*options_.compensation);
+}
+
+pulled_parameters asynchronous_coordinator::pull(size_t trainer) {
+  pulled_parameters result;
+  if (!gradients_.parameters()) {
+    result.decision.verdict = staleness_verdict::refuse;
+    result.decision.reason = staleness_reason::no_parameters;
+    return result;
+  }
+  result.decision = rule_.on_pull(trainer);
+  result.version = gradients_.update_count();
+  if (result.decision.verdict != staleness_verdict::proceed)
+    return result;
+  auto& read = read_[trainer];
+  if (!read)
+    read = gradients_.parameters();
+  result.parameters = read;
+  return result;
+}
+
+pushed_gradient asynchronous_coordinator::push(size_t trainer, uint64_t ticket,
+                                               std::span<const float> gradient_sum,
+                                               uint64_t sample_count) {
+  pushed_gradient result;
+  const auto problem = gradients_.problem(gradient_sum, sample_count);
+  result.decision =
+    problem ? rule_.on_useless(trainer, ticket) : rule_.on_gradient(trainer, ticket);
+  const bool known = result.decision.verdict != staleness_verdict::refuse ||
+                     result.decision.reason == staleness_reason::late;
+  if (!known)
+    return result;
+  if (problem)
+    result.verdict = problem;
+  else if (result.decision.verdict != staleness_verdict::refuse)
+    result.verdict = hand_in(trainer, gradient_sum, sample_count, result.decision);
+  read_[trainer] = {};
+  result.released = rule_.released();
+  return result;
+}
+
+gradient_verdict asynchronous_coordinator::hand_in(size_t trainer,
+                                                   std::span<const float> gradient_sum,
+                                                   uint64_t sample_count,
+                                                   const staleness_decision& decision) {
+  std::vector<float> corrected;
+  if (compensation_) {
+    const default_rounding rounding;
+    corrected.assign(gradient_sum.begin(), gradient_sum.end());
+    compensation_->apply(corrected, sample_count, read_[trainer].values(),
+                         gradients_.parameters().values());
+    gradient_sum = corrected;
+  }
+  const auto verdict = gradients_.add_gradients(gradient_sum, sample_count, decision.step_scale);
+  if (!decision.completes_step)
+    return verdict;
+  return gradients_.flush().refused_count == 0 ? gradient_verdict::applied
+                                               : gradient_verdict::update_refused;
+}
+
+std::vector<size_t> asynchronous_coordinator::lost(size_t trainer) {
+  const auto decision = rule_.on_lost(trainer);
+  if (decision.reason == staleness_reason::not_a_trainer)
+    return {};
+  if (decision.completes_step)
+    gradients_.flush();
+  read_[trainer] = {};
+  return rule_.released();
+}
+
+} // namespace troupe

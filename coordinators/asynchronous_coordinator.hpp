@@ -1,0 +1,90 @@
+// Asynchronous coordinator: one main model that several trainers move without marching in step.
+//
+//   asynchronous_coordinator coordinator{{.gradients = .., .trainer_count = 4}};
+//   coordinator.set_parameters(initial);
+//   auto work = coordinator.pull(trainer);               // a snapshot, and a ticket for it
+//   ... gradient at work.parameters ...
+//   auto result = coordinator.push(trainer, work.ticket, gradient, sample_count);
+//   for (auto other : result.released)                   // was told to wait, may pull now
+//     ...
+//
+// It joins what others decide: the staleness rule (staleness_rule.hpp) who waits and what is too
+// late, the gradients coordinator (gradients_coordinator.hpp) how gradients move parameters, first
+// in first out, and if asked delay compensation what a late gradient would be now. It keeps the
+// snapshot of each open ticket for that, and nothing else of the past.
+
+#pragma once
+
+#include "troupe/coordinators/gradients_coordinator.hpp"
+#include "troupe/coordinators/staleness_rule.hpp"
+#include "troupe/models/merging/delay_compensation.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+struct asynchronous_options {
+  gradients_coordinator_options gradients; ///< its round_size is not used: the mode decides
+  staleness_options consistency = {};
+  std::optional<delay_compensation_options> compensation = std::nullopt; ///< not half_synchronous
+  size_t trainer_count = 1;                                              ///< >= 1
+};
+
+/// What a trainer gets when it asks for work. Without `proceed` there are no parameters.
+struct pulled_parameters {
+  staleness_decision decision;
+  uint64_t version = 0; ///< updates applied so far
+  const_buffer parameters;
+};
+
+/// What became of a gradient.
+struct pushed_gradient {
+  staleness_decision decision;
+  /// How the update went: `applied`, or `queued` while it is held, or why it could not be. Nothing
+  /// when the rule refused it.
+  std::optional<gradient_verdict> verdict = std::nullopt;
+  std::vector<size_t> released; ///< trainers that were told to wait and may pull now, ascending
+};
+
+class asynchronous_coordinator {
+public:
+  /// Throws std::invalid_argument for options out of range, or compensation where gradients are
+  /// held.
+  explicit asynchronous_coordinator(const asynchronous_options& options);
+
+  /// The main model's parameters (P); the optimizer starts anew, all tickets are void. Throws as
+  /// gradients_coordinator::set_parameters does.
+  void set_parameters(std::span<const float> values);
+
+  /// A trainer asks for work; asked twice it gets the same snapshot. Refused before
+  /// `set_parameters`.
+  pulled_parameters pull(size_t trainer);
+
+  /// A trainer hands in a gradient (P), summed over `sample_count` samples.
+  pushed_gradient push(size_t trainer, uint64_t ticket, std::span<const float> gradient_sum,
+                       uint64_t sample_count);
+
+  /// A trainer is gone or has no rows left; returns the trainers that need wait no longer.
+  std::vector<size_t> lost(size_t trainer);
+  void joined(size_t trainer) { rule_.on_joined(trainer); }
+
+  const_buffer parameters() const { return gradients_.parameters(); }
+  const staleness_rule& rule() const { return rule_; }
+  const gradients_coordinator& gradients() const { return gradients_; }
+
+private:
+  gradient_verdict hand_in(size_t trainer, std::span<const float> gradient_sum,
+                           uint64_t sample_count, const staleness_decision& decision);
+
+  asynchronous_options options_;
+  staleness_rule rule_;
+  gradients_coordinator gradients_;
+  std::optional<delay_compensation> compensation_;
+  std::vector<const_buffer> read_; ///< of each trainer's open ticket
+};
+
+} // namespace troupe

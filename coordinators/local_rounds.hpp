@@ -1,0 +1,119 @@
+// Local training rounds: members train on their own for H steps, then their models are merged, and
+// all go on. One object for a family of methods, by options:
+//
+//   local SGD            H steps, average                                    Stich 2019
+//   federated averaging  H steps, weights by samples                         McMahan et al. 2017
+//   DiLoCo               H in the hundreds, outer Nesterov                   Douillard et al. 2023
+//   FedAdam, FedYogi     outer adam, yogi                                    Reddi et al. 2021
+//   EASGD                elastic_alpha: members keep models of their own     Zhang et al. 2015
+//
+// A member is a part of the job, not a process: member i trains on the i-th part of the rows from
+// what `work_of` gives it, so its result follows from (member, round) alone, whoever computes it
+// and however often. Merging runs in the order of members. So the bits of a round depend on the
+// job, never on who came first, twice or anew after a failure. With H = 1, plain SGD inside,
+// weights by samples and `replace` outside, a round is a step of synchronous SGD to rounding:
+//   sum w_i (theta - a g_i / n_i) = theta - a (sum g_i) / (sum n_i),  w_i = n_i / sum n
+// (the gradients are added in another order, and n roundings of theta take the place of one).
+//
+//   open --result of the last member--> (merge) --> open, round + 1
+//     \--a value or the main model is not finite--> diverged: the main model of before stays
+
+#pragma once
+
+#include "troupe/coordinators/model_merger.hpp"
+#include "troupe/models/merging/outer_rule.hpp"
+#include "troupe/models/merging/parameter_average.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+struct local_rounds_options {
+  size_t member_count = 1;  ///< >= 1
+  uint64_t local_steps = 1; ///< H >= 1: steps of each member in a round
+  merge_options merge = {.rule = merge_rule::weighted, .weighting = merge_weighting::samples};
+  outer_options outer = {};
+  /// Elastic averaging with this alpha, in (0, 1], in place of merge and outer rule.
+  std::optional<double> elastic_alpha = std::nullopt;
+  averaging_options averaging = {}; ///< of the main model, for evaluation
+};
+
+/// What a member has to do.
+struct local_work {
+  uint64_t round = 0;
+  uint64_t first_step = 0; ///< the member's steps [first_step, first_step + step_count)
+  uint64_t step_count = 0; ///< H
+  const_buffer parameters; ///< to start from
+};
+
+/// What became of a member's result.
+enum class round_verdict : uint8_t {
+  waits,     ///< for the other members
+  closed,    ///< it was the last: the main model moved, a new round is open
+  duplicate, ///< ignored: this result is here already
+  stale,     ///< ignored: of a round that is over
+  conflict,  ///< refused: another result of this member and round is here, with other bits
+  misfit, ///< refused: no such member or round, another size, no samples, or not what merging needs
+  diverged ///< a value is not finite: training is over
+};
+
+template <>
+struct name_table<round_verdict> {
+  static constexpr std::array entries{
+    named(round_verdict::waits, "waits"),         named(round_verdict::closed, "closed"),
+    named(round_verdict::duplicate, "duplicate"), named(round_verdict::stale, "stale"),
+    named(round_verdict::conflict, "conflict"),   named(round_verdict::misfit, "misfit"),
+    named(round_verdict::diverged, "diverged")};
+};
+
+class local_rounds {
+public:
+  /// All members start from `initial` (P). Throws std::invalid_argument for options out of range, a
+  /// rule that cannot merge so few members, or an initial value that is not finite.
+  local_rounds(const local_rounds_options& options, std::span<const float> initial);
+
+  /// What this member has to do in the open round; asked as often as one likes. Throws
+  /// std::invalid_argument for no such member.
+  local_work work_of(size_t member) const;
+
+  /// A member's model after its steps of `round`; `entry.child` is the member. Its values are
+  /// shared, not copied. Throws std::invalid_argument when the rule finds no answer in the round's
+  /// numbers.
+  round_verdict finish(uint64_t round, merge_entry entry);
+
+  /// Merges without the members that are missing, for those who would rather not wait (a deadline):
+  /// from here on the bits depend on who was there. `waits` when there are too few to merge.
+  round_verdict close_early();
+
+  /// Members whose result of the open round is not here, ascending.
+  std::vector<size_t> missing() const;
+
+  /// The merged model, or the centre: a snapshot.
+  const_buffer main_parameters() const { return main_; }
+  /// What to evaluate and save: the average of the main models if one was asked for, else the last.
+  std::vector<float> evaluated_parameters() const;
+
+  uint64_t round() const { return round_; }
+  bool diverged() const { return diverged_; }
+
+private:
+  round_verdict close();
+  bool move_elastically();
+  bool move_main();
+  void open_next(const_buffer main);
+
+  local_rounds_options options_;
+  outer_rule outer_;
+  parameter_average average_;
+  const_buffer main_;
+  std::vector<const_buffer> starts_; ///< of each member; all the main model but with elastic_alpha
+  std::vector<std::optional<merge_entry>> results_; ///< of each member
+  uint64_t round_ = 0;
+  bool diverged_ = false;
+};
+
+} // namespace troupe

@@ -1,0 +1,104 @@
+// The model merger: one model from several that children trained on their own.
+//
+//   merge_options options;
+//   options.rule = merge_rule::weighted;
+//   options.weighting = merge_weighting::samples;        // federated averaging
+//   auto merged = merge(options, {{.child = 3, .values = .., .sample_count = 120}, ..});
+//
+// Entries are sorted by child first (and stay in their order where a child has several), so the
+// result's bits do not depend on who came first. Models may have different tensors if each says its
+// layout: they are merged over the union of their names, and what a model lacks counts as 0.
+//
+//   rule              formula and paper
+//   average           (1 / n) sum theta_i                        models/merging/average.hpp
+//   weighted          sum w_i theta_i, sum w_i = 1               models/merging/merge_weights.hpp
+//   regression_mean   (sum X_i'X_i)^-1 sum X_i'X_i W_i           models/merging/regression_mean.hpp
+//   median, trimmed_mean, krum, multi_krum, geometric_median     models/merging/robust.hpp
+
+#pragma once
+
+#include "troupe/models/buffer.hpp"
+#include "troupe/models/merging/merge_weights.hpp"
+#include "troupe/models/merging/robust.hpp"
+#include "troupe/models/parameter_layout.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+enum class merge_rule : uint8_t {
+  average,
+  weighted,
+  regression_mean,
+  median,
+  trimmed_mean,
+  krum,
+  multi_krum,
+  geometric_median
+};
+
+template <>
+struct name_table<merge_rule> {
+  static constexpr std::array entries{named(merge_rule::average, "average"),
+                                      named(merge_rule::weighted, "weighted"),
+                                      named(merge_rule::regression_mean, "regression-mean"),
+                                      named(merge_rule::median, "median"),
+                                      named(merge_rule::trimmed_mean, "trimmed-mean"),
+                                      named(merge_rule::krum, "krum"),
+                                      named(merge_rule::multi_krum, "multi-krum"),
+                                      named(merge_rule::geometric_median, "geometric-median")};
+};
+
+struct merge_options {
+  merge_rule rule = merge_rule::average;
+  merge_weighting weighting = merge_weighting::equal; ///< of `weighted` and `geometric_median`
+  std::map<uint64_t, double> custom_weights = {};     ///< by child, >= 0; for weighting `custom`
+  merge_rounding rounding = merge_rounding::none;
+  size_t trimmed_count = 1; ///< trimmed_mean: values left out at each end
+  size_t faulty_count = 0;  ///< krum, multi_krum: models that may be anything
+  size_t kept_count = 0;    ///< multi_krum: models averaged; 0: n - faulty_count - 2
+  geometric_median_options geometric = {};
+  size_t target_count = 1; ///< regression_mean: T
+  bool bias = true;        ///< regression_mean: the models have one
+
+  friend bool operator==(const merge_options&, const merge_options&) = default;
+};
+
+/// A child's model and what is known of it.
+struct merge_entry {
+  uint64_t child = 0;
+  const_buffer values;                              ///< P
+  uint64_t sample_count = 1;                        ///< rows it was trained on
+  std::optional<judgement> judged = std::nullopt;   ///< for weightings `ratio` and `best`
+  std::vector<double> gram = {};                    ///< for regression_mean (gram_matrix)
+  std::shared_ptr<const parameter_layout> layout{}; ///< absent: all models have one layout
+};
+
+struct merged_model {
+  std::vector<float> values;
+  std::shared_ptr<const parameter_layout> layout; ///< absent if the entries had none
+  std::vector<uint64_t> children;                 ///< of each entry, in the order they were merged
+  std::vector<double> weights;                    ///< of each, where the rule has any
+  bool converged = true; ///< false: geometric_median reached its limit of steps
+};
+
+/// The merged model. Throws std::invalid_argument for no entries, or for what does not fit the
+/// rule: sizes, layouts (some with and some without one), weights, missing judgements or Gram
+/// matrices, values that are not finite, too few models to outvote the faulty ones.
+merged_model merge(const merge_options& options, std::vector<merge_entry> entries);
+
+/// What the rule would miss in this entry whatever came beside it: a judgement, a weight, a Gram
+/// matrix. Nothing when it can be merged.
+std::optional<std::string> misfit_of(const merge_options& options, const merge_entry& entry);
+
+/// The least number of entries the rule can merge.
+size_t entry_count_min(const merge_options& options);
+
+} // namespace troupe

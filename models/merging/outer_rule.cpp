@@ -1,0 +1,78 @@
+#include "troupe/models/merging/outer_rule.hpp"
+
+#include "troupe/models/lanes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds)
+    throw std::invalid_argument(std::string{"outer rule: "} + what);
+}
+
+double sign_of(double x) {
+  return x > 0 ? 1 : x < 0 ? -1 : 0;
+}
+
+} // namespace
+
+outer_rule::outer_rule(const outer_options& options, size_t parameter_count)
+  : options_(options), size_(parameter_count) {
+  rate_ = options.learning_rate.value_or(adaptive() ? 0.01 : 1);
+  require(rate_ > 0 && std::isfinite(rate_), "learning_rate must be positive");
+  require(options.momentum >= 0 && options.momentum < 1, "momentum must be in [0, 1)");
+  require(!options.nesterov || options.momentum > 0, "nesterov needs a momentum above 0");
+  require(options.beta1 >= 0 && options.beta1 < 1, "beta1 must be in [0, 1)");
+  require(options.beta2 >= 0 && options.beta2 < 1, "beta2 must be in [0, 1)");
+  require(options.tau > 0 && std::isfinite(options.tau), "tau must be positive");
+  if (adaptive() || (options.kind == outer_kind::sgd && options.momentum > 0))
+    first_.assign(parameter_count, 0);
+  if (adaptive())
+    second_.assign(parameter_count, options.tau * options.tau);
+}
+
+bool outer_rule::apply(std::span<const float> main, std::span<const float> merged,
+                       std::span<float> next) {
+  require(main.size() == size_ && merged.size() == size_ && next.size() == size_,
+          "the models have another number of parameters than it was made for");
+  auto first = first_;
+  auto second = second_;
+  std::vector<float> result(size_);
+  for (size_t i = 0; i < size_; ++i)
+    result[i] =
+      options_.kind == outer_kind::replace
+        ? merged[i]
+        : static_cast<float>(static_cast<double>(main[i]) +
+                             move(i, static_cast<double>(merged[i]) - main[i], first, second));
+  if (!all_finite(result.data(), size_))
+    return false;
+  first_ = std::move(first);
+  second_ = std::move(second);
+  std::ranges::copy(result, next.begin());
+  ++round_count_;
+  return true;
+}
+
+double outer_rule::move(size_t i, double d, std::vector<double>& first,
+                        std::vector<double>& second) const {
+  if (!adaptive()) {
+    if (first.empty())
+      return rate_ * d;
+    first[i] = options_.momentum * first[i] + d;
+    return rate_ * (options_.nesterov ? d + options_.momentum * first[i] : first[i]);
+  }
+  const double square = d * d, rest = 1 - options_.beta2;
+  first[i] = options_.beta1 * first[i] + (1 - options_.beta1) * d;
+  second[i] = options_.kind == outer_kind::adam
+                ? options_.beta2 * second[i] + rest * square
+                : second[i] - rest * square * sign_of(second[i] - square);
+  return rate_ * first[i] / (std::sqrt(second[i]) + options_.tau);
+}
+
+} // namespace troupe

@@ -1,0 +1,60 @@
+// Averaged parameters, for evaluation and saving: the last version of noisy training jumps about
+// where its average stands still. Training never sees them.
+//
+//   mean         of all versions since `first_version`      Polyak & Juditsky 1992
+//   exponential  y' = y + (1 - decay) (x - y), y_0 = x_0    "exponential moving average"
+// In double, version by version, so the bits depend on the versions alone.
+
+#pragma once
+
+#include "troupe/models/names.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+enum class averaging_kind : uint8_t { none, mean, exponential };
+
+template <>
+struct name_table<averaging_kind> {
+  static constexpr std::array entries{named(averaging_kind::none, "none"),
+                                      named(averaging_kind::mean, "mean"),
+                                      named(averaging_kind::exponential, "exponential")};
+};
+
+struct averaging_options {
+  averaging_kind kind = averaging_kind::none;
+  double decay = 0.999;       ///< exponential: in [0, 1); 0.999 remembers some 1,000 versions
+  uint64_t first_version = 0; ///< earlier ones are left out: they are far from any minimum
+
+  friend bool operator==(const averaging_options&, const averaging_options&) = default;
+};
+
+class parameter_average {
+public:
+  parameter_average() = default;
+
+  /// Throws std::invalid_argument for a decay out of range.
+  explicit parameter_average(const averaging_options& options);
+
+  /// A version (P) was made; every one is told, once, in order. Throws std::invalid_argument for
+  /// another size than before.
+  void add(uint64_t version, std::span<const float> values);
+
+  /// The average (P); empty while it has seen no version, and for kind `none`.
+  std::vector<float> values() const { return {average_.begin(), average_.end()}; }
+  uint64_t count() const { return count_; }
+
+  friend bool operator==(const parameter_average&, const parameter_average&) = default;
+
+private:
+  averaging_options options_;
+  std::vector<double> average_;
+  uint64_t count_ = 0;
+};
+
+} // namespace troupe
