@@ -41,6 +41,10 @@ if(TROUPE_BUILD_COMMAND)
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_faults_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(cluster_faults PROPERTIES TIMEOUT 600)
+  add_test(NAME large_model
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/large_model_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(large_model PROPERTIES TIMEOUT 300)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
