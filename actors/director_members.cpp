@@ -164,9 +164,9 @@ void director_state::begin_term() {
   ending_ = false;
   parameters_.reset();
   fetching_.reset();
-  drafts_.clear();
   for (auto& [who, there] : links_)
     there.out.forget();
+  drafts_.clear();
   hold_request_.reset();
   report_seconds_.clear();
   best_parameters_ = {};
