@@ -23,6 +23,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_online>();
   config.add_message_types<caf::id_block::troupe_cluster>();
   config.add_message_types<caf::id_block::troupe_net>();
+  config.add_message_types<caf::id_block::troupe_credit>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

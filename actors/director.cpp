@@ -29,6 +29,8 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [this](const shard_numbers& news) { on_shard_numbers(news); },
     [this](const hold_answer& news) { on_hold_answer(news); },
     [this](const want& news) { on_want(news); },
+    [this](const credit& news) { on_credit(news); },
+    [this](const link_stamp& news) { on_link_stamp(news); },
     [this](atom::pull) { return on_pull(); },
     [this](atom::tick) { on_tick(); },
   };
@@ -111,6 +113,8 @@ void director_state::on_tick() {
   const auto now = self_->clock().now();
   carry_out(membership_->on_tick(now));
   ask_for_missing(now);
+  for (auto& [who, there] : links_)
+    flow(there);
   if (now - repeated_ < repeat_interval)
     return;
   repeated_ = now;
@@ -197,8 +201,8 @@ void director_state::finish_when_complete() {
   if (!ending_ || finished_ || !parameters_)
     return;
   for (const auto& who : view_.members)
-    if (who.replica_count > 0 && reports_[who.name].news.round < round_)
-      return;
+    if (who.replica_count + who.shard_count > 0 && reports_[who.name].news.round < round_)
+      return; // what it did and what it sent is still to be heard
   const bool writes =
     std::ranges::any_of(drafts_, [](const auto& draft) { return draft.has_memory(); });
   if (!writes)

@@ -55,6 +55,8 @@ struct director_options {
   std::string numerics;                          ///< likewise
   std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
   std::optional<checkpoint> resume_from;         ///< nothing: from the beginning
+  size_t piece_elements = piece_elements_max;
+  size_t credit_bytes = link_credit_bytes; ///< that may be under way to one process
 };
 
 /// What a director needs to know of a resolved job; who takes part is still open.
@@ -131,6 +133,13 @@ private:
   void on_state_piece(const state_piece& news);
   void on_shard_numbers(const shard_numbers& news);
   void on_want(const want& news);
+  void on_credit(const credit& news);
+  void on_link_stamp(const link_stamp& news);
+  struct link;
+  /// Sends of the checkpoint what there is credit for.
+  void flow(link& to);
+  void tell_credit(link_receipt& receipt, const std::string& to);
+  void acknowledge(const link_stamp& stamp);
   void fetch(uint64_t version);
   void ask_for_missing(moment now);
   void on_fetched(uint64_t version, const const_buffer& parameters);
@@ -159,8 +168,10 @@ private:
   struct link {
     member who;
     node_actor way;
+    link_credit out;
   };
   std::map<std::string, link> links_;
+  std::map<std::string, link_receipt> receipts_; ///< by sender
   struct heard {
     node_report news;
     moment since{}; ///< it has said the same

@@ -24,7 +24,7 @@ template void director_state::send_to_members(const want&);
 
 void director_state::on_member(const member& who, const node_actor& way) {
   self_->monitor(way);
-  links_[who.name] = {who, way};
+  links_[who.name] = {who, way, {who.incarnation, options_.credit_bytes, options_.piece_elements}};
   reports_.erase(who.name);
   if (membership_ && !finished_)
     carry_out(membership_->on_joined(who, self_->clock().now()));
@@ -164,6 +164,8 @@ void director_state::begin_term() {
   ending_ = false;
   parameters_.reset();
   fetching_.reset();
+  for (auto& [who, there] : links_)
+    there.out.forget();
   drafts_.clear();
   hold_request_.reset();
   report_seconds_.clear();

@@ -57,6 +57,7 @@ void director_state::ask_for_missing(moment now) {
 }
 
 void director_state::on_state_piece(const state_piece& news) {
+  acknowledge(news.stamp);
   if (finished_)
     return;
   const auto now = self_->clock().now();
@@ -180,22 +181,66 @@ void director_state::on_want(const want& news) {
       news.version != checkpoint_->version || news.version != view_.start_version)
     return;
   const auto& state = *checkpoint_;
-  const auto& to = found->second.way;
+  auto& to = found->second;
   for (const auto& wanted : news.elements)
     for (const auto& span : spans_of(view_, options_.parameter_count)) {
       const auto elements = common_part(span, wanted);
       if (elements.empty())
         continue;
-      for (const auto& piece : cut(elements, piece_elements_max)) {
-        self_->send(to, state_piece{term(), state.version, 0, piece.begin,
-                                    payload{state.parameters, piece.begin, piece.size()}});
-        for (size_t i = 0; i < state.slots.size(); ++i)
-          self_->send(to, state_piece{term(), state.version, i + 1, piece.begin,
-                                      payload{state.slots[i], piece.begin, piece.size()}});
-      }
-      self_->send(
-        to, shard_numbers{state.version, span.begin, state.optimizer_numbers, false, state.book});
+      for (size_t slot = 0; slot <= state.slots.size(); ++slot)
+        to.out.add({piece_kind::state, state.version, {}, slot, span.begin}, elements,
+                   urgency::training);
+      self_->send(to.way, shard_numbers{state.version, span.begin, state.optimizer_numbers, false,
+                                        state.book});
     }
+  flow(to);
+}
+
+// A newer checkpoint has the spans of all: nobody waits for the older one any more.
+void director_state::flow(link& to) {
+  const auto now = self_->clock().now();
+  to.out.drop_if(
+    [this](const piece_name& one) { return !checkpoint_ || one.version != checkpoint_->version; });
+  while (const auto piece = to.out.next(now)) {
+    const auto& [what, elements, position] = *piece;
+    const auto& tensor =
+      what.slot == 0 ? checkpoint_->parameters : checkpoint_->slots[what.slot - 1];
+    self_->send(to.way, state_piece{term(),
+                                    what.version,
+                                    what.slot,
+                                    elements.begin,
+                                    payload{tensor, elements.begin, elements.size()},
+                                    {{}, to.out.link(), position}});
+  }
+  if (const auto position = to.out.question(now))
+    self_->send(to.way, link_stamp{{}, to.out.link(), *position});
+}
+
+void director_state::on_credit(const credit& news) {
+  if (const auto found = links_.find(news.from); found != links_.end()) {
+    found->second.out.on_credit(news.link, news.position, self_->clock().now());
+    flow(found->second);
+  }
+}
+
+void director_state::on_link_stamp(const link_stamp& news) {
+  auto& receipt = receipts_[news.from];
+  receipt.on_stamp(news);
+  tell_credit(receipt, news.from);
+}
+
+void director_state::acknowledge(const link_stamp& stamp) {
+  if (stamp.link == 0)
+    return;
+  auto& receipt = receipts_[stamp.from];
+  receipt.on_stamp(stamp);
+  if (receipt.due(options_.credit_bytes))
+    tell_credit(receipt, stamp.from);
+}
+
+void director_state::tell_credit(link_receipt& receipt, const std::string& to) {
+  if (const auto found = links_.find(to); found != links_.end())
+    self_->send(found->second.way, receipt.tell({}));
 }
 
 } // namespace troupe

@@ -36,6 +36,8 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     [this](const shard_numbers& news) { on_shard_numbers(news); },
     [this](const block_norms& news) { on_block_norms(news); },
     [this](const want& news) { on_want(news); },
+    [this](const credit& news) { on_credit(news); },
+    [this](const link_stamp& news) { on_link_stamp(news); },
     [this](const contribution& news) { on_contribution(news); },
     [this](const parameter_span& news) { on_parameter_span(news); },
     [this](atom::held, uint64_t replica, uint64_t round, uint64_t next_step) {
@@ -51,6 +53,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
 
 void node_state::on_director(uint64_t incarnation, const director_link_actor& director) {
   director_ = director;
+  to_director_ = {incarnation, options_.credit_bytes, options_.piece_elements};
   self_->monitor(director);
   // A view that names this life of the process may have been faster than this message.
   if (std::exchange(options_.self.incarnation, incarnation) != incarnation && view_.id.term > 0)
@@ -59,7 +62,7 @@ void node_state::on_director(uint64_t incarnation, const director_link_actor& di
 }
 
 void node_state::on_peer(const std::string& who, uint64_t incarnation, const node_actor& actor) {
-  peers_[who] = {incarnation, actor};
+  peers_[who] = {incarnation, actor, {incarnation, options_.credit_bytes, options_.piece_elements}};
   self_->monitor(actor);
 }
 
@@ -92,42 +95,15 @@ void node_state::on_tick() {
     ask_for_norms(now);
   }
   ask_for_state(now);
+  flow_everywhere();
   if (results_clock_.due(now))
     repeat_results();
   if (now - last_report_ >= node_report_interval)
     ask_replicas();
 }
 
-not_finite_report node_state::malformed(const contribution& news) const {
-  not_finite_report result;
-  result.term = view_.id.term;
-  result.step = news.step;
-  result.what = "a gradient with " + std::to_string(news.gradient_sum.values().size()) +
-                " values for a model of " + std::to_string(options_.network->layout().size());
-  result.problem = step_problem::malformed;
-  result.has_slice = true;
-  result.slice = news.node.begin;
-  result.replica = news.replica;
-  return result;
-}
-
-// Local replicas' gradients, for the shards of other processes.
-void node_state::on_contribution(const contribution& news) {
-  if (!takes_part() || news.term != view_.id.term ||
-      (gathering_.held() && news.step < *gathering_.held()))
-    return;
-  if (news.gradient_sum.values().size() != options_.network->layout().size())
-    return on_not_finite(malformed(news));
-  auto& parts = sent_[news.step];
-  std::erase_if(parts, [&](const contribution& part) { return part.node == news.node; });
-  parts.push_back(news);
-  for (const auto& place : view_.shards)
-    if (place.member != *me_)
-      send_gradient(news, elements_of_blocks(place.blocks, options_.network->layout().size()),
-                    view_.members[place.member].name, false);
-}
-
 void node_state::on_gradient_piece(const gradient_piece& news) {
+  acknowledge(news.stamp);
   if (!takes_part() || news.term != view_.id.term || !news.values.intact())
     return;
   for (auto& desk : desks_) {
@@ -167,8 +143,8 @@ void node_state::on_parameter_span(const parameter_span& news) {
   if (is_new)
     for (size_t i = 0; i < view_.members.size(); ++i)
       if (i != *me_ && view_.computes(i))
-        send_state(news.version, 0, desk->span().begin, news.values, desk->span(),
-                   view_.members[i].name, false);
+        post(view_.members[i].name, {piece_kind::state, news.version, {}, 0, desk->span().begin},
+             desk->span(), urgency::training, false);
   if (computes() && gathering_.offer(news.version, desk->span()) == gather_verdict::accepted) {
     auto& here = gathered_[news.version];
     if (!here)
@@ -182,6 +158,7 @@ void node_state::on_parameter_span(const parameter_span& news) {
 }
 
 void node_state::on_state_piece(const state_piece& news) {
+  acknowledge(news.stamp);
   const auto values = news.values.values();
   const auto count = options_.network->layout().size();
   if (!takes_part() || news.term != view_.id.term || !news.values.intact() || values.empty() ||

@@ -16,7 +16,11 @@
 // Repair is asking (`want`): who misses something for 200 ms asks whoever owns it, and the answer
 // is the ordinary message. So what was sent is kept while somebody may ask: gradients until the
 // next version is whole here, the last two versions of local spans, the last two checkpoint copies,
-// and results until the director's course says that they arrived.
+// and results until the director's course says that they arrived. Gradients go as the largest sums
+// that this process owns (coordinators/local_sums.hpp): replicas do the adding when it asks.
+//
+// Pieces go out as far as there is credit (coordinators/link_credit.hpp); what waits for it waits
+// by name, and its values are looked up in what is kept when their turn comes.
 //
 // In a run of one process (`wired` false) replicas and shards exchange pointers themselves, and the
 // node only passes on views and courses and answers the director.
@@ -25,6 +29,8 @@
 
 #include "troupe/actors/node_exchange.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/link_credit.hpp"
+#include "troupe/coordinators/local_sums.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
 
 #include "troupe/models/model.hpp"
@@ -65,7 +71,8 @@ struct node_options {
   size_t slot_count = 0; ///< of the optimizer
   bool uses_norms = false;
   size_t piece_elements = 0;
-  standing_listener on_standing; ///< called on the node's thread; may be empty
+  size_t credit_bytes = link_credit_bytes; ///< that may be under way to one neighbour
+  standing_listener on_standing;           ///< called on the node's thread; may be empty
 };
 
 class node_state {
@@ -91,6 +98,8 @@ private:
   void on_shard_numbers(const shard_numbers& news);
   void on_block_norms(const block_norms& news);
   void on_want(const want& news);
+  void on_credit(const credit& news);
+  void on_link_stamp(const link_stamp& news);
   // Local actors'.
   void on_contribution(const contribution& news);
   not_finite_report malformed(const contribution& news) const;
@@ -125,13 +134,15 @@ private:
   void answer_hold();
   void repeat_results();
 
+  // node_sums.cpp: local replicas' gradients, for the shards of other processes.
+  void take_up_slices();
+  void carry_out(uint64_t step, const std::vector<local_sums::sum>& sums);
+  void have_added(uint64_t step, const local_sums::sum& what);
+  void send_sum(const contribution& whole);
+
   // node_answers.cpp: what others want, and what is wanted of them.
   void send_gradient(const contribution& work, const index_range& elements, const std::string& to,
                      bool again);
-  void send_state(uint64_t version, uint64_t slot, uint64_t first_element, const payload& values,
-                  const index_range& elements, const std::string& to, bool again);
-  template <class T>
-  void send_to(const std::string& to, const T& message);
   void answer_parameters(const want& news);
   void answer_gradients(const want& news);
   void answer_norms(const want& news);
@@ -143,6 +154,26 @@ private:
   void ask_for_state(moment now);
   void ask(const std::string& owner, want question);
   std::vector<std::string> owners_of(const index_range& elements) const;
+
+  // node_links.cpp: what goes to others, and how much of it.
+  template <class T>
+  void send_to(const std::string& to, const T& message);
+  link_credit* credit_of(const std::string& who);
+  /// Elements of something kept here are to be sent, within one shard's span.
+  void post(const std::string& to, const piece_name& what, const index_range& elements,
+            urgency haste, bool again);
+  /// Sends what there is credit for.
+  void flow(const std::string& to);
+  void flow_everywhere();
+  void send_piece(const std::string& to, const link_credit::granted& piece);
+  const contribution* kept_gradient(const piece_name& what) const;
+  /// The values of a whole span; nothing when they are kept no longer.
+  std::optional<payload> kept_state(const piece_name& what) const;
+  bool is_kept(const piece_name& what) const;
+  void forget_what_waits();
+  /// A piece came: its sender hears of it now and then.
+  void acknowledge(const link_stamp& stamp);
+  void tell_credit(const std::string& to);
 
   // node_report.cpp: what it says about its process.
   void ask_replicas();
@@ -158,8 +189,11 @@ private:
   struct peer {
     uint64_t incarnation = 0;
     node_actor actor;
+    link_credit out;
   };
   std::map<std::string, peer> peers_; ///< those with a link
+  link_credit to_director_;
+  std::map<std::string, link_receipt> receipts_; ///< by sender
 
   cluster_view view_;
   std::optional<size_t> me_;    ///< index in the view
@@ -170,8 +204,10 @@ private:
   version_gathering gathering_;
   std::map<uint64_t, buffer> gathered_; ///< by version, while it is gathered or whole
   std::vector<shard_desk> desks_;       ///< local shards with a span
-  std::map<uint64_t, std::vector<contribution>> sent_; ///< by step: gradients of local replicas
-  std::map<uint64_t, std::vector<block_norms>> norms_; ///< by step: of local shards
+  local_sums sums_;
+  std::map<uint64_t, std::vector<contribution>> parts_; ///< by step: not sent yet
+  std::map<uint64_t, std::vector<contribution>> sent_;  ///< by step: gradients of local replicas
+  std::map<uint64_t, std::vector<block_norms>> norms_;  ///< by step: of local shards
   repair_clock parameters_clock_;
   repair_clock restoring_clock_;
 

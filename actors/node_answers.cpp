@@ -8,50 +8,12 @@
 
 namespace troupe {
 
-namespace {
-
-/// The part of `values`, which begin at element `first_element` of the model, on `elements`.
-payload part_of(const payload& values, uint64_t first_element, const index_range& elements) {
-  return {values.storage(), values.offset() + (elements.begin - first_element), elements.size()};
-}
-
-} // namespace
-
-template <class T>
-void node_state::send_to(const std::string& to, const T& message) {
-  if (to.empty()) {
-    if constexpr (std::is_same_v<T, state_piece> || std::is_same_v<T, shard_numbers> ||
-                  std::is_same_v<T, want>) {
-      if (director_)
-        self_->send(director_, message);
-    }
-    return;
-  }
-  if (const auto found = peers_.find(to); found != peers_.end())
-    self_->send(found->second.actor, message);
-}
-
-template void node_state::send_to(const std::string&, const block_norms&);
-
 void node_state::send_gradient(const contribution& work, const index_range& elements,
                                const std::string& to, bool again) {
-  for (const auto& piece : cut(elements, options_.piece_elements)) {
-    send_to(to,
-            gradient_piece{view_.id.term, work.step, work.node, work.sums, piece.begin,
-                           part_of(work.gradient_sum, work.first_element, piece), work.replica});
-    bytes_sent_ += piece.size() * sizeof(float);
-    resends_ += again ? 1 : 0;
-  }
-}
-
-void node_state::send_state(uint64_t version, uint64_t slot, uint64_t first_element,
-                            const payload& values, const index_range& elements,
-                            const std::string& to, bool again) {
-  for (const auto& piece : cut(elements, options_.piece_elements)) {
-    send_to(to, state_piece{view_.id.term, version, slot, piece.begin,
-                            part_of(values, first_element, piece)});
-    bytes_sent_ += options_.wired ? piece.size() * sizeof(float) : 0;
-    resends_ += again ? 1 : 0;
+  for (const auto& place : view_.shards) {
+    const auto span = elements_of_blocks(place.blocks, options_.network->layout().size());
+    post(to, {piece_kind::gradient, work.step, work.node, 0, span.begin},
+         common_part(span, elements), urgency::training, again);
   }
 }
 
@@ -72,19 +34,19 @@ void node_state::on_want(const want& news) {
 }
 
 void node_state::answer_parameters(const want& news) {
-  if (news.asker.empty()) { // the director counts what replicas did
-    wanted_round_ = std::max(wanted_round_, news.round);
-    ask_replicas();
-  }
   for (size_t k = 0; k < desks_.size(); ++k) {
     const auto& desk = desks_[k];
     if (!options_.wired)
       pull_for(news, k);
-    for (const auto& [version, values] : desk.versions)
+    for (const auto& [version, kept] : desk.versions)
       for (const auto& wanted : news.elements)
         if (version == news.version || (news.newest && version > news.version))
-          send_state(version, 0, desk.span().begin, values, common_part(desk.span(), wanted),
-                     news.asker, true);
+          post(news.asker, {piece_kind::state, version, {}, 0, desk.span().begin},
+               common_part(desk.span(), wanted), urgency::training, !news.asker.empty());
+  }
+  if (news.asker.empty()) { // the director counts what was done, this included
+    wanted_round_ = std::max(wanted_round_, news.round);
+    ask_replicas();
   }
 }
 
@@ -95,8 +57,9 @@ void node_state::pull_for(const want& news, size_t desk) {
     .then(
       [this, news, span](const parameter_span& answer) {
         for (const auto& wanted : news.elements)
-          send_state(answer.version, 0, span.begin, answer.values, common_part(span, wanted),
-                     news.asker, false);
+          for (const auto& piece : cut(common_part(span, wanted), options_.piece_elements))
+            send_to(news.asker, state_piece{view_.id.term, answer.version, 0, piece.begin,
+                                            part_of(answer.values, span.begin, piece)});
       },
       // A version that is gone or will not come: the director hears why from the shard itself.
       [](const caf::error&) {});
@@ -136,9 +99,9 @@ void node_state::answer_checkpoint(const want& news) {
       const auto elements = common_part(desk.span(), wanted);
       if (elements.empty())
         continue;
-      send_state(copy.version, 0, desk.span().begin, copy.parameters, elements, {}, false);
-      for (size_t i = 0; i < copy.slots.size(); ++i)
-        send_state(copy.version, i + 1, desk.span().begin, copy.slots[i], elements, {}, false);
+      for (size_t slot = 0; slot <= copy.slots.size(); ++slot)
+        post({}, {piece_kind::state, copy.version, {}, slot, desk.span().begin}, elements,
+             urgency::checkpoint, false);
       send_to({}, copy.numbers);
     }
   }
@@ -156,7 +119,9 @@ std::vector<std::string> node_state::owners_of(const index_range& elements) cons
   return result;
 }
 
+// What has come so far is told first: what is still under way then is not sent again.
 void node_state::ask(const std::string& owner, want question) {
+  tell_credit(owner);
   question.asker = options_.self.name;
   send_to(owner, question);
 }
@@ -222,8 +187,7 @@ void node_state::ask_for_state(moment now) {
   question.kind = want_kind::checkpoint;
   question.version = restoring_->version();
   question.elements = restoring_->missing();
-  question.asker = options_.self.name;
-  send_to({}, question);
+  ask({}, question);
 }
 
 } // namespace troupe

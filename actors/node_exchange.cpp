@@ -28,6 +28,10 @@ index_range common_part(const index_range& a, const index_range& b) {
   return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
+payload part_of(const payload& values, uint64_t first_element, const index_range& elements) {
+  return {values.storage(), values.offset() + (elements.begin - first_element), elements.size()};
+}
+
 std::vector<index_range> cut(const index_range& elements, size_t size) {
   std::vector<index_range> result;
   for (auto begin = elements.begin; begin < elements.end; begin += size)
@@ -56,8 +60,11 @@ shard_desk::accepted_piece shard_desk::offer(const gradient_piece& news) {
     held.values = news.values;
     held.storage = {};
   } else {
+    // Recycled: at each step anew, memory of this size would come zeroed from the kernel.
+    if (!storages)
+      storages = std::make_shared<buffer_pool>(span().size());
     if (!held.storage)
-      held.storage = buffer{span().size()};
+      held.storage = storages->acquire();
     std::ranges::copy(values, held.storage.values().begin() +
                                 static_cast<std::ptrdiff_t>(elements.begin - span().begin));
   }

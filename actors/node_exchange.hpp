@@ -10,6 +10,7 @@
 #include "troupe/coordinators/version_gathering.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct shard_desk {
   std::map<uint64_t, shard_copy> copies;             ///< for checkpoints, the last two
   repair_clock gradients_clock;
   repair_clock norms_clock;
+  std::shared_ptr<buffer_pool> storages; ///< of the span's size, made when the first is needed
 
   uint64_t version() const { return gathering.version(); }
   const index_range& span() const { return gathering.span(); }
@@ -79,6 +81,9 @@ private:
 
 /// Elements that both ranges have; empty when there are none.
 index_range common_part(const index_range& a, const index_range& b);
+
+/// The part of `values`, which begin at element `first_element` of the model, on `elements`.
+payload part_of(const payload& values, uint64_t first_element, const index_range& elements);
 
 /// Cuts a range of elements into pieces of at most `size`.
 std::vector<index_range> cut(const index_range& elements, size_t size);

@@ -27,11 +27,15 @@ void node_state::adopt(const cluster_view& news) {
   const bool took_part = takes_part();
   const bool computed = computes();
   view_ = news;
+  for (auto& [who, there] : peers_)
+    if (!news.find(who))
+      there.out.forget();
   me_ = names_me(news) ? news.find(options_.self.name) : std::nullopt;
   if (!me_)
     return rest();
   if (new_term || !took_part)
     return begin_term();
+  take_up_slices();
   if (!restoring_) // else they are told once their state is here: they would begin without it
     tell_shards();
   if (computes() && !computed)
@@ -43,7 +47,10 @@ void node_state::adopt(const cluster_view& news) {
 void node_state::begin_term() {
   const auto count = options_.network->layout().size();
   versions_ = std::make_shared<version_buffers>(options_.parameters);
+  forget_what_waits();
   gathered_.clear();
+  sums_ = local_sums{options_.plan};
+  parts_.clear();
   sent_.clear();
   norms_.clear();
   rows_.clear();
@@ -57,6 +64,7 @@ void node_state::begin_term() {
   if (has_course_ && course_.term != view_.id.term)
     has_course_ = false;
   desks_.clear();
+  take_up_slices();
   std::vector<index_range> spans;
   for (size_t k = 0; k < view_.shards.size(); ++k) {
     const auto& place = view_.shards[k];
@@ -65,7 +73,7 @@ void node_state::begin_term() {
       continue;
     spans.push_back(span);
     desks_.push_back(
-      {k, place.index, {options_.plan, span, view_.start_version}, {}, {}, {}, {}, {}});
+      {k, place.index, {options_.plan, span, view_.start_version}, {}, {}, {}, {}, {}, {}});
   }
   const auto now = self_->clock().now();
   for (auto& desk : desks_) {
@@ -122,6 +130,8 @@ void node_state::tell_whole_version() {
   const auto whole = gathering_.take_whole();
   if (!whole)
     return;
+  sums_.drop_before(whole->version);
+  parts_.erase(parts_.begin(), parts_.lower_bound(whole->version));
   sent_.erase(sent_.begin(), sent_.lower_bound(whole->version));
   gathered_.erase(gathered_.begin(), gathered_.lower_bound(whole->version));
   if (whole->jump || !replicas_begun_) {
@@ -176,6 +186,7 @@ void node_state::tell_replicas(uint64_t start_version) {
 }
 
 void node_state::rest() {
+  forget_what_waits();
   ++restarts_;
   auto news = local_view(0);
   news.shards.clear();

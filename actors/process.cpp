@@ -81,6 +81,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   for_node.uses_norms = changes.norm_max() > 0;
   for_node.piece_elements = options.piece_elements;
+  for_node.credit_bytes = options.credit_bytes;
   for_node.on_standing = options.on_standing;
   node_ = options.detached ? system.spawn<caf::detached>(troupe::node, for_node, replicas_, shards_)
                            : system.spawn(troupe::node, for_node, replicas_, shards_);

@@ -15,6 +15,7 @@
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/cluster_view.hpp"
 #include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/link_credit.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/models/model.hpp"
 
@@ -25,10 +26,6 @@
 
 namespace troupe {
 
-/// Elements of a piece on a wire: 256 KiB, small enough that a link's heartbeat is never stuck
-/// behind one for long, large enough that its frame costs nothing.
-inline constexpr size_t piece_elements_max = size_t{1} << 16;
-
 /// Tensors of the model's size that a job's optimizer keeps beside the parameters.
 size_t slot_count_of(const job& resolved, const parameter_layout& layout);
 
@@ -38,7 +35,8 @@ struct process_options {
   bool wired = true;             ///< the run has other processes
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   size_t piece_elements = piece_elements_max;
-  standing_listener on_standing; ///< may be empty
+  size_t credit_bytes = link_credit_bytes; ///< that may be under way to one neighbour
+  standing_listener on_standing;           ///< may be empty
   test_hooks hooks;
 };
 

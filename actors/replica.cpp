@@ -3,7 +3,6 @@
 #include "troupe/actors/guard.hpp"
 #include "troupe/coordinators/placement.hpp"
 #include "troupe/models/numerics.hpp"
-#include "troupe/models/reduction.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -41,6 +40,7 @@ replica_actor::behavior_type replica_state::make_behavior(const replica_options&
     [this](const parameter_span& news) { on_parameter_span(news); },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::hold, uint64_t round) { on_hold(round); },
+    [this](const summation& news) { on_summation(news); },
     [this](atom::status) { return status_; },
   };
 }
@@ -147,15 +147,13 @@ batch replica_state::rows_of_chunk(size_t chunk) const {
 void replica_state::compute(uint64_t step) {
   const default_rounding rounding;
   const auto slice_count = options_.plan.slice_count;
-  const bool adds_here =
-    options_.hooks.adds_siblings ||
-    slices_.size() * options_.network->layout().size() * sizeof(float) > gradient_bytes_max;
+  const bool adds = adds_here();
   std::vector<partial_sum> parts;
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice) {
     if (!options_.plan.slice_exists(step, slice) || !computed_.add({slice, slice + 1}))
       continue;
     auto part = compute_slice(step, slice);
-    if (!adds_here) {
+    if (!adds) {
       send(step, part);
       continue;
     }
@@ -169,6 +167,30 @@ void replica_state::compute(uint64_t step) {
   }
   for (const auto& part : parts)
     send(step, part);
+}
+
+bool replica_state::adds_here() const {
+  const bool sends_over_wires = std::ranges::any_of(
+    view_.shards, [](const shard_entry& x) { return !x.actor && !x.blocks.empty(); });
+  return sends_over_wires || options_.hooks.adds_siblings ||
+         slices_.size() * options_.network->layout().size() * sizeof(float) > gradient_bytes_max;
+}
+
+// For other processes only: the shards of this one have the parts.
+void replica_state::on_summation(const summation& news) {
+  if (news.term != view_.term)
+    return;
+  const default_rounding rounding;
+  std::vector<std::span<const float>> inputs;
+  std::vector<batch_sums> sums;
+  for (const auto& part : news.parts) {
+    inputs.push_back(part.gradient_sum.values());
+    sums.push_back(part.sums);
+  }
+  const auto whole = options_.gradients->acquire();
+  reducer_.reduce(news.plan, inputs, whole.values());
+  self_->send(view_.relay, contribution{news.step, news.node, 0, payload{whole, 0, whole.size()},
+                                        evaluate_plan(news.plan, sums), index_, news.term});
 }
 
 std::span<const float> replica_state::point_of(uint64_t step) const {

@@ -3,10 +3,12 @@
 //
 // When to do what is decided by `replica_rule`; this shell keeps the parameters of the versions it
 // was told of, and does the work: gather rows, compute, send each gradient to every shard.
+// Where shards are in other processes, it adds what it may before it sends: that is what goes
+// over wires.
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
 #include "troupe/coordinators/span_set.hpp"
@@ -15,6 +17,7 @@
 #include "troupe/data/epoch_order.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/models/model.hpp"
+#include "troupe/models/reduction.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -38,7 +41,8 @@ struct replica_options {
 };
 
 /// A replica that owns many slices of a large model adds siblings on the spot when its gradients
-/// would take more than this: 256 MiB. Below it, shards add them in one sweep, which is faster.
+/// would take more than this: 256 MiB. Below it, shards of its own process add them in one sweep,
+/// which is faster.
 inline constexpr size_t gradient_bytes_max = size_t{256} << 20;
 
 class replica_state {
@@ -78,6 +82,9 @@ private:
   batch rows_of_slice(uint64_t step, size_t slice);
   void poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const;
   void send(uint64_t step, const partial_sum& part);
+  /// True when its slices are to be added before they are sent.
+  bool adds_here() const;
+  void on_summation(const summation& news);
 
   replica_actor::pointer self_;
   size_t index_ = 0;
@@ -93,6 +100,7 @@ private:
   std::map<uint64_t, const_buffer> points_;     ///< where they differ from the parameters
   batch_reader reader_;
   workspace memory_;
+  reducer reducer_;
   replica_status status_;
   std::optional<uint64_t> last_step_; ///< in which a slice was computed
   span_set computed_;                 ///< slices of the step that was begun last

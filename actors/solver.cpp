@@ -41,6 +41,7 @@ solver_actor::behavior_type solver_state::make_behavior(const solver_options& op
     [](const parameter_span&) {},
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::hold, uint64_t round) { on_hold(round); },
+    [](const summation&) {},
     [this](atom::status) { return status_; },
     [this](atom::begin) { advance(); },
     [](const contribution&) {},

@@ -9,6 +9,7 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/coordinators/cluster_view.hpp"
 #include "troupe/coordinators/hold_rule.hpp"
+#include "troupe/coordinators/link_credit.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
@@ -109,6 +110,18 @@ typename Inspector::result_type inspect(Inspector& f, hold_answer& x) {
            x.shard_versions);
 }
 
+/// With each piece, and alone as a question (coordinators/link_credit.hpp).
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, link_stamp& x) {
+  return f(caf::meta::type_name("troupe.link_stamp"), x.from, x.link, x.position);
+}
+
+/// Against the pieces' direction, once a sixteenth of the window has come, and before each `want`.
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, credit& x) {
+  return f(caf::meta::type_name("troupe.credit"), x.from, x.link, x.position);
+}
+
 /// node -> node. Elements [first_element, + values) of the sum of the slice gradients below `node`.
 struct gradient_piece {
   uint64_t term = 0; ///< an earlier one is over: a stop is agreed on within a term
@@ -118,6 +131,7 @@ struct gradient_piece {
   uint64_t first_element = 0; ///< in the model
   payload values;
   uint64_t replica = 0; ///< who computed it, for messages to people only
+  link_stamp stamp = {};
 
   friend bool operator==(const gradient_piece&, const gradient_piece&) = default;
 };
@@ -125,7 +139,7 @@ struct gradient_piece {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_piece& x) {
   return f(caf::meta::type_name("troupe.gradient_piece"), x.term, x.step, x.node, x.sums,
-           x.first_element, x.values, x.replica);
+           x.first_element, x.replica, x.stamp, x.values);
 }
 
 /// node -> node, and between node and director. Elements of a version's parameters (slot 0) or of
@@ -137,6 +151,7 @@ struct state_piece {
   uint64_t slot = 0;
   uint64_t first_element = 0;
   payload values;
+  link_stamp stamp = {};
 
   friend bool operator==(const state_piece&, const state_piece&) = default;
 };
@@ -144,7 +159,7 @@ struct state_piece {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, state_piece& x) {
   return f(caf::meta::type_name("troupe.state_piece"), x.term, x.version, x.slot, x.first_element,
-           x.values);
+           x.stamp, x.values);
 }
 
 /// Between node and director: the few numbers that belong to a shard's state at a version.
@@ -238,6 +253,15 @@ typename Inspector::result_type inspect(Inspector& f, shard_copy& x) {
            x.numbers);
 }
 
+/// node -> one of its replicas: to be added along the tree. Never crosses a wire.
+struct summation {
+  uint64_t term = 0;
+  uint64_t step = 0;
+  tree_node node;
+  reduction_plan plan;             ///< over `parts`
+  std::vector<contribution> parts; ///< of the whole model, in order
+};
+
 /// node -> its shards, before the first view of a term: where to write versions, and the state to
 /// start from. Never crosses a wire.
 struct shard_start {
@@ -250,3 +274,4 @@ struct shard_start {
 } // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::shard_start)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::summation)

@@ -8,7 +8,7 @@
 //                                   replica <====> shard                      replicas, shards
 //                                        contribution, parameter span
 //
-//   node <==gradient piece, state piece, norms, want==> node of another process
+//   node <==gradient piece, state piece, norms, want, credit==> node of another process
 //
 // Double lines may cross a wire, where messages are lost with their link, come late, or twice; in
 // one process everything else is a pointer. Every message is idempotent: it says what is, not what
@@ -38,6 +38,8 @@ using replica_actor = caf::typed_actor<
   // Start no further step until the next horizon; the round's number. Answered to the node with
   // `held`.
   caf::reacts_to<atom::hold, uint64_t>,
+  // Gradients to be added for other processes. Answered to the node with a `contribution`.
+  caf::reacts_to<summation>,
   // What it has done so far.
   caf::replies_to<atom::status>::with<replica_status>>;
 
@@ -68,7 +70,7 @@ using reports_actor = caf::typed_actor<
 
 /// The node as the replicas and shards of its process see it.
 using relay_actor = caf::typed_actor<
-  // The gradient of the whole model, for the shards of other processes.
+  // A gradient of the whole model, for the shards of other processes.
   caf::reacts_to<contribution>,
   // A version of a local span, for the replicas of other processes.
   caf::reacts_to<parameter_span>,
@@ -96,7 +98,11 @@ using node_actor = caf::typed_actor<
   // Shares of the gradient's norm, for the shards here.
   caf::reacts_to<block_norms>,
   // Somebody misses something that this process should have.
-  caf::reacts_to<want>>;
+  caf::reacts_to<want>,
+  // What of the pieces sent there has been seen: so much more may be sent.
+  caf::reacts_to<credit>,
+  // Everything up to this position was sent: what has been seen of it? Answered with `credit`.
+  caf::reacts_to<link_stamp>>;
 
 /// The director as the nodes see it.
 using director_link_actor = reports_actor::extend<
@@ -109,7 +115,9 @@ using director_link_actor = reports_actor::extend<
   // A process on hold.
   caf::reacts_to<hold_answer>,
   // A process whose shards begin a term misses a checkpoint's state.
-  caf::reacts_to<want>>;
+  caf::reacts_to<want>,
+  // As between nodes, for the pieces between node and director.
+  caf::reacts_to<credit>, caf::reacts_to<link_stamp>>;
 
 /// Whoever wants to know how training goes. Subscribes with `watch`.
 using observer_actor = caf::typed_actor<
@@ -222,10 +230,18 @@ CAF_ADD_TYPE_ID(troupe_net, (troupe::links_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_net)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_credit, caf::id_block::troupe_net::end)
+
+CAF_ADD_TYPE_ID(troupe_credit, (troupe::credit))
+CAF_ADD_TYPE_ID(troupe_credit, (troupe::link_stamp))
+CAF_ADD_TYPE_ID(troupe_credit, (troupe::summation))
+
+CAF_END_TYPE_ID_BLOCK(troupe_credit)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_net::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_credit::end;
 
 } // namespace troupe

@@ -1,5 +1,7 @@
 #include "troupe/actors/protocol/payload.hpp"
 
+#include "troupe/coordinators/link_credit.hpp"
+
 #include <caf/binary_deserializer.hpp>
 #include <caf/deserializer.hpp>
 #include <caf/error.hpp>
@@ -29,6 +31,14 @@ uint64_t checksum_of(std::span<const float> values) {
 bool has_bytes(caf::deserializer& source, size_t count) {
   const auto* binary = dynamic_cast<caf::binary_deserializer*>(&source);
   return binary == nullptr || binary->remaining() >= count;
+}
+
+// What has just been received is soon let go of again. Fresh memory of this size comes from the
+// kernel page by page, zeroed: half of what it costs to receive.
+buffer receive_buffer(size_t size) {
+  static buffer_pool pieces{piece_elements_max};
+  const bool fits = size <= piece_elements_max && size > piece_elements_max / 4;
+  return fits ? pieces.acquire() : buffer{size};
 }
 
 } // namespace
@@ -70,7 +80,7 @@ caf::error inspect(caf::deserializer& source, payload& x) {
   if (size > payload_size_max || !has_bytes(source, size * sizeof(float)))
     return caf::make_error(caf::sec::end_of_stream, "payload is longer than its message");
   payload result;
-  buffer storage{static_cast<size_t>(size)};
+  const auto storage = receive_buffer(static_cast<size_t>(size));
   if (size > 0)
     if (auto problem = source.apply_raw(size * sizeof(float), storage.values().data()))
       return problem;

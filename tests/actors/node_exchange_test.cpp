@@ -17,7 +17,7 @@ using test::counting_from;
 shard_desk a_desk() {
   const timeline plan{
     .row_count = 64, .batch_size = 8, .slice_count = 4, .epoch_count = 1, .step_limit = {}};
-  return {0, 0, {plan, {10, 20}, 3}, {}, {}, {}, {}, {}};
+  return {0, 0, {plan, {10, 20}, 3}, {}, {}, {}, {}, {}, {}};
 }
 
 /// Elements [first, first + size) of slice 1 of step 3: each value is its element's number.

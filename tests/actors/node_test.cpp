@@ -210,8 +210,10 @@ TEST(node, gradients_of_replicas_here_go_where_their_shard_is_and_are_kept_for_w
   EXPECT_EQ(run.there.gradients[0].sums, (batch_sums{1, 2, 0, 0}));
   auto question = asking("there", want_kind::gradients, 0);
   question.elements = {{here, all}};
+  run.acknowledge_there();
   run.tell(question);
   EXPECT_EQ(run.there.gradients.size(), 4u);
+  run.acknowledge_there();
   question.slices = {{2, 4}};
   run.tell(question);
   EXPECT_EQ(run.there.gradients.size(), 4u) << "nobody here has these";
@@ -231,6 +233,7 @@ TEST(node, wants_are_answered_to_members_of_the_view_only) {
     run.tell(asking("stranger", kind, 1));
   EXPECT_TRUE(run.stranger.states.empty() && run.stranger.gradients.empty() &&
               run.stranger.norms.empty());
+  run.acknowledge_there();
   run.there = {};
   run.tell(asking("there", want_kind::parameters, 0));
   EXPECT_EQ(joined(run.there.states), counted(0, here)) << "the version before";
@@ -238,6 +241,7 @@ TEST(node, wants_are_answered_to_members_of_the_view_only) {
   EXPECT_EQ(run.there.states.size(), 3u) << "not there yet";
   auto newest = asking("there", want_kind::parameters, 0);
   newest.newest = true;
+  run.acknowledge_there();
   run.tell(newest);
   EXPECT_EQ(run.there.states.size(), 9u) << "both versions";
   run.tell(asking("there", want_kind::norms, 1));

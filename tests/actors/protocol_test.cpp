@@ -61,10 +61,10 @@ protected:
     expect_block_survives<Block>(std::make_index_sequence<Block::end - Block::begin>{});
   }
 
-  /// All but `shard_start`, which never leaves its process.
+  /// All but those that never leave their process.
   template <class T>
   void expect_empty_one_survives() {
-    if constexpr (!std::is_same_v<T, shard_start>)
+    if constexpr (!std::is_same_v<T, shard_start> && !std::is_same_v<T, summation>)
       expect_survives(T{});
   }
 
@@ -119,13 +119,18 @@ TEST_F(protocol, filled_progress_and_results_survive) {
 
 TEST_F(protocol, messages_between_processes_survive) {
   expect_block_survives<caf::id_block::troupe_cluster>();
+  expect_block_survives<caf::id_block::troupe_credit>();
   expect_survives(
     cluster_view{{3, 2}, 40, {{"a", 7, 2, 1}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}});
   expect_survives(course{3, 8, {12, true}, 10, 6});
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
-  expect_survives(gradient_piece{3, 10, {2, 4}, {infinity, 2, 3, 4}, 4096, payload_of({1, 2}), 5});
-  expect_survives(state_piece{1, 10, 2, 4096, payload_of({-0.0f, 2})});
+  const link_stamp stamp{"b", 7, 300};
+  expect_survives(
+    gradient_piece{3, 10, {2, 4}, {infinity, 2, 3, 4}, 4096, payload_of({1, 2}), 5, stamp});
+  expect_survives(state_piece{1, 10, 2, 4096, payload_of({-0.0f, 2}), stamp});
+  expect_survives(stamp);
+  expect_survives(credit{"a", 7, 200});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
   for (const auto kind :
        {want_kind::parameters, want_kind::gradients, want_kind::norms, want_kind::checkpoint})
@@ -154,6 +159,24 @@ TEST_F(protocol, payload_is_a_span_of_its_buffer) {
   expect_survives(part);
   EXPECT_THROW((payload{storage, 3, 2}), std::invalid_argument);
   EXPECT_THROW((payload{storage, 5, 0}), std::invalid_argument);
+}
+
+TEST_F(protocol, memory_of_pieces_that_came_is_used_again) {
+  const auto bytes = saved(payload{buffer{piece_elements_max}, 0, piece_elements_max});
+  const float* place = nullptr;
+  {
+    payload first;
+    EXPECT_FALSE(load(bytes, first));
+    place = first.values().data();
+    payload second;
+    EXPECT_FALSE(load(bytes, second));
+    EXPECT_NE(second.values().data(), place) << "while the first is in use";
+  }
+  payload third;
+  payload fourth;
+  EXPECT_FALSE(load(bytes, third) || load(bytes, fourth));
+  EXPECT_TRUE(third.values().data() == place || fourth.values().data() == place);
+  EXPECT_EQ(third.values().size(), piece_elements_max);
 }
 
 TEST_F(protocol, a_flipped_bit_in_a_payload_is_noticed) {

@@ -34,11 +34,9 @@ reports_actor::behavior_type playing_director(reports_actor::pointer, heard* not
 
 replica_actor::behavior_type playing_replica(replica_actor::pointer, heard* notes) {
   return {
-    [](const view&) {},
-    [=](const parameter_span& news) { notes->announced.push_back(news); },
-    [](const horizon&) {},
-    [](atom::hold, uint64_t) {},
-    [](atom::status) { return replica_status{}; },
+    [](const view&) {},      [=](const parameter_span& news) { notes->announced.push_back(news); },
+    [](const horizon&) {},   [](atom::hold, uint64_t) {},
+    [](const summation&) {}, [](atom::status) { return replica_status{}; },
   };
 }
 

@@ -45,11 +45,9 @@ relay_actor::behavior_type listening_relay(relay_actor::pointer, heard* notes) {
 replica_actor::behavior_type listening_replica(replica_actor::pointer,
                                                std::vector<parameter_span>* notes) {
   return {
-    [](const view&) {},
-    [=](const parameter_span& news) { notes->push_back(news); },
-    [](const horizon&) {},
-    [](atom::hold, uint64_t) {},
-    [](atom::status) { return replica_status{}; },
+    [](const view&) {},      [=](const parameter_span& news) { notes->push_back(news); },
+    [](const horizon&) {},   [](atom::hold, uint64_t) {},
+    [](const summation&) {}, [](atom::status) { return replica_status{}; },
   };
 }
 

@@ -18,6 +18,9 @@ import unittest
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = os.path.join(SOURCE, "examples", "digits.toml")
+BLOCK = 4096
+DIGITS_PARAMETERS = 64 * 128 + 128 + 128 * 10 + 10
+DIGITS_SLICES = 4
 EXAMPLES = os.path.join(SOURCE, "examples", "cluster")
 SHORT = ["--set", "training.epochs=3"]
 
@@ -37,6 +40,41 @@ def cluster_text(nodes, more=""):
         text += (f'[[node]]\nname = "n{index}"\naddress = "127.0.0.1:0"\nreplicas = {replicas}\n'
                  f"shards = {shards}\n" + ("director = true\n" if index == 0 else ""))
     return text
+
+
+def parts_of(count, part_count):
+    return [(k * count // part_count, (k + 1) * count // part_count) for k in range(part_count)]
+
+
+def largest_nodes(begin, end, root):
+    """How many nodes of the tree over the slices of `root` make up [begin, end)."""
+    if end <= root[0] or root[1] <= begin:
+        return 0
+    if begin <= root[0] and root[1] <= end:
+        return 1
+    middle = root[0] + (1 << (root[1] - root[0] - 1).bit_length() - 1)
+    return (largest_nodes(begin, end, (root[0], middle)) +
+            largest_nodes(begin, end, (middle, root[1])))
+
+
+def bytes_of(nodes, slices, steps, parameters):
+    """What docs/protocol.md says that a run sends when nothing is sent twice."""
+    blocks = -(-parameters // BLOCK)
+    spans = iter(parts_of(blocks, min(blocks, sum(shards for _, shards in nodes))))
+    replica_count = sum(replicas for replicas, _ in nodes)
+    works = iter(parts_of(slices, min(slices, replica_count)))
+    owned, sums = [], []
+    for replicas, shards in nodes:
+        here = [span for span in (next(spans, None) for _ in range(shards)) if span]
+        owned.append(sum(min(end * BLOCK, parameters) - begin * BLOCK for begin, end in here))
+        work = [part for part in (next(works, None) for _ in range(replicas)) if part]
+        sums.append(largest_nodes(work[0][0], work[-1][1], (0, slices)) if work else 0)
+    total = 0
+    for index, (span, count) in enumerate(zip(owned, sums)):
+        others = sum(1 for i, other in enumerate(sums) if i != index and other)
+        total += steps * count * (parameters - span) + (steps + 1) * span * others
+        total += span if index > 0 else 0  # the result, for the director
+    return 4 * total
 
 
 def processes_of(cluster_file, name=None):
@@ -92,6 +130,7 @@ class Launch(unittest.TestCase):
 
     def test_one_set_of_bits_for_all_placements(self):
         alone = self.trained_alone(*SHORT)
+        counted = []
         for name, nodes in PLACEMENTS.items():
             with self.subTest(name):
                 self.write(cluster_text(nodes))
@@ -105,6 +144,11 @@ class Launch(unittest.TestCase):
                 self.assertEqual(result["replicas"], sum(replicas for replicas, _ in nodes))
                 self.assertEqual(result["replicas_lost"], 0)
                 self.assertIn("n0 | Epoch 3/3", run.stderr)
+                if result["resends"] == 0:
+                    counted.append(name)
+                    self.assertEqual(result["bytes_sent"], bytes_of(
+                        nodes, DIGITS_SLICES, result["steps"], DIGITS_PARAMETERS))
+        self.assertGreaterEqual(len(counted), 3, "so many runs sent something twice")
 
     def test_examples_train_as_one_process_does(self):
         alone = self.trained_alone(*SHORT)

@@ -62,6 +62,8 @@ std::optional<failure> cluster::boot_director() {
   for (const auto& plan : options_.machines)
     options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
   options.rule.waits_for_rows = true;
+  options.piece_elements = options_.piece_elements;
+  options.credit_bytes = options_.credit_bytes;
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.membership.join_timeout = options_.join_timeout;
@@ -97,6 +99,7 @@ void cluster::boot_process(size_t index) {
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
   options.hooks = options_.hooks;
   options.piece_elements = options_.piece_elements;
+  options.credit_bytes = options_.credit_bytes;
   world_.act_on(machine, [&] {
     processes_[index] =
       std::make_unique<process>(world_.system(), job_.resolved, job_.data, options);

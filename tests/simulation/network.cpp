@@ -105,10 +105,14 @@ void network::on_sent(size_t index, size_t side, uint64_t generation, const caf:
       world_.trace(arrow(x, side) + " lost: " + in_words(content));
     return;
   }
+  way.bytes_under_way += piece_bytes(content);
+  most_bytes_under_way_ = std::max(most_bytes_under_way_, way.bytes_under_way);
   const auto sent = world_.now() + world_.random().between(options_.delay_min, options_.delay_max);
   way.last_arrival = std::max({sent, way.last_arrival, way.held_until});
   world_.at(way.last_arrival,
             [this, index, side, generation, copy = carried(world_.system(), content)] {
+              if (links_[index]->generation == generation)
+                links_[index]->ways[side].bytes_under_way -= piece_bytes(copy);
               arrive(index, side, generation, copy);
             });
 }

@@ -83,6 +83,8 @@ public:
   std::function<void(machine_id, machine_id, const caf::message&)> on_arrival;
 
   bool is_linked(machine_id a, machine_id b) const;
+  /// Of pieces, in one direction of a link, at any time.
+  size_t most_bytes_under_way() const { return most_bytes_under_way_; }
   size_t carried_count() const { return carried_count_; }
   size_t lost_count() const { return lost_count_; }
   size_t damaged_count() const { return damaged_count_; }
@@ -96,7 +98,8 @@ private:
   struct direction {
     caf::strong_actor_ptr way; ///< the sender's end; null when it knows that there is no link
     bool carries = false;
-    bool drains = false; ///< carries nothing new, but what is under way arrives
+    bool drains = false;        ///< carries nothing new, but what is under way arrives
+    size_t bytes_under_way = 0; ///< of pieces
     moment last_arrival{};
     moment held_until{};
   };
@@ -137,6 +140,7 @@ private:
   std::vector<caf::strong_actor_ptr> addresses_;
   std::vector<std::vector<moment>> blocked_until_; ///< by from and to
   bool closed_ = false;
+  size_t most_bytes_under_way_ = 0;
   size_t carried_count_ = 0;
   size_t lost_count_ = 0;
   size_t damaged_count_ = 0;

@@ -82,6 +82,7 @@ private:
     const bool is_twin = what_.reference.versions.empty();
     options.hooks.adds_siblings = what_.what->adds_siblings && !is_twin;
     options.piece_elements = what_.what->piece_elements;
+    options.credit_bytes = what_.what->credit_bytes;
     return options;
   }
 
@@ -108,6 +109,9 @@ private:
     report_.messages += world_.messages_run();
     report_.virtual_time += world_.elapsed();
     report_.fingerprint = report_.fingerprint * 31 + world_.fingerprint();
+    if (cluster_.wires().most_bytes_under_way() > cluster_.options().credit_bytes)
+      judge_.report(std::to_string(cluster_.wires().most_bytes_under_way()) +
+                    " bytes of pieces were under way on a link, more than there is credit for");
     caretaker_.let_all_run();
     cluster_.shut_down();
     for (const auto& name : world_.living_actors())

@@ -89,6 +89,15 @@ std::string words(const block_norms& x) {
          range_in_words(x.first_block, x.first_block + x.square_sums.size());
 }
 
+std::string words(const credit& x) {
+  return "credit up to " + std::to_string(x.position) + " of link " + std::to_string(x.link);
+}
+
+std::string words(const link_stamp& x) {
+  return "what has come of " + std::to_string(x.position) + " bytes on link " +
+         std::to_string(x.link) + "?";
+}
+
 std::string words(const want& x) {
   static constexpr const char* kinds[] = {"parameters", "gradients", "norms", "checkpoint"};
   return (x.asker.empty() ? "the director" : x.asker) + " wants " +
@@ -167,7 +176,7 @@ template <class F>
 bool visit(const caf::message& content, F&& f) {
   return visit_one_of<gradient_piece, state_piece, want, block_norms, node_report, course,
                       cluster_view, hold_request, hold_answer, shard_numbers, training_report,
-                      evaluation, not_finite_report>(content, f);
+                      evaluation, not_finite_report, credit, link_stamp>(content, f);
 }
 
 } // namespace
@@ -202,6 +211,14 @@ std::string in_words(const caf::message& content) {
   if (!visit(content, [&](const auto& x) { text = words(x); }))
     text = caf::to_string(content);
   return text;
+}
+
+size_t piece_bytes(const caf::message& content) {
+  if (content.match_elements<gradient_piece>())
+    return content.get_as<gradient_piece>(0).values.values().size_bytes();
+  if (content.match_elements<state_piece>())
+    return content.get_as<state_piece>(0).values.values().size_bytes();
+  return 0;
 }
 
 std::optional<uint64_t> version_shown(const caf::message& content) {

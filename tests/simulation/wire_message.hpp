@@ -25,6 +25,9 @@ caf::message carried(caf::actor_system& system, const caf::message& content);
 std::optional<caf::message> damaged(caf::actor_system& system, const caf::message& content,
                                     dice& random);
 
+/// Bytes of values; 0 of what is no piece.
+size_t piece_bytes(const caf::message& content);
+
 /// A line for people: "gradient piece of step 3, slices 0 to 1, elements 0 to 4095".
 std::string in_words(const caf::message& content);
 

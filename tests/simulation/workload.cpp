@@ -145,10 +145,10 @@ const std::vector<workload>& workloads() {
     {"server", linear_job(), servers, one},
     {"clip", clipped_job(), three, servers},
     {"patience", patient_job(), three, one},
-    {"best", best_job(), servers, peers, false, 3000},
-    {"dropout", dropout_job(), peers, many},
+    {"best", best_job(), servers, peers, false, 3000, 36'000},
+    {"dropout", dropout_job(), peers, many, false, 2000, 16'000},
     {"whole", whole_job(), three, servers},
-    {"siblings", siblings_job(), rich, many, true, 1500},
+    {"siblings", siblings_job(), rich, many, true, 1500, 18'000},
   };
   return all;
 }

@@ -55,6 +55,8 @@ struct workload {
   bool adds_siblings = false;
   /// Of what crosses wires: small ones, so that parts of a span are lost.
   size_t piece_elements = piece_elements_max;
+  /// That may be under way on a link: three pieces, so that the others wait for it.
+  size_t credit_bytes = link_credit_bytes;
 };
 
 /// All of them; the order is that of `--workload` numbers in seeds.

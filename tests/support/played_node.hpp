@@ -19,6 +19,7 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -37,6 +38,8 @@ struct heard {
   std::vector<shard_numbers> numbers{};
   std::vector<hold_answer> holds{};
   std::vector<want> wants{};
+  std::vector<credit> credits{};
+  std::vector<link_stamp> stamps{}; ///< alone
   std::vector<gradient_piece> gradients{};
   std::vector<block_norms> norms{};
   std::vector<view> views{};
@@ -44,6 +47,7 @@ struct heard {
   std::vector<parameter_span> spans{};
   std::vector<horizon> horizons{};
   std::vector<shard_start> starts{};
+  std::vector<summation> summations{};
   std::vector<uint64_t> rounds{}; ///< of holds
 };
 
@@ -56,21 +60,23 @@ inline director_link_actor::behavior_type played_director(director_link_actor::p
                                                           heard* notes) {
   return {note(notes->reports), note(notes->evaluations), note(notes->not_finite),
           note(notes->nodes),   note(notes->states),      note(notes->numbers),
-          note(notes->holds),   note(notes->wants)};
+          note(notes->holds),   note(notes->wants),       note(notes->credits),
+          note(notes->stamps)};
 }
 
 inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) {
   return {[](const cluster_view&) {}, [](const course&) {}, [](const hold_request&) {},
           note(notes->gradients),     note(notes->states),  note(notes->numbers),
-          note(notes->norms),         note(notes->wants)};
+          note(notes->norms),         note(notes->wants),   note(notes->credits),
+          note(notes->stamps)};
 }
 
 inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {
-  return {note(notes->views), note(notes->spans), note(notes->horizons),
-          [=](atom::hold, uint64_t round) { notes->rounds.push_back(round); },
-          [](atom::status) {
-            return replica_status{4, 5, 6};
-          }};
+  return {
+    note(notes->views),      note(notes->spans),
+    note(notes->horizons),   [=](atom::hold, uint64_t round) { notes->rounds.push_back(round); },
+    note(notes->summations), [](atom::status) {
+            return replica_status{4, 5, 6}; }};
 }
 
 inline shard_actor::behavior_type played_shard(shard_actor::pointer, heard* notes) {
@@ -90,7 +96,8 @@ public:
   static constexpr size_t here_count = block_size; ///< elements of the shard here
   static constexpr size_t piece_elements = 1500;   ///< three pieces here, two there
 
-  explicit played_node(size_t slot_count = 0) {
+  explicit played_node(size_t slot_count = 0, size_t credit_bytes = link_credit_bytes,
+                       size_t replica_count = 1) {
     configure(config_);
     config_.set("scheduler.policy", caf::atom("testing"));
     system_.emplace(config_);
@@ -108,14 +115,16 @@ public:
     options.slot_count = slot_count;
     options.uses_norms = true;
     options.piece_elements = piece_elements;
+    options.credit_bytes = credit_bytes;
     replica_actor_ = system_->spawn(played_replica, &replica);
     shard_actor_ = system_->spawn(played_shard, &shard);
     director_actor_ = system_->spawn(played_director, &director);
     there_actor_ = system_->spawn(played_peer, &there);
     stranger_actor_ = system_->spawn(played_peer, &stranger);
-    node_ =
-      system_->spawn(troupe::node, options, std::vector{replica_actor_}, std::vector{shard_actor_});
-    caf::anon_send(node_, std::string{"there"}, uint64_t{9}, there_actor_);
+    node_ = system_->spawn(troupe::node, options,
+                           std::vector<replica_actor>(replica_count, replica_actor_),
+                           std::vector{shard_actor_});
+    link_there(9);
     caf::anon_send(node_, std::string{"stranger"}, uint64_t{11}, stranger_actor_);
     caf::anon_send(node_, uint64_t{7}, director_actor_);
     run();
@@ -140,6 +149,19 @@ public:
   void tell(const Ts&... message) {
     caf::anon_send(node_, message...);
     run();
+  }
+
+  /// A link with the neighbour, which has this number.
+  void link_there(uint64_t number) { tell(std::string{"there"}, number, there_actor_); }
+
+  /// The neighbour says that all pieces have come that were sent there so far.
+  void acknowledge_there() {
+    credit news{"there", 9, 0};
+    for (const auto& piece : there.states)
+      news.position = std::max(news.position, piece.stamp.position);
+    for (const auto& piece : there.gradients)
+      news.position = std::max(news.position, piece.stamp.position);
+    tell(news);
   }
 
   /// Time passes, tick by tick.

@@ -1,0 +1,78 @@
+// Local replicas' gradients, for the shards of other processes: as few and as large sums as there
+// are.
+
+#include "troupe/actors/node.hpp"
+
+#include "troupe/coordinators/placement.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+not_finite_report node_state::malformed(const contribution& news) const {
+  not_finite_report result;
+  result.term = view_.id.term;
+  result.step = news.step;
+  result.what = "a gradient with " + std::to_string(news.gradient_sum.values().size()) +
+                " values for a model of " + std::to_string(options_.network->layout().size());
+  result.problem = step_problem::malformed;
+  result.has_slice = true;
+  result.slice = news.node.begin;
+  result.replica = news.replica;
+  return result;
+}
+
+// A part of what a replica owns, or a sum that it was asked for.
+void node_state::on_contribution(const contribution& news) {
+  if (!takes_part() || news.term != view_.id.term ||
+      (gathering_.held() && news.step < *gathering_.held()))
+    return;
+  if (news.gradient_sum.values().size() != options_.network->layout().size())
+    return on_not_finite(malformed(news));
+  auto& parts = parts_[news.step];
+  std::erase_if(parts, [&](const contribution& part) { return part.node == news.node; });
+  parts.push_back(news);
+  carry_out(news.step, sums_.on_part(news.step, news.node));
+}
+
+void node_state::take_up_slices() {
+  std::vector<index_range> slices;
+  for (const auto& place : view_.replicas)
+    if (me_ && place.member == *me_)
+      slices.push_back(place.slices);
+  for (const auto& [step, sums] : sums_.set_slices(slices))
+    carry_out(step, sums);
+}
+
+void node_state::carry_out(uint64_t step, const std::vector<local_sums::sum>& sums) {
+  for (const auto& one : sums) {
+    auto& parts = parts_[step];
+    if (one.parts.size() > 1)
+      have_added(step, one);
+    else if (const auto found = std::ranges::find(parts, one.node, &contribution::node);
+             found != parts.end())
+      send_sum(*found);
+    std::erase_if(parts, [&](const contribution& part) { return one.node.contains(part.node); });
+  }
+}
+
+// Whoever brought the last part has nothing to do until the step is complete.
+void node_state::have_added(uint64_t step, const local_sums::sum& what) {
+  summation order{view_.id.term, step, what.node, what.plan, {}};
+  const auto& parts = parts_[step];
+  for (const auto& node : what.parts)
+    order.parts.push_back(*std::ranges::find(parts, node, &contribution::node));
+  const auto last = parts.back().replica;
+  const bool is_here = last < view_.replicas.size() && view_.replicas[last].member == *me_;
+  self_->send(replicas_[is_here ? view_.replicas[last].index : 0], std::move(order));
+}
+
+void node_state::send_sum(const contribution& whole) {
+  sent_[whole.step].push_back(whole);
+  for (const auto& place : view_.shards)
+    if (place.member != *me_)
+      send_gradient(whole, elements_of_blocks(place.blocks, options_.network->layout().size()),
+                    view_.members[place.member].name, false);
+}
+
+} // namespace troupe

@@ -1,0 +1,84 @@
+// A node with two replicas: what it sends of their gradients.
+
+#include "troupe/tests/support/played_node.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+
+namespace {
+
+using test::played_node;
+
+constexpr size_t all = played_node::parameter_count;
+constexpr auto add = reduction_plan::add;
+
+/// Slices 0 and 1 belong to two replicas here.
+cluster_view two_replicas_here(uint64_t number = 1) {
+  auto result = played_node::both(1, number);
+  result.replicas = {{0, 0, {0, 1}}, {0, 1, {1, 2}}, {1, 0, {2, 4}}};
+  return result;
+}
+
+contribution work_of(size_t slice, uint64_t replica, float from) {
+  return {0, {slice, slice + 1}, 0, test::counting_from(from, all), {1, 1, 0, 0}, replica, 1};
+}
+
+void begin(played_node& run) {
+  run.tell(two_replicas_here());
+  run.give_version(0);
+}
+
+} // namespace
+
+TEST(node_sums, two_replicas_cost_the_wire_one_gradient) {
+  played_node run{0, link_credit_bytes, 2};
+  begin(run);
+  run.tell(work_of(1, 1, 100));
+  EXPECT_TRUE(run.replica.summations.empty());
+  run.tell(work_of(0, 0, 0));
+  EXPECT_TRUE(run.there.gradients.empty());
+  ASSERT_EQ(run.replica.summations.size(), 1u);
+  const auto& order = run.replica.summations[0];
+  EXPECT_EQ(order.node, (tree_node{0, 2}));
+  EXPECT_EQ(order.plan, (reduction_plan{{0, 1, add}}));
+  ASSERT_EQ(order.parts.size(), 2u);
+  EXPECT_EQ(order.parts[0], work_of(0, 0, 0));
+  EXPECT_EQ(order.parts[1], work_of(1, 1, 100));
+  EXPECT_EQ(order.term, 1u);
+  auto sum = work_of(0, 0, 50);
+  sum.node = {0, 2};
+  run.tell(sum);
+  ASSERT_EQ(run.there.gradients.size(), 2u) << "two pieces of the span there";
+  EXPECT_EQ(run.there.gradients[0].node, (tree_node{0, 2}));
+  auto question = test::asking("there", want_kind::gradients, 0);
+  question.elements = {{played_node::here_count, all}};
+  run.tell(question);
+  EXPECT_EQ(run.there.gradients.size(), 2u) << "under way still";
+}
+
+TEST(node_sums, a_part_whose_neighbour_has_moved_goes_alone) {
+  played_node run{0, link_credit_bytes, 2};
+  begin(run);
+  run.tell(work_of(0, 0, 0));
+  auto moved = two_replicas_here(2);
+  moved.replicas = {{0, 0, {0, 1}}, {0, 1, {1, 1}}, {1, 0, {1, 4}}};
+  run.tell(moved);
+  EXPECT_EQ(run.there.gradients.size(), 2u);
+  EXPECT_TRUE(run.replica.summations.empty());
+}
+
+TEST(node_sums, what_was_held_in_an_earlier_term_is_gone) {
+  played_node run{0, link_credit_bytes, 2};
+  begin(run);
+  run.tell(work_of(0, 0, 0));
+  auto later = two_replicas_here();
+  later.id.term = 2;
+  run.tell(later);
+  auto other = work_of(1, 1, 0);
+  other.term = 2;
+  run.tell(other);
+  EXPECT_TRUE(run.replica.summations.empty());
+}
+
+} // namespace troupe
