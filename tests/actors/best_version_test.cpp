@@ -188,8 +188,8 @@ TEST(best_version, is_what_an_interrupt_yields_at_any_moment_in_any_order_of_mes
     test::ordered_company run{x};
     std::mt19937_64 random{seed};
     run.begin();
-    const auto moment = random() % 900;
-    for (size_t i = 0; i < moment && run.step(random); ++i) {
+    const auto event_count = random() % 900;
+    for (size_t i = 0; i < event_count && run.step(random); ++i) {
     }
     run.self()->send(run.actors().director(), atom::stop_v);
     run.run(random);

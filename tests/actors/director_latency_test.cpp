@@ -60,14 +60,14 @@ TEST(director, answers_another_system_over_loopback_while_all_cores_compute) {
   }
   EXPECT_GE(version, 3u) << "training went on meanwhile";
   std::ranges::sort(waits);
-  const auto milliseconds = [](clock::duration time) {
+  const auto in_ms = [](clock::duration time) {
     return std::chrono::duration<double, std::milli>(time).count();
   };
   // What tests do not assert is speed; this is a promise about waiting. Noise may hit single
   // questions, so the promise is held by 99 of 100.
-  EXPECT_LT(milliseconds(waits[waits.size() * 99 / 100]), 50);
-  RecordProperty("median_ms", std::to_string(milliseconds(waits[waits.size() / 2])));
-  RecordProperty("worst_ms", std::to_string(milliseconds(waits.back())));
+  EXPECT_LT(in_ms(waits[waits.size() * 99 / 100]), 50);
+  RecordProperty("median_ms", std::to_string(in_ms(waits[waits.size() / 2])));
+  RecordProperty("worst_ms", std::to_string(in_ms(waits.back())));
 }
 
 } // namespace troupe

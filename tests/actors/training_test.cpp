@@ -130,8 +130,8 @@ TEST(training, stops_at_any_moment_in_any_order_of_messages) {
     test::ordered_company run{x};
     std::mt19937_64 random{seed};
     run.begin();
-    const auto moment = random() % 260;
-    for (size_t i = 0; i < moment && run.step(random); ++i) {
+    const auto event_count = random() % 260;
+    for (size_t i = 0; i < event_count && run.step(random); ++i) {
     }
     run.self()->send(run.actors().director(), atom::stop_v);
     run.self()->send(run.actors().director(), atom::stop_v); // twice is as good as once

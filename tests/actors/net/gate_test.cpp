@@ -190,6 +190,17 @@ TEST(gate, strangers_are_closed_without_an_answer) {
   EXPECT_FALSE(a.log.next<opened_news>(milliseconds{0}));
 }
 
+TEST(gate, once_closed_it_tells_everybody_that_the_run_is_over) {
+  const auto over = run_is_over("the run is finished");
+  logged_gate a{options_of("a"), false};
+  logged_gate b{dialling("b", "a", a.door.port())};
+  ASSERT_TRUE(a.log.next<candidate_news>()) << "it waits for its name to be free";
+  a.door.close(over);
+  EXPECT_EQ(b.log.next<refused_news>()->what.why, over);
+  logged_gate c{dialling("c", "a", a.door.port())};
+  EXPECT_EQ(c.log.next<refused_news>()->what.why, over);
+}
+
 TEST(gate, a_port_in_use_is_named) {
   const gate a{options_of("a")};
   auto options = options_of("b");
