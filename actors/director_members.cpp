@@ -47,7 +47,7 @@ void director_state::on_down(const caf::down_msg& news) {
     return;
   const auto index = view_.find(who.name);
   if (index && view_.members[*index].incarnation == who.incarnation)
-    result_.replicas_lost += who.replica_count;
+    result_.replicas_lost += view_.members[*index].replica_count;
   carry_out(membership_->on_lost(who.name, who.incarnation, self_->clock().now()));
   finish_when_complete();
 }

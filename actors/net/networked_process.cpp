@@ -142,7 +142,8 @@ void networked_process::parts::start() {
   for_links.observer = caf::actor_cast<process_observer>(self);
   links_ = system.spawn<caf::detached>(links, for_links);
   process_options for_process;
-  for_process.self = {here.name, 0, here.replica_count, here.shard_count};
+  for_process.self = {here.name, 0, options.cluster.replicas_ready(here),
+                      options.cluster.shards_ready(here)};
   for_process.detached = true;
   for_process.wired = options.cluster.nodes.size() > 1;
   for_process.checkpoint_every = checkpoint_every(options);
