@@ -120,15 +120,17 @@ class Status(unittest.TestCase):
         self.assertEqual([node["role"] for node in before["nodes"]],
                          ["director", "worker", "worker"])
         self.assertEqual(before["behind"], [])
+        address = os.path.join(self.folder, "runs", "digits", "director-address")
+        self.assertTrue(os.path.exists(address))
         right = self.process_of(launch, "right")
         os.kill(right, signal.SIGSTOP)
         try:
-            told = launch.wait_for(r"main +\| waiting for node right: gradients of step (\d+), "
+            line = launch.wait_for(r"main +\| waiting for node right: gradients of step (\d+), "
                                    r"slices? [\d-]+ \(last heard \d\.\d s ago\)")
             during = self.status()
             self.assertEqual([one["node"] for one in during["behind"]], ["right"])
             self.assertGreater(during["behind"][0]["seconds"], 1)
-            self.assertIn(f"gradients of step {told[1]}", during["behind"][0]["lacks"][0])
+            self.assertIn(f"gradients of step {line[1]}", during["behind"][0]["lacks"][0])
             self.assertTrue(during["waits_for"].startswith("waiting for node right: "))
             self.assertTrue(any("from right" in text for text in during["nodes"][0]["waits_for"]))
             self.assertGreater(during["nodes"][2]["last_heard_seconds"], 1)
@@ -146,6 +148,7 @@ class Status(unittest.TestCase):
         self.assertEqual(after["views"], 1, "visitors and a short freeze change nothing")
         self.assertEqual(launch.end(), 130)
         self.assertNotIn("refused a process", launch.lines)
+        self.assertFalse(os.path.exists(address))
         gone = self.ask("--json")
         self.assertEqual(gone.returncode, 69)
         self.assertEqual(json.loads(gone.stdout)["error"]["code"], "unavailable")
