@@ -16,7 +16,7 @@
 #pragma once
 
 #include "troupe/actors/process.hpp"
-#include "troupe/actors/protocol/interfaces.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/job.hpp"
 #include "troupe/coordinators/resolve.hpp"

@@ -1,6 +1,6 @@
 #include "troupe/actors/net/messages.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/train.hpp"
 
 #include <caf/actor_system_config.hpp>

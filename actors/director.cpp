@@ -7,11 +7,20 @@
 
 namespace troupe {
 
+namespace {
+
+/// In one process nobody waits for a wire: what takes long is a long step, which is no news.
+constexpr milliseconds alone_patience{10'000};
+
+} // namespace
+
 director_actor::behavior_type director_state::make_behavior(const director_options& options) {
   options_ = options;
   checkpoint_ = options.resume_from;
   options_.rule.waits_for_rows =
     options.membership.expected.size() > 1 && !options.rule.rows.empty();
+  if (options.membership.expected.size() <= 1)
+    teller_ = wait_teller{alone_patience};
   rule_.emplace(options_.rule);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, director_tick_interval, atom::tick_v);
@@ -40,7 +49,7 @@ void director_state::on_begin() {
   if (begin_)
     return;
   const auto now = self_->clock().now();
-  begin_ = now;
+  begin_ = moved_ = now;
   if (checkpoint_)
     options_.membership.checkpoint_version = checkpoint_->version;
   membership_.emplace(options_.membership, now);
@@ -57,6 +66,8 @@ void director_state::on_watch(const observer_actor& observer) {
 }
 
 void director_state::on_stop() {
+  if (!stop_asked_)
+    stop_asked_at_ = self_->clock().now();
   stop_asked_ = true;
   if (!finished_)
     carry_out(rule_->on_stop_requested());
@@ -65,13 +76,16 @@ void director_state::on_stop() {
 void director_state::on_training_report(const training_report& news) {
   if (news.term != term() || finished_)
     return;
-  version_ = std::max(version_, news.version);
+  if (news.version > version_) {
+    version_ = news.version;
+    moved_ = self_->clock().now();
+    pace_.on_version(version_, moved_);
+  }
   report_seconds_.emplace(news.version, seconds_before_ + news.seconds);
   if (news.is_row)
     carry_out(rule_->on_trained(news.version, news.sums));
   else if (news.sums.sample_count > 0)
-    for (const auto& observer : observers_)
-      self_->send(observer, progress_at(news.version, news.sums));
+    send_progress(progress_at(news.version, news.sums));
   if (news.is_mark)
     carry_out(rule_->on_marked(news.version));
 }
@@ -112,6 +126,7 @@ void director_state::on_tick() {
     return;
   const auto now = self_->clock().now();
   carry_out(membership_->on_tick(now));
+  see_to_waits(now);
   ask_for_missing(now);
   for (auto& [who, there] : links_)
     flow(there);
@@ -154,8 +169,7 @@ void director_state::carry_out(const publish_row& decision) {
   history_.push_back(row);
   auto progress = progress_at(decision.figures.version, decision.figures.train);
   progress.finished_epoch = row;
-  for (const auto& observer : observers_)
-    self_->send(observer, progress);
+  send_progress(progress);
   row_seconds_ = row.seconds;
   report_seconds_.erase(report_seconds_.begin(), report_seconds_.lower_bound(row.steps));
 }

@@ -15,13 +15,15 @@
 #pragma once
 
 #include "troupe/actors/checkpoint_draft.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/state_collector.hpp"
 #include "troupe/coordinators/director_rule.hpp"
 #include "troupe/coordinators/hold_rule.hpp"
 #include "troupe/coordinators/job.hpp"
 #include "troupe/coordinators/membership_rule.hpp"
+#include "troupe/coordinators/pace.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
+#include "troupe/coordinators/waits.hpp"
 #include "troupe/data/checkpoint.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/prepare.hpp"
@@ -150,14 +152,29 @@ private:
   void keep_rows_of_undisturbed_run(std::vector<history_row>& rows) const;
 
   // director_figures.cpp
-  training_status on_status() const;
   history_row row_of(const epoch_figures& figures) const;
   training_progress progress_at(uint64_t version, const batch_sums& sums) const;
   double seconds_at(uint64_t version) const;
-  std::string waits_for() const;
   double seconds_since_begin() const;
   std::vector<replica_status> work_of_replicas() const;
   void fill_in_figures();
+
+  // director_status.cpp: how training goes, and whom it waits for.
+  struct wait {
+    std::string who; ///< equal for equal waits
+    moment since;
+    std::string text;
+  };
+  training_status on_status() const;
+  std::string phase_text() const;
+  node_status status_of(const expected_member& node, moment now) const;
+  std::string waits_for() const;
+  bool is_still(moment now) const;
+  std::vector<heard_process> heard_members(moment now) const;
+  wait current_wait(moment now) const;
+  void tell(const std::string& line);
+  void see_to_waits(moment now);
+  void send_progress(const training_progress& news);
 
   director_actor::pointer self_;
   director_options options_;
@@ -169,12 +186,13 @@ private:
     member who;
     node_actor way;
     link_credit out;
+    moment since{};
   };
   std::map<std::string, link> links_;
   std::map<std::string, link_receipt> receipts_; ///< by sender
   struct heard {
     node_report news;
-    moment since{}; ///< it has said the same
+    moment at{};
   };
   std::map<std::string, heard> reports_; ///< of processes with a link, the newest of each
   cluster_view view_;
@@ -192,6 +210,10 @@ private:
   double row_seconds_ = 0;                    ///< when the last published row ended
   std::map<uint64_t, double> report_seconds_; ///< when reported versions came to be
   uint64_t version_ = 0;                      ///< the newest heard of
+  pace pace_;
+  moment moved_{}; ///< somebody reached a version, or a view was published
+  wait_teller teller_;
+  training_progress last_progress_;
   std::vector<history_row> history_;
 
   uint64_t round_ = 0; ///< of wants: an older answer about what replicas did is too old
@@ -202,6 +224,7 @@ private:
   repair_clock drafts_clock_;
 
   bool stop_asked_ = false;
+  moment stop_asked_at_{};
   bool ending_ = false;
   const_buffer best_parameters_;           ///< kept; those of rule_->best()
   std::optional<const_buffer> parameters_; ///< the result

@@ -2,8 +2,6 @@
 
 #include "troupe/actors/director.hpp"
 
-#include "troupe/actors/node.hpp"
-
 #include "troupe/models/schedule.hpp"
 
 namespace troupe {
@@ -90,52 +88,6 @@ training_progress director_state::progress_at(uint64_t version, const batch_sums
   if (options_.classification)
     progress.train_accuracy = share_correct(sums);
   return progress;
-}
-
-training_status director_state::on_status() const {
-  const bool is_training = rule_->state() == director_rule::phase::training ||
-                           rule_->state() == director_rule::phase::keeping;
-  training_status status;
-  status.phase = result_.failed          ? "failed"
-                 : finished_             ? "finished"
-                 : view_.members.empty() ? "waiting"
-                 : is_training           ? "training"
-                                         : "stopping";
-  status.version = version_;
-  status.last_version = options_.rule.plan.last_version();
-  status.epoch = version_ / options_.rule.plan.steps_in_epoch();
-  status.seconds = finished_ ? result_.seconds : seconds_since_begin();
-  status.replicas = view_.replicas.size();
-  status.shards = view_.shards.size();
-  status.waits_for = waits_for();
-  return status;
-}
-
-// Who is waited for, by name, as far as anybody said so.
-std::string director_state::waits_for() const {
-  if (finished_)
-    return {};
-  if (!begin_)
-    return "begin";
-  if (waiting_)
-    return waiting_->reason;
-  const auto now = self_->clock().now();
-  for (const auto& [who, last] : reports_) {
-    const std::chrono::duration<double> seconds = now - last.since;
-    if (last.news.state != node_works && seconds >= repeat_interval)
-      return who + ": " + last.news.state + ", for " + std::to_string(seconds.count()) + " s";
-  }
-  switch (rule_->state()) {
-  case director_rule::phase::training:
-    return "the next row of the history";
-  case director_rule::phase::holding:
-    return "replicas to finish their step";
-  case director_rule::phase::keeping:
-    return "the parameters of the best version";
-  case director_rule::phase::ending:
-    return "the result and what everybody did";
-  }
-  return {};
 }
 
 std::vector<replica_status> director_state::work_of_replicas() const {

@@ -24,7 +24,10 @@ template void director_state::send_to_members(const want&);
 
 void director_state::on_member(const member& who, const node_actor& way) {
   self_->monitor(way);
-  links_[who.name] = {who, way, {who.incarnation, options_.credit_bytes, options_.piece_elements}};
+  links_[who.name] = {who,
+                      way,
+                      {who.incarnation, options_.credit_bytes, options_.piece_elements},
+                      self_->clock().now()};
   reports_.erase(who.name);
   if (membership_ && !finished_)
     carry_out(membership_->on_joined(who, self_->clock().now()));
@@ -47,7 +50,7 @@ void director_state::on_down(const caf::down_msg& news) {
     return;
   const auto index = view_.find(who.name);
   if (index && view_.members[*index].incarnation == who.incarnation)
-    result_.replicas_lost += who.replica_count;
+    result_.replicas_lost += view_.members[*index].replica_count;
   carry_out(membership_->on_lost(who.name, who.incarnation, self_->clock().now()));
   finish_when_complete();
 }
@@ -61,8 +64,9 @@ void director_state::on_node_report(const node_report& news) {
   if (news.view.term > term())
     return carry_out(membership_->on_term_seen(news.view.term));
   auto& last = reports_[news.name];
-  if (last.news.state != news.state || last.news.held != news.held)
-    last.since = now;
+  if (last.news.held != news.held || last.news.shard_versions != news.shard_versions)
+    moved_ = now;
+  last.at = now;
   const auto before = last.news.unreachable;
   last.news = news;
   for (const auto& peer : news.unreachable)
@@ -100,9 +104,11 @@ void director_state::carry_out(const publish& decision) {
   view_ = decision.view;
   waiting_.reset();
   ++result_.views;
-  repeated_ = self_->clock().now();
+  repeated_ = moved_ = self_->clock().now();
   send_to_members(view_);
   tell_turned_away();
+  if (options_.membership.expected.size() > 1)
+    tell(decision.reason);
   if (decision.restarts)
     begin_term();
   else

@@ -136,9 +136,7 @@ void director_state::carry_out(const take_checkpoint& decision) {
 // a run that is made longer afterwards.
 void director_state::keep_rows_of_undisturbed_run(std::vector<history_row>& rows) const {
   const auto& plan = options_.rule.plan;
-  std::erase_if(rows, [&](const history_row& row) {
-    return !plan.is_row(row.steps);
-  });
+  std::erase_if(rows, [&](const history_row& row) { return !plan.is_row(row.steps); });
   for (auto& row : rows)
     if (!plan.evaluates(row.steps))
       row.test_loss = row.test_accuracy = row.test_r2 = row.validation_loss =

@@ -43,7 +43,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -57,9 +56,6 @@ inline constexpr milliseconds node_report_interval{1000};
 /// How long a local actor may take to say what it has done or to hand over a version: it may be in
 /// the middle of a long step, so this is far more than any step should take.
 inline constexpr std::chrono::minutes local_answer_deadline{10};
-
-/// What a node says of itself when it waits for nobody.
-inline constexpr std::string_view node_works = "works";
 
 struct node_options {
   member self;
@@ -178,7 +174,8 @@ private:
   // node_report.cpp: what it says about its process.
   void ask_replicas();
   void report();
-  std::string waits_for() const;
+  std::vector<awaited> waits_for() const;
+  void add_waits_of(const shard_desk& desk, std::vector<awaited>& out) const;
 
   local_node_actor::pointer self_;
   node_options options_;

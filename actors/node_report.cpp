@@ -6,6 +6,22 @@
 
 namespace troupe {
 
+namespace {
+
+/// "slice 2", "slices 2-3, 6".
+std::string slices_text(const std::vector<index_range>& ranges) {
+  std::string list;
+  size_t count = 0;
+  for (const auto& range : ranges) {
+    count += range.size();
+    list += (list.empty() ? "" : ", ") + std::to_string(range.begin) +
+            (range.size() > 1 ? "-" + std::to_string(range.end - 1) : "");
+  }
+  return (count == 1 ? "slice " : "slices ") + list;
+}
+
+} // namespace
+
 // Replicas answer between two slices; until then what was heard last stands.
 void node_state::ask_replicas() {
   last_report_ = self_->clock().now();
@@ -50,35 +66,48 @@ void node_state::report() {
       news.unreachable.push_back(view_.members[i].name);
   news.bytes_sent = bytes_sent_;
   news.resends = resends_;
-  news.state = waits_for();
+  news.waits = waits_for();
   self_->send(director_, news);
 }
 
-std::string node_state::waits_for() const {
+// Only what is late by itself: at the horizon nobody computes, and nothing of the step is missed.
+std::vector<awaited> node_state::waits_for() const {
   if (!takes_part())
-    return "not in the view";
+    return {{"", "its place in the view"}};
   if (restoring_)
-    return "waits for the state of checkpoint " + std::to_string(restoring_->version()) +
-           " from the director";
+    return {{"", "the state of checkpoint " + std::to_string(restoring_->version()) +
+                   " from the director"}};
   if (hold_ && !hold_answer_)
-    return "waits for replicas to finish their step";
+    return {{"", "replicas to finish their step"}};
+  std::vector<awaited> result;
   for (const auto& desk : desks_)
-    for (size_t i = 0; i < view_.members.size(); ++i)
-      for (const auto& place : view_.replicas) {
-        if (i == *me_ || place.member != i || place.slices.empty())
-          continue;
-        const auto missing = desk.gathering.missing({place.slices});
-        if (!missing.empty())
-          return "shard " + std::to_string(desk.shard) + " waits for slice " +
-                 std::to_string(missing.front().begin) + " of step " +
-                 std::to_string(desk.version()) + " from " + view_.members[i].name;
-      }
-  if (computes() && options_.wired)
+    if (!has_course_ || desk.version() < course_.rule.version)
+      add_waits_of(desk, result);
+  const auto is_awaited = [&](const std::string& who) {
+    return std::ranges::find(result, who, &awaited::from) != result.end();
+  };
+  // Who lacks gradients of somebody cannot have that one's parameters.
+  if (computes() && options_.wired && gathering_.wanted())
     for (const auto& elements : gathering_.missing())
       for (const auto& owner : owners_of(elements))
-        return "waits for version " + std::to_string(gathering_.wanted().value_or(0)) + " from " +
-               owner;
-  return std::string{node_works};
+        if (owner != options_.self.name && !is_awaited(owner))
+          result.push_back(
+            {owner, "parameters of version " + std::to_string(*gathering_.wanted())});
+  return result;
+}
+
+void node_state::add_waits_of(const shard_desk& desk, std::vector<awaited>& out) const {
+  const auto step = std::to_string(desk.version());
+  for (size_t i = 0; i < view_.members.size(); ++i) {
+    std::vector<index_range> slices;
+    for (const auto& place : view_.replicas)
+      if (i != *me_ && place.member == i && !place.slices.empty())
+        slices.push_back(place.slices);
+    const auto missing = slices.empty() ? slices : desk.gathering.missing(slices);
+    if (!missing.empty())
+      out.push_back(
+        {view_.members[i].name, "gradients of step " + step + ", " + slices_text(missing)});
+  }
 }
 
 } // namespace troupe

@@ -45,6 +45,9 @@ struct training_progress {
   double train_loss = 0; ///< mean so far in this epoch
   std::optional<double> train_accuracy;
   std::optional<history_row> finished_epoch; ///< set at the end of an epoch, evaluation included
+  /// A line for people: who is waited for while the run stands still, or who takes part from now
+  /// on. Everything else is then as it was told before.
+  std::string notice{};
 
   friend bool operator==(const training_progress&, const training_progress&) = default;
 };

@@ -1,10 +1,9 @@
 #include "troupe/app/cluster_file.hpp"
 
+#include "troupe/app/cluster_overrides.hpp"
 #include "troupe/app/cluster_schema.hpp"
 #include "troupe/app/job_draft.hpp"
-#include "troupe/app/job_schema.hpp"
 #include "troupe/app/node_address.hpp"
-#include "troupe/data/closest_name.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -16,24 +15,9 @@ namespace troupe {
 
 namespace {
 
-const std::vector<std::string> cluster_words{"node", "insecure", "tls", "timeouts"};
-
-bool is_cluster_word(const std::string& name) {
-  return std::find(cluster_words.begin(), cluster_words.end(), name) != cluster_words.end();
-}
-
 // "job" is a section of a job file, and in a cluster file also the path of one.
 bool is_cluster_entry(const toml_entry& entry) {
   return is_cluster_word(entry.name) || (entry.name == "job" && entry.value.as<std::string>());
-}
-
-// "[[nodes]]" is no key of a job that somebody misspelt.
-bool is_misspelt_cluster_word(const std::string& name) {
-  auto words = cluster_words;
-  for (const auto& key : job_schema())
-    words.push_back(key.path.substr(0, key.path.find('.')));
-  const std::string near{closest_name(name, words)};
-  return near != name && is_cluster_word(near);
 }
 
 using positions = std::map<std::string, source_position>;
@@ -61,7 +45,10 @@ public:
     draft_.places.file = path_;
     for (auto& entry : read_toml_file(path_))
       take(std::move(entry));
-    read_job(sets, variables);
+    outside_ = apply_cluster_overrides(sets, variables, settings_);
+    for (const auto& error : outside_.errors)
+      draft_.errors.push_back(error);
+    read_job(outside_.sets, outside_.variables);
     check_nodes();
     check_timeouts();
   }
@@ -96,7 +83,7 @@ private:
     else if (is_cluster_word(entry.name))
       read_settings({std::move(entry)});
     else if (is_misspelt_cluster_word(entry.name))
-      complain(unknown_key("", entry.name, entry.at, cluster_words));
+      complain(unknown_key("", entry.name, entry.at, cluster_words()));
     else
       sections_.push_back(std::move(entry));
   }
@@ -183,6 +170,14 @@ private:
     return found == places_.end() ? source_position{} : found->second;
   }
 
+  bool has_tls() const { return places_.count("tls") > 0 || outside_.has("tls"); }
+
+  // Where a key of all nodes was set last.
+  std::string where_of(const std::string& key) const {
+    const auto found = outside_.places.find(key);
+    return found == outside_.places.end() ? place_text(path_, place_of(key)) : found->second;
+  }
+
   void check_replicas() {
     if (draft_.value.training.replicas)
       draft_.errors.push_back(error_at({"training.replicas", "the nodes of a cluster have replicas",
@@ -211,7 +206,7 @@ private:
     else if (node.is_sound("address") && node.is_sound("listen"))
       check_address(index);
     const bool has_credentials = !node.entry.certificate.empty() || !node.entry.key.empty();
-    if (has_credentials && places_.count("tls") == 0)
+    if (has_credentials && !has_tls())
       complain(node.place_of(node.entry.certificate.empty() ? "key" : "certificate"),
                "a certificate and no authority to check it", "add [tls] with ca = \"...\"");
   }
@@ -243,7 +238,7 @@ private:
     if (dialled.port != 0)
       check_unique(index, "address", node.entry.address);
     const bool reachable = !is_loopback(dialled) || !is_loopback(listened);
-    if (reachable && !settings_.insecure && places_.count("tls") == 0)
+    if (reachable && !settings_.insecure && !has_tls())
       complain(node.place_of(is_loopback(dialled) ? "listen" : "address"),
                "others can reach this address, and nothing proves who they are",
                "add [tls] with ca = \"...\", or insecure = true in a network you trust");
@@ -276,13 +271,16 @@ private:
 
   void check_timeouts() {
     const auto& x = settings_.timeouts;
+    // Of the two the one that was set from outside, or stands in the file at all.
+    const bool is_late =
+      outside_.has("timeouts.lost_after") ||
+      (!outside_.has("timeouts.heartbeat") && places_.count("timeouts.lost_after") > 0);
     if (x.lost_after < 2 * x.heartbeat)
-      complain(place_of(places_.count("timeouts.lost_after") ? "timeouts.lost_after"
-                                                             : "timeouts.heartbeat"),
-               "one late heartbeat of " + duration_text(x.heartbeat) +
-                 " would count as a loss after " + duration_text(x.lost_after),
-               "make lost_after at least twice the heartbeat");
-    if (places_.count("tls") > 0 && settings_.authority.empty())
+      draft_.errors.push_back({where_of(is_late ? "timeouts.lost_after" : "timeouts.heartbeat"),
+                               "one late heartbeat of " + duration_text(x.heartbeat) +
+                                 " would count as a loss after " + duration_text(x.lost_after),
+                               "make lost_after at least twice the heartbeat"});
+    if (has_tls() && settings_.authority.empty())
       complain(place_of("tls"), "[tls] without an authority", "add ca = \"...\"");
   }
 
@@ -296,7 +294,7 @@ private:
   }
 
   std::optional<cluster_tls> tls() const {
-    if (places_.count("tls") == 0)
+    if (!has_tls())
       return std::nullopt;
     cluster_tls result{in_folder(settings_.authority), {}};
     for (const auto& [x, at, keys, complained] : nodes_)
@@ -314,6 +312,7 @@ private:
   std::vector<placed_node> nodes_;
   cluster_settings settings_;
   positions places_;
+  cluster_overrides outside_;
 };
 
 } // namespace

@@ -42,6 +42,16 @@ int node_command(const node_arguments& arguments);
 /// director's exit code, or that of a node which refused to take part.
 int launch_command(const train_arguments& arguments);
 
+struct status_arguments {
+  std::string cluster_file;
+  std::vector<std::string> sets; ///< as those of the cluster that runs
+  bool json = false;
+};
+
+/// Asks the director of a running cluster how training goes and prints a report, or with `json` one
+/// object, failures included. Takes no part in the run.
+int status_command(const status_arguments& arguments);
+
 /// A data file for a trained model: what is known of its format and columns.
 struct data_arguments {
   std::string file;

@@ -1,6 +1,7 @@
 #include "troupe/app/job_draft.hpp"
 
 #include "troupe/app/job_schema.hpp"
+#include "troupe/app/override.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -53,20 +54,6 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-toml_value text_value(const std::string& text) {
-  return {text, {}};
-}
-
-// The value of an override: TOML, else a string; and always a string where the key wants only that.
-toml_value override_value(const job_key& key, const std::string& text) {
-  const auto parsed = parse_toml_value(text);
-  if (!parsed)
-    return text_value(text);
-  const bool is_scalar = !parsed->as<std::string>() && !parsed->as<toml_value::list>() &&
-                         !parsed->as<toml_value::table>();
-  return key.is_text && is_scalar ? text_value(text) : *parsed;
-}
-
 } // namespace
 
 std::string place_text(const std::string& path, source_position at) {
@@ -103,40 +90,18 @@ void job_draft::read_sections(const toml_value::table& sections, const std::stri
 
 void job_draft::apply_override(const std::string& path, const std::string& text,
                                const std::string& where) {
-  // A whole table, such as optimizer.schedule={ kind = "cosine" }, is several keys at once.
-  const auto* key = find_job_key(path);
   reading result;
-  if (key) {
-    key->set(value, override_value(*key, text), path, result.complaints);
-    places.by_key[path] = where;
-  } else {
-    const auto parsed = parse_toml_value(text);
-    toml_value::table table{{path, {}, parsed ? *parsed : text_value(text)}};
-    for (size_t dot; (dot = table.front().name.rfind('.')) != std::string::npos;) {
-      const std::string name = table.front().name;
-      table.front().name = name.substr(dot + 1);
-      table = {{name.substr(0, dot), {}, {std::move(table), {}}}};
-    }
-    read_table(job_schema(), "", "", table, value, result);
-    for (const auto& [found, at] : result.positions)
-      places.by_key[found] = where;
-  }
+  read_override(job_schema(), path, text, value, result);
+  for (const auto& [key, at] : result.positions)
+    places.by_key[key] = where;
   for (const auto& found : result.complaints)
     complain(found.key, {where, found.why, found.hint});
 }
 
 void job_draft::apply_environment(const environment& variables) {
-  constexpr std::string_view start = "TROUPE_";
-  for (const auto& [name, text] : variables) {
-    if (!name.starts_with(start) || name.find("__") == std::string::npos)
-      continue;
-    std::string path = name.substr(start.size());
-    for (size_t at; (at = path.find("__")) != std::string::npos;)
-      path.replace(at, 2, ".");
-    std::transform(path.begin(), path.end(), path.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    apply_override(path, text, "environment " + name);
-  }
+  for (const auto& [name, text] : variables)
+    if (const auto path = key_of_variable(name))
+      apply_override(*path, text, "environment " + name);
 }
 
 void job_draft::apply_sets(const std::vector<std::string>& sets) {

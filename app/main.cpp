@@ -20,6 +20,7 @@ struct command_line {
   CLI::App app{"Trains models with a company of actors.", "troupe"};
   troupe::train_arguments train; // of `launch` too
   troupe::node_arguments node;
+  troupe::status_arguments status;
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
   std::string file;
@@ -80,6 +81,17 @@ void add_node(command_line& x) {
   node->add_option("--inherited-listen-fd", x.node.inherited_listen_fd)->group("");
   node->footer("Example:\n  troupe node cluster.toml --name main");
   node->callback([&x] { x.chosen = [&x] { return troupe::node_command(x.node); }; });
+}
+
+void add_status(command_line& x) {
+  auto* status = x.app.add_subcommand("status", "Says how training goes on a running cluster");
+  status->add_option("cluster", x.status.cluster_file, "The cluster file (docs/clusters.md)")
+    ->required()
+    ->type_name("CLUSTER.toml");
+  add_sets(*status, x.status.sets);
+  status->add_flag("--json", x.status.json, "Prints one JSON object");
+  status->footer("Example:\n  troupe status examples/cluster/two_nodes.toml");
+  status->callback([&x] { x.chosen = [&x] { return troupe::status_command(x.status); }; });
 }
 
 // What the keys data.format, target, header and index_base of a job say of its data.
@@ -214,6 +226,7 @@ int run(int argc, char** argv) {
   add_train(line);
   add_launch(line);
   add_node(line);
+  add_status(line);
   add_evaluate(line);
   add_predict(line);
   add_inspect(line);

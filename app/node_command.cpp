@@ -3,6 +3,7 @@
 #include "troupe/app/cluster_address.hpp"
 #include "troupe/app/cluster_file.hpp"
 #include "troupe/app/commands.hpp"
+#include "troupe/app/director_address.hpp"
 #include "troupe/app/node_choice.hpp"
 #include "troupe/app/numerics_choice.hpp"
 #include "troupe/app/output.hpp"
@@ -13,6 +14,7 @@
 
 #include <caf/actor_system.hpp>
 
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -59,13 +61,31 @@ networked_end take_part(const chosen_node& here, const node_arguments& arguments
   system_config config{x.runtime, here.cluster.plan.timeouts};
   caf::actor_system system{config};
   networked_process process{system, options_for(here, arguments, x, std::move(inputs))};
+  std::optional<told_address> told; // for as long as it can be asked
+  if (here.self().is_director)
+    told.emplace(x.output.directory, here.self().address);
   return process.wait();
 }
 
+// Nodes that start by hand dial every two seconds at the latest.
+constexpr milliseconds finished_patience{5'000};
+
+void tell_others(const chosen_node& here, const node_arguments& arguments, const job& x,
+                 training_inputs inputs, const training_summary& summary) {
+  tell_that_it_is_over(options_for(here, arguments, x, std::move(inputs)),
+                       "the run is finished (step " + std::to_string(summary.steps) +
+                         ", stopped by " + summary.stopped_by + ")",
+                       finished_patience);
+}
+
 int lead(const chosen_node& here, const node_arguments& arguments) {
-  return run_training(here.cluster.job, arguments.run, [&](const job& x, training_inputs inputs) {
+  const auto train = [&](const job& x, training_inputs inputs) {
     return *take_part(here, arguments, x, std::move(inputs)).training;
-  });
+  };
+  return run_training(here.cluster.job, arguments.run, train,
+                      [&](const job& x, training_inputs inputs, const training_summary& summary) {
+                        tell_others(here, arguments, x, std::move(inputs), summary);
+                      });
 }
 
 int follow(const chosen_node& here, const node_arguments& arguments) {

@@ -25,15 +25,18 @@ training_result train_with_progress(const job& x, training_inputs inputs, const 
   std::optional<progress_display> display;
   if (!quiet)
     display.emplace(stderr, style_for(stderr));
-  inputs.on_progress = [&](const training_progress& progress) {
-    if (display)
-      display->show(progress);
-  };
-  inputs.on_news = [&](const std::string& line) {
+  const auto say = [&](const std::string& line) {
     if (!display)
       return;
     display->end_line();
     print_message(line + '\n');
+  };
+  inputs.on_news = say;
+  inputs.on_progress = [&](const training_progress& progress) {
+    if (!progress.notice.empty())
+      say(progress.notice);
+    else if (display)
+      display->show(progress);
   };
   return train(x, std::move(inputs));
 }
@@ -86,13 +89,15 @@ earlier_run treatment_of(const train_arguments& arguments) {
 }
 
 int find_and_train(const job& x, run_folders& folders, const train_arguments& arguments,
-                   const trainer& train) {
+                   const trainer& train, const finished_listener& on_finished) {
   auto data = load_data(x);
   auto start = find_start(x, *data, folders, print_message);
   if (!arguments.quiet)
     print_message(start.note);
   if (start.finished) {
     print_summary(*start.finished, folders.run(), arguments.json, nullptr);
+    if (on_finished)
+      on_finished(x, {std::move(data), nullptr, std::nullopt, {}, {}}, *start.finished);
     return 0;
   }
   return train_from(std::move(start), x, std::move(data), folders, arguments, train);
@@ -110,10 +115,11 @@ void print_failure_object(const failure& error, const std::string& job_name) {
 
 } // namespace
 
-int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train) {
+int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
+                 const finished_listener& on_finished) {
   run_folders folders{loaded.value, treatment_of(arguments)};
   try {
-    return find_and_train(loaded.value, folders, arguments, train);
+    return find_and_train(loaded.value, folders, arguments, train, on_finished);
   } catch (const failure& error) {
     throw_with_place(error, loaded.places);
   }

@@ -10,6 +10,7 @@
 #include "troupe/coordinators/job.hpp"
 #include "troupe/data/checkpoint_store.hpp"
 #include "troupe/data/prepare.hpp"
+#include "troupe/data/training_record.hpp"
 
 #include <functional>
 #include <memory>
@@ -29,9 +30,14 @@ struct training_inputs {
 
 using trainer = std::function<training_result(const job&, training_inputs)>;
 
+/// Hears that a run is finished already, and what its result is; `inputs` have the data only.
+using finished_listener =
+  std::function<void(const job&, training_inputs inputs, const training_summary&)>;
+
 /// Trains in the job's run directory and prints the result. 0; 1 when training diverged; 130 or 143
 /// when a signal ended it early. Throws failure, with the place of the key it is about.
-int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train);
+int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
+                 const finished_listener& on_finished = {});
 
 /// Runs a command's `body`, which says the job's name as soon as it knows it. With `json` a failure
 /// is printed as an object before it is thrown on, so that scripts read the reason from standard

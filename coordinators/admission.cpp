@@ -109,6 +109,10 @@ verdict name_in_use(const std::string& name) {
                 "the name " + shown(name) + " is in use by another process that is alive");
 }
 
+verdict run_is_over(const std::string& how) {
+  return refuse(refusal_code::finished, how);
+}
+
 verdict name_not_free_yet(const std::string& name) {
   return {verdict_kind::later,
           "the last process with the name " + shown(name) + " is not known to be lost yet",

@@ -41,6 +41,7 @@ enum class verdict_kind : uint8_t { admitted, later, refused };
 
 /// Exit codes of a refusal.
 enum class refusal_code : uint8_t {
+  finished = 0,       ///< the run is over, and ended well
   unavailable = 69,   ///< it cannot take part now
   mismatch = 76,      ///< versions, jobs, data, or arithmetics differ
   no_permission = 77, ///< it is not who it should be
@@ -64,6 +65,9 @@ verdict admit_dialled(const process_facts& mine, const process_facts& peer,
 
 /// What another process of this name is told while the name's holder is alive.
 verdict name_in_use(const std::string& name);
+
+/// What everybody is told who comes when the run is over; `how` in words.
+verdict run_is_over(const std::string& how);
 
 /// What it is told while the holder no longer answers but is not known to be lost.
 verdict name_not_free_yet(const std::string& name);

@@ -24,6 +24,7 @@ struct cluster_node {
   size_t replica_count = 0; ///< with shard_count 0 too: a spare
   size_t shard_count = 0;
 
+  bool is_spare() const { return replica_count + shard_count == 0; }
   friend bool operator==(const cluster_node&, const cluster_node&) = default;
 };
 
@@ -46,7 +47,24 @@ struct cluster_plan {
                                 : std::optional{static_cast<size_t>(found - nodes.begin())};
   }
 
+  /// What the process of a node has ready: a spare as much as any other brings, for whichever of
+  /// them it is to stand in for.
+  size_t replicas_ready(const cluster_node& node) const {
+    return node.is_spare() ? most(&cluster_node::replica_count) : node.replica_count;
+  }
+  size_t shards_ready(const cluster_node& node) const {
+    return node.is_spare() ? most(&cluster_node::shard_count) : node.shard_count;
+  }
+
   friend bool operator==(const cluster_plan&, const cluster_plan&) = default;
+
+private:
+  size_t most(size_t cluster_node::*count) const {
+    size_t result = 0;
+    for (const auto& node : nodes)
+      result = std::max(result, node.*count);
+    return result;
+  }
 };
 
 } // namespace troupe

@@ -42,6 +42,18 @@ public:
            (last_heard_.empty() ? "" : ": " + last_heard_);
   }
 
+  /// Since when it is away; nothing: it is here.
+  const std::optional<moment>& away_since() const { return away_since_; }
+
+  /// What is waited for while it is away, in words: who, why, and for how long still.
+  std::string waiting_text(moment now) const {
+    const auto left = patience_ - (now - away_since_.value_or(now));
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(left).count();
+    return "waiting for the director (" + name_ + ")" +
+           (last_heard_.empty() ? "" : ": " + last_heard_) + " (" +
+           std::to_string(seconds < 0 ? 0 : seconds) + " s left)";
+  }
+
   friend bool operator==(const director_watch&, const director_watch&) = default;
 
 private:

@@ -144,31 +144,66 @@ bool membership_rule::is_present(const std::string& name) const {
 
 std::vector<member> membership_rule::present() const {
   std::vector<member> result;
-  for (const auto& place : members_)
-    if (place)
-      result.push_back(*place);
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (!members_[i])
+      continue;
+    auto& who = result.emplace_back(*members_[i]);
+    if (const auto found = stands_in_.find(i); found != stands_in_.end()) {
+      who.replica_count = options_.expected[found->second].replica_count;
+      who.shard_count = options_.expected[found->second].shard_count;
+    }
+  }
   return result;
+}
+
+bool membership_rule::is_filled(size_t order) const {
+  return std::ranges::any_of(stands_in_, [&](const auto& entry) { return entry.second == order; });
+}
+
+void membership_rule::release_spares() {
+  std::erase_if(stands_in_, [this](const auto& entry) {
+    const auto& name = options_.expected[entry.first].name;
+    const bool keeps_spans = phase_ == phase::running && is_costly(name);
+    return !members_[entry.first] || (members_[entry.second] && !keeps_spans);
+  });
+}
+
+void membership_rule::fill_gaps() {
+  release_spares();
+  size_t spare = 0;
+  const auto is_free = [&](size_t i) {
+    return options_.expected[i].is_spare() && members_[i] && !stands_in_.contains(i);
+  };
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (options_.expected[i].is_spare() || members_[i] || is_filled(i))
+      continue;
+    while (spare < members_.size() && !is_free(spare))
+      ++spare;
+    if (spare == members_.size())
+      return;
+    stands_in_[spare] = i;
+    note(options_.expected[spare].name + " stands in for " + options_.expected[i].name);
+  }
 }
 
 std::vector<std::string> membership_rule::missing_names() const {
   std::vector<std::string> result;
   for (size_t i = 0; i < members_.size(); ++i) {
     const auto& expected = options_.expected[i];
-    if (!members_[i] && expected.replica_count + expected.shard_count > 0)
+    if (!members_[i] && !expected.is_spare() && !is_filled(i))
       result.push_back(expected.name);
   }
   return result;
 }
 
 bool membership_rule::lacks_shard() const {
-  return phase_ != phase::running && std::ranges::none_of(members_, [](const auto& place) {
-           return place && place->shard_count > 0;
-         });
+  return phase_ != phase::running &&
+         std::ranges::all_of(present(), [](const member& who) { return who.shard_count == 0; });
 }
 
 std::string membership_rule::lacking() const {
-  const bool has_replica = std::ranges::any_of(
-    members_, [](const auto& place) { return place && place->replica_count > 0; });
+  const bool has_replica =
+    std::ranges::any_of(present(), [](const member& who) { return who.replica_count > 0; });
   if (!has_replica)
     return lacks_shard() ? "a replica or a shard" : "a replica";
   return lacks_shard() ? "a shard" : "";
@@ -193,7 +228,8 @@ void membership_rule::remove(size_t order, const std::string& why) {
 /// While no spans are out, those that could take some.
 bool membership_rule::is_costly(const std::string& name) const {
   if (phase_ != phase::running)
-    return members_[*order_of(name)]->shard_count > 0;
+    return std::ranges::any_of(
+      present(), [&](const member& who) { return who.name == name && who.shard_count > 0; });
   const auto index = view_->find(name);
   return index && view_->holds_spans(*index);
 }
@@ -249,6 +285,8 @@ membership_decisions membership_rule::settle(membership_decisions out) {
   admit_waiting();
   if (phase_ == phase::joining)
     start_if_due();
+  else
+    fill_gaps();
   if (phase_ == phase::restarting)
     go_on_to_new_term(out);
   else if (phase_ == phase::running)
@@ -260,11 +298,16 @@ membership_decisions membership_rule::settle(membership_decisions out) {
 void membership_rule::start_if_due() {
   const auto missing = missing_names();
   const bool overdue = now_ - *lacking_since_ >= options_.join_timeout;
-  if ((!missing.empty() && !overdue) || !lacking().empty())
+  if (!missing.empty() && !overdue)
     return;
+  why_.clear();
+  fill_gaps();
+  if (!lacking().empty())
+    return;
+  const auto stand_ins = why_.empty() ? "" : "; " + why_;
   why_ = missing.empty() ? "everybody is here"
                          : "starting without " + listed(missing) + ": not joined within " +
-                             seconds_of(options_.join_timeout);
+                             seconds_of(options_.join_timeout) + stand_ins;
   phase_ = phase::restarting;
   lacking_since_.reset();
 }

@@ -24,6 +24,11 @@
 // with more such links (it is the one cut off), else the later one in order. Never the director's
 // own process. It may join anew, but is admitted after a while only (readmission.hpp).
 //
+// A *spare* is a process of the cluster file that brings no replica and no shard: it stands in for
+// one that is missing, with as many of both as that one was to bring, the first spare for the first
+// of them. With spans it does so until the term ends, else until the other is back. Nobody waits
+// for a spare, and while nobody is missing it has nothing to do.
+//
 // Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
 // gives up. Until then it says who is missing, each time that changes.
 //
@@ -47,12 +52,13 @@
 
 namespace troupe {
 
-/// A process of the cluster file. Who can do nothing (no replica, no shard) is not waited for.
+/// A process of the cluster file, and what it is to bring; nothing: a spare.
 struct expected_member {
   std::string name;
   size_t replica_count = 0;
   size_t shard_count = 0;
 
+  bool is_spare() const { return replica_count + shard_count == 0; }
   friend bool operator==(const expected_member&, const expected_member&) = default;
 };
 
@@ -141,7 +147,7 @@ public:
   phase state() const { return phase_; }
   /// The view published last: what whoever reports an older one is sent.
   const std::optional<cluster_view>& view() const { return view_; }
-  /// Who is admitted now, in order.
+  /// Who is admitted now, in order; a spare with what it brings for another.
   std::vector<member> present() const;
 
   friend bool operator==(const membership_rule&, const membership_rule&) = default;
@@ -156,6 +162,11 @@ private:
   bool lacks_shard() const;
   bool is_costly(const std::string& name) const;
   std::vector<std::string> missing_names() const;
+
+  /// Spares stand in for who is missing, and no longer for who is back.
+  void fill_gaps();
+  bool is_filled(size_t order) const;
+  void release_spares();
 
   void admit(const member& who);
   /// Those whose time to stay out is over.
@@ -179,7 +190,8 @@ private:
   membership_options options_;
   phase phase_ = phase::joining;
   moment now_;
-  std::vector<std::optional<member>> members_;           ///< by order; nothing: not here
+  std::vector<std::optional<member>> members_; ///< by order; nothing: not here
+  std::map<size_t, size_t> stands_in_;         ///< order of a spare -> of whom it stands in for
   std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
   std::map<std::string, member> waiting_;                ///< joined anew, not admitted yet
   readmission readmission_;

@@ -4,10 +4,10 @@
 #include "troupe/data/csv_records.hpp"
 #include "troupe/data/csv_rows.hpp"
 #include "troupe/data/failure.hpp"
-#include "troupe/models/large_pages.hpp"
 #include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
 #include "troupe/data/table_limit.hpp"
+#include "troupe/models/large_pages.hpp"
 
 #include <algorithm>
 #include <charconv>

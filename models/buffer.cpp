@@ -38,13 +38,13 @@ buffer_storage* buffer_storage::make(size_t size, std::shared_ptr<pool_core> hom
   storage->size = size;
   storage->home = std::move(home);
   const auto bytes = bytes_of(size);
-  storage->data = static_cast<float*>(::operator new (bytes, alignment_of(bytes)));
+  storage->data = static_cast<float*>(::operator new(bytes, alignment_of(bytes)));
   advise_large_pages(storage->data, bytes);
   return storage.release();
 }
 
 void buffer_storage::destroy(buffer_storage* storage) noexcept {
-  ::operator delete (storage->data, alignment_of(bytes_of(storage->size)));
+  ::operator delete(storage->data, alignment_of(bytes_of(storage->size)));
   delete storage;
 }
 

@@ -1,6 +1,6 @@
-// Room for large tables and buffers. Touching fresh memory in pages of 4 KiB costs more than reading
-// a file into it, and looking pages up costs a share of every sweep through a model; the kernel
-// gives pages of 2 MiB to those who ask.
+// Room for large tables and buffers. Touching fresh memory in pages of 4 KiB costs more than
+// reading a file into it, and looking pages up costs a share of every sweep through a model; the
+// kernel gives pages of 2 MiB to those who ask.
 
 #pragma once
 

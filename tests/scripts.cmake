@@ -60,6 +60,9 @@ if(TROUPE_BUILD_COMMAND)
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/large_model_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(large_model PROPERTIES TIMEOUT 300)
+  add_test(NAME status COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/status_test.py
+                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(status PROPERTIES TIMEOUT 300)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
@@ -71,10 +74,21 @@ if(TROUPE_BUILD_EXAMPLES)
     set_tests_properties(example_${name} PROPERTIES TIMEOUT 120)
   endforeach()
 endif()
+if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_COMMAND)
+  add_test(NAME example_embedded_node
+           COMMAND ${troupe_examples_test} embedded $<TARGET_FILE:troupe_command>
+                   $<TARGET_FILE:example_embedded_node>
+                   ${PROJECT_SOURCE_DIR}/examples/cluster/embedded_node.cpp)
+  set_tests_properties(example_embedded_node PROPERTIES TIMEOUT 120)
+endif()
 if(TROUPE_BUILD_COMMAND)
   add_test(NAME example_jobs COMMAND ${troupe_examples_test} jobs $<TARGET_FILE:troupe_command>
                                      ${PROJECT_SOURCE_DIR}/examples)
   set_tests_properties(example_jobs PROPERTIES TIMEOUT 120)
+  add_test(NAME example_kill_a_worker
+           COMMAND ${troupe_examples_test} shell $<TARGET_FILE:troupe_command>
+                   ${PROJECT_SOURCE_DIR}/examples/cluster/kill_a_worker.sh)
+  set_tests_properties(example_kill_a_worker PROPERTIES TIMEOUT 120)
 endif()
 
 if(TROUPE_BUILD_COMMAND)

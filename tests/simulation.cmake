@@ -10,7 +10,9 @@ target_link_libraries(troupe_simulation PRIVATE troupe_simulated troupe_settings
 # Fixed seeds: the same runs everywhere. scripts/soak runs new ones.
 add_test(NAME simulation_seeds
          COMMAND troupe_simulation --seeds 0..2500 --check-views --fired-min 100)
-set_tests_properties(simulation_seeds PROPERTIES TIMEOUT 600)
+add_test(NAME simulation_spares
+         COMMAND troupe_simulation --seeds 0..250 --workload spare --check-views)
+set_tests_properties(simulation_seeds simulation_spares PROPERTIES TIMEOUT 600)
 
 # The same with mutants: copies of some sources with deliberate bugs in them, each asleep until it is
 # put in force. The copies come first when linking, so that the library's own are not taken.

@@ -57,8 +57,16 @@ void gate::answer(uint64_t ticket, const verdict& what) {
   loop_->post([ticket, what](loop& here) { here.on_answer(ticket, what); });
 }
 
+void gate::answer_visit(uint64_t ticket, const std::string& line) {
+  loop_->post([ticket, line](loop& here) { here.on_visit_answer(ticket, line); });
+}
+
 void gate::dial_again(const std::string& name) {
   loop_->post([name](loop& here) { here.on_dial_again(name); });
+}
+
+void gate::close(const verdict& over) {
+  loop_->post([over](loop& here) { here.on_over(over); });
 }
 
 void gate::see_term(uint64_t term) {

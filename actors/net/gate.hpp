@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -41,6 +42,7 @@ struct gate_options {
   endpoint listen;
   int inherited_listen_fd = -1; ///< bound already, then instead of `listen`; the gate closes it
   std::vector<dial_target> dials;
+  std::optional<verdict> over; ///< the run is over: what everybody is told (`run_is_over`)
   /// For a whole hello. A round trip takes milliseconds; doubled, silent clients keep their slots
   /// twice as long.
   milliseconds hello_deadline{5'000};
@@ -63,6 +65,11 @@ struct candidate_news {
 struct withdrawn_news {
   uint64_t ticket = 0;
 };
+/// A visitor asks how training goes: to be answered with `answer_visit`. The hello's deadline goes
+/// on, and whoever left is answered in vain.
+struct visitor_news {
+  uint64_t ticket = 0;
+};
 /// A connection both sides want: the receiver owns it.
 struct opened_news {
   uint64_t ticket = 0;
@@ -81,8 +88,8 @@ struct failing_news {
   moment since;
   std::string reason;
 };
-using gate_news =
-  std::variant<candidate_news, withdrawn_news, opened_news, refused_news, failing_news>;
+using gate_news = std::variant<candidate_news, withdrawn_news, visitor_news, opened_news,
+                               refused_news, failing_news>;
 
 class gate {
 public:
@@ -102,8 +109,12 @@ public:
   void start(std::function<void(gate_news)> tell);
 
   void answer(uint64_t ticket, const verdict& what);
+  /// `line` with its end, from actors/net/visit.hpp.
+  void answer_visit(uint64_t ticket, const std::string& line);
   /// The connection to a dialled name is gone.
   void dial_again(const std::string& name);
+  /// The run is over: who comes from now on is told so.
+  void close(const verdict& over);
   /// A view of this term was seen.
   void see_term(uint64_t term);
 

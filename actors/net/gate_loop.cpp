@@ -203,6 +203,20 @@ void gate::loop::on_term(uint64_t term) {
   options_.facts.term = std::max(options_.facts.term, term);
 }
 
+// Whoever waits for its name to be free, or is in the middle of its hello, hears it too.
+void gate::loop::on_over(const verdict& over) {
+  options_.over = over;
+  std::vector<uint64_t> asking;
+  for (auto& [ticket, x] : connections_) {
+    if (x.hello)
+      x.hello->refuse_all(over);
+    if (x.hello && x.hello->state() == greeting::phase::asking)
+      asking.push_back(ticket);
+  }
+  for (auto ticket : asking)
+    on_answer(ticket, over);
+}
+
 // ---- connections ----
 
 process_facts gate::loop::facts_of_connection() const {
@@ -211,11 +225,20 @@ process_facts gate::loop::facts_of_connection() const {
   return result;
 }
 
+void gate::loop::greet(connection& x) const {
+  if (x.dialled)
+    x.hello.emplace(facts_of_connection(), options_.plan, dials_[*x.dialled].target.name);
+  else
+    x.hello.emplace(facts_of_connection(), options_.plan);
+  if (options_.over)
+    x.hello->refuse_all(*options_.over);
+}
+
 void gate::loop::accept_all(moment now) {
   errno = 0;
   while (auto socket = accept_from(listener_)) {
     connection x{channel{std::move(socket)}, {}, now + options_.hello_deadline, {}};
-    x.hello.emplace(facts_of_connection(), options_.plan);
+    greet(x);
     add(next_ticket_++, std::move(x));
   }
   // Out of file descriptors, say: the connection keeps waiting, and so does the loop.
@@ -253,7 +276,7 @@ bool gate::loop::finish_connecting(uint64_t ticket, moment now) {
     drop(ticket, *problem, now);
     return false;
   }
-  x.hello.emplace(facts_of_connection(), options_.plan, dials_[*x.dialled].target.name);
+  greet(x);
   return true;
 }
 
@@ -280,6 +303,10 @@ void gate::loop::go_on(uint64_t ticket, moment now) {
   if (hello.state() == greeting::phase::asking && !x.was_announced) {
     x.was_announced = true;
     tell_(candidate_news{ticket, *hello.peer()});
+  }
+  if (hello.state() == greeting::phase::visited && !x.is_visitor) {
+    x.is_visitor = true;
+    tell_(visitor_news{ticket});
   }
   if (!hello.output().empty()) {
     const auto sent = x.line.write(hello.output());
@@ -355,6 +382,14 @@ void gate::loop::on_answer(uint64_t ticket, const verdict& what) {
   if (found == connections_.end() || !found->second.hello)
     return;
   found->second.hello->on_answer(what);
+  go_on(ticket, clock_now());
+}
+
+void gate::loop::on_visit_answer(uint64_t ticket, const std::string& line) {
+  const auto found = connections_.find(ticket);
+  if (found == connections_.end() || !found->second.hello)
+    return;
+  found->second.hello->on_visit_answer(line);
   go_on(ticket, clock_now());
 }
 

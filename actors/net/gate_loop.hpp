@@ -30,8 +30,10 @@ public:
 
   // On the loop's thread.
   void on_answer(uint64_t ticket, const verdict& what);
+  void on_visit_answer(uint64_t ticket, const std::string& line);
   void on_dial_again(const std::string& name);
   void on_term(uint64_t term);
+  void on_over(const verdict& over);
 
 private:
   /// One attempt to reach a name after another.
@@ -49,6 +51,7 @@ private:
     moment deadline{};
     std::optional<size_t> dialled; ///< index of its dial
     bool was_announced = false;    ///< as a candidate
+    bool is_visitor = false;       ///< its question was told
     bool is_lingering = false;     ///< all is said, the peer may still read it
   };
   using connections = std::map<uint64_t, connection>; ///< by ticket: the oldest first
@@ -73,6 +76,7 @@ private:
   void drop(uint64_t ticket, const std::string& why, moment now);
   void drop_overdue(moment now);
   process_facts facts_of_connection() const;
+  void greet(connection& x) const;
 
   gate_options options_;
   owned_socket listener_;

@@ -39,8 +39,8 @@ constexpr std::array number_fields{
 constexpr std::array verdict_names{std::pair{verdict_kind::admitted, "admitted"},
                                    std::pair{verdict_kind::later, "later"},
                                    std::pair{verdict_kind::refused, "refused"}};
-constexpr std::array refusal_codes{refusal_code::unavailable, refusal_code::mismatch,
-                                   refusal_code::no_permission};
+constexpr std::array refusal_codes{refusal_code::finished, refusal_code::unavailable,
+                                   refusal_code::mismatch, refusal_code::no_permission};
 
 /// Reasons are printed: nothing in them moves a terminal.
 std::string printable(std::string text) {
@@ -166,28 +166,45 @@ void greeting::on_bytes(std::string_view bytes) {
   }
   if (line_end + 1 != input_.size())
     return break_off("it did not wait for its turn");
-  const auto line = read_hello({input_.data(), line_end});
-  input_.clear();
-  if (!line)
-    return break_off("it is no process of troupe");
-  on_line(*line);
+  const auto text = std::exchange(input_, {});
+  on_line({text.data(), line_end});
 }
 
-void greeting::on_line(const hello_line& line) {
+void greeting::on_line(std::string_view text) {
+  const bool may_visit = !dialled_name_ && !peer_;
+  if (const auto visit = may_visit ? read_visit(text) : std::nullopt)
+    return on_visit(*visit);
+  const auto line = read_hello(text);
+  if (!line)
+    return break_off("it is no process of troupe");
   if (dialled_name_)
-    return on_dialled_hello(line);
+    return on_dialled_hello(*line);
   if (!peer_)
-    return on_accepted_hello(line);
-  if (!line.answer || line.facts)
+    return on_accepted_hello(*line);
+  if (!line->answer || line->facts)
     return break_off("it gave no answer");
-  end(*line.answer);
+  end(*line->answer);
+}
+
+void greeting::on_visit(const visit_request& request) {
+  phase_ = phase::visited;
+  if (const auto found = admit_visit(request, mine_.version); !found.is_admitted())
+    on_visit_answer(visit_refusal(found));
+}
+
+// Nothing is opened, and nobody was refused who wanted to take part.
+void greeting::on_visit_answer(const std::string& line) {
+  if (phase_ != phase::visited)
+    return;
+  output_ += line;
+  end({verdict_kind::later, "a visit", refusal_code::unavailable});
 }
 
 void greeting::on_accepted_hello(const hello_line& line) {
   if (!line.facts || line.answer)
     return break_off("it did not say who it is");
   peer_ = line.facts;
-  const auto found = admit(mine_, *peer_, plan_);
+  const auto found = or_over(admit(mine_, *peer_, plan_));
   phase_ = phase::asking;
   if (!found.is_admitted())
     on_answer(found);
@@ -199,9 +216,14 @@ void greeting::on_dialled_hello(const hello_line& line) {
   peer_ = line.facts;
   if (!line.answer->is_admitted())
     return end(*line.answer);
-  const auto found = admit_dialled(mine_, *peer_, plan_, *dialled_name_);
+  const auto found = or_over(admit_dialled(mine_, *peer_, plan_, *dialled_name_));
   output_ += write_hello({std::nullopt, found});
   end(found);
+}
+
+// Only who may take part is told that it is too late.
+verdict greeting::or_over(const verdict& found) const {
+  return over_ && found.is_admitted() ? *over_ : found;
 }
 
 void greeting::on_answer(const verdict& answer) {

@@ -18,6 +18,7 @@
 
 #pragma once
 
+#include "troupe/actors/net/visit.hpp"
 #include "troupe/coordinators/admission.hpp"
 
 #include <cstddef>
@@ -51,9 +52,13 @@ public:
   /// Dials the process of this name.
   greeting(const process_facts& mine, const cluster_plan& plan, const std::string& dialled_name);
 
+  /// The run is over: whoever could have taken part is told so.
+  void refuse_all(const verdict& over) { over_ = over; }
+
   enum class phase : uint8_t {
     talking, ///< the peer is to say something
     asking,  ///< somebody must say whether the peer's name is free: `on_answer`
+    visited, ///< a visitor (visit.hpp) is to be answered: `on_visit_answer`
     over,    ///< `outcome` says how it ended; what is left of `output` may still be sent
     broken,  ///< the peer said something else: `problem`; nothing is to be sent
   };
@@ -61,6 +66,8 @@ public:
 
   void on_bytes(std::string_view bytes);
   void on_answer(const verdict& answer);
+  /// The line for a visitor, with its end; the connection is over then.
+  void on_visit_answer(const std::string& line);
 
   /// To be sent to the peer; the caller takes away what it has sent.
   std::string& output() { return output_; }
@@ -71,9 +78,11 @@ public:
   const process_facts& mine() const { return mine_; }
 
 private:
-  void on_line(const hello_line& line);
+  void on_line(std::string_view text);
+  void on_visit(const visit_request& request);
   void on_accepted_hello(const hello_line& line);
   void on_dialled_hello(const hello_line& line);
+  verdict or_over(const verdict& found) const;
   void end(const verdict& how);
   void break_off(const std::string& why);
 
@@ -84,6 +93,7 @@ private:
   std::string input_;
   std::string output_;
   std::optional<process_facts> peer_;
+  std::optional<verdict> over_;
   verdict outcome_;
   std::string problem_;
 };

@@ -2,6 +2,8 @@
 
 #include "troupe/actors/guard.hpp"
 #include "troupe/actors/net/handover.hpp"
+#include "troupe/actors/net/visit.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
@@ -91,6 +93,23 @@ void links_state::take(const withdrawn_news& news) {
   names_.on_withdrawn(news.ticket);
 }
 
+void links_state::take(const visitor_news& news) {
+  const auto refuse = [this, news](refusal_code code, const std::string& why) {
+    options_.gate.answer_visit(news.ticket, visit_refusal({verdict_kind::refused, why, code}));
+  };
+  if (!director_)
+    return refuse(refusal_code::mismatch,
+                  options_.own_name + " is not the director: ask " + director_name_);
+  self_->request(director_, status_deadline, atom::status_v)
+    .then(
+      [this, news](const training_status& status) {
+        options_.gate.answer_visit(news.ticket, visit_answer(status));
+      },
+      [refuse](const caf::error&) {
+        refuse(refusal_code::unavailable, "the director is about to end");
+      });
+}
+
 void links_state::take(const opened_news& news) {
   const auto& peer = news.peer.node;
   if (news.was_dialled && names_.on_candidate(peer, news.ticket) != name_book::advice::let_in)
@@ -178,6 +197,7 @@ void links_state::link(const introduction& news, uint64_t own_incarnation) {
 void links_state::join_director(const introduction& news) {
   rejoins_at_.reset();
   watch_->on_linked();
+  linked_at_ = self_->clock().now();
   if (news.director)
     self_->send(node_, linked_.at(news.who.name).own_incarnation, news.director);
 }
@@ -196,6 +216,7 @@ void links_state::join_anew() {
 
 void links_state::on_standing(const standing& news) {
   options_.gate.see_term(news.view.term);
+  linked_at_.reset();
   const auto found = linked_.find(director_name_);
   if (found == linked_.end() || found->second.own_incarnation != news.incarnation)
     return; // of an earlier life
@@ -253,6 +274,8 @@ void links_state::on_farewell(const farewell& news) {
 
 caf::typed_response_promise<atom::stop> links_state::on_stop(const farewell& news) {
   is_over_ = true;
+  if (news.code == 0)
+    options_.gate.close(run_is_over("the run is " + news.reason));
   for (const auto& [who, there] : linked_)
     self_->send(there.peer.links, news);
   stopping_ = self_->make_response_promise<atom::stop>();
@@ -285,6 +308,18 @@ void links_state::on_tick() {
       forget(x.news);
   if (const auto why = watch_ ? watch_->overdue(now) : std::nullopt)
     end(static_cast<uint8_t>(refusal_code::unavailable), *why);
+  else if (watch_)
+    tell_waits(now);
+}
+
+// What training waits for is the director's to say; here, the way into it.
+void links_state::tell_waits(moment now) {
+  if (const auto& since = watch_->away_since()) {
+    if (teller_.is_due("it is away", *since, now))
+      say(watch_->waiting_text(now));
+  } else if (linked_at_ && teller_.is_due("it has not begun", *linked_at_, now)) {
+    say("waiting for the director (" + director_name_ + ") to begin: it may miss others");
+  }
 }
 
 void links_state::say(const std::string& line) {

@@ -18,6 +18,7 @@
 #include "troupe/coordinators/cluster_plan.hpp"
 #include "troupe/coordinators/director_watch.hpp"
 #include "troupe/coordinators/name_book.hpp"
+#include "troupe/coordinators/waits.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -35,6 +36,10 @@ namespace troupe {
 /// millisecond; doubled, a newcomer waits twice as long for its refusal.
 inline constexpr milliseconds ping_deadline{1'000};
 
+/// For the director to say how training goes. It never computes; doubled, a visitor of a director
+/// that is lost waits twice as long.
+inline constexpr milliseconds status_deadline{2'000};
+
 /// For the actor systems' greeting and the introductions once a connection is open.
 inline constexpr milliseconds introduction_deadline{5'000};
 
@@ -50,8 +55,10 @@ inline constexpr milliseconds refused_dial_delay{2'000};
 /// What the links ask of the gate; functions, so that tests can do without one.
 struct gate_calls {
   std::function<void(uint64_t ticket, const verdict&)> answer;
+  std::function<void(uint64_t ticket, const std::string& line)> answer_visit;
   std::function<void(const std::string& name)> dial_again;
   std::function<void(uint64_t term)> see_term;
+  std::function<void(const verdict& over)> close;
 };
 
 struct links_options {
@@ -82,6 +89,7 @@ private:
   // What the gate tells.
   void take(const candidate_news& news);
   void take(const withdrawn_news& news);
+  void take(const visitor_news& news);
   void take(const opened_news& news);
   void take(const refused_news& news);
   void take(const failing_news& news);
@@ -95,6 +103,7 @@ private:
   void join_director(const introduction& news);
   void join_anew();
   void forget(const opened_news& news);
+  void tell_waits(moment now);
   void say(const std::string& line);
   void end(uint8_t code, const std::string& reason);
   void confirm_end();
@@ -119,6 +128,8 @@ private:
   std::map<std::string, linked> linked_;
   std::map<std::string, std::set<std::string>> failing_; ///< reasons told, by name, while it fails
   std::optional<director_watch> watch_;                  ///< unless the director is here
+  std::optional<moment> linked_at_;                      ///< with the director, until a view comes
+  wait_teller teller_;
   std::optional<moment> rejoins_at_;
   bool is_out_ = false;                    ///< taken out by the director, and not back yet
   std::map<std::string, moment> dials_at_; ///< of peers that have refused

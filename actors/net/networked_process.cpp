@@ -5,17 +5,14 @@
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/net/gate.hpp"
 #include "troupe/actors/net/links.hpp"
+#include "troupe/actors/net/process_gate.hpp"
 #include "troupe/actors/process.hpp"
 #include "troupe/actors/training_end.hpp"
-#include "troupe/coordinators/dial_clock.hpp"
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/digest.hpp"
 #include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
 #include "troupe/models/blas.hpp"
 #include "troupe/models/numerics.hpp"
-#include "troupe/version.hpp"
 
 #include <caf/actor_addr.hpp>
 #include <caf/actor_cast.hpp>
@@ -46,69 +43,10 @@ constexpr milliseconds end_deadline{10'000};
 /// would otherwise keep a thread for good; far fewer cost a switch for each message.
 constexpr size_t messages_per_turn = 8;
 
-const cluster_node& node_of(const cluster_plan& plan, const std::string& own_name) {
-  const auto place = plan.find(own_name);
-  if (!place)
-    throw failure(failure_code::bad_job, "no node is called " + shown_text(own_name), "node",
-                  "name one of the nodes of the cluster file");
-  return plan.nodes[*place];
-}
-
-void check(const cluster_plan& plan) {
-  std::set<std::string> names;
-  for (const auto& node : plan.nodes)
-    if (!names.insert(node.name).second)
-      throw failure(failure_code::bad_job, "two nodes are called " + shown_text(node.name), "node",
-                    "give each node a name of its own");
-  if (std::ranges::count(plan.nodes, true, &cluster_node::is_director) != 1)
-    throw failure(failure_code::bad_job, "a cluster has exactly one director", "node.director",
-                  "set director = true for one node");
-}
-
 size_t replicas_of(const cluster_plan& plan) {
   size_t result = 0;
   for (const auto& node : plan.nodes)
     result += node.replica_count;
-  return result;
-}
-
-/// What is no part of a job's identity but must be the same for all who train together.
-std::string course_of(const job& resolved, const timeline& plan) {
-  return "steps = " + std::to_string(plan.last_version()) +
-         ", evaluate_every = " + std::to_string(plan.evaluate_every) +
-         ", history_every = " + std::to_string(plan.history_every) +
-         ", checkpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps);
-}
-
-process_facts facts_of(caf::actor_system& system, const networked_options& x) {
-  process_facts facts;
-  facts.version = TROUPE_VERSION;
-  facts.node = x.own_name;
-  facts.is_director = node_of(x.cluster, x.own_name).is_director;
-  const auto identity = identity_text(x.resolved, x.data->fingerprint);
-  facts.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
-  facts.data_fingerprint = x.data->fingerprint;
-  facts.numerics = numerics_class();
-  facts.course = course_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
-  facts.term = x.checkpoints ? x.checkpoints->read_term() : 0;
-  facts.process = to_string(system.node());
-  return facts;
-}
-
-/// The later process of the plan dials the earlier one.
-gate_options gate_options_of(caf::actor_system& system, const networked_options& x) {
-  const auto& here = node_of(x.cluster, x.own_name);
-  gate_options result;
-  result.facts = facts_of(system, x);
-  result.plan = x.cluster;
-  result.inherited_listen_fd = x.inherited_listen_fd;
-  result.dial_delay_max = longest_dial_delay(x.cluster.timeouts.lost_after);
-  result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
-  for (const auto& node : x.cluster.nodes) {
-    if (node.name == x.own_name)
-      break;
-    result.dials.push_back({node.name, parse_endpoint(node.address)});
-  }
   return result;
 }
 
@@ -195,7 +133,8 @@ struct networked_process::parts {
 void networked_process::parts::start() {
   const default_rounding rounding;
   const auto& here = node_of(options.cluster, options.own_name);
-  gate_ = std::make_shared<gate>(gate_options_of(system, options)); // before anybody is spawned
+  gate_ = std::make_shared<gate>(
+    gate_options_of(to_string(system.node()), options)); // before anybody is spawned
   links_options for_links;
   for_links.plan = options.cluster;
   for_links.own_name = options.own_name;
@@ -203,7 +142,8 @@ void networked_process::parts::start() {
   for_links.observer = caf::actor_cast<process_observer>(self);
   links_ = system.spawn<caf::detached>(links, for_links);
   process_options for_process;
-  for_process.self = {here.name, 0, here.replica_count, here.shard_count};
+  for_process.self = {here.name, 0, options.cluster.replicas_ready(here),
+                      options.cluster.shards_ready(here)};
   for_process.detached = true;
   for_process.wired = options.cluster.nodes.size() > 1;
   for_process.checkpoint_every = checkpoint_every(options);
@@ -231,6 +171,10 @@ gate_calls networked_process::parts::calls_to_gate() {
             if (const auto here = way.lock())
               here->answer(ticket, what);
           },
+          [way](uint64_t ticket, const std::string& line) {
+            if (const auto here = way.lock())
+              here->answer_visit(ticket, line);
+          },
           [way](const std::string& peer) {
             if (const auto here = way.lock())
               here->dial_again(peer);
@@ -238,6 +182,10 @@ gate_calls networked_process::parts::calls_to_gate() {
           [way](uint64_t term) {
             if (const auto here = way.lock())
               here->see_term(term);
+          },
+          [way](const verdict& over) {
+            if (const auto here = way.lock())
+              here->close(over);
           }};
 }
 
@@ -311,7 +259,8 @@ networked_end networked_process::parts::wait_for_director() {
     }
   }
   if (finished_->failed) {
-    say_goodbye(finished_->failure, finished_->problem);
+    const bool was_stopped = finished_->failure == static_cast<uint8_t>(failure_code::interrupted);
+    say_goodbye(was_stopped ? 0 : finished_->failure, finished_->problem);
     throw_if_failed(*finished_);
   }
   const auto parameters = pull_parameters(self, director_);
@@ -332,7 +281,7 @@ void networked_process::parts::say_goodbye(uint8_t code, const std::string& reas
 
 networked_process::networked_process(caf::actor_system& system, networked_options options) {
   require_middleman(system);
-  check(options.cluster);
+  expect_sound(options.cluster);
   parts_ = std::make_unique<parts>(system, std::move(options));
   parts_->start();
 }

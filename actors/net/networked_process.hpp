@@ -93,4 +93,11 @@ private:
   std::unique_ptr<parts> parts_;
 };
 
+/// For a director that finds its run finished: tells every other node of the plan who dials, or is
+/// dialled, that there is nothing to do (`how`, in words), so that none waits for the join timeout.
+/// Returns when all were told, after `patience`, or when it is asked to stop. Needs no actor
+/// system. Throws failure as the constructor above does.
+void tell_that_it_is_over(const networked_options& options, const std::string& how,
+                          milliseconds patience);
+
 } // namespace troupe

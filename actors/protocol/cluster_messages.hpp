@@ -10,6 +10,7 @@
 #include "troupe/coordinators/cluster_view.hpp"
 #include "troupe/coordinators/hold_rule.hpp"
 #include "troupe/coordinators/link_credit.hpp"
+#include "troupe/coordinators/waits.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
@@ -212,6 +213,11 @@ typename Inspector::result_type inspect(Inspector& f, want& x) {
            x.slices, x.round, caf::meta::load_callback(load));
 }
 
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, awaited& x) {
+  return f(caf::meta::type_name("troupe.awaited"), x.from, x.what);
+}
+
 /// node -> director: a process, about itself.
 struct node_report {
   std::string name;
@@ -224,7 +230,7 @@ struct node_report {
   std::vector<std::string> unreachable; ///< members it has no link to
   uint64_t bytes_sent = 0;              ///< of pieces, to other processes
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
-  std::string state;                    ///< what it waits for, in words
+  std::vector<awaited> waits;           ///< what it waits for; none: it works
 
   friend bool operator==(const node_report&, const node_report&) = default;
 };
@@ -233,7 +239,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   wire_optional_count held{x.held};
   return f(caf::meta::type_name("troupe.node_report"), x.name, x.incarnation, x.view, held,
-           x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.resends, x.state);
+           x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.resends, x.waits);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

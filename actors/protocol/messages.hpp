@@ -293,27 +293,6 @@ typename Inspector::result_type inspect(Inspector& f, replica_status& x) {
            x.steps_executed);
 }
 
-/// director -> whoever asks: how training goes.
-struct training_status {
-  std::string phase; ///< "waiting", "training", "stopping", "finished", "failed"
-  uint64_t version = 0;
-  uint64_t last_version = 0; ///< at which training ends when nothing ends it before
-  uint64_t epoch = 0;        ///< finished epochs
-  double seconds = 0;        ///< since training started
-  uint64_t replicas = 0;
-  uint64_t shards = 0;
-  std::string waits_for; ///< what the director waits for, in words; empty when finished
-
-  friend bool operator==(const training_status&, const training_status&) = default;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, training_status& x) {
-  wire_double seconds{x.seconds};
-  return f(caf::meta::type_name("troupe.training_status"), x.phase, x.version, x.last_version,
-           x.epoch, seconds, x.replicas, x.shards, x.waits_for);
-}
-
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, history_row& x) {
   wire_double seconds{x.seconds};
@@ -344,7 +323,7 @@ typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
   };
   return f(caf::meta::type_name("troupe.training_progress"), x.epoch, x.epochs, x.step,
            x.steps_in_epoch, x.version, seconds, seconds_of_epoch, loss, accuracy, has_row, row,
-           caf::meta::load_callback(load));
+           x.notice, caf::meta::load_callback(load));
 }
 
 /// director -> observers: the end. The parameters are fetched with `pull`.

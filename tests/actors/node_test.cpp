@@ -289,7 +289,7 @@ TEST(node, says_whom_it_waits_for) {
   run.wait(1100ms);
   ASSERT_FALSE(run.director.nodes.empty());
   const auto& news = run.director.nodes.back();
-  EXPECT_EQ(news.state, "shard 0 waits for slice 2 of step 0 from there");
+  EXPECT_EQ(news.waits, (std::vector<awaited>{{"there", "gradients of step 0, slices 2-3"}}));
   EXPECT_EQ(news.view, (view_number{1, 1}));
   EXPECT_EQ(news.replicas, (std::vector<replica_status>{{4, 5, 6}}));
 }

@@ -1,8 +1,8 @@
 // Every message type survives the wire, with the values CAF's own encoding would lose.
 
 #include "troupe/actors/net/messages.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -112,7 +112,15 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   expect_survives(evaluation{9, 2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
   expect_survives(training_report{9, 3, {1, 2, 3, 4}, true, true, 0.25});
   expect_survives(parameter_span{9, 4, 1, payload_of({1, 2}), payload_of({3, 4})});
-  expect_survives(training_status{"training", 1, 2, 3, 0.5, 4, 5, "nobody"});
+  training_status status;
+  status.phase = "training";
+  status.version = 7;
+  status.steps_per_second = 0.5;
+  status.view = {3, 2};
+  status.late = {{"b", {"gradients"}, milliseconds{1400}}};
+  status.nodes = {
+    {"a", true, true, true, 1, 2, 3, 4, 5, {6, 7}, {{"b", "gradients"}}, 0.25, 8, 9, 10}};
+  expect_survives(status);
   expect_survives(horizon{{12, true}});
   expect_survives(block_norms{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
 }
@@ -135,7 +143,8 @@ TEST_F(protocol, messages_between_processes_survive) {
   for (const auto kind :
        {want_kind::parameters, want_kind::gradients, want_kind::norms, want_kind::checkpoint})
     expect_survives(want{"a", kind, 10, true, {{0, 4096}}, {{1, 2}, {3, 4}}, 6});
-  expect_survives(node_report{"a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 2, "works"});
+  expect_survives(
+    node_report{"a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 2, {{"b", "gradients"}}});
   expect_survives(node_report{});
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace troupe {
@@ -136,6 +137,61 @@ TEST_F(cluster_file, tls_gives_each_node_its_files) {
                                   {folder.path("main.pem"), folder.path("keys/main-main.key")},
                                   {"/else/own.pem", folder.path("keys/b-b.key")}}));
   EXPECT_FALSE(is_open_to_strangers(x));
+}
+
+TEST_F(cluster_file, keys_of_all_nodes_are_set_from_outside) {
+  const auto text = std::string{job} + main_node +
+                    "[timeouts]\nheartbeat = \"250ms\"\nlost_after = \"10s\"\njoin = \"2m\"\n";
+  const auto x = load(text, {"timeouts.join=3s", "training.epochs=7"},
+                      {{"TROUPE_TIMEOUTS__LOST_AFTER", "2s"},
+                       {"TROUPE_TIMEOUTS__JOIN", "9s"},
+                       {"TROUPE_INSECURE", "true"},
+                       {"TROUPE_DATA_DIR", "/data"},
+                       {"TROUPE_JOB__SEED", "5"}});
+  EXPECT_EQ(x.plan.timeouts,
+            (cluster_timeouts{milliseconds{250}, milliseconds{2000}, milliseconds{3000}}))
+    << "file < environment < --set";
+  EXPECT_TRUE(x.plan.insecure);
+  EXPECT_EQ(x.job.value.training.epochs, 7u);
+  EXPECT_EQ(x.job.value.seed, 5u);
+  EXPECT_EQ(load(text, {"timeouts={ join = \"1s\" }"}).plan.timeouts.join, milliseconds{1000});
+}
+
+TEST_F(cluster_file, what_is_set_wrongly_from_outside_says_where_it_was_set) {
+  const auto text = std::string{job} + main_node;
+  EXPECT_EQ(
+    errors(text, {"timeouts.join=3"}, {{"TROUPE_TIMEOUTS__LOST_AFTER", "soon"}}),
+    (texts{
+      "environment TROUPE_TIMEOUTS__LOST_AFTER: expected a duration, got the string \"soon\"; "
+      "write "
+      "a number with its unit, such as \"500ms\", \"5s\" or \"2m\"",
+      "--set timeouts.join=3: expected a duration, got the string \"3\"; write a number with its "
+      "unit, such as \"500ms\", \"5s\" or \"2m\""}));
+  EXPECT_EQ(errors(text, {"timeouts.jion=3s", "timeout.join=3s"}),
+            (texts{"--set timeouts.jion=3s: unknown key 'timeouts.jion'; did you mean "
+                   "'timeouts.join'?",
+                   "--set timeout.join=3s: unknown key 'timeout'; did you mean 'timeouts'?"}));
+  EXPECT_EQ(
+    errors(text, {"insecure=perhaps"}),
+    (texts{"--set insecure=perhaps: expected true or false, got the string \"perhaps\"; "}));
+}
+
+TEST_F(cluster_file, timeouts_that_do_not_fit_name_the_one_that_was_set_last) {
+  const auto start = std::string{job} + main_node;
+  const auto first_word = [](const texts& found) {
+    return found.empty() ? "" : found.front().substr(0, found.front().find(": one late"));
+  };
+  EXPECT_EQ(first_word(errors(start, {"timeouts.lost_after=1s"})), "--set timeouts.lost_after=1s");
+  EXPECT_EQ(first_word(errors(start, {"timeouts.heartbeat=4s"})), "--set timeouts.heartbeat=4s");
+  EXPECT_EQ(
+    first_word(errors(start + "[timeouts]\nlost_after = \"6s\"\n", {"timeouts.heartbeat=4s"})),
+    "--set timeouts.heartbeat=4s");
+}
+
+TEST_F(cluster_file, certificates_are_set_from_outside_relative_to_the_current_folder) {
+  const auto x = load(std::string{job} + main_node, {"tls.ca=ca.pem"});
+  ASSERT_TRUE(x.tls);
+  EXPECT_EQ(x.tls->authority_file, std::filesystem::absolute("ca.pem").string());
 }
 
 TEST_F(cluster_file, timeouts_are_durations) {

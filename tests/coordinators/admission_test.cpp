@@ -179,6 +179,17 @@ TEST(director_watch, a_director_that_never_comes_is_given_up) {
             "the director (a) could not be reached for 60000 ms: Connection refused");
 }
 
+TEST(director_watch, says_whom_it_waits_for_why_and_how_long) {
+  director_watch watch{"a", 60s, moment{}};
+  EXPECT_EQ(watch.waiting_text(moment{} + 2s), "waiting for the director (a) (58 s left)");
+  watch.on_failing("Connection refused");
+  EXPECT_EQ(watch.waiting_text(moment{} + 2500ms),
+            "waiting for the director (a): Connection refused (58 s left)");
+  EXPECT_TRUE(watch.away_since());
+  watch.on_linked();
+  EXPECT_FALSE(watch.away_since());
+}
+
 TEST(director_watch, patience_begins_anew_with_each_loss) {
   director_watch watch{"a", 60s, moment{}};
   watch.on_linked();

@@ -112,6 +112,7 @@ private:
     RC_ASSERT(view.id.term == persisted_);
     RC_ASSERT((what.restarts == (!last_ || last_->id.term < view.id.term)));
     check_members(view);
+    check_spares(view);
     check_slices(view);
     if (what.restarts)
       check_new_term(view);
@@ -124,9 +125,34 @@ private:
   }
 
   void bury_who_left(const cluster_view& view) {
-    for (const auto& who : last_->members)
-      if (std::ranges::count(view.members, who) == 0)
+    for (const auto& who : last_->members) {
+      const auto place = view.find(who.name);
+      if (!place || view.members[*place].incarnation != who.incarnation)
         lost_.insert({who.name, who.incarnation});
+    }
+  }
+
+  // Nobody brings what was not planned, and no spare is idle while somebody is missing.
+  void check_spares(const cluster_view& view) const {
+    size_t missing = 0;
+    size_t active = 0;
+    size_t idle = 0;
+    for (const auto& expected : options_.expected) {
+      const auto place = view.find(expected.name);
+      if (!expected.is_spare()) {
+        missing += place ? 0 : 1;
+        RC_ASSERT((!place || (view.members[*place].replica_count == expected.replica_count &&
+                              view.members[*place].shard_count == expected.shard_count)));
+      } else if (place) {
+        const auto& who = view.members[*place];
+        const bool is_idle = who.replica_count + who.shard_count == 0;
+        (is_idle ? idle : active) += 1;
+        RC_ASSERT(std::ranges::any_of(options_.expected, [&](const expected_member& x) {
+          return x.replica_count == who.replica_count && x.shard_count == who.shard_count;
+        }));
+      }
+    }
+    RC_ASSERT((idle == 0 || missing <= active));
   }
 
   void check_members(const cluster_view& view) const {

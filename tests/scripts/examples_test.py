@@ -1,12 +1,18 @@
 """Keeps the examples true: each program prints what its head comment says, each job file is right.
 
     examples_test.py program PROGRAM SOURCE.cpp
+    examples_test.py embedded TROUPE PROGRAM SOURCE.cpp
+    examples_test.py shell TROUPE SCRIPT.sh
     examples_test.py jobs TROUPE FOLDER
 """
 
+import json
+import os
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -21,10 +27,53 @@ def expected_output(source):
     return "".join(line[5:] for line in re.match(r"(//   .*\n?)+", after[1])[0].splitlines(True))
 
 
-def check_program(program, source):
+def check_program(program, source, *arguments):
     expected = expected_output(Path(source).read_text(encoding="utf-8")).rstrip("\n") + "\n"
-    run = subprocess.run([program], cwd=ROOT, capture_output=True, text=True, check=False)
+    run = subprocess.run([program, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     if (run.returncode, run.stdout, run.stderr) != (0, expected, ""):
+        sys.exit(f"exit code {run.returncode}\n--- printed\n{run.stdout}--- promised\n{expected}"
+                 f"--- standard error\n{run.stderr}")
+    print(f"{len(expected.splitlines())} lines as promised")
+
+
+def free_address():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{one.getsockname()[1]}"
+
+
+def check_embedded(troupe, program, source):
+    """An application and a `troupe node` train what `troupe train` trains."""
+    cluster = Path(source).with_suffix(".toml")
+    addresses = [free_address(), free_address()]
+    with tempfile.TemporaryDirectory() as folder:
+        text = cluster.read_text(encoding="utf-8")
+        text = text.replace("../digits.toml", str(ROOT / "examples" / "digits.toml"))
+        for written, free in zip(re.findall(r'"(127.0.0.1:\d+)"', text), addresses):
+            text = text.replace(written, free)
+        file = Path(folder) / "cluster.toml"
+        file.write_text(text, encoding="utf-8")
+        with subprocess.Popen([troupe, "node", file, "--name", "main", "--json", "--quiet"],
+                              cwd=folder, stdout=subprocess.PIPE, text=True) as main:
+            check_program(program, source, *addresses)
+            trained = json.loads(main.communicate(timeout=60)[0])
+        run = subprocess.run([troupe, "train", ROOT / "examples" / "digits.toml", "--json",
+                              "--quiet"], cwd=folder, capture_output=True, text=True, check=True)
+    alone = json.loads(run.stdout)
+    if trained["parameters_sha256"] != alone["parameters_sha256"]:
+        sys.exit(f"other parameters\n{trained}\n{alone}")
+    if trained["nodes"] != 2 or trained["samples_by_replica"].count(0) > 0:
+        sys.exit(f"the application did not take part\n{trained}")
+
+
+def check_shell(troupe, script):
+    """A script that runs the command says what it prints as programs do."""
+    head = Path(script).read_text(encoding="utf-8").split("\nset -eu", 1)[0]
+    expected = "".join(line[4:] + "\n" for line in
+                       head.split("It prints:\n#\n", 1)[1].splitlines() if line.startswith("#   "))
+    run = subprocess.run([script], cwd=ROOT, capture_output=True, text=True, check=False,
+                         env={**os.environ, "TROUPE": troupe})
+    if (run.returncode, run.stdout) != (0, expected):
         sys.exit(f"exit code {run.returncode}\n--- printed\n{run.stdout}--- promised\n{expected}"
                  f"--- standard error\n{run.stderr}")
     print(f"{len(expected.splitlines())} lines as promised")
@@ -43,4 +92,5 @@ def check_jobs(troupe, folder):
 
 
 if __name__ == "__main__":
-    {"program": check_program, "jobs": check_jobs}[sys.argv[1]](*sys.argv[2:])
+    {"program": check_program, "embedded": check_embedded, "shell": check_shell,
+     "jobs": check_jobs}[sys.argv[1]](*sys.argv[2:])

@@ -9,6 +9,7 @@ Trains examples/digits.toml with `troupe launch` on one, two and three processes
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,12 @@ def bytes_of(nodes, slices, steps, parameters):
         total += steps * count * (parameters - span) + (steps + 1) * span * others
         total += span if index > 0 else 0  # the result, for the director
     return 4 * total
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 def processes_of(cluster_file, name=None):
@@ -173,6 +180,68 @@ class Launch(unittest.TestCase):
         resumed = self.command("launch", self.file, "--json", "--resume", *SHORT)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(json.loads(resumed.stdout), json.loads(first.stdout))
+
+    def test_finished_run_is_over_for_everybody_at_once(self):
+        self.write(cluster_text(PLACEMENTS["server"]))
+        first = self.command("launch", self.file, "--json", *SHORT)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        begin = time.monotonic()
+        again = self.command("launch", self.file, "--json", "--resume", *SHORT)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(json.loads(again.stdout), json.loads(first.stdout))
+        for name in ("n0", "n1", "n2"):
+            self.assertRegex(again.stderr, name + r" \|.*the run is finished \(step \d+, "
+                             r"stopped by epochs\)")
+
+    def test_finished_run_is_over_for_nodes_started_by_hand(self):
+        self.write(cluster_text(PLACEMENTS["peer of two"]).replace(
+            'n0"\naddress = "127.0.0.1:0', f'n0"\naddress = "127.0.0.1:{free_port()}').replace(
+            'n1"\naddress = "127.0.0.1:0', f'n1"\naddress = "127.0.0.1:{free_port()}'))
+        first = self.command("launch", self.file, "--quiet", *SHORT)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        with subprocess.Popen([TROUPE, "node", self.file, "--name", "n1", *SHORT], text=True,
+                              cwd=self.folder, stderr=subprocess.PIPE) as worker:
+            director = self.command("node", self.file, "--name", "n0", "--resume", *SHORT)
+            self.assertEqual(director.returncode, 0, director.stderr)
+            said = worker.communicate(timeout=10)[1]
+        self.assertEqual(worker.returncode, 0, said)
+        self.assertIn("the run is finished (step ", said)
+
+    def spare_takes_over(self, shapes, rollbacks):
+        settings = ["--set", "training.epochs=60", "--set", "timeouts.lost_after=1s"]
+        alone = self.trained_alone(*settings[:2])
+        self.write(cluster_text(shapes, '[timeouts]\nheartbeat = "200ms"'))
+        run = self.start("--overwrite", *settings)
+        self.wait_for_line(run, "Epoch 5/60")
+        for number in processes_of(self.file, "n1"):
+            os.kill(number, signal.SIGKILL)
+        said = self.wait_for_line(run, "n2 stands in for n1")
+        out, more = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 0, said + more)
+        result = json.loads(out)
+        self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
+        self.assertEqual(result["rollbacks"], rollbacks)
+        self.assertEqual(result["replicas_lost"], shapes[1][0])
+        self.assertEqual(len(result["samples_by_replica"]), result["replicas"])
+        self.assertEqual(result["samples_by_replica"].count(0), 0)
+
+    def test_spare_takes_over_slices(self):
+        self.spare_takes_over([(1, 1), (2, 0), (0, 0)], 0)
+
+    def test_spare_takes_over_spans(self):
+        self.spare_takes_over([(1, 0), (1, 2), (0, 0)], 1)
+
+    def test_keys_of_all_nodes_reach_every_node(self):
+        self.write(cluster_text(PLACEMENTS["peer of two"]))
+        wrong = self.command("launch", self.file, "--set", "timeouts.lost_after=1s", *SHORT)
+        self.assertEqual(wrong.returncode, 78)
+        self.assertIn("--set timeouts.lost_after=1s: one late heartbeat", wrong.stderr)
+        run = subprocess.run([TROUPE, "launch", self.file, "--json", *SHORT,
+                              "--set", "timeouts.heartbeat=100ms"], cwd=self.folder,
+                             capture_output=True, text=True, timeout=120, check=False,
+                             env={**os.environ, "TROUPE_TIMEOUTS__LOST_AFTER": "900ms"})
+        self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_killed_worker_is_invisible_in_the_result(self):
         settings = ["--set", "training.epochs=60"]

@@ -96,6 +96,11 @@ void cluster::boot_process(size_t index) {
   world_.boot(machine);
   process_options options;
   options.self = member_of(index, 0);
+  if (options.self.replica_count + options.self.shard_count == 0) // as a real spare
+    for (const auto& other : options_.machines) {
+      options.self.replica_count = std::max(options.self.replica_count, other.replica_count);
+      options.self.shard_count = std::max(options.self.shard_count, other.shard_count);
+    }
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
   options.hooks = options_.hooks;
   options.piece_elements = options_.piece_elements;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "troupe/actors/process.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/data/checkpoint.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/prepare.hpp"

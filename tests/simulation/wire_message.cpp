@@ -113,7 +113,9 @@ std::string words(const node_report& x) {
     text += " " + std::to_string(version);
   for (const auto& one : x.unreachable)
     text += ", no link to " + one;
-  return text + ", " + x.state;
+  for (const auto& wait : x.waits)
+    text += ", waits for " + wait.what + (wait.from.empty() ? "" : " from " + wait.from);
+  return text;
 }
 
 std::string words(const training_report& x) {

@@ -107,6 +107,8 @@ const std::vector<machine_plan> servers{{"a", 0, 2}, {"b", 1, 0}, {"c", 2, 0}, {
 const std::vector<machine_plan> three{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}};
 const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}};
 const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d", 1, 0, true}};
+const std::vector<machine_plan> spares{
+  {"a", 1, 1}, {"b", 2, 1}, {"c", 1, 0}, {"x", 0, 0}, {"y", 0, 0, true}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
 
 /// A stop takes a round trip only. So that something can befall it, somebody stands still
@@ -126,7 +128,7 @@ void trouble_stop(std::vector<fault>& out, dice& random) {
 } // namespace
 
 size_t workload_of(uint64_t seed) {
-  return seed / fault_kind_count % workloads().size();
+  return seed / fault_kind_count % drawn_workload_count;
 }
 
 std::string to_string(fault_kind x) {
@@ -149,6 +151,7 @@ const std::vector<workload>& workloads() {
     {"dropout", dropout_job(), peers, many, false, 2000, 16'000},
     {"whole", whole_job(), three, servers},
     {"siblings", siblings_job(), rich, many, true, 1500, 18'000},
+    {"spare", linear_job(), spares, spares},
   };
   return all;
 }

@@ -62,6 +62,10 @@ struct workload {
 /// All of them; the order is that of `--workload` numbers in seeds.
 const std::vector<workload>& workloads();
 
+/// Seeds draw from the first ones. Others are run by name only: drawing them would make another run
+/// of every seed, and each mutant's first seed another one.
+inline constexpr size_t drawn_workload_count = 8;
+
 /// Which of them a seed runs, unless it is told: an index.
 size_t workload_of(uint64_t seed);
 

@@ -190,6 +190,30 @@ TEST(gate, strangers_are_closed_without_an_answer) {
   EXPECT_FALSE(a.log.next<opened_news>(milliseconds{0}));
 }
 
+TEST(gate, once_closed_it_tells_everybody_that_the_run_is_over) {
+  const auto over = run_is_over("the run is finished");
+  logged_gate a{options_of("a"), false};
+  logged_gate b{dialling("b", "a", a.door.port())};
+  ASSERT_TRUE(a.log.next<candidate_news>()) << "it waits for its name to be free";
+  a.door.close(over);
+  EXPECT_EQ(b.log.next<refused_news>()->what.why, over);
+  logged_gate c{dialling("c", "a", a.door.port())};
+  EXPECT_EQ(c.log.next<refused_news>()->what.why, over);
+}
+
+TEST(gate, closed_in_the_middle_of_a_hello_it_says_so_too) {
+  logged_gate a{options_of("a")};
+  const raw_client b{a.door.port()};
+  const raw_client stranger{a.door.port()};
+  stranger.say("nobody\n");
+  EXPECT_EQ(stranger.hear(), "") << "both are accepted, in their order";
+  a.door.close(run_is_over("the run is finished"));
+  b.say(write_hello({facts_of("b"), {}}));
+  const auto heard = read_hello(b.hear().value_or(""));
+  ASSERT_TRUE(heard && heard->answer);
+  EXPECT_EQ(*heard->answer, run_is_over("the run is finished"));
+}
+
 TEST(gate, a_port_in_use_is_named) {
   const gate a{options_of("a")};
   auto options = options_of("b");

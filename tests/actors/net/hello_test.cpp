@@ -48,6 +48,32 @@ TEST(hello, another_protocol_is_understood_as_far_as_to_refuse_it) {
   EXPECT_EQ(admit(facts_of("a"), *line->facts, three_nodes()).code, refusal_code::mismatch);
 }
 
+TEST(hello, a_run_that_is_over_says_so_to_who_could_have_taken_part) {
+  const auto over = run_is_over("the run is finished");
+  for (const bool is_dialled : {true, false}) {
+    pair_of_greetings x;
+    (is_dialled ? x.a : x.b).refuse_all(over);
+    carry(x.b, x.a);
+    if (!is_dialled)
+      x.a.on_answer({});
+    carry(x.a, x.b);
+    carry(x.b, x.a);
+    EXPECT_EQ(x.a.outcome(), over);
+    EXPECT_EQ(x.b.outcome(), over);
+  }
+}
+
+TEST(hello, who_differs_hears_that_and_not_that_the_run_is_over) {
+  auto facts = facts_of("b");
+  facts.numerics = "another class";
+  greeting a{facts_of("a"), three_nodes()};
+  greeting b{facts, three_nodes(), "a"};
+  a.refuse_all(run_is_over("the run is finished"));
+  carry(b, a);
+  carry(a, b);
+  EXPECT_EQ(b.outcome().code, refusal_code::mismatch);
+}
+
 TEST(hello, nothing_a_stranger_sends_does_harm) {
   std::mt19937_64 random{7};
   const auto good = write_hello({facts_of("b"), verdict{}});
@@ -62,7 +88,7 @@ TEST(hello, nothing_a_stranger_sends_does_harm) {
   }
   for (const auto* text : {"[[[[[[[[", R"({"troupe":-1})", R"({"troupe":1e999})", "null", "\xff",
                            R"({"answer":7})", R"({"answer":{"verdict":"refused"}})",
-                           R"({"answer":{"verdict":"refused","reason":"x","exit_code":0}})"})
+                           R"({"answer":{"verdict":"refused","reason":"x","exit_code":1}})"})
     EXPECT_FALSE(read_hello(text)) << text;
 }
 

@@ -1,6 +1,7 @@
 // Whole runs over real sockets: the bits are those of one process, whoever joins, leaves, or is
 // refused.
 
+#include "troupe/tests/support/gates.hpp"
 #include "troupe/tests/support/networked.hpp"
 
 #include <gtest/gtest.h>
@@ -43,6 +44,11 @@ void wait_for_version(const test::test_node& director, uint64_t version) {
   for (int i = 0; i < 1'000 && director.version() < version; ++i)
     std::this_thread::sleep_for(milliseconds{10});
   EXPECT_FALSE(director.has_ended(milliseconds{0})) << "the run is too short for this test";
+}
+
+/// One that somebody had a moment ago.
+uint16_t free_port() {
+  return gate{test::options_of("a")}.port();
 }
 
 failure_code code_of_end(test::test_node& node) {
@@ -179,6 +185,46 @@ TEST(networked_process, a_stop_on_the_director_ends_all_at_a_version) {
   shorter.training.steps = end.training->summary.steps;
   EXPECT_EQ(parameters_of(end), alone(shorter));
   EXPECT_EQ(cluster[1].end().reason, "finished");
+}
+
+TEST(networked_process, of_a_run_that_is_over_all_hear_at_once) {
+  auto plan = plan_of({bringing(1, 1), bringing(1, 0), bringing(1, 0)}, 1);
+  plan.timeouts.join = milliseconds{20'000};
+  test_cluster cluster{small_job(), plan};
+  cluster.start(0); // the director dials it
+  auto options = cluster.options_of(1);
+  options.cluster.nodes[1].address = "127.0.0.1:" + std::to_string(free_port());
+  auto later = cluster.options_of(2); // dials the director
+  later.cluster.nodes[1].address = options.cluster.nodes[1].address;
+  cluster.start(2, later);
+  tell_that_it_is_over(options, "the run is finished (step 7)", milliseconds{10'000});
+  EXPECT_EQ(cluster[0].end().reason, "the run is finished (step 7)");
+  EXPECT_EQ(cluster[2].end().reason, "the run is finished (step 7)");
+}
+
+TEST(networked_process, of_a_run_that_is_over_nobody_is_waited_for_in_vain) {
+  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 0)})};
+  const auto begin = moment::clock::now();
+  tell_that_it_is_over(cluster.options_of(0), "the run is finished", milliseconds{200});
+  EXPECT_LT(moment::clock::now() - begin, milliseconds{5'000});
+}
+
+TEST(networked_process, a_spare_takes_over_slices_and_then_spans) {
+  const auto x = long_job();
+  test_cluster cluster{
+    x, plan_of({bringing(1, 1), bringing(1, 0), bringing(1, 1), bringing(0, 0), bringing(0, 0)})};
+  cluster.start_all();
+  wait_for_version(cluster[0], 20);
+  cluster[1].leave();
+  wait_for_version(cluster[0], 50);
+  cluster[2].leave();
+  const auto end = cluster[0].end();
+  EXPECT_EQ(parameters_of(end), alone(x));
+  EXPECT_EQ(end.training->summary.replicas_lost, 2u);
+  EXPECT_EQ(end.training->summary.rollbacks, 1u);
+  EXPECT_EQ(end.training->summary.samples_by_replica.size(), 3u) << "as many as at the beginning";
+  EXPECT_EQ(cluster[3].end().reason, "finished");
+  EXPECT_EQ(cluster[4].end().reason, "finished");
 }
 
 TEST(networked_process, a_port_in_use_is_named) {

@@ -1,0 +1,24 @@
+// The gate of a process of a cluster: what it says of itself, where it listens, whom it dials. A
+// running process has one (networked_process.hpp), and so has, for a moment, the director of a run
+// that turns out to be over.
+
+#pragma once
+
+#include "troupe/actors/net/gate.hpp"
+#include "troupe/actors/net/networked_process.hpp"
+
+#include <string>
+
+namespace troupe {
+
+/// The node of this name. Throws failure(bad_job) when there is none.
+const cluster_node& node_of(const cluster_plan& plan, const std::string& own_name);
+
+/// Throws failure(bad_job) unless names are unique and there is one director.
+void expect_sound(const cluster_plan& plan);
+
+/// For the process that the actor system calls `process`. The later one of the plan dials the
+/// earlier one.
+gate_options gate_options_of(const std::string& process, const networked_options& x);
+
+} // namespace troupe

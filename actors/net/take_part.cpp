@@ -1,0 +1,42 @@
+#include "troupe/actors/net/take_part.hpp"
+
+#include "troupe/actors/job_data.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/failure.hpp"
+
+#include <thread>
+
+namespace troupe {
+
+namespace {
+
+job resolve_for(const cluster_plan& plan, job x, const data_shape& shape) {
+  size_t replicas = 0;
+  for (const auto& node : plan.nodes)
+    replicas += node.replica_count;
+  x.training.replicas = replicas;
+  auto resolved = resolve(x, shape, std::thread::hardware_concurrency());
+  if (const auto found = problems_with_data(resolved, shape); !found.empty())
+    throw failure(failure_code::bad_job, found.front().why, found.front().key, found.front().hint);
+  return resolved;
+}
+
+} // namespace
+
+networked_end take_part(caf::actor_system& system, const job& x, const cluster_plan& plan,
+                        const std::string& own_name, const take_part_options& options) {
+  networked_options here;
+  here.cluster = plan;
+  here.own_name = own_name;
+  here.data = options.data ? options.data : load_data(x);
+  here.resolved = resolve_for(plan, x, shape_of(*here.data));
+  here.checkpoints = options.checkpoints;
+  here.resume_from = options.resume_from;
+  here.on_progress = options.on_progress;
+  here.on_news = options.on_news;
+  here.stop_requested = options.stop_requested;
+  networked_process process{system, std::move(here)};
+  return process.wait();
+}
+
+} // namespace troupe

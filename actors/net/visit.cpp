@@ -1,0 +1,220 @@
+#include "troupe/actors/net/visit.hpp"
+
+#include "troupe/actors/net/channel.hpp"
+#include "troupe/actors/net/hello.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/version.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string line_of(const json& object) {
+  return object.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
+}
+
+json texts_of(const std::vector<awaited>& waits) {
+  auto result = json::array();
+  for (const auto& wait : waits)
+    result.push_back(wait.from.empty() ? wait.what : wait.what + " from " + wait.from);
+  return result;
+}
+
+// A spare is whoever takes part with nothing to do.
+const char* role_of(const node_status& x) {
+  if (x.takes_part && x.slices + x.spans == 0)
+    return x.is_director ? "director" : "spare";
+  return x.is_director ? "director" : x.slices == 0 && x.spans > 0 ? "server" : "worker";
+}
+
+json object_of(const node_status& x) {
+  return {{"name", x.name},
+          {"role", role_of(x)},
+          {"state", x.takes_part  ? "takes part"
+                    : x.is_linked ? "linked"
+                                  : "missing"},
+          {"replicas", x.replicas},
+          {"shards", x.shards},
+          {"slices", x.slices},
+          {"spans", x.spans},
+          {"step", x.version ? json(*x.version) : json()},
+          {"shard_steps", x.shard_versions},
+          {"waits_for", texts_of(x.waits)},
+          {"last_heard_seconds", x.silence >= 0 ? json(x.silence) : json()},
+          {"samples", x.samples},
+          {"bytes_sent", x.bytes_sent},
+          {"resends", x.resends}};
+}
+
+json object_of(const training_status& x) {
+  json result{{"phase", x.phase},
+              {"view", {{"term", x.view.term}, {"number", x.view.number}}},
+              {"step", x.version},
+              {"last_step", x.last_version},
+              {"epoch", x.epoch},
+              {"epochs", x.epochs},
+              {"seconds", x.seconds},
+              {"steps_per_second", x.steps_per_second},
+              {"samples_per_second", x.samples_per_second},
+              {"replicas", x.replicas},
+              {"shards", x.shards},
+              {"waits_for", x.waits_for},
+              {"still_seconds", x.still},
+              {"behind", json::array()},
+              {"nodes", json::array()},
+              {"views", x.views},
+              {"replicas_lost", x.replicas_lost},
+              {"rollbacks", x.rollbacks}};
+  uint64_t bytes_sent = 0;
+  uint64_t resends = 0;
+  for (const auto& late : x.late)
+    result["behind"].push_back({{"node", late.name}, {"seconds", x.still}, {"lacks", late.what}});
+  for (const auto& node : x.nodes) {
+    result["nodes"].push_back(object_of(node));
+    bytes_sent += node.bytes_sent;
+    resends += node.resends;
+  }
+  result["bytes_sent"] = bytes_sent;
+  result["resends"] = resends;
+  result["job_sha256"] = x.job_sha256;
+  return result;
+}
+
+json answer_of(const char* verdict_name) {
+  return {{"troupe", protocol_number}, {"answer", {{"verdict", verdict_name}}}};
+}
+
+// ---- the visitor's side ----
+
+[[noreturn]] void nobody(const endpoint& where, const std::string& why) {
+  throw failure(failure_code::unavailable, "the director does not answer: " + why, to_string(where),
+                "is the cluster running?");
+}
+
+/// True when the socket is ready for `events` in time.
+bool wait_for(const channel& line, short events, moment due) {
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(due - moment::clock::now());
+    pollfd ready{line.descriptor(), events, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
+    if (count > 0)
+      return true;
+    if (count == 0 || left <= milliseconds{0})
+      return false;
+  }
+}
+
+std::string in_seconds(milliseconds deadline) {
+  return "within " + time_text(deadline);
+}
+
+channel connect(const endpoint& where, milliseconds deadline) {
+  const auto found = resolve(where, deadline);
+  if (found.addresses.empty())
+    throw failure(failure_code::missing_input, found.problem, to_string(where),
+                  "check the director's address in the cluster file");
+  std::string problem;
+  for (const auto& address : found.addresses) {
+    channel line{begin_connect(address, problem)};
+    if (line.descriptor() < 0)
+      continue;
+    if (!wait_for(line, POLLOUT, moment::clock::now() + deadline))
+      problem = "no connection " + in_seconds(deadline);
+    else if (const auto failed = line.connect_problem())
+      problem = *failed;
+    else
+      return line;
+  }
+  nobody(where, problem);
+}
+
+std::string exchange(channel& line, const endpoint& where, milliseconds deadline) {
+  const auto due = moment::clock::now() + deadline;
+  line.write(write_visit({protocol_number, TROUPE_VERSION, "status"})); // a fresh socket takes it
+  std::string heard;
+  while (heard.find('\n') == std::string::npos) {
+    if (!wait_for(line, POLLIN, due))
+      nobody(where, "it has been silent for " + time_text(deadline));
+    const auto what = line.read(heard);
+    if (what.is_over && heard.find('\n') == std::string::npos)
+      nobody(where, "it closed the connection");
+    if (heard.size() > visit_bytes_max)
+      throw failure(failure_code::mismatch, "what answers is no director of troupe",
+                    to_string(where), "check the director's address in the cluster file");
+  }
+  return heard.substr(0, heard.find('\n'));
+}
+
+} // namespace
+
+std::string write_visit(const visit_request& x) {
+  return line_of({{"troupe", x.protocol}, {"version", x.version}, {"visit", x.what}});
+}
+
+std::optional<visit_request> read_visit(std::string_view text) {
+  const auto object = json::parse(text, nullptr, false);
+  if (!object.is_object() || !object.contains("visit") || !object["visit"].is_string() ||
+      !object.contains("troupe") || !object["troupe"].is_number_unsigned())
+    return std::nullopt;
+  visit_request result{object["troupe"].get<uint64_t>(), {}, object["visit"].get<std::string>()};
+  if (const auto version = object.find("version"); version != object.end() && version->is_string())
+    result.version = version->get<std::string>();
+  return result;
+}
+
+verdict admit_visit(const visit_request& x, const std::string& own_version) {
+  if (x.protocol != protocol_number || x.version != own_version)
+    return {verdict_kind::refused,
+            "the director runs version " + own_version +
+              " of troupe, and whoever asks another one; ask with the same",
+            refusal_code::mismatch};
+  if (x.what != "status")
+    return {verdict_kind::refused, "a visitor may ask for the status, and for nothing else",
+            refusal_code::mismatch};
+  return {};
+}
+
+std::string visit_refusal(const verdict& why) {
+  auto answer = answer_of("refused");
+  answer["answer"]["reason"] = why.reason;
+  answer["answer"]["exit_code"] = static_cast<int>(why.code);
+  return line_of(answer);
+}
+
+std::string visit_answer(const training_status& status) {
+  auto answer = answer_of("admitted");
+  answer["status"] = object_of(status);
+  return line_of(answer);
+}
+
+std::string status_json(const training_status& status) {
+  return object_of(status).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+std::string ask_for_status(const endpoint& where, milliseconds deadline) {
+  auto line = connect(where, deadline);
+  const auto text = exchange(line, where, deadline);
+  const auto object = json::parse(text, nullptr, false);
+  if (object.is_object() && object.contains("status") && object["status"].is_object())
+    return object["status"].dump();
+  const auto refused = object.is_object() && object.contains("answer")
+                         ? read_hello(json{{"answer", object["answer"]}}.dump())
+                         : std::nullopt;
+  if (refused && refused->answer && !refused->answer->is_admitted())
+    throw failure(static_cast<failure_code>(refused->answer->code), refused->answer->reason,
+                  to_string(where));
+  throw failure(failure_code::mismatch, "what answers is no director of troupe", to_string(where),
+                "check the director's address in the cluster file");
+}
+
+} // namespace troupe

@@ -1,0 +1,91 @@
+// The answer to "how does training go?": of the run, and of each of its processes. Asked in one
+// process, or from outside through the gate (actors/net/visit.hpp).
+
+#pragma once
+
+#include "troupe/actors/protocol/cluster_messages.hpp"
+
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// A process of the cluster file, as its director sees it. What it said of itself is as old as
+/// `silence`: processes report once a second.
+struct node_status {
+  std::string name;
+  bool is_director = false;
+  bool is_linked = false;               ///< there is a link to it
+  bool takes_part = false;              ///< the view names it
+  uint64_t replicas = 0;                ///< in the view, else in the cluster file
+  uint64_t shards = 0;                  ///< likewise
+  uint64_t slices = 0;                  ///< it computes
+  uint64_t spans = 0;                   ///< of the parameters that it owns
+  std::optional<uint64_t> version;      ///< the newest that was whole there
+  std::vector<uint64_t> shard_versions; ///< of its spans
+  std::vector<awaited> waits;           ///< none: it works, or was never heard
+  double silence = -1;                  ///< seconds since it was heard; -1: never
+  uint64_t samples = 0;                 ///< computed, repetitions included
+  uint64_t bytes_sent = 0;              ///< of pieces, to other processes
+  uint64_t resends = 0;                 ///< pieces sent because they were wanted
+
+  friend bool operator==(const node_status&, const node_status&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, node_status& x) {
+  wire_optional_count version{x.version};
+  wire_double silence{x.silence};
+  return f(caf::meta::type_name("troupe.node_status"), x.name, x.is_director, x.is_linked,
+           x.takes_part, x.replicas, x.shards, x.slices, x.spans, version, x.shard_versions,
+           x.waits, silence, x.samples, x.bytes_sent, x.resends);
+}
+
+/// director -> whoever asks: how training goes.
+struct training_status {
+  std::string phase; ///< "waiting", "training", "stopping", "finished", "failed"
+  uint64_t version = 0;
+  uint64_t last_version = 0; ///< at which training ends when nothing ends it before
+  uint64_t epoch = 0;        ///< finished epochs
+  uint64_t epochs = 0;
+  double seconds = 0;            ///< since training started
+  double steps_per_second = 0;   ///< over the last seconds
+  double samples_per_second = 0; ///< likewise
+  uint64_t replicas = 0;
+  uint64_t shards = 0;
+  std::string waits_for; ///< what the director waits for, in words; empty when finished
+  double still = 0;      ///< seconds since something moved
+  std::string job_sha256;
+  view_number view;
+  uint64_t views = 0; ///< that were published
+  uint64_t replicas_lost = 0;
+  uint64_t rollbacks = 0;
+  std::vector<late_process> late; ///< who holds up the run now
+  std::vector<node_status> nodes; ///< in order of the cluster file
+
+  friend bool operator==(const training_status&, const training_status&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, late_process& x) {
+  auto silence_ms = static_cast<int64_t>(x.silence.count());
+  auto load = [&]() -> caf::error {
+    x.silence = milliseconds{silence_ms};
+    return caf::none;
+  };
+  return f(caf::meta::type_name("troupe.late_process"), x.name, x.what, silence_ms,
+           caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, training_status& x) {
+  wire_double seconds{x.seconds};
+  wire_double steps{x.steps_per_second};
+  wire_double samples{x.samples_per_second};
+  wire_double still{x.still};
+  return f(caf::meta::type_name("troupe.training_status"), x.phase, x.version, x.last_version,
+           x.epoch, x.epochs, seconds, steps, samples, x.replicas, x.shards, x.waits_for, still,
+           x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks, x.late, x.nodes);
+}
+
+} // namespace troupe

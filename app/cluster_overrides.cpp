@@ -1,0 +1,82 @@
+#include "troupe/app/cluster_overrides.hpp"
+
+#include "troupe/app/job_schema.hpp"
+#include "troupe/app/override.hpp"
+#include "troupe/data/closest_name.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace troupe {
+
+namespace {
+
+std::string section_of(const std::string& path) {
+  return path.substr(0, path.find('.'));
+}
+
+bool is_of_all_nodes(const std::string& path) {
+  const auto section = section_of(path);
+  return section != "node" && (is_cluster_word(section) || is_misspelt_cluster_word(section));
+}
+
+void apply(const std::string& path, const std::string& text, const std::string& where,
+           cluster_settings& settings, cluster_overrides& out) {
+  reading found;
+  const bool is_path = section_of(path) == "tls";
+  read_override(cluster_schema(), path,
+                is_path ? std::filesystem::absolute(text).lexically_normal().string() : text,
+                settings, found);
+  for (const auto& [key, at] : found.positions)
+    out.places[key] = where;
+  for (const auto& one : found.complaints)
+    out.errors.push_back({where, one.why, one.hint});
+}
+
+} // namespace
+
+const std::vector<std::string>& cluster_words() {
+  static const std::vector<std::string> words{"node", "insecure", "tls", "timeouts"};
+  return words;
+}
+
+bool is_cluster_word(const std::string& name) {
+  return std::ranges::find(cluster_words(), name) != cluster_words().end();
+}
+
+bool is_misspelt_cluster_word(const std::string& name) {
+  auto words = cluster_words();
+  for (const auto& key : job_schema())
+    words.push_back(section_of(key.path));
+  const std::string near{closest_name(name, words)};
+  return near != name && is_cluster_word(near);
+}
+
+bool cluster_overrides::has(const std::string& key) const {
+  return std::ranges::any_of(places, [&](const auto& entry) {
+    return entry.first == key || entry.first.starts_with(key + ".");
+  });
+}
+
+cluster_overrides apply_cluster_overrides(const std::vector<std::string>& sets,
+                                          const environment& variables,
+                                          cluster_settings& settings) {
+  cluster_overrides result;
+  for (const auto& [name, text] : variables) {
+    const auto path = name == "TROUPE_INSECURE" ? "insecure" : key_of_variable(name);
+    if (path && is_of_all_nodes(*path))
+      apply(*path, text, "environment " + name, settings, result);
+    else
+      result.variables.emplace_back(name, text);
+  }
+  for (const auto& set : sets) {
+    const size_t equals = set.find('=');
+    if (equals != std::string::npos && is_of_all_nodes(set.substr(0, equals)))
+      apply(set.substr(0, equals), set.substr(equals + 1), "--set " + set, settings, result);
+    else
+      result.sets.push_back(set);
+  }
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,38 @@
+#include "troupe/app/override.hpp"
+
+namespace troupe {
+
+std::optional<std::string> key_of_variable(std::string_view name) {
+  constexpr std::string_view start = "TROUPE_";
+  if (!name.starts_with(start) || name.find("__") == std::string_view::npos)
+    return std::nullopt;
+  std::string path{name.substr(start.size())};
+  for (size_t at; (at = path.find("__")) != std::string::npos;)
+    path.replace(at, 2, ".");
+  std::ranges::transform(path, path.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return path;
+}
+
+toml_value override_value(bool is_text, const std::string& text) {
+  const toml_value as_text{text, {}};
+  const auto parsed = parse_toml_value(text);
+  if (!parsed)
+    return as_text;
+  const bool is_scalar = !parsed->as<std::string>() && !parsed->as<toml_value::list>() &&
+                         !parsed->as<toml_value::table>();
+  return is_text && is_scalar ? as_text : *parsed;
+}
+
+toml_value::table override_table(const std::string& path, const std::string& text) {
+  toml_value::table result{{path, {}, override_value(false, text)}};
+  for (size_t dot; (dot = result.front().name.rfind('.')) != std::string::npos;) {
+    const std::string name = result.front().name;
+    result.front().name = name.substr(dot + 1);
+    result = {{name.substr(0, dot), {}, {std::move(result), {}}}};
+  }
+  return result;
+}
+
+} // namespace troupe

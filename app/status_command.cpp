@@ -1,0 +1,52 @@
+#include "troupe/actors/net/visit.hpp"
+#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/commands.hpp"
+#include "troupe/app/director_address.hpp"
+#include "troupe/app/node_choice.hpp"
+#include "troupe/app/output.hpp"
+#include "troupe/app/status_report.hpp"
+#include "troupe/app/training_run.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace troupe {
+
+namespace {
+
+endpoint director_address(const loaded_cluster& cluster) {
+  const auto& director = cluster.plan.nodes[director_of(cluster.plan)];
+  const auto fixed = parse_endpoint(director.address);
+  return fixed.port != 0
+           ? fixed
+           : parse_endpoint(read_director_address(cluster.job.value.output.directory));
+}
+
+std::string with_job(const std::string& status, const std::string& job_name) {
+  nlohmann::ordered_json result{{"job", job_name}};
+  result.update(nlohmann::ordered_json::parse(status));
+  return result.dump() + '\n';
+}
+
+int run(const status_arguments& arguments, std::string& job_name) {
+  if (!is_cluster_file(arguments.cluster_file))
+    throw failure(failure_code::bad_job,
+                  "this is a job file, and 'troupe train' can be asked by nobody: it has no port",
+                  arguments.cluster_file,
+                  "give the cluster file of 'troupe launch' or 'troupe node'; 'troupe train' shows "
+                  "its progress itself");
+  const auto cluster = load_cluster(arguments.cluster_file, arguments.sets, process_environment());
+  job_name = cluster.job.value.name;
+  expect_no_tls(cluster, arguments.cluster_file);
+  const auto status = ask_for_status(director_address(cluster));
+  print_result(arguments.json ? with_job(status, job_name) : status_report(status));
+  return 0;
+}
+
+} // namespace
+
+int status_command(const status_arguments& arguments) {
+  return with_failure_object(arguments.json,
+                             [&](std::string& job_name) { return run(arguments, job_name); });
+}
+
+} // namespace troupe

@@ -1,0 +1,124 @@
+#include "troupe/app/status_report.hpp"
+
+#include "troupe/data/failure.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+using json = nlohmann::json;
+
+template <class... Values>
+std::string formatted(const char* format, Values... values) {
+  std::array<char, 400> text{}; // a double has at most 309 digits before the point
+  std::snprintf(text.data(), text.size(), format, values...);
+  return text.data();
+}
+
+std::string count(const json& x) {
+  return std::to_string(x.get<uint64_t>());
+}
+
+// What comes over a wire moves no terminal.
+std::string text(const json& x) {
+  auto value = x.get<std::string>();
+  std::ranges::replace_if(
+    value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return value.empty() ? "-" : value;
+}
+
+std::string seconds(const json& x) {
+  return x.is_null() ? "never" : formatted("%.1f s", x.get<double>());
+}
+
+std::string listed(const json& texts) {
+  std::string result;
+  for (const auto& one : texts)
+    result += (result.empty() ? "" : "; ") + text(one);
+  return result.empty() ? "-" : result;
+}
+
+void add(std::string& out, std::string_view name, const std::string& value) {
+  constexpr size_t name_columns = 19; // as the report of a run
+  out += name;
+  out.append(name_columns - name.size(), ' ');
+  out += value + '\n';
+}
+
+// Columns as wide as their widest cell; the last one is free.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows)
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], row[i].size());
+  std::string result;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i + 1 < row.size(); ++i)
+      result += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+    result += row.back() + '\n';
+  }
+  return result;
+}
+
+std::vector<std::string> row_of(const json& node) {
+  return {text(node.at("name")),
+          text(node.at("role")),
+          text(node.at("state")),
+          count(node.at("replicas")),
+          count(node.at("shards")),
+          count(node.at("slices")),
+          count(node.at("spans")),
+          node.at("step").is_null() ? "-" : count(node.at("step")),
+          seconds(node.at("last_heard_seconds")),
+          formatted("%.1f", node.at("bytes_sent").get<double>() / 1e6),
+          count(node.at("resends")),
+          listed(node.at("waits_for"))};
+}
+
+std::string report_of(const json& x) {
+  std::string result;
+  add(result, "phase", text(x.at("phase")));
+  add(result, "step", count(x.at("step")) + " of " + count(x.at("last_step")));
+  add(result, "epoch", count(x.at("epoch")) + " of " + count(x.at("epochs")));
+  add(result, "seconds", formatted("%.1f", x.at("seconds").get<double>()));
+  add(result, "steps/s", formatted("%.1f", x.at("steps_per_second").get<double>()));
+  add(result, "samples/s", formatted("%.0f", x.at("samples_per_second").get<double>()));
+  add(result, "view",
+      count(x.at("view").at("term")) + "." + count(x.at("view").at("number")) + " (" +
+        count(x.at("views")) + " so far)");
+  add(result, "replicas lost", count(x.at("replicas_lost")));
+  add(result, "rollbacks", count(x.at("rollbacks")));
+  add(result, "waits for", text(x.at("waits_for")));
+  for (const auto& late : x.at("behind"))
+    add(result, "behind",
+        text(late.at("node")) + ", by " + seconds(late.at("seconds")) + ": " +
+          listed(late.at("lacks")));
+  std::vector<std::vector<std::string>> rows{{"node", "role", "state", "replicas", "shards",
+                                              "slices", "spans", "step", "heard", "MB sent",
+                                              "resends", "waits for"}};
+  for (const auto& node : x.at("nodes"))
+    rows.push_back(row_of(node));
+  return result + '\n' + table(rows);
+}
+
+} // namespace
+
+std::string status_report(std::string_view status) {
+  try {
+    return report_of(json::parse(status));
+  } catch (const json::exception& error) {
+    throw failure(failure_code::mismatch,
+                  std::string{"the director's answer cannot be read: "} + error.what(), {},
+                  "ask with the program that the cluster was started with");
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,120 @@
+// An application takes part in a cluster as one of its nodes: replicas and a shard of the run live
+// in the application's own actor system, beside an actor of its own that goes on working. The other
+// node is `troupe node`, and directs; examples/cluster/embedded_node.toml says how to start it.
+//
+//   example_embedded_node [ADDRESS_OF_MAIN ADDRESS_OF_APP]
+//
+// It prints:
+//
+//   linked with main
+//   finished
+//   the application's own actor was at work all the time
+//
+// Run it from the folder that holds examples/.
+
+#include "troupe/actors/net/take_part.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// To itself: time passes. Whoever asks: for how long it has been kept from its work at the most.
+using worker_actor =
+  caf::typed_actor<caf::reacts_to<caf::tick_atom>, caf::replies_to<caf::get_atom>::with<double>>;
+
+struct work {
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+  double pause_max = 0; // seconds
+};
+
+worker_actor::behavior_type worker(worker_actor::stateful_pointer<work> self) {
+  self->send(self, caf::tick_atom_v);
+  return {[self](caf::tick_atom) {
+            const auto now = std::chrono::steady_clock::now();
+            const std::chrono::duration<double> pause = now - self->state.last;
+            self->state.last = now;
+            self->state.pause_max = std::max(self->state.pause_max, pause.count());
+            self->delayed_send(self, 10ms, caf::tick_atom_v);
+          },
+          [self](caf::get_atom) { return self->state.pause_max; }};
+}
+
+// The two nodes, in the order of the cluster file.
+troupe::cluster_plan plan_of(const std::string& main, const std::string& app) {
+  troupe::cluster_plan plan;
+  plan.nodes.resize(2);
+  plan.nodes[0].name = "main";
+  plan.nodes[0].address = main;
+  plan.nodes[0].is_director = true;
+  plan.nodes[0].replica_count = 1;
+  plan.nodes[0].shard_count = 1;
+  plan.nodes[1].name = "app";
+  plan.nodes[1].address = app;
+  plan.nodes[1].replica_count = 2;
+  plan.nodes[1].shard_count = 1;
+  return plan;
+}
+
+// The job of examples/digits.toml: every node must say the same.
+troupe::job digits() {
+  troupe::job job;
+  job.seed = 6;
+  job.data.file = "examples/data/digits.csv.gz";
+  job.data.test_fraction = 0.25;
+  job.data.standardize = true;
+  job.model.kind = troupe::model_kind::neural_network;
+  job.model.hidden = {128};
+  job.optimizer.kind = troupe::optimizer_kind::adam;
+  job.optimizer.learning_rate = 0.01;
+  job.training.batch_size = 64;
+  job.training.slices = 4;
+  job.training.epochs = 20;
+  return job;
+}
+
+void take_part(const troupe::cluster_plan& plan) {
+  caf::actor_system_config config;
+  troupe::configure_node(config, plan.timeouts);
+  caf::actor_system system{config};
+  const auto mine = system.spawn(worker);
+  troupe::take_part_options options;
+  options.on_news = [](const std::string& line) {
+    if (line.starts_with("linked"))
+      std::cout << line << '\n';
+  };
+  const auto end = troupe::take_part(system, digits(), plan, "app", options);
+  std::cout << end.reason << '\n';
+  caf::scoped_actor self{system};
+  self->request(mine, 10s, caf::get_atom_v)
+    .receive(
+      [](double pause_max) {
+        std::cout << "the application's own actor was "
+                  << (pause_max < 1 ? "at work all the time\n" : "kept from its work\n");
+      },
+      [&](const caf::error& problem) { throw std::runtime_error(system.render(problem)); });
+  caf::anon_send_exit(mine, caf::exit_reason::user_shutdown);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  try {
+    take_part(argc == 3 ? plan_of(argv[1], argv[2]) : plan_of("127.0.0.1:7411", "127.0.0.1:7412"));
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

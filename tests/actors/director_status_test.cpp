@@ -1,0 +1,249 @@
+// What a director says of the run: to whoever asks, and by itself when it stands still. Two
+// processes are played; time is virtual.
+
+#include "troupe/actors/director.hpp"
+#include "troupe/actors/train.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+node_actor::behavior_type deaf_node() {
+  return {[](const cluster_view&) {},   [](const course&) {},      [](const hold_request&) {},
+          [](const gradient_piece&) {}, [](const state_piece&) {}, [](const shard_numbers&) {},
+          [](const block_norms&) {},    [](const want&) {},        [](const credit&) {},
+          [](const link_stamp&) {}};
+}
+
+class watched_director {
+public:
+  watched_director() {
+    configure(config_);
+    config_.set("scheduler.policy", caf::atom("testing"));
+    system_.emplace(config_);
+    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
+    self_.emplace(*system_);
+    director_options options;
+    options.rule.plan = {
+      .row_count = 80, .batch_size = 8, .slice_count = 4, .epoch_count = 100, .step_limit = {}};
+    options.membership.expected = {{"a", 1, 1}, {"b", 2, 0}};
+    options.membership.home = "a";
+    options.membership.slice_count = 4;
+    options.membership.parameter_count = 10;
+    options.membership.join_timeout = 60s;
+    options.job_sha256 = "0123";
+    director_ = system_->spawn(director, options);
+    caf::anon_send(director_, atom::watch_v, caf::actor_cast<observer_actor>(*self_));
+    for (size_t i = 0; i < 2; ++i)
+      nodes_.push_back(system_->spawn(deaf_node));
+    caf::anon_send(director_, atom::begin_v);
+    run();
+  }
+
+  ~watched_director() {
+    for (const auto& node : nodes_)
+      caf::anon_send_exit(node, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(director_, caf::exit_reason::user_shutdown);
+    run();
+  }
+  watched_director(const watched_director&) = delete;
+  watched_director& operator=(const watched_director&) = delete;
+
+  void join(size_t node) { tell(member{names[node], 7, node + 1, 1 - node}, nodes_[node]); }
+
+  void report(size_t node, uint64_t held, std::vector<awaited> waits = {}) {
+    node_report news;
+    news.name = names[node];
+    news.incarnation = 7;
+    news.view = {1, 1};
+    news.held = held;
+    news.replicas = {{held, 100, held}};
+    news.bytes_sent = 5;
+    news.waits = std::move(waits);
+    tell(news);
+  }
+
+  template <class... Ts>
+  void tell(const Ts&... message) {
+    caf::anon_send(director_, message...);
+    run();
+  }
+
+  void wait(milliseconds time) {
+    for (milliseconds passed{0}; passed < time; passed += director_tick_interval) {
+      scheduler_->advance_time(director_tick_interval);
+      run();
+    }
+  }
+
+  /// The lines about waiting since the last call.
+  std::vector<std::string> lines() {
+    std::vector<std::string> result;
+    for (bool is_over = false; !is_over;)
+      (*self_)->receive(
+        [&](const training_progress& news) {
+          if (!news.notice.empty())
+            result.push_back(news.notice);
+          version = news.version;
+        },
+        caf::after(0s) >> [&] { is_over = true; });
+    return result;
+  }
+
+  training_status status() {
+    training_status result;
+    auto answer = (*self_)->request(director_, 10s, atom::status_v);
+    run();
+    answer.receive([&](const training_status& news) { result = news; },
+                   [](const caf::error&) { FAIL(); });
+    return result;
+  }
+
+  uint64_t version = 0; ///< that progress told last
+
+private:
+  static constexpr const char* names[] = {"a", "b"};
+
+  void run() {
+    while (scheduler_->try_run_once()) {
+    }
+  }
+
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system_;
+  caf::scheduler::test_coordinator* scheduler_ = nullptr;
+  std::optional<caf::scoped_actor> self_;
+  director_actor director_;
+  std::vector<node_actor> nodes_;
+};
+
+using texts = std::vector<std::string>;
+
+TEST(director_status, says_who_is_to_join_and_that_they_have) {
+  watched_director run;
+  run.join(0);
+  run.wait(1900ms);
+  EXPECT_EQ(run.lines(), texts{});
+  run.wait(200ms);
+  EXPECT_EQ(run.lines(), texts{"waiting for node b to join (58 s left)"});
+  run.wait(4800ms);
+  EXPECT_EQ(run.lines(), texts{});
+  run.wait(200ms);
+  EXPECT_EQ(run.lines(), texts{"waiting for node b to join (53 s left)"});
+  EXPECT_EQ(run.status().phase, "waiting");
+  run.join(1);
+  run.wait(100ms);
+  EXPECT_EQ(run.lines(), (texts{"everybody is here; training starts from version 0",
+                                "the wait is over, after 7.2 s"}));
+  EXPECT_EQ(run.status().phase, "training");
+}
+
+TEST(director_status, a_stop_ends_a_wait_for_others) {
+  watched_director run;
+  run.join(0);
+  run.tell(atom::stop_v);
+  run.wait(1950ms);
+  EXPECT_EQ(run.status().phase, "waiting") << "they may be about to come";
+  run.wait(100ms);
+  EXPECT_EQ(run.status().phase, "failed");
+}
+
+TEST(director_status, says_who_holds_up_the_run_and_that_it_goes_on) {
+  watched_director run;
+  run.join(0);
+  run.join(1);
+  run.lines();
+  training_report progress;
+  progress.term = 1;
+  progress.version = 3;
+  progress.sums.sample_count = 8;
+  run.tell(progress);
+  for (uint64_t second = 0; second < 3; ++second) {
+    run.report(0, 3, {{"b", "gradients of step 3, slices 2-3"}});
+    if (second == 0)
+      run.report(1, 3, {{"a", "parameters of version 4"}});
+    run.wait(1000ms);
+  }
+  EXPECT_EQ(run.lines(),
+            texts{"waiting for node b: gradients of step 3, slices 2-3 (last heard 2.0 s ago)"});
+  EXPECT_EQ(run.version, 3u) << "a line is no step back";
+  EXPECT_EQ(run.status().late,
+            (std::vector<late_process>{{"b", {"gradients of step 3, slices 2-3"}, 3000ms}}));
+  run.report(0, 4);
+  run.wait(50ms);
+  EXPECT_EQ(run.lines(), texts{"the wait is over, after 3.1 s"});
+  EXPECT_EQ(run.status().late, std::vector<late_process>{});
+}
+
+TEST(director_status, a_run_that_moves_says_nothing) {
+  watched_director run;
+  run.join(0);
+  run.join(1);
+  for (uint64_t version = 1; version < 20; ++version) {
+    run.report(0, version, {{"b", "gradients"}});
+    run.report(1, version);
+    run.wait(1000ms);
+  }
+  EXPECT_EQ(run.lines(), texts{"everybody is here; training starts from version 0"});
+}
+
+TEST(director_status, says_how_fast_training_goes) {
+  watched_director run;
+  run.join(0);
+  run.join(1);
+  for (uint64_t i = 0; i < 5; ++i) {
+    training_report progress;
+    progress.term = 1;
+    progress.version = 10 + 20 * i;
+    progress.sums.sample_count = 8;
+    run.tell(progress);
+    if (i < 4)
+      run.wait(1000ms);
+  }
+  const auto status = run.status();
+  EXPECT_EQ(status.version, 90u);
+  EXPECT_EQ(status.last_version, 1000u);
+  EXPECT_EQ(status.epoch, 9u);
+  EXPECT_EQ(status.epochs, 100u);
+  EXPECT_DOUBLE_EQ(status.steps_per_second, 20);
+  EXPECT_DOUBLE_EQ(status.samples_per_second, 160);
+  EXPECT_DOUBLE_EQ(status.seconds, 4);
+}
+
+TEST(director_status, shows_every_node_of_the_file) {
+  watched_director run;
+  run.join(0);
+  const auto before = run.status();
+  ASSERT_EQ(before.nodes.size(), 2u);
+  EXPECT_EQ(before.nodes[1].name, "b");
+  EXPECT_FALSE(before.nodes[1].is_linked);
+  EXPECT_EQ(before.nodes[1].replicas, 2u) << "of the file";
+  EXPECT_EQ(before.nodes[1].silence, -1);
+  run.join(1);
+  run.report(1, 5, {{"a", "parameters of version 6"}});
+  run.wait(500ms);
+  const auto status = run.status();
+  EXPECT_EQ(status.view, (view_number{1, 1}));
+  EXPECT_EQ(status.job_sha256, "0123");
+  EXPECT_EQ(status.replicas, 3u);
+  EXPECT_EQ(status.shards, 1u);
+  const node_status a{"a", true, true, true, 1, 1, 1, 1, {}, {}, {}, -1, 0, 0, 0};
+  EXPECT_EQ(status.nodes[0], a);
+  const node_status b{"b", false, true, true, 2, 0, 3, 0, 5, {}, {{"a", "parameters of version 6"}},
+                      0.5, 100,   5,    0};
+  EXPECT_EQ(status.nodes[1], b);
+}
+
+} // namespace
+
+} // namespace troupe

@@ -1,0 +1,161 @@
+// Visitors: the lines, the greeting, the gate, and whole clusters that are asked how they are.
+
+#include "troupe/actors/net/visit.hpp"
+
+#include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/tests/support/gates.hpp"
+#include "troupe/tests/support/networked.hpp"
+#include "troupe/version.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <thread>
+
+namespace troupe {
+
+namespace {
+
+using nlohmann::json;
+using test::facts_of;
+using test::logged_gate;
+using test::options_of;
+using test::raw_client;
+using test::three_nodes;
+
+visit_request asking(const std::string& version) {
+  return {protocol_number, version, "status"};
+}
+
+failure failure_of(const endpoint& where, milliseconds deadline) {
+  try {
+    ask_for_status(where, deadline);
+  } catch (const failure& error) {
+    return error;
+  }
+  return {failure_code::diverged, "it answered"};
+}
+
+TEST(visit, a_line_says_what_was_written) {
+  const auto line = write_visit(asking("1.2"));
+  ASSERT_EQ(line.back(), '\n');
+  EXPECT_EQ(read_visit(line), asking("1.2"));
+}
+
+TEST(visit, other_lines_are_none) {
+  for (const auto* text : {"", "{}", "[]", R"({"visit":"status"})", R"({"troupe":1,"visit":7})",
+                           R"({"troupe":-1,"visit":"status"})"})
+    EXPECT_FALSE(read_visit(text)) << text;
+  EXPECT_FALSE(read_visit(write_hello({facts_of("b"), {}})));
+}
+
+TEST(visit, another_version_or_wish_is_refused) {
+  EXPECT_TRUE(admit_visit(asking("1.2"), "1.2").is_admitted());
+  EXPECT_EQ(admit_visit(asking("1.3"), "1.2").code, refusal_code::mismatch);
+  auto other = asking("1.2");
+  other.what = "parameters";
+  EXPECT_EQ(admit_visit(other, "1.2").kind, verdict_kind::refused);
+  other = asking("1.2");
+  ++other.protocol;
+  EXPECT_EQ(admit_visit(other, "1.2").kind, verdict_kind::refused);
+}
+
+TEST(visit, a_greeting_asks_for_the_answer_and_is_over_with_it) {
+  greeting a{facts_of("a"), three_nodes()};
+  a.on_bytes(write_visit(asking(facts_of("a").version)));
+  EXPECT_EQ(a.state(), greeting::phase::visited);
+  EXPECT_EQ(a.output(), "");
+  a.on_visit_answer("hello\n");
+  EXPECT_EQ(a.output(), "hello\n");
+  EXPECT_EQ(a.state(), greeting::phase::over);
+  EXPECT_FALSE(a.outcome().is_admitted());
+}
+
+TEST(visit, a_greeting_refuses_by_itself_and_who_dialled_takes_no_visit) {
+  greeting a{facts_of("a"), three_nodes()};
+  a.on_bytes(write_visit(asking("another")));
+  EXPECT_EQ(a.state(), greeting::phase::over);
+  EXPECT_NE(a.output().find("\"exit_code\":76"), std::string::npos) << a.output();
+  greeting b{facts_of("b"), three_nodes(), "a"};
+  b.on_bytes(write_visit(asking(facts_of("b").version)));
+  EXPECT_EQ(b.state(), greeting::phase::broken);
+}
+
+TEST(visit, through_the_gate_a_visitor_is_answered_and_let_go) {
+  logged_gate a{options_of("a")};
+  const raw_client visitor{a.door.port()};
+  visitor.say(write_visit(asking(facts_of("a").version)));
+  const auto news = a.log.next<visitor_news>();
+  ASSERT_TRUE(news);
+  a.door.answer_visit(news->ticket, "how it goes\n");
+  EXPECT_EQ(visitor.hear(), "how it goes");
+  EXPECT_EQ(visitor.hear(), "") << "the connection ends";
+  EXPECT_FALSE(a.log.next<refused_news>(milliseconds{0})) << "nobody was refused";
+}
+
+TEST(visit, a_flood_of_visitors_keeps_nobody_out) {
+  logged_gate a{options_of("a")};
+  std::vector<std::unique_ptr<raw_client>> visitors;
+  for (size_t i = 0; i < half_open_max + 5; ++i) {
+    visitors.push_back(std::make_unique<raw_client>(a.door.port()));
+    visitors.back()->say(write_visit(asking(facts_of("a").version)));
+  }
+  auto options = options_of("b");
+  options.dials = {{"a", {"127.0.0.1", a.door.port()}}};
+  logged_gate b{options};
+  EXPECT_TRUE(b.log.next<opened_news>(milliseconds{3'000}));
+  EXPECT_EQ(visitors[0]->hear(milliseconds{3'000}), "") << "the oldest one goes";
+}
+
+TEST(visit, a_running_cluster_says_how_it_goes_and_does_not_notice) {
+  auto x = test::small_job();
+  x.training.epochs = 1'000'000;
+  test::test_cluster cluster{
+    x, test::plan_of({test::bringing(1, 1), test::bringing(1, 0), test::bringing(1, 0)})};
+  cluster.start(0);
+  cluster.start(1);
+  const endpoint director{"127.0.0.1", cluster[0].port()};
+  EXPECT_EQ(json::parse(ask_for_status(director))["phase"], "waiting");
+  cluster.start(2);
+  for (int i = 0; i < 1'000 && cluster[0].version() < 20; ++i)
+    std::this_thread::sleep_for(milliseconds{10});
+  const auto news = cluster[0].news();
+  const auto status = json::parse(ask_for_status(director));
+  EXPECT_EQ(status["phase"], "training");
+  EXPECT_GE(status["step"], 20);
+  EXPECT_EQ(status["behind"], json::array());
+  ASSERT_EQ(status["nodes"].size(), 3u);
+  EXPECT_EQ(status["nodes"][0]["role"], "director");
+  EXPECT_EQ(status["nodes"][2]["name"], "c");
+  EXPECT_EQ(status["nodes"][2]["state"], "takes part");
+  EXPECT_EQ(cluster[0].news(), news);
+  try {
+    ask_for_status({"127.0.0.1", cluster[1].port()});
+    ADD_FAILURE() << "a worker answers";
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::mismatch);
+    EXPECT_EQ(error.reason(), "b is not the director: ask a");
+  }
+  cluster[0].stop();
+  EXPECT_TRUE(cluster[0].end().training);
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+}
+
+TEST(visit, who_is_not_there_is_named) {
+  const auto free_port = gate{options_of("a")}.port();
+  EXPECT_EQ(failure_of({"127.0.0.1", free_port}, milliseconds{1'000}).code(),
+            failure_code::unavailable);
+  EXPECT_EQ(failure_of({"-", 1}, milliseconds{1'000}).code(), failure_code::missing_input);
+}
+
+TEST(visit, who_does_not_answer_in_time_is_given_up) {
+  logged_gate a{options_of("a")}; // its visitors are never answered
+  const auto error = failure_of({"127.0.0.1", a.door.port()}, milliseconds{100});
+  EXPECT_EQ(error.code(), a.log.next<visitor_news>(milliseconds{0}) ? failure_code::unavailable
+                                                                    : failure_code::mismatch);
+}
+
+} // namespace
+
+} // namespace troupe

@@ -1,0 +1,94 @@
+#include "troupe/app/status_report.hpp"
+
+#include "troupe/actors/net/visit.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/data/failure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace troupe {
+
+namespace {
+
+training_status some_status() {
+  training_status x;
+  x.phase = "training";
+  x.version = 412;
+  x.last_version = 570;
+  x.epoch = 14;
+  x.epochs = 20;
+  x.seconds = 3.25;
+  x.steps_per_second = 126.75;
+  x.samples_per_second = 8000;
+  x.waits_for = "waiting for node right";
+  x.still = 3.2;
+  x.view = {2, 3};
+  x.views = 4;
+  x.replicas_lost = 1;
+  x.rollbacks = 1;
+  x.late = {{"right", {"gradients of step 412, slices 2-3"}, milliseconds{3200}}};
+  x.nodes.resize(4);
+  x.nodes[0] = {"main", true,  true,      true, 1, 1, 2, 1, 412, {412}, {{"right", "gradients"}},
+                0.25,   1'000, 2'000'000, 3};
+  x.nodes[1] = {"right", false, true, true, 1, 1, 2, 1, 411, {412}, {}, 3.2, 900, 500'000, 0};
+  x.nodes[2] = {"back", false, true, true, 1, 0, 0, 0, {}, {}, {}, 0.5, 0, 0, 0};
+  x.nodes[3] = {"gone", false, false, false, 1, 0, 0, 0, {}, {}, {}, -1, 0, 0, 0};
+  return x;
+}
+
+TEST(status_report, shows_the_run_who_is_behind_and_each_node) {
+  EXPECT_EQ(status_report(status_json(some_status())),
+            "phase              training\n"
+            "step               412 of 570\n"
+            "epoch              14 of 20\n"
+            "seconds            3.2\n"
+            "steps/s            126.8\n"
+            "samples/s          8000\n"
+            "view               2.3 (4 so far)\n"
+            "replicas lost      1\n"
+            "rollbacks          1\n"
+            "waits for          waiting for node right\n"
+            "behind             right, by 3.2 s: gradients of step 412, slices 2-3\n"
+            "\n"
+            "node   role      state       replicas  shards  slices  spans  step  heard  MB sent  "
+            "resends  waits for\n"
+            "main   director  takes part  1         1       2       1      412   0.2 s  2.0      "
+            "3        gradients from right\n"
+            "right  worker    takes part  1         1       2       1      411   3.2 s  0.5      "
+            "0        -\n"
+            "back   spare     takes part  1         0       0       0      -     0.5 s  0.0      "
+            "0        -\n"
+            "gone   worker    missing     1         0       0       0      -     never  0.0      "
+            "0        -\n");
+}
+
+TEST(status_report, the_object_adds_up_what_nodes_sent) {
+  const auto object = nlohmann::json::parse(status_json(some_status()));
+  EXPECT_EQ(object["bytes_sent"], 2'500'000);
+  EXPECT_EQ(object["resends"], 3);
+  EXPECT_EQ(object["view"]["number"], 3);
+  EXPECT_EQ(object["nodes"][3]["last_heard_seconds"], nullptr);
+  EXPECT_EQ(object["nodes"][2]["step"], nullptr);
+}
+
+TEST(status_report, what_came_over_a_wire_moves_no_terminal) {
+  auto x = some_status();
+  x.waits_for = "a\x1b[2J\nb";
+  EXPECT_NE(status_report(status_json(x)).find("a [2J b\n"), std::string::npos);
+}
+
+TEST(status_report, another_answer_is_a_mismatch) {
+  for (const auto* text : {"{}", "no object", R"({"phase":7})"})
+    try {
+      status_report(text);
+      ADD_FAILURE() << text;
+    } catch (const failure& error) {
+      EXPECT_EQ(error.code(), failure_code::mismatch) << text;
+    }
+}
+
+} // namespace
+
+} // namespace troupe

@@ -1,0 +1,219 @@
+"""A running cluster says how it goes: to `troupe status`, and by itself when it stands still.
+
+    python3 tests/scripts/status_test.py BUILD_FOLDER SOURCE_FOLDER
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+JOB = os.path.join(SOURCE, "examples", "digits.toml")
+ENDLESS = ["--set", "training.epochs=1000000"]
+PATIENCE = 30  # seconds
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Said:
+    """A process and the lines that it has said, which a thread reads."""
+
+    def __init__(self, folder, *arguments):
+        self.process = subprocess.Popen([TROUPE, *arguments], cwd=folder, text=True,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.lines = ""
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stderr:
+            self.lines += line
+
+    def wait_for(self, pattern):
+        deadline = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.lines) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        found = re.search(pattern, self.lines)
+        if not found:
+            raise AssertionError(f"nothing like '{pattern}' in\n{self.lines}")
+        return found
+
+    def end(self, number=signal.SIGINT):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            self.reader.join()
+            self.process.stderr.close()
+        return self.process.returncode
+
+
+class Status(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+        self.file = os.path.join(self.folder, "cluster.toml")
+        self.running = []
+
+    def tearDown(self):
+        for one in self.running:
+            one.end(signal.SIGKILL)
+        self.place.cleanup()
+
+    def write(self, ports, more=""):
+        names = ["main", "left", "right"]
+        text = f'job = "{JOB}"\n{more}[timeouts]\nheartbeat = "500ms"\nlost_after = "60s"\n'
+        for name, port in zip(names, ports):
+            text += (f'[[node]]\nname = "{name}"\naddress = "127.0.0.1:{port}"\n'
+                     + ("director = true\n" if name == "main" else "shards = 0\n"))
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def start(self, *arguments):
+        self.running.append(Said(self.folder, *arguments))
+        return self.running[-1]
+
+    def ask(self, *arguments, file=None):
+        return subprocess.run([TROUPE, "status", file or self.file, *arguments], cwd=self.folder,
+                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    def status(self):
+        run = self.ask("--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(run.stdout)
+
+    def process_of(self, launch, name):
+        number = launch.process.pid
+        with open(f"/proc/{number}/task/{number}/children", encoding="utf-8") as file:
+            children = file.read().split()
+        for number in children:
+            with open(f"/proc/{number}/cmdline", "rb") as file:
+                words = file.read().decode().split("\0")
+            if words[words.index("--name") + 1] == name:
+                return int(number)
+        raise AssertionError(f"no process of {name}")
+
+    def test_frozen_worker_is_told_by_name_to_all_who_ask_and_by_the_director(self):
+        self.write([0, 0, 0])
+        launch = self.start("launch", self.file, *ENDLESS)
+        launch.wait_for("Epoch 3/")
+        before = self.status()
+        self.assertEqual(before["phase"], "training")
+        self.assertGreater(before["steps_per_second"], 0)
+        self.assertGreater(before["samples_per_second"], before["steps_per_second"])
+        self.assertEqual([node["name"] for node in before["nodes"]], ["main", "left", "right"])
+        self.assertEqual([node["role"] for node in before["nodes"]],
+                         ["director", "worker", "worker"])
+        self.assertEqual(before["behind"], [])
+        address = os.path.join(self.folder, "runs", "digits", "director-address")
+        self.assertTrue(os.path.exists(address))
+        right = self.process_of(launch, "right")
+        os.kill(right, signal.SIGSTOP)
+        try:
+            line = launch.wait_for(r"main +\| waiting for node right: gradients of step (\d+), "
+                                   r"slices? [\d-]+ \(last heard \d\.\d s ago\)")
+            during = self.status()
+            self.assertEqual([one["node"] for one in during["behind"]], ["right"])
+            self.assertGreater(during["behind"][0]["seconds"], 1)
+            self.assertIn(f"gradients of step {line[1]}", during["behind"][0]["lacks"][0])
+            self.assertTrue(during["waits_for"].startswith("waiting for node right: "))
+            self.assertTrue(any("from right" in text for text in during["nodes"][0]["waits_for"]))
+            self.assertGreater(during["nodes"][2]["last_heard_seconds"], 1)
+            self.assertLess(during["nodes"][1]["last_heard_seconds"], 1.5)
+            table = self.ask()
+            self.assertEqual(table.returncode, 0, table.stderr)
+            self.assertRegex(table.stdout, r"\nbehind +right, by \d+\.\d s: gradients of step")
+            self.assertRegex(table.stdout, r"\nright +worker +takes part ")
+        finally:
+            os.kill(right, signal.SIGCONT)
+        launch.wait_for(r"main +\| the wait is over, after \d+\.\d s")
+        after = self.status()
+        self.assertGreater(after["step"], before["step"])
+        self.assertEqual(after["replicas_lost"], 0)
+        self.assertEqual(after["views"], 1, "visitors and a short freeze change nothing")
+        self.assertEqual(launch.end(), 130)
+        self.assertNotIn("refused a process", launch.lines)
+        self.assertFalse(os.path.exists(address))
+        gone = self.ask("--json")
+        self.assertEqual(gone.returncode, 69)
+        self.assertEqual(json.loads(gone.stdout)["error"]["code"], "unavailable")
+
+    def test_who_waits_for_whom_at_the_start_is_told_on_both_sides(self):
+        self.write([free_port() for _ in range(3)])
+        left = self.start("node", self.file, "--name", "left", *ENDLESS)
+        left.wait_for(r"waiting for the director \(main\): Connection refused \(5\d s left\)")
+        main = self.start("node", self.file, "--name", "main", *ENDLESS)
+        main.wait_for(r"waiting for node right to join \(5\d s left\)")
+        left.wait_for(r"waiting for the director \(main\) to begin")
+        status = self.status()
+        self.assertEqual(status["phase"], "waiting")
+        self.assertIn("right", status["waits_for"])
+        self.assertEqual([node["state"] for node in status["nodes"]],
+                         ["linked", "linked", "missing"])
+        self.start("node", self.file, "--name", "right", "--quiet", *ENDLESS)
+        main.wait_for("the wait is over, after")
+        self.assertEqual(main.end(), 130)
+
+    def test_quiet_nodes_say_nothing_of_waits_and_a_stop_ends_them(self):
+        self.write([free_port() for _ in range(3)])
+        nodes = [self.start("node", self.file, "--name", name, "--quiet", *ENDLESS)
+                 for name in ("main", "left")]
+        time.sleep(3)
+        self.assertEqual([node.end() for node in nodes], [130, 0])
+        self.assertEqual([node.lines for node in nodes], [
+            "troupe: error: stopped before training began: waiting for right\n", ""])
+
+    def test_errors_have_the_exit_codes_of_the_contract(self):
+        port = free_port()
+        self.write([port, 0, 0])
+        self.assertEqual(self.ask().returncode, 69)
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", port))
+            server.listen()
+            silent = self.ask()
+            self.assertEqual(silent.returncode, 69)
+            self.assertIn("it has been silent for 5.0 s", silent.stderr)
+            thread = threading.Thread(target=self.answer_with_another_version, args=[server])
+            server.accept()[0].close()
+            thread.start()
+            other = self.ask("--json")
+            thread.join()
+        self.assertEqual(other.returncode, 76)
+        self.assertEqual(json.loads(other.stdout)["error"]["what"], "another version")
+        job = self.ask(file=JOB)
+        self.assertEqual(job.returncode, 78)
+        self.assertIn("'troupe train' can be asked by nobody: it has no port", job.stderr)
+        self.write([0, 0, 0])
+        self.assertEqual(self.ask().returncode, 69)
+        with open(self.file, encoding="utf-8") as file:
+            text = file.read().replace('"127.0.0.1:0"\ndirector', '"no-host.invalid:7\"\ndirector')
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write("insecure = true\n" + text)
+        self.assertEqual(self.ask().returncode, 66)
+
+    @staticmethod
+    def answer_with_another_version(server):
+        visitor = server.accept()[0]
+        visitor.recv(4096)
+        visitor.sendall(b'{"troupe":1,"answer":{"verdict":"refused","reason":"another version",'
+                        b'"exit_code":76}}\n')
+        visitor.close()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
