@@ -2,6 +2,7 @@
 
 #include "troupe/actors/net/networked_process.hpp"
 #include "troupe/actors/train.hpp"
+#include "troupe/actors/work_sharing.hpp"
 
 #include <caf/atom.hpp>
 
@@ -23,7 +24,10 @@ system_config::system_config(const runtime_options& options, const cluster_timeo
 
 void system_config::set_runtime(const runtime_options& options) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  set("scheduler.policy", caf::atom_from_string(std::string{name_of(options.policy)}));
+  if (options.policy == scheduler_policy::sharing)
+    share_work(*this);
+  else
+    set("scheduler.policy", caf::atom_from_string(std::string{name_of(options.policy)}));
   set("scheduler.max-threads", options.threads.value_or(cores));
   set("logger.verbosity", caf::atom("quiet"));
 }

@@ -8,6 +8,7 @@
 #include "troupe/benchmarks/bare_loop.hpp"
 
 #include "troupe/actors/train.hpp"
+#include "troupe/actors/work_sharing.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/models/blas.hpp"
 #include "troupe/models/random.hpp"
@@ -52,7 +53,7 @@ double troupe_speed(const std::shared_ptr<const prepared_data>& data, size_t rep
                     size_t steps) {
   caf::actor_system_config config;
   configure(config);
-  config.set("scheduler.policy", caf::atom("sharing"));
+  share_work(config);
   config.set("scheduler.max-threads", size_t{2});
   caf::actor_system system{config};
   job x;
