@@ -110,7 +110,10 @@ TROUPE_MULTIVERSION void add_bias_to_rows(activation_kind kind, const float* __r
                                           float* __restrict values, size_t rows, size_t columns) {
   with_function(
     kind, [=](auto function) __attribute__((always_inline)) {
-      for (size_t i = 0; i < rows; ++i) {
+      const float only = bias[0];
+      for (size_t i = 0; columns == 1 && i < rows; ++i)
+        values[i] = function.value(values[i] + only);
+      for (size_t i = 0; columns > 1 && i < rows; ++i) {
         float* const __restrict y = values + i * columns;
 #pragma GCC ivdep
         for (size_t j = 0; j < columns; ++j)

@@ -19,10 +19,6 @@ void require_size(const char* what, size_t expected, size_t actual) {
                                 std::to_string(actual));
 }
 
-/// Features of a piece of rows that stay in a first-level cache of 32 KiB while they are used
-/// twice.
-constexpr size_t sweep_values = 6'144;
-
 // A layer's slots of the workspace; two more behind those of all layers take turns as the
 // derivative handed down.
 enum slot : size_t { output, before_activation, mask, dropped, slots_per_layer };
@@ -125,7 +121,7 @@ void neural_network::through_activation(size_t i, std::span<float> delta, worksp
 batch_sums neural_network::sweep(std::span<const float> parameters, const batch& rows,
                                  std::span<float> gradient_out, workspace& memory) const {
   std::ranges::fill(gradient_out, 0.0f);
-  const auto piece_rows = std::max<size_t>(sweep_values / feature_count() / 4 * 4, 16);
+  const auto piece_rows = std::max<size_t>(narrow_piece_values / feature_count() / 4 * 4, 16);
   batch_sums sums;
   for (size_t begin = 0; begin < rows.row_count; begin += piece_rows) {
     const auto piece = part_of(rows, begin, std::min(piece_rows, rows.row_count - begin));

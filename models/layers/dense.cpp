@@ -1,6 +1,7 @@
 #include "troupe/models/layers/dense.hpp"
 
 #include "troupe/models/blas.hpp"
+#include "troupe/models/lanes.hpp"
 #include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/multiversion.hpp"
 
@@ -27,6 +28,10 @@ size_t row_count(const char* what, size_t size, size_t columns) {
 
 TROUPE_MULTIVERSION void add_columns(const float* __restrict values, float* __restrict sums,
                                      size_t rows, size_t columns) {
+  if (columns == 1) {
+    sums[0] += lane_sum<float>(rows, [=](size_t i) { return values[i]; });
+    return;
+  }
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
       sums[j] += values[i * columns + j];

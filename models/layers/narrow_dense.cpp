@@ -21,6 +21,8 @@ using half_lanes = vector_of<lane_count / 2>::type;
 using quarter_lanes = vector_of<lane_count / 4>::type;
 using lane_mask __attribute__((vector_size(lane_count * sizeof(int32_t)))) = int32_t;
 
+constexpr size_t cache_line_bytes = 64;
+
 /// Rows that are worked on at once: their sums do not wait for each other.
 constexpr size_t rows_at_once = 4;
 
@@ -75,6 +77,13 @@ TROUPE_ALWAYS_INLINE void sum_four(const lanes* values, quarter_lanes& out) {
   out = __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
+/// Asks for what lies a piece ahead; beyond the end of the memory nothing happens.
+TROUPE_ALWAYS_INLINE void fetch_ahead(const float* from, size_t count) {
+  const auto ahead = reinterpret_cast<uintptr_t>(from) + narrow_piece_values * sizeof(float);
+  for (size_t offset = 0; offset < count * sizeof(float); offset += cache_line_bytes)
+    __builtin_prefetch(reinterpret_cast<const void*>(ahead + offset), 0, 2);
+}
+
 /// A row of weights. Behind its last whole 16 follow `rest` values, in the first lanes of `last`.
 struct weight_row {
   const float* values;
@@ -127,6 +136,7 @@ TROUPE_MULTIVERSION void forward_output(const float* weight, const float* x, flo
   float products[rows_at_once];
   for (size_t i = 0; i < rows; i += rows_at_once) {
     const auto count = std::min(rows_at_once, rows - i);
+    fetch_ahead(x + i * inputs, count * inputs);
     if (count == rows_at_once)
       multiply_rows(row, x + i * inputs, end, rows_at_once, products);
     else
