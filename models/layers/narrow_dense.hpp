@@ -18,8 +18,9 @@ namespace troupe {
 /// With more outputs BLAS is faster.
 inline constexpr size_t narrow_outputs_max = 4;
 
-/// Features of a piece of rows that stay in a first-level cache of 32 KiB while they are used twice.
-/// The forward product fetches as many ahead: the piece that comes next, while this one is used.
+/// Features of a piece of rows that stay in a first-level cache of 32 KiB while they are used
+/// twice. The forward product fetches as many ahead: the piece that comes next, while this one is
+/// used.
 inline constexpr size_t narrow_piece_values = 6'144;
 
 /// y (R x O) = x (R x I) W^T with W (O x I), written.

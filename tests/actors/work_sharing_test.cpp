@@ -1,0 +1,105 @@
+// Threads that look out for work before they sleep.
+
+#include "troupe/actors/work_sharing.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class shared_work : public testing::Test {
+protected:
+  void start(size_t threads) {
+    config_.set("scheduler.max-threads", threads);
+    share_work(config_);
+    system_.emplace(config_);
+  }
+
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system_;
+};
+
+/// Passes a number on, one less, until it is 0; who began hears of it.
+caf::behavior passes_on(caf::event_based_actor* self, const caf::actor& home) {
+  return {[self, home](int left, const std::vector<caf::actor>& ring) {
+    if (left == 0)
+      return self->send(home, true);
+    const auto next = static_cast<size_t>(left) % ring.size();
+    self->send(ring[next], left - 1, ring);
+  }};
+}
+
+} // namespace
+
+TEST_F(shared_work, takes_the_threads_of_the_configuration) {
+  start(3);
+  EXPECT_EQ(system_->scheduler().num_workers(), 3u);
+}
+
+TEST_F(shared_work, reaches_everybody_whether_threads_look_out_or_sleep) {
+  for (size_t threads : {1, 2, 4}) {
+    system_.reset();
+    config_.module_factories.clear();
+    start(threads);
+    caf::scoped_actor self{*system_};
+    std::vector<caf::actor> ring;
+    for (int i = 0; i < 7; ++i)
+      ring.push_back(system_->spawn(passes_on, caf::actor_cast<caf::actor>(self)));
+    for (int begin = 0; begin < 3; ++begin) {
+      // The second and third time all threads sleep.
+      std::this_thread::sleep_for(begin == 0 ? 0ms : 2 * look_out_time);
+      for (int chain = 0; chain < 5; ++chain)
+        caf::anon_send(ring.front(), 2'000, ring);
+      for (int chain = 0; chain < 5; ++chain)
+        self->receive([](bool) {}, caf::after(30s) >> [&] { ADD_FAILURE() << threads; });
+    }
+    for (const auto& actor : ring)
+      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  }
+}
+
+// One long job must not keep a second one waiting while a thread sleeps.
+TEST_F(shared_work, a_sleeping_thread_is_woken_while_another_works) {
+  start(2);
+  caf::scoped_actor self{*system_};
+  const auto home = caf::actor_cast<caf::actor>(self);
+  std::atomic<bool> may_end = false;
+  const auto busy = system_->spawn([&](caf::event_based_actor*) -> caf::behavior {
+    return {[&](int) {
+      const auto end = std::chrono::steady_clock::now() + 30s;
+      while (!may_end && std::chrono::steady_clock::now() < end)
+        std::this_thread::yield();
+    }};
+  });
+  const auto other = system_->spawn([&](caf::event_based_actor* me) -> caf::behavior {
+    return {[me, home](int) { me->send(home, true); }};
+  });
+  caf::anon_send(busy, 1);
+  std::this_thread::sleep_for(20 * look_out_time);
+  caf::anon_send(other, 1);
+  bool heard = false;
+  self->receive([&](bool) { heard = true; }, caf::after(20s) >> [] {});
+  may_end = true;
+  EXPECT_TRUE(heard);
+  caf::anon_send_exit(busy, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(other, caf::exit_reason::user_shutdown);
+}
+
+} // namespace troupe
