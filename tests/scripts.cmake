@@ -106,3 +106,13 @@ if(TROUPE_BUILD_COMMAND)
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(checkpoint_disk PROPERTIES TIMEOUT 300)
 endif()
+
+if(TROUPE_BUILD_COMMAND)
+  add_test(NAME deploy COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/deploy_test.py
+                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  # Skips without an ssh server.
+  add_test(NAME ssh_launch
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/ssh_launch_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(deploy ssh_launch PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
