@@ -17,8 +17,8 @@ fail() {
   exit 1
 }
 
-if ! command -v dpkg-shlibdeps > /dev/null; then
-  echo "there is no dpkg-dev here"
+if ! command -v dpkg-shlibdeps > /dev/null || ! command -v file > /dev/null; then
+  echo "packing needs the packages dpkg-dev and file"
   exit 77
 fi
 cpack --config "$build/CPackConfig.cmake" -G DEB -B "$scratch/packages" > cpack.log 2>&1 || {
