@@ -71,7 +71,7 @@ void add_configurations(corpora& out) {
           "[job]\nname = \"a\"\nseed = 3\n[data]\nsynthetic = \"classification\"\nrows = 64\n"
           "features = 4\ntest_fraction = 0.25\n[model]\nkind = \"neural-network\"\n"
           "hidden = [8, 4]\nactivation = \"relu\"\n[training]\nepochs = 2\nbatch_size = \"all\"\n"
-          "consistency = { staleness = 2 }\n");
+          "consistency = \"synchronous\"\n");
   out.add("job", "data = { file = \"a.csv\", header = \"auto\", target = 0 }\n"
                  "optimizer.kind = \"adam\"\noptimizer.schedule = { kind = \"step\", steps = 10, "
                  "factor = 0.5 }\ncheckpoint.every_steps = 5\n");
@@ -80,7 +80,7 @@ void add_configurations(corpora& out) {
                      "name = \"main\"\naddress = \"10.0.0.1:7400\"\nlisten = \"0.0.0.0:7400\"\n"
                      "director = true\nreplicas = 2\nshards = 1\n[[node]]\nname = \"worker\"\n"
                      "address = \"[::1]:7401\"\nreplicas = 0\nshards = 0\n[timeouts]\n"
-                     "heartbeat = \"1s\"\nlost_after = \"500ms\"\njoin = \"60s\"\n");
+                     "heartbeat = \"1s\"\nlost_after = \"5000ms\"\njoin = \"60s\"\n");
   out.add("cluster", "[data]\nsynthetic = \"regression\"\n[[node]]\nname = \"main\"\n"
                      "address = \"localhost:0\"\ndirector = true\n[tls]\nca = \"ca.pem\"\n"
                      "certificate = \"{name}.pem\"\nkey = \"{name}.key\"\n");
@@ -163,12 +163,13 @@ void add_lines(corpora& out) {
   out.add("status", status_json(status));
 }
 
+// Empty for what holds handles of actors: without an actor system there are none.
 template <class T>
 std::string saved(T message) {
   std::vector<char> bytes;
   caf::binary_serializer sink{nullptr, bytes};
   if (sink(message))
-    throw std::runtime_error("a message that cannot be written");
+    return {};
   return {bytes.begin(), bytes.end()};
 }
 

@@ -1,5 +1,6 @@
 // Messages between processes, as the actor system hands their bytes to `inspect`: the first byte
-// picks the type. What was read can be written again.
+// picks the type. What was read can be written again. There is no actor system behind it: a message
+// with handles of actors is read up to the first of them.
 
 #include "troupe/tests/fuzz/hostile.hpp"
 #include "troupe/tests/fuzz/wire_types.hpp"
