@@ -8,7 +8,8 @@ set(troupe_fuzz_targets checkpoint cluster csv hello idx job libsvm npy safetens
 if(TROUPE_FUZZ)
   find_package(tomlplusplus REQUIRED)
   # What the decoders need and no more; that one is missing shows when linking.
-  file(GLOB troupe_decoder_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.cpp)
+  file(GLOB troupe_decoder_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.cpp
+       ${PROJECT_SOURCE_DIR}/models/optimizers/*.cpp)
   foreach(source IN ITEMS
       actors/net/channel actors/net/endpoint actors/net/hello actors/net/visit actors/protocol/payload
       app/cluster_file app/cluster_overrides app/cluster_schema app/did_you_mean app/job_draft
@@ -18,9 +19,8 @@ if(TROUPE_FUZZ)
       models/activation models/batch models/blas models/buffer models/dropout models/initialization
       models/large_pages models/layers/dense models/layers/narrow_dense models/losses/binary_losses
       models/losses/evaluate_loss models/losses/link models/losses/regression_losses models/model
-      models/neural_network models/numerics models/optimizers/adafactor models/optimizers/optimizer
-      models/optimizers/optimizer_options models/optimizers/sgd models/optimizers/whole_model_rule
-      models/parameter_layout models/random models/regularization models/schedule)
+      models/lanes models/neural_network models/numerics models/parameter_layout models/random
+      models/reduction models/regularization models/schedule)
     list(APPEND troupe_decoder_sources ${PROJECT_SOURCE_DIR}/${source}.cpp)
   endforeach()
   add_library(troupe_decoders STATIC ${troupe_decoder_sources})
