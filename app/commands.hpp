@@ -102,8 +102,8 @@ struct doctor_arguments {
   char** process_arguments = nullptr; ///< as in train_arguments
 };
 
-/// Says whether this machine can take part: a line for each thing that was looked at, or with `json`
-/// one object. 0, or the exit code that a run would have by the first thing that fails.
+/// Says whether this machine can take part: a line for each thing that was looked at, or with
+/// `json` one object. 0, or the exit code that a run would have by the first thing that fails.
 int doctor_command(const doctor_arguments& arguments);
 
 /// Prints versions and the numerics class of this machine.

@@ -74,7 +74,9 @@ void add_launch(command_line& x) {
 void add_node(command_line& x) {
   auto* node = x.app.add_subcommand("node", "Takes part in a run as one node of a cluster");
   add_cluster_file(*node, x.node.run);
-  node->add_option("--name", x.node.name, "Which node; by default that of the process's rank, or the machine's")
+  node
+    ->add_option("--name", x.node.name,
+                 "Which node; by default that of the process's rank, or the machine's")
     ->type_name("NAME");
   add_run_options(*node, x.node.run);
   // For `launch` only: the empty group hides them from --help.
