@@ -26,7 +26,7 @@ int train_command(const train_arguments& arguments);
 /// What one process of a cluster is started with; `run.job_file` is the cluster file.
 struct node_arguments {
   train_arguments run;
-  std::string name; ///< empty: that of this machine
+  std::string name; ///< empty: by rank (node_rank.hpp), else that of this machine
   /// From `troupe launch`: "NAME=HOST:PORT" instead of what the file says, and a socket that is
   /// bound to the node's own address and does not listen yet; -1: none.
   std::vector<std::string> addresses;
@@ -94,6 +94,17 @@ int config_show_command(const std::string& file, const std::vector<std::string>&
 
 /// Prints the table of keys as docs/jobs.md holds it.
 int config_keys_command();
+
+struct doctor_arguments {
+  std::string file; ///< a job or cluster file; empty: the machine alone
+  std::vector<std::string> sets;
+  bool json = false;
+  char** process_arguments = nullptr; ///< as in train_arguments
+};
+
+/// Says whether this machine can take part: a line for each thing that was looked at, or with
+/// `json` one object. 0, or the exit code that a run would have by the first thing that fails.
+int doctor_command(const doctor_arguments& arguments);
 
 /// Prints versions and the numerics class of this machine.
 int version_command(bool json);

@@ -21,6 +21,7 @@ struct command_line {
   troupe::train_arguments train; // of `launch` too
   troupe::node_arguments node;
   troupe::status_arguments status;
+  troupe::doctor_arguments doctor;
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
   std::string file;
@@ -73,7 +74,9 @@ void add_launch(command_line& x) {
 void add_node(command_line& x) {
   auto* node = x.app.add_subcommand("node", "Takes part in a run as one node of a cluster");
   add_cluster_file(*node, x.node.run);
-  node->add_option("--name", x.node.name, "Which node; by default the one called as this machine")
+  node
+    ->add_option("--name", x.node.name,
+                 "Which node; by default that of the process's rank, or the machine's")
     ->type_name("NAME");
   add_run_options(*node, x.node.run);
   // For `launch` only: the empty group hides them from --help.
@@ -168,6 +171,15 @@ void add_config(command_line& x) {
   keys->callback([&x] { x.chosen = [] { return troupe::config_keys_command(); }; });
 }
 
+void add_doctor(command_line& x) {
+  auto* doctor = x.app.add_subcommand("doctor", "Says whether a run would work on this machine");
+  doctor->add_option("file", x.doctor.file, "A job or cluster file")->type_name("FILE");
+  add_sets(*doctor, x.doctor.sets);
+  doctor->add_flag("--json", x.doctor.json, "Prints one JSON object");
+  doctor->footer("Example:\n  troupe doctor examples/cluster/two_nodes.toml");
+  doctor->callback([&x] { x.chosen = [&x] { return troupe::doctor_command(x.doctor); }; });
+}
+
 void add_version(command_line& x) {
   auto* version = x.app.add_subcommand("version", "Prints versions and the numerics class");
   version->add_flag("--json", x.json, "Prints one JSON object");
@@ -223,6 +235,7 @@ int run(int argc, char** argv) {
   line.app.require_subcommand(1);
   line.app.footer("Example:\n  troupe train examples/digits.toml");
   line.train.process_arguments = line.node.run.process_arguments = argv;
+  line.doctor.process_arguments = argv;
   add_train(line);
   add_launch(line);
   add_node(line);
@@ -231,6 +244,7 @@ int run(int argc, char** argv) {
   add_predict(line);
   add_inspect(line);
   add_config(line);
+  add_doctor(line);
   add_version(line);
   try {
     line.app.parse(argc, argv);

@@ -25,11 +25,24 @@ std::string listed(const std::vector<std::string>& names) {
   return result;
 }
 
+size_t node_at(const node_rank& rank, const std::vector<std::string>& names) {
+  if (rank.index < names.size())
+    return rank.index;
+  throw failure(failure_code::usage,
+                "this is process " + std::to_string(rank.index) +
+                  " (counted from 0), and the cluster has " + std::to_string(names.size()) +
+                  " nodes",
+                rank.variable, "start as many processes as there are nodes: " + listed(names));
+}
+
 } // namespace
 
-size_t choose_node(const cluster_plan& plan, const std::string& name, const std::string& host) {
+size_t choose_node(const cluster_plan& plan, const std::string& name, const std::string& host,
+                   const std::optional<node_rank>& rank) {
   const auto names = names_of(plan);
   if (name.empty()) {
+    if (rank)
+      return node_at(*rank, names);
     if (const auto found = plan.find(host.substr(0, host.find('.'))))
       return *found;
     throw failure(failure_code::usage, "no node is called as this machine, '" + host + "'", {},

@@ -3,15 +3,18 @@
 #pragma once
 
 #include "troupe/app/cluster_file.hpp"
+#include "troupe/app/node_rank.hpp"
 
+#include <optional>
 #include <string>
 
 namespace troupe {
 
-/// Index of the node called `name`; with an empty name of the one that is called as this machine
-/// (`host`, its domain left out). Throws failure(usage) with the names there are, or the one that
-/// was meant.
-size_t choose_node(const cluster_plan& plan, const std::string& name, const std::string& host);
+/// Index of the node called `name`; with an empty name of the one at the place of `rank`, and
+/// without that of the one that is called as this machine (`host`, its domain left out). Throws
+/// failure(usage) with the names there are, or the one that was meant.
+size_t choose_node(const cluster_plan& plan, const std::string& name, const std::string& host,
+                   const std::optional<node_rank>& rank = {});
 
 /// Nodes that are started one by one cannot pick ports: the others would not know them. Throws
 /// job_errors with the place of every address that has none.

@@ -32,8 +32,10 @@ struct chosen_node {
 
 chosen_node choose(const node_arguments& arguments) {
   chosen_node result;
-  result.cluster = load_cluster(arguments.run.job_file, arguments.run.sets, process_environment());
-  result.index = choose_node(result.cluster.plan, arguments.name, host_name());
+  const auto variables = process_environment();
+  result.cluster = load_cluster(arguments.run.job_file, arguments.run.sets, variables);
+  const auto rank = arguments.name.empty() ? find_rank(variables, host_name()) : std::nullopt;
+  result.index = choose_node(result.cluster.plan, arguments.name, host_name(), rank);
   apply_addresses(result.cluster.plan, arguments.addresses);
   expect_ports(result.cluster);
   expect_no_tls(result.cluster, arguments.run.job_file);

@@ -1,4 +1,6 @@
-# Installs Troupe so that an application writes find_package(troupe) and links troupe::troupe.
+# Installs Troupe so that an application writes find_package(troupe) and links troupe::troupe, and
+# packs it for Debian: `cpack -G DEB` in the build folder makes packages/troupe_*.deb (the command) and
+# packages/libtroupe-dev_*.deb (headers and library). Installing by component makes either part alone.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -9,17 +11,35 @@ endif()
 set(troupe_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/troupe)
 
 install(TARGETS troupe EXPORT troupeTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY models data coordinators actors
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe FILES_MATCHING PATTERN *.hpp)
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe COMPONENT dev FILES_MATCHING PATTERN *.hpp)
 install(FILES ${PROJECT_BINARY_DIR}/include/troupe/version.hpp
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe)
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe COMPONENT dev)
 if(TROUPE_BUILD_COMMAND)
-  install(TARGETS troupe_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS troupe_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 endif()
 
-install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir})
+# The manual page and the shells' completions, from what the command says of itself.
+find_package(Python3 COMPONENTS Interpreter)
+if(TROUPE_BUILD_COMMAND AND Python3_FOUND AND NOT TROUPE_SANITIZE)
+  set(troupe_command_files ${PROJECT_BINARY_DIR}/command-files)
+  add_custom_command(
+    OUTPUT ${troupe_command_files}/troupe.1 ${troupe_command_files}/troupe ${troupe_command_files}/_troupe
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make-command-files
+            $<TARGET_FILE:troupe_command> ${troupe_command_files}
+    DEPENDS troupe_command ${PROJECT_SOURCE_DIR}/scripts/make-command-files VERBATIM)
+  add_custom_target(troupe_command_files ALL DEPENDS ${troupe_command_files}/troupe.1)
+  install(FILES ${troupe_command_files}/troupe.1
+          DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+  install(FILES ${troupe_command_files}/troupe
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)
+  install(FILES ${troupe_command_files}/_troupe
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT runtime)
+endif()
+
+install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir} COMPONENT dev)
 configure_package_config_file(cmake/troupeConfig.cmake.in ${PROJECT_BINARY_DIR}/troupeConfig.cmake
                               INSTALL_DESTINATION ${troupe_package_dir})
 # Until 1.0 a change of the second number may change the interface.
@@ -29,5 +49,30 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/troupeConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/troupeConfig.cmake
               ${PROJECT_BINARY_DIR}/troupeConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindCAF.cmake
-        DESTINATION ${troupe_package_dir})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        DESTINATION ${troupe_package_dir} COMPONENT dev)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(DIRECTORY examples/deploy DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples USE_SOURCE_PERMISSIONS
+        COMPONENT runtime)
+
+# ---- Debian packages
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME troupe)
+set(CPACK_PACKAGE_CONTACT "Troupe contributors <troupe@localhost>")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime dev)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME troupe)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Trains models with a company of actors: the troupe command")
+# A static library: who links it links these as well (troupeConfig.cmake looks for them).
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libtroupe-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
+    "libcaf-dev (>= 0.17), libxtensor-dev (>= 0.24), libopenblas-dev, libssl-dev (>= 3), zlib1g-dev")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Trains models with a company of actors: headers and library")
+include(CPack)

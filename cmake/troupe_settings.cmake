@@ -21,7 +21,9 @@ target_compile_options(troupe_settings INTERFACE -Wall -Wextra -Wpedantic -Wshad
                                                  -Wnon-virtual-dtor -ffp-contract=off
                                                  # GCC 12 sees overlaps, overflows and bounds in std::string's own code.
                                                  -Wno-restrict -Wno-stringop-overflow
-                                                 -Wno-array-bounds -Wno-stringop-overread)
+                                                 -Wno-array-bounds -Wno-stringop-overread
+                                                 # Clang does not know some of these.
+                                                 $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>)
 # An assertion names a file within the project, not a folder of the machine that compiled it.
 target_compile_options(troupe_settings INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(TROUPE_CCACHE)

@@ -11,6 +11,7 @@ extern "C" {
 void openblas_set_num_threads(int count);
 int openblas_get_num_threads();
 char* openblas_get_corename();
+int openblas_get_parallel();
 }
 
 namespace troupe::blas {
@@ -76,6 +77,12 @@ one_thread::~one_thread() {
 
 std::string core_name() {
   return openblas_get_corename();
+}
+
+std::string threading() {
+  constexpr const char* names[] = {"none", "pthreads", "OpenMP"}; // as <cblas.h> numbers them
+  const int kind = openblas_get_parallel();
+  return kind >= 0 && kind < 3 ? names[kind] : "unknown";
 }
 
 } // namespace troupe::blas

@@ -41,4 +41,7 @@ public:
 /// The processor type OpenBLAS computes for, such as "Haswell".
 std::string core_name();
 
+/// What OpenBLAS would use to compute on several threads: "none", "pthreads" or "OpenMP".
+std::string threading();
+
 } // namespace troupe::blas

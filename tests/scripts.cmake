@@ -106,3 +106,23 @@ if(TROUPE_BUILD_COMMAND)
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(checkpoint_disk PROPERTIES TIMEOUT 300)
 endif()
+
+if(TROUPE_BUILD_COMMAND)
+  add_test(NAME deploy COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/deploy_test.py
+                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  # Skips without an ssh server.
+  add_test(NAME ssh_launch
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/ssh_launch_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(deploy ssh_launch PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
+if(TROUPE_BUILD_COMMAND AND TROUPE_INSTALL AND NOT TROUPE_SANITIZE)
+  add_test(NAME command_files
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/command_files_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  # scripts/soak builds an application against the packages, too.
+  add_test(NAME package COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/package_test.sh
+                                ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  set_tests_properties(command_files package PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()

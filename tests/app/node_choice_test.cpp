@@ -54,6 +54,47 @@ TEST(node_choice, without_a_name_it_is_the_one_called_as_the_machine) {
   EXPECT_EQ(error->hint(), "add --name and one of: w0, w1");
 }
 
+TEST(node_choice, without_a_name_the_rank_counts_more_than_the_machine) {
+  const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
+  EXPECT_EQ(choose_node(plan, "", "w0", node_rank{1, "PMI_RANK"}), 1u);
+  EXPECT_EQ(choose_node(plan, "w0", "w1", node_rank{1, "PMI_RANK"}), 0u) << "a name counts most";
+  const auto error = failure_of([&] { choose_node(plan, "", "w0", node_rank{2, "PMI_RANK"}); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), failure_code::usage);
+  EXPECT_EQ(error->where(), "PMI_RANK");
+  EXPECT_EQ(error->hint(), "start as many processes as there are nodes: w0, w1");
+}
+
+TEST(node_rank, launchers_say_it_in_variables_of_their_own) {
+  EXPECT_FALSE(find_rank({{"HOME", "/root"}, {"HOSTNAME", "pod-3"}}, "pod-3"));
+  for (const auto* name : {"TROUPE_NODE_INDEX", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    EXPECT_EQ(find_rank({{name, "2"}}, "pod-3"), (node_rank{2, name}));
+}
+
+TEST(node_rank, mpirun_within_a_batch_script_counts_more_than_the_script) {
+  EXPECT_EQ(find_rank({{"SLURM_PROCID", "0"}, {"OMPI_COMM_WORLD_RANK", "4"}}, "a")->index, 4u);
+  EXPECT_EQ(find_rank({{"SLURM_PROCID", "0"}, {"PMI_RANK", "5"}}, "a")->index, 5u);
+  EXPECT_EQ(find_rank({{"PMI_RANK", "0"}, {"TROUPE_NODE_INDEX", "6"}}, "a")->index, 6u);
+}
+
+TEST(node_rank, ordinal_of_a_pod_counts_when_asked_for) {
+  const environment asked{{"TROUPE_NODE_FROM_HOSTNAME", "1"}, {"SLURM_PROCID", "7"}};
+  EXPECT_EQ(find_rank(asked, "troupe-12"), (node_rank{12, "TROUPE_NODE_FROM_HOSTNAME"}));
+  EXPECT_EQ(find_rank(asked, "a-troupe-3.svc-4.cluster.local")->index, 3u);
+  for (const auto* host : {"troupe", "troupe-", "troupe-x", "12"})
+    EXPECT_EQ(failure_of([&] { find_rank(asked, host); })->code(), failure_code::usage) << host;
+  EXPECT_FALSE(find_rank({{"TROUPE_NODE_FROM_HOSTNAME", "0"}}, "troupe-12"));
+}
+
+TEST(node_rank, what_is_no_number_is_refused_by_the_variables_name) {
+  for (const auto* text : {"", "-1", "1x", "99999999999999999999"}) {
+    const auto error = failure_of([&] { find_rank({{"PMI_RANK", text}}, "a"); });
+    ASSERT_TRUE(error) << text;
+    EXPECT_EQ(error->code(), failure_code::usage);
+    EXPECT_EQ(error->where(), "PMI_RANK");
+  }
+}
+
 TEST(node_choice, unknown_names_are_refused_with_a_suggestion) {
   auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
   plan.nodes[1].name = "worker";

@@ -1,0 +1,172 @@
+#include "troupe/app/doctor_judgement.hpp"
+
+#include "troupe/app/numerics_choice.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include <strings.h>
+
+namespace troupe {
+
+namespace {
+
+constexpr int64_t day_seconds = 86'400;
+
+std::string rounded(double x) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", x);
+  return text.data();
+}
+
+std::string bytes_text(uint64_t bytes) {
+  return bytes < (uint64_t{1} << 30) ? rounded(static_cast<double>(bytes) / (1 << 20)) + " MiB"
+                                     : rounded(static_cast<double>(bytes) / (1 << 30)) + " GiB";
+}
+
+std::string counted(size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string threads_text(const wishes& wanted) {
+  return wanted.threads ? ", " + counted(*wanted.threads, "thread") + " wanted" : "";
+}
+
+} // namespace
+
+finding judge_processors(const machine_facts& x, const wishes& wanted) {
+  const std::string check = "processors";
+  const auto cores = counted(x.core_count, "core") + threads_text(wanted);
+  const size_t threads = wanted.threads.value_or(x.core_count);
+  if (x.core_quota && *x.core_quota < static_cast<double>(threads))
+    return {check, health::warn,
+            cores + ", but the control group allows " + rounded(*x.core_quota) + " at a time",
+            "raise the quota, or set runtime.threads to what it allows: threads that are stopped "
+            "in turns make each other wait"};
+  if (threads > x.core_count)
+    return {check, health::warn, cores,
+            "set runtime.threads to the cores there are, or leave it out"};
+  return {check, health::ok, cores};
+}
+
+finding judge_blas(const machine_facts& x, const wishes& wanted) {
+  const std::string check = "OpenBLAS";
+  auto what = "computes as " + x.blas_core +
+              (x.blas_threading == "none"
+                 ? ", has no threads of its own"
+                 : ", threads by " + x.blas_threading + ", held to one while training");
+  const auto core = core_type_for(wanted.numerics);
+  if (!core.empty() && strcasecmp(core.c_str(), x.blas_core.c_str()) != 0 &&
+      strcasecmp(core.c_str(), x.core_type_variable.c_str()) == 0)
+    return {check, health::fail, what + ", and not as " + core + ", which runtime.numerics wants",
+            "choose a core type that every machine of the job has", failure_code::mismatch};
+  if (core.empty() && !x.core_type_variable.empty())
+    return {check, health::warn, what + "; OPENBLAS_CORETYPE=" + x.core_type_variable + " is set",
+            "every machine of a run needs the same: runtime.numerics in the file says so to all"};
+  return {check, health::ok, what};
+}
+
+finding judge_numerics(const machine_facts& x) {
+  return {"numerics class", health::ok, x.numerics + "; machines of one class give the same bits"};
+}
+
+finding judge_descriptors(const machine_facts& x, const wishes& wanted) {
+  const std::string check = "open files";
+  if (!x.descriptors)
+    return {check, health::ok, "as many as wanted"};
+  const uint64_t needed = descriptors_base + descriptors_per_node * wanted.node_count;
+  const auto what = "at most " + std::to_string(*x.descriptors);
+  if (*x.descriptors >= needed)
+    return {check, health::ok, what};
+  const auto hint = "raise the limit: 'ulimit -n 4096', or LimitNOFILE= of a systemd unit";
+  return {check, health::fail, what + ", and " + std::to_string(needed) + " may be needed", hint,
+          failure_code::io_error};
+}
+
+finding judge_clock(const machine_facts& x) {
+  const std::string check = "clock";
+  if (x.clock_goes_back)
+    return {check, health::fail, "the monotonic clock goes back",
+            "no deadline can be kept here: see the clock source of this (virtual) machine",
+            failure_code::internal};
+  if (x.clock_step_ns > clock_step_ns_max)
+    return {check, health::warn,
+            "monotonic, in steps of " + rounded(static_cast<double>(x.clock_step_ns) / 1e6) + " ms",
+            "deadlines are kept no better than this"};
+  return {check, health::ok,
+          "monotonic; the time of day need not be right for anything but "
+          "certificates"};
+}
+
+finding judge_folder(const std::string& check, const folder_facts& x) {
+  if (!x.is_writable)
+    return {check, health::fail, x.nearest + " cannot be written",
+            "change its permissions, or name another folder than " + x.path,
+            failure_code::cannot_create};
+  const auto what = x.path + ", " + bytes_text(x.free_bytes) + " free";
+  if (x.free_bytes < free_bytes_min)
+    return {check, health::fail, what, "make room, or name a folder on another disk",
+            failure_code::io_error};
+  if (x.free_bytes < free_bytes_low)
+    return {check, health::warn, what,
+            "a checkpoint takes 4 bytes a parameter, and as much for each value of the optimizer's "
+            "state; three exist for a moment"};
+  return {check, health::ok, what};
+}
+
+finding judge_port(const cluster_node& node, port_state state) {
+  const auto check = "node " + node.name;
+  const auto& listen = node.listen.empty() ? node.address : node.listen;
+  switch (state) {
+  case port_state::free:
+    return {check, health::ok, listen + " is free"};
+  case port_state::in_use:
+    return {check, health::fail, listen + " is in use",
+            "if this run is going on all is well ('troupe status'); else end the program that "
+            "uses the port, or choose another",
+            failure_code::cannot_create};
+  case port_state::forbidden:
+    return {check, health::fail, listen + " may not be used by this user",
+            "choose a port above 1023", failure_code::no_permission};
+  case port_state::elsewhere:
+    return {check, health::ok, node.address + " is another machine's: run the doctor there, too"};
+  case port_state::unknown_host:
+    return {check, health::fail, "the host of " + node.address + " is unknown here",
+            "check the name, or the name server; all nodes have to find each other",
+            failure_code::missing_input};
+  }
+  return {check, health::ok, {}};
+}
+
+finding judge_certificate(const std::string& check, const certificate_facts& x) {
+  if (!x.is_there)
+    return {check, health::fail, x.file + " cannot be read", "see [tls] of the cluster file",
+            failure_code::missing_input};
+  if (!x.is_certificate)
+    return {check, health::fail, x.file + " is no certificate in PEM form",
+            "it has to begin with -----BEGIN CERTIFICATE-----", failure_code::bad_data};
+  if (x.starts_in_seconds > 0)
+    return {check, health::fail,
+            x.file + " is valid in " + counted(x.starts_in_seconds / day_seconds + 1, "day") +
+              " only",
+            "see whether the time of day is right here", failure_code::no_permission};
+  if (x.ends_in_seconds <= 0)
+    return {check, health::fail, x.file + " has expired", "have a new one signed",
+            failure_code::no_permission};
+  const int64_t days = x.ends_in_seconds / day_seconds;
+  const auto what = x.file + ", valid for " + counted(days, "more day");
+  if (days < certificate_days_low)
+    return {check, health::warn, what, "have a new one signed in time"};
+  return {check, health::ok, what};
+}
+
+finding judge_key(const std::string& check, const key_facts& x) {
+  if (!x.is_readable)
+    return {check, health::fail, x.file + " cannot be read", "see [tls] of the cluster file",
+            failure_code::missing_input};
+  if (x.is_open_to_others)
+    return {check, health::warn, x.file + " can be read by others", "chmod 600 " + x.file};
+  return {check, health::ok, x.file};
+}
+
+} // namespace troupe

@@ -1,0 +1,70 @@
+// What `troupe doctor` looks at: the machine, a folder, a port, a certificate. Nothing is judged
+// here (app/doctor_judgement.hpp) and nothing is changed.
+
+#pragma once
+
+#include "troupe/app/cluster_file.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+struct machine_facts {
+  size_t core_count = 1;               ///< that this process may run on
+  std::optional<double> core_quota;    ///< of its control group, in cores; absent: no limit
+  std::string blas_core;               ///< the processor type OpenBLAS computes for
+  std::string blas_threading;          ///< "none", "pthreads" or "OpenMP"
+  std::string core_type_variable;      ///< OPENBLAS_CORETYPE; empty: not set
+  std::string numerics;                ///< the numerics class
+  std::optional<uint64_t> descriptors; ///< that this process may have open; absent: no limit
+  int64_t clock_step_ns = 0;           ///< resolution of the monotonic clock
+  bool clock_goes_back = false;        ///< seen in a thousand readings
+};
+
+machine_facts look_at_machine();
+
+/// Reads the two numbers of cgroup v2's cpu.max, "QUOTA PERIOD" in microseconds, as cores. Nothing
+/// for "max" and for what it cannot be.
+std::optional<double> quota_of(const std::string& cpu_max);
+
+struct folder_facts {
+  std::string path;         ///< as the job has it
+  std::string nearest;      ///< the folder itself, or what is there of the path to it
+  bool is_writable = false; ///< `nearest`, by this user
+  uint64_t free_bytes = 0;  ///< for this user
+};
+
+folder_facts look_at_folder(const std::string& path);
+
+enum class port_state : uint8_t {
+  free,
+  in_use,
+  forbidden,    ///< to this user
+  elsewhere,    ///< the address is another machine's
+  unknown_host, ///< no such name, or no answer from the name server
+};
+
+/// Binds a node's socket for a moment; nothing listens and nothing is dialled.
+port_state look_at_port(const cluster_node& node);
+
+struct certificate_facts {
+  std::string file;
+  bool is_there = false;
+  bool is_certificate = false;   ///< PEM, X.509
+  int64_t starts_in_seconds = 0; ///< negative: valid already
+  int64_t ends_in_seconds = 0;   ///< negative: expired
+};
+
+certificate_facts look_at_certificate(const std::string& file);
+
+struct key_facts {
+  std::string file;
+  bool is_readable = false;
+  bool is_open_to_others = false; ///< its mode lets group or others read it
+};
+
+key_facts look_at_key(const std::string& file);
+
+} // namespace troupe

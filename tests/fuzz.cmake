@@ -1,0 +1,63 @@
+# Hostile input: one target for each decoder (tests/fuzz/hostile.hpp says what is promised).
+#
+# In every build the targets run over seeds, former findings and a few thousand fixed mutations. With
+# TROUPE_FUZZ (preset "fuzz", needs clang) they are libFuzzer's, which searches, and only what they
+# need is compiled; scripts/fuzz searches for longer.
+set(troupe_fuzz_targets checkpoint cluster csv hello idx job libsvm npy safetensors status wire)
+
+if(TROUPE_FUZZ)
+  find_package(tomlplusplus REQUIRED)
+  # What the decoders need and no more; that one is missing shows when linking.
+  file(GLOB troupe_decoder_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.cpp
+       ${PROJECT_SOURCE_DIR}/models/optimizers/*.cpp)
+  foreach(source IN ITEMS
+      actors/net/channel actors/net/endpoint actors/net/hello actors/net/visit actors/protocol/payload
+      app/cluster_file app/cluster_overrides app/cluster_schema app/did_you_mean app/job_draft
+      app/job_errors app/job_file app/job_schema app/job_text app/model_schema app/node_address
+      app/override app/schedule_schema app/schema_key app/status_report app/toml_value
+      coordinators/admission coordinators/job coordinators/waits
+      models/activation models/batch models/blas models/buffer models/dropout models/initialization
+      models/large_pages models/layers/dense models/layers/narrow_dense models/losses/binary_losses
+      models/losses/evaluate_loss models/losses/link models/losses/regression_losses models/model
+      models/lanes models/neural_network models/numerics models/parameter_layout models/random
+      models/reduction models/regularization models/schedule)
+    list(APPEND troupe_decoder_sources ${PROJECT_SOURCE_DIR}/${source}.cpp)
+  endforeach()
+  add_library(troupe_decoders STATIC ${troupe_decoder_sources})
+  target_include_directories(troupe_decoders PUBLIC ${PROJECT_BINARY_DIR}/include)
+  target_compile_features(troupe_decoders PUBLIC cxx_std_20)
+  target_compile_definitions(troupe_decoders PUBLIC CAF_ENABLE_TYPE_ID_CHECKS)
+  target_link_libraries(troupe_decoders PUBLIC CAF::core CAF::io xtensor Threads::Threads
+                        nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus openblas ZLIB::ZLIB
+                        OpenSSL::Crypto troupe_settings)
+else()
+  add_library(troupe_decoders INTERFACE)
+  target_link_libraries(troupe_decoders INTERFACE troupe_app troupe_settings ZLIB::ZLIB
+                        nlohmann_json::nlohmann_json)
+endif()
+
+set(troupe_fuzz_folder ${PROJECT_BINARY_DIR}/fuzz)
+add_executable(fuzz_corpora fuzz/corpora.cpp)
+target_link_libraries(fuzz_corpora PRIVATE troupe_decoders)
+# Seeds have to be there before the targets run: as a test of its own, which the others require.
+add_test(NAME fuzz_corpora COMMAND fuzz_corpora ${troupe_fuzz_folder}/seeds)
+set_tests_properties(fuzz_corpora PROPERTIES FIXTURES_SETUP fuzz_seeds TIMEOUT 60)
+
+foreach(name IN LISTS troupe_fuzz_targets)
+  set(folders ${troupe_fuzz_folder}/seeds/${name} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/findings/${name})
+  add_executable(fuzz_${name} fuzz/${name}_fuzz.cpp)
+  target_link_libraries(fuzz_${name} PRIVATE troupe_decoders)
+  if(TROUPE_FUZZ)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    # What it finds new goes into the first folder.
+    file(MAKE_DIRECTORY ${troupe_fuzz_folder}/found/${name})
+    add_test(NAME fuzz_${name}
+             COMMAND ${PROJECT_SOURCE_DIR}/scripts/fuzz ${name} 20000)
+    set_tests_properties(fuzz_${name} PROPERTIES
+                         ENVIRONMENT "TROUPE_FUZZ_BUILD=${PROJECT_BINARY_DIR}")
+  else()
+    target_sources(fuzz_${name} PRIVATE fuzz/plain_driver.cpp)
+    add_test(NAME fuzz_${name} COMMAND fuzz_${name} -runs=2000 ${folders})
+  endif()
+  set_tests_properties(fuzz_${name} PROPERTIES FIXTURES_REQUIRED fuzz_seeds TIMEOUT 300)
+endforeach()

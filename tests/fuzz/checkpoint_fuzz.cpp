@@ -1,0 +1,51 @@
+// Checkpoints: the whole file, its head with the checksum mended (no search would find a good one),
+// and the record alone.
+
+#include "troupe/data/checkpoint_file.hpp"
+#include "troupe/data/checkpoint_record.hpp"
+#include "troupe/data/checksum.hpp"
+#include "troupe/tests/fuzz/hostile.hpp"
+#include "troupe/tests/support/plain_disk.hpp"
+
+#include <cstring>
+
+using namespace troupe;
+
+namespace {
+
+constexpr size_t preamble_bytes = 24;
+constexpr size_t record_begin = 40;
+
+// Makes the head's own checksum right when the record lies within the file.
+void mend(std::vector<std::byte>& file) {
+  if (file.size() < record_begin)
+    return;
+  uint32_t record_bytes = 0;
+  std::memcpy(&record_bytes, file.data() + 12, sizeof record_bytes);
+  if (record_bytes > file.size() - record_begin)
+    return;
+  const uint64_t file_bytes = file.size();
+  std::memcpy(file.data() + 16, &file_bytes, sizeof file_bytes);
+  std::vector<std::byte> head{file.begin(), file.begin() + preamble_bytes};
+  head.insert(head.end(), file.begin() + record_begin, file.begin() + record_begin + record_bytes);
+  const auto checksum = checksum_of(head);
+  std::memcpy(file.data() + preamble_bytes, checksum.data(), checksum.size());
+}
+
+void read(const plain_disk& disk) {
+  fuzz::expect_result_or_failure([&] { checkpoint_file{disk, "hostile"}.read(); });
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  plain_disk disk;
+  const auto* begin = reinterpret_cast<const std::byte*>(bytes);
+  auto& file = disk.files["hostile"];
+  file.assign(begin, begin + size);
+  read(disk);
+  mend(file);
+  read(disk);
+  fuzz::expect_result_or_failure([&] { parse_checkpoint_record({begin, size}, "hostile", 0); });
+  return 0;
+}

@@ -1,0 +1,205 @@
+// Writes the seeds from which fuzzing starts: for each target a folder of small good inputs, made
+// by the same writers that users have, so that they cannot fall behind a change of a format.
+//
+//   fuzz_corpora FOLDER
+
+#include "troupe/actors/net/hello.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/app/status_report.hpp"
+#include "troupe/data/checkpoint_file.hpp"
+#include "troupe/data/checkpoint_record.hpp"
+#include "troupe/data/safetensors.hpp"
+#include "troupe/tests/fuzz/wire_types.hpp"
+#include "troupe/tests/support/gzip_text.hpp"
+#include "troupe/tests/support/plain_disk.hpp"
+#include "troupe/tests/support/some_checkpoint.hpp"
+
+#include <caf/binary_serializer.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+using namespace troupe;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class corpora {
+public:
+  explicit corpora(fs::path folder) : folder_(std::move(folder)) {}
+
+  void add(const std::string& target, const std::string& content) {
+    const auto path = folder_ / target;
+    fs::create_directories(path);
+    std::ofstream out{path / std::to_string(counts_[target]++), std::ios::binary};
+    out << content;
+    if (!out.flush())
+      throw std::runtime_error("cannot write " + path.string());
+  }
+
+private:
+  fs::path folder_;
+  std::map<std::string, size_t> counts_;
+};
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+// The first byte of these two chooses options.
+void add_texts(corpora& out) {
+  for (const std::string text :
+       {"a,b,y\n1,2.5,x\n-3,\"4\",\"say \"\"hi\"\"\"\n", "1,2,0\n3,4e-2,1\n",
+        "\xef\xbb\xbf"
+        "1;2\n"})
+    for (const char options : {'\0', '\1', '\6'}) {
+      out.add("csv", options + text);
+      out.add("csv", options + gzip_text(text));
+    }
+  for (const std::string text : {"1 1:0.5 3:2\n-1 2:1e3 # a comment\n", "0\n2 1:1\n"})
+    for (const char options : {'\0', '\1'}) {
+      out.add("libsvm", options + text);
+      out.add("libsvm", options + gzip_text(text));
+    }
+}
+
+void add_configurations(corpora& out) {
+  out.add("job",
+          "[job]\nname = \"a\"\nseed = 3\n[data]\nsynthetic = \"classification\"\nrows = 64\n"
+          "features = 4\ntest_fraction = 0.25\n[model]\nkind = \"neural-network\"\n"
+          "hidden = [8, 4]\nactivation = \"relu\"\n[training]\nepochs = 2\nbatch_size = \"all\"\n"
+          "consistency = \"synchronous\"\n");
+  out.add("job", "data = { file = \"a.csv\", header = \"auto\", target = 0 }\n"
+                 "optimizer.kind = \"adam\"\noptimizer.schedule = { kind = \"step\", steps = 10, "
+                 "factor = 0.5 }\ncheckpoint.every_steps = 5\n");
+  out.add("job", "training.epochs=5");
+  out.add("cluster", "insecure = true\n[data]\nsynthetic = \"classification\"\n[[node]]\n"
+                     "name = \"main\"\naddress = \"10.0.0.1:7400\"\nlisten = \"0.0.0.0:7400\"\n"
+                     "director = true\nreplicas = 2\nshards = 1\n[[node]]\nname = \"worker\"\n"
+                     "address = \"[::1]:7401\"\nreplicas = 0\nshards = 0\n[timeouts]\n"
+                     "heartbeat = \"1s\"\nlost_after = \"5000ms\"\njoin = \"60s\"\n");
+  out.add("cluster", "[data]\nsynthetic = \"regression\"\n[[node]]\nname = \"main\"\n"
+                     "address = \"localhost:0\"\ndirector = true\n[tls]\nca = \"ca.pem\"\n"
+                     "certificate = \"{name}.pem\"\nkey = \"{name}.key\"\n");
+}
+
+std::string bytes_of(std::initializer_list<int> values) {
+  std::string result;
+  for (const int value : values)
+    result.push_back(static_cast<char>(value));
+  return result;
+}
+
+std::string npy_text(const std::string& version, const std::string& header,
+                     const std::string& values) {
+  return "\x93NUMPY" + version + header + values;
+}
+
+void add_arrays(corpora& out) {
+  const auto idx = bytes_of({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 0, 4, 5, 1});
+  out.add("idx", idx);
+  out.add("idx", gzip_text(idx));
+  out.add("idx", bytes_of({0, 0, 13, 1, 0, 0, 0, 1, 63, 128, 0, 0}));
+  const std::string floats =
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }                          \n";
+  const std::string bytes =
+    "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2), }                          \n";
+  const auto length = static_cast<int>(floats.size());
+  out.add("npy", npy_text(bytes_of({1, 0, length, 0}), floats, std::string(8, '\0')));
+  out.add("npy", npy_text(bytes_of({2, 0, length, 0, 0, 0}), bytes, "\1\2\3\1"));
+  out.add("npy", gzip_text(npy_text(bytes_of({1, 0, length, 0}), bytes, "\1\2\3\1")));
+}
+
+void add_model(corpora& out, const fs::path& scratch) {
+  parameter_layout layout;
+  layout.add("layers.0.weight", {1, 2});
+  layout.add("layers.0.bias", {1});
+  const std::vector<float> values{1, 2, 3};
+  for (const auto* kind : {"linear-regression", "softmax-regression", "neural-network"}) {
+    write_safetensors(scratch.string(), layout, values,
+                      {{"format", "troupe-model-1"},
+                       {"kind", kind},
+                       {"loss", "squared"},
+                       {"activation", "identity"},
+                       {"features", R"(["a","b"])"},
+                       {"target", R"(["y"])"}});
+    out.add("safetensors", content_of(scratch));
+  }
+  fs::remove(scratch);
+}
+
+void add_checkpoints(corpora& out) {
+  for (const auto& options : {some_checkpoint_options{}, {1, 0, false, "b"}}) {
+    plain_disk disk;
+    const auto x = some_checkpoint(3, options);
+    write_checkpoint(*disk.create("a"), x);
+    const auto& file = disk.files["a"];
+    out.add("checkpoint", {reinterpret_cast<const char*>(file.data()), file.size()});
+    const auto record = checkpoint_record(x);
+    out.add("checkpoint", {reinterpret_cast<const char*>(record.data()), record.size()});
+  }
+}
+
+void add_lines(corpora& out) {
+  process_facts facts;
+  facts.version = "0";
+  facts.node = "b";
+  facts.incarnation = 5;
+  const auto hello = write_hello({facts, verdict{}});
+  for (const char piece : {'\0', '\4', '\xff'}) {
+    out.add("hello", piece + hello);
+    out.add("hello", piece + hello + write_hello({{}, verdict{verdict_kind::refused, "no"}}));
+    out.add("hello", piece + write_visit({protocol_number, "0", "status"}));
+  }
+  out.add("hello", '\0' + hello.substr(0, hello.size() - 1));
+  training_status status;
+  status.phase = "training";
+  status.late.emplace_back();
+  status.nodes.resize(2);
+  status.nodes[1].waits.emplace_back();
+  out.add("status", status_json(status));
+}
+
+// Empty for what holds handles of actors: without an actor system there are none.
+template <class T>
+std::string saved(T message) {
+  std::vector<char> bytes;
+  caf::binary_serializer sink{nullptr, bytes};
+  if (sink(message))
+    return {};
+  return {bytes.begin(), bytes.end()};
+}
+
+// Empty ones, and each with all its lengths made 1 or 2 by zeros and small numbers behind it.
+void add_messages(corpora& out) {
+  for (size_t i = 0; i < fuzz::wire_type_count; ++i)
+    fuzz::with_message(i, [&](auto message) {
+      const auto type = std::string(1, static_cast<char>(i));
+      out.add("wire", type + saved(message));
+      out.add("wire", type + std::string(200, '\1'));
+      out.add("wire", type + std::string(200, '\2'));
+    });
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: fuzz_corpora FOLDER\n";
+    return 2;
+  }
+  const fs::path folder{argv[1]};
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  corpora out{folder};
+  add_texts(out);
+  add_configurations(out);
+  add_arrays(out);
+  add_model(out, folder / "scratch");
+  add_checkpoints(out);
+  add_lines(out);
+  add_messages(out);
+}

@@ -1,0 +1,19 @@
+// LIBSVM's sparse text, plain or gzip.
+
+#include "troupe/data/libsvm.hpp"
+#include "troupe/tests/fuzz/hostile.hpp"
+
+using namespace troupe;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static const fuzz::hostile_file file;
+  if (size == 0)
+    return 0;
+  libsvm_options options;
+  options.index_base = bytes[0] & 1;
+  options.line_bytes_max = size_t{1} << 20;
+  options.table_bytes_max = fuzz::table_bytes_max;
+  fuzz::expect_result_or_failure(
+    [&] { read_libsvm(file.holding(fuzz::text_of(bytes + 1, size - 1)), options); });
+  return 0;
+}

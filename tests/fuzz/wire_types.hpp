@@ -1,0 +1,66 @@
+// All messages that can come over a wire: every registered type but atoms, handles of actors and
+// those that never leave their process.
+
+#pragma once
+
+#include "troupe/actors/net/messages.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/protocol/online_messages.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace troupe::fuzz {
+
+template <class Block, class Indices>
+struct types_in;
+
+template <class Block, size_t... Indices>
+struct types_in<Block, std::index_sequence<Indices...>> {
+  using type = std::tuple<
+    typename caf::type_by_id<static_cast<caf::type_id_t>(Block::begin + Indices)>::type...>;
+};
+
+template <class Block>
+using types_of =
+  typename types_in<Block, std::make_index_sequence<Block::end - Block::begin>>::type;
+
+template <class T>
+concept sent = !std::is_same_v<T, shard_start> && !std::is_same_v<T, summation> &&
+               !std::is_same_v<T, gate_event> && !std::is_same_v<T, process_news> &&
+               !std::is_same_v<T, standing> && !requires(T & x) {
+  typename T::signatures;
+};
+
+template <class T>
+using one_or_none = std::conditional_t<sent<T>, std::tuple<T>, std::tuple<>>;
+
+template <class Tuple>
+struct only_sent;
+
+template <class... Types>
+struct only_sent<std::tuple<Types...>> {
+  using type = decltype(std::tuple_cat(one_or_none<Types>{}...));
+};
+
+using wire_types = typename only_sent<decltype(std::tuple_cat(
+  types_of<caf::id_block::troupe_messages>{}, types_of<caf::id_block::troupe_online>{},
+  types_of<caf::id_block::troupe_cluster>{}, types_of<caf::id_block::troupe_net>{},
+  types_of<caf::id_block::troupe_credit>{}))>::type;
+
+inline constexpr size_t wire_type_count = std::tuple_size_v<wire_types>;
+
+/// Calls `visit` with a fresh message of the type at `index`.
+template <class Visit>
+void with_message(size_t index, Visit visit) {
+  [&]<size_t... Indices>(std::index_sequence<Indices...>) {
+    ((index == Indices ? visit(std::tuple_element_t<Indices, wire_types>{}) : void()), ...);
+  }
+  (std::make_index_sequence<wire_type_count>{});
+}
+
+} // namespace troupe::fuzz

@@ -1,0 +1,175 @@
+"""The recipes of examples/deploy: what can run here is run, of the rest the form is checked.
+
+    python3 tests/scripts/deploy_test.py BUILD_FOLDER SOURCE_FOLDER
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from cluster_run import JOB, SOURCE, TROUPE, Node, cluster_text, free_ports, trained_alone
+
+DEPLOY = os.path.join(SOURCE, "examples", "deploy")
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "TROUPE_NODE_INDEX")
+EPOCHS = 3
+# What starts these tests may itself be a process of some launcher.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in RANKS}
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def write_cluster(folder, names=("main", "left", "right")):
+    nodes = [Node(name, 1, 1, f"127.0.0.1:{port}") for name, port in zip(names, free_ports(3))]
+    return write(folder, "cluster.toml", cluster_text(nodes, f"[training]\nepochs = {EPOCHS}\n"))
+
+
+class Ranks(unittest.TestCase):
+    """Processes that are started alike take their nodes by number."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.alone = trained_alone(JOB, [f"training.epochs={EPOCHS}"])
+
+    def expect_whole_run(self, output, nodes=3):
+        result = json.loads(output)
+        self.assertEqual(result["parameters_sha256"], self.alone["parameters_sha256"])
+        self.assertEqual(result["nodes"], nodes)
+
+    def test_every_rank_is_another_node(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cluster = write_cluster(folder)
+            running = [subprocess.Popen([TROUPE, "node", cluster, "--json", "--quiet"], cwd=folder,
+                                        env={**ENVIRONMENT, variable: str(rank)},
+                                        stdout=subprocess.PIPE, text=True)
+                       for rank, variable in enumerate(RANKS[:3])]
+            outputs = [one.communicate(timeout=120)[0] for one in running]
+        self.assertEqual([one.returncode for one in running], [0, 0, 0])
+        self.expect_whole_run(outputs[0])
+        self.assertEqual(outputs[1:], ["", ""])
+
+    def test_rank_without_a_node_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([TROUPE, "node", write_cluster(folder)], cwd=folder, text=True,
+                                 env={**ENVIRONMENT, "PMI_RANK": "3"}, capture_output=True,
+                                 timeout=60, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("PMI_RANK: this is process 3 (counted from 0), and the cluster has 3 nodes",
+                      run.stderr)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
+    def test_mpirun_starts_all_nodes(self):
+        mpirun = "mpirun --oversubscribe --bind-to none --mca btl self,tcp --mca plm isolated"
+        if os.getuid() == 0:
+            mpirun += " --allow-run-as-root"
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([os.path.join(DEPLOY, "mpi.sh"), write_cluster(folder), "--json",
+                                  "--quiet"], cwd=folder, text=True, capture_output=True, timeout=120,
+                                 env={**ENVIRONMENT, "TROUPE": TROUPE, "MPIRUN": mpirun}, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.expect_whole_run(run.stdout)
+
+    def test_slurm_script_writes_a_cluster_of_its_hosts(self):
+        """With stand-ins for Slurm's commands: srun only says what it was given."""
+        with tempfile.TemporaryDirectory() as folder:
+            tools = os.path.join(folder, "bin")
+            os.mkdir(tools)
+            for name, text in (("scontrol", 'echo "$3" | tr , "\\n"'), ("srun", 'echo "$@"')):
+                os.chmod(write(tools, name, "#!/bin/sh\n" + text + "\n"), 0o755)
+            run = subprocess.run(
+                ["bash", os.path.join(DEPLOY, "slurm.sh"), JOB, "--quiet"], cwd=folder, text=True,
+                capture_output=True, timeout=60, check=False,
+                env={**ENVIRONMENT, "PATH": tools + ":" + os.environ["PATH"], "SLURM_JOB_ID": "17",
+                     "SLURM_JOB_NODELIST": "n1.example,n2.example", "SLURM_CPUS_PER_TASK": "8"})
+            self.assertEqual(run.returncode, 0, run.stderr)
+            cluster = os.path.join(folder, "troupe-17.toml")
+            self.assertIn(f"troupe node {cluster} --resume --quiet", run.stdout)
+            shown = subprocess.run([TROUPE, "config", "show", cluster], capture_output=True,
+                                   text=True, timeout=60, check=False)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertEqual(re.findall(r'^name = "(n\d)"', shown.stdout, re.MULTILINE), ["n1", "n2"])
+        self.assertIn('address = "n2.example:7400"', shown.stdout)
+
+
+class Forms(unittest.TestCase):
+    """What only other machines can run."""
+
+    def test_scripts_are_shell(self):
+        scripts = [name for name in os.listdir(DEPLOY) if name.endswith(".sh")]
+        self.assertGreaterEqual(len(scripts), 3)
+        for name in scripts:
+            path = os.path.join(DEPLOY, name)
+            self.assertTrue(os.access(path, os.X_OK), name)
+            subprocess.run(["bash", "-n", path], check=True, timeout=60)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze")
+    def test_unit_is_one_for_systemd(self):
+        with open(os.path.join(DEPLOY, "systemd", "troupe-node@.service"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("ExecStart=/usr/bin/troupe ", text)
+        with tempfile.TemporaryDirectory() as folder:
+            unit = write(folder, "troupe-node@main.service",
+                         text.replace("/usr/bin/troupe ", TROUPE + " "))
+            run = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True,
+                                 capture_output=True, timeout=60, check=False)
+        problems = [line for line in run.stderr.splitlines() if "troupe-node" in line]
+        self.assertEqual(problems, [])
+
+    def test_unit_starts_again_only_what_may_work_then(self):
+        with open(os.path.join(DEPLOY, "systemd", "troupe-node@.service"), encoding="utf-8") as file:
+            unit = file.read()
+        prevented = re.search(r"^RestartPreventExitStatus=(.*)$", unit, re.MULTILINE)[1].split()
+        with open(os.path.join(SOURCE, "docs", "command-line.md"), encoding="utf-8") as file:
+            codes = set(re.findall(r"^\| (\d+) \| `", file.read(), re.MULTILINE))
+        self.assertTrue(set(prevented) <= codes, "codes that the command has")
+        for code in ("69", "70", "74"):
+            self.assertNotIn(code, prevented)
+
+    def test_image_is_made_of_what_there_is(self):
+        with open(os.path.join(DEPLOY, "Dockerfile"), encoding="utf-8") as file:
+            text = re.sub(r"\\\n", " ", file.read())
+        words = {line.split()[0] for line in text.splitlines()
+                 if line.strip() and not line.startswith("#")}
+        self.assertTrue(words <= {"FROM", "COPY", "WORKDIR", "RUN", "USER", "ENTRYPOINT"}, words)
+        self.assertTrue(os.access(os.path.join(SOURCE, "scripts", "install-dependencies"), os.X_OK))
+        with open(os.path.join(SOURCE, "CMakePresets.json"), encoding="utf-8") as file:
+            names = [preset["name"] for preset in json.load(file)["configurePresets"]]
+        self.assertIn(re.search(r"cmake --preset (\w+)", text)[1], names)
+
+    def test_kubernetes_manifest_holds_together(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("there is no python3-yaml")
+        with open(os.path.join(DEPLOY, "kubernetes", "troupe.yaml"), encoding="utf-8") as file:
+            parts = {part["kind"]: part for part in yaml.safe_load_all(file)}
+        pods, service = parts["StatefulSet"]["spec"], parts["Service"]["spec"]
+        self.assertEqual(pods["serviceName"], parts["Service"]["metadata"]["name"])
+        self.assertEqual(service["clusterIP"], "None")
+        self.assertEqual(service["selector"], pods["template"]["metadata"]["labels"])
+        self.assertEqual(pods["selector"]["matchLabels"], pods["template"]["metadata"]["labels"])
+        container = pods["template"]["spec"]["containers"][0]
+        self.assertEqual({mount["name"] for mount in container["volumeMounts"]},
+                         {"configuration", "state"})
+        self.assertEqual(container["readinessProbe"]["exec"]["command"][:2], ["troupe", "status"])
+        with tempfile.TemporaryDirectory() as folder:
+            path = write(folder, "cluster.toml", parts["ConfigMap"]["data"]["cluster.toml"])
+            shown = subprocess.run([TROUPE, "config", "show", path], capture_output=True, text=True,
+                                   timeout=60, check=False)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        nodes = re.findall(r'^name = "(troupe-\d)"$', shown.stdout, re.MULTILINE)
+        self.assertEqual(nodes, [f"troupe-{i}" for i in range(pods["replicas"])])
+        self.assertIn(f'"troupe-1.{pods["serviceName"]}:{service["ports"][0]["port"]}"',
+                      shown.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["deploy_test"], verbosity=1)

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Makes the Debian packages, unpacks them into an empty folder, and uses what is in them.
+#
+#   tests/scripts/package_test.sh SOURCE BUILD [consumer]      (BUILD is configured and built)
+#
+# With "consumer" an application is built against the unpacked library as well.
+set -euo pipefail
+
+source=$(realpath -- "$1")
+build=$(realpath -- "$2")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() {
+  echo "package_test: $1" >&2
+  exit 1
+}
+
+if ! command -v dpkg-shlibdeps > /dev/null || ! command -v file > /dev/null; then
+  echo "packing needs the packages dpkg-dev and file"
+  exit 77
+fi
+cpack --config "$build/CPackConfig.cmake" -G DEB -B "$scratch/packages" > cpack.log 2>&1 || {
+  cat cpack.log >&2
+  fail "packing failed"
+}
+runtime=$(echo packages/troupe_*.deb)
+dev=$(echo packages/libtroupe-dev_*.deb)
+[ -f "$runtime" ] && [ -f "$dev" ] || fail "packages are missing: $(ls packages)"
+
+# What the command is linked with has to come along, and nothing that is there to build with.
+depends=$(dpkg-deb -f "$runtime" Depends)
+for library in libcaf-core libcaf-io libopenblas libtomlplusplus libssl libc6; do
+  grep -q "$library" <<< "$depends" || fail "troupe does not depend on $library: $depends"
+done
+! grep -q -- '-dev' <<< "$depends" || fail "troupe depends on packages to build with: $depends"
+for library in libcaf-dev libxtensor-dev libopenblas-dev libssl-dev zlib1g-dev; do
+  dpkg-deb -f "$dev" Depends | grep -q "$library" || fail "libtroupe-dev does not depend on $library"
+done
+
+dpkg-deb -x "$runtime" root
+[ ! -e root/usr/include ] || fail "the command's package has headers"
+for file in bin/troupe share/man/man1/troupe.1 share/bash-completion/completions/troupe \
+  share/zsh/vendor-completions/_troupe share/doc/troupe/LICENSE \
+  share/doc/troupe/examples/deploy/ssh_launch.sh; do
+  [ -f "root/usr/$file" ] || fail "/usr/$file was not packed"
+done
+root/usr/bin/troupe version > version || fail "the packed command does not run"
+grep -q "^troupe $(dpkg-deb -f "$runtime" Version)\$" version || fail "not its version: $(cat version)"
+
+dpkg-deb -x "$dev" root
+for path in "$source" "$build"; do
+  if mentions=$(grep -rlF -- "$path" root); then
+    fail "these packed files name $path: $mentions"
+  fi
+done
+echo "$(dpkg-deb -f "$runtime" Package Version Installed-Size | tr '\n' ' ')"
+[ "${3:-}" = consumer ] || exit 0
+
+cp -r "$source/tests/consumer" application
+{
+  cmake -S application -B built -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$scratch/root/usr"
+  cmake --build built
+  built/consumer
+} > build.log 2>&1 || {
+  cat build.log >&2
+  fail "the application does not build or run"
+}
+tail -n 1 build.log | grep -Eqx 'troupe [0-9.]+ [0-9a-f]{64}' || fail "$(tail -n 1 build.log)"
+echo "the application trained: $(tail -n 1 build.log)"

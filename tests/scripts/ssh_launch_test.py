@@ -1,0 +1,165 @@
+"""examples/deploy/ssh_launch.sh with an ssh server of this test's own, on the loopback.
+
+    python3 tests/scripts/ssh_launch_test.py BUILD_FOLDER SOURCE_FOLDER
+
+Exit code 77 (skipped) where there is no ssh server, or none can be started.
+"""
+
+import getpass
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from cluster_run import JOB, SOURCE, TROUPE, Node, cluster_text, free_ports, trained_alone
+
+SCRIPT = os.path.join(SOURCE, "examples", "deploy", "ssh_launch.sh")
+SSHD = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+PATIENCE = 60  # seconds
+EPOCHS = 3
+
+
+def make_key(path):
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True,
+                   timeout=60)
+
+
+class Server:
+    """An ssh server that lets nobody in but this test."""
+
+    def __init__(self):
+        self.place = tempfile.TemporaryDirectory()
+        folder = self.place.name
+        host, user = os.path.join(folder, "host"), os.path.join(folder, "user")
+        make_key(host)
+        make_key(user)
+        port = free_ports(1)[0]
+        if os.getuid() == 0:
+            os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
+        options = {"ListenAddress": f"127.0.0.1:{port}", "HostKey": host, "UsePAM": "no",
+                   "AuthorizedKeysFile": user + ".pub", "StrictModes": "no", "PidFile": "none",
+                   "PermitRootLogin": "yes", "PasswordAuthentication": "no"}
+        words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+        self.process = subprocess.Popen([SSHD, "-D", "-e", "-f", "/dev/null", *words],
+                                        stderr=subprocess.DEVNULL)
+        self.command = (f"ssh -F /dev/null -o BatchMode=yes -i {user} -p {port} "
+                        f"-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
+                        f"-o LogLevel=ERROR -l {getpass.getuser()}")
+
+    def works(self):
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and self.process.poll() is None:
+            if subprocess.run([*self.command.split(), "127.0.0.1", "true"], timeout=PATIENCE,
+                              stderr=subprocess.DEVNULL, check=False).returncode == 0:
+                return True
+            time.sleep(0.1)
+        return False
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+        self.place.cleanup()
+
+
+def nodes_of(cluster):
+    """Numbers of the `troupe node` processes of this cluster file."""
+    found = []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/cmdline", "rb") as file:
+                words = file.read().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if words[:2] == [TROUPE, "node"] and cluster in words:
+            found.append(int(number))
+    return found
+
+
+class SshLaunch(unittest.TestCase):
+    server = None
+
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory(prefix="a folder ")
+        self.folder = self.place.name
+        self.file = os.path.join(self.folder, "cluster.toml")
+        nodes = [Node(name, 1, 1, f"127.0.0.1:{port}")
+                 for name, port in zip(("main", "left", "right"), free_ports(3))]
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(cluster_text(nodes))
+
+    def tearDown(self):
+        for number in nodes_of(self.file):
+            os.kill(number, signal.SIGKILL)
+        self.place.cleanup()
+
+    def start(self, epochs, *arguments):
+        """In a process group of its own, as a terminal would."""
+        self.messages = open(os.path.join(self.folder, "messages"), "w+", encoding="utf-8")
+        self.addCleanup(self.messages.close)
+        return subprocess.Popen(
+            [SCRIPT, self.file, "--json", "--set", f"training.epochs={epochs}", *arguments],
+            cwd=self.folder, env={**os.environ, "TROUPE": TROUPE, "SSH": self.server.command},
+            stdout=subprocess.PIPE, stderr=self.messages, text=True, start_new_session=True)
+
+    def said(self):
+        self.messages.seek(0)
+        return self.messages.read()
+
+    def wait_until(self, condition, seconds=PATIENCE):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, self.said())
+            time.sleep(0.05)
+
+    def test_all_nodes_train_and_the_result_comes_here(self):
+        launch = self.start(EPOCHS)
+        result = json.loads(launch.communicate(timeout=PATIENCE)[0])
+        self.assertEqual(launch.returncode, 0, self.said())
+        self.assertEqual(result["nodes"], 3)
+        alone = trained_alone(JOB, [f"training.epochs={EPOCHS}"])
+        self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
+        self.assertEqual(nodes_of(self.file), [])
+
+    def test_interrupt_ends_everything_everywhere_and_keeps_the_run(self):
+        launch = self.start(1_000_000)
+        self.wait_until(lambda: "Epoch 2/" in self.said())
+        self.assertEqual(len(nodes_of(self.file)), 3)
+        os.killpg(launch.pid, signal.SIGINT)
+        result = json.loads(launch.communicate(timeout=PATIENCE)[0])
+        self.assertEqual(launch.returncode, 130, self.said())
+        self.assertEqual(result["stopped_by"], "interrupt")
+        self.assertTrue(os.path.exists(os.path.join(self.folder, result["model_file"])))
+        self.assertEqual(nodes_of(self.file), [])
+
+    def test_nothing_outlives_a_launcher_that_was_killed(self):
+        launch = self.start(1_000_000)
+        self.wait_until(lambda: "Epoch 2/" in self.said())
+        launch.kill()
+        launch.wait(PATIENCE)
+        launch.stdout.close()
+        self.wait_until(lambda: not nodes_of(self.file), 30)
+
+    def test_node_that_refuses_ends_the_run_with_its_code(self):
+        launch = self.start(EPOCHS, "--set", "runtime.numerics=Nonesuch")
+        launch.communicate(timeout=PATIENCE)
+        self.assertEqual(launch.returncode, 76, self.said())
+        self.assertIn("failed first: exit code 76", self.said())
+        self.assertEqual(nodes_of(self.file), [])
+
+
+if __name__ == "__main__":
+    if not SSHD or not shutil.which("ssh"):
+        sys.exit(77)
+    SshLaunch.server = Server()
+    try:
+        if not SshLaunch.server.works():
+            print("the ssh server does not work here")
+            sys.exit(77)
+        unittest.main(argv=["ssh_launch_test"], verbosity=1)
+    finally:
+        SshLaunch.server.end()
