@@ -59,6 +59,23 @@ using shard_actor = caf::typed_actor<
   // it is there; version_not_held when it is gone or will not come.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>>;
 
+/// A replica of the modes where one actor, the keeper, owns all parameters: it computes what it is
+/// ordered to, one order at a time.
+using trainer_actor = replica_actor::extend<
+  // A gradient, or a member's local steps. Answered to the keeper with a `trainer_result`.
+  caf::reacts_to<trainer_order>,
+  // A share of an evaluation. Answered to the director with an `evaluation`.
+  caf::reacts_to<evaluation_order>>;
+
+/// The shard of those modes: it owns all parameters, and decides who computes what next.
+using keeper_actor = shard_actor::extend<
+  // What came of an order.
+  caf::reacts_to<trainer_result>,
+  // A trainer was asked to hold: its index, and the round. Answered to the node with `held`.
+  caf::reacts_to<atom::hold, uint64_t, uint64_t>,
+  // Who did what so far.
+  caf::replies_to<atom::status>::with<trainer_figures>>;
+
 /// Whoever hears of results: the director, or the node that stands for it.
 using reports_actor = caf::typed_actor<
   // Sums over the steps since the last row, from the shard that keeps the book.
@@ -238,10 +255,21 @@ CAF_ADD_TYPE_ID(troupe_credit, (troupe::summation))
 
 CAF_END_TYPE_ID_BLOCK(troupe_credit)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_trainers, caf::id_block::troupe_credit::end)
+
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::evaluation_order))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_figures))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_order))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_result))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_actor))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::keeper_actor))
+
+CAF_END_TYPE_ID_BLOCK(troupe_trainers)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_credit::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_trainers::end;
 
 } // namespace troupe
