@@ -56,9 +56,15 @@ void gradients_keeper_state::give_step(size_t trainer) {
   }
   phases_[trainer] = trainer_phase::computes;
   statistics_->on_sent(trainer, self_->clock().now());
-  self_->send(desk_->trainer(trainer),
-              trainer_order{trainer_task::gradient, keeper_actor{self_}, trainer,
-                            work.decision.ticket, 0, begun_count_, 1, work.parameters, {}});
+  self_->send(desk_->trainer(trainer), trainer_order{trainer_task::gradient,
+                                                     keeper_actor{self_},
+                                                     trainer,
+                                                     work.decision.ticket,
+                                                     0,
+                                                     begun_count_,
+                                                     1,
+                                                     work.parameters,
+                                                     {}});
   ++begun_count_;
 }
 
@@ -67,8 +73,8 @@ void gradients_keeper_state::on_result(const trainer_result& news) {
   if (desk_->failed())
     return;
   phases_.at(news.trainer) = trainer_phase::idle;
-  const auto outcome = coordinator_->push(news.trainer, news.number, news.values.values(),
-                                          news.sums.sample_count);
+  const auto outcome =
+    coordinator_->push(news.trainer, news.number, news.values.values(), news.sums.sample_count);
   count(news.trainer, outcome);
   if (outcome.verdict == gradient_verdict::not_finite ||
       outcome.verdict == gradient_verdict::update_refused)

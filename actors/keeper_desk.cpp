@@ -84,8 +84,8 @@ void keeper_desk::report_if_due() {
     return;
   last_report_ = now;
   const std::chrono::duration<double> seconds = now - begin_;
-  self_->send(view_.director, training_report{view_.term, version_, book_, is_row, is_mark,
-                                              seconds.count()});
+  self_->send(view_.director,
+              training_report{view_.term, version_, book_, is_row, is_mark, seconds.count()});
   if (is_mark)
     mark_version_ = version_;
   if (is_row)

@@ -73,10 +73,10 @@ private:
   uint64_t previous_version_ = 0;
   const_buffer current_;
   const_buffer previous_;
-  batch_sums book_;                         ///< of the epoch of the last step
-  uint64_t row_version_ = 0;                ///< reported as a row
-  uint64_t mark_version_ = 0;               ///< reported as the horizon
-  std::optional<uint64_t> evaluated_;       ///< the last version that was
+  batch_sums book_;                   ///< of the epoch of the last step
+  uint64_t row_version_ = 0;          ///< reported as a row
+  uint64_t mark_version_ = 0;         ///< reported as the horizon
+  std::optional<uint64_t> evaluated_; ///< the last version that was
   std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point last_report_;
 };

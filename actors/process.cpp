@@ -64,8 +64,8 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
   trainer_options options;
   options.network = network_;
   options.data = std::move(data);
-  options.order = std::make_shared<epoch_order>(resolved.seed, plan.row_count,
-                                                plan.batch_size < plan.row_count);
+  options.order =
+    std::make_shared<epoch_order>(resolved.seed, plan.row_count, plan.batch_size < plan.row_count);
   options.pool = gradients_;
   options.plan = plan;
   options.rule = rule;
@@ -75,11 +75,12 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
   if (training.strategy == strategy_kind::parameters) {
     options.first_flipped_member = *training.members - resolved.merge.flipped_members;
     options.flip_factor = resolved.merge.flip_factor;
-    keeper_ = system.spawn(rounds_keeper, rounds_keeper_options{plan, rows, local_rounds_of(resolved),
-                                                                rule->slot_count()});
+    keeper_ =
+      system.spawn(rounds_keeper, rounds_keeper_options{plan, rows, local_rounds_of(resolved),
+                                                        rule->slot_count()});
   } else {
-    keeper_ = system.spawn(gradients_keeper,
-                           gradients_keeper_of(resolved, plan, rows, network_->layout()));
+    keeper_ =
+      system.spawn(gradients_keeper, gradients_keeper_of(resolved, plan, rows, network_->layout()));
   }
   shards_.emplace_back(keeper_);
   for (size_t i = 0; i < self_.replica_count; ++i)

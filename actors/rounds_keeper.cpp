@@ -81,9 +81,9 @@ void rounds_keeper_state::on_result(const trainer_result& news) {
     return desk_->stop_here(who);
   hand_out();
   sums_.at(news.member) = news.sums;
-  switch (rounds_->finish(news.number, {.child = news.member,
-                                        .values = news.values,
-                                        .sample_count = news.sums.sample_count})) {
+  switch (rounds_->finish(
+    news.number,
+    {.child = news.member, .values = news.values, .sample_count = news.sums.sample_count})) {
   case round_verdict::closed:
     return close_round();
   case round_verdict::diverged:
@@ -118,9 +118,8 @@ trainer_figures rounds_keeper_state::on_status() const {
   return statistics_ ? figures_of(*statistics_, desk_->trainer_count()) : trainer_figures{};
 }
 
-keeper_actor::behavior_type
-rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,
-              const rounds_keeper_options& options) {
+keeper_actor::behavior_type rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,
+                                          const rounds_keeper_options& options) {
   guard(self);
   return self->state.make_behavior(options);
 }

@@ -62,8 +62,7 @@ private:
   size_t next_member_ = 0; ///< of the open round, not begun
 };
 
-keeper_actor::behavior_type
-rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,
-              const rounds_keeper_options& options);
+keeper_actor::behavior_type rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,
+                                          const rounds_keeper_options& options);
 
 } // namespace troupe

@@ -58,8 +58,8 @@ trainer_result trainer_state::compute(const trainer_order& order) {
     return result;
   }
   const auto gradient = options_.pool->acquire();
-  result.sums = gradient_of(order.first_step, order.member, order.parameters.values(),
-                            gradient.values());
+  result.sums =
+    gradient_of(order.first_step, order.member, order.parameters.values(), gradient.values());
   result.values = gradient;
   return result;
 }
@@ -68,10 +68,9 @@ batch_sums trainer_state::gradient_of(uint64_t step, size_t slice,
                                       std::span<const float> parameters, std::span<float> out) {
   const auto positions = options_.plan.rows_of_slice(step, slice);
   const auto order = options_.order->of(options_.plan.epoch_of(step));
-  auto rows =
-    order ? reader_.gather(options_.data->train,
-                           std::span{*order}.subspan(positions.begin, positions.size()))
-          : batch_of_rows(options_.data->train, positions.begin, positions.size());
+  auto rows = order ? reader_.gather(options_.data->train,
+                                     std::span{*order}.subspan(positions.begin, positions.size()))
+                    : batch_of_rows(options_.data->train, positions.begin, positions.size());
   rows.seed = options_.seed;
   rows.step = step;
   return options_.network->gradient(parameters, rows, out, memory_);
@@ -87,8 +86,8 @@ void trainer_state::take_local_steps(const trainer_order& order, trainer_result&
       continue;
     const auto sums = gradient_of(step, order.member, here.values(), gradient.values());
     result.sums = result.sums + sums;
-    result.finite = take_step(step, sums, gradient.values(), order.state, here.values(),
-                              there.values());
+    result.finite =
+      take_step(step, sums, gradient.values(), order.state, here.values(), there.values());
     if (!result.finite)
       break;
     std::swap(here, there);

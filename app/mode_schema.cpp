@@ -43,9 +43,9 @@ void set_consistency(job& target, const toml_value& value, const std::string& pa
   const auto* table = value.as<toml_value::table>();
   if (!table)
     return set_named(target, value, path, out);
-  const bool known = table->size() == 1 && (table->front().name == "staleness" ||
-                                            table->front().name == "first" ||
-                                            table->front().name == "lag");
+  const bool known =
+    table->size() == 1 && (table->front().name == "staleness" || table->front().name == "first" ||
+                           table->front().name == "lag");
   if (known)
     set_bound(target, table->front(), path, out);
   else
@@ -86,8 +86,9 @@ void add_merge_rule_keys(keys& out) {
     {"merge.kept_count", "multi-krum: models averaged; 0: members - faulty_count - 2"}, 0,
     [](auto& x) -> auto& { return x.merge.members.kept_count; }));
   out.push_back(plain_key<job, double>(
-    {"merge.elastic_alpha", "elastic averaging in place of rule and outer: members keep models of "
-                            "their own and are drawn to the centre by this share",
+    {"merge.elastic_alpha",
+     "elastic averaging in place of rule and outer: members keep models of "
+     "their own and are drawn to the centre by this share",
      "off"},
     "number in (0, 1]", [](auto& x) -> auto& { return x.merge.elastic_alpha; }));
 }
@@ -115,7 +116,8 @@ void add_averaging_keys(keys& out) {
     {"merge.averaging_decay", "exponential: share of the past that a round keeps"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.merge.averaging.decay; }));
   out.push_back(whole_key<job>(
-    {"merge.flipped_members", "rehearsal of faults: the last members hand in their update reversed"},
+    {"merge.flipped_members",
+     "rehearsal of faults: the last members hand in their update reversed"},
     0, [](auto& x) -> auto& { return x.merge.flipped_members; }));
   out.push_back(plain_key<job, double>(
     {"merge.flip_factor", "rehearsal of faults: and so many times as long"}, "number > 0",

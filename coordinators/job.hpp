@@ -36,13 +36,7 @@ enum class model_kind : uint8_t {
 };
 enum class class_weight_kind : uint8_t { none, balanced, list };
 enum class strategy_kind : uint8_t { gradients, parameters };
-enum class consistency_kind : uint8_t {
-  synchronous,
-  asynchronous,
-  bounded,
-  half_synchronous,
-  lag
-};
+enum class consistency_kind : uint8_t { synchronous, asynchronous, bounded, half_synchronous, lag };
 enum class scheduler_policy : uint8_t { sharing, stealing };
 
 template <>
@@ -76,11 +70,11 @@ struct name_table<strategy_kind> {
 };
 template <>
 struct name_table<consistency_kind> {
-  static constexpr std::array entries{
-    named(consistency_kind::synchronous, "synchronous"),
-    named(consistency_kind::asynchronous, "asynchronous"),
-    named(consistency_kind::bounded, "staleness"), named(consistency_kind::half_synchronous, "first"),
-    named(consistency_kind::lag, "lag")};
+  static constexpr std::array entries{named(consistency_kind::synchronous, "synchronous"),
+                                      named(consistency_kind::asynchronous, "asynchronous"),
+                                      named(consistency_kind::bounded, "staleness"),
+                                      named(consistency_kind::half_synchronous, "first"),
+                                      named(consistency_kind::lag, "lag")};
 };
 template <>
 struct name_table<scheduler_policy> {
@@ -154,11 +148,11 @@ struct training_options {
   std::optional<size_t> members;       ///< models trained apart, >= 1; absent: slices
   std::optional<uint64_t> local_steps; ///< steps of each member in a round, >= 1; absent: 10
   // Other consistencies than synchronous only (coordinators/staleness_rule.hpp).
-  size_t staleness_max = 0;                          ///< bounded: clocks a replica may be ahead
-  size_t first_count = 1;                            ///< half_synchronous: gradients of a step, >= 1
-  double lag_ratio = 1.5;                            ///< lag: > 0, times replicas: updates too late
-  step_scaling late_steps = step_scaling::none;      ///< of late gradients
-  double delay_compensation = 0;                     ///< lambda >= 0; 0: late gradients stay as they are
+  size_t staleness_max = 0;                     ///< bounded: clocks a replica may be ahead
+  size_t first_count = 1;                       ///< half_synchronous: gradients of a step, >= 1
+  double lag_ratio = 1.5;                       ///< lag: > 0, times replicas: updates too late
+  step_scaling late_steps = step_scaling::none; ///< of late gradients
+  double delay_compensation = 0;                ///< lambda >= 0; 0: late gradients stay as they are
 
   friend bool operator==(const training_options&, const training_options&) = default;
 };

@@ -53,8 +53,7 @@ void check_combinations(problem_list& check, const job& x) {
   const auto& training = x.training;
   if (!has_keeper(training))
     return;
-  const std::string mode =
-    merges(training) ? "the strategy parameters" : "asynchronous training";
+  const std::string mode = merges(training) ? "the strategy parameters" : "asynchronous training";
   check.require(!merges(training) || !is_asynchronous(training), "training.consistency",
                 "the strategy parameters merges in rounds that all members take part in",
                 "leave it out, or use training.strategy = \"gradients\"");
@@ -72,8 +71,8 @@ void check_members(problem_list& check, const job& x) {
   const auto& training = x.training;
   check.require(training.members.value_or(1) >= 1, "training.members", "must be at least 1",
                 "use a whole number from 1 up, or leave it out");
-  check.require(training.local_steps.value_or(1) >= 1, "training.local_steps",
-                "must be at least 1", "use a whole number from 1 up, or leave it out");
+  check.require(training.local_steps.value_or(1) >= 1, "training.local_steps", "must be at least 1",
+                "use a whole number from 1 up, or leave it out");
   check.require(!merges(training) || !training.members || !training.slices ||
                   *training.members == *training.slices,
                 "training.slices", "each member trains on one slice of a step",
@@ -154,8 +153,8 @@ void write_merge(std::ostream& out, const merge_section& x) {
     write_outer(out, x.outer);
   }
   if (x.averaging.kind != averaging_kind::none)
-    out << "merge.averaging = " << name_of(x.averaging.kind) << ' '
-        << bits_text(x.averaging.decay) << '\n';
+    out << "merge.averaging = " << name_of(x.averaging.kind) << ' ' << bits_text(x.averaging.decay)
+        << '\n';
   if (x.flipped_members > 0)
     out << "merge.flipped_members = " << x.flipped_members << ' ' << bits_text(x.flip_factor)
         << '\n';

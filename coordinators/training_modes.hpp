@@ -1,4 +1,5 @@
-// Training modes: what a job says of its strategy and its consistency, beyond synchronous gradients.
+// Training modes: what a job says of its strategy and its consistency, beyond synchronous
+// gradients.
 //
 //   strategy     consistency            who computes what                          same bits?
 //   gradients    synchronous            replicas slices of one step                yes

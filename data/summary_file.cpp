@@ -46,11 +46,9 @@ void add_figures(json& object, const training_summary& x) {
 }
 
 json trainer_object(const trainer_record& x) {
-  return {{"results", x.results},         {"applied", x.applied},
-          {"discarded", x.discarded},     {"last_count", x.last_count},
-          {"last_by_ms", x.last_by_ms},   {"waited_ms", x.waited_ms},
-          {"computed_ms", x.computed_ms}, {"network_ms", x.network_ms},
-          {"lags", x.lags}};
+  return {{"results", x.results},         {"applied", x.applied},       {"discarded", x.discarded},
+          {"last_count", x.last_count},   {"last_by_ms", x.last_by_ms}, {"waited_ms", x.waited_ms},
+          {"computed_ms", x.computed_ms}, {"network_ms", x.network_ms}, {"lags", x.lags}};
 }
 
 void add_circumstances(json& object, const training_summary& x) {

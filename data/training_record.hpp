@@ -76,7 +76,7 @@ struct training_summary {
   std::optional<double> validation_accuracy;
   std::optional<double> validation_r2;
   std::optional<uint64_t> best_version; ///< equals `steps`; absent: the result is the last version
-  bool reproducible = true; ///< the parameters' bits follow from the job alone
+  bool reproducible = true;             ///< the parameters' bits follow from the job alone
   std::vector<trainer_record> trainers; ///< by replica; empty for synchronous gradients
 };
 

@@ -13,6 +13,7 @@ namespace troupe {
 enum class protocol_error : uint8_t;
 
 struct block_norms;
+struct child_model;
 struct cluster_view;
 struct contribution;
 struct course;
@@ -21,13 +22,17 @@ struct evaluation;
 struct evaluation_order;
 struct farewell;
 struct gate_event;
+struct gradient_offer;
 struct gradient_piece;
+struct gradient_report;
+struct gradient_work;
 struct hold_answer;
 struct hold_request;
 struct horizon;
 struct introduction;
 struct link_stamp;
 struct member;
+struct merge_report;
 struct node_report;
 struct not_finite_report;
 struct online_batch;

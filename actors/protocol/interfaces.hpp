@@ -193,6 +193,37 @@ using online_actor = caf::typed_actor<
   // The parameters in use; its version counts the updates that were applied.
   caf::replies_to<atom::pull>::with<parameter_span>>;
 
+/// Whoever hands models or gradients to a coordinator of an application, and wants to be known.
+using model_listener_actor = caf::typed_actor<
+  // The main model after a round; its version counts rounds.
+  caf::reacts_to<parameter_span>>;
+
+/// Merges models that children train apart (actors/coordinate_parameters.hpp).
+using parameters_coordinator_actor = caf::typed_actor<
+  // A child's model. What comes twice is counted once.
+  caf::replies_to<child_model>::with<merge_report>,
+  // A child and where it is: sent the main model after each round, forgotten when it ends.
+  caf::reacts_to<uint64_t, model_listener_actor>,
+  // The main model; its version counts rounds.
+  caf::replies_to<atom::pull>::with<parameter_span>,
+  // Merge what waits, and refuse what comes from now on. Any number of times.
+  caf::replies_to<atom::stop>::with<merge_report>,
+  // To itself: time passes.
+  caf::reacts_to<atom::tick>>;
+
+/// Moves one model by gradients of trainers that do not march in step
+/// (actors/coordinate_gradients.hpp).
+using gradients_coordinator_actor = caf::typed_actor<
+  // A trainer, by its index, wants work. Answered when the rule lets it go on; asked twice it gets
+  // the same.
+  caf::replies_to<atom::pull, uint64_t>::with<gradient_work>,
+  // Its gradient. What comes twice is refused.
+  caf::replies_to<gradient_offer>::with<gradient_report>,
+  // A trainer and where it is: nobody waits for it once it has ended.
+  caf::reacts_to<uint64_t, model_listener_actor>,
+  // The main model; its version counts updates.
+  caf::replies_to<atom::pull>::with<parameter_span>>;
+
 } // namespace troupe
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_handles, caf::id_block::troupe_atoms::end)
@@ -266,10 +297,23 @@ CAF_ADD_TYPE_ID(troupe_trainers, (troupe::keeper_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_trainers)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_coordinators, caf::id_block::troupe_trainers::end)
+
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::child_model))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_offer))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_report))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_work))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::merge_report))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::model_listener_actor))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::parameters_coordinator_actor))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradients_coordinator_actor))
+
+CAF_END_TYPE_ID_BLOCK(troupe_coordinators)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_trainers::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_coordinators::end;
 
 } // namespace troupe

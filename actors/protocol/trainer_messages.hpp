@@ -26,14 +26,14 @@ enum class trainer_task : uint8_t {
 /// keeper -> trainer. Answered with one `trainer_result`; a trainer has one order at a time.
 struct trainer_order {
   trainer_task task = trainer_task::gradient;
-  keeper_actor keeper;      ///< whom to answer
-  uint64_t trainer = 0;     ///< the trainer's index, returned
-  uint64_t number = 0;      ///< of the round, or the gradient's ticket; returned
-  uint64_t member = 0;      ///< the slice of each step to train on
-  uint64_t first_step = 0;  ///< of the job
-  uint64_t step_count = 1;  ///< >= 1
-  const_buffer parameters;  ///< P
-  optimizer_state state;    ///< the member's; its slots are moved along. Unused for a gradient
+  keeper_actor keeper;     ///< whom to answer
+  uint64_t trainer = 0;    ///< the trainer's index, returned
+  uint64_t number = 0;     ///< of the round, or the gradient's ticket; returned
+  uint64_t member = 0;     ///< the slice of each step to train on
+  uint64_t first_step = 0; ///< of the job
+  uint64_t step_count = 1; ///< >= 1
+  const_buffer parameters; ///< P
+  optimizer_state state;   ///< the member's; its slots are moved along. Unused for a gradient
 };
 
 /// trainer -> keeper: what came of an order.
@@ -42,9 +42,9 @@ struct trainer_result {
   uint64_t number = 0;
   uint64_t member = 0;
   uint64_t first_step = 0;
-  const_buffer values;   ///< P: the gradient's sum, or the member's model
-  batch_sums sums;       ///< of the rows it was computed on
-  bool finite = true;    ///< false: a step led to a value that is not finite
+  const_buffer values;                  ///< P: the gradient's sum, or the member's model
+  batch_sums sums;                      ///< of the rows it was computed on
+  bool finite = true;                   ///< false: a step led to a value that is not finite
   std::chrono::nanoseconds computed{0}; ///< time it took
 };
 
