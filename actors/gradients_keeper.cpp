@@ -2,6 +2,8 @@
 
 #include "troupe/actors/guard.hpp"
 
+#include <caf/actor_cast.hpp>
+
 #include <string>
 
 namespace troupe {
@@ -57,7 +59,7 @@ void gradients_keeper_state::give_step(size_t trainer) {
   phases_[trainer] = trainer_phase::computes;
   statistics_->on_sent(trainer, self_->clock().now());
   self_->send(desk_->trainer(trainer), trainer_order{trainer_task::gradient,
-                                                     keeper_actor{self_},
+                                                     caf::actor_cast<keeper_actor>(self_),
                                                      trainer,
                                                      work.decision.ticket,
                                                      0,

@@ -3,6 +3,8 @@
 #include "troupe/actors/guard.hpp"
 #include "troupe/coordinators/training_modes.hpp"
 
+#include <caf/actor_cast.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -66,8 +68,9 @@ void rounds_keeper_state::hand_out() {
     const auto first = desk_->version();
     statistics_->on_sent(i, self_->clock().now());
     self_->send(desk_->trainer(i),
-                trainer_order{trainer_task::local_steps, keeper_actor{self_}, i, work.round, member,
-                              first, end_ - first, work.parameters, states_[member]});
+                trainer_order{trainer_task::local_steps, caf::actor_cast<keeper_actor>(self_), i,
+                              work.round, member, first, end_ - first, work.parameters,
+                              states_[member]});
   }
 }
 

@@ -41,32 +41,29 @@ struct merge_report {
   friend bool operator==(const merge_report&, const merge_report&) = default;
 };
 
-/// An enumeration on its way: a byte, of at most `last`.
+/// A verdict on its way: a byte, of at most `last`. CAF's own way takes any number.
+template <class Enum>
+struct wire_verdict {
+  Enum& value;
+  Enum last;
+};
+
 template <class Inspector, class Enum>
-typename Inspector::result_type inspect_enum(Inspector& f, Enum& value, Enum last) {
-  auto byte = static_cast<uint8_t>(value);
+typename Inspector::result_type inspect(Inspector& f, wire_verdict<Enum> x) {
+  auto byte = static_cast<uint8_t>(x.value);
   auto load = [&]() -> caf::error {
-    if (byte > static_cast<uint8_t>(last))
+    if (byte > static_cast<uint8_t>(x.last))
       return caf::make_error(caf::sec::invalid_argument, "no such verdict");
-    value = static_cast<Enum>(byte);
+    x.value = static_cast<Enum>(byte);
     return caf::none;
   };
   return f(byte, caf::meta::load_callback(load));
 }
 
 template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, parameters_verdict& x) {
-  return inspect_enum(f, x, parameters_verdict::merge_refused);
-}
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, staleness_verdict& x) {
-  return inspect_enum(f, x, staleness_verdict::refuse);
-}
-
-template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, merge_report& x) {
-  return f(caf::meta::type_name("troupe.merge_report"), x.child, x.number, x.verdict, x.reason,
+  wire_verdict<parameters_verdict> verdict{x.verdict, parameters_verdict::merge_refused};
+  return f(caf::meta::type_name("troupe.merge_report"), x.child, x.number, verdict, x.reason,
            x.round, x.merged);
 }
 
@@ -83,7 +80,8 @@ struct gradient_work {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_work& x) {
-  return f(caf::meta::type_name("troupe.gradient_work"), x.verdict, x.reason, x.ticket, x.version,
+  wire_verdict<staleness_verdict> verdict{x.verdict, staleness_verdict::refuse};
+  return f(caf::meta::type_name("troupe.gradient_work"), verdict, x.reason, x.ticket, x.version,
            x.parameters);
 }
 
@@ -116,7 +114,8 @@ struct gradient_report {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_report& x) {
-  return f(caf::meta::type_name("troupe.gradient_report"), x.verdict, x.reason, x.staleness,
+  wire_verdict<staleness_verdict> verdict{x.verdict, staleness_verdict::refuse};
+  return f(caf::meta::type_name("troupe.gradient_report"), verdict, x.reason, x.staleness,
            x.version);
 }
 
