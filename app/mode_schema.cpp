@@ -144,8 +144,9 @@ void add_mode_option_keys(keys& out) {
     {"training.members", "parameters: models that are trained apart; part of the result", "slices"},
     1, [](auto& x) -> auto& { return x.training.members; }));
   out.push_back(whole_key<job>(
-    {"training.local_steps", "parameters: steps of each member between two merges", "10"}, 1,
-    [](auto& x) -> auto& { return x.training.local_steps; }));
+    {"training.local_steps", "parameters: steps of each member between two merges",
+     "10, at most an epoch's"},
+    1, [](auto& x) -> auto& { return x.training.local_steps; }));
   out.push_back(choice_key<job, step_scaling>(
     {"training.late_steps", "not synchronous: how much shorter the step of a late gradient is"},
     [](auto& x) -> auto& { return x.training.late_steps; }));

@@ -216,7 +216,7 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     resolve_for_solver(result);
   if (training.batch_size == 0 || training.batch_size > rows)
     training.batch_size = rows;
-  resolve_mode(result, core_count);
+  resolve_mode(result, rows, core_count);
   if (!training.slices)
     training.slices =
       std::clamp<size_t>(training.batch_size / slice_rows_wanted, 1, slice_count_max_by_default);

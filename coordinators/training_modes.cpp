@@ -30,6 +30,10 @@ bool is_asynchronous(const training_options& x) {
   return x.consistency != consistency_kind::synchronous;
 }
 
+uint64_t steps_in_epoch(size_t train_row_count, size_t batch_size) {
+  return batch_size == 0 ? 0 : (train_row_count + batch_size - 1) / batch_size;
+}
+
 // What belongs to one mode would be a wish nobody hears in another.
 void check_belongings(problem_list& check, const job& x) {
   const auto& training = x.training;
@@ -180,10 +184,12 @@ std::vector<job_problem> mode_problems(const job& x) {
   return std::move(check.found);
 }
 
-void resolve_mode(job& x, size_t core_count) {
+void resolve_mode(job& x, size_t train_row_count, size_t core_count) {
   auto& training = x.training;
   if (merges(training)) {
-    training.local_steps = training.local_steps.value_or(default_local_steps);
+    const auto steps = steps_in_epoch(train_row_count, training.batch_size);
+    training.local_steps =
+      training.local_steps.value_or(std::clamp<uint64_t>(steps, 1, default_local_steps));
     if (training.members)
       training.slices = training.members;
   } else if (is_asynchronous(training)) {
@@ -203,7 +209,7 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
   if (!merges(training))
     return std::move(check.found);
   const auto members = *training.members;
-  const auto steps = (train_row_count + training.batch_size - 1) / training.batch_size;
+  const auto steps = steps_in_epoch(train_row_count, training.batch_size);
   const auto members_min =
     resolved.merge.elastic_alpha ? size_t{1} : entry_count_min(resolved.merge.members);
   check.require(members >= members_min, "training.members",
@@ -214,8 +220,7 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
                 std::to_string(members) + " members share steps of " +
                   std::to_string(training.batch_size) + " rows",
                 "set training.batch_size to at least as many rows as members");
-  check.require(*training.local_steps <= std::max<uint64_t>(steps, default_local_steps),
-                "training.local_steps",
+  check.require(*training.local_steps <= steps, "training.local_steps",
                 "a round ends with its epoch, which has " + std::to_string(steps) + " steps",
                 "use at most as many, or a smaller training.batch_size");
   check.require(resolved.merge.flipped_members <= members, "merge.flipped_members",

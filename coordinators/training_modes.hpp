@@ -26,7 +26,8 @@
 
 namespace troupe {
 
-/// Steps of a round where a job names none. Twice as many: half the merging, members further apart.
+/// Steps of a round where a job names none, if its epochs have as many. Twice as many: half the
+/// merging, members further apart.
 inline constexpr uint64_t default_local_steps = 10;
 
 /// True for the modes whose parameters or gradients one keeper owns (actors/rounds_keeper.hpp,
@@ -39,8 +40,8 @@ bool is_reproducible(const training_options& x);
 /// What is wrong with a job's modes, or with what it combines them with.
 std::vector<job_problem> mode_problems(const job& x);
 
-/// Fills in what the modes decide before slices and replicas are resolved.
-void resolve_mode(job& x, size_t core_count);
+/// Fills in what the modes decide before slices and replicas are resolved; the batch size is.
+void resolve_mode(job& x, size_t train_row_count, size_t core_count);
 
 /// What of a resolved job's modes does not fit its training rows.
 std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count);

@@ -140,7 +140,7 @@ TEST(training_modes, options_out_of_range_are_named) {
 TEST(training_modes, what_does_not_fit_the_data_is_named) {
   EXPECT_EQ(first_problem_with_data(merging(), [](job& x) { x.training.members = 33; }),
             "training.members: 33 members share steps of 32 rows");
-  EXPECT_EQ(first_problem_with_data(merging(), [](job& x) { x.training.local_steps = 20; }),
+  EXPECT_EQ(first_problem_with_data(merging(), [](job& x) { x.training.local_steps = 8; }),
             "training.local_steps: a round ends with its epoch, which has 7 steps");
   EXPECT_EQ(first_problem_with_data(merging(), [](job& x) { x.merge.flipped_members = 5; }),
             "merge.flipped_members: there are 4 members");
@@ -160,7 +160,10 @@ TEST(training_modes, members_are_the_slices_and_asynchronous_steps_have_one) {
   EXPECT_EQ(x.training.slices, 4u);
   EXPECT_EQ(x.training.members, 4u);
   EXPECT_EQ(x.training.replicas, 4u);
-  EXPECT_EQ(x.training.local_steps, default_local_steps);
+  EXPECT_EQ(x.training.local_steps, 7u); // an epoch's, at 32 rows a step
+  auto short_steps = merging();
+  short_steps.training.batch_size = 4;
+  EXPECT_EQ(resolve(short_steps, rows, 8).training.local_steps, default_local_steps);
   EXPECT_EQ(resolve(x, rows, 8), x);
   auto by_slices = merging();
   by_slices.training.members.reset();

@@ -81,8 +81,8 @@ class Modes(unittest.TestCase):
             self.assertIn(key, run.stderr)
         cluster = os.path.join(SOURCE, "examples", "cluster", "two_nodes.toml")
         for setting in ("training.strategy=parameters", "training.consistency=asynchronous"):
-            run = subprocess.run([TROUPE, "launch", cluster, "--quiet", "--overwrite", "--set", setting,
-                                  "--set", "training.slices=1"],
+            run = subprocess.run([TROUPE, "launch", cluster, "--quiet", "--overwrite",
+                                  "--set", setting, "--set", "training.slices=1"],
                                  cwd=self.folder, capture_output=True, text=True, timeout=60,
                                  check=False)
             self.assertEqual(run.returncode, 78, run.stderr)
