@@ -162,7 +162,7 @@ TEST_F(protocol, messages_of_online_learning_survive) {
 
 TEST_F(protocol, messages_of_coordinators_survive) {
   expect_block_survives<caf::id_block::troupe_coordinators>();
-  expect_survives(child_model{7, 2, payload_of({infinity, 2}), 120});
+  expect_survives(child_model{7, 2, payload_of({-0.0f, 2}), 120});
   expect_survives(merge_report{7, 2, parameters_verdict::merge_refused, "why", 3, 4});
   expect_survives(gradient_work{staleness_verdict::wait, "why", 5, 6, payload_of({1})});
   expect_survives(gradient_offer{1, 5, payload_of({1, -0.0f}), 32});

@@ -188,7 +188,7 @@ TEST(rounds_keeper, a_lost_trainer_ends_the_run_with_a_reason) {
   run.begin();
   for (int k = 0; k < 150; ++k)
     run.step(random);
-  caf::anon_send_exit(run.actors().replicas().front(), caf::sec::runtime_error);
+  caf::anon_send_exit(run.actors().replicas().front(), caf::exit_reason::kill);
   run.run(random);
   EXPECT_TRUE(run.outcome().finished.failed);
 }
