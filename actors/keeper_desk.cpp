@@ -17,6 +17,10 @@ bool keeper_desk::on_view(const view& news) {
   version_ = row_version_ = mark_version_ = news.start_version;
   current_ = versions_->of(version_);
   begin_ = last_report_ = self_->clock().now();
+  // The node says who was lost, and the run ends; the others need not go on meanwhile.
+  self_->set_down_handler([this](const caf::down_msg&) { failed_ = true; });
+  for (const auto& entry : view_.replicas)
+    self_->monitor(entry.actor);
   return true;
 }
 

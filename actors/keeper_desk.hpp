@@ -3,7 +3,7 @@
 // training figures, has versions evaluated, and reports.
 //
 //   on_start, on_view --> (begun) --adopt--> version v' > v --adopt--> ..
-//                            \--stop_here--> failed: its version stays where it is
+//                            \--stop_here, or a trainer is lost--> failed: its version stays
 //
 // Versions may be several steps apart; each with a row of the history must be among them.
 
@@ -28,6 +28,8 @@ class keeper_desk {
 public:
   keeper_desk(keeper_actor::pointer self, const timeline& plan, const evaluation_rows& rows)
     : self_(self), plan_(plan), rows_(rows) {}
+  keeper_desk(const keeper_desk&) = delete; // its actor's handlers know where it is
+  keeper_desk& operator=(const keeper_desk&) = delete;
 
   void on_start(const shard_start& news) { versions_ = news.versions; }
   /// True when training begins now, from `parameters()`.
