@@ -4,6 +4,7 @@
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/checkpoint_store.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/models/numerics.hpp"
@@ -39,8 +40,9 @@ company::company(caf::actor_system& system, const job& resolved,
   const auto parameter_count = make_model(resolved, shape_of(*data))->layout().size();
   process_options here;
   const auto scope = scope_of(resolved.optimizer.kind);
+  const bool kept = has_keeper(resolved.training);
   const auto shard_count =
-    scope == optimizer_scope::element_wise
+    scope == optimizer_scope::element_wise && !kept
       ? options.shard_count.value_or(default_shard_count(system, parameter_count))
       : 1;
   here.self = {std::string{only_process_name}, 1, *resolved.training.replicas, shard_count};
@@ -53,6 +55,8 @@ company::company(caf::actor_system& system, const job& resolved,
   auto for_director = director_options_of(resolved, *data, process_->network());
   for_director.membership.expected = {
     {here.self.name, here.self.replica_count, here.self.shard_count}};
+  if (kept) // nobody is a spare: who gets work is the keeper's decision
+    for_director.membership.slice_count = here.self.replica_count;
   for_director.membership.home = here.self.name;
   for_director.checkpoints = options.checkpoints;
   for_director.rule.checkpoint_every = here.checkpoint_every;

@@ -67,6 +67,8 @@ public:
   const std::vector<replica_actor>& replicas() const { return process_->replicas(); }
   const std::vector<shard_actor>& shards() const { return process_->shards(); }
   const model& network() const { return process_->network(); }
+  /// Who owns all parameters (coordinators/training_modes.hpp); null where shards do.
+  const keeper_actor& keeper() const { return process_->keeper(); }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
   size_t buffers_made() const { return process_->buffers_made(); }

@@ -1,6 +1,8 @@
 #include "troupe/actors/net/messages.hpp"
+#include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/actors/protocol/trainer_messages.hpp"
 #include "troupe/actors/train.hpp"
 
 #include <caf/actor_system_config.hpp>
@@ -24,6 +26,8 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_cluster>();
   config.add_message_types<caf::id_block::troupe_net>();
   config.add_message_types<caf::id_block::troupe_credit>();
+  config.add_message_types<caf::id_block::troupe_trainers>();
+  config.add_message_types<caf::id_block::troupe_coordinators>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

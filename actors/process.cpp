@@ -1,12 +1,16 @@
 #include "troupe/actors/process.hpp"
 
+#include "troupe/actors/gradients_keeper.hpp"
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/node.hpp"
 #include "troupe/actors/replica.hpp"
+#include "troupe/actors/rounds_keeper.hpp"
 #include "troupe/actors/shard.hpp"
 #include "troupe/actors/solver.hpp"
+#include "troupe/actors/trainer.hpp"
 #include "troupe/actors/version_buffers.hpp"
 #include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/failure.hpp"
 
 #include <caf/actor_system.hpp>
@@ -30,6 +34,59 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
   return 0;
 }
 
+namespace {
+
+std::string mode_in_words(const training_options& x) {
+  return x.strategy == strategy_kind::parameters ? "the strategy parameters"
+                                                 : "asynchronous training";
+}
+
+gradients_keeper_options gradients_keeper_of(const job& resolved, const timeline& plan,
+                                             const evaluation_rows& rows,
+                                             const parameter_layout& layout) {
+  gradients_keeper_options options{plan, rows, {}};
+  options.rule.gradients.optimizer = resolved.optimizer;
+  options.rule.gradients.layout = layout;
+  options.rule.consistency = staleness_of(resolved.training);
+  if (const auto lambda = resolved.training.delay_compensation; lambda > 0)
+    options.rule.compensation = delay_compensation_options{.lambda = lambda};
+  return options;
+}
+
+} // namespace
+
+void process::spawn_trainers(caf::actor_system& system, const job& resolved,
+                             std::shared_ptr<const prepared_data> data, const timeline& plan,
+                             const test_hooks& hooks) {
+  const auto& training = resolved.training;
+  const evaluation_rows rows{data->test.row_count, data->validation.row_count};
+  const std::shared_ptr<const optimizer> rule = make_optimizer(resolved.optimizer);
+  trainer_options options;
+  options.network = network_;
+  options.data = std::move(data);
+  options.order =
+    std::make_shared<epoch_order>(resolved.seed, plan.row_count, plan.batch_size < plan.row_count);
+  options.pool = gradients_;
+  options.plan = plan;
+  options.rule = rule;
+  options.changes = {resolved.optimizer, penalized_ranges(network_->layout())};
+  options.hooks = hooks;
+  options.seed = resolved.seed;
+  if (training.strategy == strategy_kind::parameters) {
+    options.first_flipped_member = *training.members - resolved.merge.flipped_members;
+    options.flip_factor = resolved.merge.flip_factor;
+    keeper_ =
+      system.spawn(rounds_keeper, rounds_keeper_options{plan, rows, local_rounds_of(resolved),
+                                                        rule->slot_count()});
+  } else {
+    keeper_ =
+      system.spawn(gradients_keeper, gradients_keeper_of(resolved, plan, rows, network_->layout()));
+  }
+  shards_.emplace_back(keeper_);
+  for (size_t i = 0; i < self_.replica_count; ++i)
+    replicas_.emplace_back(system.spawn(trainer, options));
+}
+
 process::process(caf::actor_system& system, const job& resolved,
                  std::shared_ptr<const prepared_data> data, const process_options& options)
   : self_(options.self) {
@@ -49,6 +106,12 @@ process::process(caf::actor_system& system, const job& resolved,
     throw failure(failure_code::bad_job,
                   std::string{name_of(resolved.optimizer.kind)} + " runs in one process only",
                   "optimizer.kind", "use an optimizer that works element by element");
+  if (options.wired && has_keeper(resolved.training))
+    throw failure(failure_code::bad_job,
+                  mode_in_words(resolved.training) + " runs in one process only",
+                  resolved.training.strategy == strategy_kind::parameters ? "training.strategy"
+                                                                          : "training.consistency",
+                  "use troupe train, or leave the key out");
   const regularization changes{resolved.optimizer, penalized_ranges(network_->layout())};
   shard_options for_shards;
   for_shards.parameter_count = parameter_count;
@@ -60,7 +123,9 @@ process::process(caf::actor_system& system, const job& resolved,
     for_shards.whole_rule = make_whole_model_rule(resolved.optimizer, network_->layout());
   else if (scope == optimizer_scope::element_wise)
     for_shards.rule = make_optimizer(resolved.optimizer);
-  if (scope == optimizer_scope::solver) {
+  if (has_keeper(resolved.training)) {
+    spawn_trainers(system, resolved, data, plan, options.hooks);
+  } else if (scope == optimizer_scope::solver) {
     const solver_actor both =
       system.spawn(solver, solver_options{network_, data, plan, resolved.optimizer});
     replicas_.emplace_back(both);
@@ -79,7 +144,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.plan = plan;
   for_node.seed = resolved.seed;
   for_node.slot_count = slot_count_of(resolved, network_->layout());
-  for_node.uses_norms = changes.norm_max() > 0;
+  for_node.uses_norms = changes.norm_max() > 0 && !has_keeper(resolved.training);
   for_node.piece_elements = options.piece_elements;
   for_node.credit_bytes = options.credit_bytes;
   for_node.on_standing = options.on_standing;

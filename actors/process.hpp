@@ -57,17 +57,25 @@ public:
   const std::vector<replica_actor>& replicas() const { return replicas_; }
   const std::vector<shard_actor>& shards() const { return shards_; }
   const model& network() const { return *network_; }
+  /// Who owns all parameters; null where shards do.
+  const keeper_actor& keeper() const { return keeper_; }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
   size_t buffers_made() const { return gradients_->made_count() + parameters_->made_count(); }
 
 private:
+  /// A keeper and its trainers in place of shards and replicas.
+  void spawn_trainers(caf::actor_system& system, const job& resolved,
+                      std::shared_ptr<const prepared_data> data, const timeline& plan,
+                      const test_hooks& hooks);
+
   member self_;
   std::shared_ptr<const model> network_;
   std::shared_ptr<buffer_pool> gradients_;
   std::shared_ptr<buffer_pool> parameters_;
   std::vector<replica_actor> replicas_;
   std::vector<shard_actor> shards_;
+  keeper_actor keeper_;
   local_node_actor node_;
 };
 

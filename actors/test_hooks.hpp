@@ -5,6 +5,7 @@
 
 #include "troupe/coordinators/canonical_tree.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -37,6 +38,9 @@ struct test_hooks {
   float poison = 0;
   /// Replicas leave out the last value of what they send of this step.
   std::optional<uint64_t> cut_step;
+  /// The trainer of this index answers so much later than it could (actors/trainer.hpp).
+  std::optional<uint64_t> slow_replica;
+  std::chrono::milliseconds slow_by{0};
 };
 
 } // namespace troupe

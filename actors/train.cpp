@@ -73,7 +73,11 @@ training_result train(caf::actor_system& system, const job& x,
   caf::scoped_actor self{system};
   auto finished = wait_for_end(self, everybody.director(), options);
   const auto parameters = pull_parameters(self, everybody.director());
-  return result_of(resolved, std::move(data), everybody.network(), parameters, std::move(finished));
+  auto result =
+    result_of(resolved, std::move(data), everybody.network(), parameters, std::move(finished));
+  if (everybody.keeper())
+    add_statistics(self, everybody.keeper(), result);
+  return result;
 }
 
 } // namespace troupe

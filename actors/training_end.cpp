@@ -1,7 +1,9 @@
 #include "troupe/actors/training_end.hpp"
 
 #include "troupe/actors/job_data.hpp"
+#include "troupe/actors/protocol/trainer_messages.hpp"
 #include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/digest.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/safetensors.hpp"
@@ -56,7 +58,32 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     fill_losses(summary, finished.history.back()); // diverged between two rows
 }
 
+trainer_record record_of(const trainer_statistics& x) {
+  const auto ms = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  trainer_record result{x.result_count, x.applied_count, x.discarded_count,
+                        x.last_count,   ms(x.last_by),   ms(x.waited),
+                        ms(x.computed), ms(x.network),   {}};
+  result.lags.assign(x.lags.begin(), x.lags.end());
+  return result;
+}
+
 } // namespace
+
+void add_statistics(caf::scoped_actor& self, const keeper_actor& keeper, training_result& result) {
+  self->request(keeper, pull_deadline, atom::status_v)
+    .receive(
+      [&](const trainer_figures& figures) {
+        result.statistics = figures.table;
+        for (const auto& trainer : figures.trainers)
+          result.summary.trainers.push_back(record_of(trainer));
+      },
+      [&](const caf::error& problem) {
+        throw failure(failure_code::internal,
+                      "the statistics could not be fetched: " + self->system().render(problem));
+      });
+}
 
 void throw_if_failed(const training_finished& finished) {
   if (finished.failed)
@@ -91,6 +118,7 @@ training_result result_of(const job& resolved, std::shared_ptr<const prepared_da
   const auto identity = identity_text(resolved, data->fingerprint);
   summary.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
   summary.numerics = numerics_class();
+  summary.reproducible = is_reproducible(resolved.training);
   summary.stopped_by = name_of(static_cast<stop_reason>(finished.reason));
   fill_figures(summary, finished, timeline_of(resolved, shape_of(*data)));
   result.history = std::move(finished.history);

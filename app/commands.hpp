@@ -16,6 +16,7 @@ struct train_arguments {
   bool quiet = false;
   bool resume = false; ///< not with `overwrite`
   bool overwrite = false;
+  bool stats = false;                 ///< also print who waited for whom
   char** process_arguments = nullptr; ///< argv, to start this program again; ends with null
 };
 

@@ -1,5 +1,6 @@
 #include "troupe/app/job_schema.hpp"
 
+#include "troupe/app/mode_schema.hpp"
 #include "troupe/app/model_schema.hpp"
 #include "troupe/app/schedule_schema.hpp"
 
@@ -193,12 +194,7 @@ void add_optimizer_keys(keys& out) {
 }
 
 void add_training_keys(keys& out) {
-  out.push_back(choice_key<job, strategy_kind>(
-    {"training.strategy", "what replicas exchange"},
-    [](auto& x) -> auto& { return x.training.strategy; }));
-  out.push_back(choice_key<job, consistency_kind>(
-    {"training.consistency", "when updates are applied"},
-    [](auto& x) -> auto& { return x.training.consistency; }));
+  add_mode_keys(out);
   out.push_back({"training.batch_size",
                  "integer >= 1 or \"all\"",
                  {},
@@ -246,6 +242,7 @@ void add_training_keys(keys& out) {
      "true if there are validation rows"},
     "true or false", [](auto& x) -> auto& { return x.training.keep_best; }));
   out.push_back(class_weights_key());
+  add_mode_option_keys(out);
 }
 
 void add_checkpoint_keys(keys& out) {

@@ -53,6 +53,7 @@ void add_train(command_line& x) {
     ->required()
     ->type_name("JOB.toml");
   add_run_options(*train, x.train);
+  train->add_flag("--stats", x.train.stats, "Also print who computed, waited and came late");
   train->footer("Example:\n  troupe train examples/digits.toml --set training.epochs=5");
   train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
 }

@@ -47,6 +47,8 @@ std::string run_report(const training_summary& summary) {
   add_figure(result, "test loss", summary.test_loss);
   add_figure(result, "test accuracy", summary.test_accuracy);
   add_figure(result, "test r2", summary.test_r2);
+  if (!summary.reproducible)
+    add(result, "reproducible", "no: what is applied depends on who comes first");
   add(result, "parameters sha256", summary.parameters_sha256);
   add(result, "model file", summary.model_file);
   return result;

@@ -27,7 +27,8 @@ runtime_options runtime_of(const job& x, const prepared_data& data) {
   const auto shape = shape_of(data);
   const auto resolved = resolve(x, shape, cores);
   if (problems_with_data(resolved, shape).empty())
-    result.threads = useful_threads(timeline_of(resolved, shape).batch_size,
+    result.threads = useful_threads(timeline_of(resolved, shape).batch_size *
+                                      resolved.training.local_steps.value_or(1),
                                     make_model(resolved, shape)->layout().size(), cores);
   return result;
 }

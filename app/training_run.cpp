@@ -60,6 +60,14 @@ void print_summary(const training_summary& summary, const run_directory& folder,
   print_result(text, "the files in " + folder.path() + " are complete");
 }
 
+// With --json the figures are in the object, and nothing may follow it.
+void print_statistics(const training_result& result, bool as_json) {
+  if (result.statistics.empty())
+    print_message("troupe: --stats: synchronous gradients keep no statistics\n");
+  else if (!as_json)
+    print_result('\n' + result.statistics);
+}
+
 int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
                run_folders& folders, const train_arguments& arguments, const trainer& train) {
   // From here on the earlier run is gone: the data proved readable and fit for the job.
@@ -77,6 +85,8 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   if (error)
     print_message(error_text(*error));
   print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
+  if (arguments.stats)
+    print_statistics(result, arguments.json);
   if (error)
     return static_cast<int>(failure_code::diverged);
   return stop_signal() != 0 ? 128 + stop_signal() : 0;

@@ -1,8 +1,11 @@
 #include "troupe/coordinators/job.hpp"
 
+#include "troupe/coordinators/training_modes.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace troupe {
@@ -309,6 +312,7 @@ std::vector<job_problem> problems(const job& x) {
   check_lbfgs(check, x);
   check_solver(check, x);
   check_training(check, x.training);
+  std::ranges::move(mode_problems(x), std::back_inserter(check.result));
   check.optional_at_least_one("runtime.threads", x.runtime.threads);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",
                 "use \"native\" or the name of a processor type such as \"x86-64-v3\"");

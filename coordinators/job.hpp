@@ -7,9 +7,13 @@
 
 #pragma once
 
+#include "troupe/coordinators/model_merger.hpp"
+#include "troupe/coordinators/staleness_rule.hpp"
 #include "troupe/models/activation.hpp"
 #include "troupe/models/initialization.hpp"
 #include "troupe/models/losses/loss.hpp"
+#include "troupe/models/merging/outer_rule.hpp"
+#include "troupe/models/merging/parameter_average.hpp"
 #include "troupe/models/names.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
@@ -31,8 +35,8 @@ enum class model_kind : uint8_t {
   logistic_regression
 };
 enum class class_weight_kind : uint8_t { none, balanced, list };
-enum class strategy_kind : uint8_t { gradients };
-enum class consistency_kind : uint8_t { synchronous };
+enum class strategy_kind : uint8_t { gradients, parameters };
+enum class consistency_kind : uint8_t { synchronous, asynchronous, bounded, half_synchronous, lag };
 enum class scheduler_policy : uint8_t { sharing, stealing };
 
 template <>
@@ -61,11 +65,16 @@ struct name_table<model_kind> {
 };
 template <>
 struct name_table<strategy_kind> {
-  static constexpr std::array entries{named(strategy_kind::gradients, "gradients")};
+  static constexpr std::array entries{named(strategy_kind::gradients, "gradients"),
+                                      named(strategy_kind::parameters, "parameters")};
 };
 template <>
 struct name_table<consistency_kind> {
-  static constexpr std::array entries{named(consistency_kind::synchronous, "synchronous")};
+  static constexpr std::array entries{named(consistency_kind::synchronous, "synchronous"),
+                                      named(consistency_kind::asynchronous, "asynchronous"),
+                                      named(consistency_kind::bounded, "staleness"),
+                                      named(consistency_kind::half_synchronous, "first"),
+                                      named(consistency_kind::lag, "lag")};
 };
 template <>
 struct name_table<scheduler_policy> {
@@ -135,8 +144,29 @@ struct training_options {
   /// are validation rows and evaluations on the way.
   std::optional<bool> keep_best;
   class_weight_options class_weights;
+  // Strategy `parameters` only (coordinators/local_rounds.hpp).
+  std::optional<size_t> members;       ///< models trained apart, >= 1; absent: slices
+  std::optional<uint64_t> local_steps; ///< steps of each member in a round, >= 1; absent: 10
+  // Other consistencies than synchronous only (coordinators/staleness_rule.hpp).
+  size_t staleness_max = 0;                     ///< bounded: clocks a replica may be ahead
+  size_t first_count = 1;                       ///< half_synchronous: gradients of a step, >= 1
+  double lag_ratio = 1.5;                       ///< lag: > 0, times replicas: updates too late
+  step_scaling late_steps = step_scaling::none; ///< of late gradients
+  double delay_compensation = 0;                ///< lambda >= 0; 0: late gradients stay as they are
 
   friend bool operator==(const training_options&, const training_options&) = default;
+};
+
+/// Strategy `parameters`: how the members' models become one.
+struct merge_section {
+  merge_options members = {.rule = merge_rule::weighted, .weighting = merge_weighting::samples};
+  std::optional<double> elastic_alpha; ///< in (0, 1]: elastic averaging in place of all the others
+  outer_options outer;
+  averaging_options averaging; ///< of the main model, for evaluation and as the result
+  size_t flipped_members = 0;  ///< rehearsal: the last members hand in their update reversed ..
+  double flip_factor = 10;     ///< .. and so many times as long, > 0
+
+  friend bool operator==(const merge_section&, const merge_section&) = default;
 };
 
 struct runtime_options {
@@ -169,6 +199,7 @@ struct job {
   model_options model;
   optimizer_options optimizer;
   training_options training;
+  merge_section merge;
   runtime_options runtime;
   checkpoint_options checkpoint;
   output_options output;

@@ -1,10 +1,12 @@
 #include "troupe/coordinators/resolve.hpp"
 
+#include "troupe/coordinators/training_modes.hpp"
 #include "troupe/models/neural_network.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <iterator>
 #include <sstream>
 
 namespace troupe {
@@ -214,9 +216,12 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     resolve_for_solver(result);
   if (training.batch_size == 0 || training.batch_size > rows)
     training.batch_size = rows;
+  resolve_mode(result, rows, core_count);
   if (!training.slices)
     training.slices =
       std::clamp<size_t>(training.batch_size / slice_rows_wanted, 1, slice_count_max_by_default);
+  if (training.strategy == strategy_kind::parameters)
+    training.members = training.slices;
   if (!training.replicas)
     training.replicas = std::min(std::max<size_t>(core_count, 1), *training.slices);
   if (!training.keep_best)
@@ -311,6 +316,8 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_numbers(resolved, shape, result);
   if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
     check_solver(resolved, shape, result);
+  std::ranges::move(mode_problems_with_data(resolved, shape.train_row_count),
+                    std::back_inserter(result));
   if (needs_all_rows(resolved.optimizer.kind) &&
       resolved.training.batch_size < shape.train_row_count)
     result.push_back({"optimizer.kind",
@@ -360,6 +367,7 @@ std::string identity_text(const job& resolved, const std::string& data_fingerpri
       << "training.batch_size = " << training.batch_size << '\n'
       << "training.slices = " << *training.slices << '\n';
   write_class_weights(out, training.class_weights);
+  write_mode(out, resolved);
   return std::move(out).str();
 }
 

@@ -45,6 +45,12 @@ void add_figures(json& object, const training_summary& x) {
   object["test_r2"] = number(x.test_r2);
 }
 
+json trainer_object(const trainer_record& x) {
+  return {{"results", x.results},         {"applied", x.applied},       {"discarded", x.discarded},
+          {"last_count", x.last_count},   {"last_by_ms", x.last_by_ms}, {"waited_ms", x.waited_ms},
+          {"computed_ms", x.computed_ms}, {"network_ms", x.network_ms}, {"lags", x.lags}};
+}
+
 void add_circumstances(json& object, const training_summary& x) {
   object["parameters_sha256"] = x.parameters_sha256;
   object["job_sha256"] = x.job_sha256;
@@ -62,6 +68,10 @@ void add_circumstances(json& object, const training_summary& x) {
   object["validation_accuracy"] = number(x.validation_accuracy);
   object["validation_r2"] = number(x.validation_r2);
   object["best_version"] = x.best_version ? json(*x.best_version) : json(nullptr);
+  object["reproducible"] = x.reproducible;
+  object["trainers"] = json::array();
+  for (const auto& trainer : x.trainers)
+    object["trainers"].push_back(trainer_object(trainer));
 }
 
 // What is absent or null keeps its default.
@@ -94,6 +104,20 @@ void read_figures(const json& object, training_summary& x) {
   read(object, "test_r2", x.test_r2);
 }
 
+trainer_record read_trainer(const json& object) {
+  trainer_record x;
+  read(object, "results", x.results);
+  read(object, "applied", x.applied);
+  read(object, "discarded", x.discarded);
+  read(object, "last_count", x.last_count);
+  read(object, "last_by_ms", x.last_by_ms);
+  read(object, "waited_ms", x.waited_ms);
+  read(object, "computed_ms", x.computed_ms);
+  read(object, "network_ms", x.network_ms);
+  read(object, "lags", x.lags);
+  return x;
+}
+
 void read_circumstances(const json& object, training_summary& x) {
   read(object, "parameters_sha256", x.parameters_sha256);
   read(object, "job_sha256", x.job_sha256);
@@ -111,6 +135,9 @@ void read_circumstances(const json& object, training_summary& x) {
   read(object, "validation_accuracy", x.validation_accuracy);
   read(object, "validation_r2", x.validation_r2);
   read(object, "best_version", x.best_version);
+  read(object, "reproducible", x.reproducible);
+  for (const auto& trainer : object.value("trainers", json::array()))
+    x.trainers.push_back(read_trainer(trainer));
 }
 
 } // namespace

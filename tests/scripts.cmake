@@ -30,6 +30,9 @@ if(TROUPE_BUILD_COMMAND)
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/early_stopping_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(early_stopping PROPERTIES TIMEOUT 300)
+  add_test(NAME modes COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/modes_test.py
+                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(modes PROPERTIES TIMEOUT 300)
   add_test(NAME resume
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/resume_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})

@@ -59,6 +59,23 @@ using shard_actor = caf::typed_actor<
   // it is there; version_not_held when it is gone or will not come.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>>;
 
+/// A replica of the modes where one actor, the keeper, owns all parameters: it computes what it is
+/// ordered to, one order at a time.
+using trainer_actor = replica_actor::extend<
+  // A gradient, or a member's local steps. Answered to the keeper with a `trainer_result`.
+  caf::reacts_to<trainer_order>,
+  // A share of an evaluation. Answered to the director with an `evaluation`.
+  caf::reacts_to<evaluation_order>>;
+
+/// The shard of those modes: it owns all parameters, and decides who computes what next.
+using keeper_actor = shard_actor::extend<
+  // What came of an order.
+  caf::reacts_to<trainer_result>,
+  // A trainer was asked to hold: its index, and the round. Answered to the node with `held`.
+  caf::reacts_to<atom::hold, uint64_t, uint64_t>,
+  // Who did what so far.
+  caf::replies_to<atom::status>::with<trainer_figures>>;
+
 /// Whoever hears of results: the director, or the node that stands for it.
 using reports_actor = caf::typed_actor<
   // Sums over the steps since the last row, from the shard that keeps the book.
@@ -176,6 +193,37 @@ using online_actor = caf::typed_actor<
   // The parameters in use; its version counts the updates that were applied.
   caf::replies_to<atom::pull>::with<parameter_span>>;
 
+/// Whoever hands models or gradients to a coordinator of an application, and wants to be known.
+using model_listener_actor = caf::typed_actor<
+  // The main model after a round; its version counts rounds.
+  caf::reacts_to<parameter_span>>;
+
+/// Merges models that children train apart (actors/coordinate_parameters.hpp).
+using parameters_coordinator_actor = caf::typed_actor<
+  // A child's model. What comes twice is counted once.
+  caf::replies_to<child_model>::with<merge_report>,
+  // A child and where it is: sent the main model after each round, forgotten when it ends.
+  caf::reacts_to<uint64_t, model_listener_actor>,
+  // The main model; its version counts rounds.
+  caf::replies_to<atom::pull>::with<parameter_span>,
+  // Merge what waits, and refuse what comes from now on. Any number of times.
+  caf::replies_to<atom::stop>::with<merge_report>,
+  // To itself: time passes.
+  caf::reacts_to<atom::tick>>;
+
+/// Moves one model by gradients of trainers that do not march in step
+/// (actors/coordinate_gradients.hpp).
+using gradients_coordinator_actor = caf::typed_actor<
+  // A trainer, by its index, wants work. Answered when the rule lets it go on; asked twice it gets
+  // the same.
+  caf::replies_to<atom::pull, uint64_t>::with<gradient_work>,
+  // Its gradient. What comes twice is refused.
+  caf::replies_to<gradient_offer>::with<gradient_report>,
+  // A trainer and where it is: nobody waits for it once it has ended.
+  caf::reacts_to<uint64_t, model_listener_actor>,
+  // The main model; its version counts updates.
+  caf::replies_to<atom::pull>::with<parameter_span>>;
+
 } // namespace troupe
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_handles, caf::id_block::troupe_atoms::end)
@@ -238,10 +286,34 @@ CAF_ADD_TYPE_ID(troupe_credit, (troupe::summation))
 
 CAF_END_TYPE_ID_BLOCK(troupe_credit)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_trainers, caf::id_block::troupe_credit::end)
+
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::evaluation_order))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_figures))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_order))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_result))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_actor))
+CAF_ADD_TYPE_ID(troupe_trainers, (troupe::keeper_actor))
+
+CAF_END_TYPE_ID_BLOCK(troupe_trainers)
+
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_coordinators, caf::id_block::troupe_trainers::end)
+
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::child_model))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_offer))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_report))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_work))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::merge_report))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::model_listener_actor))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::parameters_coordinator_actor))
+CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradients_coordinator_actor))
+
+CAF_END_TYPE_ID_BLOCK(troupe_coordinators)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_credit::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_coordinators::end;
 
 } // namespace troupe

@@ -1,6 +1,7 @@
 // Every message type survives the wire, with the values CAF's own encoding would lose.
 
 #include "troupe/actors/net/messages.hpp"
+#include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 
@@ -157,6 +158,22 @@ TEST_F(protocol, messages_of_online_learning_survive) {
   expect_block_survives<caf::id_block::troupe_online>();
   expect_survives(online_batch{payload_of({1, 2}), {3, -1}, payload_of({0.5f})});
   expect_survives(online_report{4, online_verdict::loss_grew, 3, infinity, 0.5, -infinity, "why"});
+}
+
+TEST_F(protocol, messages_of_coordinators_survive) {
+  expect_block_survives<caf::id_block::troupe_coordinators>();
+  expect_survives(child_model{7, 2, payload_of({-0.0f, 2}), 120});
+  expect_survives(merge_report{7, 2, parameters_verdict::merge_refused, "why", 3, 4});
+  expect_survives(gradient_work{staleness_verdict::wait, "why", 5, 6, payload_of({1})});
+  expect_survives(gradient_offer{1, 5, payload_of({1, -0.0f}), 32});
+  expect_survives(gradient_report{staleness_verdict::proceed, "why", 2, 6});
+}
+
+TEST_F(protocol, a_verdict_that_does_not_exist_is_refused) {
+  auto bytes = saved(gradient_report{staleness_verdict::refuse, "", 0, 0});
+  bytes.front() = 3;
+  gradient_report loaded;
+  EXPECT_TRUE(load(bytes, loaded));
 }
 
 TEST_F(protocol, payload_is_a_span_of_its_buffer) {

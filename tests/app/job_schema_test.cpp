@@ -37,7 +37,7 @@ TEST(job_schema, paths_are_unique_and_sections_are_neighbours) {
   }
   EXPECT_EQ(sections,
             (std::vector<std::string>{"job", "data", "model", "optimizer", "optimizer.schedule",
-                                      "training", "runtime", "checkpoint", "output"}));
+                                      "training", "merge", "runtime", "checkpoint", "output"}));
 }
 
 TEST(job_schema, every_key_has_texts_for_people) {
@@ -176,7 +176,30 @@ TEST(job_schema, choices_are_listed_and_the_nearest_is_named) {
             "expected one of \"sharing\" | \"stealing\", got the string \"sharin\"; did you mean "
             "'sharing'?");
   EXPECT_EQ(complaint_about("training.strategy", "'federated'"),
-            "expected \"gradients\", got the string \"federated\"");
+            "expected one of \"gradients\" | \"parameters\", got the string \"federated\"");
+}
+
+TEST(job_schema, consistency_is_a_name_or_a_bound) {
+  const auto text_after = [](const std::string& value) {
+    job x;
+    EXPECT_TRUE(set(x, "training.consistency", value).empty()) << value;
+    return *find_job_key("training.consistency")->get(x);
+  };
+  for (const std::string text : {"\"synchronous\"", "\"asynchronous\"", "{ staleness = 2 }",
+                                 "{ first = 3 }", "{ lag = 1.5 }"})
+    EXPECT_EQ(text_after(text), text);
+  job x;
+  set(x, "training.consistency", "{ first = 3 }");
+  EXPECT_EQ(x.training.consistency, consistency_kind::half_synchronous);
+  EXPECT_EQ(x.training.first_count, 3u);
+  EXPECT_EQ(complaint_about("training.consistency", "{ first = 0 }"),
+            "expected an integer of at least 1, got the integer 0");
+  EXPECT_EQ(complaint_about("training.consistency", "'bounded'").substr(0, 49),
+            "expected one of \"synchronous\" | \"asynchronous\", g");
+  for (const auto* text : {"{ staleness = 1, first = 2 }", "{ stale = 1 }", "{}"})
+    EXPECT_EQ(complaint_about("training.consistency", text).substr(0, 46),
+              "expected one of staleness, first and lag; writ")
+      << text;
 }
 
 TEST(job_schema, each_wrong_unit_of_a_hidden_layer_is_named) {

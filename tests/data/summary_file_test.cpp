@@ -42,6 +42,8 @@ training_summary whole() {
   x.validation_loss = 0.5;
   x.validation_accuracy = 0.625;
   x.validation_r2 = 0.375;
+  x.reproducible = false;
+  x.trainers = {{1, 2, 3, 4, 0.5, 1.5, 2.5, 3.5, {5, 6}}};
   x.best_version = 14;
   return x;
 }
@@ -66,15 +68,18 @@ TEST(summary_file, what_is_no_summary_is_refused_by_name) {
 }
 
 TEST(summary_file, every_field_has_its_key_on_one_line) {
-  EXPECT_EQ(summary_json(whole(), json_layout::one_line),
-            R"({"job":"digits","strategy":"gradients","replicas":2,"slices":3,"nodes":4,"steps":5,)"
-            R"("epochs":6,"samples":7,"seconds":0.5,"samples_per_second":14.0,"train_loss":0.25,)"
-            R"("test_loss":0.125,"test_accuracy":0.75,"test_r2":0.875,"parameters_sha256":"aa",)"
-            R"("job_sha256":"bb","numerics":"cc","model_file":"m","stopped_by":"epochs",)"
-            R"("samples_by_replica":[3,4],"steps_executed":8,"views":9,"replicas_lost":10,)"
-            R"("rollbacks":11,"bytes_sent":12,"resends":13,"validation_loss":0.5,)"
-            R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14})"
-            "\n");
+  EXPECT_EQ(
+    summary_json(whole(), json_layout::one_line),
+    R"({"job":"digits","strategy":"gradients","replicas":2,"slices":3,"nodes":4,"steps":5,)"
+    R"("epochs":6,"samples":7,"seconds":0.5,"samples_per_second":14.0,"train_loss":0.25,)"
+    R"("test_loss":0.125,"test_accuracy":0.75,"test_r2":0.875,"parameters_sha256":"aa",)"
+    R"("job_sha256":"bb","numerics":"cc","model_file":"m","stopped_by":"epochs",)"
+    R"("samples_by_replica":[3,4],"steps_executed":8,"views":9,"replicas_lost":10,)"
+    R"("rollbacks":11,"bytes_sent":12,"resends":13,"validation_loss":0.5,)"
+    R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14,"reproducible":false,)"
+    R"("trainers":[{"results":1,"applied":2,"discarded":3,"last_count":4,"last_by_ms":0.5,)"
+    R"("waited_ms":1.5,"computed_ms":2.5,"network_ms":3.5,"lags":[5,6]}]})"
+    "\n");
 }
 
 TEST(summary_file, indented_layout_holds_the_same) {

@@ -1,0 +1,86 @@
+// Keeper's desk: what every keeper does as a shard towards director and node, whatever it decides
+// about trainers. It holds the newest version's parameters and the one before, keeps the book of
+// training figures, has versions evaluated, and reports.
+//
+//   on_start, on_view --> (begun) --adopt--> version v' > v --adopt--> ..
+//                            \--stop_here, or a trainer is lost--> failed: its version stays
+//
+// Versions may be several steps apart; each with a row of the history must be among them.
+
+#pragma once
+
+#include "troupe/actors/protocol/trainer_messages.hpp"
+#include "troupe/actors/version_buffers.hpp"
+#include "troupe/coordinators/timeline.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+class keeper_desk {
+public:
+  keeper_desk(keeper_actor::pointer self, const timeline& plan, const evaluation_rows& rows)
+    : self_(self), plan_(plan), rows_(rows) {}
+  keeper_desk(const keeper_desk&) = delete; // its actor's handlers know where it is
+  keeper_desk& operator=(const keeper_desk&) = delete;
+
+  void on_start(const shard_start& news) { versions_ = news.versions; }
+  /// True when training begins now, from `parameters()`.
+  bool on_view(const view& news);
+  /// Evaluates and reports what the new horizon makes due.
+  void on_horizon(const horizon& news);
+  /// No step begins until the next horizon; tells the node the first that has not begun.
+  void hold(uint64_t replica, uint64_t round, uint64_t next_step);
+  caf::result<parameter_span> on_pull(uint64_t version) const;
+
+  /// The steps up to `version` are done: their figures, and the parameters they led to.
+  void adopt(uint64_t version, const const_buffer& parameters, const batch_sums& sums);
+  /// What came of the current version's step is not finite.
+  void stop_here(const std::string& what);
+
+  /// True when the step after the first `begun_count` ones may begin.
+  bool may_begin(uint64_t begun_count) const {
+    return has_view_ && !failed_ && !held_ && begun_count < horizon_.version;
+  }
+
+  bool has_begun() const { return has_view_; }
+  bool failed() const { return failed_; }
+  uint64_t version() const { return version_; }
+  const const_buffer& parameters() const { return current_; }
+  size_t trainer_count() const { return view_.replicas.size(); }
+  trainer_actor trainer(size_t index) const;
+
+private:
+  void evaluate_if_due();
+  void report_if_due();
+  parameter_span span_of(uint64_t version, const const_buffer& parameters) const;
+
+  keeper_actor::pointer self_;
+  timeline plan_;
+  evaluation_rows rows_;
+  std::shared_ptr<version_buffers> versions_;
+  view view_;
+  bool has_view_ = false;
+  bool held_ = false;
+  bool failed_ = false;
+  horizon_rule horizon_;
+  uint64_t version_ = 0;
+  uint64_t previous_version_ = 0;
+  const_buffer current_;
+  const_buffer previous_;
+  batch_sums book_;                   ///< of the epoch of the last step
+  uint64_t row_version_ = 0;          ///< reported as a row
+  uint64_t mark_version_ = 0;         ///< reported as the horizon
+  std::optional<uint64_t> evaluated_; ///< the last version that was
+  std::chrono::steady_clock::time_point begin_;
+  std::chrono::steady_clock::time_point last_report_;
+};
+
+} // namespace troupe

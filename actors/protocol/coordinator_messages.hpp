@@ -1,0 +1,122 @@
+// The messages of the coordinators as actors of an application (actors/coordinate_parameters.hpp,
+// actors/coordinate_gradients.hpp). All of them can cross a wire.
+
+#pragma once
+
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/coordinators/asynchronous_coordinator.hpp"
+#include "troupe/coordinators/parameters_coordinator.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace troupe {
+
+/// child -> parameters coordinator. A model that was trained apart. Answered with `merge_report`.
+/// One that comes twice is counted once and answered alike: `number` rises with each model of a
+/// child.
+struct child_model {
+  uint64_t child = 0;
+  uint64_t number = 1; ///< >= 1
+  payload values;      ///< P
+  uint64_t sample_count = 1;
+
+  friend bool operator==(const child_model&, const child_model&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, child_model& x) {
+  return f(caf::meta::type_name("troupe.child_model"), x.child, x.number, x.values, x.sample_count);
+}
+
+/// parameters coordinator -> child: what became of its model.
+struct merge_report {
+  uint64_t child = 0;
+  uint64_t number = 0;
+  parameters_verdict verdict = parameters_verdict::waits;
+  std::string reason;  ///< of a refusal; else empty
+  uint64_t round = 0;  ///< rounds merged so far
+  uint64_t merged = 0; ///< models that were merged now
+
+  friend bool operator==(const merge_report&, const merge_report&) = default;
+};
+
+/// A verdict on its way: a byte, of at most `last`. CAF's own way takes any number.
+template <class Enum>
+struct wire_verdict {
+  Enum& value;
+  Enum last;
+};
+
+template <class Inspector, class Enum>
+typename Inspector::result_type inspect(Inspector& f, wire_verdict<Enum> x) {
+  auto byte = static_cast<uint8_t>(x.value);
+  auto load = [&]() -> caf::error {
+    if (byte > static_cast<uint8_t>(x.last))
+      return caf::make_error(caf::sec::invalid_argument, "no such verdict");
+    x.value = static_cast<Enum>(byte);
+    return caf::none;
+  };
+  return f(byte, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, merge_report& x) {
+  wire_verdict<parameters_verdict> verdict{x.verdict, parameters_verdict::merge_refused};
+  return f(caf::meta::type_name("troupe.merge_report"), x.child, x.number, verdict, x.reason,
+           x.round, x.merged);
+}
+
+/// gradients coordinator -> trainer: what to take a gradient at, the answer to `pull`.
+struct gradient_work {
+  staleness_verdict verdict = staleness_verdict::refuse; ///< proceed or refuse; waits are silent
+  std::string reason;                                    ///< of a refusal; else empty
+  uint64_t ticket = 0;                                   ///< hand it back with the gradient
+  uint64_t version = 0;                                  ///< updates applied so far
+  payload parameters;                                    ///< P; empty with a refusal
+
+  friend bool operator==(const gradient_work&, const gradient_work&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, gradient_work& x) {
+  wire_verdict<staleness_verdict> verdict{x.verdict, staleness_verdict::refuse};
+  return f(caf::meta::type_name("troupe.gradient_work"), verdict, x.reason, x.ticket, x.version,
+           x.parameters);
+}
+
+/// trainer -> gradients coordinator. Answered with `gradient_report`. One that comes twice is
+/// refused: its ticket is closed.
+struct gradient_offer {
+  uint64_t trainer = 0;
+  uint64_t ticket = 0;
+  payload gradient_sum; ///< P
+  uint64_t sample_count = 1;
+
+  friend bool operator==(const gradient_offer&, const gradient_offer&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, gradient_offer& x) {
+  return f(caf::meta::type_name("troupe.gradient_offer"), x.trainer, x.ticket, x.gradient_sum,
+           x.sample_count);
+}
+
+/// gradients coordinator -> trainer: what became of its gradient.
+struct gradient_report {
+  staleness_verdict verdict = staleness_verdict::refuse; ///< proceed: applied; wait: held
+  std::string reason;     ///< of a refusal, or of an update that could not be made; else empty
+  uint64_t staleness = 0; ///< updates of others since its pull
+  uint64_t version = 0;   ///< updates applied so far
+
+  friend bool operator==(const gradient_report&, const gradient_report&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, gradient_report& x) {
+  wire_verdict<staleness_verdict> verdict{x.verdict, staleness_verdict::refuse};
+  return f(caf::meta::type_name("troupe.gradient_report"), verdict, x.reason, x.staleness,
+           x.version);
+}
+
+} // namespace troupe

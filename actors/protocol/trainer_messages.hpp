@@ -1,0 +1,80 @@
+// The messages between a keeper and its trainers, the replicas of the modes where one actor owns
+// all parameters (coordinators/training_modes.hpp). They stay in their process.
+
+#pragma once
+
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/training_statistics.hpp"
+#include "troupe/models/buffer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+
+#include <caf/allowed_unsafe_message_type.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+enum class trainer_task : uint8_t {
+  gradient,   ///< the gradient of step `first_step`, at `parameters`
+  local_steps ///< `step_count` steps of a member on its own, from `parameters`
+};
+
+/// keeper -> trainer. Answered with one `trainer_result`; a trainer has one order at a time.
+struct trainer_order {
+  trainer_task task = trainer_task::gradient;
+  keeper_actor keeper;     ///< whom to answer
+  uint64_t trainer = 0;    ///< the trainer's index, returned
+  uint64_t number = 0;     ///< of the round, or the gradient's ticket; returned
+  uint64_t member = 0;     ///< the slice of each step to train on
+  uint64_t first_step = 0; ///< of the job
+  uint64_t step_count = 1; ///< >= 1
+  const_buffer parameters; ///< P
+  optimizer_state state;   ///< the member's; its slots are moved along. Unused for a gradient
+};
+
+/// trainer -> keeper: what came of an order.
+struct trainer_result {
+  uint64_t trainer = 0;
+  uint64_t number = 0;
+  uint64_t member = 0;
+  uint64_t first_step = 0;
+  const_buffer values;                  ///< P: the gradient's sum, or the member's model
+  batch_sums sums;                      ///< of the rows it was computed on
+  bool finite = true;                   ///< false: a step led to a value that is not finite
+  std::chrono::nanoseconds computed{0}; ///< time it took
+};
+
+/// keeper -> trainer. Evaluate these chunks of the test and validation rows; the sums go to
+/// `director`.
+struct evaluation_order {
+  reports_actor director;
+  uint64_t term = 0;
+  uint64_t version = 0;
+  const_buffer parameters; ///< P
+  index_range chunks;
+};
+
+/// keeper -> application: who did what, and who waited for whom.
+struct trainer_figures {
+  std::vector<trainer_statistics> trainers; ///< by index
+  uint64_t barrier_count = 0;
+  std::string table; ///< the same for people
+};
+
+inline trainer_figures figures_of(const training_statistics& x, size_t trainer_count) {
+  trainer_figures result{{}, x.barrier_count(), x.table()};
+  for (size_t i = 0; i < trainer_count; ++i)
+    result.trainers.push_back(x.of(i));
+  return result;
+}
+
+} // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trainer_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trainer_result)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::evaluation_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trainer_figures)

@@ -1,0 +1,68 @@
+// Rounds keeper: the strategy `parameters`. It owns the main model and the members' optimizer
+// states; members train alone for some steps, on whichever trainer is free, and when all of a round
+// are back their models are merged (coordinators/local_rounds.hpp).
+//
+//   round open: every member to a free trainer --all are back--> merged --below the horizon--> open
+//
+// What a member does follows from (member, round), and merging runs in the order of members, so
+// neither the number of trainers nor who came first shows in the bits. The figures of a round are
+// added up in the order of members too.
+
+#pragma once
+
+#include "troupe/actors/keeper_desk.hpp"
+#include "troupe/coordinators/local_rounds.hpp"
+
+#include <caf/stateful_actor.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+struct rounds_keeper_options {
+  timeline plan; ///< as many slices as members
+  evaluation_rows rows;
+  local_rounds_options rounds;
+  size_t slot_count = 0; ///< of a member's optimizer state
+};
+
+class rounds_keeper_state {
+public:
+  explicit rounds_keeper_state(keeper_actor::pointer self) : self_(self) {}
+
+  keeper_actor::behavior_type make_behavior(const rounds_keeper_options& options);
+
+  static inline const char* name = "rounds-keeper";
+
+private:
+  void on_view(const view& news);
+  void on_horizon(const horizon& news);
+  void on_hold(uint64_t replica, uint64_t round);
+  void on_result(const trainer_result& news);
+  trainer_figures on_status() const;
+
+  /// Opens a round if it may.
+  void advance();
+  /// Gives members that nobody has begun to trainers that have nothing to do.
+  void hand_out();
+  void close_round();
+
+  keeper_actor::pointer self_;
+  rounds_keeper_options options_;
+  std::optional<keeper_desk> desk_;
+  std::optional<local_rounds> rounds_;
+  std::optional<training_statistics> statistics_;
+  std::vector<optimizer_state> states_; ///< of each member
+  std::vector<batch_sums> sums_;        ///< of each member, of the open round
+  std::vector<bool> busy_;              ///< each trainer
+  bool open_ = false;
+  uint64_t end_ = 0;       ///< version after the open round
+  size_t next_member_ = 0; ///< of the open round, not begun
+};
+
+keeper_actor::behavior_type rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,
+                                          const rounds_keeper_options& options);
+
+} // namespace troupe

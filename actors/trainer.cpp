@@ -1,0 +1,148 @@
+#include "troupe/actors/trainer.hpp"
+
+#include "troupe/actors/guard.hpp"
+#include "troupe/coordinators/placement.hpp"
+#include "troupe/models/merging/sign_flip.hpp"
+#include "troupe/models/numerics.hpp"
+#include "troupe/models/whole_model_step.hpp"
+
+#include <caf/actor_cast.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace troupe {
+
+trainer_actor::behavior_type trainer_state::make_behavior(const trainer_options& options) {
+  options_ = options;
+  return {
+    [this](const view& news) { on_view(news); },
+    [](const parameter_span&) {},
+    [](const horizon&) {},
+    [this](atom::hold, uint64_t round) { on_hold(round); },
+    [](const summation&) {},
+    [this](atom::status) { return status_; },
+    [this](const trainer_order& order) { on_order(order); },
+    [this](const evaluation_order& order) { on_evaluation(order); },
+  };
+}
+
+void trainer_state::on_view(const view& news) {
+  view_ = news;
+}
+
+void trainer_state::on_hold(uint64_t round) {
+  if (!view_.shards.empty())
+    self_->send(caf::actor_cast<keeper_actor>(view_.shards.front().actor), atom::hold_v,
+                view_.index, round);
+}
+
+void trainer_state::on_order(const trainer_order& order) {
+  const auto begin = self_->clock().now();
+  auto result = compute(order);
+  status_.sample_count += result.sums.sample_count;
+  status_.steps_executed += order.step_count;
+  status_.version = order.first_step + order.step_count;
+  result.computed = self_->clock().now() - begin;
+  answer(order, std::move(result));
+}
+
+trainer_result trainer_state::compute(const trainer_order& order) {
+  const default_rounding rounding;
+  trainer_result result{order.trainer, order.number, order.member, order.first_step, {}, {}};
+  if (order.task == trainer_task::local_steps) {
+    take_local_steps(order, result);
+    return result;
+  }
+  const auto gradient = options_.pool->acquire();
+  result.sums =
+    gradient_of(order.first_step, order.member, order.parameters.values(), gradient.values());
+  result.values = gradient;
+  return result;
+}
+
+batch_sums trainer_state::gradient_of(uint64_t step, size_t slice,
+                                      std::span<const float> parameters, std::span<float> out) {
+  const auto positions = options_.plan.rows_of_slice(step, slice);
+  const auto order = options_.order->of(options_.plan.epoch_of(step));
+  auto rows = order ? reader_.gather(options_.data->train,
+                                     std::span{*order}.subspan(positions.begin, positions.size()))
+                    : batch_of_rows(options_.data->train, positions.begin, positions.size());
+  rows.seed = options_.seed;
+  rows.step = step;
+  return options_.network->gradient(parameters, rows, out, memory_);
+}
+
+void trainer_state::take_local_steps(const trainer_order& order, trainer_result& result) {
+  const auto gradient = options_.pool->acquire();
+  auto here = options_.pool->acquire();
+  auto there = options_.pool->acquire();
+  std::ranges::copy(order.parameters.values(), here.values().begin());
+  for (auto step = order.first_step; step < order.first_step + order.step_count; ++step) {
+    if (!options_.plan.slice_exists(step, order.member))
+      continue;
+    const auto sums = gradient_of(step, order.member, here.values(), gradient.values());
+    result.sums = result.sums + sums;
+    result.finite =
+      take_step(step, sums, gradient.values(), order.state, here.values(), there.values());
+    if (!result.finite)
+      break;
+    std::swap(here, there);
+  }
+  if (order.member >= options_.first_flipped_member)
+    flip_update(order.parameters.values(), options_.flip_factor, here.values());
+  result.values = here;
+}
+
+bool trainer_state::take_step(uint64_t step, const batch_sums& sums,
+                              std::span<const float> gradient, const optimizer_state& state,
+                              std::span<const float> at, std::span<float> next) {
+  if (!std::isfinite(sums.loss_sum))
+    return false;
+  float factor = 1;
+  if (options_.changes.norm_max() > 0) {
+    const auto squares = square_sums_of_blocks(gradient, mean_factor(sums.sample_count));
+    const auto whole = std::accumulate(squares.begin(), squares.end(), 0.0);
+    if (!std::isfinite(whole))
+      return false;
+    factor = static_cast<float>(options_.changes.norm_factor(whole));
+  }
+  const std::array<std::span<const float>, 1> inputs{gradient};
+  return reducer_.reduce_and_update(
+    {{0}}, inputs, *options_.rule,
+    options_.rule->begin_step(step, sums.sample_count, direction::descent), state, at, next,
+    {&options_.changes, 0, factor});
+}
+
+void trainer_state::answer(const trainer_order& order, trainer_result result) {
+  const auto& hooks = options_.hooks;
+  if (hooks.slow_replica != order.trainer)
+    return self_->send(order.keeper, std::move(result));
+  result.computed += hooks.slow_by;
+  self_->delayed_send(order.keeper, hooks.slow_by, std::move(result));
+}
+
+void trainer_state::on_evaluation(const evaluation_order& order) {
+  const default_rounding rounding;
+  const auto test_chunks = evaluation_chunk_count(options_.data->test.row_count);
+  evaluation result{order.term, order.version, order.chunks.begin, {}};
+  for (auto chunk = order.chunks.begin; chunk < order.chunks.end; ++chunk) {
+    const bool is_test = chunk < test_chunks;
+    const auto& source = is_test ? options_.data->test : options_.data->validation;
+    const auto rows = evaluation_chunk(source.row_count, is_test ? chunk : chunk - test_chunks);
+    result.chunks.push_back(options_.network->evaluate(
+      order.parameters.values(), batch_of_rows(source, rows.begin, rows.size()), memory_));
+  }
+  self_->send(order.director, std::move(result));
+}
+
+trainer_actor::behavior_type trainer(trainer_actor::stateful_pointer<trainer_state> self,
+                                     const trainer_options& options) {
+  guard(self);
+  return self->state.make_behavior(options);
+}
+
+} // namespace troupe

@@ -1,0 +1,76 @@
+"""Loss against time in each training mode, drawn as an SVG.
+
+    benchmarks/modes_plot.py TROUPE JOB.toml OUT.svg [--set a.b=value]...
+
+Trains the job once in each mode of docs/coordinators.md with two replicas on two threads, reads the
+test loss and the time of each epoch from the history, and draws one line a mode. Prints the time
+and loss at the end of each. Bits of most modes do not repeat, so lines differ from run to run.
+"""
+
+import csv
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+COMMON = ["training.replicas=2", "runtime.threads=2"]
+MODES = {
+    "synchronous": ["training.slices=2"],
+    "asynchronous": ["training.consistency=asynchronous", "training.slices=1"],
+    "staleness 2": ["training.consistency={ staleness = 2 }", "training.slices=1"],
+    "first 1 of 2": ["training.consistency={ first = 1 }", "training.slices=1"],
+    "local rounds of 5": ["training.strategy=parameters", "training.slices=2",
+                          "training.local_steps=5"],
+}
+COLOURS = ["#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#6a4c93"]
+WIDTH, HEIGHT, LEFT, BOTTOM = 720, 420, 60, 40
+
+
+def curve(troupe, job, settings):
+    """(seconds, test loss) at the end of each epoch."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [troupe, "train", job, "--quiet", "--set", f"output.directory={folder}/run"]
+        for setting in settings:
+            command += ["--set", setting]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        with open(Path(folder) / "run" / "history.csv", encoding="utf-8") as file:
+            return [(float(row["seconds"]), float(row["test_loss"]))
+                    for row in csv.DictReader(file) if row["test_loss"]]
+
+
+def drawn(curves):
+    """The SVG: time to the right, the loss's logarithm upwards."""
+    times = [t for points in curves.values() for t, _ in points]
+    logs = [math.log10(loss) for points in curves.values() for _, loss in points]
+    low, high = min(logs), max(logs)
+
+    def place(seconds, loss):
+        x = LEFT + (WIDTH - LEFT - 150) * seconds / max(times)
+        share = (math.log10(loss) - low) / max(high - low, 1e-9)
+        return f"{x:.1f},{(HEIGHT - BOTTOM) - (HEIGHT - BOTTOM - 20) * share:.1f}"
+
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+             'font-family="sans-serif" font-size="13">',
+             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+             f'<text x="{LEFT}" y="{HEIGHT - 10}">seconds, up to {max(times):.3g}</text>',
+             f'<text x="5" y="15">test loss, {10 ** low:.2g} to {10 ** high:.2g} (logarithm)</text>']
+    for i, (name, points) in enumerate(curves.items()):
+        path = " ".join(place(*point) for point in points)
+        lines.append(f'<polyline points="{path}" fill="none" stroke="{COLOURS[i]}" '
+                     'stroke-width="2"/>')
+        lines.append(f'<text x="{WIDTH - 140}" y="{40 + 20 * i}" fill="{COLOURS[i]}">{name}</text>')
+    return "\n".join(lines + ["</svg>", ""])
+
+
+def main(troupe, job, out, *settings):
+    common = COMMON + [x for x in settings if x != "--set"]
+    curves = {}
+    for name, mode in MODES.items():
+        curves[name] = curve(troupe, job, common + mode)
+        print(f"{name:18} {curves[name][-1][0]:8.3f} s  test loss {curves[name][-1][1]:.4f}")
+    Path(out).write_text(drawn(curves), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,294 @@
+#include "troupe/coordinators/training_modes.hpp"
+
+#include "troupe/models/optimizers/optimizer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+class problem_list {
+public:
+  void require(bool holds, std::string key, std::string why, std::string hint) {
+    if (!holds)
+      found.push_back({std::move(key), std::move(why), std::move(hint)});
+  }
+
+  std::vector<job_problem> found;
+};
+
+bool merges(const training_options& x) {
+  return x.strategy == strategy_kind::parameters;
+}
+
+bool is_asynchronous(const training_options& x) {
+  return x.consistency != consistency_kind::synchronous;
+}
+
+uint64_t steps_in_epoch(size_t train_row_count, size_t batch_size) {
+  return batch_size == 0 ? 0 : (train_row_count + batch_size - 1) / batch_size;
+}
+
+// What belongs to one mode would be a wish nobody hears in another.
+void check_belongings(problem_list& check, const job& x) {
+  const auto& training = x.training;
+  const std::string use_parameters = "use training.strategy = \"parameters\", or leave it out";
+  const std::string use_asynchronous =
+    "use training.consistency = \"asynchronous\" or one of its kin, or leave it out";
+  check.require(merges(training) || !training.members, "training.members",
+                "belongs to the strategy parameters", use_parameters);
+  check.require(merges(training) || !training.local_steps, "training.local_steps",
+                "belongs to the strategy parameters", use_parameters);
+  check.require(merges(training) || x.merge == merge_section{}, "merge.rule",
+                "the section merge belongs to the strategy parameters", use_parameters);
+  check.require(is_asynchronous(training) || training.late_steps == step_scaling::none,
+                "training.late_steps", "in synchronous training nothing is late", use_asynchronous);
+  check.require(is_asynchronous(training) || training.delay_compensation == 0,
+                "training.delay_compensation", "in synchronous training nothing is late",
+                use_asynchronous);
+}
+
+void check_combinations(problem_list& check, const job& x) {
+  const auto& training = x.training;
+  if (!has_keeper(training))
+    return;
+  const std::string mode = merges(training) ? "the strategy parameters" : "asynchronous training";
+  check.require(!merges(training) || !is_asynchronous(training), "training.consistency",
+                "the strategy parameters merges in rounds that all members take part in",
+                "leave it out, or use training.strategy = \"gradients\"");
+  check.require(scope_of(x.optimizer.kind) == optimizer_scope::element_wise, "optimizer.kind",
+                mode + " needs a rule that works element by element, " +
+                  std::string{name_of(x.optimizer.kind)} + " does not",
+                "use another optimizer.kind such as \"adam\"");
+  check.require(x.checkpoint.every_steps == 0, "checkpoint.every_steps",
+                mode + " writes no checkpoints", "leave it out");
+  check.require(merges(training) || training.slices.value_or(1) == 1, "training.slices",
+                "in asynchronous training a replica computes whole steps", "leave it out");
+}
+
+void check_members(problem_list& check, const job& x) {
+  const auto& training = x.training;
+  check.require(training.members.value_or(1) >= 1, "training.members", "must be at least 1",
+                "use a whole number from 1 up, or leave it out");
+  check.require(training.local_steps.value_or(1) >= 1, "training.local_steps", "must be at least 1",
+                "use a whole number from 1 up, or leave it out");
+  check.require(!merges(training) || !training.members || !training.slices ||
+                  *training.members == *training.slices,
+                "training.slices", "each member trains on one slice of a step",
+                "keep training.members, and leave this out");
+}
+
+void check_outer(problem_list& check, const outer_options& x) {
+  check.require(!x.learning_rate || (*x.learning_rate > 0 && std::isfinite(*x.learning_rate)),
+                "merge.outer_rate", "must be above 0", "use a number such as 0.7");
+  check.require(!x.learning_rate || x.kind != outer_kind::replace, "merge.outer_rate",
+                "replace takes no rate", "use merge.outer = \"sgd\", \"adam\" or \"yogi\"");
+  check.require(x.momentum >= 0 && x.momentum < 1, "merge.outer_momentum", "must be in [0, 1)",
+                "use a number such as 0.9");
+  check.require(x.momentum == 0 || x.kind == outer_kind::sgd, "merge.outer_momentum",
+                std::string{name_of(x.kind)} + " takes no momentum", "use merge.outer = \"sgd\"");
+  check.require(!x.nesterov || x.momentum > 0, "merge.outer_nesterov", "needs a momentum",
+                "set merge.outer_momentum, to 0.9 say");
+}
+
+void check_merge(problem_list& check, const merge_section& x) {
+  using enum merge_weighting;
+  const auto weighting = x.members.weighting;
+  check.require(x.members.rule != merge_rule::regression_mean, "merge.rule",
+                "regression-mean needs the members' data, which they do not hand in",
+                "use average, weighted, median, trimmed-mean, krum, multi-krum or "
+                "geometric-median");
+  check.require(weighting == equal || weighting == samples, "merge.weighting",
+                std::string{name_of(weighting)} + " needs numbers that members do not hand in",
+                "use \"samples\" or \"equal\"");
+  check.require(!x.elastic_alpha || (*x.elastic_alpha > 0 && *x.elastic_alpha <= 1),
+                "merge.elastic_alpha", "must be above 0 and at most 1",
+                "use a number such as 0.9 divided by the members");
+  check.require(!x.elastic_alpha ||
+                  (x.members == merge_section{}.members && x.outer == outer_options{}),
+                "merge.elastic_alpha", "elastic averaging has no other rule beside it",
+                "leave merge.rule and merge.outer out");
+  check_outer(check, x.outer);
+  check.require(x.averaging.decay >= 0 && x.averaging.decay < 1, "merge.averaging_decay",
+                "must be in [0, 1)", "use a number such as 0.99");
+  check.require(x.flip_factor > 0 && std::isfinite(x.flip_factor), "merge.flip_factor",
+                "must be above 0", "use a number such as 10");
+}
+
+void check_staleness(problem_list& check, const training_options& x) {
+  check.require(x.first_count >= 1, "training.consistency", "first must be at least 1",
+                "write { first = 2 }, say");
+  check.require(x.lag_ratio > 0 && std::isfinite(x.lag_ratio), "training.consistency",
+                "lag must be above 0", "write { lag = 1.5 }, say");
+  check.require(x.delay_compensation >= 0 && std::isfinite(x.delay_compensation),
+                "training.delay_compensation", "must be 0 or more", "use a number such as 0.04");
+  check.require(x.delay_compensation == 0 || x.consistency != consistency_kind::half_synchronous,
+                "training.delay_compensation", "corrects gradients that are applied on their own",
+                "use training.consistency = \"asynchronous\", or leave it out");
+}
+
+std::string bits_text(double value) {
+  return std::to_string(std::bit_cast<uint64_t>(value));
+}
+
+void write_outer(std::ostream& out, const outer_options& x) {
+  out << "merge.outer = " << name_of(x.kind) << '\n';
+  if (x.learning_rate)
+    out << "merge.outer_rate = " << bits_text(*x.learning_rate) << '\n';
+  if (x.kind == outer_kind::sgd)
+    out << "merge.outer_momentum = " << bits_text(x.momentum) << '\n'
+        << "merge.outer_nesterov = " << x.nesterov << '\n';
+}
+
+void write_merge(std::ostream& out, const merge_section& x) {
+  if (x.elastic_alpha) {
+    out << "merge.elastic_alpha = " << bits_text(*x.elastic_alpha) << '\n';
+  } else {
+    out << "merge.rule = " << name_of(x.members.rule) << '\n'
+        << "merge.weighting = " << name_of(x.members.weighting) << '\n'
+        << "merge.trimmed_count = " << x.members.trimmed_count << '\n'
+        << "merge.faulty_count = " << x.members.faulty_count << '\n'
+        << "merge.kept_count = " << x.members.kept_count << '\n';
+    write_outer(out, x.outer);
+  }
+  if (x.averaging.kind != averaging_kind::none)
+    out << "merge.averaging = " << name_of(x.averaging.kind) << ' ' << bits_text(x.averaging.decay)
+        << '\n';
+  if (x.flipped_members > 0)
+    out << "merge.flipped_members = " << x.flipped_members << ' ' << bits_text(x.flip_factor)
+        << '\n';
+}
+
+} // namespace
+
+bool has_keeper(const training_options& x) {
+  return merges(x) || is_asynchronous(x);
+}
+
+bool is_reproducible(const training_options& x) {
+  return !is_asynchronous(x);
+}
+
+std::vector<job_problem> mode_problems(const job& x) {
+  problem_list check;
+  check_belongings(check, x);
+  check_combinations(check, x);
+  check_members(check, x);
+  check_merge(check, x.merge);
+  check_staleness(check, x.training);
+  return std::move(check.found);
+}
+
+void resolve_mode(job& x, size_t train_row_count, size_t core_count) {
+  auto& training = x.training;
+  if (merges(training)) {
+    const auto steps = steps_in_epoch(train_row_count, training.batch_size);
+    training.local_steps =
+      training.local_steps.value_or(std::clamp<uint64_t>(steps, 1, default_local_steps));
+    if (training.members)
+      training.slices = training.members;
+  } else if (is_asynchronous(training)) {
+    training.slices = 1;
+    training.replicas = training.replicas.value_or(std::max<size_t>(core_count, 1));
+  }
+}
+
+std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count) {
+  problem_list check;
+  const auto& training = resolved.training;
+  if (training.consistency == consistency_kind::half_synchronous)
+    check.require(training.first_count <= *training.replicas, "training.consistency",
+                  "the first " + std::to_string(training.first_count) + " of " +
+                    std::to_string(*training.replicas) + " replicas never come",
+                  "set training.replicas to more, or first to less");
+  if (!merges(training))
+    return std::move(check.found);
+  const auto members = *training.members;
+  const auto steps = steps_in_epoch(train_row_count, training.batch_size);
+  const auto members_min =
+    resolved.merge.elastic_alpha ? size_t{1} : entry_count_min(resolved.merge.members);
+  check.require(members >= members_min, "training.members",
+                std::string{name_of(resolved.merge.members.rule)} + " needs at least " +
+                  std::to_string(members_min) + " members, there are " + std::to_string(members),
+                "set training.members to more, or use another merge.rule");
+  check.require(members <= training.batch_size, "training.members",
+                std::to_string(members) + " members share steps of " +
+                  std::to_string(training.batch_size) + " rows",
+                "set training.batch_size to at least as many rows as members");
+  check.require(*training.local_steps <= steps, "training.local_steps",
+                "a round ends with its epoch, which has " + std::to_string(steps) + " steps",
+                "use at most as many, or a smaller training.batch_size");
+  check.require(resolved.merge.flipped_members <= members, "merge.flipped_members",
+                "there are " + std::to_string(members) + " members", "use fewer");
+  return std::move(check.found);
+}
+
+void write_mode(std::ostream& out, const job& resolved) {
+  const auto& training = resolved.training;
+  if (merges(training)) {
+    out << "training.local_steps = " << *training.local_steps << '\n';
+    write_merge(out, resolved.merge);
+  }
+  if (!is_asynchronous(training))
+    return;
+  out << "training.replicas = " << *training.replicas << '\n'
+      << "training.late_steps = " << name_of(training.late_steps) << '\n'
+      << "training.delay_compensation = " << bits_text(training.delay_compensation) << '\n';
+  if (training.consistency == consistency_kind::bounded)
+    out << "training.staleness = " << training.staleness_max << '\n';
+  if (training.consistency == consistency_kind::half_synchronous)
+    out << "training.first = " << training.first_count << '\n';
+  if (training.consistency == consistency_kind::lag)
+    out << "training.lag = " << bits_text(training.lag_ratio) << '\n';
+}
+
+local_rounds_options local_rounds_of(const job& resolved) {
+  local_rounds_options options;
+  options.member_count = *resolved.training.members;
+  options.local_steps = *resolved.training.local_steps;
+  options.merge = resolved.merge.members;
+  options.outer = resolved.merge.outer;
+  options.elastic_alpha = resolved.merge.elastic_alpha;
+  options.averaging = resolved.merge.averaging;
+  return options;
+}
+
+staleness_options staleness_of(const training_options& x) {
+  staleness_options options;
+  switch (x.consistency) {
+  case consistency_kind::synchronous:
+  case consistency_kind::asynchronous:
+    break;
+  case consistency_kind::bounded:
+    options.mode = consistency_mode::bounded;
+    break;
+  case consistency_kind::half_synchronous:
+    options.mode = consistency_mode::half_synchronous;
+    break;
+  case consistency_kind::lag:
+    options.mode = consistency_mode::lag;
+    break;
+  }
+  options.staleness_max = x.staleness_max;
+  options.first_count = x.first_count;
+  options.lag_ratio = x.lag_ratio;
+  options.scaling = x.late_steps;
+  return options;
+}
+
+uint64_t round_end(const timeline& plan, uint64_t version, uint64_t local_steps) {
+  const auto steps = plan.steps_in_epoch();
+  const auto rest = std::min(steps - version % steps, plan.last_version() - version);
+  auto count = std::min(local_steps, rest);
+  const auto last_step = version + rest - 1;
+  if (count + 1 == rest && plan.rows_of(last_step).size() < plan.slice_count)
+    count = rest;
+  return version + count;
+}
+
+} // namespace troupe

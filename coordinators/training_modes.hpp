@@ -1,0 +1,63 @@
+// Training modes: what a job says of its strategy and its consistency, beyond synchronous
+// gradients.
+//
+//   strategy     consistency            who computes what                          same bits?
+//   gradients    synchronous            replicas slices of one step                yes
+//   gradients    asynchronous, staleness, first, lag
+//                                       each replica steps of its own, that move   no
+//                                       one main model (staleness_rule.hpp)
+//   parameters   synchronous            members train alone, then their models     yes
+//                                       are merged (local_rounds.hpp)
+//
+// A member of the strategy `parameters` trains on slice i of each step: `training.members` is the
+// number of slices. Rounds have `training.local_steps` steps and end with their epoch, so that
+// epochs end with a merged model; the last round of an epoch may be shorter.
+
+#pragma once
+
+#include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/local_rounds.hpp"
+#include "troupe/coordinators/timeline.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <vector>
+
+namespace troupe {
+
+/// Steps of a round where a job names none, if its epochs have as many. Twice as many: half the
+/// merging, members further apart.
+inline constexpr uint64_t default_local_steps = 10;
+
+/// True for the modes whose parameters or gradients one keeper owns (actors/rounds_keeper.hpp,
+/// actors/gradients_keeper.hpp), false for synchronous gradients.
+bool has_keeper(const training_options& x);
+
+/// True when the trained bits depend on the job alone.
+bool is_reproducible(const training_options& x);
+
+/// What is wrong with a job's modes, or with what it combines them with.
+std::vector<job_problem> mode_problems(const job& x);
+
+/// Fills in what the modes decide before slices and replicas are resolved; the batch size is.
+void resolve_mode(job& x, size_t train_row_count, size_t core_count);
+
+/// What of a resolved job's modes does not fit its training rows.
+std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count);
+
+/// Adds to a job's identity what the modes use; synchronous gradients add nothing.
+void write_mode(std::ostream& out, const job& resolved);
+
+/// The rounds of a resolved job with the strategy `parameters`.
+local_rounds_options local_rounds_of(const job& resolved);
+
+/// The staleness rule of a resolved job; the other consistencies than synchronous.
+staleness_options staleness_of(const training_options& x);
+
+/// The version at which the round that begins at `version` ends: `local_steps` later, but with its
+/// epoch or training. A last step of an epoch with fewer rows than members joins the round before,
+/// for each member must have a row in each round.
+uint64_t round_end(const timeline& plan, uint64_t version, uint64_t local_steps);
+
+} // namespace troupe

@@ -1,0 +1,267 @@
+// The coordinators behind their messages, one message at a time: what comes twice, late, damaged,
+// or never.
+
+#include "troupe/actors/coordinate_gradients.hpp"
+#include "troupe/actors/coordinate_parameters.hpp"
+#include "troupe/tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+namespace {
+
+payload payload_of(const std::vector<float>& values) {
+  const buffer storage{values.size()};
+  std::ranges::copy(values, storage.values().begin());
+  return {storage, 0, values.size()};
+}
+
+const_buffer zeros(size_t size) {
+  return buffer{size};
+}
+
+model_listener_actor::behavior_type keep_models(model_listener_actor::pointer,
+                                                std::vector<parameter_span>* models) {
+  return {[models](const parameter_span& news) { models->push_back(news); }};
+}
+
+/// Messages are delivered when asked for, and time moves when told to.
+class coordinators : public testing::Test {
+protected:
+  coordinators() {
+    configure(config_);
+    config_.set("scheduler.policy", caf::atom("testing"));
+    system_ = std::make_unique<caf::actor_system>(config_);
+    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
+    self_ = std::make_unique<caf::scoped_actor>(*system_);
+  }
+
+  ~coordinators() override {
+    for (const auto& handle : started_)
+      caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
+    deliver();
+  }
+
+  void deliver() {
+    while (scheduler_->try_run_once()) {
+    }
+  }
+
+  void pass(milliseconds time) {
+    scheduler_->advance_time(time);
+    deliver();
+  }
+
+  template <class Handle>
+  Handle kept(Handle handle) {
+    started_.push_back(caf::actor_cast<caf::actor>(handle));
+    deliver();
+    return handle;
+  }
+
+  parameters_coordinator_actor merging(const parameters_coordinator_options& rule) {
+    return kept(
+      system_->spawn(coordinate_parameters, coordinate_parameters_options{rule, zeros(2)}));
+  }
+
+  gradients_coordinator_actor moving(const staleness_options& consistency, size_t trainers = 2) {
+    coordinate_gradients_options options{{}, zeros(1)};
+    options.rule.gradients.optimizer.learning_rate = 1;
+    options.rule.consistency = consistency;
+    options.rule.trainer_count = trainers;
+    return kept(system_->spawn(coordinate_gradients, options));
+  }
+
+  model_listener_actor listener() { return kept(system_->spawn(keep_models, &models_)); }
+
+  /// Sends a request and delivers all messages; nothing when it is not answered yet.
+  template <class Answer, class Handle, class... Arguments>
+  std::optional<Answer> ask(const Handle& whom, const Arguments&... arguments) {
+    auto handle = (*self_)->request(whom, std::chrono::minutes{60}, arguments...);
+    deliver();
+    std::optional<Answer> result;
+    if (!(*self_)->has_next_message())
+      return result;
+    handle.receive([&](const Answer& answer) { result = answer; },
+                   [](const caf::error&) { ADD_FAILURE() << "an error for an answer"; });
+    return result;
+  }
+
+  merge_report hand_in(const parameters_coordinator_actor& main, const child_model& model) {
+    return ask<merge_report>(main, model).value();
+  }
+
+  std::vector<float> main_model(const auto& main) {
+    const auto values = ask<parameter_span>(main, atom::pull_v)->values.values();
+    return {values.begin(), values.end()};
+  }
+
+  std::vector<parameter_span> models_; ///< what listeners were sent
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  caf::scheduler::test_coordinator* scheduler_ = nullptr;
+  std::unique_ptr<caf::scoped_actor> self_;
+  std::vector<caf::actor> started_;
+};
+
+staleness_options bounded(size_t staleness) {
+  staleness_options options;
+  options.mode = consistency_mode::bounded;
+  options.staleness_max = staleness;
+  return options;
+}
+
+} // namespace
+
+TEST_F(coordinators, models_are_merged_at_the_threshold) {
+  const auto main = merging({.threshold = 2});
+  EXPECT_EQ(hand_in(main, {1, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::waits);
+  EXPECT_EQ(main_model(main), (std::vector<float>{0, 0}));
+  const auto last = hand_in(main, {2, 1, payload_of({3, 6}), 10});
+  EXPECT_EQ(last, (merge_report{2, 1, parameters_verdict::merged, "", 1, 2}));
+  EXPECT_EQ(main_model(main), (std::vector<float>{2, 4}));
+}
+
+TEST_F(coordinators, a_model_that_comes_twice_is_counted_once_and_answered_alike) {
+  const auto main = merging({.threshold = 2});
+  const child_model first{1, 1, payload_of({1, 2}), 10};
+  const auto answer = hand_in(main, first);
+  EXPECT_EQ(hand_in(main, first), answer);
+  EXPECT_EQ(main_model(main), (std::vector<float>{0, 0}));
+  EXPECT_EQ(hand_in(main, {1, 2, payload_of({3, 4}), 10}).verdict, parameters_verdict::merged);
+}
+
+TEST_F(coordinators, a_model_of_another_size_is_refused_with_the_reason) {
+  const auto main = merging({.threshold = 1});
+  const auto answer = hand_in(main, {1, 1, payload_of({1}), 10});
+  EXPECT_EQ(answer.verdict, parameters_verdict::wrong_size);
+  EXPECT_FALSE(answer.reason.empty());
+  EXPECT_EQ(answer.round, 0u);
+}
+
+TEST_F(coordinators, children_that_say_where_they_are_get_the_main_model_until_they_end) {
+  const auto main = merging({.threshold = 1, .push = true});
+  const auto child = listener();
+  (*self_)->send(main, uint64_t{7}, child);
+  hand_in(main, {1, 1, payload_of({1, 2}), 10});
+  ASSERT_EQ(models_.size(), 1u);
+  EXPECT_EQ(models_[0].version, 1u);
+  EXPECT_EQ(models_[0].values.values()[1], 2.0f);
+  caf::anon_send_exit(child, caf::exit_reason::kill);
+  deliver();
+  hand_in(main, {1, 2, payload_of({1, 2}), 10});
+  EXPECT_EQ(models_.size(), 1u);
+}
+
+TEST_F(coordinators, a_round_ends_when_its_time_is_over) {
+  const auto main =
+    merging({.trigger = round_trigger::time, .period = milliseconds{1000}, .push = true});
+  (*self_)->send(main, uint64_t{7}, listener());
+  EXPECT_EQ(hand_in(main, {1, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::waits);
+  for (int k = 0; k < 18; ++k)
+    pass(coordinator_tick_interval);
+  EXPECT_EQ(models_.size(), 0u);
+  for (int k = 0; k < 4; ++k)
+    pass(coordinator_tick_interval);
+  ASSERT_EQ(models_.size(), 1u);
+  EXPECT_EQ(main_model(main), (std::vector<float>{1, 2}));
+}
+
+TEST_F(coordinators, stopping_merges_what_waits_and_refuses_what_comes) {
+  const auto main = merging({.threshold = 5});
+  hand_in(main, {1, 1, payload_of({1, 2}), 10});
+  EXPECT_EQ(ask<merge_report>(main, atom::stop_v)->merged, 1u);
+  EXPECT_EQ(main_model(main), (std::vector<float>{1, 2}));
+  EXPECT_EQ(hand_in(main, {2, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::stopped);
+}
+
+TEST_F(coordinators, a_gradient_moves_the_main_model_and_closes_its_ticket) {
+  const auto main = moving({});
+  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
+  EXPECT_EQ(work.verdict, staleness_verdict::proceed);
+  const gradient_offer offer{0, work.ticket, payload_of({4}), 2};
+  const auto report = ask<gradient_report>(main, offer).value();
+  EXPECT_EQ(report, (gradient_report{staleness_verdict::proceed, "", 0, 1}));
+  EXPECT_EQ(main_model(main), std::vector<float>{-2});
+  const auto twice = ask<gradient_report>(main, offer).value();
+  EXPECT_EQ(twice.verdict, staleness_verdict::refuse);
+  EXPECT_EQ(twice.reason, "this gradient was handed in already");
+  EXPECT_EQ(main_model(main), std::vector<float>{-2});
+}
+
+TEST_F(coordinators, a_pull_that_comes_twice_gets_the_same_work) {
+  const auto main = moving({});
+  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0});
+  EXPECT_EQ(ask<gradient_work>(main, atom::pull_v, uint64_t{0}), work);
+}
+
+TEST_F(coordinators, nobody_but_the_trainers_gets_work) {
+  const auto main = moving({});
+  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{2}).value();
+  EXPECT_EQ(work.verdict, staleness_verdict::refuse);
+  EXPECT_EQ(work.reason, "no such trainer takes part");
+}
+
+TEST_F(coordinators, a_gradient_that_is_not_finite_is_refused_and_changes_nothing) {
+  const auto main = moving({});
+  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
+  const auto report =
+    ask<gradient_report>(main, gradient_offer{0, work.ticket, payload_of({INFINITY}), 2}).value();
+  EXPECT_EQ(report.verdict, staleness_verdict::refuse);
+  EXPECT_FALSE(report.reason.empty());
+  EXPECT_EQ(main_model(main), std::vector<float>{0});
+}
+
+TEST_F(coordinators, who_is_too_far_ahead_is_answered_when_the_others_have_come) {
+  const auto main = moving(bounded(0));
+  auto ahead = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
+  const auto behind = ask<gradient_work>(main, atom::pull_v, uint64_t{1}).value();
+  ask<gradient_report>(main, gradient_offer{0, ahead.ticket, payload_of({1}), 1});
+  auto waiting = (*self_)->request(main, std::chrono::minutes{60}, atom::pull_v, uint64_t{0});
+  deliver();
+  EXPECT_FALSE((*self_)->has_next_message());
+  (*self_)->send(main, gradient_offer{1, behind.ticket, payload_of({1}), 1});
+  deliver();
+  bool answered = false;
+  waiting.receive(
+    [&](const gradient_work& work) {
+      answered = work.verdict == staleness_verdict::proceed && work.version == 2;
+    },
+    [](const caf::error&) {});
+  EXPECT_TRUE(answered);
+}
+
+TEST_F(coordinators, nobody_waits_for_a_trainer_that_has_ended_until_it_is_there_again) {
+  const auto main = moving(bounded(0));
+  const auto peer = listener();
+  (*self_)->send(main, uint64_t{1}, peer);
+  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
+  ask<gradient_report>(main, gradient_offer{0, work.ticket, payload_of({1}), 1});
+  auto waiting = (*self_)->request(main, std::chrono::minutes{60}, atom::pull_v, uint64_t{0});
+  deliver();
+  EXPECT_FALSE((*self_)->has_next_message());
+  caf::anon_send_exit(peer, caf::exit_reason::kill);
+  deliver();
+  auto verdict = staleness_verdict::wait;
+  waiting.receive([&](const gradient_work& next) { verdict = next.verdict; },
+                  [](const caf::error&) {});
+  EXPECT_EQ(verdict, staleness_verdict::proceed);
+  EXPECT_EQ(ask<gradient_work>(main, atom::pull_v, uint64_t{1})->verdict,
+            staleness_verdict::refuse);
+  (*self_)->send(main, uint64_t{1}, listener());
+  EXPECT_EQ(ask<gradient_work>(main, atom::pull_v, uint64_t{1})->verdict,
+            staleness_verdict::proceed);
+}
+
+TEST_F(coordinators, options_that_do_not_fit_end_the_actor_with_the_reason) {
+  const auto main =
+    system_->spawn(coordinate_parameters, coordinate_parameters_options{{}, zeros(0)});
+  (*self_)->monitor(main);
+  deliver();
+  std::string reason;
+  (*self_)->receive([&](const caf::down_msg& down) { reason = system_->render(down.reason); },
+                    caf::after(std::chrono::seconds{0}) >> [] {});
+  EXPECT_NE(reason.find("parameters coordinator"), std::string::npos) << reason;
+}
+
+} // namespace troupe

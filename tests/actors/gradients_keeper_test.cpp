@@ -1,0 +1,177 @@
+// Gradients without common steps: nobody is held up by a slow one, and nothing is lost or counted
+// twice, in whatever order messages come.
+
+#include "troupe/tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace troupe {
+
+namespace {
+
+struct mode {
+  const char* name;
+  std::function<void(training_options&)> choose;
+};
+
+const std::vector<mode> modes{
+  {"asynchronous", [](auto& x) { x.consistency = consistency_kind::asynchronous; }},
+  {"no staleness", [](auto& x) { x.consistency = consistency_kind::bounded; }},
+  {"staleness 2",
+   [](auto& x) {
+     x.consistency = consistency_kind::bounded;
+     x.staleness_max = 2;
+   }},
+  {"first 2 of 3",
+   [](auto& x) {
+     x.consistency = consistency_kind::half_synchronous;
+     x.first_count = 2;
+   }},
+  {"lag", [](auto& x) { x.consistency = consistency_kind::lag; }},
+  {"shorter late steps",
+   [](auto& x) {
+     x.consistency = consistency_kind::asynchronous;
+     x.late_steps = step_scaling::inverse;
+   }},
+  {"delay compensation", [](auto& x) {
+     x.consistency = consistency_kind::asynchronous;
+     x.delay_compensation = 0.04;
+   }}};
+
+job asynchronous_job(const mode& m = modes.front()) {
+  auto x = test::small_job();
+  x.training.slices.reset();
+  x.training.replicas = 3;
+  x.training.epochs = 12;
+  m.choose(x.training);
+  return x;
+}
+
+uint64_t sum_of(const std::vector<trainer_record>& trainers, uint64_t trainer_record::*figure) {
+  uint64_t result = 0;
+  for (const auto& one : trainers)
+    result += one.*figure;
+  return result;
+}
+
+} // namespace
+
+TEST(gradients_keeper, every_mode_learns_and_accounts_for_every_gradient) {
+  for (const auto& m : modes) {
+    const auto result = test::train_on(2, asynchronous_job(m));
+    EXPECT_LT(result.history.back().train_loss, 0.8 * result.history.front().train_loss) << m.name;
+    EXPECT_EQ(result.history.size(), 12u) << m.name;
+    EXPECT_EQ(result.summary.samples, 12u * 150) << m.name;
+    EXPECT_EQ(result.summary.steps, 60u) << m.name;
+    EXPECT_TRUE(result.history.front().test_accuracy) << m.name;
+    EXPECT_FALSE(result.summary.reproducible) << m.name;
+    const auto& trainers = result.summary.trainers;
+    EXPECT_EQ(sum_of(trainers, &trainer_record::results), 60u) << m.name;
+    EXPECT_EQ(sum_of(trainers, &trainer_record::applied) +
+                sum_of(trainers, &trainer_record::discarded),
+              60u)
+      << m.name;
+  }
+}
+
+TEST(gradients_keeper, every_order_of_messages_comes_to_an_end) {
+  for (const auto& m : modes)
+    for (uint64_t seed = 0; seed < 12; ++seed) {
+      const auto outcome = test::train_in_order(asynchronous_job(m), seed);
+      EXPECT_EQ(outcome.finished.version, 60u) << m.name << ' ' << seed;
+      EXPECT_FALSE(outcome.finished.failed) << m.name << ' ' << seed;
+    }
+}
+
+TEST(gradients_keeper, one_replica_gives_the_bits_of_synchronous_training) {
+  auto x = asynchronous_job();
+  x.training.replicas = 1;
+  x.optimizer.l2 = 0.01;
+  const auto alone = test::values_of(test::train_on(2, x).parameters);
+  x.training.consistency = consistency_kind::synchronous;
+  x.training.slices = 1;
+  EXPECT_EQ(alone, test::values_of(test::train_on(2, x).parameters));
+}
+
+TEST(gradients_keeper, order_of_arrival_shows_in_the_bits) {
+  const auto first = test::train_in_order(asynchronous_job(), 0).parameters;
+  bool differs = false;
+  for (uint64_t seed = 1; seed < 8; ++seed)
+    differs = differs || test::train_in_order(asynchronous_job(), seed).parameters != first;
+  EXPECT_TRUE(differs); // or nothing here would be asynchronous
+}
+
+TEST(gradients_keeper, a_slow_replica_does_not_hold_the_others_up) {
+  auto x = asynchronous_job();
+  x.training.epochs = 40; // 200 steps; in step with the slow one they would take a second
+  company_options options;
+  options.hooks.slow_replica = 0;
+  options.hooks.slow_by = std::chrono::milliseconds{5};
+  const auto outcome = test::train_company(2, x, options);
+  ASSERT_EQ(outcome.finished.replicas.size(), 3u);
+  const auto slow = outcome.finished.replicas[0].sample_count;
+  const auto others =
+    outcome.finished.replicas[1].sample_count + outcome.finished.replicas[2].sample_count;
+  EXPECT_GT(slow, 0u);
+  EXPECT_GT(others, 8 * slow);
+}
+
+TEST(gradients_keeper, stops_at_a_version_all_gradients_have_come_to) {
+  for (const auto& m : modes) {
+    auto x = asynchronous_job(m);
+    x.training.epochs = 1'000'000;
+    test::ordered_company run{x};
+    std::mt19937_64 random{7};
+    run.begin();
+    for (int k = 0; k < 200; ++k)
+      run.step(random);
+    run.self()->send(run.actors().director(), atom::stop_v);
+    run.run(random);
+    const auto outcome = run.outcome();
+    EXPECT_EQ(outcome.finished.reason, static_cast<uint8_t>(stop_reason::interrupt)) << m.name;
+    uint64_t samples = 0;
+    for (const auto& replica : outcome.finished.replicas)
+      samples += replica.sample_count;
+    const auto epochs = outcome.finished.version / 5, rest = outcome.finished.version % 5;
+    EXPECT_EQ(samples, epochs * 150 + rest * 32) << m.name;
+  }
+}
+
+TEST(gradients_keeper, ends_with_the_last_finite_model_when_training_diverges) {
+  auto x = asynchronous_job();
+  x.optimizer = {};
+  x.optimizer.learning_rate = 1e38;
+  const auto result = test::train_on(2, x);
+  ASSERT_TRUE(result.problem);
+  for (auto value : result.parameters.values())
+    ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(gradients_keeper, patience_and_the_best_version_work_as_ever) {
+  auto x = asynchronous_job();
+  x.data.validation_fraction = 0.2;
+  x.training.epochs = 400;
+  x.training.patience = 3;
+  const auto result = test::train_on(2, x);
+  EXPECT_EQ(result.summary.stopped_by, "patience");
+  ASSERT_TRUE(result.summary.best_version);
+  EXPECT_EQ(*result.summary.best_version % 4, 0u);
+}
+
+TEST(gradients_keeper, a_lost_trainer_ends_the_run_with_a_reason) {
+  auto x = asynchronous_job();
+  x.training.epochs = 1'000'000;
+  test::ordered_company run{x};
+  std::mt19937_64 random{1};
+  run.begin();
+  for (int k = 0; k < 100; ++k)
+    run.step(random);
+  caf::anon_send_exit(run.actors().replicas().front(), caf::exit_reason::kill);
+  run.run(random);
+  EXPECT_TRUE(run.outcome().finished.failed);
+}
+
+} // namespace troupe

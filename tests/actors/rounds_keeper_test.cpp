@@ -1,0 +1,196 @@
+// The strategy `parameters` as a whole run: the bits follow from the job, whoever computes.
+
+#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace troupe {
+
+namespace {
+
+/// 150 training rows in steps of 32 (the last has 22), five members, rounds of two steps.
+job merging_job() {
+  auto x = test::small_job();
+  x.training.strategy = strategy_kind::parameters;
+  x.training.slices.reset();
+  x.training.members = 5;
+  x.training.local_steps = 2;
+  x.training.replicas = 2;
+  return x;
+}
+
+std::vector<float> trained(const job& x, size_t threads = 2) {
+  return test::values_of(test::train_on(threads, x).parameters);
+}
+
+} // namespace
+
+TEST(rounds_keeper, bits_do_not_depend_on_replicas_threads_or_the_order_of_messages) {
+  auto x = merging_job();
+  x.training.replicas = 1;
+  const auto expected = trained(x, 1);
+  for (size_t replicas = 1; replicas <= 6; ++replicas) {
+    x.training.replicas = replicas;
+    EXPECT_EQ(trained(x), expected) << replicas;
+    for (uint64_t seed = 0; seed < 4; ++seed)
+      EXPECT_EQ(test::train_in_order(x, seed).parameters, expected) << replicas << ' ' << seed;
+  }
+}
+
+TEST(rounds_keeper, what_is_part_of_the_job_changes_the_bits) {
+  const auto expected = trained(merging_job());
+  for (const auto& change : std::vector<std::function<void(job&)>>{
+         [](job& x) { x.training.members = 4; }, [](job& x) { x.training.local_steps = 1; },
+         [](job& x) { x.merge.members.rule = merge_rule::average; },
+         [](job& x) { x.merge.members.rule = merge_rule::median; },
+         [](job& x) { x.merge.elastic_alpha = 0.1; },
+         [](job& x) { x.merge.averaging.kind = averaging_kind::mean; },
+         [](job& x) { x.merge.flipped_members = 1; },
+         [](job& x) {
+           x.merge.outer = {outer_kind::sgd, 0.7, 0.9, true};
+         }}) {
+    auto x = merging_job();
+    change(x);
+    EXPECT_NE(trained(x), expected);
+  }
+}
+
+TEST(rounds_keeper, rounds_of_one_plain_step_are_synchronous_steps_to_rounding) {
+  auto x = merging_job();
+  x.optimizer = {};
+  x.optimizer.learning_rate = 0.1;
+  x.training.local_steps = 1;
+  const auto merged = trained(x);
+  auto gradients = x;
+  gradients.training.strategy = strategy_kind::gradients;
+  gradients.training.members.reset();
+  gradients.training.local_steps.reset();
+  gradients.training.slices = 5;
+  const auto stepped = trained(gradients);
+  ASSERT_EQ(merged.size(), stepped.size());
+  for (size_t i = 0; i < merged.size(); ++i)
+    EXPECT_NEAR(merged[i], stepped[i], 1e-5) << i;
+}
+
+TEST(rounds_keeper, a_run_leaves_what_any_run_leaves) {
+  const auto result = test::train_on(2, merging_job());
+  ASSERT_EQ(result.history.size(), 3u);
+  EXPECT_EQ(result.history[0].steps, 5u);
+  EXPECT_TRUE(result.history[1].test_accuracy);
+  EXPECT_LT(result.history[2].train_loss, result.history[0].train_loss);
+  EXPECT_EQ(result.summary.strategy, "parameters");
+  EXPECT_EQ(result.summary.samples, 3u * 150);
+  EXPECT_EQ(result.summary.steps, 15u);
+  EXPECT_EQ(result.summary.stopped_by, "epochs");
+  EXPECT_TRUE(result.summary.reproducible);
+  ASSERT_EQ(result.summary.trainers.size(), 2u);
+  // Three rounds an epoch of five members each.
+  EXPECT_EQ(result.summary.trainers[0].results + result.summary.trainers[1].results, 45u);
+  EXPECT_NE(result.statistics.find("trainer"), std::string::npos) << result.statistics;
+}
+
+TEST(rounds_keeper, results_are_evaluated_where_the_rows_say) {
+  auto x = merging_job();
+  const auto whole = test::train_on(2, x);
+  for (uint64_t steps : {5, 10}) {
+    x.training.steps = steps;
+    const auto part = test::train_on(1, x);
+    const auto& row = whole.history.at(steps / 5 - 1);
+    EXPECT_EQ(part.summary.test_loss, row.test_loss);
+    EXPECT_EQ(part.summary.train_loss, row.train_loss);
+  }
+}
+
+TEST(rounds_keeper, every_rule_learns) {
+  auto x = merging_job();
+  x.training.epochs = 12;
+  for (const auto rule :
+       {merge_rule::average, merge_rule::weighted, merge_rule::median, merge_rule::trimmed_mean,
+        merge_rule::krum, merge_rule::multi_krum, merge_rule::geometric_median}) {
+    x.merge.members.rule = rule;
+    x.merge.members.faulty_count = rule == merge_rule::krum || rule == merge_rule::multi_krum;
+    const auto result = test::train_on(2, x);
+    EXPECT_LT(result.history.back().train_loss, 0.7 * result.history.front().train_loss)
+      << name_of(rule);
+  }
+}
+
+TEST(rounds_keeper, a_reversed_member_spoils_the_mean_and_not_the_median) {
+  auto x = merging_job();
+  x.training.epochs = 12;
+  x.merge.flipped_members = 1;
+  const auto loss_with = [&](merge_rule rule) {
+    x.merge.members.rule = rule;
+    x.merge.members.faulty_count = rule == merge_rule::krum;
+    const auto result = test::train_on(2, x);
+    return result.problem ? INFINITY : *result.summary.test_loss;
+  };
+  const auto held = loss_with(merge_rule::median);
+  EXPECT_GT(loss_with(merge_rule::average), 2 * held);
+  EXPECT_LT(loss_with(merge_rule::krum), 2 * held);
+}
+
+TEST(rounds_keeper, stops_at_the_end_of_a_round) {
+  auto x = merging_job();
+  x.training.epochs = 1'000'000;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    test::ordered_company run{x};
+    std::mt19937_64 random{seed};
+    run.begin();
+    for (int k = 0; k < 150; ++k)
+      run.step(random);
+    run.self()->send(run.actors().director(), atom::stop_v);
+    run.run(random);
+    const auto outcome = run.outcome();
+    EXPECT_EQ(outcome.finished.reason, static_cast<uint8_t>(stop_reason::interrupt));
+    const auto version = outcome.finished.version;
+    EXPECT_TRUE(version % 5 == 0 || version % 5 == 2 || version % 5 == 4) << version;
+    auto same = x;
+    same.training.steps = version;
+    if (version > 0) {
+      EXPECT_EQ(outcome.parameters, test::train_in_order(same, 0).parameters) << seed;
+    }
+  }
+}
+
+TEST(rounds_keeper, ends_with_the_last_finite_model_when_a_member_diverges) {
+  auto x = merging_job();
+  x.optimizer = {};
+  x.optimizer.learning_rate = 1e30;
+  const auto result = test::train_on(2, x);
+  ASSERT_TRUE(result.problem);
+  EXPECT_NE(result.problem->find("member"), std::string::npos) << *result.problem;
+  for (auto value : result.parameters.values())
+    ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(rounds_keeper, best_version_and_patience_work_on_merged_models) {
+  auto x = merging_job();
+  x.data.validation_fraction = 0.2;
+  x.training.epochs = 200;
+  x.training.patience = 3;
+  const auto result = test::train_on(2, x);
+  EXPECT_EQ(result.summary.stopped_by, "patience");
+  ASSERT_TRUE(result.summary.best_version);
+  EXPECT_EQ(*result.summary.best_version % 4, 0u); // an epoch of 110 rows has four steps
+  EXPECT_EQ(test::train_in_order(x, 1).parameters, test::values_of(result.parameters));
+}
+
+TEST(rounds_keeper, a_lost_trainer_ends_the_run_with_a_reason) {
+  auto x = merging_job();
+  x.training.epochs = 1'000'000;
+  test::ordered_company run{x};
+  std::mt19937_64 random{1};
+  run.begin();
+  for (int k = 0; k < 150; ++k)
+    run.step(random);
+  caf::anon_send_exit(run.actors().replicas().front(), caf::exit_reason::kill);
+  run.run(random);
+  EXPECT_TRUE(run.outcome().finished.failed);
+}
+
+} // namespace troupe
