@@ -49,8 +49,8 @@ void expect_new(const std::string& path, bool overwrites) {
 }
 
 // The key first: a certificate without its key proves nothing.
-void write_identity(const identity_texts& x, const std::string& certificate,
-                    const std::string& key, bool overwrites) {
+void write_identity(const identity_texts& x, const std::string& certificate, const std::string& key,
+                    bool overwrites) {
   expect_new(certificate, overwrites);
   expect_new(key, overwrites);
   write_guarded_file(key, x.key, file_access::owner, overwrites);
@@ -61,7 +61,7 @@ std::string names_text(const certificate_facts& x) {
   std::string result;
   for (const auto& name : x.names)
     result += (result.empty() ? "" : ", ") + name;
-  return x.is_authority ? "authority \"" + x.subject + "\""
+  return x.is_authority   ? "authority \"" + x.subject + "\""
          : result.empty() ? "no name"
                           : "node " + result;
 }
@@ -139,7 +139,8 @@ int certs_issue_command(const certs_arguments& arguments) {
   const auto& name = arguments.name;
   const auto issued = issue_certificate(authority, name, from_now(arguments.days));
   write_identity(issued, name + ".pem", name + ".key", arguments.overwrites);
-  print_result(name + ".pem, " + name + ".key: give both to node " + name + ", and to nobody else\n");
+  print_result(name + ".pem, " + name + ".key: give both to node " + name +
+               ", and to nobody else\n");
   return 0;
 }
 

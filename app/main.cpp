@@ -95,8 +95,8 @@ void add_status(command_line& x) {
   auto* certificate =
     status->add_option("--certificate", x.status.certificate_file, "To ask a secured cluster with")
       ->type_name("FILE");
-  auto* key = status->add_option("--key", x.status.key_file, "Belongs to the certificate")
-                ->type_name("FILE");
+  auto* key =
+    status->add_option("--key", x.status.key_file, "Belongs to the certificate")->type_name("FILE");
   certificate->needs(key);
   key->needs(certificate);
   status->footer("Example:\n  troupe status examples/cluster/two_nodes.toml");

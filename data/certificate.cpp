@@ -72,8 +72,7 @@ identity_texts texts_of(X509* certificate, EVP_PKEY* key) {
 }
 
 certificate_pointer certificate_in(const std::string& text, const std::string& where) {
-  certificate_pointer result{
-    PEM_read_bio_X509(reader_of(text).get(), nullptr, nullptr, nullptr)};
+  certificate_pointer result{PEM_read_bio_X509(reader_of(text).get(), nullptr, nullptr, nullptr)};
   if (!result)
     unreadable(where, "holds no certificate", "it begins with -----BEGIN CERTIFICATE-----");
   return result;
@@ -85,8 +84,7 @@ int no_password(char*, int, int, void*) {
 }
 
 key_pointer key_in(const std::string& text, const std::string& where) {
-  key_pointer result{
-    PEM_read_bio_PrivateKey(reader_of(text).get(), nullptr, no_password, nullptr)};
+  key_pointer result{PEM_read_bio_PrivateKey(reader_of(text).get(), nullptr, no_password, nullptr)};
   if (!result)
     unreadable(where, "holds no private key, or one with a password",
                "it begins with -----BEGIN PRIVATE KEY-----, without a password");
@@ -94,7 +92,9 @@ key_pointer key_in(const std::string& text, const std::string& where) {
 }
 
 void set_times(X509* x, const validity& time) {
-  const auto seconds = [](std::chrono::sys_seconds when) { return when.time_since_epoch().count(); };
+  const auto seconds = [](std::chrono::sys_seconds when) {
+    return when.time_since_epoch().count();
+  };
   require(ASN1_TIME_set(X509_getm_notBefore(x), seconds(time.begin)) != nullptr);
   require(ASN1_TIME_set(X509_getm_notAfter(x), seconds(time.end)) != nullptr);
 }

@@ -52,7 +52,8 @@ bool write_all(int descriptor, const std::string& content) {
 /// The name a file has until it is whole; only its owner can open it (mkstemp).
 class draft {
 public:
-  explicit draft(const std::string& path) : name_(path + ".XXXXXX"), file_(::mkstemp(name_.data())) {}
+  explicit draft(const std::string& path)
+    : name_(path + ".XXXXXX"), file_(::mkstemp(name_.data())) {}
   ~draft() {
     if (file_.descriptor >= 0)
       ::unlink(name_.c_str());

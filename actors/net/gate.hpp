@@ -12,8 +12,8 @@
 //
 // It knows nothing of actors: what happens comes out as events, on the gate's thread, and whoever
 // takes them answers with the functions below, from any thread. Silent or hostile clients cost a
-// slot for 5 s; when all slots are taken the oldest one goes, and no more than a few hundred are let
-// in each second, so that strangers cannot take more than some per cent of a core.
+// slot for 5 s; when all slots are taken the oldest one goes, and no more than a few hundred are
+// let in each second, so that strangers cannot take more than some per cent of a core.
 //
 // With `tls` every connection is secured before the hello, both sides prove with certificates who
 // they are, and the name in the hello must be the certificate's.
@@ -48,7 +48,7 @@ struct gate_options {
   int inherited_listen_fd = -1; ///< bound already, then instead of `listen`; the gate closes it
   std::vector<dial_target> dials;
   std::optional<tls_files> tls; ///< absent: connections are plain
-  std::optional<verdict> over; ///< the run is over: what everybody is told (`run_is_over`)
+  std::optional<verdict> over;  ///< the run is over: what everybody is told (`run_is_over`)
   /// For a whole hello. A round trip takes milliseconds; doubled, silent clients keep their slots
   /// twice as long.
   milliseconds hello_deadline{5'000};

@@ -60,7 +60,8 @@ void gate::loop::accept_all(moment now) {
       continue;
     }
     accepts_.take(now);
-    connection x{channel{std::move(socket)}, now + options_.hello_deadline, {}, stage::securing, {}};
+    connection x{
+      channel{std::move(socket)}, now + options_.hello_deadline, {}, stage::securing, {}};
     if (!identity_)
       greet(x);
     add(std::move(x));
@@ -167,9 +168,9 @@ void gate::loop::shake_hands(uint64_t ticket, moment now) {
   if (!expect_tls(ticket, now)) {
     // Readable and without a byte: it has closed.
     std::string ignored;
-    if (const auto found = connections_.find(ticket);
-        found != connections_.end() && found->second.at == stage::securing &&
-        found->second.line.read(ignored).is_over)
+    if (const auto found = connections_.find(ticket); found != connections_.end() &&
+                                                      found->second.at == stage::securing &&
+                                                      found->second.line.read(ignored).is_over)
       drop(ticket, "it closed the connection", now);
     return;
   }

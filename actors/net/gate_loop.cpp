@@ -158,8 +158,8 @@ void gate::loop::try_next_address(size_t index, moment now) {
     const auto where = x.addresses.front();
     x.addresses.erase(x.addresses.begin());
     if (auto socket = begin_connect(where, x.problem)) {
-      return add({channel{std::move(socket)}, now + options_.hello_deadline, index,
-                  stage::connecting, {}});
+      return add(
+        {channel{std::move(socket)}, now + options_.hello_deadline, index, stage::connecting, {}});
     }
   }
   fail_dial(index, x.problem, now);

@@ -59,11 +59,11 @@ private:
     moment deadline{};
     std::optional<size_t> dialled; ///< index of its dial
     stage at = stage::talking;
-    std::optional<greeting> hello;  ///< once it talks
-    bool speaks_tls = false;        ///< the peer has begun to
-    bool wants_to_write = false;    ///< while hands are shaken
-    bool was_announced = false;     ///< as a candidate
-    bool is_visitor = false;        ///< its question was told
+    std::optional<greeting> hello; ///< once it talks
+    bool speaks_tls = false;       ///< the peer has begun to
+    bool wants_to_write = false;   ///< while hands are shaken
+    bool was_announced = false;    ///< as a candidate
+    bool is_visitor = false;       ///< its question was told
   };
   using connections = std::map<uint64_t, connection>; ///< by ticket: the oldest first
 

@@ -42,13 +42,15 @@ long control(BIO*, int what, long, void*) {
 }
 
 const BIO_METHOD* method() {
-  static const std::unique_ptr<BIO_METHOD, decltype(&BIO_meth_free)> result{[] {
-    auto* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
-    BIO_meth_set_read(made, read_socket);
-    BIO_meth_set_write(made, write_socket);
-    BIO_meth_set_ctrl(made, control);
-    return made;
-  }(), BIO_meth_free};
+  static const std::unique_ptr<BIO_METHOD, decltype(&BIO_meth_free)> result{
+    [] {
+      auto* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+      BIO_meth_set_read(made, read_socket);
+      BIO_meth_set_write(made, write_socket);
+      BIO_meth_set_ctrl(made, control);
+      return made;
+    }(),
+    BIO_meth_free};
   return result.get();
 }
 

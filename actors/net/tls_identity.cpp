@@ -19,8 +19,7 @@ namespace {
 
 /// Of TLS 1.2: ephemeral keys and authenticated encryption. The quickest first: block by block, a
 /// longer key makes training slower and nothing here safer.
-constexpr const char* ciphers_of_1_2 =
-  "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL:!eNULL:!PSK";
+constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL:!eNULL:!PSK";
 constexpr const char* ciphers_of_1_3 =
   "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
@@ -86,8 +85,8 @@ void load_files(SSL_CTX* x, const tls_files& files) {
 void expect_signed(SSL_CTX* x, const tls_files& files) {
   STACK_OF(X509)* chain = nullptr;
   SSL_CTX_get0_chain_certs(x, &chain);
-  const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> check{
-    X509_STORE_CTX_new(), X509_STORE_CTX_free};
+  const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> check{X509_STORE_CTX_new(),
+                                                                              X509_STORE_CTX_free};
   require(check && X509_STORE_CTX_init(check.get(), SSL_CTX_get_cert_store(x),
                                        SSL_CTX_get0_certificate(x), chain) == 1);
   if (X509_verify_cert(check.get()) == 1)
@@ -132,8 +131,8 @@ std::vector<tls_identity::stamp> tls_identity::stamps() const {
     struct stat facts {};
     if (::stat(path->c_str(), &facts) != 0)
       facts = {};
-    result.push_back({facts.st_ctim.tv_sec * 1'000'000'000 + facts.st_ctim.tv_nsec, facts.st_ino,
-                      facts.st_size});
+    result.push_back(
+      {facts.st_ctim.tv_sec * 1'000'000'000 + facts.st_ctim.tv_nsec, facts.st_ino, facts.st_size});
   }
   return result;
 }

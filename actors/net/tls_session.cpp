@@ -153,9 +153,8 @@ transfer tls_session::write(std::string_view bytes) {
   size_t done = 0;
   size_t more = 0;
   int result = 1;
-  while (done < part.size() &&
-         (result = SSL_write_ex(session_.get(), bytes.data() + done, bytes.size() - done,
-                                &more)) == 1)
+  while (done < part.size() && (result = SSL_write_ex(session_.get(), bytes.data() + done,
+                                                      bytes.size() - done, &more)) == 1)
     done += more;
   return outcome_of(result, done);
 }
@@ -171,8 +170,8 @@ void tls_session::say_no_more() {
 }
 
 std::vector<std::string> tls_session::peer_names() const {
-  const std::unique_ptr<X509, decltype(&X509_free)> peer{
-    SSL_get1_peer_certificate(session_.get()), X509_free};
+  const std::unique_ptr<X509, decltype(&X509_free)> peer{SSL_get1_peer_certificate(session_.get()),
+                                                         X509_free};
   return peer ? names_of(*peer) : std::vector<std::string>{};
 }
 
