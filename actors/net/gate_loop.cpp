@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,6 +64,7 @@ void gate::loop::post(std::function<void(loop&)> command) {
 }
 
 void gate::loop::run() {
+  ::prctl(PR_SET_NAME, "troupe-gate"); // so that people see what strangers cost
   for (;;) {
     carry_out_commands();
     {
