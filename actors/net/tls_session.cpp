@@ -55,6 +55,8 @@ transfer alert(int number) {
     return refused("it says that our certificate has expired");
   case SSL_AD_UNKNOWN_CA:
     return refused("it says that our certificate is not from its authority");
+  case TLS13_AD_CERTIFICATE_REQUIRED:
+    return refused("it says that we have no certificate");
   case SSL_AD_HANDSHAKE_FAILURE:
   case SSL_AD_BAD_CERTIFICATE:
   case SSL_AD_UNSUPPORTED_CERTIFICATE:
@@ -63,7 +65,6 @@ transfer alert(int number) {
   case SSL_AD_ACCESS_DENIED:
   case SSL_AD_PROTOCOL_VERSION:
   case SSL_AD_INSUFFICIENT_SECURITY:
-  case TLS13_AD_CERTIFICATE_REQUIRED:
     return refused(std::string{"it does not accept us: "} + SSL_alert_desc_string_long(number));
   default:
     return failed(std::string{"it ended the secured connection: "} +
