@@ -189,7 +189,7 @@ void gate::loop::shake_hands(uint64_t ticket, moment now) {
   }
 }
 
-void gate::loop::fail_hands(uint64_t ticket, const transfer& why, moment now) {
+void gate::loop::fail_hands(uint64_t ticket, transfer why, moment now) {
   const auto& dialled = connections_.at(ticket).dialled;
   if (!why.is_refusal)
     return drop(ticket, why.problem, now);
@@ -322,7 +322,7 @@ void gate::loop::end_lingering(uint64_t ticket) {
     connections_.erase(ticket);
 }
 
-void gate::loop::drop(uint64_t ticket, const std::string& why, moment now) {
+void gate::loop::drop(uint64_t ticket, std::string why, moment now) {
   const auto found = connections_.find(ticket);
   const auto dialled = found->second.dialled;
   const bool was_announced = found->second.was_announced;

@@ -85,7 +85,7 @@ private:
   void shake_hands(uint64_t ticket, moment now);
   bool expect_tls(uint64_t ticket, moment now);
   void secure(connection& x, tls_side side);
-  void fail_hands(uint64_t ticket, const transfer& why, moment now);
+  void fail_hands(uint64_t ticket, transfer why, moment now);
   void begin_to_talk(uint64_t ticket, moment now);
   void read_from(uint64_t ticket, moment now);
   void tell_questions(uint64_t ticket, connection& x);
@@ -96,7 +96,8 @@ private:
                     moment now);
   void linger(connection& x, moment now) const;
   void end_lingering(uint64_t ticket);
-  void drop(uint64_t ticket, const std::string& why, moment now);
+  /// `why` by value: it may be the connection's own, which ends here.
+  void drop(uint64_t ticket, std::string why, moment now);
   void drop_overdue(moment now);
   process_facts facts_of_connection() const;
   void greet(connection& x) const;
