@@ -90,6 +90,26 @@ transfer channel::read(std::string& onto) {
   return {static_cast<size_t>(count), count == 0, {}, false};
 }
 
+transfer channel::read_line(std::string& onto) {
+  std::array<char, 8192> bytes;
+  if (session_) {
+    const auto result = session_->read_record(bytes);
+    onto.append(bytes.data(), result.byte_count);
+    return result;
+  }
+  auto count = ::recv(descriptor(), bytes.data(), bytes.size(), MSG_PEEK);
+  if (count > 0) {
+    const std::string_view seen{bytes.data(), static_cast<size_t>(count)};
+    const auto line_end = seen.find('\n');
+    count = ::recv(descriptor(), bytes.data(),
+                   line_end == std::string_view::npos ? seen.size() : line_end + 1, 0);
+  }
+  if (count < 0)
+    return failed(errno);
+  onto.append(bytes.data(), static_cast<size_t>(count));
+  return {static_cast<size_t>(count), count == 0, {}, false};
+}
+
 transfer channel::write(std::string_view bytes) {
   if (session_)
     return session_->write(bytes);

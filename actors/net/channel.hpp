@@ -41,6 +41,9 @@ public:
 
   int descriptor() const { return socket_.get(); }
   transfer read(std::string& onto);
+  /// The same up to the end of a line at most, when the peer writes a line at once: what follows it
+  /// stays in the socket.
+  transfer read_line(std::string& onto);
   transfer write(std::string_view bytes);
   /// No more is written; the peer may still read what was.
   void say_no_more();

@@ -212,7 +212,9 @@ void gate::loop::begin_to_talk(uint64_t ticket, moment now) {
 void gate::loop::read_from(uint64_t ticket, moment now) {
   auto& x = connections_.at(ticket);
   std::string bytes;
-  const auto what = x.line.read(bytes);
+  // The dialling actor system may greet right behind the last line: that is not ours to read.
+  const bool is_last = !x.dialled && x.hello->peer();
+  const auto what = is_last ? x.line.read_line(bytes) : x.line.read(bytes);
   if (what.is_refusal)
     return fail_hands(ticket, what, now);
   x.hello->on_bytes(bytes);

@@ -10,10 +10,10 @@
 //      |-------------------------------------------->|
 //      |         from here on: the actor system      |
 //
-// The accepting side speaks next, so nothing can follow the last line too early. What does is a
-// violation, like a line that is too long or no hello: the connection is closed without an answer.
-// Who dials a process that secures its connections, and does not do so itself, or the reverse, gets
-// one line with the answer alone.
+// The actor system of the dialling side may greet right behind the last line, so the accepting side
+// reads no further than that. Whatever else comes too early is a violation, like a line that is too
+// long or no hello: the connection is closed without an answer. Who dials a process that secures
+// its connections, and does not do so itself, or the reverse, gets one line with the answer alone.
 //
 // The lines are made and read here; `greeting` is the exchange as a state machine without sockets:
 // bytes in, bytes out.

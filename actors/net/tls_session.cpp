@@ -148,6 +148,13 @@ transfer tls_session::read(std::span<char> onto) {
   return outcome_of(result, done);
 }
 
+transfer tls_session::read_record(std::span<char> onto) {
+  ERR_clear_error();
+  size_t count = 0;
+  const int result = SSL_read_ex(session_.get(), onto.data(), onto.size(), &count);
+  return outcome_of(result, result == 1 ? count : 0);
+}
+
 transfer tls_session::write(std::string_view bytes) {
   ERR_clear_error();
   const auto part = bytes.substr(0, write_bytes_max);

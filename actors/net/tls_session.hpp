@@ -38,6 +38,8 @@ public:
 
   /// What there is, up to the size of `onto`.
   transfer read(std::span<char> onto);
+  /// The same, but no more than the peer wrote at once.
+  transfer read_record(std::span<char> onto);
   /// As much as the socket takes. After less than all the rest comes next, and nothing else.
   transfer write(std::string_view bytes);
   /// Bytes wait here, of which the socket knows nothing.

@@ -237,6 +237,9 @@ TEST(secured_gate, strangers_are_closed_and_told_of_with_their_host) {
     const auto told = a.log.next<turned_away_news>();
     ASSERT_TRUE(told) << text.substr(0, 20);
     EXPECT_EQ(told->host, "127.0.0.1");
+    EXPECT_TRUE(told->reason == "it is no process of troupe" ||
+                told->reason.starts_with("it breaks the rules of TLS: "))
+      << told->reason;
   }
   logged_gate b{dialling(secured("b", authority.issue("b")), "a", a.door.port())};
   EXPECT_TRUE(a.log.next<opened_news>());
