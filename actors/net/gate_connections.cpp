@@ -179,6 +179,9 @@ void gate::loop::shake_hands(uint64_t ticket, moment now) {
   case tls_session::progress::done:
     return begin_to_talk(ticket, now);
   case tls_session::progress::failed:
+    // A plain answer may have come before its first byte was looked at.
+    if (x.dialled && !x.speaks_tls && x.line.session()->has_met_no_tls())
+      return conclude(ticket, comes_secured(dials_[*x.dialled].target.name), now);
     return fail_hands(ticket, x.line.session()->problem(), now);
   case tls_session::progress::wants_to_read:
     x.wants_to_write = false;

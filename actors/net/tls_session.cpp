@@ -116,6 +116,7 @@ tls_session::progress tls_session::shake_hands() {
   case SSL_ERROR_WANT_WRITE:
     return progress::wants_to_write;
   default:
+    has_met_no_tls_ = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER;
     problem_ = explanation(session_.get());
     return progress::failed;
   }

@@ -35,6 +35,8 @@ public:
   progress shake_hands();
   /// Why it failed; with `is_refusal` trying again is of no use.
   const transfer& problem() const { return problem_; }
+  /// It failed because what the peer said first is no TLS at all.
+  bool has_met_no_tls() const { return has_met_no_tls_; }
 
   /// What there is, up to the size of `onto`.
   transfer read(std::span<char> onto);
@@ -56,6 +58,7 @@ private:
   tls_context context_; ///< outlives what was made of it
   std::shared_ptr<ssl_st> session_;
   transfer problem_;
+  bool has_met_no_tls_ = false;
 };
 
 } // namespace troupe

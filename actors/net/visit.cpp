@@ -175,6 +175,8 @@ void secure(channel& line, const endpoint& where, milliseconds deadline,
     const auto how = line.session()->shake_hands();
     if (how == progress::done)
       return expect_director(line, where, security);
+    if (how == progress::failed && round == 0 && line.session()->has_met_no_tls())
+      not_permitted(where, comes_secured(security.director).reason);
     if (how == progress::failed)
       throw_unsecured(where, line.session()->problem());
     if (!wait_for(line, how == progress::wants_to_read ? POLLIN : POLLOUT, due))
