@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct status_arguments {
   std::string cluster_file;
   std::vector<std::string> sets; ///< as those of the cluster that runs
   bool json = false;
+  std::string certificate_file; ///< to ask with; empty: a node's that can be read here
+  std::string key_file;
 };
 
 /// Asks the director of a running cluster how training goes and prints a report, or with `json` one
@@ -86,6 +89,23 @@ int predict_command(const predict_arguments& arguments);
 
 /// Prints what a model file holds: a report, or with `json` one object, failures included.
 int inspect_command(const std::string& model_file, bool json);
+
+struct certs_arguments {
+  std::string name;        ///< of the authority, or of the node
+  std::string file;        ///< `check`
+  uint32_t days = 0;       ///< for which the certificate is good
+  bool overwrites = false; ///< replaces files that are there
+};
+
+/// Makes an authority: ca.pem and ca.key in the current folder.
+int certs_ca_command(const certs_arguments& arguments);
+
+/// Makes NAME.pem and NAME.key in the current folder, signed by the ca.key there.
+int certs_issue_command(const certs_arguments& arguments);
+
+/// Prints what a certificate, a key or every file of a cluster's [tls] holds; throws the first
+/// fault.
+int certs_check_command(const certs_arguments& arguments);
 
 /// Prints "FILE: ok", or throws every error of the job or cluster file.
 int config_check_command(const std::string& file);

@@ -107,7 +107,8 @@ void print_missing_object(const train_arguments& arguments, const launch_rule& r
 int run(const train_arguments& arguments, std::string& job_name) {
   auto cluster = load_cluster(arguments.job_file, arguments.sets, process_environment());
   job_name = cluster.job.value.name;
-  expect_no_tls(cluster, arguments.job_file);
+  for (size_t i = 0; i < cluster.plan.nodes.size(); ++i)
+    checked_tls_of(cluster, i);
   child_processes children{marks_for(cluster.plan), print_message};
   start_nodes(children, arguments, cluster);
   launch_rule rule{{cluster.plan.nodes.size(), 0}}; // the director was started first

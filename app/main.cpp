@@ -24,6 +24,8 @@ struct command_line {
   troupe::doctor_arguments doctor;
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
+  troupe::certs_arguments authority{"troupe cluster", {}, 3650, false};
+  troupe::certs_arguments certs{{}, {}, 365, false};
   std::string file;
   std::vector<std::string> sets;
   bool json = false;
@@ -94,6 +96,13 @@ void add_status(command_line& x) {
     ->type_name("CLUSTER.toml");
   add_sets(*status, x.status.sets);
   status->add_flag("--json", x.status.json, "Prints one JSON object");
+  auto* certificate =
+    status->add_option("--certificate", x.status.certificate_file, "To ask a secured cluster with")
+      ->type_name("FILE");
+  auto* key =
+    status->add_option("--key", x.status.key_file, "Belongs to the certificate")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
   status->footer("Example:\n  troupe status examples/cluster/two_nodes.toml");
   status->callback([&x] { x.chosen = [&x] { return troupe::status_command(x.status); }; });
 }
@@ -181,6 +190,35 @@ void add_doctor(command_line& x) {
   doctor->callback([&x] { x.chosen = [&x] { return troupe::doctor_command(x.doctor); }; });
 }
 
+void add_certificate_options(CLI::App& command, troupe::certs_arguments& x) {
+  command.add_option("--days", x.days, "For how long it is good")->check(CLI::Range(1, 36500));
+  command.add_flag("--overwrite", x.overwrites, "Replaces files that are there");
+}
+
+void add_certs(command_line& x) {
+  auto* certs = x.app.add_subcommand("certs", "Makes and checks the certificates of a cluster");
+  certs->require_subcommand(1);
+  certs->footer("Example:\n  troupe certs ca && troupe certs issue main");
+  auto* ca = certs->add_subcommand("ca", "Makes an authority: ca.pem and ca.key, here");
+  ca->add_option("--name", x.authority.name, "What people see in certificates it signs");
+  add_certificate_options(*ca, x.authority);
+  ca->footer("Example:\n  troupe certs ca");
+  ca->callback([&x] { x.chosen = [&x] { return troupe::certs_ca_command(x.authority); }; });
+  auto* issue = certs->add_subcommand("issue", "Makes NAME.pem and NAME.key, signed by ca.key");
+  issue->add_option("name", x.certs.name, "The node's name in the cluster file")
+    ->required()
+    ->type_name("NAME");
+  add_certificate_options(*issue, x.certs);
+  issue->footer("Example:\n  troupe certs issue main");
+  issue->callback([&x] { x.chosen = [&x] { return troupe::certs_issue_command(x.certs); }; });
+  auto* check = certs->add_subcommand("check", "Says what a certificate or key is good for");
+  check->add_option("file", x.certs.file, "A certificate, a key, or a cluster file")
+    ->required()
+    ->type_name("FILE");
+  check->footer("Example:\n  troupe certs check main.pem");
+  check->callback([&x] { x.chosen = [&x] { return troupe::certs_check_command(x.certs); }; });
+}
+
 void add_version(command_line& x) {
   auto* version = x.app.add_subcommand("version", "Prints versions and the numerics class");
   version->add_flag("--json", x.json, "Prints one JSON object");
@@ -246,6 +284,7 @@ int run(int argc, char** argv) {
   add_inspect(line);
   add_config(line);
   add_doctor(line);
+  add_certs(line);
   add_version(line);
   try {
     line.app.parse(argc, argv);

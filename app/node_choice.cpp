@@ -1,5 +1,6 @@
 #include "troupe/app/node_choice.hpp"
 
+#include "troupe/actors/net/tls_identity.hpp"
 #include "troupe/app/did_you_mean.hpp"
 #include "troupe/app/node_address.hpp"
 
@@ -70,10 +71,25 @@ void expect_ports(const loaded_cluster& cluster) {
     throw job_errors(std::move(errors));
 }
 
-void expect_no_tls(const loaded_cluster& cluster, const std::string& file) {
-  if (cluster.tls)
-    throw failure(failure_code::bad_job, "[tls]: connections cannot be secured yet", file,
-                  "leave it out, and stay on this machine or in a network you trust");
+std::optional<tls_files> tls_of(const loaded_cluster& cluster, size_t node) {
+  if (!cluster.tls)
+    return std::nullopt;
+  const auto& [certificate, key] = cluster.tls->credentials[node];
+  return tls_files{cluster.tls->authority_file, certificate, key};
+}
+
+std::optional<tls_files> checked_tls_of(const loaded_cluster& cluster, size_t node) {
+  const auto result = tls_of(cluster, node);
+  if (result)
+    load_tls(*result, cluster.plan.nodes[node].name);
+  return result;
+}
+
+std::string insecure_warning(const std::string& file) {
+  return "troupe: warning: " + file +
+         ": insecure = true: anyone on the network can take part in this run, read and change what "
+         "is sent (data, model), end it, and make its processes crash; [tls] prevents that "
+         "(docs/security.md)\n";
 }
 
 std::string host_name() {

@@ -4,7 +4,9 @@
 
 #include "troupe/app/cluster_file.hpp"
 #include "troupe/app/node_rank.hpp"
+#include "troupe/data/tls_files.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -20,8 +22,15 @@ size_t choose_node(const cluster_plan& plan, const std::string& name, const std:
 /// job_errors with the place of every address that has none.
 void expect_ports(const loaded_cluster& cluster);
 
-/// Connections are plain as yet. Throws failure(bad_job) when `file` asks for more.
-void expect_no_tls(const loaded_cluster& cluster, const std::string& file);
+/// What a node secures its connections with; nothing when the file has no [tls].
+std::optional<tls_files> tls_of(const loaded_cluster& cluster, size_t node);
+
+/// The same, once it is known that the files fit: before anything else begins. Throws as load_tls
+/// (actors/net/tls_identity.hpp).
+std::optional<tls_files> checked_tls_of(const loaded_cluster& cluster, size_t node);
+
+/// The warning that a node gives when strangers can reach its cluster and nothing is secured.
+std::string insecure_warning(const std::string& file);
 
 /// The name of this machine.
 std::string host_name();

@@ -26,6 +26,7 @@ namespace {
 struct chosen_node {
   loaded_cluster cluster;
   size_t index = 0;
+  std::optional<tls_files> tls; // they fit
 
   const cluster_node& self() const { return cluster.plan.nodes[index]; }
 };
@@ -38,7 +39,7 @@ chosen_node choose(const node_arguments& arguments) {
   result.index = choose_node(result.cluster.plan, arguments.name, host_name(), rank);
   apply_addresses(result.cluster.plan, arguments.addresses);
   expect_ports(result.cluster);
-  expect_no_tls(result.cluster, arguments.run.job_file);
+  result.tls = checked_tls_of(result.cluster, result.index);
   return result;
 }
 
@@ -47,6 +48,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   networked_options result;
   result.cluster = here.cluster.plan;
   result.own_name = here.self().name;
+  result.tls = here.tls;
   result.inherited_listen_fd = arguments.inherited_listen_fd;
   result.resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
   result.data = std::move(inputs.data);
@@ -111,8 +113,7 @@ int run(const chosen_node& here, const node_arguments& arguments) {
   ensure_numerics(here.cluster.job.value.runtime.numerics, arguments.run.process_arguments);
   watch_stop_signals();
   if (is_open_to_strangers(here.cluster))
-    print_message("troupe: warning: " + arguments.run.job_file +
-                  ": insecure = true: whoever reaches these addresses can take part\n");
+    print_message(insecure_warning(arguments.run.job_file));
   return here.self().is_director ? lead(here, arguments) : follow(here, arguments);
 }
 

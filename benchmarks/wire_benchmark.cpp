@@ -1,27 +1,30 @@
 // How fast pieces go from one process to another: what nodes send each other, with stamps,
 // checksums and credit, over a loopback connection of the actor framework.
 //
-//   wire_benchmark [megabytes of a version [versions [elements of a piece]]]
+//   wire_benchmark [megabytes of a version [versions [elements of a piece [tls]]]]
 //
 // A child process receives: it checks each piece and copies it to its place in a buffer, as a node
-// does. The parent sends each version as a node sends the parameters of a span. Beside it, in the
+// does. The parent sends each version as a node sends the parameters of a span; with `tls` over a
+// secured connection, as the gate hands it over. Beside it, in the
 // same run: bytes through a bare loopback socket, and copies in memory. docs/benchmarks.md.
 
+#include "troupe/actors/net/handover.hpp"
 #include "troupe/actors/net/networked_process.hpp"
 #include "troupe/actors/node_exchange.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/tests/support/certificates.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/io/middleman.hpp>
-#include <caf/io/publish.hpp>
-#include <caf/io/remote_actor.hpp>
+#include <caf/io/scribe.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -32,6 +35,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 using namespace troupe;
@@ -77,14 +85,42 @@ caf::behavior sink(sink_actor* self, uint64_t element_count) {
   };
 }
 
-void receive_in_child(int port_pipe, int end_pipe, uint64_t element_count) {
+void wait_for(int descriptor, short events) {
+  pollfd ready{descriptor, events, 0};
+  if (::poll(&ready, 1, 10'000) <= 0)
+    std::abort();
+}
+
+/// The connection, once hands are shaken if they are to be.
+channel secured(channel line, const tls_context& context, tls_side side) {
+  if (!context)
+    return line;
+  line.secure(context, side);
+  for (;;)
+    switch (line.session()->shake_hands()) {
+    case tls_session::progress::done:
+      return line;
+    case tls_session::progress::failed:
+      std::abort();
+    case tls_session::progress::wants_to_read:
+      wait_for(line.descriptor(), POLLIN);
+      break;
+    case tls_session::progress::wants_to_write:
+      wait_for(line.descriptor(), POLLOUT);
+    }
+}
+
+void receive_in_child(const owned_socket& listener, int end_pipe, uint64_t element_count,
+                      const tls_context& context) {
   caf::actor_system_config config;
   configure_node(config, {});
   caf::actor_system system{config};
   const auto receiver = system.spawn<caf::detached>(sink, element_count);
-  const auto port = caf::io::publish(receiver, 0, "127.0.0.1", true);
-  if (!port || ::write(port_pipe, &*port, sizeof *port) != sizeof *port)
-    std::abort();
+  wait_for(listener.get(), POLLIN);
+  auto line = secured(channel{accept_from(listener)}, context, tls_side::accepts);
+  caf::anon_send(protocol_broker(system), caf::publish_atom_v, make_scribe(system, std::move(line)),
+                 shown_actor_number, caf::actor_cast<caf::strong_actor_ptr>(receiver),
+                 std::set<std::string>{});
   char end = 0;
   while (::read(end_pipe, &end, 1) > 0) {
   }
@@ -95,17 +131,33 @@ double seconds_since(clock_type::time_point begin) {
   return std::chrono::duration<double>(clock_type::now() - begin).count();
 }
 
+caf::actor connect_to(caf::actor_system& system, const socket_address& where,
+                      const tls_context& context) {
+  std::string problem;
+  channel line{begin_connect(where, problem)};
+  wait_for(line.descriptor(), POLLOUT);
+  line = secured(std::move(line), context, tls_side::dials);
+  caf::scoped_actor self{system};
+  caf::actor result;
+  self
+    ->request(protocol_broker(system), std::chrono::seconds{10}, caf::connect_atom_v,
+              make_scribe(system, std::move(line)), shown_actor_number)
+    .receive([&](const caf::node_id&, const caf::strong_actor_ptr& shown,
+                 const std::set<std::string>&) { result = caf::actor_cast<caf::actor>(shown); },
+             [](const caf::error&) { std::abort(); });
+  return result;
+}
+
 /// Seconds for each version, from the first piece until the receiver has all of it.
-std::vector<double> send_versions(uint16_t port, uint64_t element_count, size_t version_count,
+std::vector<double> send_versions(const socket_address& where, const tls_context& context,
+                                  uint64_t element_count, size_t version_count,
                                   size_t piece_elements) {
   caf::actor_system_config config;
   configure_node(config, {});
   caf::actor_system system{config};
   caf::scoped_actor self{system};
-  const auto receiver = caf::io::remote_actor(system, "127.0.0.1", port);
-  if (!receiver)
-    std::abort();
-  self->send(*receiver, caf::actor_cast<caf::actor>(self));
+  const auto receiver = connect_to(system, where, context);
+  self->send(receiver, caf::actor_cast<caf::actor>(self));
   self->receive([](caf::ok_atom) {});
   const buffer values{element_count};
   for (size_t i = 0; i < values.size(); ++i)
@@ -117,7 +169,7 @@ std::vector<double> send_versions(uint16_t port, uint64_t element_count, size_t 
     link.add({piece_kind::state, version, {}, 0, 0}, {0, element_count}, urgency::training);
     for (bool done = false; !done;) {
       while (const auto piece = link.next(begin))
-        self->send(*receiver,
+        self->send(receiver,
                    state_piece{1,
                                version,
                                0,
@@ -173,20 +225,22 @@ int main(int argc, char** argv) {
   const auto bytes = static_cast<double>(element_count * sizeof(float));
   std::printf("bare socket: %.2f GB/s\n",
               socket_speed(element_count * sizeof(float), piece_elements * sizeof(float)));
-  int ports[2];
+  std::optional<test::some_authority> authority;
+  tls_context context;
+  if (argc > 4 && std::string{argv[4]} == "tls")
+    context = load_tls(authority.emplace().issue("a"), "a");
+  const auto listener = listen_on(resolve({"127.0.0.1", 0}, milliseconds{1'000}).addresses.front());
   int ends[2];
-  if (::pipe(ports) != 0 || ::pipe(ends) != 0)
+  if (::pipe(ends) != 0)
     return 1;
   const auto child = ::fork();
   if (child == 0) {
     ::close(ends[1]);
-    receive_in_child(ports[1], ends[0], element_count);
-    return 0;
+    receive_in_child(listener, ends[0], element_count, context);
+    ::_exit(0); // the authority's folder is the parent's
   }
-  uint16_t port = 0;
-  if (::read(ports[0], &port, sizeof port) != sizeof port)
-    return 1;
-  const auto seconds = send_versions(port, element_count, version_count, piece_elements);
+  const auto seconds = send_versions(bound_address_of(listener), context, element_count,
+                                     version_count, piece_elements);
   ::close(ends[1]);
   ::waitpid(child, nullptr, 0);
   const auto used = [](int who) {

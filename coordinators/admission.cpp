@@ -104,6 +104,27 @@ verdict admit_dialled(const process_facts& mine, const process_facts& peer,
   return admit(mine, peer, plan);
 }
 
+verdict admit_proof(const std::string& name, const std::vector<std::string>& proven) {
+  if (std::ranges::find(proven, name) != proven.end())
+    return {};
+  return refuse(refusal_code::no_permission,
+                shown(name) + " proves itself with a certificate for " +
+                  (proven.empty() ? "no name" : shown(proven.front())) +
+                  "; give it its own: troupe certs issue " + shown(name));
+}
+
+verdict comes_unsecured(const std::string& name) {
+  return refuse(refusal_code::no_permission,
+                name + " secures its connections (TLS), and whoever came does not; give both the "
+                       "same [tls] in the cluster file");
+}
+
+verdict comes_secured(const std::string& name) {
+  return refuse(refusal_code::no_permission,
+                name + " does not secure its connections, and whoever came does (TLS); give both "
+                       "the same [tls] in the cluster file");
+}
+
 verdict name_in_use(const std::string& name) {
   return refuse(refusal_code::no_permission,
                 "the name " + shown(name) + " is in use by another process that is alive");

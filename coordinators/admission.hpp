@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -62,6 +63,14 @@ verdict admit(const process_facts& mine, const process_facts& peer, const cluste
 /// The same for a peer that was dialled under a name: it must have that name.
 verdict admit_dialled(const process_facts& mine, const process_facts& peer,
                       const cluster_plan& plan, const std::string& dialled_name);
+
+/// Whether a process proves that it is `name` with a certificate for `proven`, the DNS names in it.
+verdict admit_proof(const std::string& name, const std::vector<std::string>& proven);
+
+/// What both are told when the process `name` secures its connections and whoever came does not,
+/// and the reverse.
+verdict comes_unsecured(const std::string& name);
+verdict comes_secured(const std::string& name);
 
 /// What another process of this name is told while the name's holder is alive.
 verdict name_in_use(const std::string& name);

@@ -59,6 +59,9 @@ if(TROUPE_BUILD_COMMAND)
   set_tests_properties(cluster_faults cluster_wire cluster_refusals cluster_placements
                        PROPERTIES TIMEOUT 600)
   set_tests_properties(cluster_namespaces PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+  add_test(NAME tls COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/tls_test.py
+                            ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(tls PROPERTIES TIMEOUT 300)
   add_test(NAME large_model
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/large_model_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})

@@ -16,8 +16,9 @@ namespace troupe {
 
 namespace {
 
-/// Connections that wait to be accepted: a burst of a whole cluster and then some.
-constexpr int backlog = 128;
+/// Connections that wait to be accepted: those of a whole cluster at once, and of a few hundred
+/// strangers before it. With more the kernel turns them away, and they come again in a second.
+constexpr int backlog = 1024;
 
 std::string words_of(int error) {
   return std::generic_category().message(error);
@@ -28,7 +29,7 @@ bool is_for_later(int error) {
 }
 
 transfer failed(int error) {
-  return is_for_later(error) ? transfer{} : transfer{0, true, words_of(error)};
+  return is_for_later(error) ? transfer{} : transfer{0, true, words_of(error), false};
 }
 
 [[noreturn]] void throw_listen_failure(const socket_address& where, int error) {
@@ -77,20 +78,58 @@ int owned_socket::release() {
 
 transfer channel::read(std::string& onto) {
   std::array<char, 8192> bytes;
+  if (session_) {
+    const auto result = session_->read(bytes);
+    onto.append(bytes.data(), result.byte_count);
+    return result;
+  }
   const auto count = ::recv(descriptor(), bytes.data(), bytes.size(), 0);
   if (count < 0)
     return failed(errno);
   onto.append(bytes.data(), static_cast<size_t>(count));
-  return {static_cast<size_t>(count), count == 0, {}};
+  return {static_cast<size_t>(count), count == 0, {}, false};
+}
+
+transfer channel::read_line(std::string& onto) {
+  std::array<char, 8192> bytes;
+  if (session_) {
+    const auto result = session_->read_record(bytes);
+    onto.append(bytes.data(), result.byte_count);
+    return result;
+  }
+  auto count = ::recv(descriptor(), bytes.data(), bytes.size(), MSG_PEEK);
+  if (count > 0) {
+    const std::string_view seen{bytes.data(), static_cast<size_t>(count)};
+    const auto line_end = seen.find('\n');
+    count = ::recv(descriptor(), bytes.data(),
+                   line_end == std::string_view::npos ? seen.size() : line_end + 1, 0);
+  }
+  if (count < 0)
+    return failed(errno);
+  onto.append(bytes.data(), static_cast<size_t>(count));
+  return {static_cast<size_t>(count), count == 0, {}, false};
 }
 
 transfer channel::write(std::string_view bytes) {
+  if (session_)
+    return session_->write(bytes);
   const auto count = ::send(descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  return count < 0 ? failed(errno) : transfer{static_cast<size_t>(count), false, {}};
+  return count < 0 ? failed(errno) : transfer{static_cast<size_t>(count), false, {}, false};
 }
 
 void channel::say_no_more() {
+  if (session_)
+    session_->say_no_more();
   ::shutdown(descriptor(), SHUT_WR);
+}
+
+std::optional<unsigned char> channel::first_byte() const {
+  unsigned char byte = 0;
+  return ::recv(descriptor(), &byte, 1, MSG_PEEK) == 1 ? std::optional{byte} : std::nullopt;
+}
+
+void channel::secure(const tls_context& context, tls_side side) {
+  session_ = std::make_unique<tls_session>(context, descriptor(), side);
 }
 
 std::optional<std::string> channel::connect_problem() const {
@@ -143,6 +182,14 @@ socket_address bound_address_of(const owned_socket& socket) {
   if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(bytes.data()), &size) != 0)
     return {};
   return socket_address{bytes.data(), size};
+}
+
+std::string peer_host_of(const channel& x) {
+  std::array<std::byte, socket_address::bytes_max> bytes;
+  socklen_t size = bytes.size();
+  if (::getpeername(x.descriptor(), reinterpret_cast<sockaddr*>(bytes.data()), &size) != 0)
+    return "an unknown address";
+  return parse_endpoint(socket_address{bytes.data(), size}.text()).host;
 }
 
 uint16_t port_of(const owned_socket& socket) {

@@ -12,30 +12,31 @@ namespace {
 /// For the name of the address to listen on, which is usually numeric.
 constexpr milliseconds listen_lookup_deadline{5'000};
 
-void expect_private(const socket_address& where, bool insecure) {
-  if (!where.is_loopback() && !insecure)
+void expect_private(const socket_address& where, bool may_be_public) {
+  if (!where.is_loopback() && !may_be_public)
     throw failure(failure_code::bad_job,
                   "will not listen on " + where.text() +
                     ": other machines can reach it, and connections are not secured",
-                  {}, "listen on 127.0.0.1, or set insecure = true in a network you trust");
+                  {},
+                  "listen on 127.0.0.1, add [tls], or set insecure = true in a network you trust");
 }
 
-socket_address address_to_listen_on(const endpoint& where, bool insecure) {
+socket_address address_to_listen_on(const endpoint& where, bool may_be_public) {
   const auto found = resolve(where, listen_lookup_deadline);
   if (found.addresses.empty())
     throw failure(failure_code::missing_input,
                   "cannot listen on " + to_string(where) + ": " + found.problem, {},
                   "use a numeric address of this machine");
-  expect_private(found.addresses.front(), insecure);
+  expect_private(found.addresses.front(), may_be_public);
   return found.addresses.front();
 }
 
 owned_socket listener_of(const gate_options& options) {
-  const bool insecure = options.plan.insecure;
+  const bool may_be_public = options.plan.insecure || options.tls;
   if (options.inherited_listen_fd < 0)
-    return listen_on(address_to_listen_on(options.listen, insecure));
+    return listen_on(address_to_listen_on(options.listen, may_be_public));
   auto result = listen_on_inherited(options.inherited_listen_fd);
-  expect_private(bound_address_of(result), insecure);
+  expect_private(bound_address_of(result), may_be_public);
   return result;
 }
 

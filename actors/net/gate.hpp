@@ -4,7 +4,7 @@
 // system, and every refusal has a name on both sides.
 //
 //          accepted --+                  +--> asking: is the name free? --+
-//                     +--> greeting -----+                                +--> opened
+//        (hands shaken) +--> greeting ---+                                +--> opened
 //   dial, connected --+      |     |     +--------------------------------+
 //    ^  ^                    |     +--> refused (both sides know why)
 //    |  +-- back-off <-------+ silent for 5 s, closed, or not one of us
@@ -12,7 +12,11 @@
 //
 // It knows nothing of actors: what happens comes out as events, on the gate's thread, and whoever
 // takes them answers with the functions below, from any thread. Silent or hostile clients cost a
-// slot for 5 s; when all slots are taken the oldest one goes.
+// slot for 5 s; when all slots are taken the oldest one goes, and no more than a few hundred are
+// let in each second, so that strangers cannot take more than some per cent of a core.
+//
+// With `tls` every connection is secured before the hello, both sides prove with certificates who
+// they are, and the name in the hello must be the certificate's.
 
 #pragma once
 
@@ -20,6 +24,7 @@
 #include "troupe/actors/net/endpoint.hpp"
 #include "troupe/coordinators/admission.hpp"
 #include "troupe/coordinators/moment.hpp"
+#include "troupe/data/tls_files.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -42,7 +47,8 @@ struct gate_options {
   endpoint listen;
   int inherited_listen_fd = -1; ///< bound already, then instead of `listen`; the gate closes it
   std::vector<dial_target> dials;
-  std::optional<verdict> over; ///< the run is over: what everybody is told (`run_is_over`)
+  std::optional<tls_files> tls; ///< absent: connections are plain
+  std::optional<verdict> over;  ///< the run is over: what everybody is told (`run_is_over`)
   /// For a whole hello. A round trip takes milliseconds; doubled, silent clients keep their slots
   /// twice as long.
   milliseconds hello_deadline{5'000};
@@ -54,6 +60,11 @@ struct gate_options {
 
 /// Connections in their hello; far more than nodes that start at once.
 inline constexpr size_t half_open_max = 64;
+
+/// Connections let in each second, and at once after a quiet time. With hands to shake one costs
+/// up to 0.3 ms of a core; a cluster starts at once with less than the second.
+inline constexpr uint32_t accepts_per_second = 150;
+inline constexpr uint32_t accepts_at_once = 64;
 
 /// A peer says it is this process, and all but its name's freedom is settled: to be answered with
 /// `answer`. The hello's deadline goes on.
@@ -81,6 +92,16 @@ struct opened_news {
 /// For good: a dialled name is not dialled again by itself.
 struct refused_news {
   refusal what;
+  std::string host; ///< where it came from, unless dialled
+};
+/// Whoever came from there was no process of ours, or said nothing.
+struct turned_away_news {
+  std::string host;
+  std::string reason;
+};
+/// Certificate files were replaced, and those that are there now do not fit: the old ones count.
+struct files_unfit_news {
+  std::string reason;
 };
 /// Dialling goes on without success.
 struct failing_news {
@@ -89,7 +110,7 @@ struct failing_news {
   std::string reason;
 };
 using gate_news = std::variant<candidate_news, withdrawn_news, visitor_news, opened_news,
-                               refused_news, failing_news>;
+                               refused_news, turned_away_news, files_unfit_news, failing_news>;
 
 class gate {
 public:
@@ -97,7 +118,7 @@ public:
   ///
   /// Throws failure: bad_job when it would listen on more than loopback without being told to;
   /// cannot_create, no_permission, missing_input as `listen_on`; missing_input when the host to
-  /// listen on is unknown.
+  /// listen on is unknown; as load_tls (tls_identity.hpp) when `tls` does not fit.
   explicit gate(gate_options options);
   ~gate();
   gate(const gate&) = delete;

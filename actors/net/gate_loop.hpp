@@ -1,10 +1,13 @@
-// The gate's loop: what its thread does. Internal to gate.cpp and gate_loop.cpp.
+// The gate's loop: what its thread does. Internal to the gate: gate_loop.cpp waits and dials,
+// gate_connections.cpp leads each connection from its first byte to its end.
 
 #pragma once
 
 #include "troupe/actors/net/gate.hpp"
 #include "troupe/actors/net/hello.hpp"
+#include "troupe/actors/net/tls_identity.hpp"
 #include "troupe/coordinators/dial_clock.hpp"
+#include "troupe/coordinators/rate_limit.hpp"
 
 #include <functional>
 #include <map>
@@ -45,14 +48,22 @@ private:
     std::vector<socket_address> addresses; ///< of this attempt, those not tried yet
     std::string problem;                   ///< why the last one failed
   };
+  enum class stage : uint8_t {
+    connecting, ///< dialled, not there yet
+    securing,   ///< hands are shaken; accepted: its first byte is to come
+    talking,    ///< `hello` goes on
+    lingering,  ///< all is said, the peer may still read it
+  };
   struct connection {
     channel line;
-    std::optional<greeting> hello; ///< nothing while it connects
     moment deadline{};
     std::optional<size_t> dialled; ///< index of its dial
+    stage at = stage::talking;
+    std::optional<greeting> hello; ///< once it talks
+    bool speaks_tls = false;       ///< the peer has begun to
+    bool wants_to_write = false;   ///< while hands are shaken
     bool was_announced = false;    ///< as a candidate
     bool is_visitor = false;       ///< its question was told
-    bool is_lingering = false;     ///< all is said, the peer may still read it
   };
   using connections = std::map<uint64_t, connection>; ///< by ticket: the oldest first
 
@@ -67,21 +78,36 @@ private:
   void fail_dial(size_t index, const std::string& why, moment now);
 
   void accept_all(moment now);
-  void add(uint64_t ticket, connection&& x);
+  void add(connection&& x);
+  short events_of(connection& x) const;
   void on_ready(uint64_t ticket, bool readable, moment now);
-  bool finish_connecting(uint64_t ticket, moment now);
+  void finish_connecting(uint64_t ticket, moment now);
+  void shake_hands(uint64_t ticket, moment now);
+  bool expect_tls(uint64_t ticket, moment now);
+  void secure(connection& x, tls_side side);
+  void fail_hands(uint64_t ticket, transfer why, moment now);
+  void begin_to_talk(uint64_t ticket, moment now);
   void read_from(uint64_t ticket, moment now);
+  void tell_questions(uint64_t ticket, connection& x);
   void go_on(uint64_t ticket, moment now);
-  void conclude(uint64_t ticket, moment now);
-  void drop(uint64_t ticket, const std::string& why, moment now);
+  void conclude(uint64_t ticket, const verdict& outcome, moment now);
+  void open(uint64_t ticket);
+  void tell_refusal(const connection& x, const std::string& said_name, const verdict& outcome,
+                    moment now);
+  void linger(connection& x, moment now) const;
+  void end_lingering(uint64_t ticket);
+  /// `why` by value: it may be the connection's own, which ends here.
+  void drop(uint64_t ticket, std::string why, moment now);
   void drop_overdue(moment now);
   process_facts facts_of_connection() const;
   void greet(connection& x) const;
 
   gate_options options_;
+  std::optional<tls_identity> identity_; ///< with `tls`
   owned_socket listener_;
   std::shared_ptr<owned_socket> waker_; ///< an eventfd; lookups may outlive the loop
-  moment accepts_from_{};               ///< after an error of accepting: a pause
+  moment accepts_from_{};               ///< after an error of accepting, or too many: a pause
+  rate_limit accepts_{accepts_per_second, accepts_at_once};
   std::function<void(gate_news)> tell_;
   uint64_t next_ticket_ = 1;
   connections connections_;

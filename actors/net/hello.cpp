@@ -1,5 +1,7 @@
 #include "troupe/actors/net/hello.hpp"
 
+#include "troupe/actors/net/tls_session.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -157,6 +159,9 @@ void greeting::on_bytes(std::string_view bytes) {
     return;
   if (phase_ != phase::talking)
     return break_off("it did not wait for its turn");
+  if (!dialled_name_ && !peer_ && input_.empty() && !proven_ &&
+      static_cast<unsigned char>(bytes.front()) == tls_handshake_byte)
+    return turn_away(comes_secured(mine_.node));
   input_ += bytes.substr(0, hello_bytes_max + 1 - input_.size());
   const auto line_end = input_.find('\n');
   if (line_end == std::string::npos) {
@@ -204,21 +209,38 @@ void greeting::on_accepted_hello(const hello_line& line) {
   if (!line.facts || line.answer)
     return break_off("it did not say who it is");
   peer_ = line.facts;
-  const auto found = or_over(admit(mine_, *peer_, plan_));
   phase_ = phase::asking;
+  if (const auto proof = proof_of(peer_->node); !proof.is_admitted()) {
+    peer_.reset(); // nobody knows who it is
+    return on_answer(proof);
+  }
+  const auto found = or_over(admit(mine_, *peer_, plan_));
   if (!found.is_admitted())
     on_answer(found);
 }
 
 void greeting::on_dialled_hello(const hello_line& line) {
+  if (!line.facts && line.answer && line.answer->kind == verdict_kind::refused)
+    return end(*line.answer);
   if (!line.facts || !line.answer)
     return break_off("it did not say who it is");
   peer_ = line.facts;
   if (!line.answer->is_admitted())
     return end(*line.answer);
-  const auto found = or_over(admit_dialled(mine_, *peer_, plan_, *dialled_name_));
+  const auto proof = proof_of(*dialled_name_);
+  const auto found =
+    proof.is_admitted() ? or_over(admit_dialled(mine_, *peer_, plan_, *dialled_name_)) : proof;
   output_ += write_hello({std::nullopt, found});
   end(found);
+}
+
+verdict greeting::proof_of(const std::string& name) const {
+  return proven_ ? admit_proof(name, *proven_) : verdict{};
+}
+
+void greeting::turn_away(const verdict& why) {
+  output_ = write_hello({std::nullopt, why});
+  end(why);
 }
 
 // Only who may take part is told that it is too late.

@@ -10,8 +10,10 @@
 //      |-------------------------------------------->|
 //      |         from here on: the actor system      |
 //
-// The accepting side speaks next, so nothing can follow the last line too early. What does is a
-// violation, like a line that is too long or no hello: the connection is closed without an answer.
+// The actor system of the dialling side may greet right behind the last line, so the accepting side
+// reads no further than that. Whatever else comes too early is a violation, like a line that is too
+// long or no hello: the connection is closed without an answer. Who dials a process that secures
+// its connections, and does not do so itself, or the reverse, gets one line with the answer alone.
 //
 // The lines are made and read here; `greeting` is the exchange as a state machine without sockets:
 // bytes in, bytes out.
@@ -25,6 +27,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace troupe {
 
@@ -51,6 +55,12 @@ public:
   greeting(const process_facts& mine, const cluster_plan& plan);
   /// Dials the process of this name.
   greeting(const process_facts& mine, const cluster_plan& plan, const std::string& dialled_name);
+
+  /// The connection is secured: the peer has proven these names, and must say one of them.
+  void on_proof(std::vector<std::string> names) { proven_ = std::move(names); }
+
+  /// Whoever came cannot be understood, but is told why it is turned away.
+  void turn_away(const verdict& why);
 
   /// The run is over: whoever could have taken part is told so.
   void refuse_all(const verdict& over) { over_ = over; }
@@ -82,6 +92,7 @@ private:
   void on_visit(const visit_request& request);
   void on_accepted_hello(const hello_line& line);
   void on_dialled_hello(const hello_line& line);
+  verdict proof_of(const std::string& name) const;
   verdict or_over(const verdict& found) const;
   void end(const verdict& how);
   void break_off(const std::string& why);
@@ -93,6 +104,7 @@ private:
   std::string input_;
   std::string output_;
   std::optional<process_facts> peer_;
+  std::optional<std::vector<std::string>> proven_;
   std::optional<verdict> over_;
   verdict outcome_;
   std::string problem_;

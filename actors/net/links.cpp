@@ -256,9 +256,28 @@ void links_state::take(const refused_news& news) {
     return;
   if (ends_process(news.what, options_.plan, options_.own_name))
     return end(static_cast<uint8_t>(why.code), why.reason);
-  say((was_dialled ? "refused by " + peer : "refused a process") + ": " + why.reason);
-  if (was_dialled)
-    dials_at_[peer] = self_->clock().now() + refused_dial_delay;
+  if (!was_dialled)
+    return say_of_strangers("refused a process at " + news.host, why.reason);
+  say("refused by " + peer + ": " + why.reason);
+  dials_at_[peer] = self_->clock().now() + refused_dial_delay;
+}
+
+void links_state::take(const turned_away_news& news) {
+  if (!is_over_)
+    say_of_strangers("turned away a connection from " + news.host, news.reason);
+}
+
+void links_state::take(const files_unfit_news& news) {
+  say("the certificate files were replaced by some that do not fit, and those from before count: " +
+      news.reason);
+}
+
+// What strangers do fills no log.
+void links_state::say_of_strangers(const std::string& what, const std::string& why) {
+  const auto count = strangers_.on_reason(why, self_->clock().now());
+  if (count)
+    say(what + ": " + why +
+        (*count > 1 ? " (" + std::to_string(*count) + " times since this was said last)" : ""));
 }
 
 void links_state::take(const failing_news& news) {

@@ -18,6 +18,7 @@
 #include "troupe/coordinators/cluster_plan.hpp"
 #include "troupe/coordinators/director_watch.hpp"
 #include "troupe/coordinators/name_book.hpp"
+#include "troupe/coordinators/rate_limit.hpp"
 #include "troupe/coordinators/waits.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -51,6 +52,9 @@ inline constexpr milliseconds rejoin_delay{200};
 
 /// Before a peer that refused the director is dialled again: somebody has to mend it first.
 inline constexpr milliseconds refused_dial_delay{2'000};
+
+/// Between two lines about strangers for one reason; in between they are counted.
+inline constexpr milliseconds stranger_line_interval{1'000};
 
 /// What the links ask of the gate; functions, so that tests can do without one.
 struct gate_calls {
@@ -92,6 +96,8 @@ private:
   void take(const visitor_news& news);
   void take(const opened_news& news);
   void take(const refused_news& news);
+  void take(const turned_away_news& news);
+  void take(const files_unfit_news& news);
   void take(const failing_news& news);
 
   void ask_holder(const candidate_news& news);
@@ -105,6 +111,7 @@ private:
   void forget(const opened_news& news);
   void tell_waits(moment now);
   void say(const std::string& line);
+  void say_of_strangers(const std::string& what, const std::string& why);
   void end(uint8_t code, const std::string& reason);
   void confirm_end();
 
@@ -130,6 +137,7 @@ private:
   std::optional<director_watch> watch_;                  ///< unless the director is here
   std::optional<moment> linked_at_;                      ///< with the director, until a view comes
   wait_teller teller_;
+  line_limit strangers_{stranger_line_interval};
   std::optional<moment> rejoins_at_;
   bool is_out_ = false;                    ///< taken out by the director, and not back yet
   std::map<std::string, moment> dials_at_; ///< of peers that have refused

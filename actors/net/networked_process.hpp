@@ -15,6 +15,7 @@
 #include "troupe/coordinators/cluster_plan.hpp"
 #include "troupe/coordinators/job.hpp"
 #include "troupe/data/checkpoint.hpp"
+#include "troupe/data/tls_files.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -35,6 +36,9 @@ struct networked_options {
   /// A socket from who started this process, bound to the node's address and not listening yet: the
   /// node listens on it and closes it. -1: it binds one itself.
   int inherited_listen_fd = -1;
+  /// What connections are secured with. Absent: they are plain, and whoever reaches the port can
+  /// take part, so it is to be one of loopback or `cluster.insecure` set.
+  std::optional<tls_files> tls;
   job resolved; ///< the same in every process but for what placement and paths say
   std::shared_ptr<const prepared_data> data;
 
@@ -69,8 +73,9 @@ public:
   /// Listens and starts everybody; nothing is waited for.
   ///
   /// Throws failure: bad_job when the plan or the job cannot work; cannot_create when the port is
-  /// in use; missing_input or no_permission when it cannot listen there; internal when
-  /// `configure_node` was not called.
+  /// in use; missing_input or no_permission when it cannot listen there; the same and bad_data when
+  /// the files of `tls` are not there, others can read the key, or they do not prove `own_name`;
+  /// internal when `configure_node` was not called.
   networked_process(caf::actor_system& system, networked_options options);
 
   /// Ends all its actors and connections, without a word to the others.

@@ -73,6 +73,7 @@ gate_options gate_options_of(const std::string& process, const networked_options
   gate_options result;
   result.facts = facts_of(process, x);
   result.plan = x.cluster;
+  result.tls = x.tls;
   result.inherited_listen_fd = x.inherited_listen_fd;
   result.dial_delay_max = longest_dial_delay(x.cluster.timeouts.lost_after);
   result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);

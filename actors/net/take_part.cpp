@@ -28,6 +28,7 @@ networked_end take_part(caf::actor_system& system, const job& x, const cluster_p
   networked_options here;
   here.cluster = plan;
   here.own_name = own_name;
+  here.tls = options.tls;
   here.data = options.data ? options.data : load_data(x);
   here.resolved = resolve_for(plan, x, shape_of(*here.data));
   here.checkpoints = options.checkpoints;

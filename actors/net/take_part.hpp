@@ -22,6 +22,8 @@ struct take_part_options {
   /// The job's rows when the application has them (`load_data`, `prepare_data`); null: they are
   /// read as the job says. Every node must have the same.
   std::shared_ptr<const prepared_data> data;
+  /// What connections are secured with, as in `networked_options`.
+  std::optional<tls_files> tls;
   /// On the director only, as in `train_options`.
   std::shared_ptr<checkpoint_store> checkpoints;
   std::optional<checkpoint> resume_from;

@@ -103,6 +103,8 @@ json answer_of(const char* verdict_name) {
 
 /// True when the socket is ready for `events` in time.
 bool wait_for(const channel& line, short events, moment due) {
+  if (line.has_pending())
+    return true;
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(due - moment::clock::now());
     pollfd ready{line.descriptor(), events, 0};
@@ -138,6 +140,50 @@ channel connect(const endpoint& where, milliseconds deadline) {
   nobody(where, problem);
 }
 
+[[noreturn]] void not_permitted(const endpoint& where, const std::string& why) {
+  throw failure(failure_code::no_permission, why, to_string(where),
+                "the [tls] of the cluster file is to be the one that the cluster runs with");
+}
+
+[[noreturn]] void throw_unsecured(const endpoint& where, const transfer& why) {
+  if (!why.is_refusal)
+    nobody(where, why.problem);
+  not_permitted(where, "no secured connection with the director: " + why.problem);
+}
+
+/// Whatever is no TLS, such as a director that does not secure its connections.
+void expect_tls(const channel& line, const endpoint& where, const visit_security& security) {
+  const auto first = line.first_byte();
+  if (first && *first != tls_handshake_byte && *first != tls_alert_byte)
+    not_permitted(where, comes_secured(security.director).reason);
+}
+
+void expect_director(const channel& line, const endpoint& where, const visit_security& security) {
+  const auto proof = admit_proof(security.director, line.session()->peer_names());
+  if (!proof.is_admitted())
+    not_permitted(where, proof.reason);
+}
+
+void secure(channel& line, const endpoint& where, milliseconds deadline,
+            const visit_security& security) {
+  const auto due = moment::clock::now() + deadline;
+  line.secure(load_tls(security.files, {}), tls_side::dials);
+  using progress = tls_session::progress;
+  for (int round = 0;; ++round) {
+    if (round == 1) // it has answered for the first time
+      expect_tls(line, where, security);
+    const auto how = line.session()->shake_hands();
+    if (how == progress::done)
+      return expect_director(line, where, security);
+    if (how == progress::failed && round == 0 && line.session()->has_met_no_tls())
+      not_permitted(where, comes_secured(security.director).reason);
+    if (how == progress::failed)
+      throw_unsecured(where, line.session()->problem());
+    if (!wait_for(line, how == progress::wants_to_read ? POLLIN : POLLOUT, due))
+      nobody(where, "it has been silent for " + time_text(deadline));
+  }
+}
+
 std::string exchange(channel& line, const endpoint& where, milliseconds deadline) {
   const auto due = moment::clock::now() + deadline;
   line.write(write_visit({protocol_number, TROUPE_VERSION, "status"})); // a fresh socket takes it
@@ -146,6 +192,8 @@ std::string exchange(channel& line, const endpoint& where, milliseconds deadline
     if (!wait_for(line, POLLIN, due))
       nobody(where, "it has been silent for " + time_text(deadline));
     const auto what = line.read(heard);
+    if (what.is_refusal)
+      throw_unsecured(where, what);
     if (what.is_over && heard.find('\n') == std::string::npos)
       nobody(where, "it closed the connection");
     if (heard.size() > visit_bytes_max)
@@ -201,8 +249,11 @@ std::string status_json(const training_status& status) {
   return object_of(status).dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-std::string ask_for_status(const endpoint& where, milliseconds deadline) {
+std::string ask_for_status(const endpoint& where, milliseconds deadline,
+                           const std::optional<visit_security>& security) {
   auto line = connect(where, deadline);
+  if (security)
+    secure(line, where, deadline, *security);
   const auto text = exchange(line, where, deadline);
   const auto object = json::parse(text, nullptr, false);
   if (object.is_object() && object.contains("status") && object["status"].is_object())

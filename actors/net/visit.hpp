@@ -16,6 +16,7 @@
 #include "troupe/actors/net/endpoint.hpp"
 #include "troupe/coordinators/admission.hpp"
 #include "troupe/coordinators/moment.hpp"
+#include "troupe/data/tls_files.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -60,11 +61,21 @@ inline constexpr milliseconds visit_deadline{5'000};
 /// Bytes of an answer: thousands of nodes.
 inline constexpr size_t visit_bytes_max = size_t{1} << 20;
 
+/// How a visitor's connection is secured: its own files, of any name, and the name that whoever
+/// answers must prove.
+struct visit_security {
+  tls_files files;
+  std::string director;
+};
+
 /// Asks the director at this address: the object as `status_json` wrote it. Blocks for up to three
-/// deadlines.
+/// deadlines. Without `security` the connection is plain.
 ///
 /// Throws failure: missing_input when the host is unknown; unavailable when nobody answers there in
-/// time; mismatch when what answers is no director, or one of another version.
-std::string ask_for_status(const endpoint& where, milliseconds deadline = visit_deadline);
+/// time; mismatch when what answers is no director, or one of another version; no_permission when
+/// one of both does not believe the other, or only one of them secures the connection; as load_tls
+/// when the files do not fit.
+std::string ask_for_status(const endpoint& where, milliseconds deadline = visit_deadline,
+                           const std::optional<visit_security>& security = {});
 
 } // namespace troupe

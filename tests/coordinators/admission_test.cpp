@@ -224,6 +224,17 @@ TEST(name_book, a_promise_that_is_not_kept_is_void) {
   EXPECT_EQ(names.on_candidate("b", 4), name_book::advice::ask_holder);
 }
 
+TEST(admission, a_name_is_proven_by_a_certificate_for_it) {
+  EXPECT_TRUE(admit_proof("b", {"b"}).is_admitted());
+  EXPECT_TRUE(admit_proof("b", {"a", "b"}).is_admitted());
+  for (const auto& names : std::vector<std::vector<std::string>>{{}, {"a"}, {"bb"}, {"*"}, {""}}) {
+    const auto found = admit_proof("b", names);
+    EXPECT_EQ(found.kind, verdict_kind::refused);
+    EXPECT_EQ(found.code, refusal_code::no_permission);
+  }
+  EXPECT_EQ(admit_proof("b\n", {"a"}).reason.find('\n'), std::string::npos);
+}
+
 } // namespace
 
 } // namespace troupe

@@ -70,6 +70,19 @@ TEST(gate, an_open_connection_carries_bytes_and_nothing_of_the_hello) {
   EXPECT_EQ(heard, "hi");
 }
 
+TEST(gate, what_follows_the_last_line_at_once_is_left_in_the_connection) {
+  logged_gate a{options_of("a")};
+  const raw_client b{a.door.port()};
+  b.say(write_hello({facts_of("b"), {}}));
+  ASSERT_TRUE(b.hear());
+  b.say(write_hello({{}, verdict{}}) + "and more");
+  const auto at_a = a.log.next<opened_news>();
+  ASSERT_TRUE(at_a);
+  std::string heard;
+  EXPECT_EQ(at_a->connection->read(heard).byte_count, 8u);
+  EXPECT_EQ(heard, "and more");
+}
+
 TEST(gate, a_refusal_has_one_reason_on_both_sides_and_ends_the_dialling) {
   logged_gate a{options_of("a")};
   auto options = dialling("b", "a", a.door.port());

@@ -171,6 +171,44 @@ TEST(greeting, an_answer_before_the_hello_is_cut_off) {
   EXPECT_EQ(b.state(), greeting::phase::broken);
 }
 
+TEST(greeting, a_name_must_be_a_proven_one) {
+  for (const bool a_lies : {true, false}) {
+    pair_of_greetings x;
+    x.a.on_proof({"b"});
+    x.b.on_proof({"a"});
+    if (a_lies)
+      x.b.on_proof({"c"});
+    else
+      x.a.on_proof({"c"});
+    carry(x.b, x.a);
+    if (a_lies)
+      x.a.on_answer({});
+    carry(x.a, x.b);
+    carry(x.b, x.a);
+    for (const auto* side : {&x.a, &x.b}) {
+      ASSERT_EQ(side->state(), greeting::phase::over);
+      EXPECT_EQ(side->outcome(), admit_proof(a_lies ? "a" : "b", {"c"}));
+    }
+    EXPECT_EQ(x.a.peer().has_value(), a_lies) << "who lies about its name has none";
+  }
+}
+
+TEST(greeting, whoever_begins_to_secure_a_plain_connection_is_told) {
+  greeting a{facts_of("a"), three_nodes()};
+  a.on_bytes("\x16\x03\x01");
+  ASSERT_EQ(a.state(), greeting::phase::over);
+  EXPECT_EQ(a.outcome(), comes_secured("a"));
+  greeting b{facts_of("b"), three_nodes(), "a"};
+  b.on_bytes(a.output());
+  EXPECT_EQ(b.outcome(), comes_secured("a"));
+}
+
+TEST(greeting, an_answer_without_a_hello_can_only_refuse) {
+  greeting b{facts_of("b"), three_nodes(), "a"};
+  b.on_bytes(write_hello({{}, verdict{}}));
+  EXPECT_EQ(b.state(), greeting::phase::broken);
+}
+
 } // namespace
 
 } // namespace troupe

@@ -1,0 +1,356 @@
+#include "troupe/actors/net/gate_loop.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// How long a peer may take to read why it was refused.
+constexpr milliseconds linger_time{1'000};
+
+/// After an error of accepting, before the next attempt.
+constexpr milliseconds accept_pause{100};
+
+constexpr const char* no_process_of_ours = "it is no process of troupe";
+
+uint64_t random_number() {
+  std::random_device source;
+  return (uint64_t{source()} << 32) | source();
+}
+
+std::string seconds_text(milliseconds time) {
+  return time.count() % 1000 == 0 ? std::to_string(time.count() / 1000) + " s"
+                                  : std::to_string(time.count()) + " ms";
+}
+
+} // namespace
+
+process_facts gate::loop::facts_of_connection() const {
+  auto result = options_.facts;
+  result.incarnation = random_number();
+  return result;
+}
+
+void gate::loop::greet(connection& x) const {
+  if (x.dialled)
+    x.hello.emplace(facts_of_connection(), options_.plan, dials_[*x.dialled].target.name);
+  else
+    x.hello.emplace(facts_of_connection(), options_.plan);
+  if (options_.over)
+    x.hello->refuse_all(*options_.over);
+  if (x.line.session() != nullptr)
+    x.hello->on_proof(x.line.session()->peer_names());
+  x.at = stage::talking;
+}
+
+// ---- the beginning ----
+
+void gate::loop::accept_all(moment now) {
+  int error = 0;
+  while (error == 0 && accepts_.due(now) <= now) {
+    auto socket = accept_from(listener_);
+    if (!socket) {
+      error = errno;
+      continue;
+    }
+    accepts_.take(now);
+    connection x{
+      channel{std::move(socket)}, now + options_.hello_deadline, {}, stage::securing, {}};
+    if (!identity_)
+      greet(x);
+    add(std::move(x));
+  }
+  // Out of file descriptors, say: the connection keeps waiting, and so does the loop.
+  if (error != 0 && error != EAGAIN && error != EWOULDBLOCK && error != EINTR &&
+      error != ECONNABORTED)
+    accepts_from_ = now + accept_pause;
+  accepts_from_ = std::max(accepts_from_, accepts_.due(now));
+}
+
+// When all slots are taken the oldest connection of a stranger goes: a flood of silent ones cannot
+// keep the others out.
+void gate::loop::add(connection&& x) {
+  const auto is_stranger = [](const auto& entry) {
+    return !entry.second.dialled && !entry.second.was_announced;
+  };
+  if (connections_.size() >= half_open_max)
+    if (const auto oldest = std::ranges::find_if(connections_, is_stranger);
+        oldest != connections_.end())
+      connections_.erase(oldest);
+  connections_.emplace(next_ticket_++, std::move(x));
+}
+
+short gate::loop::events_of(connection& x) const {
+  switch (x.at) {
+  case stage::connecting:
+    return POLLOUT;
+  case stage::securing:
+    return x.wants_to_write ? POLLOUT : POLLIN;
+  case stage::talking:
+    return static_cast<short>(x.hello->output().empty() ? POLLIN : POLLIN | POLLOUT);
+  case stage::lingering:
+    return POLLIN;
+  }
+  return 0;
+}
+
+void gate::loop::on_ready(uint64_t ticket, bool readable, moment now) {
+  const auto found = connections_.find(ticket);
+  if (found == connections_.end())
+    return;
+  switch (found->second.at) {
+  case stage::connecting:
+    return finish_connecting(ticket, now);
+  case stage::securing:
+    return shake_hands(ticket, now);
+  case stage::talking:
+    if (readable)
+      read_from(ticket, now);
+    return go_on(ticket, now);
+  case stage::lingering:
+    return end_lingering(ticket);
+  }
+}
+
+void gate::loop::finish_connecting(uint64_t ticket, moment now) {
+  auto& x = connections_.at(ticket);
+  if (const auto problem = x.line.connect_problem())
+    return drop(ticket, *problem, now);
+  if (!identity_)
+    return begin_to_talk(ticket, now);
+  secure(x, tls_side::dials);
+  x.at = stage::securing;
+  shake_hands(ticket, now);
+}
+
+// ---- securing ----
+
+void gate::loop::secure(connection& x, tls_side side) {
+  x.line.secure(identity_->current(), side);
+  if (const auto problem = identity_->take_problem())
+    tell_(files_unfit_news{*problem});
+}
+
+/// False when hands cannot be shaken: nothing has come yet, or something that is no TLS. Nothing is
+/// spent on silent strangers: a session is made for whoever begins one.
+bool gate::loop::expect_tls(uint64_t ticket, moment now) {
+  auto& x = connections_.at(ticket);
+  if (x.speaks_tls)
+    return true;
+  const auto first = x.line.first_byte();
+  if (!first)
+    return x.dialled.has_value();
+  if (*first == tls_handshake_byte || (x.dialled && *first == tls_alert_byte)) {
+    x.speaks_tls = true;
+    if (!x.dialled)
+      secure(x, tls_side::accepts);
+    return true;
+  }
+  if (*first != '{') {
+    drop(ticket, no_process_of_ours, now);
+  } else if (x.dialled) {
+    conclude(ticket, comes_secured(dials_[*x.dialled].target.name), now);
+  } else {
+    greet(x);
+    x.hello->turn_away(comes_unsecured(options_.facts.node));
+    go_on(ticket, now);
+  }
+  return false;
+}
+
+void gate::loop::shake_hands(uint64_t ticket, moment now) {
+  if (!expect_tls(ticket, now)) {
+    // Readable and without a byte: it has closed.
+    std::string ignored;
+    if (const auto found = connections_.find(ticket); found != connections_.end() &&
+                                                      found->second.at == stage::securing &&
+                                                      found->second.line.read(ignored).is_over)
+      drop(ticket, "it closed the connection", now);
+    return;
+  }
+  auto& x = connections_.at(ticket);
+  switch (x.line.session()->shake_hands()) {
+  case tls_session::progress::done:
+    return begin_to_talk(ticket, now);
+  case tls_session::progress::failed:
+    // A plain answer may have come before its first byte was looked at.
+    if (x.dialled && !x.speaks_tls && x.line.session()->has_met_no_tls())
+      return conclude(ticket, comes_secured(dials_[*x.dialled].target.name), now);
+    return fail_hands(ticket, x.line.session()->problem(), now);
+  case tls_session::progress::wants_to_read:
+    x.wants_to_write = false;
+    return;
+  case tls_session::progress::wants_to_write:
+    x.wants_to_write = true;
+    return;
+  }
+}
+
+void gate::loop::fail_hands(uint64_t ticket, transfer why, moment now) {
+  const auto& dialled = connections_.at(ticket).dialled;
+  if (!why.is_refusal)
+    return drop(ticket, why.problem, now);
+  const auto reason =
+    dialled ? "no secured connection with " + dials_[*dialled].target.name + ": " + why.problem
+            : why.problem;
+  conclude(ticket, {verdict_kind::refused, reason, refusal_code::no_permission}, now);
+}
+
+// ---- talking ----
+
+void gate::loop::begin_to_talk(uint64_t ticket, moment now) {
+  auto& x = connections_.at(ticket);
+  greet(x);
+  if (x.line.has_pending())
+    read_from(ticket, now);
+  go_on(ticket, now);
+}
+
+void gate::loop::read_from(uint64_t ticket, moment now) {
+  auto& x = connections_.at(ticket);
+  std::string bytes;
+  // The dialling actor system may greet right behind the last line: that is not ours to read.
+  const bool is_last = !x.dialled && x.hello->peer();
+  const auto what = is_last ? x.line.read_line(bytes) : x.line.read(bytes);
+  if (what.is_refusal)
+    return fail_hands(ticket, what, now);
+  x.hello->on_bytes(bytes);
+  if (x.hello->state() == greeting::phase::broken)
+    return drop(ticket, x.hello->problem(), now);
+  if (what.is_over && x.hello->state() != greeting::phase::over)
+    drop(ticket, what.problem.empty() ? "it closed the connection" : what.problem, now);
+}
+
+void gate::loop::tell_questions(uint64_t ticket, connection& x) {
+  if (x.hello->state() == greeting::phase::asking && !std::exchange(x.was_announced, true))
+    tell_(candidate_news{ticket, *x.hello->peer()});
+  if (x.hello->state() == greeting::phase::visited && !std::exchange(x.is_visitor, true))
+    tell_(visitor_news{ticket});
+}
+
+/// Sends what there is to be said, and looks whether that was all.
+void gate::loop::go_on(uint64_t ticket, moment now) {
+  const auto found = connections_.find(ticket);
+  if (found == connections_.end() || found->second.at != stage::talking)
+    return;
+  auto& x = found->second;
+  auto& hello = *x.hello;
+  tell_questions(ticket, x);
+  if (!hello.output().empty()) {
+    const auto sent = x.line.write(hello.output());
+    hello.output().erase(0, sent.byte_count);
+    if (sent.is_over && hello.state() != greeting::phase::over)
+      return drop(ticket, sent.problem, now);
+    if (!hello.output().empty() && !sent.is_over)
+      return;
+  }
+  if (hello.state() == greeting::phase::over)
+    conclude(ticket, hello.outcome(), now);
+}
+
+void gate::loop::on_answer(uint64_t ticket, const verdict& what) {
+  const auto found = connections_.find(ticket);
+  if (found == connections_.end() || found->second.at != stage::talking)
+    return;
+  found->second.hello->on_answer(what);
+  go_on(ticket, moment::clock::now());
+}
+
+void gate::loop::on_visit_answer(uint64_t ticket, const std::string& line) {
+  const auto found = connections_.find(ticket);
+  if (found == connections_.end() || found->second.at != stage::talking)
+    return;
+  found->second.hello->on_visit_answer(line);
+  go_on(ticket, moment::clock::now());
+}
+
+// ---- the end ----
+
+void gate::loop::open(uint64_t ticket) {
+  auto& x = connections_.at(ticket);
+  if (x.dialled)
+    dials_[*x.dialled].clock.on_opened();
+  opened_news news{ticket, *x.hello->peer(), x.hello->mine().incarnation, x.dialled.has_value(),
+                   std::make_shared<channel>(std::move(x.line))};
+  connections_.erase(ticket);
+  tell_(std::move(news));
+}
+
+void gate::loop::tell_refusal(const connection& x, const std::string& said_name,
+                              const verdict& outcome, moment now) {
+  if (!x.dialled)
+    return tell_(refused_news{{said_name, outcome, false}, peer_host_of(x.line)});
+  auto& dialled = dials_[*x.dialled];
+  // Whoever tries all the same is to do so ever more slowly.
+  dialled.clock.on_failed(now);
+  dialled.clock.give_up();
+  tell_(refused_news{{dialled.target.name, outcome, true}, {}});
+}
+
+void gate::loop::conclude(uint64_t ticket, const verdict& given, moment now) {
+  auto& x = connections_.at(ticket);
+  const auto outcome = given; // it may be the hello's own
+  if (outcome.is_admitted())
+    return open(ticket);
+  if (x.was_announced)
+    tell_(withdrawn_news{ticket});
+  if (outcome.kind == verdict_kind::refused) {
+    const auto peer = x.hello ? x.hello->peer() : std::nullopt;
+    tell_refusal(x, peer ? peer->node : std::string{}, outcome, now);
+  } else if (x.dialled) {
+    auto& dialled = dials_[*x.dialled];
+    dialled.addresses.clear();
+    fail_dial(*x.dialled, outcome.reason, now);
+  }
+  linger(x, now);
+}
+
+// What was said last may still be on its way: closing at once could destroy it.
+void gate::loop::linger(connection& x, moment now) const {
+  x.line.say_no_more();
+  x.line.forget_session();
+  x.at = stage::lingering;
+  x.dialled.reset();
+  x.was_announced = false;
+  x.deadline = now + linger_time;
+}
+
+void gate::loop::end_lingering(uint64_t ticket) {
+  std::string ignored;
+  if (connections_.at(ticket).line.read(ignored).is_over)
+    connections_.erase(ticket);
+}
+
+void gate::loop::drop(uint64_t ticket, std::string why, moment now) {
+  const auto found = connections_.find(ticket);
+  const auto dialled = found->second.dialled;
+  const bool was_announced = found->second.was_announced;
+  const auto host = dialled ? std::string{} : peer_host_of(found->second.line);
+  connections_.erase(found);
+  if (was_announced)
+    tell_(withdrawn_news{ticket});
+  if (dialled)
+    fail_dial(*dialled, why, now);
+  else
+    tell_(turned_away_news{host, why});
+}
+
+void gate::loop::drop_overdue(moment now) {
+  std::vector<uint64_t> overdue;
+  for (const auto& [ticket, x] : connections_)
+    if (x.deadline <= now)
+      overdue.push_back(ticket);
+  for (auto ticket : overdue)
+    if (connections_.at(ticket).at == stage::lingering)
+      connections_.erase(ticket);
+    else
+      drop(ticket, "it has been silent for " + seconds_text(options_.hello_deadline), now);
+}
+
+} // namespace troupe

@@ -1,0 +1,158 @@
+#include "troupe/actors/net/tls_identity.hpp"
+
+#include "troupe/coordinators/admission.hpp"
+#include "troupe/data/certificate.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/secret_file.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <sys/stat.h>
+
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Of TLS 1.2: ephemeral keys and authenticated encryption. The quickest first: block by block, a
+/// longer key makes training slower and nothing here safer.
+constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL:!eNULL:!PSK";
+constexpr const char* ciphers_of_1_3 =
+  "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+
+void require(bool success) {
+  if (!success) {
+    ERR_clear_error();
+    throw failure(failure_code::internal, "the cryptography library cannot secure connections");
+  }
+}
+
+/// Instead of asking the terminal for a password.
+int no_password(char*, int, int, void*) {
+  return -1;
+}
+
+tls_context make_context() {
+  const tls_context result{SSL_CTX_new(TLS_method()), SSL_CTX_free};
+  require(result != nullptr);
+  auto* x = result.get();
+  require(SSL_CTX_set_min_proto_version(x, TLS1_2_VERSION) == 1);
+  require(SSL_CTX_set_cipher_list(x, ciphers_of_1_2) == 1);
+  require(SSL_CTX_set_ciphersuites(x, ciphers_of_1_3) == 1);
+  SSL_CTX_set_options(x, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+  SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
+  require(SSL_CTX_set_num_tickets(x, 0) == 1);
+  SSL_CTX_set_mode(x, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_verify(x, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  SSL_CTX_set_default_passwd_cb(x, no_password);
+  return result;
+}
+
+[[noreturn]] void unfit(const std::string& what, const std::string& where,
+                        const std::string& hint) {
+  ERR_clear_error();
+  throw failure(failure_code::no_permission, what, where, hint);
+}
+
+void expect_key(const tls_files& files) {
+  const identity_texts own{read_small_file(files.certificate), read_secret_file(files.key)};
+  read_certificate(read_small_file(files.authority), files.authority);
+  read_certificate(own.certificate, files.certificate);
+  if (!is_key_of(own, files.key))
+    unfit("this key belongs to another certificate than " + files.certificate, files.key,
+          "use the two files of one 'troupe certs issue'");
+}
+
+void load_files(SSL_CTX* x, const tls_files& files) {
+  const auto expect_loaded = [](int result, const std::string& file) {
+    if (result == 1)
+      return;
+    ERR_clear_error();
+    throw failure(failure_code::bad_data, "cannot be used to secure connections", file,
+                  "'troupe certs check' says what it holds");
+  };
+  expect_loaded(SSL_CTX_load_verify_locations(x, files.authority.c_str(), nullptr),
+                files.authority);
+  expect_loaded(SSL_CTX_use_certificate_chain_file(x, files.certificate.c_str()),
+                files.certificate);
+  expect_loaded(SSL_CTX_use_PrivateKey_file(x, files.key.c_str(), SSL_FILETYPE_PEM), files.key);
+}
+
+/// As a peer will verify it.
+void expect_signed(SSL_CTX* x, const tls_files& files) {
+  STACK_OF(X509)* chain = nullptr;
+  SSL_CTX_get0_chain_certs(x, &chain);
+  const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> check{X509_STORE_CTX_new(),
+                                                                              X509_STORE_CTX_free};
+  require(check && X509_STORE_CTX_init(check.get(), SSL_CTX_get_cert_store(x),
+                                       SSL_CTX_get0_certificate(x), chain) == 1);
+  if (X509_verify_cert(check.get()) == 1)
+    return;
+  const int why = X509_STORE_CTX_get_error(check.get());
+  if (why == X509_V_ERR_CERT_HAS_EXPIRED)
+    unfit("this certificate has expired", files.certificate,
+          "issue another one: troupe certs issue NAME --overwrite");
+  if (why == X509_V_ERR_CERT_NOT_YET_VALID)
+    unfit("this certificate is not valid yet", files.certificate, "is this machine's clock right?");
+  unfit("this certificate is not from the authority " + files.authority + " (" +
+          X509_verify_cert_error_string(why) + ")",
+        files.certificate, "issue it with the authority's ca.key");
+}
+
+void expect_name(SSL_CTX* x, const tls_files& files, const std::string& name) {
+  const auto found = admit_proof(name, names_of(*SSL_CTX_get0_certificate(x)));
+  if (!name.empty() && !found.is_admitted())
+    unfit(found.reason, files.certificate, {});
+}
+
+} // namespace
+
+tls_context load_tls(const tls_files& files, const std::string& name) {
+  expect_key(files);
+  auto result = make_context();
+  load_files(result.get(), files);
+  expect_signed(result.get(), files);
+  expect_name(result.get(), files, name);
+  return result;
+}
+
+tls_identity::tls_identity(tls_files files, std::string name)
+  : files_(std::move(files)),
+    name_(std::move(name)),
+    seen_(stamps()),
+    context_(load_tls(files_, name_)) {}
+
+std::vector<tls_identity::stamp> tls_identity::stamps() const {
+  std::vector<stamp> result;
+  for (const auto* path : {&files_.authority, &files_.certificate, &files_.key}) {
+    struct stat facts {};
+    if (::stat(path->c_str(), &facts) != 0)
+      facts = {};
+    result.push_back(
+      {facts.st_ctim.tv_sec * 1'000'000'000 + facts.st_ctim.tv_nsec, facts.st_ino, facts.st_size});
+  }
+  return result;
+}
+
+const tls_context& tls_identity::current() {
+  auto now = stamps();
+  if (now == seen_)
+    return context_;
+  seen_ = std::move(now);
+  try {
+    context_ = load_tls(files_, name_);
+    problem_.reset();
+  } catch (const failure& error) {
+    problem_ = error.where() + ": " + error.reason();
+  }
+  return context_;
+}
+
+std::optional<std::string> tls_identity::take_problem() {
+  return std::exchange(problem_, std::nullopt);
+}
+
+} // namespace troupe

@@ -1,0 +1,61 @@
+// The identity of this process on secured connections: its certificate and key, and the authority
+// whose word counts. Both sides of a connection have one; there is no anonymous TLS here.
+//
+// TLS 1.2 or later, with ephemeral keys only, without renegotiation, compression or resumed
+// sessions: every connection checks every certificate anew. Files that are replaced count from the
+// next connection on, so certificates rotate under a run.
+
+#pragma once
+
+#include "troupe/data/tls_files.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct ssl_ctx_st; // OpenSSL's SSL_CTX
+
+namespace troupe {
+
+using tls_context = std::shared_ptr<ssl_ctx_st>;
+
+/// Reads the files and proves that they fit: the key is this certificate's, the authority signed
+/// it, it is good today, and is for `name` (any name when that is empty).
+///
+/// Throws failure: missing_input when a file is not there; no_permission when one may not be read,
+/// others have access to the key, or the certificate does not prove the name; bad_data when a file
+/// holds something else.
+tls_context load_tls(const tls_files& files, const std::string& name);
+
+class tls_identity {
+public:
+  /// Throws as load_tls.
+  tls_identity(tls_files files, std::string name);
+
+  /// For a new connection: of the files as they are now. While they do not fit, as between the
+  /// replacing of two of them, it is the last that did.
+  const tls_context& current();
+
+  /// Why the files as they are now were not taken; told once for each change.
+  std::optional<std::string> take_problem();
+
+private:
+  /// Of a file: another one, or another content, has another.
+  struct stamp {
+    int64_t changed_ns = 0;
+    uint64_t number = 0;
+    int64_t size = 0;
+    friend bool operator==(const stamp&, const stamp&) = default;
+  };
+  std::vector<stamp> stamps() const;
+
+  tls_files files_;
+  std::string name_;
+  std::vector<stamp> seen_;
+  tls_context context_;
+  std::optional<std::string> problem_;
+};
+
+} // namespace troupe

@@ -1,0 +1,101 @@
+#include "troupe/actors/net/tls_scribe.hpp"
+
+#include <caf/io/network/default_multiplexer.hpp>
+#include <caf/io/network/interfaces.hpp>
+#include <caf/io/network/rw_state.hpp>
+#include <caf/io/network/stream_impl.hpp>
+#include <caf/io/scribe.hpp>
+#include <caf/make_counted.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+namespace network = caf::io::network;
+
+/// What the loop's stream asks of a kind of connection.
+class tls_policy {
+public:
+  explicit tls_policy(std::unique_ptr<tls_session> session) : session_(std::move(session)) {}
+
+  network::rw_state read_some(size_t& count, network::native_socket, void* onto, size_t size) {
+    return size == 0 ? nothing_asked(count)
+                     : state_of(session_->read({static_cast<char*>(onto), size}), count);
+  }
+
+  network::rw_state write_some(size_t& count, network::native_socket, const void* bytes,
+                               size_t size) {
+    return size == 0 ? nothing_asked(count)
+                     : state_of(session_->write({static_cast<const char*>(bytes), size}), count);
+  }
+
+  bool try_accept(network::native_socket&, network::native_socket) { return false; }
+
+  // What the session has decrypted the socket does not announce again.
+  bool must_read_more(network::native_socket, size_t) { return session_->has_pending(); }
+
+private:
+  static network::rw_state nothing_asked(size_t& count) {
+    count = 0;
+    return network::rw_state::indeterminate;
+  }
+
+  static network::rw_state state_of(const transfer& what, size_t& count) {
+    count = what.byte_count;
+    return what.is_over ? network::rw_state::failure : network::rw_state::success;
+  }
+
+  std::unique_ptr<tls_session> session_;
+};
+
+class tls_scribe : public caf::io::scribe {
+public:
+  tls_scribe(network::default_multiplexer& backend, network::native_socket socket,
+             std::unique_ptr<tls_session> session)
+    : scribe(network::conn_hdl_from_socket(socket)),
+      stream_(backend, socket, tls_policy{std::move(session)}) {}
+
+  void configure_read(caf::io::receive_policy::config config) override {
+    stream_.configure_read(config);
+    if (!std::exchange(is_reading_, true))
+      stream_.start(this);
+  }
+  void ack_writes(bool enable) override { stream_.ack_writes(enable); }
+  std::vector<char>& wr_buf() override { return stream_.wr_buf(); }
+  std::vector<char>& rd_buf() override { return stream_.rd_buf(); }
+  void flush() override { stream_.flush(this); }
+  void graceful_shutdown() override {
+    stream_.graceful_shutdown();
+    detach(&stream_.backend(), false);
+  }
+
+  std::string addr() const override {
+    const auto result = network::remote_addr_of_fd(stream_.fd());
+    return result ? *result : std::string{};
+  }
+  uint16_t port() const override {
+    const auto result = network::remote_port_of_fd(stream_.fd());
+    return result ? *result : uint16_t{0};
+  }
+
+  void add_to_loop() override { stream_.activate(this); }
+  void remove_from_loop() override { stream_.passivate(); }
+
+private:
+  bool is_reading_ = false;
+  network::stream_impl<tls_policy> stream_;
+};
+
+} // namespace
+
+caf::io::scribe_ptr make_tls_scribe(network::default_multiplexer& backend,
+                                    network::native_socket socket,
+                                    std::unique_ptr<tls_session> session) {
+  return caf::make_counted<tls_scribe>(backend, socket, std::move(session));
+}
+
+} // namespace troupe

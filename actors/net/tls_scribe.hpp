@@ -1,0 +1,20 @@
+// A scribe over a TLS session: how the actor system reads and writes a secured connection. It is
+// driven by the actor system's own loop, like a plain one; hands were shaken before (gate.hpp).
+
+#pragma once
+
+#include "troupe/actors/net/tls_session.hpp"
+
+#include <caf/io/fwd.hpp>
+#include <caf/io/network/native_socket.hpp>
+
+#include <memory>
+
+namespace troupe {
+
+/// Owns the open socket and the session from now on.
+caf::io::scribe_ptr make_tls_scribe(caf::io::network::default_multiplexer& backend,
+                                    caf::io::network::native_socket socket,
+                                    std::unique_ptr<tls_session> session);
+
+} // namespace troupe

@@ -1,0 +1,187 @@
+#include "troupe/actors/net/tls_session.hpp"
+
+#include "troupe/actors/net/socket_bio.hpp"
+#include "troupe/data/certificate.hpp"
+#include "troupe/data/failure.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// The most that is written at once: bytes that wait for one peer keep no other waiting for long.
+constexpr size_t write_bytes_max = size_t{1} << 18;
+
+transfer closed() {
+  return {0, true, "it closed the connection", false};
+}
+
+transfer failed(std::string why) {
+  return {0, true, std::move(why), false};
+}
+
+transfer refused(std::string why) {
+  return {0, true, std::move(why), true};
+}
+
+/// We do not believe the peer.
+transfer disbelief(long why) {
+  switch (why) {
+  case X509_V_ERR_CERT_HAS_EXPIRED:
+    return refused("its certificate has expired");
+  case X509_V_ERR_CERT_NOT_YET_VALID:
+    return refused("its certificate is not valid yet; are both clocks right?");
+  case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+  case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+  case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+  case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+  case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+  case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+    return refused("its certificate is not from the authority of this cluster");
+  default:
+    return refused(std::string{"its certificate is not good: "} +
+                   X509_verify_cert_error_string(why));
+  }
+}
+
+/// The peer does not believe us. The numbers are those of RFC 8446, section 6.
+transfer alert(int number) {
+  switch (number) {
+  case SSL_AD_CERTIFICATE_EXPIRED:
+    return refused("it says that our certificate has expired");
+  case SSL_AD_UNKNOWN_CA:
+    return refused("it says that our certificate is not from its authority");
+  case TLS13_AD_CERTIFICATE_REQUIRED:
+    return refused("it says that we have no certificate");
+  case SSL_AD_HANDSHAKE_FAILURE:
+  case SSL_AD_BAD_CERTIFICATE:
+  case SSL_AD_UNSUPPORTED_CERTIFICATE:
+  case SSL_AD_CERTIFICATE_REVOKED:
+  case SSL_AD_CERTIFICATE_UNKNOWN:
+  case SSL_AD_ACCESS_DENIED:
+  case SSL_AD_PROTOCOL_VERSION:
+  case SSL_AD_INSUFFICIENT_SECURITY:
+    return refused(std::string{"it does not accept us: "} + SSL_alert_desc_string_long(number));
+  default:
+    return failed(std::string{"it ended the secured connection: "} +
+                  SSL_alert_desc_string_long(number));
+  }
+}
+
+/// What the library left behind when it gave up.
+transfer explanation(const SSL* session) {
+  const auto code = ERR_get_error();
+  const int reason = ERR_GET_REASON(code);
+  ERR_clear_error();
+  if (code == 0 || ERR_GET_LIB(code) != ERR_LIB_SSL || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+    return closed();
+  if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
+    return disbelief(SSL_get_verify_result(session));
+  if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE)
+    return refused("it has no certificate");
+  if (reason == SSL_R_UNSUPPORTED_PROTOCOL)
+    return refused("it does not speak TLS 1.2 or later");
+  if (reason > SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256)
+    return alert(reason - SSL_AD_REASON_OFFSET);
+  const auto* words = ERR_reason_error_string(code);
+  return failed(std::string{"it breaks the rules of TLS: "} + (words ? words : "unknown"));
+}
+
+} // namespace
+
+tls_session::tls_session(tls_context context, int descriptor, tls_side side)
+  : context_(std::move(context)), session_(SSL_new(context_.get()), SSL_free) {
+  auto* bio = session_ ? make_socket_bio(descriptor) : nullptr;
+  if (bio == nullptr)
+    throw failure(failure_code::internal, "the cryptography library has no memory left");
+  SSL_set_bio(session_.get(), bio, bio);
+  if (side == tls_side::accepts)
+    SSL_set_accept_state(session_.get());
+  else
+    SSL_set_connect_state(session_.get());
+}
+
+tls_session::progress tls_session::shake_hands() {
+  ERR_clear_error();
+  const int result = SSL_do_handshake(session_.get());
+  if (result == 1)
+    return progress::done;
+  switch (SSL_get_error(session_.get(), result)) {
+  case SSL_ERROR_WANT_READ:
+    return progress::wants_to_read;
+  case SSL_ERROR_WANT_WRITE:
+    return progress::wants_to_write;
+  default:
+    has_met_no_tls_ = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER;
+    problem_ = explanation(session_.get());
+    return progress::failed;
+  }
+}
+
+transfer tls_session::outcome_of(int result, size_t byte_count) {
+  if (byte_count > 0)
+    return {byte_count, false, {}, false};
+  switch (SSL_get_error(session_.get(), result)) {
+  case SSL_ERROR_NONE:
+  case SSL_ERROR_WANT_READ:
+  case SSL_ERROR_WANT_WRITE:
+    return {};
+  case SSL_ERROR_ZERO_RETURN:
+    return closed();
+  default:
+    return explanation(session_.get());
+  }
+}
+
+// One record gives up to 16 KiB; several small ones may have come at once.
+transfer tls_session::read(std::span<char> onto) {
+  ERR_clear_error();
+  size_t done = 0;
+  size_t more = 0;
+  int result = 1;
+  while (done < onto.size() &&
+         (result = SSL_read_ex(session_.get(), onto.data() + done, onto.size() - done, &more)) == 1)
+    done += more;
+  return outcome_of(result, done);
+}
+
+transfer tls_session::read_record(std::span<char> onto) {
+  ERR_clear_error();
+  size_t count = 0;
+  const int result = SSL_read_ex(session_.get(), onto.data(), onto.size(), &count);
+  return outcome_of(result, result == 1 ? count : 0);
+}
+
+transfer tls_session::write(std::string_view bytes) {
+  ERR_clear_error();
+  const auto part = bytes.substr(0, write_bytes_max);
+  size_t done = 0;
+  size_t more = 0;
+  int result = 1;
+  while (done < part.size() && (result = SSL_write_ex(session_.get(), bytes.data() + done,
+                                                      bytes.size() - done, &more)) == 1)
+    done += more;
+  return outcome_of(result, done);
+}
+
+bool tls_session::has_pending() const {
+  return SSL_pending(session_.get()) > 0;
+}
+
+void tls_session::say_no_more() {
+  ERR_clear_error();
+  SSL_shutdown(session_.get());
+  ERR_clear_error();
+}
+
+std::vector<std::string> tls_session::peer_names() const {
+  const std::unique_ptr<X509, decltype(&X509_free)> peer{SSL_get1_peer_certificate(session_.get()),
+                                                         X509_free};
+  return peer ? names_of(*peer) : std::vector<std::string>{};
+}
+
+} // namespace troupe

@@ -1,0 +1,152 @@
+#include "troupe/actors/net/tls_identity.hpp"
+#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/commands.hpp"
+#include "troupe/app/node_choice.hpp"
+#include "troupe/app/output.hpp"
+#include "troupe/data/certificate.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/data/secret_file.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <iomanip>
+#include <sstream>
+
+namespace troupe {
+
+namespace {
+
+using std::chrono::days;
+using std::chrono::sys_seconds;
+
+constexpr const char* authority_certificate = "ca.pem";
+constexpr const char* authority_key = "ca.key";
+
+// Clocks of two machines may differ by so much.
+constexpr std::chrono::hours clock_difference{1};
+
+sys_seconds now() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+validity from_now(uint32_t day_count) {
+  return {now() - clock_difference, now() + days{day_count}};
+}
+
+std::string date_text(sys_seconds when) {
+  const std::chrono::year_month_day date{std::chrono::floor<days>(when)};
+  std::ostringstream out;
+  out << static_cast<int>(date.year()) << '-' << std::setfill('0') << std::setw(2)
+      << static_cast<unsigned>(date.month()) << '-' << std::setw(2)
+      << static_cast<unsigned>(date.day());
+  return out.str();
+}
+
+void expect_new(const std::string& path, bool overwrites) {
+  if (!overwrites && std::filesystem::exists(std::filesystem::symlink_status(path)))
+    throw failure(failure_code::cannot_create, "the file is there already", path,
+                  "give --overwrite to replace it");
+}
+
+// The key first: a certificate without its key proves nothing.
+void write_identity(const identity_texts& x, const std::string& certificate, const std::string& key,
+                    bool overwrites) {
+  expect_new(certificate, overwrites);
+  expect_new(key, overwrites);
+  write_guarded_file(key, x.key, file_access::owner, overwrites);
+  write_guarded_file(certificate, x.certificate, file_access::everyone, overwrites);
+}
+
+std::string names_text(const certificate_facts& x) {
+  std::string result;
+  for (const auto& name : x.names)
+    result += (result.empty() ? "" : ", ") + name;
+  return x.is_authority   ? "authority \"" + x.subject + "\""
+         : result.empty() ? "no name"
+                          : "node " + result;
+}
+
+void expect_good_today(const certificate_facts& x, const std::string& path) {
+  if (x.time.end < now())
+    throw failure(failure_code::no_permission,
+                  names_text(x) + ": this certificate has expired on " + date_text(x.time.end),
+                  path, "issue another one: troupe certs issue NAME --overwrite");
+  if (x.time.begin > now())
+    throw failure(failure_code::no_permission,
+                  names_text(x) + ": this certificate is not valid before " +
+                    date_text(x.time.begin),
+                  path, "is this machine's clock right?");
+}
+
+std::string certificate_text(const std::string& path, const std::string& content) {
+  const auto facts = read_certificate(content, path);
+  expect_good_today(facts, path);
+  const auto left = std::chrono::floor<days>(facts.time.end - now()).count();
+  return path + ": " + names_text(facts) + ", signed by \"" + facts.issuer + "\", good until " +
+         date_text(facts.time.end) + " (" + std::to_string(left) + " days)\n";
+}
+
+// What is beside it: the other file of the pair.
+std::string pair_text(const std::string& certificate, const std::string& key) {
+  if (!std::filesystem::exists(certificate) || !std::filesystem::exists(key))
+    return {};
+  if (!is_key_of({read_small_file(certificate), read_secret_file(key)}, key))
+    throw failure(failure_code::no_permission,
+                  "this key belongs to another certificate than " + certificate, key,
+                  "use the two files of one 'troupe certs issue'");
+  return key + ": belongs to " + certificate + ", readable by its owner only\n";
+}
+
+std::string text_of_cluster(const std::string& path) {
+  const auto cluster = load_cluster(path, {}, process_environment());
+  if (!cluster.tls)
+    return path + ": no [tls]: connections are not secured\n";
+  const auto& authority = cluster.tls->authority_file;
+  auto result = certificate_text(authority, read_small_file(authority));
+  for (size_t i = 0; i < cluster.plan.nodes.size(); ++i) {
+    const auto files = *checked_tls_of(cluster, i);
+    result += certificate_text(files.certificate, read_small_file(files.certificate)) +
+              pair_text(files.certificate, files.key);
+  }
+  return result;
+}
+
+std::string check_text(const std::string& path) {
+  const auto content = read_small_file(path);
+  const std::filesystem::path file{path};
+  if (content.find("-----BEGIN CERTIFICATE") != std::string::npos)
+    return certificate_text(path, content) +
+           pair_text(path, std::filesystem::path{file}.replace_extension(".key").string());
+  if (content.find("PRIVATE KEY-----") == std::string::npos)
+    return text_of_cluster(path);
+  read_secret_file(path);
+  const auto pair = pair_text(std::filesystem::path{file}.replace_extension(".pem").string(), path);
+  return pair.empty() ? path + ": a key, readable by its owner only\n" : pair;
+}
+
+} // namespace
+
+int certs_ca_command(const certs_arguments& arguments) {
+  write_identity(make_authority(arguments.name, from_now(arguments.days)), authority_certificate,
+                 authority_key, arguments.overwrites);
+  print_result("ca.pem: give it to every node\nca.key: keep it secret, and away from the nodes\n");
+  return 0;
+}
+
+int certs_issue_command(const certs_arguments& arguments) {
+  const identity_texts authority{read_small_file(authority_certificate),
+                                 read_secret_file(authority_key)};
+  const auto& name = arguments.name;
+  const auto issued = issue_certificate(authority, name, from_now(arguments.days));
+  write_identity(issued, name + ".pem", name + ".key", arguments.overwrites);
+  print_result(name + ".pem, " + name + ".key: give both to node " + name +
+               ", and to nobody else\n");
+  return 0;
+}
+
+int certs_check_command(const certs_arguments& arguments) {
+  print_result(check_text(arguments.file));
+  return 0;
+}
+
+} // namespace troupe

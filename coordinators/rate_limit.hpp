@@ -1,0 +1,81 @@
+// Rate limits: how often something may happen that strangers cause. Both are pure: `now` goes in.
+//
+// A rate limit is a bucket of tokens: it holds at most `burst`, gets one back every 1/`per_second`,
+// and each event takes one. A line limit lets the same reason through once an interval, and counts
+// the rest for the next time.
+
+#pragma once
+
+#include "troupe/coordinators/moment.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace troupe {
+
+class rate_limit {
+public:
+  /// Full at first. Both at least 1.
+  rate_limit(uint32_t per_second, uint32_t burst)
+    : interval_(std::chrono::nanoseconds{1'000'000'000} / per_second), span_(interval_ * burst) {}
+
+  /// Whether it may happen now; if so it is counted. `now` never goes back.
+  bool take(moment now) {
+    if (due(now) > now)
+      return false;
+    full_at_ = std::max(full_at_, now) + interval_;
+    return true;
+  }
+
+  /// When it may happen next: `now`, or later.
+  moment due(moment now) const { return std::max(now, full_at_ + interval_ - span_); }
+
+private:
+  moment::duration interval_; ///< for a token to come back
+  moment::duration span_;     ///< for all of them
+  moment full_at_{};          ///< when the bucket is full again
+};
+
+class line_limit {
+public:
+  explicit line_limit(milliseconds interval) : interval_(interval) {}
+
+  /// How many times the reason came up since it was told last, this one included, when it is to be
+  /// told now; nothing when it is only counted.
+  std::optional<uint64_t> on_reason(const std::string& reason, moment now) {
+    if (!known_.contains(reason) && known_.size() >= reasons_max)
+      forget_told(now);
+    const bool has_place = known_.contains(reason) || known_.size() < reasons_max;
+    auto& x = known_[has_place ? reason : std::string{}];
+    ++x.count;
+    if (x.told_at && now - *x.told_at < interval_)
+      return std::nullopt;
+    x.told_at = now;
+    return std::exchange(x.count, 0);
+  }
+
+  /// Kept apart; what strangers vary beyond that shares one place.
+  static constexpr size_t reasons_max = 100;
+
+private:
+  struct entry {
+    std::optional<moment> told_at;
+    uint64_t count = 0; ///< since then
+  };
+
+  void forget_told(moment now) {
+    std::erase_if(known_, [&](const auto& x) {
+      return x.second.count == 0 && x.second.told_at && now - *x.second.told_at >= interval_;
+    });
+  }
+
+  milliseconds interval_;
+  std::map<std::string, entry> known_;
+};
+
+} // namespace troupe

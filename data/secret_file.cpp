@@ -1,0 +1,127 @@
+#include "troupe/data/secret_file.hpp"
+
+#include "troupe/data/disk_failure.hpp"
+#include "troupe/data/failure.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Certificates take a few kilobytes.
+constexpr size_t small_file_bytes_max = size_t{1} << 20;
+
+/// A descriptor of its own, closed with it.
+struct file_handle {
+  explicit file_handle(int x) : descriptor(x) {}
+  file_handle(const file_handle&) = delete;
+  file_handle& operator=(const file_handle&) = delete;
+  ~file_handle() {
+    if (descriptor >= 0)
+      ::close(descriptor);
+  }
+  int descriptor;
+};
+
+[[noreturn]] void cannot_write(const std::string& path, size_t bytes, int error) {
+  if (error == EEXIST)
+    throw failure(failure_code::cannot_create, "the file is there already", path,
+                  "give --overwrite to replace it");
+  throw writing_failure({"cannot write the file", path, error}, {bytes, {}});
+}
+
+bool write_all(int descriptor, const std::string& content) {
+  size_t done = 0;
+  while (done < content.size()) {
+    const auto count = ::write(descriptor, content.data() + done, content.size() - done);
+    if (count < 0 && errno != EINTR)
+      return false;
+    done += count < 0 ? 0 : static_cast<size_t>(count);
+  }
+  return true;
+}
+
+/// The name a file has until it is whole; only its owner can open it (mkstemp).
+class draft {
+public:
+  explicit draft(const std::string& path)
+    : name_(path + ".XXXXXX"), file_(::mkstemp(name_.data())) {}
+  ~draft() {
+    if (file_.descriptor >= 0)
+      ::unlink(name_.c_str());
+  }
+  bool fill(const std::string& content, mode_t mode) const {
+    return file_.descriptor >= 0 && ::fchmod(file_.descriptor, mode) == 0 &&
+           write_all(file_.descriptor, content) && ::fsync(file_.descriptor) == 0;
+  }
+  /// A link gives up when the name is taken, a renaming replaces.
+  bool take_name(const std::string& path, bool replaces) const {
+    return (replaces ? ::rename(name_.c_str(), path.c_str())
+                     : ::link(name_.c_str(), path.c_str())) == 0;
+  }
+
+private:
+  std::string name_;
+  file_handle file_;
+};
+
+[[noreturn]] void cannot_read(const std::string& path, int error) {
+  throw reading_failure({"cannot read the file", path, error});
+}
+
+std::string read_from(int descriptor, const std::string& path) {
+  std::string result;
+  std::array<char, 4096> bytes;
+  for (;;) {
+    const auto count = ::read(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      cannot_read(path, errno);
+    if (count == 0)
+      return result;
+    result.append(bytes.data(), static_cast<size_t>(count));
+    if (result.size() > small_file_bytes_max)
+      throw failure(failure_code::bad_data, "is too large for a certificate or a key", path);
+  }
+}
+
+std::string read_file(const std::string& path, bool is_secret) {
+  // Not waiting for whoever holds the other end, should this be a pipe.
+  const file_handle file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  struct stat facts {};
+  if (file.descriptor < 0 || ::fstat(file.descriptor, &facts) != 0)
+    cannot_read(path, errno);
+  if (is_secret && (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    throw failure(failure_code::no_permission, "others than its owner have access to this key",
+                  path, "chmod 600 " + path);
+  return read_from(file.descriptor, path);
+}
+
+} // namespace
+
+void write_guarded_file(const std::string& path, const std::string& content, file_access access,
+                        bool replaces) {
+  const draft made{path};
+  if (!made.fill(content, access == file_access::owner ? 0600 : 0644) ||
+      !made.take_name(path, replaces))
+    cannot_write(path, content.size(), errno);
+}
+
+std::string read_small_file(const std::string& path) {
+  return read_file(path, false);
+}
+
+std::string read_secret_file(const std::string& path) {
+  return read_file(path, true);
+}
+
+} // namespace troupe
