@@ -108,11 +108,20 @@ class Status(unittest.TestCase):
                 return int(number)
         raise AssertionError(f"no process of {name}")
 
+    def status_once_all_are_heard(self):
+        """A node that is frozen before its first report has never been heard."""
+        end = time.monotonic() + 30
+        while True:
+            status = self.status()
+            if all(node["last_heard_seconds"] is not None for node in status["nodes"]):
+                return status
+            self.assertLess(time.monotonic(), end, status)
+
     def test_frozen_worker_is_told_by_name_to_all_who_ask_and_by_the_director(self):
         self.write([0, 0, 0])
         launch = self.start("launch", self.file, *ENDLESS)
         launch.wait_for("Epoch 3/")
-        before = self.status()
+        before = self.status_once_all_are_heard()
         self.assertEqual(before["phase"], "training")
         self.assertGreater(before["steps_per_second"], 0)
         self.assertGreater(before["samples_per_second"], before["steps_per_second"])
