@@ -104,6 +104,7 @@ void director_state::fill_in_figures() {
   result_.replicas = work_of_replicas();
   for (const auto& [who, last] : reports_) {
     result_.bytes_sent += last.news.bytes_sent;
+    result_.bytes_early += last.news.bytes_early;
     result_.resends += last.news.resends;
   }
 }

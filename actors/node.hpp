@@ -71,6 +71,12 @@ struct node_options {
   standing_listener on_standing;           ///< called on the node's thread; may be empty
 };
 
+/// A gradient whose values leave as they are computed.
+struct begun_gradient {
+  contribution whole; ///< all its values, final or not
+  span_set sent;      ///< elements that were final, and are on their way
+};
+
 class node_state {
 public:
   explicit node_state(local_node_actor::pointer self) : self_(self) {}
@@ -135,6 +141,11 @@ private:
   void carry_out(uint64_t step, const std::vector<local_sums::sum>& sums);
   void have_added(uint64_t step, const local_sums::sum& what);
   void send_sum(const contribution& whole);
+  /// To whoever owns these elements in other processes; returns how many that are.
+  size_t send_to_shards(const contribution& work, const index_range& elements);
+  void on_begun(const contribution& news);
+  /// The gradient of this name that is being computed here; null when there is none.
+  begun_gradient* begun(uint64_t step, const tree_node& what);
 
   // node_answers.cpp: what others want, and what is wanted of them.
   void send_gradient(const contribution& work, const index_range& elements, const std::string& to,
@@ -162,10 +173,10 @@ private:
   void flow(const std::string& to);
   void flow_everywhere();
   void send_piece(const std::string& to, const link_credit::granted& piece);
-  const contribution* kept_gradient(const piece_name& what) const;
+  const contribution* kept_gradient(const piece_name& what);
   /// The values of a whole span; nothing when they are kept no longer.
   std::optional<payload> kept_state(const piece_name& what) const;
-  bool is_kept(const piece_name& what) const;
+  bool is_kept(const piece_name& what);
   void forget_what_waits();
   /// A piece came: its sender hears of it now and then.
   void acknowledge(const link_stamp& stamp);
@@ -204,6 +215,7 @@ private:
   local_sums sums_;
   std::map<uint64_t, std::vector<contribution>> parts_; ///< by step: not sent yet
   std::map<uint64_t, std::vector<contribution>> sent_;  ///< by step: gradients of local replicas
+  std::map<uint64_t, std::vector<begun_gradient>> begun_; ///< by step: leave as they are computed
   std::map<uint64_t, std::vector<block_norms>> norms_;  ///< by step: of local shards
   repair_clock parameters_clock_;
   repair_clock restoring_clock_;
@@ -226,6 +238,7 @@ private:
   uint64_t asked_round_ = 0;  ///< when the replicas were asked last
   moment last_report_{};
   uint64_t bytes_sent_ = 0;
+  uint64_t bytes_early_ = 0;
   uint64_t resends_ = 0;
 };
 

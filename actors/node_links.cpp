@@ -77,12 +77,13 @@ void node_state::send_piece(const std::string& to, const link_credit::granted& p
   bytes_sent_ += crosses_wire ? elements.size() * sizeof(float) : 0;
 }
 
-const contribution* node_state::kept_gradient(const piece_name& what) const {
-  const auto step = sent_.find(what.version);
-  if (step == sent_.end())
-    return nullptr;
-  const auto part = std::ranges::find(step->second, what.node, &contribution::node);
-  return part == step->second.end() ? nullptr : &*part;
+const contribution* node_state::kept_gradient(const piece_name& what) {
+  if (const auto step = sent_.find(what.version); step != sent_.end())
+    if (const auto part = std::ranges::find(step->second, what.node, &contribution::node);
+        part != step->second.end())
+      return &*part;
+  const auto* part = begun(what.version, what.node);
+  return part == nullptr ? nullptr : &part->whole;
 }
 
 std::optional<payload> node_state::kept_state(const piece_name& what) const {
@@ -99,7 +100,7 @@ std::optional<payload> node_state::kept_state(const piece_name& what) const {
   return what.slot == 0 ? copy->second.parameters : copy->second.slots[what.slot - 1];
 }
 
-bool node_state::is_kept(const piece_name& what) const {
+bool node_state::is_kept(const piece_name& what) {
   return what.kind == piece_kind::gradient ? kept_gradient(what) != nullptr
                                            : kept_state(what).has_value();
 }

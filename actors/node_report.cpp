@@ -65,6 +65,7 @@ void node_state::report() {
     if (me_ && i != *me_ && !peers_.contains(view_.members[i].name))
       news.unreachable.push_back(view_.members[i].name);
   news.bytes_sent = bytes_sent_;
+  news.bytes_early = bytes_early_;
   news.resends = resends_;
   news.waits = waits_for();
   self_->send(director_, news);

@@ -27,6 +27,8 @@ void node_state::on_contribution(const contribution& news) {
   if (!takes_part() || news.term != view_.id.term ||
       (gathering_.held() && news.step < *gathering_.held()))
     return;
+  if (news.is_begun)
+    return on_begun(news);
   if (news.gradient_sum.values().size() != options_.network->layout().size())
     return on_not_finite(malformed(news));
   auto& parts = parts_[news.step];
@@ -68,11 +70,54 @@ void node_state::have_added(uint64_t step, const local_sums::sum& what) {
 }
 
 void node_state::send_sum(const contribution& whole) {
+  const auto* early = begun(whole.step, whole.node);
+  const auto gone = early == nullptr ? span_set{} : early->sent;
+  std::erase_if(begun_[whole.step],
+                [&](const begun_gradient& x) { return x.whole.node == whole.node; });
   sent_[whole.step].push_back(whole);
-  for (const auto& place : view_.shards)
-    if (place.member != *me_)
-      send_gradient(whole, elements_of_blocks(place.blocks, options_.network->layout().size()),
-                    view_.members[place.member].name, false);
+  for (const auto& rest : gone.missing_in({0, whole.gradient_sum.values().size()}))
+    send_to_shards(whole, rest);
+}
+
+// Values that are needed elsewhere and will not be added to anything here: why wait for the rest?
+// What was asked for in the meantime is answered once the gradient is whole.
+void node_state::on_begun(const contribution& news) {
+  if (!sums_.goes_alone(news.step, news.node))
+    return;
+  auto* early = begun(news.step, news.node);
+  if (early == nullptr) {
+    auto whole = news;
+    whole.first_element = 0;
+    whole.gradient_sum = {news.gradient_sum.storage(), 0, options_.network->layout().size()};
+    whole.is_begun = false;
+    early = &begun_[news.step].emplace_back(begun_gradient{std::move(whole), {}});
+  }
+  const index_range elements{news.first_element,
+                             news.first_element + news.gradient_sum.values().size()};
+  if (early->sent.add(elements))
+    bytes_early_ += send_to_shards(early->whole, elements) * sizeof(float);
+}
+
+begun_gradient* node_state::begun(uint64_t step, const tree_node& what) {
+  const auto found = begun_.find(step);
+  if (found == begun_.end())
+    return nullptr;
+  const auto same = std::ranges::find_if(
+    found->second, [&](const begun_gradient& x) { return x.whole.node == what; });
+  return same == found->second.end() ? nullptr : &*same;
+}
+
+size_t node_state::send_to_shards(const contribution& work, const index_range& elements) {
+  size_t result = 0;
+  for (const auto& place : view_.shards) {
+    const auto span = elements_of_blocks(place.blocks, options_.network->layout().size());
+    const auto part = common_part(span, elements);
+    if (place.member == *me_ || part.empty())
+      continue;
+    send_gradient(work, part, view_.members[place.member].name, false);
+    result += part.size();
+  }
+  return result;
 }
 
 } // namespace troupe

@@ -52,6 +52,7 @@ void node_state::begin_term() {
   sums_ = local_sums{options_.plan};
   parts_.clear();
   sent_.clear();
+  begun_.clear();
   norms_.clear();
   rows_.clear();
   marks_.clear();
@@ -133,6 +134,7 @@ void node_state::tell_whole_version() {
   sums_.drop_before(whole->version);
   parts_.erase(parts_.begin(), parts_.lower_bound(whole->version));
   sent_.erase(sent_.begin(), sent_.lower_bound(whole->version));
+  begun_.erase(begun_.begin(), begun_.lower_bound(whole->version));
   gathered_.erase(gathered_.begin(), gathered_.lower_bound(whole->version));
   if (whole->jump || !replicas_begun_) {
     ++restarts_;

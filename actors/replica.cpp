@@ -212,13 +212,43 @@ replica_state::partial_sum replica_state::compute_slice(uint64_t step, size_t sl
   rows.seed = options_.seed;
   rows.step = step;
   auto gradient = options_.gradients->acquire();
-  const auto sums = options_.network->gradient(point_of(step), rows, gradient.values(), memory_);
+  const tree_node node{slice, slice + 1};
+  const gradient_listener listener{
+    [this](size_t element) { return goes_over_wires(element); },
+    [&](size_t begin, size_t end, const batch_sums& sums) {
+      if (sends_early(step))
+        send_begun(step, {node, gradient, sums}, {begin, end});
+    }};
+  const auto sums = options_.network->gradient(point_of(step), rows, gradient.values(), memory_,
+                                               view_.wired ? &listener : nullptr);
   poison_if_asked(step, slice, gradient);
   status_.sample_count += rows.row_count;
   if (last_step_ != step)
     ++status_.steps_executed;
   last_step_ = step;
-  return {{slice, slice + 1}, std::move(gradient), sums};
+  return {node, std::move(gradient), sums};
+}
+
+bool replica_state::goes_over_wires(size_t element) const {
+  for (size_t k = 0; k < elements_.size(); ++k)
+    if (elements_[k].contains(element))
+      return !view_.shards[k].actor;
+  return false;
+}
+
+// Hooks change a gradient that is whole.
+bool replica_state::sends_early(uint64_t step) const {
+  return slices_.size() == 1 && options_.hooks.poisoned_step != step &&
+         options_.hooks.cut_step != step;
+}
+
+void replica_state::send_begun(uint64_t step, const partial_sum& part,
+                               const index_range& elements) {
+  contribution news{step,      part.node, elements.begin,
+                    payload{part.values, elements.begin, elements.size()},
+                    part.sums, index_,    view_.term};
+  news.is_begun = true;
+  self_->send(view_.relay, news);
 }
 
 void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const {

@@ -80,6 +80,11 @@ private:
   /// Where the gradients of a step are taken.
   std::span<const float> point_of(uint64_t step) const;
   batch rows_of_slice(uint64_t step, size_t slice);
+  /// True when the shard that owns it is in another process.
+  bool goes_over_wires(size_t element) const;
+  /// True when its node is told of a gradient piece by piece.
+  bool sends_early(uint64_t step) const;
+  void send_begun(uint64_t step, const partial_sum& part, const index_range& elements);
   void poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const;
   void send(uint64_t step, const partial_sum& part);
   /// True when its slices are to be added before they are sent.

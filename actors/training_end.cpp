@@ -46,6 +46,7 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   summary.replicas_lost = finished.replicas_lost;
   summary.rollbacks = finished.rollbacks;
   summary.bytes_sent = finished.bytes_sent;
+  summary.bytes_early = finished.bytes_early;
   summary.resends = finished.resends;
   if (finished.seconds > 0)
     summary.samples_per_second = static_cast<double>(summary.samples) / finished.seconds;

@@ -83,6 +83,12 @@ local_sums::sum local_sums::sum_of(uint64_t step, const tree_node& node,
   return {parts.size() == 1 ? parts[0] : node, parts, *plan};
 }
 
+bool local_sums::goes_alone(uint64_t step, const tree_node& part) const {
+  auto twin = *this;
+  const auto sums = twin.on_part(step, part);
+  return sums.size() == 1 && sums.front().node == part && sums.front().parts.size() == 1;
+}
+
 void local_sums::drop_before(uint64_t version) {
   steps_.erase(steps_.begin(), steps_.lower_bound(version));
 }

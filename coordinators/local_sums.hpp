@@ -47,6 +47,9 @@ public:
   /// completes nothing.
   std::vector<sum> on_part(uint64_t step, const tree_node& part);
 
+  /// True when this part would be sent as it is, if it came now: nothing here is to be added to it.
+  bool goes_alone(uint64_t step, const tree_node& part) const;
+
   /// Steps before this version are over.
   void drop_before(uint64_t version);
 

@@ -63,6 +63,7 @@ void add_circumstances(json& object, const training_summary& x) {
   object["replicas_lost"] = x.replicas_lost;
   object["rollbacks"] = x.rollbacks;
   object["bytes_sent"] = x.bytes_sent;
+  object["bytes_early"] = x.bytes_early;
   object["resends"] = x.resends;
   object["validation_loss"] = number(x.validation_loss);
   object["validation_accuracy"] = number(x.validation_accuracy);
@@ -130,6 +131,7 @@ void read_circumstances(const json& object, training_summary& x) {
   read(object, "replicas_lost", x.replicas_lost);
   read(object, "rollbacks", x.rollbacks);
   read(object, "bytes_sent", x.bytes_sent);
+  read(object, "bytes_early", x.bytes_early);
   read(object, "resends", x.resends);
   read(object, "validation_loss", x.validation_loss);
   read(object, "validation_accuracy", x.validation_accuracy);

@@ -71,6 +71,7 @@ struct training_summary {
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
   uint64_t bytes_sent = 0;
+  uint64_t bytes_early = 0;
   uint64_t resends = 0;
   std::optional<double> validation_loss;
   std::optional<double> validation_accuracy;

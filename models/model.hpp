@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -28,6 +29,16 @@ public:
 
 private:
   std::vector<buffer> slots_;
+};
+
+/// Whoever wants a gradient piece by piece, while the rest is still being computed: what has to
+/// travel can leave early.
+struct gradient_listener {
+  /// True for values of which it wants to hear first; bits do not depend on it.
+  std::function<bool(size_t element)> is_wanted_first;
+  /// The values [begin, end) are final, and the batch's sums are these. Not called for the last
+  /// piece: `gradient` returns.
+  std::function<void(size_t begin, size_t end, const batch_sums& sums)> on_piece;
 };
 
 /// Shapes: N rows, F features, C outputs (scores a row: classes or targets; 1 for a binary loss),
@@ -47,9 +58,16 @@ public:
   virtual void initialize(uint64_t seed, std::span<float> parameters) const = 0;
 
   /// Writes the gradient of the loss *summed* over the batch's samples to `gradient_out` (P).
-  /// Models with dropout drop here, keyed by the batch's seed, step and row numbers.
+  /// Models with dropout drop here, keyed by the batch's seed, step and row numbers. `listener` may
+  /// be null.
   virtual batch_sums gradient(std::span<const float> parameters, const batch& rows,
-                              std::span<float> gradient_out, workspace& memory) const = 0;
+                              std::span<float> gradient_out, workspace& memory,
+                              const gradient_listener* listener) const = 0;
+
+  batch_sums gradient(std::span<const float> parameters, const batch& rows,
+                      std::span<float> gradient_out, workspace& memory) const {
+    return gradient(parameters, rows, gradient_out, memory, nullptr);
+  }
 
   /// The batch's sums without a gradient.
   virtual batch_sums evaluate(std::span<const float> parameters, const batch& rows,

@@ -19,8 +19,7 @@ void require_size(const char* what, size_t expected, size_t actual) {
                                 std::to_string(actual));
 }
 
-// A layer's slots of the workspace; two more behind those of all layers take turns as the
-// derivative handed down.
+// A layer's slots of the workspace; behind those of all layers are the derivatives handed down.
 enum slot : size_t { output, before_activation, mask, dropped, slots_per_layer };
 
 size_t slot_of(size_t layer, slot which) {
@@ -132,25 +131,43 @@ batch_sums neural_network::sweep(std::span<const float> parameters, const batch&
   return sums;
 }
 
+std::span<float> neural_network::delta_of(size_t i, const batch& rows, workspace& memory) const {
+  const auto last = layers_.size() - 1;
+  const auto place = i == last ? slot_of(last, output) : slot_of(last + 1, output) + i;
+  return memory.slot(place, rows.row_count * layers_[i].outputs);
+}
+
+void neural_network::descend(std::span<const float> parameters, const batch& rows,
+                             workspace& memory) const {
+  for (size_t i = layers_.size() - 1; i > 0; --i) {
+    const auto down = delta_of(i - 1, rows, memory);
+    layers_[i].backward(part(parameters, i), delta_of(i, rows, memory), down);
+    through_activation(i - 1, down, memory);
+  }
+}
+
 batch_sums neural_network::gradient(std::span<const float> parameters, const batch& rows,
-                                    std::span<float> gradient_out, workspace& memory) const {
+                                    std::span<float> gradient_out, workspace& memory,
+                                    const gradient_listener* listener) const {
   require_size("gradients", layout_.size(), gradient_out.size());
   if (layers_.size() == 1 && output_count() <= narrow_outputs_max) {
     require_size("features", rows.row_count * feature_count(), rows.features.size());
     return sweep(parameters, rows, gradient_out, memory);
   }
-  auto delta = forward(parameters, rows, true, memory);
-  const auto sums = evaluate_loss(loss_with_constants(), rows, delta, output_count(), delta);
-  const auto first_free = slot_of(layers_.size(), output);
-  for (size_t i = layers_.size(); i-- > 0;) {
-    layers_[i].gradient(input_of(i, rows, memory), delta,
-                        gradient_out.subspan(offset_of(i), layers_[i].parameter_count()));
-    if (i == 0)
-      break;
-    const auto down = memory.slot(first_free + i % 2, rows.row_count * layers_[i].inputs);
-    layers_[i].backward(part(parameters, i), delta, down);
-    through_activation(i - 1, down, memory);
-    delta = down;
+  const auto scores = forward(parameters, rows, true, memory);
+  const auto sums = evaluate_loss(loss_with_constants(), rows, scores, output_count(), scores);
+  descend(parameters, rows, memory);
+  size_t done_count = 0;
+  for (const bool first : {true, false}) {
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const auto size = layers_[i].parameter_count();
+      if (first != (listener == nullptr || listener->is_wanted_first(offset_of(i) + size / 2)))
+        continue;
+      layers_[i].gradient(input_of(i, rows, memory), delta_of(i, rows, memory),
+                          gradient_out.subspan(offset_of(i), size));
+      if (++done_count < layers_.size() && listener != nullptr)
+        listener->on_piece(offset_of(i), offset_of(i) + size, sums);
+    }
   }
   return sums;
 }

@@ -34,8 +34,11 @@ public:
   explicit neural_network(const neural_network_options& options);
 
   void initialize(uint64_t seed, std::span<float> parameters) const override;
+  using model::gradient;
+  /// Hands over a layer at a time: first those that are wanted first, by their middle element.
   batch_sums gradient(std::span<const float> parameters, const batch& rows,
-                      std::span<float> gradient_out, workspace& memory) const override;
+                      std::span<float> gradient_out, workspace& memory,
+                      const gradient_listener* listener) const override;
   batch_sums evaluate(std::span<const float> parameters, const batch& rows,
                       workspace& memory) const override;
   void predict(std::span<const float> parameters, std::span<const float> features,
@@ -51,6 +54,10 @@ private:
   /// `gradient` of a model without hidden layers and with few outputs.
   batch_sums sweep(std::span<const float> parameters, const batch& rows,
                    std::span<float> gradient_out, workspace& memory) const;
+  /// Takes the loss's derivative down to layer 0's outputs; all of them stay in `memory`.
+  void descend(std::span<const float> parameters, const batch& rows, workspace& memory) const;
+  /// The derivative behind layer `i` of these rows; of the last layer it lies over the scores.
+  std::span<float> delta_of(size_t i, const batch& rows, workspace& memory) const;
   /// The derivative behind hidden layer `i`, in place: from after its dropout to before its
   /// activation.
   void through_activation(size_t i, std::span<float> delta, workspace& memory) const;

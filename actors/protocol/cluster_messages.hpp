@@ -229,6 +229,7 @@ struct node_report {
   uint64_t round = 0;                   ///< of the director's last want when they were asked
   std::vector<std::string> unreachable; ///< members it has no link to
   uint64_t bytes_sent = 0;              ///< of pieces, to other processes
+  uint64_t bytes_early = 0;             ///< of these, sent while their gradient was being computed
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
   std::vector<awaited> waits;           ///< what it waits for; none: it works
 
@@ -239,7 +240,8 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   wire_optional_count held{x.held};
   return f(caf::meta::type_name("troupe.node_report"), x.name, x.incarnation, x.view, held,
-           x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.resends, x.waits);
+           x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early,
+           x.resends, x.waits);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

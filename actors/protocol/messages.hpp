@@ -81,6 +81,7 @@ struct contribution {
   batch_sums sums;      ///< of the same slices
   uint64_t replica = 0; ///< its sender's index, for messages to people only
   uint64_t term = 0;    ///< an earlier one is over: a stop is agreed on within a term
+  bool is_begun = false; ///< to its node only: these values are final, others are being computed
 
   friend bool operator==(const contribution&, const contribution&) = default;
 };
@@ -88,7 +89,7 @@ struct contribution {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, contribution& x) {
   return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.first_element,
-           x.gradient_sum, x.sums, x.replica, x.term);
+           x.gradient_sum, x.sums, x.replica, x.term, x.is_begun);
 }
 
 /// Doubles on their way: their bits as integers.
@@ -343,7 +344,8 @@ struct training_finished {
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
   uint64_t bytes_sent = 0; ///< of pieces, between processes
-  uint64_t resends = 0;    ///< pieces that were asked for
+  uint64_t bytes_early = 0; ///< of these, sent while the same gradient was still being computed
+  uint64_t resends = 0;     ///< pieces that were asked for
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
@@ -353,7 +355,7 @@ typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
            x.failed, x.failure, x.where, x.hint, seconds, x.history, x.replicas, x.is_best, x.views,
-           x.replicas_lost, x.rollbacks, x.bytes_sent, x.resends);
+           x.replicas_lost, x.rollbacks, x.bytes_sent, x.bytes_early, x.resends);
 }
 
 } // namespace troupe
