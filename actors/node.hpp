@@ -213,10 +213,10 @@ private:
   std::map<uint64_t, buffer> gathered_; ///< by version, while it is gathered or whole
   std::vector<shard_desk> desks_;       ///< local shards with a span
   local_sums sums_;
-  std::map<uint64_t, std::vector<contribution>> parts_; ///< by step: not sent yet
-  std::map<uint64_t, std::vector<contribution>> sent_;  ///< by step: gradients of local replicas
+  std::map<uint64_t, std::vector<contribution>> parts_;   ///< by step: not sent yet
+  std::map<uint64_t, std::vector<contribution>> sent_;    ///< by step: gradients of local replicas
   std::map<uint64_t, std::vector<begun_gradient>> begun_; ///< by step: leave as they are computed
-  std::map<uint64_t, std::vector<block_norms>> norms_;  ///< by step: of local shards
+  std::map<uint64_t, std::vector<block_norms>> norms_;    ///< by step: of local shards
   repair_clock parameters_clock_;
   repair_clock restoring_clock_;
 

@@ -146,34 +146,54 @@ batch replica_state::rows_of_chunk(size_t chunk) const {
 
 void replica_state::compute(uint64_t step) {
   const default_rounding rounding;
-  const auto slice_count = options_.plan.slice_count;
-  const bool adds = adds_here();
-  std::vector<partial_sum> parts;
-  for (size_t slice = slices_.begin; slice < slices_.end; ++slice) {
-    if (!options_.plan.slice_exists(step, slice) || !computed_.add({slice, slice + 1}))
-      continue;
-    auto part = compute_slice(step, slice);
-    if (!adds) {
-      send(step, part);
-      continue;
-    }
-    while (!parts.empty() && are_siblings(slice_count, parts.back().node, part.node)) {
-      auto left = std::move(parts.back());
-      parts.pop_back();
-      add_into(left.values.values(), part.values.values());
-      part = {{left.node.begin, part.node.end}, left.values, left.sums + part.sums};
-    }
-    parts.push_back(std::move(part));
-  }
-  for (const auto& part : parts)
+  for (size_t slice = slices_.begin; slice < slices_.end; ++slice)
+    if (options_.plan.slice_exists(step, slice) && computed_.add({slice, slice + 1}))
+      add_slice(step, slice);
+  for (const auto& part : parts_)
     send(step, part);
+  parts_.clear();
 }
 
+void replica_state::add_slice(uint64_t step, size_t slice) {
+  partial_sum part{{slice, slice + 1}, options_.gradients->acquire(), {}};
+  span_set added; // elements of it
+  const gradient_listener listener{
+    [this](size_t element) { return goes_over_wires(element); },
+    [&](size_t begin, size_t end, const batch_sums& sums) {
+      part.sums = sums;
+      added.add({begin, end});
+      send_begun(step, sum_with_parts(part, {begin, end}), {begin, end});
+    }};
+  part.sums =
+    compute_slice(step, slice, part.values, sends_early(step, slice) ? &listener : nullptr);
+  if (!adds_here())
+    return send(step, part);
+  auto sum = part;
+  for (const auto& rest : added.missing_in({0, part.values.size()}))
+    sum = sum_with_parts(part, rest);
+  std::erase_if(parts_, [&](const partial_sum& left) { return sum.node.contains(left.node); });
+  parts_.push_back(std::move(sum));
+}
+
+// From right to left, as the tree has it: what is added last is the sum over all slices before.
+replica_state::partial_sum replica_state::sum_with_parts(const partial_sum& part,
+                                                         const index_range& elements) const {
+  auto result = part;
+  for (auto left = parts_.rbegin(); left != parts_.rend(); ++left) {
+    if (!are_siblings(options_.plan.slice_count, left->node, result.node))
+      break;
+    add_into(left->values.values().subspan(elements.begin, elements.size()),
+             result.values.values().subspan(elements.begin, elements.size()));
+    result = {{left->node.begin, result.node.end}, left->values, left->sums + result.sums};
+  }
+  return result;
+}
+
+// Whoever adds a gradient as it comes has it in its cache, and keeps few of them.
 bool replica_state::adds_here() const {
   const bool sends_over_wires = std::ranges::any_of(
     view_.shards, [](const shard_entry& x) { return !x.actor && !x.blocks.empty(); });
-  return sends_over_wires || options_.hooks.adds_siblings ||
-         slices_.size() * options_.network->layout().size() * sizeof(float) > gradient_bytes_max;
+  return sends_over_wires || !options_.hooks.keeps_slices_apart;
 }
 
 // For other processes only: the shards of this one have the parts.
@@ -207,26 +227,19 @@ batch replica_state::rows_of_slice(uint64_t step, size_t slice) {
                         std::span{*order}.subspan(positions.begin, positions.size()));
 }
 
-replica_state::partial_sum replica_state::compute_slice(uint64_t step, size_t slice) {
+batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gradient,
+                                        const gradient_listener* listener) {
   auto rows = rows_of_slice(step, slice);
   rows.seed = options_.seed;
   rows.step = step;
-  auto gradient = options_.gradients->acquire();
-  const tree_node node{slice, slice + 1};
-  const gradient_listener listener{
-    [this](size_t element) { return goes_over_wires(element); },
-    [&](size_t begin, size_t end, const batch_sums& sums) {
-      if (sends_early(step))
-        send_begun(step, {node, gradient, sums}, {begin, end});
-    }};
-  const auto sums = options_.network->gradient(point_of(step), rows, gradient.values(), memory_,
-                                               view_.wired ? &listener : nullptr);
+  const auto sums =
+    options_.network->gradient(point_of(step), rows, gradient.values(), memory_, listener);
   poison_if_asked(step, slice, gradient);
   status_.sample_count += rows.row_count;
   if (last_step_ != step)
     ++status_.steps_executed;
   last_step_ = step;
-  return {node, std::move(gradient), sums};
+  return sums;
 }
 
 bool replica_state::goes_over_wires(size_t element) const {
@@ -236,17 +249,17 @@ bool replica_state::goes_over_wires(size_t element) const {
   return false;
 }
 
-// Hooks change a gradient that is whole.
-bool replica_state::sends_early(uint64_t step) const {
-  return slices_.size() == 1 && options_.hooks.poisoned_step != step &&
-         options_.hooks.cut_step != step;
+// To the last slice nothing will be added here. Hooks change a gradient that is whole.
+bool replica_state::sends_early(uint64_t step, size_t slice) const {
+  return view_.wired && adds_here() && slice + 1 == slices_.end &&
+         options_.hooks.poisoned_step != step && options_.hooks.cut_step != step;
 }
 
 void replica_state::send_begun(uint64_t step, const partial_sum& part,
                                const index_range& elements) {
-  contribution news{step,      part.node, elements.begin,
-                    payload{part.values, elements.begin, elements.size()},
-                    part.sums, index_,    view_.term};
+  contribution news{
+    step,      part.node, elements.begin, payload{part.values, elements.begin, elements.size()},
+    part.sums, index_,    view_.term};
   news.is_begun = true;
   self_->send(view_.relay, news);
 }

@@ -3,8 +3,7 @@
 //
 // When to do what is decided by `replica_rule`; this shell keeps the parameters of the versions it
 // was told of, and does the work: gather rows, compute, send each gradient to every shard.
-// Where shards are in other processes, it adds what it may before it sends: that is what goes
-// over wires.
+// What it may add of them it adds before it sends: the sums below nodes of the canonical tree.
 
 #pragma once
 
@@ -40,11 +39,6 @@ struct replica_options {
   uint64_t seed = 0; ///< of the job
 };
 
-/// A replica that owns many slices of a large model adds siblings on the spot when its gradients
-/// would take more than this: 256 MiB. Below it, shards of its own process add them in one sweep,
-/// which is faster.
-inline constexpr size_t gradient_bytes_max = size_t{256} << 20;
-
 class replica_state {
 public:
   explicit replica_state(replica_actor::pointer self) : self_(self) {}
@@ -76,18 +70,24 @@ private:
   batch rows_of_chunk(size_t chunk) const;
   /// Those slices of `step` that it owns and has not computed yet.
   void compute(uint64_t step);
-  partial_sum compute_slice(uint64_t step, size_t slice);
+  /// Computes a slice and adds it to the parts that it completes.
+  void add_slice(uint64_t step, size_t slice);
+  batch_sums compute_slice(uint64_t step, size_t slice, buffer& gradient,
+                           const gradient_listener* listener);
+  /// Adds these elements of `part` to those of the parts before it, as far as the tree has them
+  /// added; returns the sum, which lies in the storage of the leftmost part.
+  partial_sum sum_with_parts(const partial_sum& part, const index_range& elements) const;
   /// Where the gradients of a step are taken.
   std::span<const float> point_of(uint64_t step) const;
   batch rows_of_slice(uint64_t step, size_t slice);
   /// True when the shard that owns it is in another process.
   bool goes_over_wires(size_t element) const;
   /// True when its node is told of a gradient piece by piece.
-  bool sends_early(uint64_t step) const;
+  bool sends_early(uint64_t step, size_t slice) const;
   void send_begun(uint64_t step, const partial_sum& part, const index_range& elements);
   void poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const;
   void send(uint64_t step, const partial_sum& part);
-  /// True when its slices are to be added before they are sent.
+  /// True when its slices are to be added before they are sent; but for tests always.
   bool adds_here() const;
   void on_summation(const summation& news);
 
@@ -107,6 +107,7 @@ private:
   workspace memory_;
   reducer reducer_;
   replica_status status_;
+  std::vector<partial_sum> parts_;    ///< of the step under way, while it is computed
   std::optional<uint64_t> last_step_; ///< in which a slice was computed
   span_set computed_;                 ///< slices of the step that was begun last
 };

@@ -29,8 +29,8 @@ struct test_hooks {
   std::function<void(const applied_step&)> on_applied;
   /// Shards add contributions in the order they arrive instead of along the tree.
   bool add_in_order_of_arrival = false;
-  /// Replicas add siblings on the spot, as they do when a model is very large.
-  bool adds_siblings = false;
+  /// Replicas leave adding to the shards, as long as these are in their own process.
+  bool keeps_slices_apart = false;
   /// The gradient of slice `poisoned_slice` of this step gets `poison` as value `poisoned_element`.
   std::optional<uint64_t> poisoned_step;
   uint64_t poisoned_slice = 0;

@@ -2,8 +2,12 @@
 
 #include <cstring>
 
-#define XXH_INLINE_ALL
+// The library's own choice of instructions at run time: inlined, it would be those of any x86-64.
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>
+#else
 #include <xxhash.h>
+#endif
 
 namespace troupe {
 
@@ -14,6 +18,10 @@ checksum_bytes checksum_of(std::span<const std::byte> bytes) {
   static_assert(sizeof(canonical.digest) == sizeof(result));
   std::memcpy(result.data(), canonical.digest, sizeof(result));
   return result;
+}
+
+uint64_t short_checksum_of(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 } // namespace troupe

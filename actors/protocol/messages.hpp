@@ -78,9 +78,9 @@ struct contribution {
   tree_node node;
   uint64_t first_element = 0; ///< of the model: spans move when a term begins
   payload gradient_sum;
-  batch_sums sums;      ///< of the same slices
-  uint64_t replica = 0; ///< its sender's index, for messages to people only
-  uint64_t term = 0;    ///< an earlier one is over: a stop is agreed on within a term
+  batch_sums sums;       ///< of the same slices
+  uint64_t replica = 0;  ///< its sender's index, for messages to people only
+  uint64_t term = 0;     ///< an earlier one is over: a stop is agreed on within a term
   bool is_begun = false; ///< to its node only: these values are final, others are being computed
 
   friend bool operator==(const contribution&, const contribution&) = default;
@@ -343,7 +343,7 @@ struct training_finished {
   uint64_t views = 0;   ///< cluster views that were published
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
-  uint64_t bytes_sent = 0; ///< of pieces, between processes
+  uint64_t bytes_sent = 0;  ///< of pieces, between processes
   uint64_t bytes_early = 0; ///< of these, sent while the same gradient was still being computed
   uint64_t resends = 0;     ///< pieces that were asked for
 

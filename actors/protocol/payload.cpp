@@ -1,15 +1,13 @@
 #include "troupe/actors/protocol/payload.hpp"
 
 #include "troupe/coordinators/link_credit.hpp"
+#include "troupe/data/checksum.hpp"
 
 #include <caf/binary_deserializer.hpp>
 #include <caf/deserializer.hpp>
 #include <caf/error.hpp>
 #include <caf/sec.hpp>
 #include <caf/serializer.hpp>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <bit>
 #include <cstring>
@@ -24,7 +22,7 @@ static_assert(std::endian::native == std::endian::little);
 namespace {
 
 uint64_t checksum_of(std::span<const float> values) {
-  return XXH3_64bits(values.data(), values.size_bytes());
+  return short_checksum_of(std::as_bytes(values));
 }
 
 // Nothing may be allocated for bytes that are not there.

@@ -81,4 +81,67 @@ TEST(node_sums, what_was_held_in_an_earlier_term_is_gone) {
   EXPECT_TRUE(run.replica.summations.empty());
 }
 
+// ---- gradients that leave while they are being computed ----
+
+namespace {
+
+/// Values [begin, end) of slice 0's gradient, which is this process's only one.
+contribution begun(size_t begin, size_t end) {
+  auto result = work_of(0, 0, 0);
+  result.first_element = begin;
+  result.gradient_sum = payload{result.gradient_sum.storage(), begin, end - begin};
+  result.is_begun = true;
+  return result;
+}
+
+void begin_with_one_slice(played_node& run) {
+  auto news = played_node::both(1, 1);
+  news.replicas = {{0, 0, {0, 1}}, {1, 0, {1, 4}}};
+  run.tell(news);
+  run.give_version(0);
+}
+
+std::vector<index_range> elements_of(const std::vector<gradient_piece>& pieces) {
+  std::vector<index_range> result;
+  for (const auto& piece : pieces)
+    result.push_back({piece.first_element, piece.first_element + piece.values.values().size()});
+  return result;
+}
+
+} // namespace
+
+TEST(node_sums, what_is_computed_leaves_at_once_and_only_once) {
+  constexpr auto first = played_node::here_count; // of the span there
+  played_node run;
+  begin_with_one_slice(run);
+  run.tell(begun(0, first + 1));
+  ASSERT_EQ(elements_of(run.there.gradients), (std::vector<index_range>{{first, first + 1}}));
+  EXPECT_EQ(run.there.gradients[0].sums, work_of(0, 0, 0).sums);
+  EXPECT_EQ(run.there.gradients[0].values.values()[0], static_cast<float>(first));
+  run.tell(begun(0, first + 1));
+  EXPECT_EQ(run.there.gradients.size(), 1u) << "again";
+  run.tell(work_of(0, 0, 0));
+  const auto middle = first + 1 + played_node::piece_elements;
+  EXPECT_EQ(elements_of(run.there.gradients),
+            (std::vector<index_range>{{first, first + 1}, {first + 1, middle}, {middle, all}}));
+}
+
+TEST(node_sums, unfinished_values_are_not_for_asking) {
+  constexpr auto first = played_node::here_count;
+  played_node run;
+  begin_with_one_slice(run);
+  run.tell(begun(first, first + 1));
+  auto question = test::asking("there", want_kind::gradients, 0);
+  question.elements = {{first, all}};
+  run.tell(question);
+  EXPECT_EQ(run.there.gradients.size(), 1u);
+}
+
+TEST(node_sums, what_is_to_be_added_waits_for_the_whole) {
+  played_node run{0, link_credit_bytes, 2};
+  begin(run);
+  run.tell(begun(0, all));
+  EXPECT_TRUE(run.there.gradients.empty());
+}
+
 } // namespace troupe

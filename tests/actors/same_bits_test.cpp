@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <numeric>
 #include <set>
 
@@ -122,7 +123,10 @@ TEST(same_bits, in_any_order_of_messages) {
   for (size_t replicas : {2u, 4u, 9u})
     for (uint64_t seed = 0; seed < 15; ++seed) {
       x.training.replicas = replicas;
-      EXPECT_EQ(test::train_in_order(x, seed).parameters, expected) << replicas << ' ' << seed;
+      company_options options;
+      options.hooks.keeps_slices_apart = seed % 2 == 0;
+      EXPECT_EQ(test::train_in_order(x, seed, options).parameters, expected)
+        << replicas << ' ' << seed;
     }
 }
 
@@ -141,6 +145,7 @@ TEST(same_bits, need_the_tree_as_sums_in_order_of_arrival_show) {
   auto x = small_job();
   x.training.replicas = 4;
   company_options broken;
+  broken.hooks.keeps_slices_apart = true;
   broken.hooks.add_in_order_of_arrival = true;
   std::set<std::vector<float>> in_seeded_order;
   for (uint64_t seed = 0; seed < 20; ++seed)
@@ -169,19 +174,32 @@ TEST(same_bits, change_with_the_job) {
 }
 
 TEST(same_bits, whether_siblings_are_added_by_the_replica_or_the_shard) {
-  // 9.6 million parameters: eight gradients exceed what one replica keeps, so it adds siblings
-  // itself; with two replicas four each do not.
   auto x = small_job();
-  x.data.features = 1200;
-  x.data.rows = 64;
-  x.model.hidden = {8000};
-  x.optimizer = {};
-  x.training.epochs = 1;
-  const auto expected = alone(x);
+  for (size_t slices : {8u, 7u, 13u})
+    for (size_t replicas : {1u, 2u, 3u}) {
+      x.training.slices = slices;
+      const auto expected = alone(x);
+      x.training.replicas = replicas;
+      company_options options;
+      options.hooks.keeps_slices_apart = true;
+      EXPECT_EQ(test::train_company(2, x, options).parameters, expected)
+        << slices << ' ' << replicas;
+    }
+}
+
+TEST(same_bits, a_replica_hands_in_the_largest_sums_of_its_slices) {
+  auto x = small_job();
+  x.training.slices = 8;
   x.training.replicas = 2;
-  EXPECT_EQ(test::values_of(test::train_on(2, x).parameters), expected);
-  x.training.replicas = 8;
-  EXPECT_EQ(test::values_of(test::train_on(2, x).parameters), expected);
+  std::mutex guard;
+  std::set<std::vector<tree_node>> seen;
+  company_options options;
+  options.hooks.on_applied = [&](const applied_step& step) {
+    const std::lock_guard lock{guard};
+    seen.insert(step.nodes);
+  };
+  test::train_company(2, x, options);
+  EXPECT_EQ(seen, (std::set<std::vector<tree_node>>{{{0, 4}, {4, 8}}}));
 }
 
 TEST(same_bits, of_the_losses_in_the_history_too) {

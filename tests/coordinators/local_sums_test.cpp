@@ -57,6 +57,18 @@ TEST(local_sums, slices_without_rows_are_not_waited_for) {
   EXPECT_EQ(half.on_part(0, {1, 2}), sums{alone({1, 2})}) << "the sum is its only part";
 }
 
+TEST(local_sums, a_part_goes_alone_when_nothing_here_is_to_be_added_to_it) {
+  local_sums rule{plan_of(4)};
+  rule.set_slices({{0, 1}});
+  EXPECT_TRUE(rule.goes_alone(0, {0, 1}));
+  EXPECT_EQ(rule.on_part(0, {0, 1}), sums{alone({0, 1})}) << "to ask changes nothing";
+  EXPECT_FALSE(rule.goes_alone(0, {0, 1})) << "gone";
+  EXPECT_TRUE(rule.goes_alone(1, {0, 1}));
+  rule.set_slices({{0, 1}, {1, 2}});
+  EXPECT_FALSE(rule.goes_alone(1, {0, 1})) << "its neighbour is here";
+  EXPECT_FALSE(rule.goes_alone(1, {1, 4})) << "no node of the tree";
+}
+
 TEST(local_sums, steps_are_apart_and_end) {
   local_sums rule{plan_of(2)};
   rule.set_slices({{0, 1}, {1, 2}});

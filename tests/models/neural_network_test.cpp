@@ -308,4 +308,35 @@ TEST(workspace, slots_keep_their_memory) {
   EXPECT_EQ(memory.slot(1, 100).data(), first);
 }
 
+// A gradient that is handed over layer by layer is the same, and a layer is final when it is handed
+// over.
+TEST(neural_network, hands_over_its_gradient_by_layers_in_the_order_that_is_wanted) {
+  neural_network_options options{5, 3, {7, 6}, activation_kind::tanh};
+  const neural_network network{options};
+  const random_rows data{loss_kind::categorical_cross_entropy};
+  std::vector<float> parameters(network.layout().size());
+  network.initialize(3, parameters);
+  std::vector<float> expected(parameters.size()), gradient(parameters.size());
+  workspace memory;
+  const auto expected_sums = network.gradient(parameters, data.rows, expected, memory);
+  // The layers have 42, 48 and 21 parameters.
+  using piece = std::pair<size_t, size_t>;
+  for (const auto& [wanted_first, order] : std::vector<std::pair<size_t, std::vector<piece>>>{
+         {0, {{0, 42}, {42, 90}}}, {60, {{42, 90}, {90, 111}}}, {100, {{90, 111}, {0, 42}}}}) {
+    std::vector<piece> seen;
+    const gradient_listener listener{[&](size_t element) { return element >= wanted_first; },
+                                     [&](size_t begin, size_t end, const batch_sums& sums) {
+                                       seen.emplace_back(begin, end);
+                                       EXPECT_EQ(sums, expected_sums);
+                                       EXPECT_TRUE(
+                                         std::equal(gradient.begin() + static_cast<long>(begin),
+                                                    gradient.begin() + static_cast<long>(end),
+                                                    expected.begin() + static_cast<long>(begin)));
+                                     }};
+    EXPECT_EQ(network.gradient(parameters, data.rows, gradient, memory, &listener), expected_sums);
+    EXPECT_EQ(gradient, expected);
+    EXPECT_EQ(seen, order) << wanted_first;
+  }
+}
+
 } // namespace troupe

@@ -151,6 +151,8 @@ class Launch(unittest.TestCase):
                 self.assertEqual(result["replicas"], sum(replicas for replicas, _ in nodes))
                 self.assertEqual(result["replicas_lost"], 0)
                 self.assertIn("n0 | Epoch 3/3", run.stderr)
+                if any(0 < replicas for replicas, _ in nodes[1:]):
+                    self.assertGreater(result["bytes_early"], 0, "nothing left early")
                 if result["resends"] == 0:
                     counted.append(name)
                     self.assertEqual(result["bytes_sent"], bytes_of(

@@ -80,7 +80,7 @@ private:
   cluster_options with_wires(cluster_options options) {
     options.wires = draw_wires(world_.random());
     const bool is_twin = what_.reference.versions.empty();
-    options.hooks.adds_siblings = what_.what->adds_siblings && !is_twin;
+    options.hooks.keeps_slices_apart = !what_.what->adds_siblings || is_twin;
     options.piece_elements = what_.what->piece_elements;
     options.credit_bytes = what_.what->credit_bytes;
     return options;

@@ -1,0 +1,44 @@
+// Checksums are those of XXH3, whichever instructions the processor has.
+
+#include "troupe/data/checksum.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+// The same functions once more, compiled for any processor.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace troupe {
+
+namespace {
+
+std::vector<std::byte> bytes_of(size_t count) {
+  std::vector<std::byte> result;
+  for (size_t i = 0; i < count; ++i)
+    result.push_back(static_cast<std::byte>(i * i + 7 * i));
+  return result;
+}
+
+} // namespace
+
+// The values of no bytes at all are published with the algorithm.
+TEST(checksum, of_nothing_is_the_published_one) {
+  EXPECT_EQ(short_checksum_of({}), 0x2D06800538D394C2u);
+  EXPECT_EQ(checksum_of({})[0], std::byte{0x99});
+  EXPECT_EQ(checksum_of({})[15], std::byte{0x7f});
+}
+
+TEST(checksum, is_the_same_with_any_instructions) {
+  const auto bytes = bytes_of(20'000);
+  for (size_t count = 0; count <= bytes.size(); count += 1 + count / 7) {
+    const auto part = std::span{bytes}.first(count);
+    EXPECT_EQ(short_checksum_of(part), XXH3_64bits(part.data(), part.size())) << count;
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(part.data(), part.size()));
+    EXPECT_EQ(std::to_integer<int>(checksum_of(part)[3]), canonical.digest[3]) << count;
+  }
+}
+
+} // namespace troupe
