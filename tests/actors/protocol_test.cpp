@@ -144,8 +144,8 @@ TEST_F(protocol, messages_between_processes_survive) {
   for (const auto kind :
        {want_kind::parameters, want_kind::gradients, want_kind::norms, want_kind::checkpoint})
     expect_survives(want{"a", kind, 10, true, {{0, 4096}}, {{1, 2}, {3, 4}}, 6});
-  expect_survives(
-    node_report{"a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 50, 2, {{"b", "gradients"}}});
+  expect_survives(node_report{
+    "a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 50, 2, {{"b", "gradients"}}});
   expect_survives(node_report{});
 }
 
