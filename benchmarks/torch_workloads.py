@@ -3,7 +3,7 @@
     torch_workloads.py mlp BATCH OPTIMIZER          samples/s; with RANK set: DDP over Gloo
     torch_workloads.py linear FEATURES TARGETS      seconds a step, full batch, plain SGD
     torch_workloads.py tiny FEATURES TARGETS        seconds a step, full batch, Adam
-    torch_workloads.py logistic FEATURES TARGETS    samples/s, batch 256, plain SGD
+    torch_workloads.py logistic FEATURES TARGETS    samples/s, batch 256, plain SGD, shuffled rows
 
 FEATURES and TARGETS are .npy files. Prints {"value": ...} (rank 0 alone).
 """
@@ -94,14 +94,15 @@ def logistic(features, targets):
     optimizer = optimizer_of("sgd", model)
     loss_of = nn.BCEWithLogitsLoss()
     y = y.reshape(-1, 1).float()
-    place = 0
+    place, order = 0, torch.randperm(len(x))
 
     def step():
-        nonlocal place
+        nonlocal place, order
         if place + 256 > len(x):
-            place = 0
+            place, order = 0, torch.randperm(len(x))
         optimizer.zero_grad()
-        loss_of(model(x[place:place + 256]), y[place:place + 256]).backward()
+        rows = order[place:place + 256]
+        loss_of(model(x[rows]), y[rows]).backward()
         optimizer.step()
         place += 256
 

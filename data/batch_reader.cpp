@@ -6,12 +6,27 @@ namespace troupe {
 
 namespace {
 
+/// How far ahead memory is asked for: 4 KiB, 64 lines, about as many as a core waits for at once.
+/// Half or twice as much makes no difference that could be measured.
+constexpr size_t floats_ahead = 1024;
+constexpr size_t floats_of_line = 16;
+
+// Rows lie anywhere, so the processor cannot know which comes next.
+void ask_for(const float* row, size_t width) {
+  for (size_t i = 0; i < width; i += floats_of_line)
+    __builtin_prefetch(row + i);
+}
+
 // Copies `width` floats for each of `rows` out of `source`.
 void gather_rows(const std::vector<float>& source, size_t width, std::span<const uint32_t> rows,
                  std::vector<float>& out) {
   out.resize(std::max(out.size(), rows.size() * width));
-  for (size_t i = 0; i < rows.size(); ++i)
+  const auto ahead = std::max<size_t>(floats_ahead / std::max<size_t>(width, 1), 1);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + ahead < rows.size())
+      ask_for(source.data() + rows[i + ahead] * width, width);
     std::copy_n(source.data() + rows[i] * width, width, out.data() + i * width);
+  }
 }
 
 } // namespace
