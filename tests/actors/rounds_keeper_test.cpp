@@ -192,6 +192,7 @@ TEST(rounds_keeper, lost_trainers_do_not_show_in_the_bits) {
       company_options options;
       options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
       const auto outcome = test::train_with_losses(x, seed, 1 + seed % 2, options);
+      oracle.on_end(outcome.finished.version);
       EXPECT_EQ(outcome.parameters, expected.parameters) << seed;
       EXPECT_EQ(oracle.violations(), std::vector<std::string>{}) << seed;
       EXPECT_EQ(oracle.count(trainer_event::kind::used), 45u) << seed;

@@ -55,8 +55,12 @@ public:
     }
   }
 
-  /// Training ended at this version, of rounds at this round.
+  /// Training ended at this version.
   void on_end(uint64_t version) {
+    for (const auto& [round, count] : merged_)
+      if (count != *what_.members)
+        violations_.push_back("round " + std::to_string(round) + " has " + std::to_string(count) +
+                              " members' models");
     if (is_rounds())
       return;
     for (uint64_t step = 0; step < version; ++step)
