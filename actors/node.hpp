@@ -66,6 +66,7 @@ struct node_options {
   uint64_t seed = 0;     ///< of the job
   size_t slot_count = 0; ///< of the optimizer
   bool uses_norms = false;
+  bool outlives_replicas = false; ///< a keeper gives a lost one's work to the others
   size_t piece_elements = 0;
   size_t credit_bytes = link_credit_bytes; ///< that may be under way to one neighbour
   standing_listener on_standing;           ///< called on the node's thread; may be empty
@@ -115,6 +116,8 @@ private:
   void on_down(const caf::down_msg& news);
   /// Quits: one of its own actors has ended.
   void lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason);
+  /// True when the others go on without this lost replica.
+  bool can_spare(size_t replica);
   void on_tick();
 
   // node_views.cpp: views and courses, from the cluster's to the process's.
@@ -134,6 +137,7 @@ private:
   void gather_from(std::optional<uint64_t> first);
   void tell_whole_version();
   void answer_hold();
+  bool awaits_held() const;
   void repeat_results();
 
   // node_sums.cpp: local replicas' gradients, for the shards of other processes.
@@ -192,6 +196,7 @@ private:
   node_options options_;
   std::vector<replica_actor> replicas_;
   std::vector<shard_actor> shards_;
+  std::set<size_t> lost_replicas_; ///< without which the others go on
 
   director_link_actor director_;
   struct peer {

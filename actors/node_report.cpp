@@ -68,6 +68,7 @@ void node_state::report() {
   news.bytes_early = bytes_early_;
   news.resends = resends_;
   news.waits = waits_for();
+  news.replicas_lost = lost_replicas_.size();
   self_->send(director_, news);
 }
 

@@ -267,8 +267,7 @@ void node_state::on_held(uint64_t replica, uint64_t round, uint64_t next_step) {
 }
 
 void node_state::answer_hold() {
-  const auto asked = std::ranges::count(view_.replicas, *me_, &replica_place::member);
-  if (replicas_begun_ && held_.size() < static_cast<size_t>(asked))
+  if (!hold_ || hold_answer_ || !takes_part() || (replicas_begun_ && awaits_held()))
     return;
   hold_answer answer{options_.self.name, view_.id, 0, {}};
   for (const auto& [replica, step] : held_)
@@ -278,6 +277,14 @@ void node_state::answer_hold() {
   hold_answer_ = answer;
   if (director_)
     self_->send(director_, answer);
+}
+
+bool node_state::awaits_held() const {
+  for (size_t i = 0; i < view_.replicas.size(); ++i)
+    if (const auto& place = view_.replicas[i];
+        place.member == *me_ && !lost_replicas_.contains(place.index) && !held_.contains(i))
+      return true;
+  return false;
 }
 
 void node_state::repeat_results() {

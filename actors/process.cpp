@@ -43,8 +43,9 @@ std::string mode_in_words(const training_options& x) {
 
 gradients_keeper_options gradients_keeper_of(const job& resolved, const timeline& plan,
                                              const evaluation_rows& rows,
-                                             const parameter_layout& layout) {
-  gradients_keeper_options options{plan, rows, {}};
+                                             const parameter_layout& layout,
+                                             const test_hooks& hooks) {
+  gradients_keeper_options options{plan, rows, {}, hooks};
   options.rule.gradients.optimizer = resolved.optimizer;
   options.rule.gradients.layout = layout;
   options.rule.consistency = staleness_of(resolved.training);
@@ -77,10 +78,10 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     options.flip_factor = resolved.merge.flip_factor;
     keeper_ =
       system.spawn(rounds_keeper, rounds_keeper_options{plan, rows, local_rounds_of(resolved),
-                                                        rule->slot_count()});
+                                                        rule->slot_count(), hooks});
   } else {
-    keeper_ =
-      system.spawn(gradients_keeper, gradients_keeper_of(resolved, plan, rows, network_->layout()));
+    keeper_ = system.spawn(gradients_keeper,
+                           gradients_keeper_of(resolved, plan, rows, network_->layout(), hooks));
   }
   shards_.emplace_back(keeper_);
   for (size_t i = 0; i < self_.replica_count; ++i)
@@ -145,6 +146,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.seed = resolved.seed;
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   for_node.uses_norms = changes.norm_max() > 0 && !has_keeper(resolved.training);
+  for_node.outlives_replicas = has_keeper(resolved.training);
   for_node.piece_elements = options.piece_elements;
   for_node.credit_bytes = options.credit_bytes;
   for_node.on_standing = options.on_standing;

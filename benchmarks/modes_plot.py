@@ -1,10 +1,14 @@
 """Loss against time in each training mode, drawn as an SVG.
 
     benchmarks/modes_plot.py TROUPE JOB.toml OUT.svg [--set a.b=value]...
+    benchmarks/modes_plot.py --slow SLOW_REPLICA JOB.toml OUT.svg [--set a.b=value]...
 
 Trains the job once in each mode of docs/coordinators.md with two replicas on two threads, reads the
 test loss and the time of each epoch from the history, and draws one line a mode. Prints the time
 and loss at the end of each. Bits of most modes do not repeat, so lines differ from run to run.
+
+With --slow time is virtual: the program slow_replica (benchmarks/slow_replica.cpp) trains with four
+replicas, one of them ten times slower. Lines are cut at four times what the quickest mode took.
 """
 
 import csv
@@ -39,6 +43,27 @@ def curve(troupe, job, settings):
                     for row in csv.DictReader(file) if row["test_loss"]]
 
 
+def slow_curves(program, job, settings):
+    """The same of each mode, in virtual time."""
+    table = subprocess.run([program, job, "10", *settings], check=True, stdout=subprocess.PIPE,
+                           text=True).stdout
+    curves = {}
+    for mode, seconds, loss in csv.reader(table.splitlines()):
+        curves.setdefault(mode, []).append((float(seconds), float(loss)))
+    return curves
+
+
+def cut(curves, factor=4):
+    """Up to so many times what the quickest took: beyond it only the slow ones are left."""
+    end = factor * min(points[-1][0] for points in curves.values())
+    return {name: [p for p in points if p[0] <= end] for name, points in curves.items()}
+
+
+def time_to(points, loss):
+    """Seconds until this loss; None when it was not reached."""
+    return next((seconds for seconds, x in points if x <= loss), None)
+
+
 def drawn(curves):
     """The SVG: time to the right, the loss's logarithm upwards."""
     times = [t for points in curves.values() for t, _ in points]
@@ -63,13 +88,25 @@ def drawn(curves):
     return "\n".join(lines + ["</svg>", ""])
 
 
+def main_slow(program, job, out, *settings):
+    curves = slow_curves(program, job, [x for x in settings if x != "--set"])
+    worst = 1.05 * max(min(loss for _, loss in points) for points in curves.values())
+    for name, points in curves.items():
+        print(f"{name:18} {points[-1][0]:8.3f} s  test loss {points[-1][1]:.4f}, "
+              f"{worst:.4f} after {time_to(points, worst):.3f} s")
+    Path(out).write_text(drawn(cut(curves)), encoding="utf-8")
+
+
 def main(troupe, job, out, *settings):
+    if troupe == "--slow":
+        return main_slow(job, out, *settings)
     common = COMMON + [x for x in settings if x != "--set"]
     curves = {}
     for name, mode in MODES.items():
         curves[name] = curve(troupe, job, common + mode)
         print(f"{name:18} {curves[name][-1][0]:8.3f} s  test loss {curves[name][-1][1]:.4f}")
     Path(out).write_text(drawn(curves), encoding="utf-8")
+    return None
 
 
 if __name__ == "__main__":

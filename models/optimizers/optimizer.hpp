@@ -46,6 +46,9 @@ public:
   optimizer_state() = default;
   optimizer_state(size_t slot_count, size_t size, size_t number_count = 0);
 
+  /// A state of its own with the same values.
+  optimizer_state copy() const;
+
   std::span<float> slot(size_t index) const { return slots_[index].values(); }
   size_t slot_count() const { return slots_.size(); }
   std::span<double> numbers() { return numbers_; }

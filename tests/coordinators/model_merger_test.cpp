@@ -93,6 +93,20 @@ TEST(model_merger, weighs_by_what_is_known_of_each_model) {
   EXPECT_EQ(result.weights, (std::vector<double>{0.75, 0.25}));
 }
 
+TEST(model_merger, a_single_model_is_merged_to_itself_by_every_weighting) {
+  for (const bool classifies : {false, true}) {
+    auto only = entry_of(3, {0.1f, -2, 1e-30f}, 7);
+    only.judged = classifies ? judgement{true, 0, 0, 10} : judgement{false, 0, 0, 10};
+    for (const auto& [weighting, name] : name_table<merge_weighting>::entries) {
+      auto options = weighted_by(weighting);
+      options.custom_weights = {{3, 0.25}};
+      const auto result = merge(options, {only});
+      EXPECT_EQ(result.weights, std::vector<double>{1}) << name << ": not 0 / 0";
+      EXPECT_EQ(result.values, (floats{0.1f, -2, 1e-30f})) << name;
+    }
+  }
+}
+
 TEST(model_merger, the_best_of_equals_is_the_lowest_child_whoever_came_first) {
   std::vector<merge_entry> entries{entry_of(7, {7}), entry_of(3, {3}), entry_of(5, {5})};
   for (auto& entry : entries)

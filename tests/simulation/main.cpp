@@ -1,12 +1,15 @@
 // troupe_simulation: runs whole clusters by seed, on one thread, in virtual time.
 //
 //   troupe_simulation --seeds A..B [--workload NAME] [--trace]
+//   troupe_simulation --modes --seeds A..B [--workload NAME] [--trace]
 //
+// With --modes each seed is run in every mode where a keeper owns all parameters, in one process.
 // Seeds from A up to B, without B. Prints what befell them and how fast they ran. The first seed
 // that violates anything ends it, with the command that runs this seed again, line by line.
 // Exit code 1 then, 2 for wrong options.
 
 #include "troupe/models/blas.hpp"
+#include "troupe/tests/simulation/mode_trial.hpp"
 #include "troupe/tests/simulation/seed_range.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/trial.hpp"
@@ -26,6 +29,7 @@ namespace {
 struct command_line {
   seed_range seeds;
   std::string workload;
+  bool modes = false;
   bool trace = false;
   bool keeps_going = false; ///< after a violation
   bool replays = false;     ///< each seed runs twice and must be the same
@@ -40,6 +44,8 @@ std::optional<command_line> read_command_line(int count, char** words) {
     const bool has_value = i + 1 < count;
     if (word == "--trace")
       result.trace = true;
+    else if (word == "--modes")
+      result.modes = true;
     else if (word == "--keep-going")
       result.keeps_going = true;
     else if (word == "--replay")
@@ -106,6 +112,73 @@ bool has_seen_enough(const totals& all, const command_line& options) {
   return enough;
 }
 
+void print_line(duration when, const std::string& line) {
+  std::printf("%12.3f ms  %s\n", static_cast<double>(when.count()) / 1e6, line.c_str());
+}
+
+/// Every seed in every mode.
+class mode_program {
+public:
+  explicit mode_program(command_line options) : options_(std::move(options)) {
+    for (const auto& what : mode_workloads())
+      if (options_.workload.empty() || options_.workload == what.name)
+        prepared_.push_back(prepare(system_.get(), what));
+  }
+
+  int run() {
+    const auto begin = std::chrono::steady_clock::now();
+    for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed)
+      for (const auto& what : prepared_)
+        if (!run_seed(what, seed) && !options_.keeps_going)
+          return 1;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    std::printf("%zu runs in %.1f s: %.0f a second\n", runs_, passed.count(),
+                static_cast<double>(runs_) / passed.count());
+    using enum trainer_event::kind;
+    std::printf("orders %zu, used %zu, discarded %zu, refused %zu, lost %zu, joined %zu; "
+                "staleness up to %llu; %zu runs violated something\n",
+                counts_[ordered], counts_[used], counts_[discarded], counts_[refused],
+                counts_[lost], counts_[joined], static_cast<unsigned long long>(staleness_max_),
+                bad_);
+    for (const auto kind : {discarded, refused, lost, joined})
+      if (options_.workload.empty() && counts_[kind] < options_.fired_min) {
+        std::printf("too few of something: this range of seeds is not worth much\n");
+        return 1;
+      }
+    return bad_ == 0 ? 0 : 1;
+  }
+
+private:
+  bool run_seed(const prepared_mode& what, uint64_t seed) {
+    auto report =
+      run_trial(system_.get(), what, seed, options_.trace ? trace_sink{print_line} : trace_sink{});
+    if (options_.replays && run_trial(system_.get(), what, seed).fingerprint != report.fingerprint)
+      report.violations.push_back("the same seed ran otherwise the second time");
+    ++runs_;
+    for (const auto& [kind, count] : report.counts)
+      counts_[kind] += count;
+    staleness_max_ = std::max(staleness_max_, report.staleness_max);
+    if (report.violations.empty())
+      return true;
+    ++bad_;
+    std::printf("seed %llu, mode %s:\n", static_cast<unsigned long long>(seed),
+                what.what->name.c_str());
+    for (const auto& violation : report.violations)
+      std::printf("  %s\n", violation.c_str());
+    std::printf("again: build/bin/troupe_simulation --modes --seeds %llu --workload %s --trace\n",
+                static_cast<unsigned long long>(seed), what.what->name.c_str());
+    return false;
+  }
+
+  command_line options_;
+  testing_system system_;
+  std::vector<prepared_mode> prepared_;
+  std::map<trainer_event::kind, size_t> counts_;
+  uint64_t staleness_max_ = 0;
+  size_t runs_ = 0;
+  size_t bad_ = 0;
+};
+
 class program {
 public:
   explicit program(command_line options) : options_(std::move(options)) {}
@@ -139,9 +212,7 @@ private:
     const auto& what = workload_of(seed);
     trial_options options{seed, {}};
     if (options_.trace)
-      options.trace = [](duration when, const std::string& line) {
-        std::printf("%12.3f ms  %s\n", static_cast<double>(when.count()) / 1e6, line.c_str());
-      };
+      options.trace = print_line;
     auto report = run_trial(system_.get(), what, options);
     if (options_.replays &&
         run_trial(system_.get(), what, {seed, {}}).fingerprint != report.fingerprint)
@@ -173,13 +244,14 @@ private:
 int main(int count, char** words) {
   const auto options = troupe::simulation::read_command_line(count, words);
   if (!options) {
-    std::cerr
-      << "usage: troupe_simulation --seeds A..B [--workload NAME] [--trace] [--keep-going]\n"
-         "         [--replay] [--check-views] [--fired-min COUNT]\n";
+    std::cerr << "usage: troupe_simulation [--modes] --seeds A..B [--workload NAME] [--trace]\n"
+                 "         [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";
     return 2;
   }
   const troupe::blas::one_thread blas;
   try {
+    if (options->modes)
+      return troupe::simulation::mode_program{*options}.run();
     return troupe::simulation::program{*options}.run();
   } catch (const std::runtime_error& problem) {
     std::fprintf(stderr, "troupe_simulation: %s\n", problem.what());

@@ -65,6 +65,14 @@ void world::claim_new_actors(machine_id owner) {
   }
 }
 
+void world::move(const caf::strong_actor_ptr& who, machine_id to) {
+  auto& owner =
+    owners_.at(dynamic_cast<caf::resumable*>(caf::actor_cast<caf::abstract_actor*>(who)));
+  std::erase(machines_[owner].actors, who);
+  machines_[to].actors.push_back(who);
+  owner = to;
+}
+
 // An exit message overtakes whatever waits in a mailbox, and its reason lets nobody object.
 void world::crash(machine_id x) {
   auto& here = machines_[x];

@@ -62,6 +62,9 @@ public:
   /// Calls `f`; actors that it spawns are this machine's.
   void act_on(machine_id x, const std::function<void()>& f);
 
+  /// From now on this actor, which has been ready once, is on that machine.
+  void move(const caf::strong_actor_ptr& who, machine_id to);
+
   void crash(machine_id x);
   /// In the middle of a message: the machine's crash is on its way, and it says nothing more.
   void lose_power(machine_id x) { machines_[x].state = machine_state::down; }

@@ -8,6 +8,7 @@
 // stale; 2 for wrong options.
 
 #include "troupe/models/blas.hpp"
+#include "troupe/tests/simulation/mode_trial.hpp"
 #include "troupe/tests/simulation/mutants/mutant.hpp"
 #include "troupe/tests/simulation/mutants/mutant_in_force.hpp"
 #include "troupe/tests/simulation/seed_range.hpp"
@@ -66,6 +67,7 @@ std::optional<command_line> read_command_line(int count, char** words) {
 struct verdict {
   uint64_t seed = 0; ///< that runs, or that found it
   bool found = false;
+  char workload[32] = "";
   char violation[160] = "";
 };
 
@@ -77,6 +79,8 @@ public:
                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
     for (const auto& what : workloads())
       prepared_.push_back(prepare(system_.get(), what));
+    for (const auto& what : mode_workloads())
+      prepared_modes_.push_back(prepare(system_.get(), what));
   }
 
   int run() {
@@ -114,7 +118,7 @@ private:
     const auto child = fork();
     if (child == 0) {
       mutant_in_force = static_cast<int>(index);
-      run_seeds();
+      what.of_modes ? run_modes() : run_seeds();
       _exit(0);
     }
     int status = 0;
@@ -132,15 +136,36 @@ private:
     for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed) {
       shared_->seed = seed;
       alarm(seconds_per_seed_max);
-      const auto report = run_trial(system_.get(), prepared_[workload_of(seed)], {seed, {}});
-      if (report.violations.empty())
-        continue;
-      auto text = report.violations.front();
-      std::ranges::replace(text, '\n', ' ');
-      std::snprintf(shared_->violation, sizeof(shared_->violation), "%s", text.c_str());
-      shared_->found = true;
-      return;
+      note_workload(workloads()[workload_of(seed)].name);
+      if (note(run_trial(system_.get(), prepared_[workload_of(seed)], {seed, {}}).violations))
+        return;
     }
+  }
+
+  void run_modes() {
+    for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed)
+      for (const auto& what : prepared_modes_) {
+        shared_->seed = seed;
+        alarm(seconds_per_seed_max);
+        note_workload(what.what->name);
+        if (note(run_trial(system_.get(), what, seed).violations))
+          return;
+      }
+  }
+
+  void note_workload(const std::string& name) {
+    std::snprintf(shared_->workload, sizeof(shared_->workload), "%s", name.c_str());
+  }
+
+  /// True when the mutant is found.
+  bool note(const std::vector<std::string>& violations) {
+    if (violations.empty())
+      return false;
+    auto text = violations.front();
+    std::ranges::replace(text, '\n', ' ');
+    std::snprintf(shared_->violation, sizeof(shared_->violation), "%s", text.c_str());
+    shared_->found = true;
+    return true;
   }
 
   bool is_expected(const mutant& what) const {
@@ -152,7 +177,7 @@ private:
   void tell(const mutant& what) {
     found_ += shared_->found ? 1 : 0;
     unexpected_ += is_expected(what) ? 0 : 1;
-    const auto workload = workloads()[workload_of(shared_->seed)].name;
+    const std::string workload = shared_->workload;
     if (options_.as_table && shared_->found)
       std::printf("| `%s` | %s | %s | %llu | %s |\n", what.name.c_str(), what.what.c_str(),
                   workload.c_str(), static_cast<unsigned long long>(shared_->seed),
@@ -173,6 +198,7 @@ private:
   verdict* shared_;
   testing_system system_;
   std::vector<prepared_workload> prepared_;
+  std::vector<prepared_mode> prepared_modes_;
   size_t tried_ = 0;
   size_t found_ = 0;
   size_t unexpected_ = 0;

@@ -29,6 +29,7 @@ const std::vector<mutant>& mutants() {{
 }} // namespace troupe::simulation
 """
 EXPECTATIONS = ("found", "rare", "unseen")
+TRIALS = ("clusters", "modes")
 
 
 def read_mutants(path):
@@ -40,6 +41,8 @@ def read_mutants(path):
     for x in mutants:
         if x.get("expect", "found") not in EXPECTATIONS:
             sys.exit(f"{path}: {x['name']}: expect is one of {', '.join(EXPECTATIONS)}")
+        if x.get("of", "clusters") not in TRIALS:
+            sys.exit(f"{path}: {x['name']}: of is one of {', '.join(TRIALS)}")
     return mutants
 
 
@@ -68,7 +71,8 @@ def table(mutants, stale):
     def row(x):
         words = [x["name"], x["what"], x.get("why", ""), stale.get(x["name"], "")]
         texts = ", ".join(json.dumps(word, ensure_ascii=False) for word in words)
-        return f"    {{{texts}, expectation::{x.get('expect', 'found')}}},"
+        of_modes = json.dumps(x.get("of", "clusters") == "modes")
+        return f"    {{{texts}, expectation::{x.get('expect', 'found')}, {of_modes}}},"
     return TABLE.format(rows="\n".join(map(row, mutants)))
 
 

@@ -21,6 +21,7 @@ struct mutant {
   std::string why;   ///< why no run can tell, if so
   std::string stale; ///< the text that it edits and that is not there; empty: it is in force
   expectation expect = expectation::found;
+  bool of_modes = false; ///< to be found in the modes that a keeper serves, not in clusters
 };
 
 /// All of them. `mutant_in_force` is an index in this list.

@@ -1,0 +1,94 @@
+#include "troupe/tests/simulation/kept_company.hpp"
+
+#include "troupe/tests/simulation/listener.hpp"
+
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+namespace troupe::simulation {
+
+kept_company::kept_company(world& here, const cluster_job& what, const kept_options& options)
+  : world_(here), home_(here.add_machine("home")) {
+  company_options for_company;
+  for_company.director_detached = false;
+  for_company.shard_count = 1;
+  for_company.hooks.answer_delay = options.takes;
+  for_company.hooks.on_trainer = options.on_trainer;
+  world_.act_on(home_, [&] {
+    company_ = std::make_unique<company>(world_.system(), what.resolved, what.data, for_company);
+  });
+  for (const auto& actor : company_->replicas())
+    trainers_.push_back({actor});
+  for (size_t i = 0; i < options.step_times.size(); ++i) {
+    const auto machine = world_.add_machine("replica " + std::to_string(i));
+    world_.move(caf::actor_cast<caf::strong_actor_ptr>(company_->replicas().at(i)), machine);
+    world_.slow_down(machine, options.step_times[i]);
+  }
+  if (options.extra_count > 0) {
+    process_options for_extras;
+    for_extras.self = {"extras", 1, options.extra_count, 1};
+    for_extras.wired = false;
+    for_extras.hooks = for_company.hooks;
+    world_.act_on(home_, [&] {
+      extras_ = std::make_unique<process>(world_.system(), what.resolved, what.data, for_extras);
+      caf::anon_send_exit(extras_->node(), caf::exit_reason::kill);
+      caf::anon_send_exit(extras_->keeper(), caf::exit_reason::kill);
+    });
+    for (const auto& actor : extras_->replicas())
+      trainers_.push_back({actor, true, false});
+  }
+  observer_ = make_listener(world_.system(), [this](const caf::message& content) {
+    if (content.match_elements<training_finished>())
+      finished_ = content.get_as<training_finished>(0);
+  });
+  caf::anon_send(company_->director(), atom::watch_v, caf::actor_cast<observer_actor>(observer_));
+  caf::anon_send(company_->director(), atom::begin_v);
+}
+
+kept_company::~kept_company() {
+  extras_.reset();
+  company_.reset();
+}
+
+void kept_company::kill(size_t trainer) {
+  trainers_[trainer].lives = false;
+  caf::anon_send_exit(trainers_[trainer].actor, caf::exit_reason::kill);
+}
+
+void kept_company::name(size_t trainer, bool named) {
+  trainers_[trainer].named = named;
+  view news;
+  news.term = 1;
+  news.number = ++view_number_;
+  news.director = caf::actor_cast<reports_actor>(company_->node());
+  news.relay = caf::actor_cast<relay_actor>(company_->node());
+  for (const auto& x : trainers_)
+    if (x.named)
+      news.replicas.push_back({x.actor, {0, 1}});
+  caf::anon_send(company_->keeper(), news);
+}
+
+void kept_company::stop() {
+  caf::anon_send(company_->director(), atom::stop_v);
+}
+
+template <class Answer, class Handle, class... Question>
+Answer kept_company::ask(const Handle& whom, const Question&... question) {
+  Answer result;
+  caf::scoped_actor self{world_.system()};
+  auto answer = self->request(whom, std::chrono::minutes{60}, question...);
+  world_.drain();
+  answer.receive([&](const Answer& x) { result = x; }, [](const caf::error&) {});
+  return result;
+}
+
+std::vector<float> kept_company::pull_parameters() {
+  const auto values = ask<parameter_span>(company_->director(), atom::pull_v).values.values();
+  return {values.begin(), values.end()};
+}
+
+trainer_figures kept_company::figures() {
+  return ask<trainer_figures>(company_->keeper(), atom::status_v);
+}
+
+} // namespace troupe::simulation

@@ -1,0 +1,77 @@
+// A kept company: the run of a mode where a keeper owns all parameters, on one thread in virtual
+// time, in which every piece of work takes the time that it is given.
+//
+//   director, node, keeper, trainers 0 .. R-1     the real actors, of one process
+//   trainers R .. R+E-1                           wait until a view names them
+//
+// A synchronous run is the same with replicas, each on a machine of its own that takes its time for
+// each message: with one shard that is once a step.
+//
+// Trainers die when asked to. Views leave some out and take others up, as those of a cluster do:
+// who is left out goes on with what it has, and its result comes too late.
+
+#pragma once
+
+#include "troupe/actors/company.hpp"
+#include "troupe/actors/protocol/trainer_messages.hpp"
+#include "troupe/tests/simulation/cluster.hpp"
+#include "troupe/tests/simulation/world.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe::simulation {
+
+struct kept_options {
+  /// How long the trainer on this seat is at the work that begins at this step; empty: no time.
+  std::function<duration(uint64_t seat, uint64_t step)> takes;
+  std::function<void(const trainer_event&)> on_trainer;
+  size_t extra_count = 0;           ///< E
+  std::vector<duration> step_times; ///< of synchronous replicas, by index; empty: no time
+};
+
+class kept_company {
+public:
+  /// Begins training.
+  kept_company(world& here, const cluster_job& what, const kept_options& options);
+  ~kept_company();
+  kept_company(const kept_company&) = delete;
+  kept_company& operator=(const kept_company&) = delete;
+
+  size_t trainer_count() const { return trainers_.size(); }
+  size_t original_count() const { return company_->replicas().size(); }
+  bool is_alive(size_t trainer) const { return trainers_[trainer].lives; }
+  bool is_named(size_t trainer) const { return trainers_[trainer].named; }
+
+  void kill(size_t trainer);
+  /// The next view names this trainer, or does not.
+  void name(size_t trainer, bool named);
+  void stop();
+
+  const std::optional<training_finished>& finished() const { return finished_; }
+  std::vector<float> pull_parameters();
+  trainer_figures figures();
+
+private:
+  struct trainer_place {
+    replica_actor actor;
+    bool lives = true;
+    bool named = true;
+  };
+
+  template <class Answer, class Handle, class... Question>
+  Answer ask(const Handle& whom, const Question&... question);
+
+  world& world_;
+  machine_id home_;
+  std::unique_ptr<company> company_;
+  std::unique_ptr<process> extras_;
+  std::vector<trainer_place> trainers_;
+  uint64_t view_number_ = 1; ///< of the view that the run began with
+  caf::strong_actor_ptr observer_;
+  std::optional<training_finished> finished_;
+};
+
+} // namespace troupe::simulation

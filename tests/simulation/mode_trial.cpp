@@ -1,0 +1,225 @@
+#include "troupe/tests/simulation/mode_trial.hpp"
+
+#include "troupe/tests/support/keeper_oracle.hpp"
+
+#include <array>
+#include <bit>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+
+namespace troupe::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// 48 training rows in steps of 8: 6 an epoch, 30 in all.
+job small_job(const std::string& name) {
+  job x;
+  x.name = name;
+  x.seed = 3;
+  x.data.synthetic = synthetic_kind::regression;
+  x.data.rows = 64;
+  x.data.features = 3;
+  x.data.test_fraction = 0.25;
+  x.model.kind = model_kind::linear_regression;
+  x.optimizer.learning_rate = 0.02;
+  x.training.batch_size = 8;
+  x.training.epochs = 5;
+  return x;
+}
+
+mode_workload gradients(const std::string& name, consistency_kind consistency,
+                        const std::function<void(troupe::training_options&)>& choose = {}) {
+  auto x = small_job(name);
+  x.training.consistency = consistency;
+  if (choose)
+    choose(x.training);
+  return {name, x};
+}
+
+mode_workload rounds(const std::string& name, const std::function<void(job&)>& choose = {}) {
+  auto x = small_job(name);
+  x.training.strategy = strategy_kind::parameters;
+  x.training.members = 4;
+  x.training.local_steps = 2;
+  x.optimizer.kind = optimizer_kind::adam;
+  if (choose)
+    choose(x);
+  return {name, x};
+}
+
+std::vector<mode_workload> make_workloads() {
+  using enum consistency_kind;
+  using options = troupe::training_options;
+  return {gradients("asynchronous", asynchronous),
+          gradients("staleness-0", bounded),
+          gradients("staleness-2", bounded, [](options& x) { x.staleness_max = 2; }),
+          gradients("first-2", half_synchronous, [](options& x) { x.first_count = 2; }),
+          gradients("first-3", half_synchronous, [](options& x) { x.first_count = 3; }),
+          gradients("lag", lag),
+          rounds("rounds"),
+          rounds("elastic", [](job& x) { x.merge.elastic_alpha = 0.1; }),
+          rounds("outer", [](job& x) {
+            x.training.local_steps = 3;
+            x.merge.outer = {outer_kind::sgd, 0.7, 0.9, true};
+          })};
+}
+
+/// A round's work is several steps, so its trainers are slower, and nothing else is.
+constexpr duration whole_run = 60ms;
+/// After the last event: what a run may take that nothing disturbs, with the slowest trainers.
+constexpr duration patience = 30s;
+
+bool is_rounds(const job& x) {
+  return x.training.strategy == strategy_kind::parameters;
+}
+
+/// How long each piece of work takes, drawn as it comes.
+std::function<duration(uint64_t, uint64_t)> draw_speeds(dice& random) {
+  static constexpr std::array<duration, 5> paces{1ms, 1ms, 2ms, 10ms, 0ms};
+  std::vector<duration> seats;
+  for (int i = 0; i < 16; ++i)
+    seats.push_back(paces[random.below(paces.size())]);
+  const bool varies = random.chance(50);
+  return [seats, varies, own = std::make_shared<dice>(random.bits())](uint64_t seat, uint64_t) {
+    const auto pace = seats[seat % seats.size()];
+    return varies ? own->between(pace / 2, pace * 2) : pace;
+  };
+}
+
+class mode_act {
+public:
+  mode_act(caf::actor_system& system, const prepared_mode& what, uint64_t seed,
+           const trace_sink& trace)
+    : random_(seed * 0x9e3779b97f4a7c15ULL + 7),
+      drawn_(draw_job(what.trained, random_)),
+      is_undisturbed_(what.twin.empty() && is_rounds(drawn_.resolved)),
+      oracle_(drawn_.resolved.training, *drawn_.resolved.training.replicas),
+      world_(system, random_.bits(), trace),
+      company_(world_, drawn_, options()) {}
+
+  mode_report play(const std::vector<float>& twin) {
+    if (!is_undisturbed_)
+      draw_events();
+    const auto outcome = world_.run([this] { return company_.finished().has_value(); },
+                                    world_.now() + whole_run + patience);
+    auto violations = judge(outcome, twin);
+    mode_report report;
+    report.violations = oracle_.violations();
+    report.violations.insert(report.violations.end(), violations.begin(), violations.end());
+    using enum trainer_event::kind;
+    for (const auto kind : {ordered, used, discarded, refused, lost, joined})
+      report.counts[kind] = oracle_.count(kind);
+    report.staleness_max = oracle_.staleness_max();
+    report.messages = world_.messages_run();
+    report.virtual_time = world_.elapsed();
+    report.fingerprint = world_.fingerprint();
+    for (const auto value : parameters_)
+      report.fingerprint = report.fingerprint * 31 + std::bit_cast<uint32_t>(value);
+    return report;
+  }
+
+  const std::vector<float>& parameters() const { return parameters_; }
+
+private:
+  static cluster_job draw_job(cluster_job x, dice& random) {
+    auto& training = x.resolved.training;
+    const size_t least =
+      training.consistency == consistency_kind::half_synchronous ? training.first_count : 1;
+    training.replicas = least + random.below(5);
+    return x;
+  }
+
+  kept_options options() {
+    kept_options result;
+    result.takes = draw_speeds(random_);
+    result.on_trainer = [this](const trainer_event& x) { oracle_.on(x); };
+    result.extra_count = is_undisturbed_ ? 0 : random_.below(3);
+    return result;
+  }
+
+  void draw_events() {
+    for (auto count = random_.below(7); count > 0; --count) {
+      const auto who = random_.below(company_.trainer_count());
+      const auto what = random_.below(3);
+      world_.after(random_.between(0ms, whole_run), [this, who, what] { befall(who, what); });
+    }
+    was_stopped_ = random_.chance(10);
+    if (was_stopped_)
+      world_.after(random_.between(0ms, whole_run), [this] { company_.stop(); });
+  }
+
+  // One of those that the process began with always stays: without them it ends.
+  void befall(size_t who, size_t what) {
+    size_t stay = 0;
+    for (size_t i = 0; i < company_.original_count(); ++i)
+      stay += i != who && company_.is_alive(i) && company_.is_named(i) ? 1 : 0;
+    if (what == 2) {
+      world_.trace("a view names trainer " + std::to_string(who));
+      company_.name(who, true);
+    } else if (stay > 0) {
+      world_.trace("trainer " + std::to_string(who) + (what == 0 ? " dies" : " is left out"));
+      what == 0 ? company_.kill(who) : company_.name(who, false);
+    }
+  }
+
+  std::vector<std::string> judge(world::outcome outcome, const std::vector<float>& twin) {
+    static constexpr const char* why[] = {"", "nothing will happen any more", "time is up",
+                                          "messages go round in circles"};
+    const auto& end = company_.finished();
+    if (!end)
+      return {std::string{"no end: "} + why[static_cast<size_t>(outcome)]};
+    if (end->failed)
+      return {"training failed: " + end->problem};
+    std::vector<std::string> result;
+    const auto whole = uint64_t{30};
+    if (!was_stopped_ && end->version != whole)
+      result.push_back("training ended at version " + std::to_string(end->version));
+    oracle_.on_end(end->version);
+    parameters_ = company_.pull_parameters();
+    if (is_rounds(drawn_.resolved) && end->version == whole && !twin.empty() && parameters_ != twin)
+      result.push_back("the bits are not those of the undisturbed run");
+    for (const auto& row : end->history)
+      if (!row.test_loss)
+        result.push_back("version " + std::to_string(row.steps) + " was not evaluated");
+    return result;
+  }
+
+  dice random_;
+  cluster_job drawn_;
+  bool is_undisturbed_; ///< this is the twin
+  bool was_stopped_ = false;
+  test::keeper_oracle oracle_;
+  world world_;
+  kept_company company_;
+  std::vector<float> parameters_;
+};
+
+} // namespace
+
+const std::vector<mode_workload>& mode_workloads() {
+  static const auto all = make_workloads();
+  return all;
+}
+
+prepared_mode prepare(caf::actor_system& system, const mode_workload& what) {
+  prepared_mode result{&what, prepare(what.what), {}};
+  if (!is_rounds(what.what))
+    return result;
+  mode_act only{system, result, 0, {}};
+  const auto report = only.play({});
+  if (!report.violations.empty())
+    throw std::runtime_error("the twin of " + what.name + ": " + report.violations.front());
+  result.twin = only.parameters();
+  return result;
+}
+
+mode_report run_trial(caf::actor_system& system, const prepared_mode& what, uint64_t seed,
+                      const trace_sink& trace) {
+  mode_act one{system, what, seed, trace};
+  return one.play(what.twin);
+}
+
+} // namespace troupe::simulation
