@@ -38,6 +38,11 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     [this](const want& news) { on_want(news); },
     [this](const credit& news) { on_credit(news); },
     [this](const link_stamp& news) { on_link_stamp(news); },
+    [this](const order_sheet& news) { on_order_sheet(news); },
+    [this](const result_sheet& news) { on_result_sheet(news); },
+    [this](const parcel_piece& news) { on_parcel_piece(news); },
+    [this](const distant_order& order) { on_distant_order(order); },
+    [this](const trainer_result& news) { send_result(work_.finish(news)); },
     [this](const contribution& news) { on_contribution(news); },
     [this](const parameter_span& news) { on_parameter_span(news); },
     [this](atom::held, uint64_t replica, uint64_t round, uint64_t next_step) {
@@ -89,11 +94,13 @@ void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::
 void node_state::on_tick() {
   self_->delayed_send(self_, node_tick_interval, atom::tick_v);
   const auto now = self_->clock().now();
-  if (options_.wired && takes_part()) {
+  if (marches() && takes_part()) {
     ask_for_parameters(now);
     ask_for_gradients(now);
     ask_for_norms(now);
   }
+  if (options_.kept && takes_part())
+    ask_for_parcels(now);
   ask_for_state(now);
   flow_everywhere();
   if (results_clock_.due(now))
@@ -247,6 +254,7 @@ void node_state::on_evaluation(const evaluation& news) {
   results_clock_.restart(self_->clock().now());
   if (director_)
     self_->send(director_, news);
+  send_result(work_.finish(news));
 }
 
 void node_state::on_not_finite(const not_finite_report& news) {
