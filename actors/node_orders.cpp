@@ -87,8 +87,9 @@ void node_state::on_parcel_piece(const parcel_piece& news) {
   const auto now = self_->clock().now();
   if (news.is_result)
     deliver(orders_.offer(news, now));
-  else if (const auto order = work_.offer(news, now))
-    give(*order);
+  else
+    for (const auto& order : work_.offer(news, now))
+      give(order);
 }
 
 void node_state::on_result_sheet(const result_sheet& news) {

@@ -35,8 +35,8 @@ void node_state::adopt(const cluster_view& news) {
     return rest();
   if (new_term || !took_part)
     return begin_term();
-  take_up_slices();
   meet_distant_trainers();
+  take_up_slices();
   if (!restoring_) // else they are told once their state is here: they would begin without it
     tell_shards();
   if (computes() && !computed)

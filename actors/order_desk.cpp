@@ -73,10 +73,8 @@ std::optional<order_desk::finished_order> order_desk::offer(const result_sheet& 
   if (news.term != term_ || found == open_.end() || found->second.result)
     return std::nullopt;
   auto& x = found->second;
-  const bool has_values = !x.sheet.evaluates && news.finite;
-  const auto expected = !has_values                              ? 0
-                        : x.sheet.task == trainer_task::gradient ? 1
-                                                                 : x.vectors.size();
+  // What comes back is what went out, moved along: values, and the member's state.
+  const auto expected = x.sheet.evaluates || !news.finite ? 0 : x.vectors.size();
   if (news.vector_count != expected)
     return std::nullopt;
   x.result = news;
@@ -102,17 +100,19 @@ std::optional<order_desk::finished_order> order_desk::finish_if_whole(place foun
   if (x.sheet.evaluates)
     return std::nullopt;
   const auto& work = *x.order.work;
-  finished_order result{
-    work.keeper, {work.trainer, work.number, work.member, work.first_step, {}, x.result->sums}};
-  result.result.finite = x.result->finite;
-  result.result.computed = std::chrono::nanoseconds{x.result->computed_ns};
-  const auto& vectors = x.values->vectors();
-  if (vectors.empty())
-    return result;
-  result.result.values = vectors.front();
-  for (size_t i = 1; i < vectors.size(); ++i)
-    std::ranges::copy(vectors[i].values(), work.state.slot(i - 1).begin());
-  return result;
+  trainer_result result;
+  result.trainer = work.trainer;
+  result.number = work.number;
+  result.member = work.member;
+  result.first_step = work.first_step;
+  result.sums = x.result->sums;
+  result.finite = x.result->finite;
+  result.computed = std::chrono::nanoseconds{x.result->computed_ns};
+  if (const auto& vectors = x.values->vectors(); !vectors.empty()) {
+    result.values = vectors.front();
+    result.state = optimizer_state{std::vector<buffer>{vectors.begin() + 1, vectors.end()}};
+  }
+  return finished_order{work.keeper, std::move(result)};
 }
 
 void order_desk::keep_if(const std::function<bool(const trainer_life&)>& is_here) {

@@ -28,19 +28,27 @@ void work_desk::forget_all_but(const std::vector<uint64_t>& open, uint64_t last)
   });
 }
 
-std::optional<work_desk::whole_order> work_desk::offer(const parcel_piece& news, moment now) {
+std::vector<work_desk::whole_order> work_desk::offer(const parcel_piece& news, moment now) {
   const auto found = orders_.find(news.number);
   if (news.term != term_ || found == orders_.end() || !found->second.parcel ||
       !found->second.parcel->offer(news))
-    return std::nullopt;
-  auto& x = found->second;
-  x.clock.restart(now);
-  if (!x.parcel->is_whole())
-    return std::nullopt;
-  const auto& vectors = x.parcel->vectors();
-  x.state = optimizer_state{{vectors.begin() + 1, vectors.end()}};
-  whole_order result{x.sheet, vectors.front(), x.state};
-  x.parcel.reset();
+    return {};
+  found->second.clock.restart(now);
+  return begin_whole(found->second.sheet.replica);
+}
+
+std::vector<work_desk::whole_order> work_desk::begin_whole(uint64_t replica) {
+  std::vector<whole_order> result;
+  for (auto& [number, x] : orders_) {
+    if (x.sheet.replica != replica || !x.parcel)
+      continue;
+    if (!x.parcel->is_whole())
+      break;
+    const auto& vectors = x.parcel->vectors();
+    result.push_back({x.sheet, vectors.front(),
+                      optimizer_state{std::vector<buffer>{vectors.begin() + 1, vectors.end()}}});
+    x.parcel.reset();
+  }
   return result;
 }
 
@@ -51,9 +59,8 @@ std::optional<result_sheet> work_desk::finish(const trainer_result& news) {
   auto& x = found->second;
   if (news.finite) {
     x.vectors = {news.values};
-    if (x.sheet.task == trainer_task::local_steps)
-      for (const auto& slot : x.state.slots())
-        x.vectors.emplace_back(slot);
+    for (const auto& slot : news.state.slots())
+      x.vectors.emplace_back(slot);
   }
   x.result = result_sheet{term_,
                           news.number,

@@ -6,6 +6,9 @@
 //                +---+                                       |  | so does the result's
 //                                                            +--+
 //
+// Orders to one trainer are begun in the order of their numbers, whatever comes first: the keeper
+// counts on it that a trainer whose answer is here has done all it was told before.
+//
 // A result is kept until the keeper's process says that it does not miss it any more: with every
 // sheet it says what it misses. An order that comes again is never computed again.
 
@@ -32,13 +35,13 @@ public:
   /// A sheet has come. The sheet of its result, when that is here: it was lost, or is late.
   std::optional<result_sheet> offer(const order_sheet& news, moment now);
 
-  /// An order that can be begun.
+  /// An order that can be begun now.
   struct whole_order {
     order_sheet sheet;
     const_buffer parameters;
     optimizer_state state; ///< the member's
   };
-  std::optional<whole_order> offer(const parcel_piece& news, moment now);
+  std::vector<whole_order> offer(const parcel_piece& news, moment now);
 
   /// A trainer here has finished. The result's sheet, whose vectors are to be sent too; nothing
   /// when nobody misses it.
@@ -56,13 +59,14 @@ public:
 private:
   struct order_in_work {
     order_sheet sheet;
-    std::optional<arriving_parcel> parcel{}; ///< until it is whole
-    optimizer_state state{};                 ///< with the trainer, which moves it along
+    std::optional<arriving_parcel> parcel{}; ///< until it is begun
     std::optional<result_sheet> result{};
     std::vector<const_buffer> vectors{}; ///< of the result
     repair_clock clock{};
   };
 
+  /// Those of this trainer that are whole, up to the first that is not.
+  std::vector<whole_order> begin_whole(uint64_t replica);
   void forget_all_but(const std::vector<uint64_t>& open, uint64_t last);
 
   uint64_t term_ = 0;
