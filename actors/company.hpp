@@ -69,6 +69,7 @@ public:
   const model& network() const { return process_->network(); }
   /// Who owns all parameters (coordinators/training_modes.hpp); null where shards do.
   const keeper_actor& keeper() const { return process_->keeper(); }
+  const local_node_actor& node() const { return process_->node(); }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
   size_t buffers_made() const { return process_->buffers_made(); }

@@ -86,9 +86,9 @@ void coordinate_gradients_state::on_down(const caf::down_msg& news) {
   for (const auto trainer : gone) {
     listeners_.erase(trainer);
     lost_.insert(trainer);
-    const auto released = rule_->lost(trainer);
+    const auto left = rule_->lost(trainer);
     refuse_waiting(trainer);
-    release(released);
+    release(left.released);
   }
 }
 

@@ -88,6 +88,8 @@ void director_state::on_training_report(const training_report& news) {
     send_progress(progress_at(news.version, news.sums));
   if (news.is_mark)
     carry_out(rule_->on_marked(news.version));
+  if (!news.notice.empty())
+    tell(news.notice);
 }
 
 void director_state::on_evaluation(const evaluation& news) {

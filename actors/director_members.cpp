@@ -39,6 +39,7 @@ void director_state::on_down(const caf::down_msg& news) {
   if (found == links_.end())
     return;
   const auto who = found->second.who;
+  const auto known_lost = reports_[who.name].news.replicas_lost;
   links_.erase(found);
   reports_.erase(who.name);
   if (finished_)
@@ -50,7 +51,7 @@ void director_state::on_down(const caf::down_msg& news) {
     return;
   const auto index = view_.find(who.name);
   if (index && view_.members[*index].incarnation == who.incarnation)
-    result_.replicas_lost += view_.members[*index].replica_count;
+    result_.replicas_lost += view_.members[*index].replica_count - known_lost;
   carry_out(membership_->on_lost(who.name, who.incarnation, self_->clock().now()));
   finish_when_complete();
 }
@@ -68,6 +69,7 @@ void director_state::on_node_report(const node_report& news) {
     moved_ = now;
   last.at = now;
   const auto before = last.news.unreachable;
+  result_.replicas_lost += news.replicas_lost - last.news.replicas_lost;
   last.news = news;
   for (const auto& peer : news.unreachable)
     carry_out(membership_->on_unreachable(news.name, peer, now));

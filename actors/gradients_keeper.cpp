@@ -12,6 +12,7 @@ keeper_actor::behavior_type
 gradients_keeper_state::make_behavior(const gradients_keeper_options& options) {
   options_ = options;
   desk_.emplace(self_, options_.plan, options_.rows);
+  self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   return {
     [this](const view& news) { on_view(news); },
     [](const contribution&) {},
@@ -26,13 +27,63 @@ gradients_keeper_state::make_behavior(const gradients_keeper_options& options) {
 }
 
 void gradients_keeper_state::on_view(const view& news) {
-  if (!desk_->on_view(news))
-    return;
-  options_.rule.trainer_count = desk_->trainer_count();
+  const auto changes = desk_->on_view(news);
+  if (changes.begins)
+    start();
+  for (const auto trainer : changes.lost)
+    lose(trainer);
+  for (const auto trainer : changes.joined)
+    join(trainer);
+  hand_out();
+}
+
+void gradients_keeper_state::start() {
+  const auto count = desk_->seat_count();
+  options_.rule.trainer_count = count;
   coordinator_.emplace(options_.rule);
   coordinator_->set_parameters(desk_->parameters().values());
-  statistics_.emplace(desk_->trainer_count());
-  phases_.assign(desk_->trainer_count(), trainer_phase::idle);
+  statistics_.emplace(count);
+  book_.emplace(count);
+  waits_.assign(count, false);
+}
+
+void gradients_keeper_state::on_down(const caf::down_msg& news) {
+  if (const auto trainer = desk_->on_down(news.source))
+    lose(*trainer);
+  hand_out();
+}
+
+void gradients_keeper_state::lose(size_t trainer) {
+  book_->lose(trainer);
+  statistics_->on_lost(trainer);
+  note(trainer_event::kind::lost, trainer);
+  const auto gone = coordinator_->lost(trainer);
+  waits_.at(trainer) = false;
+  release(gone.released);
+  say_who_is_left("lost");
+  if (gone.verdict == gradient_verdict::update_refused)
+    desk_->stop_here("what the gradients of the replicas that are left lead to");
+}
+
+void gradients_keeper_state::join(size_t trainer) {
+  book_->join();
+  statistics_->on_joined(trainer);
+  coordinator_->joined(trainer);
+  waits_.resize(book_->seat_count());
+  note(trainer_event::kind::joined, trainer);
+  say_who_is_left("there");
+}
+
+void gradients_keeper_state::say_who_is_left(const std::string& what) {
+  const auto& consistency = options_.rule.consistency;
+  auto text = "a replica is " + what + ", " + desk_->left_text();
+  const auto first = coordinator_->rule().first_count();
+  if (consistency.mode == consistency_mode::half_synchronous && first > 0)
+    text +=
+      "; a step takes the first " + std::to_string(first) + " gradients" +
+      (first < consistency.first_count ? " instead of " + std::to_string(consistency.first_count)
+                                       : "");
+  desk_->tell(text);
 }
 
 void gradients_keeper_state::on_horizon(const horizon& news) {
@@ -41,56 +92,73 @@ void gradients_keeper_state::on_horizon(const horizon& news) {
 }
 
 void gradients_keeper_state::on_hold(uint64_t replica, uint64_t round) {
-  desk_->hold(replica, round, begun_count_);
+  desk_->hold(replica, round, book_ ? book_->begun_count() : 0);
 }
 
 void gradients_keeper_state::hand_out() {
-  for (size_t i = 0; i < phases_.size(); ++i)
-    if (phases_[i] == trainer_phase::idle && desk_->may_begin(begun_count_))
+  if (!book_ || desk_->failed())
+    return;
+  for (size_t i = 0; i < waits_.size(); ++i)
+    if (book_->is_free(i) && !waits_[i] &&
+        (book_->has_returned() || desk_->may_begin(book_->begun_count())))
       give_step(i);
 }
 
 void gradients_keeper_state::give_step(size_t trainer) {
   const auto work = coordinator_->pull(trainer);
-  if (work.decision.verdict != staleness_verdict::proceed) {
-    phases_[trainer] = trainer_phase::waits;
+  waits_[trainer] = work.decision.verdict != staleness_verdict::proceed;
+  if (waits_[trainer])
     return;
-  }
-  phases_[trainer] = trainer_phase::computes;
+  const auto step = book_->take(trainer);
   statistics_->on_sent(trainer, self_->clock().now());
-  self_->send(desk_->trainer(trainer), trainer_order{trainer_task::gradient,
-                                                     caf::actor_cast<keeper_actor>(self_),
-                                                     trainer,
-                                                     work.decision.ticket,
-                                                     0,
-                                                     begun_count_,
-                                                     1,
-                                                     work.parameters,
-                                                     {}});
-  ++begun_count_;
+  note(trainer_event::kind::ordered, trainer, work.decision.ticket, step);
+  desk_->give(trainer, {trainer_task::gradient,
+                        caf::actor_cast<keeper_actor>(self_),
+                        trainer,
+                        work.decision.ticket,
+                        0,
+                        step,
+                        1,
+                        work.parameters,
+                        {}});
 }
 
 void gradients_keeper_state::on_result(const trainer_result& news) {
-  statistics_->on_result(news.trainer, self_->clock().now(), news.computed);
   if (desk_->failed())
     return;
-  phases_.at(news.trainer) = trainer_phase::idle;
   const auto outcome =
-    coordinator_->push(news.trainer, news.number, news.values.values(), news.sums.sample_count);
-  count(news.trainer, outcome);
+    coordinator_->push(news.trainer, news.ticket, news.values.values(), news.sums.sample_count);
+  count(news, outcome);
+  if (outcome.is_void())
+    return;
   if (outcome.verdict == gradient_verdict::not_finite ||
       outcome.verdict == gradient_verdict::update_refused)
     return desk_->stop_here("the gradient of replica " + std::to_string(news.trainer) +
                             ", or what it leads to,");
-  for (const auto released : outcome.released)
-    phases_.at(released) = trainer_phase::idle;
+  release(outcome.released);
   desk_->adopt(desk_->version() + 1, coordinator_->parameters(), news.sums);
   hand_out();
 }
 
-void gradients_keeper_state::count(size_t trainer, const pushed_gradient& outcome) {
+void gradients_keeper_state::release(const std::vector<size_t>& trainers) {
+  for (const auto trainer : trainers)
+    waits_.at(trainer) = false;
+}
+
+void gradients_keeper_state::count(const trainer_result& news, const pushed_gradient& outcome) {
+  using kind = trainer_event::kind;
   const auto& decision = outcome.decision;
-  if (decision.verdict == staleness_verdict::refuse)
+  const auto trainer = news.trainer;
+  if (outcome.is_void()) {
+    note(kind::refused, trainer, news.ticket, news.first_step);
+    return statistics_->on_refused(trainer);
+  }
+  book_->finish(trainer, news.first_step);
+  desk_->on_answer(trainer);
+  statistics_->on_result(trainer, self_->clock().now(), news.computed);
+  const bool is_late = decision.verdict == staleness_verdict::refuse;
+  note(is_late ? kind::discarded : kind::used, trainer, news.ticket, news.first_step, decision);
+  if (is_late)
     statistics_->on_discarded(trainer, decision.staleness);
   else
     statistics_->on_applied(trainer, decision.staleness);
@@ -98,8 +166,15 @@ void gradients_keeper_state::count(size_t trainer, const pushed_gradient& outcom
     statistics_->on_barrier(self_->clock().now());
 }
 
+void gradients_keeper_state::note(trainer_event::kind what, size_t trainer, uint64_t ticket,
+                                  uint64_t step, const staleness_decision& decision) const {
+  if (options_.hooks.on_trainer)
+    options_.hooks.on_trainer(
+      {what, trainer, ticket, 0, step, decision.staleness, decision.completes_step});
+}
+
 trainer_figures gradients_keeper_state::on_status() const {
-  return statistics_ ? figures_of(*statistics_, desk_->trainer_count()) : trainer_figures{};
+  return statistics_ ? figures_of(*statistics_) : trainer_figures{};
 }
 
 keeper_actor::behavior_type

@@ -10,15 +10,21 @@
 // A version counts the gradients that came, whatever became of them, so that an epoch is as many
 // rows as ever. Which of them went into the parameters depends on who came first: not
 // reproducible.
+//
+// A lost trainer's step is given to another, and nobody waits for it. Its ticket is void: what it
+// sent comes too late to be applied, and is counted as refused.
 
 #pragma once
 
 #include "troupe/actors/keeper_desk.hpp"
+#include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/asynchronous_coordinator.hpp"
+#include "troupe/coordinators/work_book.hpp"
 
 #include <caf/stateful_actor.hpp>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -27,6 +33,7 @@ struct gradients_keeper_options {
   timeline plan; ///< of one slice
   evaluation_rows rows;
   asynchronous_options rule; ///< its trainer_count is that of the view
+  test_hooks hooks;
 };
 
 class gradients_keeper_state {
@@ -38,9 +45,12 @@ public:
   static inline const char* name = "gradients-keeper";
 
 private:
-  enum class trainer_phase : uint8_t { idle, computes, waits };
-
   void on_view(const view& news);
+  void start();
+  void on_down(const caf::down_msg& news);
+  void lose(size_t trainer);
+  void join(size_t trainer);
+  void say_who_is_left(const std::string& what);
   void on_horizon(const horizon& news);
   void on_hold(uint64_t replica, uint64_t round);
   void on_result(const trainer_result& news);
@@ -49,15 +59,18 @@ private:
   /// Gives a step to each trainer that may have one.
   void hand_out();
   void give_step(size_t trainer);
-  void count(size_t trainer, const pushed_gradient& outcome);
+  void release(const std::vector<size_t>& trainers);
+  void count(const trainer_result& news, const pushed_gradient& outcome);
+  void note(trainer_event::kind what, size_t trainer, uint64_t ticket = 0, uint64_t step = 0,
+            const staleness_decision& decision = {}) const;
 
   keeper_actor::pointer self_;
   gradients_keeper_options options_;
   std::optional<keeper_desk> desk_;
   std::optional<asynchronous_coordinator> coordinator_;
   std::optional<training_statistics> statistics_;
-  std::vector<trainer_phase> phases_;
-  uint64_t begun_count_ = 0; ///< steps handed out
+  std::optional<work_book> book_; ///< of steps
+  std::vector<bool> waits_;       ///< each trainer: until it is released
 };
 
 keeper_actor::behavior_type

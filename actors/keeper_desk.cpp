@@ -5,23 +5,120 @@
 
 #include <caf/actor_cast.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
 
-bool keeper_desk::on_view(const view& news) {
-  if (has_view_ || !versions_)
-    return false;
-  has_view_ = true;
+namespace {
+
+bool is_same(const replica_actor& a, const trainer_actor& b) {
+  return a && b && a.address() == b.address();
+}
+
+} // namespace
+
+keeper_desk::seat_changes keeper_desk::on_view(const view& news) {
+  seat_changes result;
+  if (!versions_ || (has_view_ && (news.term != view_.term || news.number <= view_.number)))
+    return result;
   view_ = news;
+  if (!has_view_) {
+    start(news);
+    result.begins = true;
+    return result;
+  }
+  const auto is_named = [&](const trainer_actor& who) {
+    return std::ranges::any_of(news.replicas,
+                               [&](const replica_entry& x) { return is_same(x.actor, who); });
+  };
+  for (size_t i = 0; i < seats_.size(); ++i)
+    if (seats_[i].actor && !is_named(seats_[i].actor)) {
+      leave_seat(i);
+      result.lost.push_back(i);
+    }
+  for (const auto& entry : news.replicas)
+    if (entry.actor &&
+        std::ranges::none_of(seats_, [&](const seat& x) { return is_same(entry.actor, x.actor); }))
+      result.joined.push_back(find_seat_for(entry.actor));
+  return result;
+}
+
+void keeper_desk::start(const view& news) {
+  has_view_ = true;
   version_ = row_version_ = mark_version_ = news.start_version;
   current_ = versions_->of(version_);
   begin_ = last_report_ = self_->clock().now();
-  // The node says who was lost, and the run ends; the others need not go on meanwhile.
-  self_->set_down_handler([this](const caf::down_msg&) { failed_ = true; });
-  for (const auto& entry : view_.replicas)
-    self_->monitor(entry.actor);
-  return true;
+  for (const auto& entry : news.replicas)
+    if (entry.actor)
+      find_seat_for(entry.actor);
+}
+
+size_t keeper_desk::find_seat_for(const replica_actor& who) {
+  const auto empty = std::ranges::find_if(seats_, [](const seat& x) { return x.actor == nullptr; });
+  const auto index = static_cast<size_t>(empty - seats_.begin());
+  if (empty == seats_.end())
+    seats_.emplace_back();
+  seats_[index] = {caf::actor_cast<trainer_actor>(who), {}, 0};
+  self_->monitor(who);
+  for (const auto& order : std::exchange(homeless_, {}))
+    evaluate_at(index, order);
+  return index;
+}
+
+std::optional<size_t> keeper_desk::on_down(const caf::actor_addr& who) {
+  for (size_t i = 0; i < seats_.size(); ++i)
+    if (seats_[i].actor && seats_[i].actor.address() == who) {
+      leave_seat(i);
+      return i;
+    }
+  return std::nullopt;
+}
+
+void keeper_desk::leave_seat(size_t index) {
+  self_->demonitor(seats_[index].actor.address());
+  const auto left = std::exchange(seats_[index], {}).evaluations;
+  const auto others = living_seats();
+  for (const auto& order : left)
+    if (others.empty())
+      homeless_.push_back(order);
+    else
+      evaluate_at(others[index % others.size()], order);
+}
+
+std::vector<size_t> keeper_desk::living_seats() const {
+  std::vector<size_t> result;
+  for (size_t i = 0; i < seats_.size(); ++i)
+    if (seats_[i].actor)
+      result.push_back(i);
+  return result;
+}
+
+void keeper_desk::give(size_t index, trainer_order order) {
+  seats_[index].before_order = seats_[index].evaluations.size();
+  self_->send(seats_[index].actor, std::move(order));
+}
+
+// A trainer does one thing after the other, in the order it was told.
+void keeper_desk::on_answer(size_t index) {
+  auto& x = seats_.at(index);
+  x.evaluations.erase(x.evaluations.begin(),
+                      x.evaluations.begin() + static_cast<std::ptrdiff_t>(x.before_order));
+  x.before_order = 0;
+}
+
+void keeper_desk::evaluate_at(size_t index, const evaluation_order& order) {
+  seats_[index].evaluations.push_back(order);
+  self_->send(seats_[index].actor, order);
+}
+
+void keeper_desk::tell(const std::string& notice) {
+  send_report(false, false, notice);
+}
+
+std::string keeper_desk::left_text() const {
+  const auto count = living_count();
+  return count == 1 ? "1 replica is left" : std::to_string(count) + " replicas are left";
 }
 
 void keeper_desk::on_horizon(const horizon& news) {
@@ -63,20 +160,20 @@ void keeper_desk::stop_here(const std::string& what) {
   self_->send(view_.director, std::move(report));
 }
 
-trainer_actor keeper_desk::trainer(size_t index) const {
-  return caf::actor_cast<trainer_actor>(view_.replicas.at(index).actor);
-}
-
 void keeper_desk::evaluate_if_due() {
   const bool is_end = horizon_.final && version_ == horizon_.version;
   if (rows_.empty() || evaluated_ == version_ || !(plan_.evaluates(version_) || is_end))
     return;
   evaluated_ = version_;
-  const auto shares = split_evenly(rows_.chunk_count(), trainer_count());
-  for (size_t i = 0; i < shares.size(); ++i)
-    if (!shares[i].empty())
-      self_->send(trainer(i),
-                  evaluation_order{view_.director, view_.term, version_, current_, shares[i]});
+  const auto seats = living_seats();
+  const auto shares = split_evenly(rows_.chunk_count(), std::max<size_t>(seats.size(), 1));
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const evaluation_order order{view_.director, view_.term, version_, current_, shares[i]};
+    if (!order.chunks.empty() && seats.empty())
+      homeless_.push_back(order);
+    else if (!order.chunks.empty())
+      evaluate_at(seats[i], order);
+  }
 }
 
 void keeper_desk::report_if_due() {
@@ -86,14 +183,18 @@ void keeper_desk::report_if_due() {
   const auto now = self_->clock().now();
   if (!is_row && !(is_mark && mark_version_ != version_) && now - last_report_ < progress_interval)
     return;
-  last_report_ = now;
-  const std::chrono::duration<double> seconds = now - begin_;
-  self_->send(view_.director,
-              training_report{view_.term, version_, book_, is_row, is_mark, seconds.count()});
+  send_report(is_row, is_mark, {});
   if (is_mark)
     mark_version_ = version_;
   if (is_row)
     row_version_ = version_;
+}
+
+void keeper_desk::send_report(bool is_row, bool is_mark, const std::string& notice) {
+  last_report_ = self_->clock().now();
+  const std::chrono::duration<double> seconds = last_report_ - begin_;
+  self_->send(view_.director, training_report{view_.term, version_, book_, is_row, is_mark,
+                                              seconds.count(), notice});
 }
 
 parameter_span keeper_desk::span_of(uint64_t version, const const_buffer& parameters) const {

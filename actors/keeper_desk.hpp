@@ -3,9 +3,13 @@
 // training figures, has versions evaluated, and reports.
 //
 //   on_start, on_view --> (begun) --adopt--> version v' > v --adopt--> ..
-//                            \--stop_here, or a trainer is lost--> failed: its version stays
+//                            \--stop_here--> failed: its version stays
 //
 // Versions may be several steps apart; each with a row of the history must be among them.
+//
+// Trainers sit on seats. Whoever is lost, because it went down or a view does not name it any more,
+// leaves one empty, and its share of evaluations goes to another; who comes takes the lowest empty
+// seat, or a new one (coordinators/work_book.hpp says the same of work).
 
 #pragma once
 
@@ -31,9 +35,17 @@ public:
   keeper_desk(const keeper_desk&) = delete; // its actor's handlers know where it is
   keeper_desk& operator=(const keeper_desk&) = delete;
 
+  /// What a view changed.
+  struct seat_changes {
+    bool begins = false;        ///< training begins now, from `parameters()`, with all seats
+    std::vector<size_t> lost;   ///< seats that are empty now
+    std::vector<size_t> joined; ///< seats that are taken now, in the order they came
+  };
+
   void on_start(const shard_start& news) { versions_ = news.versions; }
-  /// True when training begins now, from `parameters()`.
-  bool on_view(const view& news);
+  seat_changes on_view(const view& news);
+  /// The seat that somebody who ended leaves empty; nothing when it was nobody here.
+  std::optional<size_t> on_down(const caf::actor_addr& who);
   /// Evaluates and reports what the new horizon makes due.
   void on_horizon(const horizon& news);
   /// No step begins until the next horizon; tells the node the first that has not begun.
@@ -45,6 +57,13 @@ public:
   /// What came of the current version's step is not finite.
   void stop_here(const std::string& what);
 
+  /// Sends work to who sits there.
+  void give(size_t seat, trainer_order order);
+  /// Its result is here, and so is what it was to evaluate before.
+  void on_answer(size_t seat);
+  /// Tells people.
+  void tell(const std::string& notice);
+
   /// True when the step after the first `begun_count` ones may begin.
   bool may_begin(uint64_t begun_count) const {
     return has_view_ && !failed_ && !held_ && begun_count < horizon_.version;
@@ -54,12 +73,26 @@ public:
   bool failed() const { return failed_; }
   uint64_t version() const { return version_; }
   const const_buffer& parameters() const { return current_; }
-  size_t trainer_count() const { return view_.replicas.size(); }
-  trainer_actor trainer(size_t index) const;
+  size_t seat_count() const { return seats_.size(); }
+  size_t living_count() const { return living_seats().size(); }
+  /// "1 trainer is left".
+  std::string left_text() const;
 
 private:
+  struct seat {
+    trainer_actor actor;                       ///< null: empty
+    std::vector<evaluation_order> evaluations; ///< that it may not have done yet
+    size_t before_order = 0;                   ///< so many of them were sent before its last order
+  };
+
+  void start(const view& news);
+  size_t find_seat_for(const replica_actor& who);
+  void leave_seat(size_t index);
+  std::vector<size_t> living_seats() const;
+  void evaluate_at(size_t index, const evaluation_order& order);
   void evaluate_if_due();
   void report_if_due();
+  void send_report(bool is_row, bool is_mark, const std::string& notice);
   parameter_span span_of(uint64_t version, const const_buffer& parameters) const;
 
   keeper_actor::pointer self_;
@@ -67,6 +100,8 @@ private:
   evaluation_rows rows_;
   std::shared_ptr<version_buffers> versions_;
   view view_;
+  std::vector<seat> seats_;
+  std::vector<evaluation_order> homeless_; ///< evaluations for whoever comes next
   bool has_view_ = false;
   bool held_ = false;
   bool failed_ = false;

@@ -72,11 +72,16 @@ void node_state::on_peer(const std::string& who, uint64_t incarnation, const nod
 }
 
 // A lost link changes nothing by itself: what was lost with it is asked for when it matters, and
-// who is out is the director's to say. A lost actor of its own ends this process's part.
+// who is out is the director's to say. A lost actor of its own ends this process's part, but for a
+// keeper's trainers, as long as one is left.
 void node_state::on_down(const caf::down_msg& news) {
   const auto is_it = [&](const auto& actor) { return actor.address() == news.source; };
-  if (const auto found = std::ranges::find_if(replicas_, is_it); found != replicas_.end())
-    return lose("replica", found - replicas_.begin(), news.reason);
+  if (const auto found = std::ranges::find_if(replicas_, is_it); found != replicas_.end()) {
+    const auto index = found - replicas_.begin();
+    if (!can_spare(static_cast<size_t>(index)))
+      lose("replica", index, news.reason);
+    return;
+  }
   if (const auto found = std::ranges::find_if(shards_, is_it); found != shards_.end())
     return lose("shard", found - shards_.begin(), news.reason);
   if (director_ && director_.address() == news.source)
@@ -85,10 +90,17 @@ void node_state::on_down(const caf::down_msg& news) {
                 [&](const auto& entry) { return entry.second.actor.address() == news.source; });
 }
 
+bool node_state::can_spare(size_t replica) {
+  lost_replicas_.insert(replica);
+  const bool is_kept_here = options_.kept && (!options_.wired || keeper_is_here());
+  return is_kept_here && lost_replicas_.size() < replicas_.size();
+}
+
 void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason) {
   self_->quit(caf::make_error(caf::sec::runtime_error,
-                              what + " " + std::to_string(index) +
-                                " was lost: " + reason_text(self_->system(), reason)));
+                              what + " " + std::to_string(index) + " was lost" +
+                                (lost_replicas_.size() > 1 ? ", the last that was left: " : ": ") +
+                                reason_text(self_->system(), reason)));
 }
 
 void node_state::on_tick() {

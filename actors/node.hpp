@@ -120,6 +120,8 @@ private:
   void on_down(const caf::down_msg& news);
   /// Quits: one of its own actors has ended.
   void lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason);
+  /// True when the others go on without this lost replica.
+  bool can_spare(size_t replica);
   void on_tick();
 
   // node_views.cpp: views and courses, from the cluster's to the process's.
@@ -143,6 +145,7 @@ private:
   void tell_whole_version();
   void ask_to_hold_here(uint64_t round);
   void answer_hold();
+  bool awaits_held() const;
   void repeat_results();
 
   // node_sums.cpp: local replicas' gradients, for the shards of other processes.
@@ -213,6 +216,7 @@ private:
   node_options options_;
   std::vector<replica_actor> replicas_;
   std::vector<shard_actor> shards_;
+  std::set<size_t> lost_replicas_; ///< without which the others go on
 
   director_link_actor director_;
   struct peer {

@@ -67,6 +67,7 @@ void node_state::report() {
   news.bytes_sent = bytes_sent_;
   news.resends = resends_;
   news.waits = waits_for();
+  news.replicas_lost = lost_replicas_.size();
   self_->send(director_, news);
 }
 

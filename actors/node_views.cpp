@@ -276,10 +276,7 @@ void node_state::on_held(uint64_t replica, uint64_t round, uint64_t next_step) {
 }
 
 void node_state::answer_hold() {
-  const auto asked = options_.kept
-                       ? std::ptrdiff_t{keeper_is_here()}
-                       : std::ranges::count(view_.replicas, *me_, &replica_place::member);
-  if (replicas_begun_ && held_.size() < static_cast<size_t>(asked))
+  if (!hold_ || hold_answer_ || !takes_part() || (replicas_begun_ && awaits_held()))
     return;
   hold_answer answer{options_.self.name, view_.id, 0, {}};
   for (const auto& [replica, step] : held_)
@@ -289,6 +286,14 @@ void node_state::answer_hold() {
   hold_answer_ = answer;
   if (director_)
     self_->send(director_, answer);
+}
+
+// Of replicas each answers for itself, of trainers the keeper alone.
+bool node_state::awaits_held() const {
+  const auto asked = options_.kept
+                       ? std::ptrdiff_t{keeper_is_here()}
+                       : std::ranges::count(view_.replicas, *me_, &replica_place::member);
+  return held_.size() < static_cast<size_t>(asked);
 }
 
 void node_state::repeat_results() {

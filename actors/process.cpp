@@ -38,8 +38,9 @@ namespace {
 
 gradients_keeper_options gradients_keeper_of(const job& resolved, const timeline& plan,
                                              const evaluation_rows& rows,
-                                             const parameter_layout& layout) {
-  gradients_keeper_options options{plan, rows, {}};
+                                             const parameter_layout& layout,
+                                             const test_hooks& hooks) {
+  gradients_keeper_options options{plan, rows, {}, hooks};
   options.rule.gradients.optimizer = resolved.optimizer;
   options.rule.gradients.layout = layout;
   options.rule.consistency = staleness_of(resolved.training);
@@ -73,11 +74,12 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     options.flip_factor = resolved.merge.flip_factor;
   }
   if (self_.shard_count > 0) {
-    keeper_ = merges ? system.spawn(rounds_keeper,
-                                    rounds_keeper_options{plan, rows, local_rounds_of(resolved),
-                                                          rule->slot_count()})
-                     : system.spawn(gradients_keeper,
-                                    gradients_keeper_of(resolved, plan, rows, network_->layout()));
+    keeper_ =
+      merges
+        ? system.spawn(rounds_keeper, rounds_keeper_options{plan, rows, local_rounds_of(resolved),
+                                                            rule->slot_count(), hooks})
+        : system.spawn(gradients_keeper,
+                       gradients_keeper_of(resolved, plan, rows, network_->layout(), hooks));
     shards_.emplace_back(keeper_);
   }
   for (size_t i = 0; i < self_.replica_count; ++i)

@@ -15,6 +15,7 @@ keeper_actor::behavior_type
 rounds_keeper_state::make_behavior(const rounds_keeper_options& options) {
   options_ = options;
   desk_.emplace(self_, options_.plan, options_.rows);
+  self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   return {
     [this](const view& news) { on_view(news); },
     [](const contribution&) {},
@@ -29,15 +30,47 @@ rounds_keeper_state::make_behavior(const rounds_keeper_options& options) {
 }
 
 void rounds_keeper_state::on_view(const view& news) {
-  if (!desk_->on_view(news))
-    return;
+  const auto changes = desk_->on_view(news);
+  if (changes.begins)
+    start();
+  for (const auto trainer : changes.lost)
+    lose(trainer);
+  for (const auto trainer : changes.joined)
+    join(trainer);
+  hand_out();
+}
+
+void rounds_keeper_state::start() {
   const auto initial = desk_->parameters().values();
   rounds_.emplace(options_.rounds, initial);
   for (size_t i = 0; i < options_.rounds.member_count; ++i)
     states_.emplace_back(options_.slot_count, initial.size());
   sums_.resize(options_.rounds.member_count);
-  busy_.assign(desk_->trainer_count(), false);
-  statistics_.emplace(desk_->trainer_count());
+  book_.emplace(desk_->seat_count());
+  tickets_.resize(desk_->seat_count());
+  statistics_.emplace(desk_->seat_count());
+}
+
+void rounds_keeper_state::on_down(const caf::down_msg& news) {
+  if (const auto trainer = desk_->on_down(news.source))
+    lose(*trainer);
+  hand_out();
+}
+
+void rounds_keeper_state::lose(size_t trainer) {
+  book_->lose(trainer);
+  tickets_.at(trainer) = 0;
+  statistics_->on_lost(trainer);
+  note(trainer_event::kind::lost, trainer);
+  desk_->tell("a replica is lost, " + desk_->left_text());
+}
+
+void rounds_keeper_state::join(size_t trainer) {
+  book_->join();
+  tickets_.resize(book_->seat_count());
+  statistics_->on_joined(trainer);
+  note(trainer_event::kind::joined, trainer);
+  desk_->tell("a replica is there, " + desk_->left_text());
 }
 
 void rounds_keeper_state::on_horizon(const horizon& news) {
@@ -54,38 +87,52 @@ void rounds_keeper_state::advance() {
     return;
   open_ = true;
   end_ = round_end(options_.plan, desk_->version(), options_.rounds.local_steps);
-  next_member_ = 0;
+  book_->start_anew();
   hand_out();
 }
 
 void rounds_keeper_state::hand_out() {
-  for (size_t i = 0; i < busy_.size() && next_member_ < sums_.size(); ++i) {
-    if (busy_[i])
-      continue;
-    busy_[i] = true;
-    const auto member = next_member_++;
-    const auto work = rounds_->work_of(member);
-    const auto first = desk_->version();
-    statistics_->on_sent(i, self_->clock().now());
-    self_->send(desk_->trainer(i),
-                trainer_order{trainer_task::local_steps, caf::actor_cast<keeper_actor>(self_), i,
-                              work.round, member, first, end_ - first, work.parameters,
-                              states_[member]});
-  }
+  if (!open_ || desk_->failed())
+    return;
+  for (size_t i = 0; i < book_->seat_count(); ++i)
+    if (book_->is_free(i) && (book_->has_returned() || book_->begun_count() < sums_.size()))
+      give_member(i);
+}
+
+void rounds_keeper_state::give_member(size_t trainer) {
+  const auto member = book_->take(trainer);
+  const auto work = rounds_->work_of(member);
+  const auto first = desk_->version();
+  statistics_->on_sent(trainer, self_->clock().now());
+  tickets_[trainer] = ++last_ticket_;
+  note(trainer_event::kind::ordered, trainer, last_ticket_, member);
+  desk_->give(trainer,
+              {trainer_task::local_steps, caf::actor_cast<keeper_actor>(self_), trainer,
+               last_ticket_, member, first, end_ - first, work.parameters, states_[member]});
 }
 
 void rounds_keeper_state::on_result(const trainer_result& news) {
-  statistics_->on_result(news.trainer, self_->clock().now(), news.computed);
-  busy_.at(news.trainer) = false;
   if (desk_->failed())
     return;
-  const auto who = "the model of member " + std::to_string(news.member);
+  if (news.ticket != tickets_.at(news.trainer) || !book_->finish(news.trainer, news.member)) {
+    note(trainer_event::kind::refused, news.trainer, news.ticket, news.member);
+    return statistics_->on_refused(news.trainer);
+  }
+  desk_->on_answer(news.trainer);
+  statistics_->on_result(news.trainer, self_->clock().now(), news.computed);
   if (!news.finite)
-    return desk_->stop_here(who);
+    return desk_->stop_here("the model of member " + std::to_string(news.member));
+  note(trainer_event::kind::used, news.trainer, news.ticket, news.member);
   hand_out();
+  use(news);
+}
+
+void rounds_keeper_state::use(const trainer_result& news) {
+  const auto who = "the model of member " + std::to_string(news.member);
   sums_.at(news.member) = news.sums;
+  states_.at(news.member) = news.state;
   switch (rounds_->finish(
-    news.number,
+    rounds_->round(),
     {.child = news.member, .values = news.values, .sample_count = news.sums.sample_count})) {
   case round_verdict::closed:
     return close_round();
@@ -99,6 +146,12 @@ void rounds_keeper_state::on_result(const trainer_result& news) {
   case round_verdict::stale:
     break;
   }
+}
+
+void rounds_keeper_state::note(trainer_event::kind what, size_t trainer, uint64_t ticket,
+                               uint64_t member) const {
+  if (options_.hooks.on_trainer)
+    options_.hooks.on_trainer({what, trainer, ticket, rounds_->round(), member, 0, false});
 }
 
 void rounds_keeper_state::close_round() {
@@ -118,7 +171,7 @@ void rounds_keeper_state::close_round() {
 }
 
 trainer_figures rounds_keeper_state::on_status() const {
-  return statistics_ ? figures_of(*statistics_, desk_->trainer_count()) : trainer_figures{};
+  return statistics_ ? figures_of(*statistics_) : trainer_figures{};
 }
 
 keeper_actor::behavior_type rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,

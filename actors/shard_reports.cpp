@@ -37,7 +37,7 @@ void shard_state::report() {
   last_report_ = self_->clock().now();
   const std::chrono::duration<double> seconds = last_report_ - begin_;
   self_->send(view_.director,
-              training_report{view_.term, version, book_, is_row, is_mark, seconds.count()});
+              training_report{view_.term, version, book_, is_row, is_mark, seconds.count(), {}});
   if (is_mark)
     mark_version_ = version;
   if (is_row)

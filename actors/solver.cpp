@@ -144,7 +144,7 @@ void solver_state::adopt(const const_buffer& next) {
   ++status_.steps_executed;
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
   self_->send(view_.director,
-              training_report{view_.term, version, sums.total(), true, true, seconds.count()});
+              training_report{view_.term, version, sums.total(), true, true, seconds.count(), {}});
   self_->send(self_, atom::begin_v);
 }
 

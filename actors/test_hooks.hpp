@@ -24,7 +24,30 @@ struct applied_step {
   std::span<const float> parameters; ///< of `elements`, after the step
 };
 
+/// What a keeper did with one of its trainers.
+struct trainer_event {
+  enum class kind : uint8_t {
+    ordered,   ///< it was given a piece of work
+    used,      ///< its result counts: a gradient that was applied or is held, a member's model
+    discarded, ///< its result came too late, which counts too
+    refused,   ///< its result was of work that it has no more
+    lost,
+    joined
+  };
+  kind what = kind::ordered;
+  uint64_t trainer = 0;        ///< its seat
+  uint64_t ticket = 0;         ///< of the order
+  uint64_t round = 0;          ///< of local rounds
+  uint64_t piece = 0;          ///< the step, or the member
+  uint64_t staleness = 0;      ///< of a gradient
+  bool completes_step = false; ///< half_synchronous: all that is held was applied
+
+  friend bool operator==(const trainer_event&, const trainer_event&) = default;
+};
+
 struct test_hooks {
+  /// Told by keepers, in their own turn.
+  std::function<void(const trainer_event&)> on_trainer;
   /// Told by shards, in their own turn.
   std::function<void(const applied_step&)> on_applied;
   /// Shards add contributions in the order they arrive instead of along the tree.
@@ -38,9 +61,9 @@ struct test_hooks {
   float poison = 0;
   /// Replicas leave out the last value of what they send of this step.
   std::optional<uint64_t> cut_step;
-  /// The trainer of this index answers so much later than it could (actors/trainer.hpp).
-  std::optional<uint64_t> slow_replica;
-  std::chrono::milliseconds slow_by{0};
+  /// How much later than it could this trainer answers what begins at this step; it is counted as
+  /// time of computing.
+  std::function<std::chrono::nanoseconds(uint64_t trainer, uint64_t step)> answer_delay;
 };
 
 } // namespace troupe

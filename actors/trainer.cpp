@@ -52,7 +52,11 @@ void trainer_state::on_order(const trainer_order& order) {
 
 trainer_result trainer_state::compute(const trainer_order& order) {
   const default_rounding rounding;
-  trainer_result result{order.trainer, order.number, order.member, order.first_step, {}, {}};
+  trainer_result result;
+  result.trainer = order.trainer;
+  result.ticket = order.ticket;
+  result.member = order.member;
+  result.first_step = order.first_step;
   if (order.task == trainer_task::local_steps) {
     take_local_steps(order, result);
     return result;
@@ -81,13 +85,15 @@ void trainer_state::take_local_steps(const trainer_order& order, trainer_result&
   auto here = options_.pool->acquire();
   auto there = options_.pool->acquire();
   std::ranges::copy(order.parameters.values(), here.values().begin());
+  // A copy: were this trainer lost half way, another would go on from the keeper's.
+  result.state = order.state.copy();
   for (auto step = order.first_step; step < order.first_step + order.step_count; ++step) {
     if (!options_.plan.slice_exists(step, order.member))
       continue;
     const auto sums = gradient_of(step, order.member, here.values(), gradient.values());
     result.sums = result.sums + sums;
     result.finite =
-      take_step(step, sums, gradient.values(), order.state, here.values(), there.values());
+      take_step(step, sums, gradient.values(), result.state, here.values(), there.values());
     if (!result.finite)
       break;
     std::swap(here, there);
@@ -118,11 +124,12 @@ bool trainer_state::take_step(uint64_t step, const batch_sums& sums,
 }
 
 void trainer_state::answer(const trainer_order& order, trainer_result result) {
-  const auto& hooks = options_.hooks;
-  if (hooks.slow_replica != order.trainer)
+  const auto& delay_of = options_.hooks.answer_delay;
+  if (!delay_of)
     return self_->send(order.keeper, std::move(result));
-  result.computed += hooks.slow_by;
-  self_->delayed_send(order.keeper, hooks.slow_by, std::move(result));
+  const auto delay = delay_of(order.trainer, order.first_step);
+  result.computed += delay;
+  self_->delayed_send(order.keeper, delay, std::move(result));
 }
 
 void trainer_state::on_evaluation(const evaluation_order& order) {

@@ -62,9 +62,17 @@ trainer_record record_of(const trainer_statistics& x) {
   const auto ms = [](std::chrono::nanoseconds time) {
     return std::chrono::duration<double, std::milli>(time).count();
   };
-  trainer_record result{x.result_count, x.applied_count, x.discarded_count,
-                        x.last_count,   ms(x.last_by),   ms(x.waited),
-                        ms(x.computed), ms(x.network),   {}};
+  trainer_record result{x.result_count,
+                        x.applied_count,
+                        x.discarded_count,
+                        x.refused_count,
+                        x.lost_count,
+                        x.last_count,
+                        ms(x.last_by),
+                        ms(x.waited),
+                        ms(x.computed),
+                        ms(x.network),
+                        {}};
   result.lags.assign(x.lags.begin(), x.lags.end());
   return result;
 }

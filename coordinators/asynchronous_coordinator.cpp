@@ -2,6 +2,8 @@
 
 #include "troupe/models/numerics.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -9,12 +11,11 @@ namespace troupe {
 
 namespace {
 
-// Each gradient on its own, or those that are held together: each trainer has a fresh one and a
-// late one in a step at most.
+// Each gradient on its own, or those that are held together: then the rule says when.
 gradients_coordinator_options with_rounds(const asynchronous_options& options) {
   auto result = options.gradients;
   const bool holds = options.consistency.mode == consistency_mode::half_synchronous;
-  result.round_size = holds ? 2 * options.trainer_count + 1 : 1;
+  result.round_size = holds ? std::numeric_limits<size_t>::max() : 1;
   return result;
 }
 
@@ -68,9 +69,7 @@ pushed_gradient asynchronous_coordinator::push(size_t trainer, uint64_t ticket,
   const auto problem = gradients_.problem(gradient_sum, sample_count);
   result.decision =
     problem ? rule_.on_useless(trainer, ticket) : rule_.on_gradient(trainer, ticket);
-  const bool known = result.decision.verdict != staleness_verdict::refuse ||
-                     result.decision.reason == staleness_reason::late;
-  if (!known)
+  if (result.is_void())
     return result;
   if (problem)
     result.verdict = problem;
@@ -94,20 +93,29 @@ gradient_verdict asynchronous_coordinator::hand_in(size_t trainer,
     gradient_sum = corrected;
   }
   const auto verdict = gradients_.add_gradients(gradient_sum, sample_count, decision.step_scale);
-  if (!decision.completes_step)
-    return verdict;
+  return decision.completes_step ? apply_held() : verdict;
+}
+
+gradient_verdict asynchronous_coordinator::apply_held() {
   return gradients_.flush().refused_count == 0 ? gradient_verdict::applied
                                                : gradient_verdict::update_refused;
 }
 
-std::vector<size_t> asynchronous_coordinator::lost(size_t trainer) {
+lost_trainer asynchronous_coordinator::lost(size_t trainer) {
   const auto decision = rule_.on_lost(trainer);
   if (decision.reason == staleness_reason::not_a_trainer)
     return {};
+  lost_trainer result;
   if (decision.completes_step)
-    gradients_.flush();
+    result.verdict = apply_held();
   read_[trainer] = {};
-  return rule_.released();
+  result.released = rule_.released();
+  return result;
+}
+
+void asynchronous_coordinator::joined(size_t trainer) {
+  rule_.on_joined(trainer);
+  read_.resize(std::max(read_.size(), trainer + 1));
 }
 
 } // namespace troupe

@@ -48,6 +48,19 @@ struct pushed_gradient {
   /// when the rule refused it.
   std::optional<gradient_verdict> verdict = std::nullopt;
   std::vector<size_t> released; ///< trainers that were told to wait and may pull now, ascending
+
+  /// It was handed in already, or its trainer was lost meanwhile: nothing has changed.
+  bool is_void() const {
+    return decision.reason == staleness_reason::unknown_ticket ||
+           decision.reason == staleness_reason::not_a_trainer;
+  }
+};
+
+/// What a trainer's loss led to.
+struct lost_trainer {
+  std::vector<size_t> released; ///< trainers that need wait no longer and may pull now, ascending
+  /// How the update went that was held for this trainer alone; nothing when there was none.
+  std::optional<gradient_verdict> verdict = std::nullopt;
 };
 
 class asynchronous_coordinator {
@@ -68,15 +81,17 @@ public:
   pushed_gradient push(size_t trainer, uint64_t ticket, std::span<const float> gradient_sum,
                        uint64_t sample_count);
 
-  /// A trainer is gone or has no rows left; returns the trainers that need wait no longer.
-  std::vector<size_t> lost(size_t trainer);
-  void joined(size_t trainer) { rule_.on_joined(trainer); }
+  /// A trainer is gone or has no rows left: its ticket is void, nobody waits for it.
+  lost_trainer lost(size_t trainer);
+  /// It is back, or is new: the next index after the last.
+  void joined(size_t trainer);
 
   const_buffer parameters() const { return gradients_.parameters(); }
   const staleness_rule& rule() const { return rule_; }
   const gradients_coordinator& gradients() const { return gradients_; }
 
 private:
+  gradient_verdict apply_held();
   gradient_verdict hand_in(size_t trainer, std::span<const float> gradient_sum,
                            uint64_t sample_count, const staleness_decision& decision);
 

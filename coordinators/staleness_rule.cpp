@@ -145,7 +145,7 @@ void staleness_rule::apply(trainer_state& x, staleness_decision& decision) {
 }
 
 bool staleness_rule::complete_step() {
-  if (held_count_ == 0 || held_count_ < std::min(options_.first_count, living_count()))
+  if (held_count_ == 0 || held_count_ < first_count())
     return false;
   held_count_ = 0;
   ++update_count_;
@@ -185,6 +185,8 @@ staleness_decision staleness_rule::on_lost(size_t trainer) {
 }
 
 void staleness_rule::on_joined(size_t trainer) {
+  if (trainer == trainers_.size())
+    trainers_.emplace_back().lives = false;
   auto& x = trainers_.at(trainer);
   if (x.lives)
     return;

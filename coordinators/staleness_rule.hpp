@@ -32,6 +32,7 @@
 
 #include "troupe/models/names.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -147,7 +148,8 @@ public:
   /// waiting for it alone.
   staleness_decision on_lost(size_t trainer);
 
-  /// It is there again. Its clock is that of the slowest, so that neither waits for what it missed.
+  /// It is there again, or is new: the next index after the last. Its clock is that of the slowest,
+  /// so that neither waits for what it missed. Throws std::out_of_range for any later index.
   void on_joined(size_t trainer);
 
   /// Trainers that were told to wait and may pull now, ascending; each is named once.
@@ -160,6 +162,8 @@ public:
   uint64_t update_count() const { return update_count_; } ///< gradients, or half_synchronous: steps
   size_t living_count() const;
   size_t held_count() const { return held_count_; }
+  /// half_synchronous: gradients that make a step, with the trainers that are left.
+  size_t first_count() const { return std::min(options_.first_count, living_count()); }
   /// Gradients this trainer has handed in.
   uint64_t clock(size_t trainer) const { return trainers_.at(trainer).finished_count; }
   /// The clock of the slowest living trainer; 0 when none lives.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 
 namespace troupe {
 
@@ -27,15 +28,17 @@ std::vector<std::string> cells_of(size_t number, const trainer_statistics& x) {
     std::to_string(x.last_count),     milliseconds_text(x.last_by),
     milliseconds_text(x.last_by_max), milliseconds_text(x.waited),
     milliseconds_text(x.computed),    milliseconds_text(x.network),
-    std::to_string(x.applied_count),  std::to_string(x.discarded_count)};
+    std::to_string(x.applied_count),  std::to_string(x.discarded_count),
+    std::to_string(x.refused_count),  std::to_string(x.lost_count)};
   for (auto count : x.lags)
     cells.push_back(std::to_string(count));
   return cells;
 }
 
 std::vector<std::string> titles() {
-  std::vector<std::string> result{"trainer",   "results",     "last",       "by ms",   "most ms",
-                                  "waited ms", "computed ms", "network ms", "applied", "discarded"};
+  std::vector<std::string> result{"trainer", "results",   "last",        "by ms",
+                                  "most ms", "waited ms", "computed ms", "network ms",
+                                  "applied", "discarded", "refused",     "lost"};
   for (size_t i = 0; i < lag_class_count; ++i)
     result.push_back("lag " + lag_class_name(i));
   return result;
@@ -96,6 +99,24 @@ void training_statistics::on_discarded(size_t trainer, uint64_t lag) {
   auto& figures = trainers_.at(trainer).figures;
   ++figures.discarded_count;
   ++figures.lags[lag_class(lag)];
+}
+
+void training_statistics::on_refused(size_t trainer) {
+  ++trainers_.at(trainer).figures.refused_count;
+}
+
+void training_statistics::on_lost(size_t trainer) {
+  auto& x = trainers_.at(trainer);
+  ++x.figures.lost_count;
+  x.sent.reset();
+  std::erase_if(arrivals_, [&](const arrival& a) { return a.trainer == trainer; });
+}
+
+void training_statistics::on_joined(size_t trainer) {
+  if (trainer > trainers_.size())
+    throw std::out_of_range("training statistics: trainer " + std::to_string(trainer) +
+                            " came before the one before it");
+  trainers_.resize(std::max(trainers_.size(), trainer + 1));
 }
 
 std::string training_statistics::table() const {

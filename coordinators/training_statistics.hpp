@@ -4,12 +4,15 @@
 //   - at a barrier (a step or round that waits for several): how often it was the last to come, and
 //     how long after the one before it; how long it waited itself;
 //   - how late its gradients were, in updates of others, and how many were discarded;
+//   - how many results were refused because the work was not its own any more, and how often it was
+//     lost itself;
 //   - how its time went: computing, on the way, waiting. Clocks of machines differ, so a trainer
 //   says
 //     how long it computed; the rest of the time between sending it work and having its result is
 //     the network's (and that of queues).
 //
-//   trainer  results  last  by ms  waited ms  computed ms  network ms  applied  discarded  lag 0 ..
+//   trainer  results  last  by ms  waited ms  computed ms  network ms  applied  discarded  refused
+//   lost  lag 0 ..
 // is a table for people. Every wait of the barrier has a name in it.
 
 #pragma once
@@ -45,6 +48,8 @@ struct trainer_statistics {
   std::chrono::nanoseconds network{0};     ///< between sending and arrival, without computing
   uint64_t applied_count = 0;
   uint64_t discarded_count = 0;
+  uint64_t refused_count = 0; ///< results of work that others had, or that was handed in already
+  uint64_t lost_count = 0;
   std::array<uint64_t, lag_class_count> lags{}; ///< of all that were judged, by class
 
   friend bool operator==(const trainer_statistics&, const trainer_statistics&) = default;
@@ -67,6 +72,15 @@ public:
 
   void on_applied(size_t trainer, uint64_t lag);
   void on_discarded(size_t trainer, uint64_t lag);
+  void on_refused(size_t trainer);
+
+  /// It is gone: it is at no barrier until it has a new result.
+  void on_lost(size_t trainer);
+  /// It is there, again or for the first time: the next index after the last. Throws
+  /// std::out_of_range for any later index.
+  void on_joined(size_t trainer);
+
+  size_t trainer_count() const { return trainers_.size(); }
 
   const trainer_statistics& of(size_t trainer) const { return trainers_.at(trainer).figures; }
   uint64_t barrier_count() const { return barrier_count_; }

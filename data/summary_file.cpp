@@ -46,9 +46,17 @@ void add_figures(json& object, const training_summary& x) {
 }
 
 json trainer_object(const trainer_record& x) {
-  return {{"results", x.results},         {"applied", x.applied},       {"discarded", x.discarded},
-          {"last_count", x.last_count},   {"last_by_ms", x.last_by_ms}, {"waited_ms", x.waited_ms},
-          {"computed_ms", x.computed_ms}, {"network_ms", x.network_ms}, {"lags", x.lags}};
+  return {{"results", x.results},
+          {"applied", x.applied},
+          {"discarded", x.discarded},
+          {"refused", x.refused},
+          {"lost", x.lost},
+          {"last_count", x.last_count},
+          {"last_by_ms", x.last_by_ms},
+          {"waited_ms", x.waited_ms},
+          {"computed_ms", x.computed_ms},
+          {"network_ms", x.network_ms},
+          {"lags", x.lags}};
 }
 
 void add_circumstances(json& object, const training_summary& x) {
@@ -109,6 +117,8 @@ trainer_record read_trainer(const json& object) {
   read(object, "results", x.results);
   read(object, "applied", x.applied);
   read(object, "discarded", x.discarded);
+  read(object, "refused", x.refused);
+  read(object, "lost", x.lost);
   read(object, "last_count", x.last_count);
   read(object, "last_by_ms", x.last_by_ms);
   read(object, "waited_ms", x.waited_ms);

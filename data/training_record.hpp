@@ -34,6 +34,8 @@ struct trainer_record {
   uint64_t results = 0;    ///< orders it answered
   uint64_t applied = 0;    ///< gradients that moved the model; 0 where models are merged
   uint64_t discarded = 0;  ///< gradients that came too late
+  uint64_t refused = 0;    ///< results of work that others had by then
+  uint64_t lost = 0;       ///< times it was lost
   uint64_t last_count = 0; ///< steps or rounds at which the others waited for it
   double last_by_ms = 0;   ///< for so long, in all
   double waited_ms = 0;    ///< it waited for others

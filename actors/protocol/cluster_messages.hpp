@@ -233,6 +233,7 @@ struct node_report {
   uint64_t bytes_sent = 0;              ///< of pieces, to other processes
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
   std::vector<awaited> waits;           ///< what it waits for; none: it works
+  uint64_t replicas_lost = 0;           ///< of its own, while it went on with the others
 
   friend bool operator==(const node_report&, const node_report&) = default;
 };
@@ -241,7 +242,8 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   wire_optional_count held{x.held};
   return f(caf::meta::type_name("troupe.node_report"), x.name, x.incarnation, x.view, held,
-           x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.resends, x.waits);
+           x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.resends, x.waits,
+           x.replicas_lost);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

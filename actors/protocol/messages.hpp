@@ -232,6 +232,7 @@ struct training_report {
   bool is_row = false;  ///< an epoch ends here, or training
   bool is_mark = false; ///< this is the horizon; with neither it is for progress only
   double seconds = 0;   ///< since the shard owned the start version
+  std::string notice;   ///< for people, now; empty: nothing
 
   friend bool operator==(const training_report&, const training_report&) = default;
 };
@@ -240,7 +241,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_report& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_report"), x.term, x.version, x.sums, x.is_row,
-           x.is_mark, seconds);
+           x.is_mark, seconds, x.notice);
 }
 
 /// shard -> director. Step `step` was not applied: it would have put a value that is not finite

@@ -23,26 +23,29 @@ enum class trainer_task : uint8_t {
   local_steps ///< `step_count` steps of a member on its own, from `parameters`
 };
 
-/// keeper -> trainer. Answered with one `trainer_result`; a trainer has one order at a time.
+/// keeper -> trainer. Answered with one `trainer_result`; a trainer has one order at a time. The
+/// answer counts only while the keeper thinks that this trainer has this piece of work.
 struct trainer_order {
   trainer_task task = trainer_task::gradient;
   keeper_actor keeper;     ///< whom to answer
   uint64_t trainer = 0;    ///< the trainer's index, returned
-  uint64_t number = 0;     ///< of the round, or the gradient's ticket; returned
+  uint64_t ticket = 0;     ///< of this order, no other has it; returned
   uint64_t member = 0;     ///< the slice of each step to train on
   uint64_t first_step = 0; ///< of the job
   uint64_t step_count = 1; ///< >= 1
   const_buffer parameters; ///< P
-  optimizer_state state;   ///< the member's; its slots are moved along. Unused for a gradient
+  optimizer_state state;   ///< the member's, which is only read. Unused for a gradient
 };
 
-/// trainer -> keeper: what came of an order.
+/// trainer -> keeper: what came of an order. It follows from the order and the job alone, so what a
+/// lost trainer had can be ordered again from another.
 struct trainer_result {
   uint64_t trainer = 0;
-  uint64_t number = 0;
+  uint64_t ticket = 0;
   uint64_t member = 0;
   uint64_t first_step = 0;
   const_buffer values;                  ///< P: the gradient's sum, or the member's model
+  optimizer_state state;                ///< the member's after its steps; none for a gradient
   batch_sums sums;                      ///< of the rows it was computed on
   bool finite = true;                   ///< false: a step led to a value that is not finite
   std::chrono::nanoseconds computed{0}; ///< time it took
@@ -55,7 +58,7 @@ struct evaluation_order {
   uint64_t term = 0;
   uint64_t version = 0;
   const_buffer parameters; ///< P
-  index_range chunks;
+  index_range chunks;      ///< not none
 };
 
 /// keeper -> application: who did what, and who waited for whom.
@@ -65,9 +68,9 @@ struct trainer_figures {
   std::string table; ///< the same for people
 };
 
-inline trainer_figures figures_of(const training_statistics& x, size_t trainer_count) {
+inline trainer_figures figures_of(const training_statistics& x) {
   trainer_figures result{{}, x.barrier_count(), x.table()};
-  for (size_t i = 0; i < trainer_count; ++i)
+  for (size_t i = 0; i < x.trainer_count(); ++i)
     result.trainers.push_back(x.of(i));
   return result;
 }

@@ -11,6 +11,7 @@
 #include "troupe/models/optimizers/rprop.hpp"
 #include "troupe/models/optimizers/sgd.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -20,6 +21,14 @@ optimizer_state::optimizer_state(size_t slot_count, size_t size, size_t number_c
   : numbers_(number_count) {
   for (size_t i = 0; i < slot_count; ++i)
     slots_.emplace_back(size);
+}
+
+optimizer_state optimizer_state::copy() const {
+  optimizer_state result{slots_.size(), slots_.empty() ? 0 : slots_.front().size()};
+  for (size_t i = 0; i < slots_.size(); ++i)
+    std::ranges::copy(slot(i), result.slot(i).begin());
+  result.numbers_ = numbers_;
+  return result;
 }
 
 optimizer::optimizer(const optimizer_options& options, optimizer_kind kind)

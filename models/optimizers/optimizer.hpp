@@ -48,6 +48,9 @@ public:
   /// With the slots of another one, which it shares; no numbers.
   explicit optimizer_state(std::vector<buffer> slots) : slots_(std::move(slots)) {}
 
+  /// A state of its own with the same values.
+  optimizer_state copy() const;
+
   std::span<float> slot(size_t index) const { return slots_[index].values(); }
   size_t slot_count() const { return slots_.size(); }
   const std::vector<buffer>& slots() const { return slots_; }

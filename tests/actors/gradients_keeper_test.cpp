@@ -1,6 +1,7 @@
 // Gradients without common steps: nobody is held up by a slow one, and nothing is lost or counted
 // twice, in whatever order messages come.
 
+#include "troupe/tests/support/keeper_oracle.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -108,8 +109,9 @@ TEST(gradients_keeper, a_slow_replica_does_not_hold_the_others_up) {
   auto x = asynchronous_job();
   x.training.epochs = 40; // 200 steps; in step with the slow one they would take a second
   company_options options;
-  options.hooks.slow_replica = 0;
-  options.hooks.slow_by = std::chrono::milliseconds{5};
+  options.hooks.answer_delay = [](uint64_t trainer, uint64_t) {
+    return std::chrono::milliseconds{trainer == 0 ? 5 : 0};
+  };
   const auto outcome = test::train_company(2, x, options);
   ASSERT_EQ(outcome.finished.replicas.size(), 3u);
   const auto slow = outcome.finished.replicas[0].sample_count;
@@ -161,17 +163,66 @@ TEST(gradients_keeper, patience_and_the_best_version_work_as_ever) {
   EXPECT_EQ(*result.summary.best_version % 4, 0u);
 }
 
-TEST(gradients_keeper, a_lost_trainer_ends_the_run_with_a_reason) {
+TEST(gradients_keeper, lost_trainers_work_is_done_by_the_others) {
+  for (const auto& m : modes)
+    for (uint64_t seed = 0; seed < 12; ++seed) {
+      const auto x = asynchronous_job(m);
+      test::keeper_oracle oracle{x.training, 3};
+      company_options options;
+      options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
+      const auto outcome = test::train_with_losses(x, seed, 1 + seed % 2, options);
+      oracle.on_end(outcome.finished.version);
+      EXPECT_EQ(outcome.finished.version, 60u) << m.name << ' ' << seed;
+      EXPECT_FALSE(outcome.finished.failed) << outcome.finished.problem;
+      EXPECT_EQ(oracle.violations(), std::vector<std::string>{}) << m.name << ' ' << seed;
+      EXPECT_EQ(oracle.count(trainer_event::kind::lost), 1 + seed % 2);
+      EXPECT_EQ(outcome.finished.replicas_lost, 1 + seed % 2) << m.name << ' ' << seed;
+      for (const auto& row : outcome.finished.history)
+        EXPECT_TRUE(row.test_accuracy) << m.name << ' ' << seed << ' ' << row.steps;
+    }
+}
+
+TEST(gradients_keeper, a_loss_and_what_it_means_for_a_step_are_said) {
+  auto x = asynchronous_job();
+  x.training.consistency = consistency_kind::half_synchronous;
+  x.training.first_count = 3;
+  std::vector<training_progress> progress;
+  test::train_with_losses(x, 3, 1, {}, &progress);
+  std::vector<std::string> notices;
+  for (const auto& news : progress)
+    if (!news.notice.empty())
+      notices.push_back(news.notice);
+  EXPECT_EQ(notices,
+            std::vector<std::string>{"a replica is lost, 2 replicas are left; a step takes "
+                                     "the first 2 gradients instead of 3"});
+}
+
+TEST(gradients_keeper, a_stop_does_not_wait_for_a_lost_trainer) {
+  for (const auto& m : modes)
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+      auto x = asynchronous_job(m);
+      x.training.epochs = 1'000'000;
+      test::ordered_company run{x};
+      std::mt19937_64 random{seed};
+      run.begin();
+      for (int k = 0; k < 100; ++k)
+        run.step(random);
+      run.self()->send(run.actors().director(), atom::stop_v);
+      for (auto k = random() % 12; k > 0; --k)
+        run.step(random);
+      caf::anon_send_exit(run.actors().replicas().front(), caf::exit_reason::kill);
+      run.run(random);
+      EXPECT_FALSE(run.outcome().finished.failed) << m.name << ' ' << seed;
+    }
+}
+
+TEST(gradients_keeper, without_a_trainer_the_run_ends_with_a_reason) {
   auto x = asynchronous_job();
   x.training.epochs = 1'000'000;
-  test::ordered_company run{x};
-  std::mt19937_64 random{1};
-  run.begin();
-  for (int k = 0; k < 100; ++k)
-    run.step(random);
-  caf::anon_send_exit(run.actors().replicas().front(), caf::exit_reason::kill);
-  run.run(random);
-  EXPECT_TRUE(run.outcome().finished.failed);
+  const auto outcome = test::train_with_losses(x, 1, 3);
+  EXPECT_TRUE(outcome.finished.failed);
+  EXPECT_NE(outcome.finished.problem.find("the last that was left"), std::string::npos)
+    << outcome.finished.problem;
 }
 
 } // namespace troupe

@@ -266,8 +266,8 @@ TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
 TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {
   played_node run;
   run.begin();
-  const training_report row{1, 2, {1, 2, 0, 0}, true, false, 0.5};
-  const training_report progress{1, 3, {1, 2, 0, 0}, false, false, 0.5};
+  const training_report row{1, 2, {1, 2, 0, 0}, true, false, 0.5, {}};
+  const training_report progress{1, 3, {1, 2, 0, 0}, false, false, 0.5, {}};
   run.tell(row);
   run.tell(progress);
   run.tell(evaluation{1, 2, 0, {{1, 2, 0, 0}}});

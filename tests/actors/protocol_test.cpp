@@ -113,7 +113,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   expect_survives(finished);
   expect_survives(not_finite_report{9, 3, "x", true, 1, 2, step_problem::unsolvable});
   expect_survives(evaluation{9, 2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
-  expect_survives(training_report{9, 3, {1, 2, 3, 4}, true, true, 0.25});
+  expect_survives(training_report{9, 3, {1, 2, 3, 4}, true, true, 0.25, "!"});
   expect_survives(parameter_span{9, 4, 1, payload_of({1, 2}), payload_of({3, 4})});
   training_status status;
   status.phase = "training";
@@ -146,8 +146,8 @@ TEST_F(protocol, messages_between_processes_survive) {
   for (const auto kind : {want_kind::parameters, want_kind::gradients, want_kind::norms,
                           want_kind::checkpoint, want_kind::orders, want_kind::results})
     expect_survives(want{"a", kind, 10, true, {{0, 4096}}, {{1, 2}, {3, 4}}, 6});
-  expect_survives(
-    node_report{"a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 2, {{"b", "gradients"}}});
+  expect_survives(node_report{
+    "a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 2, {{"b", "gradients"}}, 1});
   expect_survives(node_report{});
 }
 

@@ -1,6 +1,7 @@
 // The strategy `parameters` as a whole run: the bits follow from the job, whoever computes.
 
 #include "troupe/coordinators/training_modes.hpp"
+#include "troupe/tests/support/keeper_oracle.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -180,17 +181,37 @@ TEST(rounds_keeper, best_version_and_patience_work_on_merged_models) {
   EXPECT_EQ(test::train_in_order(x, 1).parameters, test::values_of(result.parameters));
 }
 
-TEST(rounds_keeper, a_lost_trainer_ends_the_run_with_a_reason) {
+TEST(rounds_keeper, lost_trainers_do_not_show_in_the_bits) {
+  auto x = merging_job();
+  x.training.replicas = 3;
+  for (const auto kind : {optimizer_kind::sgd, optimizer_kind::adam}) {
+    x.optimizer.kind = kind;
+    const auto expected = test::train_in_order(x, 0);
+    for (uint64_t seed = 0; seed < 24; ++seed) {
+      test::keeper_oracle oracle{x.training, 3};
+      company_options options;
+      options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
+      const auto outcome = test::train_with_losses(x, seed, 1 + seed % 2, options);
+      EXPECT_EQ(outcome.parameters, expected.parameters) << seed;
+      EXPECT_EQ(oracle.violations(), std::vector<std::string>{}) << seed;
+      EXPECT_EQ(oracle.count(trainer_event::kind::used), 45u) << seed;
+      EXPECT_EQ(outcome.finished.replicas_lost, 1 + seed % 2) << seed;
+      ASSERT_EQ(outcome.finished.history.size(), expected.finished.history.size());
+      for (size_t i = 0; i < expected.finished.history.size(); ++i) {
+        EXPECT_EQ(outcome.finished.history[i].test_loss, expected.finished.history[i].test_loss);
+        EXPECT_EQ(outcome.finished.history[i].train_loss, expected.finished.history[i].train_loss);
+      }
+    }
+  }
+}
+
+TEST(rounds_keeper, without_a_trainer_the_run_ends_with_a_reason) {
   auto x = merging_job();
   x.training.epochs = 1'000'000;
-  test::ordered_company run{x};
-  std::mt19937_64 random{1};
-  run.begin();
-  for (int k = 0; k < 150; ++k)
-    run.step(random);
-  caf::anon_send_exit(run.actors().replicas().front(), caf::exit_reason::kill);
-  run.run(random);
-  EXPECT_TRUE(run.outcome().finished.failed);
+  const auto outcome = test::train_with_losses(x, 1, 2);
+  EXPECT_TRUE(outcome.finished.failed);
+  EXPECT_NE(outcome.finished.problem.find("the last that was left"), std::string::npos)
+    << outcome.finished.problem;
 }
 
 } // namespace troupe

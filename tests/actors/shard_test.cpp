@@ -283,7 +283,7 @@ TEST_F(shard_alone, marks_the_horizon_once_and_closes_the_book_at_epoch_ends_onl
   ASSERT_EQ(notes_.reports.size(), 2u);
   EXPECT_TRUE(notes_.reports[0].is_row);
   EXPECT_FALSE(notes_.reports[0].is_mark);
-  const training_report mark{1, 3, {1.5, 2, 0, 0}, false, true, notes_.reports[1].seconds};
+  const training_report mark{1, 3, {1.5, 2, 0, 0}, false, true, notes_.reports[1].seconds, {}};
   EXPECT_EQ(notes_.reports[1], mark);
   send(horizon{{4, false}});
   send(work(3, {0, 2}, 0));

@@ -180,10 +180,54 @@ TEST(asynchronous_coordinator, a_step_that_waits_for_a_lost_trainer_alone_is_mad
   x.push(0, {2});
   x.push(1, {2});
   x.pull(0);
-  EXPECT_EQ(x.coordinator.lost(2), std::vector<size_t>{0});
+  const auto gone = x.coordinator.lost(2);
+  EXPECT_EQ(gone.released, std::vector<size_t>{0});
+  EXPECT_EQ(gone.verdict, gradient_verdict::applied);
   EXPECT_EQ(x.parameters(), floats{-1});
-  EXPECT_TRUE(x.coordinator.lost(2).empty());
-  EXPECT_TRUE(x.coordinator.lost(9).empty());
+  EXPECT_TRUE(x.coordinator.lost(2).released.empty());
+  EXPECT_EQ(x.coordinator.lost(9).verdict, std::nullopt);
+}
+
+TEST(asynchronous_coordinator, a_loss_that_leads_to_a_bad_update_says_so) {
+  auto options = options_of(2, consistency_mode::half_synchronous);
+  options.consistency.first_count = 2;
+  options.gradients.optimizer.learning_rate = 1e38;
+  running x{options};
+  x.pull(0);
+  x.push(0, {1e38f});
+  EXPECT_EQ(x.coordinator.lost(1).verdict, gradient_verdict::update_refused);
+  EXPECT_EQ(x.parameters(), floats{0});
+}
+
+TEST(asynchronous_coordinator, a_new_trainer_takes_part_from_where_the_slowest_is) {
+  auto options = options_of(1, consistency_mode::bounded);
+  running x{options};
+  x.pull(0);
+  x.push(0, {2});
+  x.coordinator.joined(1);
+  x.tickets.resize(2);
+  EXPECT_EQ(x.pull(1), floats{-1});
+  x.pull(0);
+  x.push(0, {2});
+  EXPECT_TRUE(x.pull(0).empty()) << "it waits for the new one";
+  EXPECT_EQ(x.push(1, {2}).released, std::vector<size_t>{0});
+  EXPECT_EQ(x.parameters(), floats{-3});
+  EXPECT_THROW(x.coordinator.joined(7), std::out_of_range);
+}
+
+TEST(asynchronous_coordinator, a_held_step_grows_with_the_trainers) {
+  auto options = options_of(3, consistency_mode::half_synchronous);
+  options.consistency.first_count = 3;
+  running x{options};
+  x.coordinator.lost(2);
+  EXPECT_EQ(x.coordinator.rule().first_count(), 2u);
+  x.coordinator.joined(2);
+  EXPECT_EQ(x.coordinator.rule().first_count(), 3u);
+  for (size_t i = 0; i < 3; ++i)
+    x.pull(i);
+  x.push(0, {2});
+  EXPECT_EQ(x.push(1, {2}).verdict, gradient_verdict::queued);
+  EXPECT_EQ(x.push(2, {2}).verdict, gradient_verdict::applied);
 }
 
 TEST(asynchronous_coordinator, a_useless_gradient_is_refused_and_holds_nobody_up) {

@@ -99,13 +99,45 @@ TEST(training_statistics, are_a_table_for_people) {
   x.on_applied(0, 0);
   x.on_applied(1, 5);
   x.on_discarded(1, 9);
+  x.on_refused(1);
+  x.on_lost(1);
   EXPECT_EQ(x.table(),
             "trainer  results  last   by ms  most ms  waited ms  computed ms  network ms  applied  "
-            "discarded  lag 0  lag 1  lag 2-3  lag 4-7  lag 8-15  lag 16-31  lag 32-63  lag 64+\n"
+            "discarded  refused  lost  lag 0  lag 1  lag 2-3  lag 4-7  lag 8-15  lag 16-31  lag "
+            "32-63  lag 64+\n"
             "      0        1     0     0.0      0.0     1288.0         10.0         2.0        1  "
-            "        0      1      0        0        0         0          0          0        0\n"
+            "        0        0     0      1      0        0        0         0          0         "
+            " 0        0\n"
             "      1        1     1  1222.6   1222.6       65.4          0.0         0.0        1  "
-            "        1      0      0        0        1         1          0          0        0\n");
+            "        1        1     1      0      0        0        1         1          0         "
+            " 0        0\n");
+}
+
+TEST(training_statistics, a_lost_trainer_is_at_no_barrier) {
+  training_statistics x{2};
+  x.on_sent(1, at(0));
+  x.on_result(0, at(10), {});
+  x.on_result(1, at(20), {});
+  x.on_lost(1);
+  x.on_barrier(at(30));
+  EXPECT_EQ(x.of(1).last_count, 0u);
+  EXPECT_EQ(x.of(1).waited, milliseconds{0});
+  EXPECT_EQ(x.of(1).lost_count, 1u);
+  x.on_sent(1, at(30));
+  x.on_lost(1);
+  x.on_joined(1);
+  x.on_result(1, at(90), {});
+  EXPECT_EQ(x.of(1).network, milliseconds{20}) << "what was sent to the lost one is on no way";
+}
+
+TEST(training_statistics, a_new_trainer_has_figures_of_its_own) {
+  training_statistics x{1};
+  x.on_joined(1);
+  x.on_joined(0);
+  EXPECT_EQ(x.trainer_count(), 2u);
+  x.on_applied(1, 0);
+  EXPECT_EQ(x.of(0), trainer_statistics{});
+  EXPECT_THROW(x.on_joined(3), std::out_of_range);
 }
 
 TEST(training_statistics, know_their_trainers) {

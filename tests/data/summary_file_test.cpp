@@ -43,7 +43,7 @@ training_summary whole() {
   x.validation_accuracy = 0.625;
   x.validation_r2 = 0.375;
   x.reproducible = false;
-  x.trainers = {{1, 2, 3, 4, 0.5, 1.5, 2.5, 3.5, {5, 6}}};
+  x.trainers = {{1, 2, 3, 7, 8, 4, 0.5, 1.5, 2.5, 3.5, {5, 6}}};
   x.best_version = 14;
   return x;
 }
@@ -77,8 +77,8 @@ TEST(summary_file, every_field_has_its_key_on_one_line) {
     R"("samples_by_replica":[3,4],"steps_executed":8,"views":9,"replicas_lost":10,)"
     R"("rollbacks":11,"bytes_sent":12,"resends":13,"validation_loss":0.5,)"
     R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14,"reproducible":false,)"
-    R"("trainers":[{"results":1,"applied":2,"discarded":3,"last_count":4,"last_by_ms":0.5,)"
-    R"("waited_ms":1.5,"computed_ms":2.5,"network_ms":3.5,"lags":[5,6]}]})"
+    R"("trainers":[{"results":1,"applied":2,"discarded":3,"refused":7,"lost":8,"last_count":4,)"
+    R"("last_by_ms":0.5,"waited_ms":1.5,"computed_ms":2.5,"network_ms":3.5,"lags":[5,6]}]})"
     "\n");
 }
 

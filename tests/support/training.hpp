@@ -185,6 +185,25 @@ private:
   std::unique_ptr<caf::scoped_actor> self_;
 };
 
+/// A whole run in the order of `seed`, in which so many replicas die, the first ones first.
+inline company_outcome train_with_losses(const job& x, uint64_t seed, size_t loss_count,
+                                         const company_options& options = {},
+                                         std::vector<training_progress>* progress = nullptr) {
+  ordered_company run{x, options};
+  std::mt19937_64 random{seed};
+  run.begin();
+  for (size_t i = 0; i < loss_count; ++i) {
+    for (auto k = random() % 40; k > 0; --k)
+      run.step(random);
+    caf::anon_send_exit(run.actors().replicas().at(i), caf::exit_reason::kill);
+  }
+  run.run(random);
+  const auto outcome = run.outcome();
+  if (progress)
+    *progress = run.progress;
+  return outcome;
+}
+
 /// A whole run in the order of `seed`.
 inline company_outcome train_in_order(const job& x, uint64_t seed,
                                       const company_options& options = {}) {
