@@ -142,7 +142,7 @@ class ClusterModes(EqualRuns):
         def come_late(cluster):
             cluster.start("right")
             cluster.wait_until(lambda: cluster.director().said("linked with right"))
-        for mode in ["{ first = 2 }", None]:
+        for mode in ["{ first = 3 }", None]:
             with self.subTest(mode=mode):
                 result, cluster = self.long_run(mode, come_late, starts=["main", "left"], join="1s")
                 self.assertGreaterEqual(result["views"], 2, cluster.messages())
