@@ -148,6 +148,18 @@ class ClusterModes(EqualRuns):
                 self.assertGreaterEqual(result["views"], 2, cluster.messages())
                 self.expect_good_ends(cluster, away=["right"])
 
+    def test_an_interrupt_stops_at_a_version(self):
+        for mode in (MODES[0], None):
+            with self.subTest(mode=mode), tempfile.TemporaryDirectory() as folder, \
+                    self.cluster(folder, PEERS, mode, 20000) as cluster:
+                self.assertTrue(cluster.wait_for_epoch(10), cluster.messages())
+                cluster.director().signal(signal.SIGINT)
+                result = cluster.result(20)
+                self.assertEqual(cluster.exit_codes(), {DIRECTOR: 130, "left": 0, "right": 0},
+                                 cluster.messages())
+                self.assertLess(result["epochs"], 20000)
+                self.assertEqual(result["views"], 1)
+
     def test_without_its_keeper_a_run_ends(self):
         with tempfile.TemporaryDirectory() as folder, \
                 self.cluster(folder, PEERS, MODES[0], 5000, join="2s") as cluster:
