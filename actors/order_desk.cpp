@@ -102,7 +102,7 @@ std::optional<order_desk::finished_order> order_desk::finish_if_whole(place foun
   const auto& work = *x.order.work;
   trainer_result result;
   result.trainer = work.trainer;
-  result.number = work.number;
+  result.ticket = work.ticket;
   result.member = work.member;
   result.first_step = work.first_step;
   result.sums = x.result->sums;

@@ -53,7 +53,7 @@ std::vector<work_desk::whole_order> work_desk::begin_whole(uint64_t replica) {
 }
 
 std::optional<result_sheet> work_desk::finish(const trainer_result& news) {
-  const auto found = orders_.find(news.number);
+  const auto found = orders_.find(news.ticket);
   if (found == orders_.end() || found->second.result)
     return std::nullopt;
   auto& x = found->second;
@@ -63,7 +63,7 @@ std::optional<result_sheet> work_desk::finish(const trainer_result& news) {
       x.vectors.emplace_back(slot);
   }
   x.result = result_sheet{term_,
-                          news.number,
+                          news.ticket,
                           news.sums,
                           news.finite,
                           static_cast<uint64_t>(news.computed.count()),

@@ -107,7 +107,7 @@ public:
     trainer_order order;
     order.keeper = keeper_;
     order.trainer = 1;
-    order.number = ticket;
+    order.ticket = ticket;
     order.first_step = 40;
     order.parameters = counted(100);
     caf::anon_send(distant(), order);
@@ -121,7 +121,7 @@ public:
   void answer_there() {
     const auto& order = trainer_there.orders.back();
     trainer_result result;
-    result.number = order.number;
+    result.ticket = order.ticket;
     result.sums = {0.5, 6, 7, 0.25};
     result.values = counted(300);
     caf::anon_send(order.keeper, result);
@@ -188,7 +188,7 @@ TEST(node_orders, a_trainer_of_another_process_is_one_of_the_keepers) {
   run.answer_there();
   ASSERT_EQ(run.keeper.results.size(), 1u);
   const auto& result = run.keeper.results[0];
-  EXPECT_EQ(result.number, 5u);
+  EXPECT_EQ(result.ticket, 5u);
   EXPECT_EQ(result.trainer, 1u);
   EXPECT_EQ(result.sums, (batch_sums{0.5, 6, 7, 0.25}));
   EXPECT_TRUE(std::ranges::equal(result.values.values(), counted(300).values()));

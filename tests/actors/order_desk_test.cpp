@@ -34,7 +34,7 @@ distant_order local_steps(const trainer_life& who = left, uint64_t round = 9) {
   trainer_order work;
   work.task = trainer_task::local_steps;
   work.trainer = 4;
-  work.number = round;
+  work.ticket = round;
   work.member = 2;
   work.first_step = 40;
   work.step_count = 5;
@@ -97,7 +97,7 @@ struct desks {
 /// What a trainer makes of an order: values and state of its own.
 trainer_result answer_to(const work_desk::whole_order& order) {
   trainer_result result;
-  result.number = order.sheet.number;
+  result.ticket = order.sheet.number;
   result.values = counted(300);
   result.sums = {0.5, 6, 7, 0.25};
   result.computed = 8ns;
@@ -133,7 +133,7 @@ TEST(order_desk, an_order_and_its_result_arrive_as_they_were_sent) {
   ASSERT_TRUE(finished);
   const auto& result = finished->result;
   EXPECT_EQ(result.trainer, 4u);
-  EXPECT_EQ(result.number, 9u) << "the keeper's own number";
+  EXPECT_EQ(result.ticket, 9u) << "the keeper's own number";
   EXPECT_EQ(result.member, 2u);
   EXPECT_EQ(result.first_step, 40u);
   EXPECT_EQ(result.sums, (batch_sums{0.5, 6, 7, 0.25}));
@@ -354,7 +354,7 @@ TEST(order_desk, every_order_is_done_once_over_a_bad_wire) {
         } else if (const auto* piece = std::get_if<parcel_piece>(&message)) {
           if (piece->is_result) {
             if (const auto whole = wire.keeper.offer(*piece, now))
-              arrived.push_back(whole->result.number);
+              arrived.push_back(whole->result.ticket);
           } else {
             for (const auto& order : wire.trainer.offer(*piece, now)) {
               computed.push_back(order.sheet.number);
