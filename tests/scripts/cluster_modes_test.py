@@ -5,12 +5,14 @@
 Three `troupe node` processes train the digits as examples/async.toml and examples/local_sgd.toml
 say. In each mode a worker is killed, stands still for a while, or comes late, TRIALS (1) times at
 points drawn from SEED (printed). Local rounds have the bits of `troupe train` whatever befell; the
-other modes reach their accuracy, and every gradient is accounted for.
+other modes reach their accuracy, and every gradient is accounted for. The last line says how long it
+took from a kill until an epoch was trained without the killed one.
 """
 
 import os
 import random
 import signal
+import statistics
 import sys
 import tempfile
 import time
@@ -42,6 +44,20 @@ class ClusterModes(EqualRuns):
     @classmethod
     def setUpClass(cls):
         cls.random = random.Random(SEED)
+        cls.resumptions = []
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.resumptions:
+            print(f"{len(cls.resumptions)} kills: an epoch trained after it in "
+                  f"{statistics.median(cls.resumptions):.3f} s, at most {max(cls.resumptions):.3f} s")
+
+    def note_resumption(self, cluster, fault_at):
+        lost_at = cluster.director().said("the link with left is lost", since=fault_at)
+        epochs = [when for when, line in cluster.director().lines
+                  if lost_at and when >= lost_at and "Epoch " in line]
+        if len(epochs) > 1:  # the first may have been over before
+            self.resumptions.append(epochs[1] - fault_at)
 
     def cluster(self, folder, shapes, mode, epochs, starts=None, join="20s", more=""):
         job, settings = job_of(mode, epochs)
@@ -119,12 +135,15 @@ class ClusterModes(EqualRuns):
 
     def test_a_killed_worker_is_done_without(self):
         def kill(cluster):
+            times.append(time.monotonic())
             cluster.processes["left"].signal(signal.SIGKILL)
+        times = []
         for mode in [*MODES, None] * TRIALS:
             with self.subTest(mode=mode):
                 result, cluster = self.long_run(mode, kill)
                 self.expect_loss(result, cluster)
                 self.expect_good_ends(cluster, lost=["left"])
+                self.note_resumption(cluster, times[-1])
 
     def test_a_worker_that_stood_still_comes_back(self):
         def freeze(cluster):
