@@ -6,8 +6,9 @@
 //                +---+                                       |  | so does the result's
 //                                                            +--+
 //
-// Orders to one trainer are begun in the order of their numbers, whatever comes first: the keeper
-// counts on it that a trainer whose answer is here has done all it was told before.
+// Orders to one trainer whose sheets are here are begun in the order of their numbers, whichever is
+// whole first: the keeper counts on it that a trainer whose answer is here has done all it was told
+// before. A link keeps the order of sheets; one that is lost with it voids the orders, too.
 //
 // A result is kept until the keeper's process says that it does not miss it any more: with every
 // sheet it says what it misses. An order that comes again is never computed again.

@@ -373,6 +373,7 @@ TEST(order_desk, every_order_is_done_once_over_a_bad_wire) {
       }
     }
     EXPECT_EQ(arrived.size(), 5u) << "seed " << seed;
+    std::ranges::sort(computed); // sheets overtake each other here, as on no link
     EXPECT_EQ(computed, (std::vector<uint64_t>{1, 2, 3, 4, 5})) << "seed " << seed;
   }
 }
