@@ -1,8 +1,8 @@
 #include "troupe/actors/net/messages.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
+#include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/protocol/trainer_messages.hpp"
 #include "troupe/actors/train.hpp"
 
 #include <caf/actor_system_config.hpp>
@@ -28,6 +28,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_credit>();
   config.add_message_types<caf::id_block::troupe_trainers>();
   config.add_message_types<caf::id_block::troupe_coordinators>();
+  config.add_message_types<caf::id_block::troupe_orders>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

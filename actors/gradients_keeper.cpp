@@ -4,6 +4,7 @@
 
 #include <caf/actor_cast.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace troupe {
@@ -39,9 +40,14 @@ void gradients_keeper_state::on_view(const view& news) {
 
 void gradients_keeper_state::start() {
   const auto count = desk_->seat_count();
-  options_.rule.trainer_count = count;
+  const auto& consistency = options_.rule.consistency;
+  const bool holds = consistency.mode == consistency_mode::half_synchronous;
+  options_.rule.trainer_count = std::max(count, holds ? consistency.first_count : 1);
   coordinator_.emplace(options_.rule);
   coordinator_->set_parameters(desk_->parameters().values());
+  // Who is late is as good as lost: a step takes the first of those who are here.
+  for (auto late = count; late < options_.rule.trainer_count; ++late)
+    coordinator_->lost(late);
   statistics_.emplace(count);
   book_.emplace(count);
   waits_.assign(count, false);

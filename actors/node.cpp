@@ -38,6 +38,11 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     [this](const want& news) { on_want(news); },
     [this](const credit& news) { on_credit(news); },
     [this](const link_stamp& news) { on_link_stamp(news); },
+    [this](const order_sheet& news) { on_order_sheet(news); },
+    [this](const result_sheet& news) { on_result_sheet(news); },
+    [this](const parcel_piece& news) { on_parcel_piece(news); },
+    [this](const distant_order& order) { on_distant_order(order); },
+    [this](const trainer_result& news) { send_result(work_.finish(news)); },
     [this](const contribution& news) { on_contribution(news); },
     [this](const parameter_span& news) { on_parameter_span(news); },
     [this](atom::held, uint64_t replica, uint64_t round, uint64_t next_step) {
@@ -74,8 +79,8 @@ void node_state::on_down(const caf::down_msg& news) {
   if (const auto found = std::ranges::find_if(replicas_, is_it); found != replicas_.end()) {
     const auto index = found - replicas_.begin();
     if (!can_spare(static_cast<size_t>(index)))
-      return lose("replica", index, news.reason);
-    return answer_hold();
+      lose("replica", index, news.reason);
+    return;
   }
   if (const auto found = std::ranges::find_if(shards_, is_it); found != shards_.end())
     return lose("shard", found - shards_.begin(), news.reason);
@@ -87,7 +92,8 @@ void node_state::on_down(const caf::down_msg& news) {
 
 bool node_state::can_spare(size_t replica) {
   lost_replicas_.insert(replica);
-  return options_.outlives_replicas && lost_replicas_.size() < replicas_.size();
+  const bool is_kept_here = options_.kept && (!options_.wired || keeper_is_here());
+  return is_kept_here && lost_replicas_.size() < replicas_.size();
 }
 
 void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason) {
@@ -100,11 +106,13 @@ void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::
 void node_state::on_tick() {
   self_->delayed_send(self_, node_tick_interval, atom::tick_v);
   const auto now = self_->clock().now();
-  if (options_.wired && takes_part()) {
+  if (marches() && takes_part()) {
     ask_for_parameters(now);
     ask_for_gradients(now);
     ask_for_norms(now);
   }
+  if (options_.kept && takes_part())
+    ask_for_parcels(now);
   ask_for_state(now);
   flow_everywhere();
   if (results_clock_.due(now))
@@ -258,6 +266,7 @@ void node_state::on_evaluation(const evaluation& news) {
   results_clock_.restart(self_->clock().now());
   if (director_)
     self_->send(director_, news);
+  send_result(work_.finish(news));
 }
 
 void node_state::on_not_finite(const not_finite_report& news) {

@@ -22,13 +22,19 @@
 // Pieces go out as far as there is credit (coordinators/link_credit.hpp); what waits for it waits
 // by name, and its values are looked up in what is kept when their turn comes.
 //
+// Where a keeper owns all parameters (`kept`), nobody marches in step: the node beside the keeper
+// passes its orders on to trainers of other processes, and their nodes pass on what came of them
+// (actors/order_desk.hpp, actors/work_desk.hpp).
+//
 // In a run of one process (`wired` false) replicas and shards exchange pointers themselves, and the
 // node only passes on views and courses and answers the director.
 
 #pragma once
 
 #include "troupe/actors/node_exchange.hpp"
+#include "troupe/actors/order_desk.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/work_desk.hpp"
 #include "troupe/coordinators/link_credit.hpp"
 #include "troupe/coordinators/local_sums.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
@@ -60,13 +66,13 @@ inline constexpr std::chrono::minutes local_answer_deadline{10};
 struct node_options {
   member self;
   bool wired = true; ///< the run has other processes
+  bool kept = false; ///< the shard is a keeper, and replicas are trainers
   std::shared_ptr<const model> network;
   std::shared_ptr<buffer_pool> parameters; ///< buffers of the model's size
   timeline plan;
   uint64_t seed = 0;     ///< of the job
   size_t slot_count = 0; ///< of the optimizer
   bool uses_norms = false;
-  bool outlives_replicas = false; ///< a keeper gives a lost one's work to the others
   size_t piece_elements = 0;
   size_t credit_bytes = link_credit_bytes; ///< that may be under way to one neighbour
   standing_listener on_standing;           ///< called on the node's thread; may be empty
@@ -103,6 +109,9 @@ private:
   void on_want(const want& news);
   void on_credit(const credit& news);
   void on_link_stamp(const link_stamp& news);
+  void on_order_sheet(const order_sheet& news);
+  void on_result_sheet(const result_sheet& news);
+  void on_parcel_piece(const parcel_piece& news);
   // Local actors'.
   void on_contribution(const contribution& news);
   not_finite_report malformed(const contribution& news) const;
@@ -112,6 +121,7 @@ private:
   void on_training_report(const training_report& news);
   void on_evaluation(const evaluation& news);
   void on_not_finite(const not_finite_report& news);
+  void on_distant_order(const distant_order& order);
 
   void on_down(const caf::down_msg& news);
   /// Quits: one of its own actors has ended.
@@ -126,6 +136,9 @@ private:
   /// True when this life of the process is in the view.
   bool names_me(const cluster_view& x) const;
   bool computes() const { return me_ && view_.computes(*me_); }
+  /// Gradients and parameters of each step go over wires.
+  bool marches() const { return options_.wired && !options_.kept; }
+  bool keeper_is_here() const { return options_.kept && !desks_.empty(); }
   void begin_term();
   void start_shards();
   void tell_replicas(uint64_t start_version);
@@ -136,6 +149,7 @@ private:
   void pass_on_horizon();
   void gather_from(std::optional<uint64_t> first);
   void tell_whole_version();
+  void ask_to_hold_here(uint64_t round);
   void answer_hold();
   bool awaits_held() const;
   void repeat_results();
@@ -165,6 +179,23 @@ private:
   void ask_for_state(moment now);
   void ask(const std::string& owner, want question);
   std::vector<std::string> owners_of(const index_range& elements) const;
+
+  // node_orders.cpp: orders of a keeper, and what comes of them.
+  void begin_orders();
+  /// Spawns those that a new view names, ends those that it does not.
+  void meet_distant_trainers();
+  /// Null when it is in another process, unless the keeper is here: then who stands for it.
+  replica_actor replica_at(const replica_place& place) const;
+  trainer_life life_of(const replica_place& place) const;
+  const std::string& keeper_process() const;
+  void post_vectors(const std::string& to, piece_name what, uint64_t vector_count,
+                    const std::vector<index_range>& ranges, bool again);
+  void deliver(const std::optional<order_desk::finished_order>& order);
+  void give(const work_desk::whole_order& order);
+  void send_result(const std::optional<result_sheet>& sheet);
+  void answer_parcels(const want& news);
+  void ask_for_parcels(moment now);
+  std::optional<payload> kept_vector(const piece_name& what) const;
 
   // node_links.cpp: what goes to others, and how much of it.
   template <class T>
@@ -224,6 +255,10 @@ private:
   std::map<uint64_t, std::vector<block_norms>> norms_;    ///< by step: of local shards
   repair_clock parameters_clock_;
   repair_clock restoring_clock_;
+
+  order_desk orders_; ///< of the keeper here
+  std::map<trainer_life, trainer_actor> distant_;
+  work_desk work_; ///< of the trainers here
 
   course course_;
   bool has_course_ = false;

@@ -30,13 +30,16 @@ void node_state::on_want(const want& news) {
     return answer_norms(news);
   case want_kind::checkpoint:
     return answer_checkpoint(news);
+  case want_kind::orders:
+  case want_kind::results:
+    return answer_parcels(news);
   }
 }
 
 void node_state::answer_parameters(const want& news) {
   for (size_t k = 0; k < desks_.size(); ++k) {
     const auto& desk = desks_[k];
-    if (!options_.wired)
+    if (!marches())
       pull_for(news, k);
     for (const auto& [version, kept] : desk.versions)
       for (const auto& wanted : news.elements)
@@ -50,7 +53,7 @@ void node_state::answer_parameters(const want& news) {
   }
 }
 
-// Without a wire the shard alone knows its versions.
+// Without a wire, or from a keeper: the shard alone knows its versions.
 void node_state::pull_for(const want& news, size_t desk) {
   const auto span = desks_[desk].span();
   self_->request(shards_[desks_[desk].local], local_answer_deadline, atom::pull_v, news.version)

@@ -6,10 +6,19 @@
 
 namespace troupe {
 
+namespace {
+
+template <class T>
+constexpr bool is_for_director =
+  std::is_same_v<T, shard_numbers> || std::is_same_v<T, state_piece> || std::is_same_v<T, want> ||
+  std::is_same_v<T, credit> || std::is_same_v<T, link_stamp>;
+
+} // namespace
+
 template <class T>
 void node_state::send_to(const std::string& to, const T& message) {
   if (to.empty()) {
-    if constexpr (!std::is_same_v<T, block_norms> && !std::is_same_v<T, gradient_piece>) {
+    if constexpr (is_for_director<T>) {
       if (director_)
         self_->send(director_, message);
     }
@@ -20,6 +29,8 @@ void node_state::send_to(const std::string& to, const T& message) {
 }
 
 template void node_state::send_to(const std::string&, const block_norms&);
+template void node_state::send_to(const std::string&, const order_sheet&);
+template void node_state::send_to(const std::string&, const result_sheet&);
 template void node_state::send_to(const std::string&, const shard_numbers&);
 template void node_state::send_to(const std::string&, const state_piece&);
 template void node_state::send_to(const std::string&, const want&);
@@ -69,9 +80,13 @@ void node_state::send_piece(const std::string& to, const link_credit::granted& p
     send_to(to, gradient_piece{view_.id.term, work.step, work.node, work.sums, elements.begin,
                                part_of(work.gradient_sum, work.first_element, elements),
                                work.replica, stamp});
-  } else {
+  } else if (what.kind == piece_kind::state) {
     send_to(to, state_piece{view_.id.term, what.version, what.slot, elements.begin,
                             part_of(*kept_state(what), what.origin, elements), stamp});
+  } else {
+    send_to(to,
+            parcel_piece{view_.id.term, what.kind == piece_kind::result, what.version, what.slot,
+                         elements.begin, part_of(*kept_vector(what), 0, elements), stamp});
   }
   const bool crosses_wire = !to.empty() || director_.node() != self_->node();
   bytes_sent_ += crosses_wire ? elements.size() * sizeof(float) : 0;
@@ -101,8 +116,16 @@ std::optional<payload> node_state::kept_state(const piece_name& what) const {
 }
 
 bool node_state::is_kept(const piece_name& what) {
-  return what.kind == piece_kind::gradient ? kept_gradient(what) != nullptr
-                                           : kept_state(what).has_value();
+  switch (what.kind) {
+  case piece_kind::gradient:
+    return kept_gradient(what) != nullptr;
+  case piece_kind::state:
+    return kept_state(what).has_value();
+  case piece_kind::order:
+  case piece_kind::result:
+    break;
+  }
+  return kept_vector(what).has_value();
 }
 
 void node_state::forget_what_waits() {

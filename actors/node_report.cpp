@@ -81,15 +81,15 @@ std::vector<awaited> node_state::waits_for() const {
                    " from the director"}};
   if (hold_ && !hold_answer_)
     return {{"", "replicas to finish their step"}};
-  std::vector<awaited> result;
+  auto result = orders_.waits();
   for (const auto& desk : desks_)
-    if (!has_course_ || desk.version() < course_.rule.version)
+    if (!options_.kept && (!has_course_ || desk.version() < course_.rule.version))
       add_waits_of(desk, result);
   const auto is_awaited = [&](const std::string& who) {
     return std::ranges::find(result, who, &awaited::from) != result.end();
   };
   // Who lacks gradients of somebody cannot have that one's parameters.
-  if (computes() && options_.wired && gathering_.wanted())
+  if (computes() && marches() && gathering_.wanted())
     for (const auto& elements : gathering_.missing())
       for (const auto& owner : owners_of(elements))
         if (owner != options_.self.name && !is_awaited(owner))

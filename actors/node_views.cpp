@@ -35,6 +35,7 @@ void node_state::adopt(const cluster_view& news) {
     return rest();
   if (new_term || !took_part)
     return begin_term();
+  meet_distant_trainers();
   take_up_slices();
   if (!restoring_) // else they are told once their state is here: they would begin without it
     tell_shards();
@@ -83,7 +84,9 @@ void node_state::begin_term() {
   }
   // Who comes in the middle of a term cannot know how far the others are.
   gather_from(view_.id.number == 1 ? std::optional{view_.start_version} : std::nullopt);
-  if (!options_.wired)
+  begin_orders();
+  meet_distant_trainers();
+  if (!marches())
     tell_replicas(view_.start_version);
   if (view_.start_version == 0)
     options_.network->initialize(options_.seed, versions_->of(0).values());
@@ -111,8 +114,8 @@ void node_state::start_shards() {
 }
 
 void node_state::gather_from(std::optional<uint64_t> first) {
-  replicas_begun_ = !options_.wired;
-  if (!options_.wired)
+  replicas_begun_ = !marches();
+  if (!marches())
     return;
   std::vector<index_range> spans;
   for (const auto& place : view_.shards)
@@ -166,11 +169,9 @@ view node_state::local_view(uint64_t start_version) const {
   result.restarts = restarts_;
   result.director = caf::actor_cast<reports_actor>(self_);
   result.relay = caf::actor_cast<relay_actor>(self_);
-  result.wired = options_.wired;
-  for (const auto& place : view_.replicas) {
-    const bool is_local = me_ && place.member == *me_;
-    result.replicas.push_back({is_local ? replicas_[place.index] : replica_actor{}, place.slices});
-  }
+  result.wired = marches();
+  for (const auto& place : view_.replicas)
+    result.replicas.push_back({replica_at(place), place.slices});
   for (const auto& place : view_.shards) {
     const bool is_local = me_ && place.member == *me_;
     result.shards.push_back({is_local ? shards_[place.index] : shard_actor{}, place.blocks});
@@ -189,6 +190,7 @@ void node_state::tell_replicas(uint64_t start_version) {
 
 void node_state::rest() {
   forget_what_waits();
+  begin_orders();
   ++restarts_;
   auto news = local_view(0);
   news.shards.clear();
@@ -251,12 +253,21 @@ void node_state::on_hold_request(const hold_request& news) {
   hold_ = news;
   hold_answer_.reset();
   held_.clear();
-  // Replicas that have not begun know of no view to answer in, and begin no step while this is so.
-  if (replicas_begun_)
-    for (const auto& place : view_.replicas)
-      if (place.member == *me_)
-        self_->send(replicas_[place.index], atom::hold_v, news.sequence);
+  ask_to_hold_here(news.sequence);
   answer_hold();
+}
+
+// Replicas that have not begun know of no view to answer in, and begin no step while this is so.
+// Trainers begin none by themselves.
+void node_state::ask_to_hold_here(uint64_t round) {
+  if (keeper_is_here())
+    self_->send(caf::actor_cast<keeper_actor>(shards_[desks_.front().local]), atom::hold_v,
+                uint64_t{0}, round);
+  if (options_.kept || !replicas_begun_)
+    return;
+  for (const auto& place : view_.replicas)
+    if (place.member == *me_)
+      self_->send(replicas_[place.index], atom::hold_v, round);
 }
 
 void node_state::on_held(uint64_t replica, uint64_t round, uint64_t next_step) {
@@ -279,12 +290,12 @@ void node_state::answer_hold() {
     self_->send(director_, answer);
 }
 
+// Of replicas each answers for itself, of trainers the keeper alone.
 bool node_state::awaits_held() const {
-  for (size_t i = 0; i < view_.replicas.size(); ++i)
-    if (const auto& place = view_.replicas[i];
-        place.member == *me_ && !lost_replicas_.contains(place.index) && !held_.contains(i))
-      return true;
-  return false;
+  const auto asked = options_.kept
+                       ? std::ptrdiff_t{keeper_is_here()}
+                       : std::ranges::count(view_.replicas, *me_, &replica_place::member);
+  return held_.size() < static_cast<size_t>(asked);
 }
 
 void node_state::repeat_results() {

@@ -36,11 +36,6 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 
 namespace {
 
-std::string mode_in_words(const training_options& x) {
-  return x.strategy == strategy_kind::parameters ? "the strategy parameters"
-                                                 : "asynchronous training";
-}
-
 gradients_keeper_options gradients_keeper_of(const job& resolved, const timeline& plan,
                                              const evaluation_rows& rows,
                                              const parameter_layout& layout,
@@ -73,17 +68,20 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
   options.changes = {resolved.optimizer, penalized_ranges(network_->layout())};
   options.hooks = hooks;
   options.seed = resolved.seed;
-  if (training.strategy == strategy_kind::parameters) {
+  const bool merges = training.strategy == strategy_kind::parameters;
+  if (merges) {
     options.first_flipped_member = *training.members - resolved.merge.flipped_members;
     options.flip_factor = resolved.merge.flip_factor;
-    keeper_ =
-      system.spawn(rounds_keeper, rounds_keeper_options{plan, rows, local_rounds_of(resolved),
-                                                        rule->slot_count(), hooks});
-  } else {
-    keeper_ = system.spawn(gradients_keeper,
-                           gradients_keeper_of(resolved, plan, rows, network_->layout(), hooks));
   }
-  shards_.emplace_back(keeper_);
+  if (self_.shard_count > 0) {
+    keeper_ =
+      merges
+        ? system.spawn(rounds_keeper, rounds_keeper_options{plan, rows, local_rounds_of(resolved),
+                                                            rule->slot_count(), hooks})
+        : system.spawn(gradients_keeper,
+                       gradients_keeper_of(resolved, plan, rows, network_->layout(), hooks));
+    shards_.emplace_back(keeper_);
+  }
   for (size_t i = 0; i < self_.replica_count; ++i)
     replicas_.emplace_back(system.spawn(trainer, options));
 }
@@ -107,12 +105,6 @@ process::process(caf::actor_system& system, const job& resolved,
     throw failure(failure_code::bad_job,
                   std::string{name_of(resolved.optimizer.kind)} + " runs in one process only",
                   "optimizer.kind", "use an optimizer that works element by element");
-  if (options.wired && has_keeper(resolved.training))
-    throw failure(failure_code::bad_job,
-                  mode_in_words(resolved.training) + " runs in one process only",
-                  resolved.training.strategy == strategy_kind::parameters ? "training.strategy"
-                                                                          : "training.consistency",
-                  "use troupe train, or leave the key out");
   const regularization changes{resolved.optimizer, penalized_ranges(network_->layout())};
   shard_options for_shards;
   for_shards.parameter_count = parameter_count;
@@ -140,13 +132,13 @@ process::process(caf::actor_system& system, const job& resolved,
   node_options for_node;
   for_node.self = self_;
   for_node.wired = options.wired;
+  for_node.kept = has_keeper(resolved.training);
   for_node.network = network_;
   for_node.parameters = parameters_;
   for_node.plan = plan;
   for_node.seed = resolved.seed;
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   for_node.uses_norms = changes.norm_max() > 0 && !has_keeper(resolved.training);
-  for_node.outlives_replicas = has_keeper(resolved.training);
   for_node.piece_elements = options.piece_elements;
   for_node.credit_bytes = options.credit_bytes;
   for_node.on_standing = options.on_standing;

@@ -57,14 +57,14 @@ public:
   const std::vector<replica_actor>& replicas() const { return replicas_; }
   const std::vector<shard_actor>& shards() const { return shards_; }
   const model& network() const { return *network_; }
-  /// Who owns all parameters; null where shards do.
+  /// Who owns all parameters; null where shards do, or a keeper in another process.
   const keeper_actor& keeper() const { return keeper_; }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
   size_t buffers_made() const { return gradients_->made_count() + parameters_->made_count(); }
 
 private:
-  /// A keeper and its trainers in place of shards and replicas.
+  /// Trainers in place of replicas, and where there is to be a shard a keeper in its place.
   void spawn_trainers(caf::actor_system& system, const job& resolved,
                       std::shared_ptr<const prepared_data> data, const timeline& plan,
                       const test_hooks& hooks);

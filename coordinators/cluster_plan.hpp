@@ -56,6 +56,15 @@ struct cluster_plan {
     return node.is_spare() ? most(&cluster_node::shard_count) : node.shard_count;
   }
 
+  /// The plan of a run where one actor, the keeper, owns all parameters: it is where the director
+  /// is, which no run outlives. Whoever else brings no replicas is a spare.
+  cluster_plan with_keeper() const {
+    auto result = *this;
+    for (auto& node : result.nodes)
+      node.shard_count = node.is_director ? 1 : 0;
+    return result;
+  }
+
   friend bool operator==(const cluster_plan&, const cluster_plan&) = default;
 
 private:

@@ -58,14 +58,14 @@ inline constexpr size_t credit_return_parts = 16;
 enum class urgency : uint8_t { training, checkpoint };
 
 /// What a piece is a part of.
-enum class piece_kind : uint8_t { gradient, state };
+enum class piece_kind : uint8_t { gradient, state, order, result };
 
 /// The name of something that is sent in pieces.
 struct piece_name {
   piece_kind kind = piece_kind::state;
-  uint64_t version = 0; ///< of a gradient its step
+  uint64_t version = 0; ///< of a gradient its step, of an order and its result the order's number
   tree_node node;       ///< of a gradient
-  uint64_t slot = 0;    ///< of a state: 0 are the parameters
+  uint64_t slot = 0;    ///< of a state: 0 are the parameters; of an order, a result: the vector
   uint64_t origin = 0;  ///< first element of the shard's span; a piece lies within one span
 
   friend auto operator<=>(const piece_name&, const piece_name&) = default;

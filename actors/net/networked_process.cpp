@@ -9,6 +9,7 @@
 #include "troupe/actors/process.hpp"
 #include "troupe/actors/training_end.hpp"
 #include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/checkpoint_store.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/models/blas.hpp"
@@ -59,6 +60,8 @@ director_options options_of_director(const networked_options& x, const model& ne
   for (const auto& node : x.cluster.nodes)
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
   result.membership.home = x.own_name;
+  if (has_keeper(x.resolved.training)) // each replica has a part: who gets work the keeper decides
+    result.membership.slice_count = std::max<size_t>(1, replicas_of(x.cluster));
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
   result.checkpoints = x.checkpoints;
@@ -271,6 +274,8 @@ networked_end networked_process::parts::wait_for_director() {
     result_of(resolved, options.data, process_->network(), parameters, std::move(*finished_)),
     "finished"};
   end.training->summary.nodes = options.cluster.nodes.size();
+  if (process_->keeper())
+    add_statistics(self, process_->keeper(), *end.training);
   return end;
 }
 
@@ -282,6 +287,8 @@ void networked_process::parts::say_goodbye(uint8_t code, const std::string& reas
 networked_process::networked_process(caf::actor_system& system, networked_options options) {
   require_middleman(system);
   expect_sound(options.cluster);
+  if (has_keeper(options.resolved.training))
+    options.cluster = options.cluster.with_keeper();
   parts_ = std::make_unique<parts>(system, std::move(options));
   parts_->start();
 }

@@ -187,6 +187,8 @@ enum class want_kind : uint8_t {
   gradients,  ///< of step `version`, of `slices`, on `elements`
   norms,      ///< of step `version`
   checkpoint, ///< the whole state at `version` on `elements`
+  orders,     ///< the vectors of order `version` on `elements`, one vector after the other
+  results,    ///< likewise of that order's result
 };
 
 /// Anybody -> whoever should have it. Answered by the ordinary messages, or by nothing.

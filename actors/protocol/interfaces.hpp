@@ -9,6 +9,7 @@
 //                                        contribution, parameter span
 //
 //   node <==gradient piece, state piece, norms, want, credit==> node of another process
+//        <==order sheet, result sheet, parcel piece==>
 //
 // Double lines may cross a wire, where messages are lost with their link, come late, or twice; in
 // one process everything else is a pointer. Every message is idempotent: it says what is, not what
@@ -119,7 +120,13 @@ using node_actor = caf::typed_actor<
   // What of the pieces sent there has been seen: so much more may be sent.
   caf::reacts_to<credit>,
   // Everything up to this position was sent: what has been seen of it? Answered with `credit`.
-  caf::reacts_to<link_stamp>>;
+  caf::reacts_to<link_stamp>,
+  // An order of a keeper there to a trainer here; its vectors come in pieces.
+  caf::reacts_to<order_sheet>,
+  // What came of an order of the keeper here; likewise.
+  caf::reacts_to<result_sheet>,
+  // A part of a vector of an order, or of a result.
+  caf::reacts_to<parcel_piece>>;
 
 /// The director as the nodes see it.
 using director_link_actor = reports_actor::extend<
@@ -173,6 +180,10 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   caf::reacts_to<uint64_t, director_link_actor>,
   // The way to another process: its name, and its incarnation.
   caf::reacts_to<std::string, uint64_t, node_actor>,
+  // An order of the keeper here to a trainer elsewhere.
+  caf::reacts_to<distant_order>,
+  // What came of an order of a keeper elsewhere.
+  caf::reacts_to<trainer_result>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 
@@ -310,10 +321,19 @@ CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradients_coordinator_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_coordinators)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_orders, caf::id_block::troupe_coordinators::end)
+
+CAF_ADD_TYPE_ID(troupe_orders, (troupe::distant_order))
+CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_sheet))
+CAF_ADD_TYPE_ID(troupe_orders, (troupe::parcel_piece))
+CAF_ADD_TYPE_ID(troupe_orders, (troupe::result_sheet))
+
+CAF_END_TYPE_ID_BLOCK(troupe_orders)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_coordinators::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_orders::end;
 
 } // namespace troupe

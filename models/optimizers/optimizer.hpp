@@ -45,12 +45,15 @@ class optimizer_state {
 public:
   optimizer_state() = default;
   optimizer_state(size_t slot_count, size_t size, size_t number_count = 0);
+  /// With the slots of another one, which it shares; no numbers.
+  explicit optimizer_state(std::vector<buffer> slots) : slots_(std::move(slots)) {}
 
   /// A state of its own with the same values.
   optimizer_state copy() const;
 
   std::span<float> slot(size_t index) const { return slots_[index].values(); }
   size_t slot_count() const { return slots_.size(); }
+  const std::vector<buffer>& slots() const { return slots_; }
   std::span<double> numbers() { return numbers_; }
   std::span<const double> numbers() const { return numbers_; }
 

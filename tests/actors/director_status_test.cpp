@@ -2,6 +2,7 @@
 // processes are played; time is virtual.
 
 #include "troupe/actors/director.hpp"
+#include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/train.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -22,7 +23,8 @@ node_actor::behavior_type deaf_node() {
   return {[](const cluster_view&) {},   [](const course&) {},      [](const hold_request&) {},
           [](const gradient_piece&) {}, [](const state_piece&) {}, [](const shard_numbers&) {},
           [](const block_norms&) {},    [](const want&) {},        [](const credit&) {},
-          [](const link_stamp&) {}};
+          [](const link_stamp&) {},     [](const order_sheet&) {}, [](const result_sheet&) {},
+          [](const parcel_piece&) {}};
 }
 
 class watched_director {

@@ -3,6 +3,7 @@
 #include "troupe/actors/net/messages.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
+#include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 
 #include <caf/actor_system.hpp>
@@ -65,7 +66,8 @@ protected:
   /// All but those that never leave their process.
   template <class T>
   void expect_empty_one_survives() {
-    if constexpr (!std::is_same_v<T, shard_start> && !std::is_same_v<T, summation>)
+    if constexpr (!std::is_same_v<T, shard_start> && !std::is_same_v<T, summation> &&
+                  !std::is_same_v<T, distant_order>)
       expect_survives(T{});
   }
 
@@ -141,12 +143,20 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(stamp);
   expect_survives(credit{"a", 7, 200});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
-  for (const auto kind :
-       {want_kind::parameters, want_kind::gradients, want_kind::norms, want_kind::checkpoint})
+  for (const auto kind : {want_kind::parameters, want_kind::gradients, want_kind::norms,
+                          want_kind::checkpoint, want_kind::orders, want_kind::results})
     expect_survives(want{"a", kind, 10, true, {{0, 4096}}, {{1, 2}, {3, 4}}, 6});
   expect_survives(node_report{
     "a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 50, 2, {{"b", "gradients"}}, 1});
   expect_survives(node_report{});
+}
+
+TEST_F(protocol, orders_and_what_comes_of_them_survive) {
+  expect_block_survives<caf::id_block::troupe_orders>();
+  expect_survives(
+    order_sheet{1, 9, 2, true, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 2, {8, 9}, 10});
+  expect_survives(result_sheet{1, 9, {infinity, 2, 3, 4}, false, 5, 2});
+  expect_survives(parcel_piece{1, true, 9, 2, 4096, payload_of({-0.0f, 2}), {"b", 7, 300}});
 }
 
 TEST_F(protocol, messages_between_links_survive) {

@@ -79,14 +79,6 @@ class Modes(unittest.TestCase):
             run = self.run_troupe(example, setting)
             self.assertEqual(run.returncode, 78, run.stderr)
             self.assertIn(key, run.stderr)
-        cluster = os.path.join(SOURCE, "examples", "cluster", "two_nodes.toml")
-        for setting in ("training.strategy=parameters", "training.consistency=asynchronous"):
-            run = subprocess.run([TROUPE, "launch", cluster, "--quiet", "--overwrite",
-                                  "--set", setting, "--set", "training.slices=1"],
-                                 cwd=self.folder, capture_output=True, text=True, timeout=60,
-                                 check=False)
-            self.assertEqual(run.returncode, 78, run.stderr)
-            self.assertIn(setting.split("=", 1)[0], run.stderr)
 
 
 if __name__ == "__main__":

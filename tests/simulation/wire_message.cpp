@@ -99,11 +99,27 @@ std::string words(const link_stamp& x) {
 }
 
 std::string words(const want& x) {
-  static constexpr const char* kinds[] = {"parameters", "gradients", "norms", "checkpoint"};
+  static constexpr const char* kinds[] = {"parameters", "gradients", "norms",
+                                          "checkpoint", "an order",  "a result"};
   return (x.asker.empty() ? "the director" : x.asker) + " wants " +
          kinds[static_cast<size_t>(x.kind)] + (x.newest ? " (newest)" : "") + " of " +
          std::to_string(x.version) + ", elements " + ranges_in_words(x.elements) +
          (x.slices.empty() ? "" : ", slices " + ranges_in_words(x.slices));
+}
+
+std::string words(const order_sheet& x) {
+  return "order " + std::to_string(x.number) + " to replica " + std::to_string(x.replica) +
+         (x.evaluates ? ", an evaluation of version " : ", from step ") +
+         std::to_string(x.first_step);
+}
+
+std::string words(const result_sheet& x) {
+  return "result of order " + std::to_string(x.number);
+}
+
+std::string words(const parcel_piece& x) {
+  return (x.is_result ? "result of order " : "order ") + std::to_string(x.number) + ", vector " +
+         std::to_string(x.vector) + ", " + elements_in_words(x.first_element, x.values);
 }
 
 std::string words(const node_report& x) {
@@ -178,7 +194,8 @@ template <class F>
 bool visit(const caf::message& content, F&& f) {
   return visit_one_of<gradient_piece, state_piece, want, block_norms, node_report, course,
                       cluster_view, hold_request, hold_answer, shard_numbers, training_report,
-                      evaluation, not_finite_report, credit, link_stamp>(content, f);
+                      evaluation, not_finite_report, credit, link_stamp, order_sheet, result_sheet,
+                      parcel_piece>(content, f);
 }
 
 } // namespace
@@ -220,6 +237,8 @@ size_t piece_bytes(const caf::message& content) {
     return content.get_as<gradient_piece>(0).values.values().size_bytes();
   if (content.match_elements<state_piece>())
     return content.get_as<state_piece>(0).values.values().size_bytes();
+  if (content.match_elements<parcel_piece>())
+    return content.get_as<parcel_piece>(0).values.values().size_bytes();
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/tests/simulation/dice.hpp"
 
 #include <caf/actor_system.hpp>

@@ -42,6 +42,9 @@ struct heard {
   std::vector<link_stamp> stamps{}; ///< alone
   std::vector<gradient_piece> gradients{};
   std::vector<block_norms> norms{};
+  std::vector<order_sheet> orders{};
+  std::vector<result_sheet> results{};
+  std::vector<parcel_piece> parcels{};
   std::vector<view> views{};
   std::vector<contribution> contributions{};
   std::vector<parameter_span> spans{};
@@ -68,7 +71,8 @@ inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) 
   return {[](const cluster_view&) {}, [](const course&) {}, [](const hold_request&) {},
           note(notes->gradients),     note(notes->states),  note(notes->numbers),
           note(notes->norms),         note(notes->wants),   note(notes->credits),
-          note(notes->stamps)};
+          note(notes->stamps),        note(notes->orders),  note(notes->results),
+          note(notes->parcels)};
 }
 
 inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {

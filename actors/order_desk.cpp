@@ -1,0 +1,163 @@
+#include "troupe/actors/order_desk.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+std::vector<const_buffer> vectors_of(const distant_order& order) {
+  if (order.evaluation)
+    return {order.evaluation->parameters};
+  std::vector<const_buffer> result{order.work->parameters};
+  for (const auto& slot : order.work->state.slots())
+    result.emplace_back(slot);
+  return result;
+}
+
+order_sheet sheet_of(const distant_order& order) {
+  order_sheet result;
+  result.replica = order.who.replica;
+  if (const auto& work = order.work) {
+    result.task = work->task;
+    result.trainer = work->trainer;
+    result.member = work->member;
+    result.first_step = work->first_step;
+    result.step_count = work->step_count;
+  } else {
+    result.evaluates = true;
+    result.first_step = order.evaluation->version;
+    result.chunks = order.evaluation->chunks;
+  }
+  return result;
+}
+
+std::string in_words(const order_sheet& x) {
+  if (x.evaluates)
+    return "the evaluation of version " + std::to_string(x.first_step);
+  const auto step = std::to_string(x.first_step);
+  return x.task == trainer_task::gradient
+           ? "the gradient of step " + step
+           : "the model of member " + std::to_string(x.member) + " from step " + step + " on";
+}
+
+} // namespace
+
+order_sheet order_desk::open(const distant_order& order, moment now) {
+  const auto number = ++last_number_;
+  auto& x = open_[number];
+  x.order = order;
+  x.vectors = vectors_of(order);
+  x.sheet = sheet_of(order);
+  x.sheet.term = term_;
+  x.sheet.number = number;
+  x.sheet.vector_count = x.vectors.size();
+  x.clock.restart(now);
+  newest_[order.who.process] = number;
+  return current(x);
+}
+
+order_sheet order_desk::current(const open_order& x) const {
+  auto result = x.sheet;
+  for (const auto& [number, other] : open_)
+    if (other.order.who.process == x.order.who.process)
+      result.open.push_back(number);
+  result.last = newest_.at(x.order.who.process);
+  return result;
+}
+
+std::optional<order_desk::finished_order> order_desk::offer(const result_sheet& news, moment now) {
+  const auto found = open_.find(news.number);
+  if (news.term != term_ || found == open_.end() || found->second.result)
+    return std::nullopt;
+  auto& x = found->second;
+  // What comes back is what went out, moved along: values, and the member's state.
+  const auto expected = x.sheet.evaluates || !news.finite ? 0 : x.vectors.size();
+  if (news.vector_count != expected)
+    return std::nullopt;
+  x.result = news;
+  x.values.emplace(*pool_, expected);
+  x.clock.restart(now);
+  return finish_if_whole(found);
+}
+
+std::optional<order_desk::finished_order> order_desk::offer(const parcel_piece& news, moment now) {
+  const auto found = open_.find(news.number);
+  if (news.term != term_ || found == open_.end() || !found->second.values ||
+      !found->second.values->offer(news))
+    return std::nullopt;
+  found->second.clock.restart(now);
+  return finish_if_whole(found);
+}
+
+std::optional<order_desk::finished_order> order_desk::finish_if_whole(place found) {
+  if (!found->second.values->is_whole())
+    return std::nullopt;
+  const auto x = std::move(found->second);
+  open_.erase(found);
+  if (x.sheet.evaluates)
+    return std::nullopt;
+  const auto& work = *x.order.work;
+  trainer_result result;
+  result.trainer = work.trainer;
+  result.ticket = work.ticket;
+  result.member = work.member;
+  result.first_step = work.first_step;
+  result.sums = x.result->sums;
+  result.finite = x.result->finite;
+  result.computed = std::chrono::nanoseconds{x.result->computed_ns};
+  if (const auto& vectors = x.values->vectors(); !vectors.empty()) {
+    result.values = vectors.front();
+    result.state = optimizer_state{std::vector<buffer>{vectors.begin() + 1, vectors.end()}};
+  }
+  return finished_order{work.keeper, std::move(result)};
+}
+
+void order_desk::keep_if(const std::function<bool(const trainer_life&)>& is_here) {
+  std::erase_if(open_, [&](const auto& entry) { return !is_here(entry.second.order.who); });
+}
+
+std::vector<order_desk::reminder> order_desk::due(moment now) {
+  std::vector<reminder> result;
+  for (auto& [number, x] : open_) {
+    if (!x.clock.due(now))
+      continue;
+    const auto& to = x.order.who.process;
+    if (!x.result) {
+      result.push_back({to, current(x)});
+      continue;
+    }
+    want question;
+    question.kind = want_kind::results;
+    question.version = number;
+    question.elements = x.values->missing();
+    result.push_back({to, question});
+  }
+  return result;
+}
+
+std::optional<payload> order_desk::kept(uint64_t number, uint64_t vector) const {
+  const auto found = open_.find(number);
+  if (found == open_.end() || vector >= found->second.vectors.size())
+    return std::nullopt;
+  const auto& values = found->second.vectors[vector];
+  return payload{values, 0, values.size()};
+}
+
+std::optional<order_desk::address> order_desk::address_of(uint64_t number) const {
+  const auto found = open_.find(number);
+  if (found == open_.end())
+    return std::nullopt;
+  return address{found->second.order.who.process, found->second.vectors.size()};
+}
+
+std::vector<awaited> order_desk::waits() const {
+  std::vector<awaited> result;
+  for (const auto& [number, x] : open_)
+    result.push_back({x.order.who.process, in_words(x.sheet)});
+  return result;
+}
+
+} // namespace troupe

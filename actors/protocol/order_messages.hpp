@@ -1,0 +1,119 @@
+// Orders of a keeper to trainers of other processes, and what comes of them: fields, meaning,
+// units.
+//
+// Sheets say what is ordered and what came of it. The vectors that belong to them (parameters, a
+// gradient, a member's state) travel beside them in pieces, as far as there is credit. All may be
+// lost, late, or come twice: an order has a number that no other has in its term, and whoever
+// misses something of it asks.
+
+#pragma once
+
+#include "troupe/actors/protocol/trainer_messages.hpp"
+
+#include <caf/allowed_unsafe_message_type.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// A trainer of another process, in one of that process's lives.
+struct trainer_life {
+  std::string process;
+  uint64_t incarnation = 0;
+  uint64_t replica = 0; ///< among those of the process
+
+  friend auto operator<=>(const trainer_life&, const trainer_life&) = default;
+};
+
+/// The keeper's process -> a trainer's, and again while its result is missing.
+struct order_sheet {
+  uint64_t term = 0;
+  uint64_t number = 0;  ///< of the order: counts those of the term, to whomever they went
+  uint64_t replica = 0; ///< among those of the process
+  bool evaluates = false;
+  // A trainer_order.
+  trainer_task task = trainer_task::gradient;
+  uint64_t trainer = 0; ///< the index by which the keeper knows it
+  uint64_t member = 0;
+  uint64_t first_step = 0; ///< of an evaluation its version
+  uint64_t step_count = 1;
+  // An evaluation_order.
+  index_range chunks;
+  uint64_t vector_count = 1; ///< that travel beside it: the parameters, then the member's state
+  /// Orders of this process whose results are missing, this one among them: of all others up to
+  /// `last` nothing need be kept.
+  std::vector<uint64_t> open;
+  uint64_t last = 0; ///< the newest order of this process
+
+  friend bool operator==(const order_sheet&, const order_sheet&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, order_sheet& x) {
+  auto task = static_cast<uint8_t>(x.task);
+  auto load = [&]() -> caf::error {
+    if (task > static_cast<uint8_t>(trainer_task::local_steps))
+      return caf::make_error(caf::sec::invalid_argument, "no such task of a trainer");
+    x.task = static_cast<trainer_task>(task);
+    return caf::none;
+  };
+  return f(caf::meta::type_name("troupe.order_sheet"), x.term, x.number, x.replica, x.evaluates,
+           task, x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open,
+           x.last, caf::meta::load_callback(load));
+}
+
+/// A trainer's process -> the keeper's. An evaluation's sums go to the director instead, and no
+/// vectors travel.
+struct result_sheet {
+  uint64_t term = 0;
+  uint64_t number = 0; ///< of the order
+  batch_sums sums;
+  bool finite = true;
+  uint64_t computed_ns = 0;  ///< time it took
+  uint64_t vector_count = 0; ///< that travel beside it: the result's values, the member's state
+
+  friend bool operator==(const result_sheet&, const result_sheet&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, result_sheet& x) {
+  return f(caf::meta::type_name("troupe.result_sheet"), x.term, x.number, x.sums, x.finite,
+           x.computed_ns, x.vector_count);
+}
+
+/// Between the keeper's process and a trainer's: elements [first_element, + values) of a vector of
+/// an order, or of its result.
+struct parcel_piece {
+  uint64_t term = 0;
+  bool is_result = false;
+  uint64_t number = 0; ///< of the order
+  uint64_t vector = 0; ///< among those of its sheet
+  uint64_t first_element = 0;
+  payload values;
+  link_stamp stamp = {};
+
+  friend bool operator==(const parcel_piece&, const parcel_piece&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, parcel_piece& x) {
+  return f(caf::meta::type_name("troupe.parcel_piece"), x.term, x.is_result, x.number, x.vector,
+           x.first_element, x.stamp, x.values);
+}
+
+/// A distant trainer -> its node: what the keeper wants of the trainer it stands for. Never crosses
+/// a wire.
+struct distant_order {
+  trainer_life who;
+  // One of them.
+  std::optional<trainer_order> work;
+  std::optional<evaluation_order> evaluation;
+};
+
+} // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::distant_order)

@@ -1,0 +1,110 @@
+#include "troupe/actors/work_desk.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+std::optional<result_sheet> work_desk::offer(const order_sheet& news, moment now) {
+  if (news.term != term_ || news.vector_count < 1)
+    return std::nullopt;
+  // A sheet that is late may name an order whose result has been here, or that is void.
+  if (news.last < newest_)
+    return std::nullopt;
+  newest_ = news.last;
+  forget_all_but(news.open, news.last);
+  const auto [found, is_new] = orders_.try_emplace(news.number);
+  auto& x = found->second;
+  if (!is_new)
+    return x.result;
+  x.sheet = news;
+  x.parcel.emplace(*pool_, news.vector_count);
+  x.clock.restart(now);
+  return std::nullopt;
+}
+
+void work_desk::forget_all_but(const std::vector<uint64_t>& open, uint64_t last) {
+  std::erase_if(orders_, [&](const auto& entry) {
+    return entry.first <= last && std::ranges::find(open, entry.first) == open.end();
+  });
+}
+
+std::vector<work_desk::whole_order> work_desk::offer(const parcel_piece& news, moment now) {
+  const auto found = orders_.find(news.number);
+  if (news.term != term_ || found == orders_.end() || !found->second.parcel ||
+      !found->second.parcel->offer(news))
+    return {};
+  found->second.clock.restart(now);
+  return begin_whole(found->second.sheet.replica);
+}
+
+std::vector<work_desk::whole_order> work_desk::begin_whole(uint64_t replica) {
+  std::vector<whole_order> result;
+  for (auto& [number, x] : orders_) {
+    if (x.sheet.replica != replica || !x.parcel)
+      continue;
+    if (!x.parcel->is_whole())
+      break;
+    const auto& vectors = x.parcel->vectors();
+    result.push_back({x.sheet, vectors.front(),
+                      optimizer_state{std::vector<buffer>{vectors.begin() + 1, vectors.end()}}});
+    x.parcel.reset();
+  }
+  return result;
+}
+
+std::optional<result_sheet> work_desk::finish(const trainer_result& news) {
+  const auto found = orders_.find(news.ticket);
+  if (found == orders_.end() || found->second.result)
+    return std::nullopt;
+  auto& x = found->second;
+  if (news.finite) {
+    x.vectors = {news.values};
+    for (const auto& slot : news.state.slots())
+      x.vectors.emplace_back(slot);
+  }
+  x.result = result_sheet{term_,
+                          news.ticket,
+                          news.sums,
+                          news.finite,
+                          static_cast<uint64_t>(news.computed.count()),
+                          x.vectors.size()};
+  return x.result;
+}
+
+std::optional<result_sheet> work_desk::finish(const evaluation& news) {
+  for (auto& [number, x] : orders_)
+    if (x.sheet.evaluates && !x.result && x.sheet.first_step == news.version &&
+        x.sheet.chunks.begin == news.first_chunk) {
+      x.result = result_sheet{term_, number, {}, true, 0, 0};
+      return x.result;
+    }
+  return std::nullopt;
+}
+
+std::vector<want> work_desk::due(moment now) {
+  std::vector<want> result;
+  for (auto& [number, x] : orders_) {
+    if (!x.parcel || !x.clock.due(now))
+      continue;
+    auto& question = result.emplace_back();
+    question.kind = want_kind::orders;
+    question.version = number;
+    question.elements = x.parcel->missing();
+  }
+  return result;
+}
+
+std::optional<payload> work_desk::kept(uint64_t number, uint64_t vector) const {
+  const auto found = orders_.find(number);
+  if (found == orders_.end() || vector >= found->second.vectors.size())
+    return std::nullopt;
+  const auto& values = found->second.vectors[vector];
+  return payload{values, 0, values.size()};
+}
+
+uint64_t work_desk::vector_count(uint64_t number) const {
+  const auto found = orders_.find(number);
+  return found == orders_.end() ? 0 : found->second.vectors.size();
+}
+
+} // namespace troupe

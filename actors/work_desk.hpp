@@ -1,0 +1,79 @@
+// Work desk: the orders that trainers of this process have from a keeper elsewhere. A plain object:
+// the node beside the trainers feeds it.
+//
+//   sheet ---> its pieces ---> whole: to the trainer ---> its result: kept, sheet and pieces go out
+//                ^   | some are missing: wanted              |  ^ the order's sheet comes again:
+//                +---+                                       |  | so does the result's
+//                                                            +--+
+//
+// Orders to one trainer whose sheets are here are begun in the order of their numbers, whichever is
+// whole first: the keeper counts on it that a trainer whose answer is here has done all it was told
+// before. A link keeps the order of sheets; one that is lost with it voids the orders, too.
+//
+// A result is kept until the keeper's process says that it does not miss it any more: with every
+// sheet it says what it misses. An order that comes again is never computed again.
+
+#pragma once
+
+#include "troupe/actors/arriving_parcel.hpp"
+#include "troupe/coordinators/repair_clock.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+class work_desk {
+public:
+  work_desk() = default;
+  /// `pool`: buffers of the model's size, for what orders bring.
+  work_desk(uint64_t term, std::shared_ptr<buffer_pool> pool)
+    : term_(term), pool_(std::move(pool)) {}
+
+  /// A sheet has come. The sheet of its result, when that is here: it was lost, or is late.
+  std::optional<result_sheet> offer(const order_sheet& news, moment now);
+
+  /// An order that can be begun now.
+  struct whole_order {
+    order_sheet sheet;
+    const_buffer parameters;
+    optimizer_state state; ///< the member's
+  };
+  std::vector<whole_order> offer(const parcel_piece& news, moment now);
+
+  /// A trainer here has finished. The result's sheet, whose vectors are to be sent too; nothing
+  /// when nobody misses it.
+  std::optional<result_sheet> finish(const trainer_result& news);
+  std::optional<result_sheet> finish(const evaluation& news);
+
+  /// Questions for what has been missing for long, to the keeper's process.
+  std::vector<want> due(moment now);
+
+  /// A vector of a result; nothing when nobody misses it.
+  std::optional<payload> kept(uint64_t number, uint64_t vector) const;
+  /// Vectors of a result; 0 when it is not here.
+  uint64_t vector_count(uint64_t number) const;
+
+private:
+  struct order_in_work {
+    order_sheet sheet;
+    std::optional<arriving_parcel> parcel{}; ///< until it is begun
+    std::optional<result_sheet> result{};
+    std::vector<const_buffer> vectors{}; ///< of the result
+    repair_clock clock{};
+  };
+
+  /// Those of this trainer that are whole, up to the first that is not.
+  std::vector<whole_order> begin_whole(uint64_t replica);
+  void forget_all_but(const std::vector<uint64_t>& open, uint64_t last);
+
+  uint64_t term_ = 0;
+  std::shared_ptr<buffer_pool> pool_;
+  std::map<uint64_t, order_in_work> orders_; ///< by number
+  uint64_t newest_ = 0;                      ///< the newest order that was heard of
+};
+
+} // namespace troupe

@@ -1,0 +1,246 @@
+// Two nodes of a run with a keeper: its orders reach trainers of the other process, and what comes
+// of them reaches it. Keeper, trainers and director are played; the nodes are real.
+
+#include "troupe/tests/support/played_node.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+using namespace std::chrono_literals;
+using test::note;
+
+constexpr size_t parameter_count = 6000;
+
+struct heard_by_keeper {
+  std::vector<view> views;
+  std::vector<trainer_result> results;
+  std::vector<uint64_t> rounds; ///< of holds
+};
+
+keeper_actor::behavior_type played_keeper(keeper_actor::pointer, heard_by_keeper* notes) {
+  return {note(notes->views),
+          [](const contribution&) {},
+          [](const block_norms&) {},
+          [](const shard_start&) {},
+          [](const horizon&) {},
+          [](atom::pull, uint64_t) -> caf::result<parameter_span> {
+            return caf::make_error(protocol_error::version_not_held);
+          },
+          note(notes->results),
+          [=](atom::hold, uint64_t, uint64_t round) { notes->rounds.push_back(round); },
+          [](atom::status) { return trainer_figures{}; }};
+}
+
+struct heard_by_trainer {
+  std::vector<trainer_order> orders;
+  std::vector<evaluation_order> evaluations;
+};
+
+trainer_actor::behavior_type played_trainer(trainer_actor::pointer, heard_by_trainer* notes) {
+  return {[](const view&) {},      [](const parameter_span&) {},
+          [](const horizon&) {},   [](atom::hold, uint64_t) {},
+          [](const summation&) {}, [](atom::status) { return replica_status{}; },
+          note(notes->orders),     note(notes->evaluations)};
+}
+
+const_buffer counted(float first) {
+  return test::counting_from(first, parameter_count).storage();
+}
+
+class two_nodes {
+public:
+  two_nodes() {
+    configure(config_);
+    config_.set("scheduler.policy", caf::atom("testing"));
+    system_.emplace(config_);
+    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
+    keeper_ = system_->spawn(played_keeper, &keeper);
+    trainer_here_ = system_->spawn(played_trainer, &trainer_here);
+    trainer_there_ = system_->spawn(played_trainer, &trainer_there);
+    director_ = system_->spawn(test::played_director, &director);
+    here_ = make_node({"here", 7, 1, 1}, trainer_here_, {caf::actor_cast<shard_actor>(keeper_)});
+    there_ = make_node({"there", 9, 1, 0}, trainer_there_, {});
+    caf::anon_send(here_, std::string{"there"}, uint64_t{9}, caf::actor_cast<node_actor>(there_));
+    caf::anon_send(there_, std::string{"here"}, uint64_t{7}, caf::actor_cast<node_actor>(here_));
+    tell(view_of(1, 9));
+  }
+
+  ~two_nodes() {
+    const auto end = [](const auto& actor) {
+      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    };
+    end(here_);
+    end(there_);
+    end(keeper_);
+    end(trainer_here_);
+    end(trainer_there_);
+    end(director_);
+    run();
+  }
+  two_nodes(const two_nodes&) = delete;
+  two_nodes& operator=(const two_nodes&) = delete;
+
+  /// With nobody there: `there` 0.
+  static cluster_view view_of(uint64_t number, uint64_t there) {
+    cluster_view result{{1, number}, 0, {{"here", 7, 1, 1}}, {{0, 0, {0, 1}}}, {{0, 0, {0, 2}}}};
+    if (there > 0) {
+      result.members.push_back({"there", there, 1, 0});
+      result.replicas.push_back({1, 0, {1, 2}});
+    }
+    return result;
+  }
+
+  template <class T>
+  void tell(const T& news) {
+    caf::anon_send(here_, news);
+    caf::anon_send(there_, news);
+    run();
+  }
+
+  /// The keeper's order, as it gives one to whom its view names.
+  void order_there(uint64_t ticket) {
+    trainer_order order;
+    order.keeper = keeper_;
+    order.trainer = 1;
+    order.ticket = ticket;
+    order.first_step = 40;
+    order.parameters = counted(100);
+    caf::anon_send(distant(), order);
+    run();
+  }
+  trainer_actor distant() const {
+    return caf::actor_cast<trainer_actor>(keeper.views.back().replicas.at(1).actor);
+  }
+
+  /// The trainer there is done with its last order.
+  void answer_there() {
+    const auto& order = trainer_there.orders.back();
+    trainer_result result;
+    result.ticket = order.ticket;
+    result.sums = {0.5, 6, 7, 0.25};
+    result.values = counted(300);
+    caf::anon_send(order.keeper, result);
+    run();
+  }
+
+  void run() {
+    while (scheduler_->try_run_once()) {
+    }
+  }
+
+  void say_held(uint64_t round, uint64_t next_step) {
+    caf::anon_send(here_, atom::held_v, uint64_t{0}, round, next_step);
+    run();
+  }
+
+  heard_by_keeper keeper;
+  heard_by_trainer trainer_here, trainer_there;
+  test::heard director;
+
+private:
+  local_node_actor make_node(const member& self, const trainer_actor& trainer,
+                             const std::vector<shard_actor>& shards) {
+    neural_network_options line;
+    line.features = parameter_count - 1;
+    line.outputs = 1;
+    line.loss = loss_kind::squared;
+    node_options options;
+    options.self = self;
+    options.kept = true;
+    options.network = std::make_shared<neural_network>(line);
+    options.parameters = std::make_shared<buffer_pool>(parameter_count);
+    options.plan = {
+      .row_count = 8, .batch_size = 4, .slice_count = 1, .epoch_count = 4, .step_limit = {}};
+    options.piece_elements = 1500;
+    const auto node = system_->spawn(troupe::node, options,
+                                     std::vector{caf::actor_cast<replica_actor>(trainer)}, shards);
+    caf::anon_send(node, self.incarnation, director_);
+    return node;
+  }
+
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system_;
+  caf::scheduler::test_coordinator* scheduler_ = nullptr;
+  keeper_actor keeper_;
+  trainer_actor trainer_here_, trainer_there_;
+  director_link_actor director_;
+  local_node_actor here_, there_;
+};
+
+} // namespace
+
+TEST(node_orders, a_trainer_of_another_process_is_one_of_the_keepers) {
+  two_nodes run;
+  ASSERT_EQ(run.keeper.views.size(), 1u);
+  ASSERT_EQ(run.keeper.views[0].replicas.size(), 2u);
+  run.order_there(5);
+  ASSERT_EQ(run.trainer_there.orders.size(), 1u);
+  EXPECT_TRUE(run.trainer_here.orders.empty());
+  const auto& order = run.trainer_there.orders[0];
+  EXPECT_EQ(order.first_step, 40u);
+  EXPECT_EQ(order.trainer, 1u);
+  EXPECT_TRUE(std::ranges::equal(order.parameters.values(), counted(100).values()));
+  run.answer_there();
+  ASSERT_EQ(run.keeper.results.size(), 1u);
+  const auto& result = run.keeper.results[0];
+  EXPECT_EQ(result.ticket, 5u);
+  EXPECT_EQ(result.trainer, 1u);
+  EXPECT_EQ(result.sums, (batch_sums{0.5, 6, 7, 0.25}));
+  EXPECT_TRUE(std::ranges::equal(result.values.values(), counted(300).values()));
+}
+
+TEST(node_orders, nothing_comes_of_an_order_to_a_process_that_is_gone) {
+  two_nodes run;
+  run.order_there(5);
+  const auto before = run.distant();
+  run.tell(two_nodes::view_of(2, 0));
+  EXPECT_EQ(run.keeper.views.back().replicas.size(), 1u);
+  run.answer_there();
+  EXPECT_TRUE(run.keeper.results.empty());
+  caf::anon_send(before, trainer_order{});
+  run.run();
+  EXPECT_EQ(run.trainer_there.orders.size(), 1u) << "who stood for it has ended";
+}
+
+TEST(node_orders, another_life_of_a_process_is_another_trainer) {
+  two_nodes run;
+  const auto before = run.distant();
+  run.tell(two_nodes::view_of(2, 9));
+  EXPECT_EQ(run.distant(), before);
+  run.tell(two_nodes::view_of(3, 10));
+  EXPECT_NE(run.distant(), before);
+}
+
+TEST(node_orders, an_evaluation_goes_to_the_director) {
+  two_nodes run;
+  caf::anon_send(run.distant(), evaluation_order{{}, 1, 3, counted(100), {2, 4}});
+  run.run();
+  ASSERT_EQ(run.trainer_there.evaluations.size(), 1u);
+  const auto& order = run.trainer_there.evaluations[0];
+  EXPECT_EQ(order.chunks, (index_range{2, 4}));
+  EXPECT_EQ(order.version, 3u);
+  caf::anon_send(order.director, evaluation{1, 3, 2, {{1, 2, 3, 4}, {}}});
+  run.run();
+  ASSERT_EQ(run.director.evaluations.size(), 1u);
+  EXPECT_EQ(run.director.evaluations[0].first_chunk, 2u);
+}
+
+TEST(node_orders, the_keeper_answers_a_hold_for_all) {
+  two_nodes run;
+  run.tell(hold_request{1, 6});
+  EXPECT_EQ(run.keeper.rounds, (std::vector<uint64_t>{6}));
+  ASSERT_EQ(run.director.holds.size(), 1u) << "trainers begin nothing by themselves";
+  EXPECT_EQ(run.director.holds[0].name, "there");
+  EXPECT_EQ(run.director.holds[0].next_step, 0u);
+  run.say_held(6, 44);
+  ASSERT_EQ(run.director.holds.size(), 2u);
+  EXPECT_EQ(run.director.holds[1].name, "here");
+  EXPECT_EQ(run.director.holds[1].next_step, 44u);
+}
+
+} // namespace troupe

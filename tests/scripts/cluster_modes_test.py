@@ -1,0 +1,195 @@
+"""Modes beyond synchronous gradients over real processes, undisturbed and with one of them lost.
+
+    python3 tests/scripts/cluster_modes_test.py BUILD_FOLDER SOURCE_FOLDER [TRIALS] [SEED] [TEST]...
+
+Three `troupe node` processes train the digits as examples/async.toml and examples/local_sgd.toml
+say. In each mode a worker is killed, stands still for a while, or comes late, TRIALS (1) times at
+points drawn from SEED (printed). Local rounds have the bits of `troupe train` whatever befell; the
+other modes reach their accuracy, and every gradient is accounted for. The last line says how long it
+took from a kill until an epoch was trained without the killed one.
+"""
+
+import os
+import random
+import signal
+import statistics
+import sys
+import tempfile
+import time
+import unittest
+
+from cluster_run import (DIRECTOR, LOST_AFTER, SOURCE, Cluster, EqualRuns, cluster_text,
+                         nodes_on_loopback, timeouts, trained_alone)
+
+TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
+ASYNC = os.path.join(SOURCE, "examples", "async.toml")
+ROUNDS = os.path.join(SOURCE, "examples", "local_sgd.toml")
+ACCURACY_MIN = 0.95
+# (replicas, shards) of the director's node and of two workers; a keeper needs no shards.
+PEERS = [(1, 1), (1, 1), (1, 1)]
+PLACEMENTS = [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)], [(2, 0), (1, 1), (3, 1)]]
+MODES = ['"asynchronous"', "{ staleness = 2 }", "{ first = 2 }", "{ lag = 1.5 }"]
+# Runs that something is to befall last for some seconds.
+LONG = {"asynchronous": 800, "rounds": 500}
+
+
+def job_of(mode, epochs):
+    if mode is None:
+        return ROUNDS, f"[training]\nepochs = {epochs}\n"
+    return ASYNC, f"[training]\nconsistency = {mode}\nepochs = {epochs}\n"
+
+
+class ClusterModes(EqualRuns):
+    @classmethod
+    def setUpClass(cls):
+        cls.random = random.Random(SEED)
+        cls.resumptions = []
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.resumptions:
+            print(f"{len(cls.resumptions)} kills: an epoch trained after it in "
+                  f"{statistics.median(cls.resumptions):.3f} s, at most {max(cls.resumptions):.3f} s")
+
+    def note_resumption(self, cluster, fault_at):
+        lost_at = cluster.director().said("the link with left is lost", since=fault_at)
+        epochs = [when for when, line in cluster.director().lines
+                  if lost_at and when >= lost_at and "Epoch " in line]
+        if len(epochs) > 1:  # the first may have been over before
+            self.resumptions.append(epochs[1] - fault_at)
+
+    def cluster(self, folder, shapes, mode, epochs, starts=None, join="20s", more=""):
+        job, settings = job_of(mode, epochs)
+        nodes = nodes_on_loopback(shapes)
+        return Cluster(folder, cluster_text(nodes, settings + more, timeouts(join=join), job), nodes,
+                       starts)
+
+    def play(self, shapes, mode, epochs, befall=lambda cluster: None, **options):
+        with tempfile.TemporaryDirectory() as folder, \
+                self.cluster(folder, shapes, mode, epochs, **options) as cluster:
+            befall(cluster)
+            result = cluster.result()
+            self.assertIn("test_accuracy", result, cluster.messages())
+            return result, cluster
+
+    def expect_learned(self, result, cluster):
+        self.assertGreaterEqual(result["test_accuracy"], ACCURACY_MIN, cluster.messages())
+        self.assertIs(result["reproducible"], False)
+        # No gradient is lost, and none counts twice: each step is one that came.
+        self.assertEqual(sum(x["results"] for x in result["trainers"]), result["steps"])
+        self.assertEqual(sum(x["applied"] + x["discarded"] for x in result["trainers"]),
+                         result["steps"])
+
+    def expect_equal_rounds(self, result, cluster, epochs, settings=()):
+        key = (epochs, *settings)
+        if key not in self.undisturbed:
+            self.undisturbed[key] = trained_alone(ROUNDS, [f"training.epochs={epochs}", *settings])
+        for name in ("parameters_sha256", "job_sha256", "steps", "test_loss", "train_loss"):
+            self.assertEqual(result[name], self.undisturbed[key][name], cluster.messages())
+
+    def expect_equal_or_learned(self, mode, result, cluster):
+        if mode is None:
+            self.expect_equal_rounds(result, cluster, LONG["rounds"])
+        else:
+            self.expect_learned(result, cluster)
+
+    def long_run(self, mode, befall, **options):
+        """One that lasts; what befalls it does so at an epoch drawn from its first half."""
+        epochs = LONG["rounds" if mode is None else "asynchronous"]
+        begin = self.random.randint(epochs // 20, epochs // 2)
+
+        def befall_then(cluster):
+            self.assertTrue(cluster.wait_for_epoch(begin), cluster.messages())
+            befall(cluster)
+        result, cluster = self.play(PEERS, mode, epochs, befall_then, **options)
+        self.expect_equal_or_learned(mode, result, cluster)
+        return result, cluster
+
+    def test_every_mode_learns_on_three_nodes(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                result, cluster = self.play(PEERS, mode, 20)
+                self.expect_learned(result, cluster)
+                self.expect_good_ends(cluster)
+                self.assertEqual((result["nodes"], result["replicas"]), (3, 3))
+                self.assertGreater(min(result["samples_by_replica"]), 0, cluster.messages())
+
+    def test_local_rounds_have_the_same_bits_wherever_members_train(self):
+        for shapes in PLACEMENTS:
+            with self.subTest(shapes=shapes):
+                result, cluster = self.play(shapes, None, 40)
+                self.expect_equal_rounds(result, cluster, 40)
+                self.assertGreaterEqual(result["test_accuracy"], ACCURACY_MIN)
+                self.expect_good_ends(cluster)
+
+    def test_a_member_takes_its_state_along(self):
+        settings = ("optimizer.kind=adam", "optimizer.learning_rate=0.003", "merge.outer=replace",
+                    "merge.outer_momentum=0")
+        more = ('[optimizer]\nkind = "adam"\nlearning_rate = 0.003\n'
+                '[merge]\nouter = "replace"\nouter_momentum = 0\n')
+        result, cluster = self.play([(0, 1), (1, 0), (1, 0)], None, 20, more=more)
+        self.expect_equal_rounds(result, cluster, 20, settings)
+        # Each round 4 members get parameters and two moments, and send as many back.
+        self.assertGreater(result["bytes_sent"], 2 * 4 * 3 * 4 * 9000 * result["steps"] // 11)
+
+    def test_a_killed_worker_is_done_without(self):
+        def kill(cluster):
+            times.append(time.monotonic())
+            cluster.processes["left"].signal(signal.SIGKILL)
+        times = []
+        for mode in [*MODES, None] * TRIALS:
+            with self.subTest(mode=mode):
+                result, cluster = self.long_run(mode, kill)
+                self.expect_loss(result, cluster)
+                self.expect_good_ends(cluster, lost=["left"])
+                self.note_resumption(cluster, times[-1])
+
+    def test_a_worker_that_stood_still_comes_back(self):
+        def freeze(cluster):
+            worker = cluster.processes["right"]
+            worker.signal(signal.SIGSTOP)
+            time.sleep(2 * LOST_AFTER)
+            worker.signal(signal.SIGCONT)
+        for mode in ["{ staleness = 2 }", None] * TRIALS:
+            with self.subTest(mode=mode):
+                result, cluster = self.long_run(mode, freeze)
+                self.expect_loss(result, cluster)
+                self.expect_good_ends(cluster, away=["right"])
+
+    def test_a_late_worker_takes_part(self):
+        def come_late(cluster):
+            cluster.start("right")
+            cluster.wait_until(lambda: cluster.director().said("linked with right"))
+        for mode in ["{ first = 3 }", None]:
+            with self.subTest(mode=mode):
+                result, cluster = self.long_run(mode, come_late, starts=["main", "left"], join="1s")
+                self.assertGreaterEqual(result["views"], 2, cluster.messages())
+                self.expect_good_ends(cluster, away=["right"])
+
+    def test_an_interrupt_stops_at_a_version(self):
+        for mode in (MODES[0], None):
+            with self.subTest(mode=mode), tempfile.TemporaryDirectory() as folder, \
+                    self.cluster(folder, PEERS, mode, 20000) as cluster:
+                self.assertTrue(cluster.wait_for_epoch(10), cluster.messages())
+                cluster.director().signal(signal.SIGINT)
+                result = cluster.result(20)
+                self.assertEqual(cluster.exit_codes(), {DIRECTOR: 130, "left": 0, "right": 0},
+                                 cluster.messages())
+                self.assertLess(result["epochs"], 20000)
+                self.assertEqual(result["views"], 1)
+
+    def test_without_its_keeper_a_run_ends(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                self.cluster(folder, PEERS, MODES[0], 5000, join="2s") as cluster:
+            self.assertTrue(cluster.wait_for_epoch(5), cluster.messages())
+            cluster.director().signal(signal.SIGKILL)
+            cluster.result()
+            codes = cluster.exit_codes()
+            self.assertEqual(codes, {DIRECTOR: -signal.SIGKILL, "left": 69, "right": 69},
+                             cluster.messages())
+
+
+if __name__ == "__main__":
+    print(f"seed {SEED}")
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])
