@@ -65,7 +65,10 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME surroundings
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/surroundings_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(surroundings PROPERTIES TIMEOUT 300)
+  add_test(NAME faulty_files
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/faulty_files_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(surroundings faulty_files PROPERTIES TIMEOUT 300)
   add_test(NAME large_model
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/large_model_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
