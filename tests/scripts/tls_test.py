@@ -334,7 +334,7 @@ class Strangers:
     def __init__(self, port):
         self.port = port
         self.is_over = False
-        self.sprayed = 0
+        self.sprayed = self.opened = 0
         self.threads = [threading.Thread(target=work) for work in (self.stay_silent, self.spray)]
         for thread in self.threads:
             thread.start()
@@ -356,6 +356,7 @@ class Strangers:
                     clients[i] = socket.socket()
                     clients[i].setblocking(False)
                     clients[i].connect_ex(("127.0.0.1", self.port))
+                    self.opened += 1
             time.sleep(0.1)
         for client in clients:
             client.close()
@@ -365,7 +366,7 @@ class Strangers:
         begins = (b"\x16\x03\x01", b"\x16", b"", b"{", b"\x80")
         while not self.is_over:
             try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=5) as line:
+                with socket.create_connection(("127.0.0.1", self.port), timeout=0.05) as line:
                     line.sendall(dice.choice(begins) + dice.randbytes(dice.randint(1, 20_000)))
                     line.recv(100)
             except OSError:
@@ -406,6 +407,8 @@ class Hostility(SecuredCluster):
             print(f"{SILENT_CLIENTS} silent clients and {sprayed} noisy ones in {SECONDS} s: "
                   f"{100 * share:.1f} % of a core for the gate; a good node joined in "
                   f"{joined:.2f} s; {len(cluster.director().lines)} lines")
+            self.assertGreaterEqual(strangers.opened, SILENT_CLIENTS)
+            self.assertGreater(sprayed, 0)
             self.assertLessEqual(share, GATE_SHARE_MAX)
             self.assertLessEqual(joined, JOIN_SECONDS)
             self.expect_equal(result, cluster, epochs)
