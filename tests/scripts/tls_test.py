@@ -3,10 +3,8 @@
     python3 tests/scripts/tls_test.py BUILD_FOLDER SOURCE_FOLDER [SECONDS] [TEST]...
 
 Three processes train examples/digits.toml with certificates made by `troupe certs`. Their result is
-that of one process, with one of them killed, over wires that delay, break and turn bits over, with
-strangers at the port, and with silent and noisy clients for SECONDS (two without it), while the
-director's gate may take 5 % of a core. Bad wires are tried once for every six seconds, by a SEED of
-the environment or a new one (printed).
+that of one process, with one of them killed, with strangers at the port, and with silent and noisy
+clients for SECONDS (two without it), while the director's gate may take 5 % of a core.
 """
 
 import os
@@ -17,85 +15,18 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
-from cluster_run import (DIRECTOR, TROUPE, Cluster, EqualRuns, Node, cluster_text, free_ports,
-                         nodes_on_loopback, settings_of, timeouts)
-from fault_proxy import Wires
+from cluster_run import DIRECTOR, Cluster
+from secured_cluster import (REFUSAL_SECONDS, SecuredCluster, make_certificates, port_of, tls_text,
+                             troupe)
 
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 2
-SEED = int(os.environ.get("SEED", time.time()))
-TRIALS = max(1, int(SECONDS / 6))
-SHAPES = [(1, 1), (1, 1), (1, 1)]
-# Long enough that a busy machine loses nobody; a killed process is seen at once.
-TIMING = timeouts(lost_after=5, join="10s")
-REFUSAL_SECONDS = 5
 JOIN_SECONDS = 2
 GATE_SHARE_MAX = 0.05
 SILENT_CLIENTS = 200
-
-
-def troupe(folder, *words):
-    return subprocess.run([TROUPE, *words], cwd=folder, capture_output=True, text=True,
-                          timeout=60, check=False)
-
-
-def make_certificates(folder, *names):
-    os.makedirs(folder, exist_ok=True)
-    for words in (["ca"], *(["issue", name] for name in names)):
-        run = troupe(folder, "certs", *words)
-        if run.returncode:
-            raise RuntimeError(run.stderr)
-
-
-def tls_text(folder, name="{name}"):
-    return (f'[tls]\nca = "{folder}/ca.pem"\ncertificate = "{folder}/{name}.pem"\n'
-            f'key = "{folder}/{name}.key"\n')
-
-
-def port_of(node):
-    return int(node.address.rsplit(":", 1)[1])
-
-
-class SecuredCluster(EqualRuns):
-    """A folder with certificates of main, left and right, and three nodes."""
-
-    def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-        self.keys = os.path.join(self.folder, "keys")
-        make_certificates(self.keys, "main", "left", "right")
-        self.nodes = nodes_on_loopback(SHAPES)
-
-    def tearDown(self):
-        self.place.cleanup()
-
-    def text(self, epochs, tls=None, nodes=None):
-        return cluster_text(nodes or self.nodes,
-                            settings_of(epochs) + (tls_text(self.keys) if tls is None else tls),
-                            TIMING)
-
-    def cluster(self, epochs, starts=None):
-        return Cluster(self.folder, self.text(epochs), self.nodes, starts)
-
-    def wait_for_epoch(self, cluster, epoch):
-        self.assertTrue(cluster.wait_for_epoch(epoch), cluster.messages())
-
-    def second(self, name, tls):
-        """Exit code and words of a process of this name that comes with this [tls]."""
-        nodes = [Node(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
-        own = next(x for x in nodes if x.name == name)
-        own.listen = f"127.0.0.1:{free_ports(1)[0]}"
-        path = os.path.join(self.folder, "second.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.text(300, tls, nodes))
-        begin = time.monotonic()
-        run = troupe(self.folder, "node", path, "--name", name)
-        self.assertLess(time.monotonic() - begin, REFUSAL_SECONDS + 1, run.stderr)
-        return run.returncode, run.stderr
 
 
 class Training(SecuredCluster):
@@ -119,62 +50,6 @@ class Training(SecuredCluster):
             refused = troupe(self.folder, "status", plain)
             self.assertEqual(refused.returncode, 77, refused.stderr)
             self.assertIn("main secures its connections", refused.stderr)
-
-
-class BadWires(SecuredCluster):
-    """F6: whatever the wire does, the result is Equal. A process whose first words were turned over
-    may be refused, by name; the others do its work."""
-
-    def play(self, epochs, befall, settle=lambda wire: None):
-        for trial in range(TRIALS):
-            with self.subTest(trial=trial, seed=SEED), Wires(SEED + trial) as wires:
-                self.nodes = nodes_on_loopback(SHAPES)
-                between = []
-                for node in self.nodes:
-                    node.listen = node.address
-                    between.append(wires.new(port_of(node), is_secured=True))
-                    node.address = f"127.0.0.1:{between[-1].port}"
-                    settle(between[-1])
-                with self.cluster(epochs) as cluster:
-                    befall(cluster, wires, between, random.Random(SEED + trial))
-                    self.expect_equal(cluster.result(), cluster, epochs)
-                    self.expect_ends_with_a_reason(cluster)
-                    self.assertGreater(sum(x.connection_count for x in between), 0)
-
-    def expect_ends_with_a_reason(self, cluster):
-        for name, code in cluster.exit_codes().items():
-            self.assertIn(code, (0,) if name == DIRECTOR else (0, 69, 77), cluster.messages())
-            if code:
-                self.assertTrue(cluster.processes[name].said("troupe: error: "), cluster.messages())
-
-    def test_bits_turned_over_anywhere(self):
-        """In handshakes, at the beginning; and later, in whatever passes then."""
-        def settle(wire):
-            wire.flip_chance, wire.flips_left = 0.03, 2
-
-        def befall(cluster, _, between, dice):
-            for _ in range(4):
-                self.wait_for_epoch(cluster, cluster.director().epoch + dice.randint(5, 20))
-                wire = dice.choice(between[:2])
-                wire.flip_chance, wire.flips_left = 0.2, 1
-                cluster.wait_until(lambda wire=wire: not wire.flips_left, 2)
-            self.assertGreater(sum(x.flip_count for x in between), 3, cluster.messages())
-        self.play(250, befall, settle)
-
-    def test_delays_and_breaks(self):
-        def settle(wire):
-            wire.latency, wire.jitter = 0.001, 0.002
-
-        def befall(cluster, wires, between, dice):
-            self.wait_for_epoch(cluster, 2)
-            for how in ("reset", "close"):
-                wires.break_all(between[:2], reset=how == "reset")
-                time.sleep(dice.uniform(0, 0.5))
-                wire = dice.choice(between[:2])
-                wire.cut_is_due = how
-                cluster.wait_until(lambda wire=wire: not wire.cut_is_due, 2)
-            self.assertGreater(sum(x.cut_count for x in between), 0, cluster.messages())
-        self.play(120, befall, settle)
 
 
 class Refusals(SecuredCluster):
