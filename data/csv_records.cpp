@@ -11,8 +11,15 @@ namespace troupe {
 
 namespace {
 
-/// The buffer's first size; it grows only when a record does not fit.
-constexpr size_t buffer_bytes_initial = size_t{1} << 18;
+/// The buffer's first size; it grows only when a record does not fit. A small file takes less, and
+/// one more byte than it has, to see that nothing follows.
+constexpr uint64_t buffer_bytes_max = uint64_t{1} << 18;
+constexpr uint64_t buffer_bytes_min = uint64_t{1} << 12;
+
+size_t first_buffer_bytes(const text_source& source) {
+  return std::clamp(source.size().value_or(buffer_bytes_max) + 1, buffer_bytes_min,
+                    buffer_bytes_max);
+}
 
 constexpr std::string_view byte_order_mark_utf8 = "\xef\xbb\xbf";
 
@@ -46,7 +53,7 @@ csv_records::csv_records(const std::string& path, size_t record_bytes_max, quote
   : source_(path),
     record_bytes_max_(record_bytes_max),
     quotes_(quotes),
-    buffer_(buffer_bytes_initial + padding_bytes) {
+    buffer_(first_buffer_bytes(source_) + padding_bytes) {
   while (available() < 4 && fill())
     ;
   check_encoding();

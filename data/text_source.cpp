@@ -25,7 +25,9 @@ namespace troupe {
 namespace {
 
 /// Bytes read from the file at a time. Smaller costs system calls, larger leaves the second cache.
-constexpr size_t input_bytes = size_t{1} << 18;
+/// A small file takes less: it is to be read in less memory than a large one.
+constexpr uint64_t input_bytes_max = uint64_t{1} << 18;
+constexpr uint64_t input_bytes_min = uint64_t{1} << 12;
 
 /// Compressed files below this are decompressed sooner than a thread gets to work.
 constexpr uint64_t ahead_bytes_min = uint64_t{1} << 18;
@@ -80,6 +82,8 @@ struct text_source::state {
   state(const std::string& file_path, compression_kind compression)
     : path(file_path), file(file_path) {
     look_at_kind();
+    input.resize(
+      std::clamp(regular_bytes.value_or(input_bytes_max), input_bytes_min, input_bytes_max));
     if (compression == compression_kind::none)
       return;
     while (available() < 2 && fill()) // a pipe may give one byte at a time
@@ -218,7 +222,7 @@ struct text_source::state {
 
   std::string path;
   file_descriptor file;
-  std::vector<char> input = std::vector<char>(input_bytes);
+  std::vector<char> input;
   size_t begin = 0; ///< of what is left in `input`
   size_t end = 0;
   uint64_t file_bytes = 0;                  ///< read from the file so far

@@ -9,14 +9,17 @@ if(TROUPE_FUZZ)
   find_package(tomlplusplus REQUIRED)
   # What the decoders need and no more; that one is missing shows when linking.
   file(GLOB troupe_decoder_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.cpp
-       ${PROJECT_SOURCE_DIR}/models/optimizers/*.cpp)
+       ${PROJECT_SOURCE_DIR}/models/merging/*.cpp ${PROJECT_SOURCE_DIR}/models/optimizers/*.cpp)
   foreach(source IN ITEMS
-      actors/net/channel actors/net/endpoint actors/net/hello actors/net/visit actors/protocol/payload
+      actors/net/channel actors/net/endpoint actors/net/hello actors/net/socket_bio
+      actors/net/tls_identity actors/net/tls_session actors/net/visit actors/protocol/payload
       app/cluster_file app/cluster_overrides app/cluster_schema app/did_you_mean app/job_draft
-      app/job_errors app/job_file app/job_schema app/job_text app/model_schema app/node_address
-      app/override app/schedule_schema app/schema_key app/status_report app/toml_value
-      coordinators/admission coordinators/job coordinators/waits
-      models/activation models/batch models/blas models/buffer models/dropout models/initialization
+      app/job_errors app/job_file app/job_schema app/job_text app/mode_schema app/model_schema
+      app/node_address app/override app/schedule_schema app/schema_key app/status_report app/toml_value
+      coordinators/admission coordinators/job coordinators/model_merger coordinators/timeline
+      coordinators/training_modes coordinators/waits
+      models/activation models/batch models/blas models/buffer models/cholesky models/metrics
+      models/dropout models/initialization
       models/large_pages models/layers/dense models/layers/narrow_dense models/losses/binary_losses
       models/losses/evaluate_loss models/losses/link models/losses/regression_losses models/model
       models/lanes models/neural_network models/numerics models/parameter_layout models/random
@@ -29,7 +32,7 @@ if(TROUPE_FUZZ)
   target_compile_definitions(troupe_decoders PUBLIC CAF_ENABLE_TYPE_ID_CHECKS)
   target_link_libraries(troupe_decoders PUBLIC CAF::core CAF::io xtensor Threads::Threads
                         nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus openblas ZLIB::ZLIB
-                        OpenSSL::Crypto troupe_settings)
+                        OpenSSL::SSL OpenSSL::Crypto troupe_settings)
 else()
   add_library(troupe_decoders INTERFACE)
   target_link_libraries(troupe_decoders INTERFACE troupe_app troupe_settings ZLIB::ZLIB

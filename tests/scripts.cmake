@@ -64,7 +64,17 @@ if(TROUPE_BUILD_COMMAND)
   set_tests_properties(cluster_namespaces PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
   add_test(NAME tls COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/tls_test.py
                             ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(tls PROPERTIES TIMEOUT 300)
+  add_test(NAME tls_wires
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/tls_wires_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(tls tls_wires PROPERTIES TIMEOUT 300)
+  add_test(NAME surroundings
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/surroundings_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  add_test(NAME faulty_files
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/faulty_files_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(surroundings faulty_files PROPERTIES TIMEOUT 300)
   add_test(NAME large_model
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/large_model_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})

@@ -109,6 +109,10 @@ class Forms(unittest.TestCase):
             path = os.path.join(DEPLOY, name)
             self.assertTrue(os.access(path, os.X_OK), name)
             subprocess.run(["bash", "-n", path], check=True, timeout=60)
+            if shutil.which("shellcheck"):
+                run = subprocess.run(["shellcheck", path], capture_output=True, text=True,
+                                     timeout=60, check=False)
+                self.assertEqual(run.returncode, 0, run.stdout)
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze")
     def test_unit_is_one_for_systemd(self):
@@ -156,6 +160,10 @@ class Forms(unittest.TestCase):
         self.assertEqual(service["clusterIP"], "None")
         self.assertEqual(service["selector"], pods["template"]["metadata"]["labels"])
         self.assertEqual(pods["selector"]["matchLabels"], pods["template"]["metadata"]["labels"])
+        self.assertEqual(parts["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
+                         service["selector"])
+        self.assertEqual(parts["NetworkPolicy"]["spec"]["ingress"][0]["ports"],
+                         [{"port": service["ports"][0]["port"]}])
         container = pods["template"]["spec"]["containers"][0]
         self.assertEqual({mount["name"] for mount in container["volumeMounts"]},
                          {"configuration", "state"})

@@ -6,16 +6,19 @@ proper end, between messages or in the middle of one), and turn bits over within
 values of a message, which alone have a checksum.
 
 It knows as much of what passes as it needs for that: after the lines of greeting come messages,
-each with a header of 32 bytes that has the length of the rest.
+each with a header of 32 bytes that has the length of the rest. Over a secured connection it sees
+records, each with a header of 5 bytes, and bits are turned over anywhere in them.
 """
 
 import asyncio
+import collections
 import random
 import socket
 import struct
 import threading
 
 HEADER_BYTES = 32
+RECORD_HEADER_BYTES = 5  # of TLS
 QUEUED_BYTES_MAX = 1 << 20  # of one direction; who sends more has to wait, as with any wire
 
 
@@ -41,7 +44,8 @@ class Direction:
         self.lines = lines  # of greeting that are still to come
         self.buffer = bytearray()
         self.source = self.target = None  # transports
-        self.queued = 0
+        self.waiting = collections.deque()
+        self.queued = 0  # bytes of those
         self.free_at = 0.0  # when the last message will have passed
         self.is_blocked = False
         self.is_cut = False  # nothing more may follow
@@ -64,7 +68,9 @@ class Direction:
             self.source.resume_reading()
 
     def next_message(self):
-        if self.lines:
+        if self.wire.is_secured:
+            size = RECORD_HEADER_BYTES + int.from_bytes(self.buffer[3:5], "big")
+        elif self.lines:
             size = self.buffer.find(b"\n") + 1
             self.lines -= 1 if size else 0
         elif len(self.buffer) < HEADER_BYTES:
@@ -87,12 +93,15 @@ class Direction:
             self.free_at = due - wire.latency
         else:
             self.free_at = due = max(due, self.free_at)  # nobody overtakes
-        if due <= now:
+        if due <= now and not self.waiting:
             return self.write(message)
         self.queued += len(message)
-        loop.call_at(due, self.deliver, message)
+        self.waiting.append(message)
+        loop.call_at(due, self.deliver)
 
-    def deliver(self, message):
+    def deliver(self):
+        """The oldest: a loop may call those of one time in any order."""
+        message = self.waiting.popleft()
         self.queued -= len(message)
         self.write(message)
         self.update()
@@ -154,7 +163,8 @@ class Connection:
 class Wire:
     """From `port` to the port `target` of this machine, both ways; made by `Wires`."""
 
-    def __init__(self, loop, target, seed):
+    def __init__(self, loop, target, seed, is_secured):
+        self.is_secured = is_secured
         self.loop = loop
         self.target = target
         self.random = random.Random(seed)
@@ -165,13 +175,14 @@ class Wire:
         self.flips_left = 0
         self.flip_chance = 0.0  # of a message with values
         self.cut_is_due = None  # "reset" or "close" in the middle of the next message with values
-        self.flip_count = self.cut_count = 0
+        self.flip_count = self.cut_count = self.connection_count = 0
 
     async def listen(self):
         self.server = await self.loop.create_server(self.accept, "127.0.0.1", 0)
         self.port = self.server.sockets[0].getsockname()[1]
 
     def accept(self):
+        self.connection_count += 1
         connection = Connection(self)
         end = End(connection, connection.there, connection.back)
         self.loop.create_task(self.dial(connection))
@@ -187,7 +198,9 @@ class Wire:
         connection.there.update()
 
     def pass_on(self, direction, message):
-        values = values_of(message) if self.flips_left or self.cut_is_due else None
+        values = None
+        if self.flips_left or self.cut_is_due:
+            values = (0, len(message)) if self.is_secured else values_of(message)
         if values and self.cut_is_due:
             reset, self.cut_is_due = self.cut_is_due == "reset", None
             self.cut_count += 1
@@ -240,9 +253,9 @@ class Wires:
             for connection in list(wire.connections):
                 connection.end(reset=True)
 
-    def new(self, target):
+    def new(self, target, is_secured=False):
         """A wire to this port."""
-        wire = Wire(self.loop, target, self.seed + len(self.wires))
+        wire = Wire(self.loop, target, self.seed + len(self.wires), is_secured)
         asyncio.run_coroutine_threadsafe(wire.listen(), self.loop).result(30)
         self.wires.append(wire)
         return wire

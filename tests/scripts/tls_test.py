@@ -15,82 +15,18 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
-from cluster_run import (DIRECTOR, TROUPE, Cluster, EqualRuns, Node, cluster_text, free_ports,
-                         nodes_on_loopback, settings_of, timeouts)
+from cluster_run import DIRECTOR, Cluster
+from secured_cluster import (REFUSAL_SECONDS, SecuredCluster, make_certificates, port_of, tls_text,
+                             troupe)
 
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 2
-SHAPES = [(1, 1), (1, 1), (1, 1)]
-# Long enough that a busy machine loses nobody; a killed process is seen at once.
-TIMING = timeouts(lost_after=5)
-REFUSAL_SECONDS = 5
 JOIN_SECONDS = 2
 GATE_SHARE_MAX = 0.05
 SILENT_CLIENTS = 200
-
-
-def troupe(folder, *words):
-    return subprocess.run([TROUPE, *words], cwd=folder, capture_output=True, text=True,
-                          timeout=60, check=False)
-
-
-def make_certificates(folder, *names):
-    os.makedirs(folder, exist_ok=True)
-    for words in (["ca"], *(["issue", name] for name in names)):
-        run = troupe(folder, "certs", *words)
-        if run.returncode:
-            raise RuntimeError(run.stderr)
-
-
-def tls_text(folder, name="{name}"):
-    return (f'[tls]\nca = "{folder}/ca.pem"\ncertificate = "{folder}/{name}.pem"\n'
-            f'key = "{folder}/{name}.key"\n')
-
-
-def port_of(node):
-    return int(node.address.rsplit(":", 1)[1])
-
-
-class SecuredCluster(EqualRuns):
-    """A folder with certificates of main, left and right, and three nodes."""
-
-    def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-        self.keys = os.path.join(self.folder, "keys")
-        make_certificates(self.keys, "main", "left", "right")
-        self.nodes = nodes_on_loopback(SHAPES)
-
-    def tearDown(self):
-        self.place.cleanup()
-
-    def text(self, epochs, tls=None, nodes=None):
-        return cluster_text(nodes or self.nodes,
-                            settings_of(epochs) + (tls_text(self.keys) if tls is None else tls),
-                            TIMING)
-
-    def cluster(self, epochs, starts=None):
-        return Cluster(self.folder, self.text(epochs), self.nodes, starts)
-
-    def wait_for_epoch(self, cluster, epoch):
-        self.assertTrue(cluster.wait_for_epoch(epoch), cluster.messages())
-
-    def second(self, name, tls):
-        """Exit code and words of a process of this name that comes with this [tls]."""
-        nodes = [Node(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
-        own = next(x for x in nodes if x.name == name)
-        own.listen = f"127.0.0.1:{free_ports(1)[0]}"
-        path = os.path.join(self.folder, "second.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.text(300, tls, nodes))
-        begin = time.monotonic()
-        run = troupe(self.folder, "node", path, "--name", name)
-        self.assertLess(time.monotonic() - begin, REFUSAL_SECONDS + 1, run.stderr)
-        return run.returncode, run.stderr
 
 
 class Training(SecuredCluster):
@@ -273,7 +209,7 @@ class Strangers:
     def __init__(self, port):
         self.port = port
         self.is_over = False
-        self.sprayed = 0
+        self.sprayed = self.opened = 0
         self.threads = [threading.Thread(target=work) for work in (self.stay_silent, self.spray)]
         for thread in self.threads:
             thread.start()
@@ -295,6 +231,7 @@ class Strangers:
                     clients[i] = socket.socket()
                     clients[i].setblocking(False)
                     clients[i].connect_ex(("127.0.0.1", self.port))
+                    self.opened += 1
             time.sleep(0.1)
         for client in clients:
             client.close()
@@ -304,7 +241,7 @@ class Strangers:
         begins = (b"\x16\x03\x01", b"\x16", b"", b"{", b"\x80")
         while not self.is_over:
             try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=5) as line:
+                with socket.create_connection(("127.0.0.1", self.port), timeout=0.05) as line:
                     line.sendall(dice.choice(begins) + dice.randbytes(dice.randint(1, 20_000)))
                     line.recv(100)
             except OSError:
@@ -345,6 +282,8 @@ class Hostility(SecuredCluster):
             print(f"{SILENT_CLIENTS} silent clients and {sprayed} noisy ones in {SECONDS} s: "
                   f"{100 * share:.1f} % of a core for the gate; a good node joined in "
                   f"{joined:.2f} s; {len(cluster.director().lines)} lines")
+            self.assertGreaterEqual(strangers.opened, SILENT_CLIENTS)
+            self.assertGreater(sprayed, 0)
             self.assertLessEqual(share, GATE_SHARE_MAX)
             self.assertLessEqual(joined, JOIN_SECONDS)
             self.expect_equal(result, cluster, epochs)

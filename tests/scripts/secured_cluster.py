@@ -1,0 +1,77 @@
+"""Clusters of three nodes whose connections are secured, with certificates of their own, for tests.
+
+As cluster_run.py, of which this is the secured kind.
+"""
+
+import os
+import subprocess
+import tempfile
+import time
+
+from cluster_run import (TROUPE, Cluster, EqualRuns, Node, cluster_text, free_ports,
+                         nodes_on_loopback, settings_of, timeouts)
+
+SHAPES = [(1, 1), (1, 1), (1, 1)]
+# Long enough that a busy machine loses nobody; a killed process is seen at once.
+TIMING = timeouts(lost_after=5, join="10s")
+REFUSAL_SECONDS = 5
+
+
+def troupe(folder, *words):
+    return subprocess.run([TROUPE, *words], cwd=folder, capture_output=True, text=True,
+                          timeout=60, check=False)
+
+
+def make_certificates(folder, *names):
+    os.makedirs(folder, exist_ok=True)
+    for words in (["ca"], *(["issue", name] for name in names)):
+        run = troupe(folder, "certs", *words)
+        if run.returncode:
+            raise RuntimeError(run.stderr)
+
+
+def tls_text(folder, name="{name}"):
+    return (f'[tls]\nca = "{folder}/ca.pem"\ncertificate = "{folder}/{name}.pem"\n'
+            f'key = "{folder}/{name}.key"\n')
+
+
+def port_of(node):
+    return int(node.address.rsplit(":", 1)[1])
+
+
+class SecuredCluster(EqualRuns):
+    """A folder with certificates of main, left and right, and three nodes."""
+
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+        self.keys = os.path.join(self.folder, "keys")
+        make_certificates(self.keys, "main", "left", "right")
+        self.nodes = nodes_on_loopback(SHAPES)
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def text(self, epochs, tls=None, nodes=None):
+        return cluster_text(nodes or self.nodes,
+                            settings_of(epochs) + (tls_text(self.keys) if tls is None else tls),
+                            TIMING)
+
+    def cluster(self, epochs, starts=None):
+        return Cluster(self.folder, self.text(epochs), self.nodes, starts)
+
+    def wait_for_epoch(self, cluster, epoch):
+        self.assertTrue(cluster.wait_for_epoch(epoch), cluster.messages())
+
+    def second(self, name, tls):
+        """Exit code and words of a process of this name that comes with this [tls]."""
+        nodes = [Node(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
+        own = next(x for x in nodes if x.name == name)
+        own.listen = f"127.0.0.1:{free_ports(1)[0]}"
+        path = os.path.join(self.folder, "second.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.text(300, tls, nodes))
+        begin = time.monotonic()
+        run = troupe(self.folder, "node", path, "--name", name)
+        self.assertLess(time.monotonic() - begin, REFUSAL_SECONDS + 1, run.stderr)
+        return run.returncode, run.stderr

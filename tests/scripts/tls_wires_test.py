@@ -1,0 +1,80 @@
+"""Bad wires between processes whose connections are secured: the result is that of good ones.
+
+    python3 tests/scripts/tls_wires_test.py BUILD_FOLDER SOURCE_FOLDER [TRIALS] [SEED]
+
+Each address that a node dials leads through a proxy (fault_proxy.py) that delays, breaks off or turns
+bits over anywhere, in handshakes as well. Where and when is drawn from SEED (printed).
+"""
+
+import random
+import sys
+import time
+import unittest
+
+from cluster_run import DIRECTOR, nodes_on_loopback
+from fault_proxy import Wires
+from secured_cluster import SHAPES, SecuredCluster, port_of
+
+TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
+
+
+class BadWires(SecuredCluster):
+    """F6: whatever the wire does, the result is Equal. A process whose first words were turned over
+    may be refused, by name; the others do its work."""
+
+    def play(self, epochs, befall, settle=lambda wire: None):
+        for trial in range(TRIALS):
+            with self.subTest(trial=trial, seed=SEED), Wires(SEED + trial) as wires:
+                self.nodes = nodes_on_loopback(SHAPES)
+                between = []
+                for node in self.nodes:
+                    node.listen = node.address
+                    between.append(wires.new(port_of(node), is_secured=True))
+                    node.address = f"127.0.0.1:{between[-1].port}"
+                    settle(between[-1])
+                with self.cluster(epochs) as cluster:
+                    befall(cluster, wires, between, random.Random(SEED + trial))
+                    self.expect_equal(cluster.result(), cluster, epochs)
+                    self.expect_ends_with_a_reason(cluster)
+                    self.assertGreater(sum(x.connection_count for x in between), 0)
+
+    def expect_ends_with_a_reason(self, cluster):
+        for name, code in cluster.exit_codes().items():
+            self.assertIn(code, (0,) if name == DIRECTOR else (0, 69, 77), cluster.messages())
+            if code:
+                self.assertTrue(cluster.processes[name].said("troupe: error: "), cluster.messages())
+
+    def test_bits_turned_over_anywhere(self):
+        """In handshakes, at the beginning; and later, in whatever passes then."""
+        def settle(wire):
+            wire.flip_chance, wire.flips_left = 0.03, 2
+
+        def befall(cluster, _, between, dice):
+            for _ in range(4):
+                self.wait_for_epoch(cluster, cluster.director().epoch + dice.randint(5, 20))
+                wire = dice.choice(between[:2])
+                wire.flip_chance, wire.flips_left = 0.2, 1
+                cluster.wait_until(lambda wire=wire: not wire.flips_left, 2)
+            self.assertGreater(sum(x.flip_count for x in between), 3, cluster.messages())
+        self.play(250, befall, settle)
+
+    def test_delays_and_breaks(self):
+        def settle(wire):
+            wire.latency, wire.jitter = 0.001, 0.002
+
+        def befall(cluster, wires, between, dice):
+            self.wait_for_epoch(cluster, 2)
+            for how in ("reset", "close"):
+                wires.break_all(between[:2], reset=how == "reset")
+                time.sleep(dice.uniform(0, 0.5))
+                wire = dice.choice(between[:2])
+                wire.cut_is_due = how
+                cluster.wait_until(lambda wire=wire: not wire.cut_is_due, 2)
+            self.assertGreater(sum(x.cut_count for x in between), 0, cluster.messages())
+        self.play(120, befall, settle)
+
+
+if __name__ == "__main__":
+    print(f"seed {SEED}, {TRIALS} trials of each", flush=True)
+    unittest.main(argv=["tls_wires_test"])
