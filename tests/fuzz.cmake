@@ -32,7 +32,7 @@ if(TROUPE_FUZZ)
   target_compile_definitions(troupe_decoders PUBLIC CAF_ENABLE_TYPE_ID_CHECKS)
   target_link_libraries(troupe_decoders PUBLIC CAF::core CAF::io xtensor Threads::Threads
                         nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus openblas ZLIB::ZLIB
-                        OpenSSL::SSL OpenSSL::Crypto troupe_settings)
+                        xxhash OpenSSL::SSL OpenSSL::Crypto troupe_settings)
 else()
   add_library(troupe_decoders INTERFACE)
   target_link_libraries(troupe_decoders INTERFACE troupe_app troupe_settings ZLIB::ZLIB
