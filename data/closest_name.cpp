@@ -19,18 +19,17 @@ void make_lower_case(std::string& text) {
 // stay from word to word.
 class word_ruler {
 public:
-  // The distance, or `limit` when it is not below that. A row follows from the one before it, and
-  // at the cost of one more edit from the one before that: once both are far enough, so is the end.
+  // The distance, or `limit` when it is not below that. A row follows from the one before it and,
+  // at the cost of one more edit, from the one before that, which is nearer by one edit at most:
+  // once a row is far enough, so is the end.
   size_t distance_below(size_t limit, std::string_view left, std::string_view right) {
     for (auto* row : {&before_last_, &last_, &row_})
       row->resize(right.size() + 1);
     std::iota(row_.begin(), row_.end(), size_t{0});
-    size_t nearest = 0; // of the last row
     for (size_t i = 1; i <= left.size(); ++i) {
       std::swap(before_last_, last_);
       std::swap(last_, row_);
-      const size_t nearest_before = std::exchange(nearest, fill_row(i, left, right));
-      if (nearest >= limit && nearest_before + 1 >= limit)
+      if (fill_row(i, left, right) >= limit)
         return limit;
     }
     return std::min(limit, row_[right.size()]);
