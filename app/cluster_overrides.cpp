@@ -15,6 +15,15 @@ std::string section_of(const std::string& path) {
   return path.substr(0, path.find('.'));
 }
 
+// Each once: what may begin a line of a cluster file.
+std::vector<std::string> words_and_sections() {
+  auto result = cluster_words();
+  for (const auto& key : job_schema())
+    if (const auto section = section_of(key.path); section != result.back())
+      result.push_back(section);
+  return result;
+}
+
 bool is_of_all_nodes(const std::string& path) {
   const auto section = section_of(path);
   return section != "node" && (is_cluster_word(section) || is_misspelt_cluster_word(section));
@@ -45,9 +54,7 @@ bool is_cluster_word(const std::string& name) {
 }
 
 bool is_misspelt_cluster_word(const std::string& name) {
-  auto words = cluster_words();
-  for (const auto& key : job_schema())
-    words.push_back(section_of(key.path));
+  static const auto words = words_and_sections();
   const std::string near{closest_name(name, words)};
   return near != name && is_cluster_word(near);
 }

@@ -26,12 +26,15 @@ toml_value override_value(bool is_text, const std::string& text) {
 }
 
 toml_value::table override_table(const std::string& path, const std::string& text) {
-  toml_value::table result{{path, {}, override_value(false, text)}};
-  for (size_t dot; (dot = result.front().name.rfind('.')) != std::string::npos;) {
-    const std::string name = result.front().name;
-    result.front().name = name.substr(dot + 1);
-    result = {{name.substr(0, dot), {}, {std::move(result), {}}}};
+  std::string_view outer = path;
+  toml_value value = override_value(false, text);
+  for (size_t dot; (dot = outer.rfind('.')) != outer.npos; outer = outer.substr(0, dot)) {
+    toml_value::table inner;
+    inner.push_back({std::string{outer.substr(dot + 1)}, {}, std::move(value)});
+    value = {std::move(inner), {}};
   }
+  toml_value::table result;
+  result.push_back({std::string{outer}, {}, std::move(value)});
   return result;
 }
 

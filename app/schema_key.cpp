@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace troupe {
 
@@ -14,7 +15,7 @@ value_refusal wrong_type(const std::string& expected, const toml_value& value) {
   return {"expected " + expected + ", got " + description(value), {}};
 }
 
-std::string last_part(const std::string& path) {
+std::string_view last_part(std::string_view path) {
   return path.substr(path.rfind('.') + 1); // npos + 1 is 0: the whole path
 }
 
@@ -30,10 +31,10 @@ std::vector<std::string> names_below(const std::string& section,
   for (const auto& path : paths) {
     if (!path.starts_with(section))
       continue;
-    const std::string below = path.substr(section.size());
-    const std::string name = below.substr(0, below.find('.'));
+    const auto below = std::string_view{path}.substr(section.size());
+    const auto name = below.substr(0, below.find('.'));
     if (std::find(result.begin(), result.end(), name) == result.end())
-      result.push_back(name);
+      result.emplace_back(name);
   }
   return result;
 }
@@ -107,7 +108,7 @@ std::string choices_text(const std::vector<std::string>& names) {
 
 std::optional<std::string> key_meant_by(const std::string& path,
                                         const std::vector<std::string>& paths) {
-  const std::string name = last_part(path);
+  const auto name = last_part(path);
   for (const auto& known : paths)
     if (last_part(known) == name)
       return known;
@@ -116,8 +117,9 @@ std::optional<std::string> key_meant_by(const std::string& path,
   if (const auto near = closest_name(name, below); !near.empty())
     return section + std::string{near};
   std::vector<std::string> names;
+  names.reserve(paths.size());
   for (const auto& known : paths)
-    names.push_back(last_part(known));
+    names.emplace_back(last_part(known));
   if (const auto near = closest_name(name, names); !near.empty())
     return paths[static_cast<size_t>(std::find(names.begin(), names.end(), near) - names.begin())];
   const auto near = closest_name(path, paths);

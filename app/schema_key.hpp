@@ -82,6 +82,11 @@ std::optional<T> as_optional(const std::optional<T>& value) {
   return value;
 }
 
+/// True when the key of this path stands in the section, or in one within it.
+inline bool is_below(const std::string& section, const std::string& path) {
+  return path.size() > section.size() && path[section.size()] == '.' && path.starts_with(section);
+}
+
 /// The text of a member that `text_of` can write; nothing when the member is unset.
 template <class Member, class TextOf>
 std::optional<std::string> text_of_member(const Member& member, TextOf text_of) {
@@ -181,6 +186,7 @@ schema_key<Target> choice_key(key_texts texts, Access access) {
 template <class Target>
 std::vector<std::string> paths_of(const std::vector<schema_key<Target>>& keys) {
   std::vector<std::string> result;
+  result.reserve(keys.size());
   for (const auto& key : keys)
     result.push_back(key.path);
   return result;
@@ -202,7 +208,6 @@ template <class Target>
 void read_table(const std::vector<schema_key<Target>>& keys, const std::string& outer,
                 const std::string& prefix, const toml_value::table& table, Target& target,
                 reading& result) {
-  const auto paths = paths_of(keys);
   for (const auto& entry : table) {
     if (result.complaints.size() >= complaints_max)
       return;
@@ -213,14 +218,14 @@ void read_table(const std::vector<schema_key<Target>>& keys, const std::string& 
     while (i < keys.size() && keys[i].path != path)
       ++i;
     const bool is_section =
-      is_name && std::any_of(paths.begin(), paths.end(), [&](const std::string& known) {
-        return known.starts_with(path + ".");
+      i == keys.size() && is_name && std::any_of(keys.begin(), keys.end(), [&](const auto& key) {
+        return detail::is_below(path, key.path);
       });
     result.positions.emplace(outer + path, entry.at);
     if (i < keys.size())
       keys[i].set(target, entry.value, outer + path, result.complaints);
     else if (!is_section)
-      result.complaints.push_back(unknown_key(outer, path, entry.at, paths));
+      result.complaints.push_back(unknown_key(outer, path, entry.at, paths_of(keys)));
     else if (const auto* inner = entry.value.template as<toml_value::table>())
       read_table(keys, outer, path + ".", *inner, target, result);
     else

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace troupe {
@@ -14,9 +15,9 @@ namespace {
 
 class problem_list {
 public:
-  void require(bool holds, std::string key, std::string why, std::string hint) {
+  void require(bool holds, std::string_view key, std::string_view why, std::string_view hint) {
     if (!holds)
-      found.push_back({std::move(key), std::move(why), std::move(hint)});
+      found.push_back({std::string{key}, std::string{why}, std::string{hint}});
   }
 
   std::vector<job_problem> found;

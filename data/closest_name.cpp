@@ -2,43 +2,69 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace troupe {
 
 namespace {
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (auto& letter : result)
+void make_lower_case(std::string& text) {
+  for (auto& letter : text)
     if (letter >= 'A' && letter <= 'Z')
       letter = static_cast<char>(letter - 'A' + 'a');
-  return result;
 }
+
+// Row i holds the distances from the first i bytes of one word to every prefix of another. The rows
+// stay from word to word.
+class word_ruler {
+public:
+  // The distance, or `limit` when it is not below that. A row follows from the one before it and,
+  // at the cost of one more edit, from the one before that, which is nearer by one edit at most:
+  // once a row is far enough, so is the end.
+  size_t distance_below(size_t limit, std::string_view left, std::string_view right) {
+    for (auto* row : {&before_last_, &last_, &row_})
+      row->resize(right.size() + 1);
+    std::iota(row_.begin(), row_.end(), size_t{0});
+    for (size_t i = 1; i <= left.size(); ++i) {
+      std::swap(before_last_, last_);
+      std::swap(last_, row_);
+      if (fill_row(i, left, right) >= limit)
+        return limit;
+    }
+    return std::min(limit, row_[right.size()]);
+  }
+
+private:
+  // Gives the least of the row.
+  size_t fill_row(size_t i, std::string_view left, std::string_view right) {
+    size_t nearest = row_[0] = i;
+    for (size_t j = 1; j <= right.size(); ++j) {
+      auto distance = last_[j - 1] + (left[i - 1] != right[j - 1]);
+      distance = std::min({distance, last_[j] + 1, row_[j - 1] + 1});
+      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1])
+        distance = std::min(distance, before_last_[j - 2] + 1);
+      row_[j] = distance;
+      nearest = std::min(nearest, distance);
+    }
+    return nearest;
+  }
+
+  std::vector<size_t> before_last_, last_, row_;
+};
 
 } // namespace
 
 size_t edit_distance(std::string_view left, std::string_view right) {
-  // Row i holds the distances from the first i bytes of `left` to every prefix of `right`.
-  std::vector<size_t> before_last(right.size() + 1), last(right.size() + 1), row(right.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= left.size(); ++i) {
-    std::swap(before_last, last);
-    std::swap(last, row);
-    row[0] = i;
-    for (size_t j = 1; j <= right.size(); ++j) {
-      auto replaced = last[j - 1] + (left[i - 1] != right[j - 1]);
-      row[j] = std::min({replaced, last[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1])
-        row[j] = std::min(row[j], before_last[j - 2] + 1);
-    }
-  }
-  return row[right.size()];
+  return word_ruler{}.distance_below(left.size() + right.size() + 1, left, right);
 }
 
 std::string_view closest_name(std::string_view wanted, std::span<const std::string> names) {
-  auto wanted_lower = lower_case(wanted);
+  std::string wanted_lower(wanted);
+  make_lower_case(wanted_lower);
   auto distance_max = std::max<size_t>(1, wanted.size() / 3);
+  std::string name_lower;
+  word_ruler ruler;
   std::string_view best;
   auto best_distance = distance_max + 1;
   for (const auto& name : names) {
@@ -46,7 +72,8 @@ std::string_view closest_name(std::string_view wanted, std::span<const std::stri
     auto shorter = std::min(name.size(), wanted.size());
     if (longer - shorter >= best_distance) // each byte too many is one edit
       continue;
-    auto distance = edit_distance(wanted_lower, lower_case(name));
+    make_lower_case(name_lower = name);
+    auto distance = ruler.distance_below(best_distance, wanted_lower, name_lower);
     if (distance < best_distance) {
       best = name;
       best_distance = distance;

@@ -156,6 +156,16 @@ TEST_F(job_file, wrong_overrides_are_errors_too) {
                    "\"abc\""}));
 }
 
+// Tables in one another are freed by recursion: these would have taken the stack.
+TEST_F(job_file, overrides_with_more_dots_than_any_key_are_unknown_keys) {
+  for (const size_t dots : {64, 65, 100'000}) {
+    const std::string path = "x" + std::string(dots, '.');
+    const auto found = errors(least, {path + "=1"});
+    ASSERT_EQ(found.size(), 1u) << dots;
+    EXPECT_NE(found[0].find("unknown key 'x"), std::string::npos) << dots;
+  }
+}
+
 TEST_F(job_file, sections_must_be_tables_and_keys_must_be_in_one) {
   EXPECT_EQ(errors(std::string{least} + "model = 3\nepochs = 2\n"),
             (texts{"2:9: expected a table, got the integer 3; write [model] and its keys below",

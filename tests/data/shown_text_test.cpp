@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -47,6 +50,29 @@ TEST(closest_name, only_close_names_are_offered) {
   EXPECT_EQ(closest_name("heigth", names), "height");
   EXPECT_EQ(closest_name("colour", names), "");
   EXPECT_EQ(closest_name("x", {}), "");
+}
+
+// Measuring stops where a name is too far; swaps of neighbours reach over the row it stops at.
+TEST(closest_name, what_stops_early_finds_what_whole_distances_find) {
+  std::mt19937 generator{1};
+  const auto word = [&] {
+    std::string result(generator() % 10, 'a');
+    for (auto& letter : result)
+      letter = static_cast<char>('a' + generator() % 3);
+    return result;
+  };
+  for (int i = 0; i < 20000; ++i) {
+    const std::string wanted = word();
+    const std::vector<std::string> names{word(), word(), word()};
+    std::string_view best;
+    size_t best_distance = std::max<size_t>(1, wanted.size() / 3) + 1;
+    for (const auto& name : names)
+      if (const size_t distance = edit_distance(wanted, name); distance < best_distance) {
+        best = name;
+        best_distance = distance;
+      }
+    ASSERT_EQ(closest_name(wanted, names), best) << wanted << " " << testing::PrintToString(names);
+  }
 }
 
 } // namespace troupe
