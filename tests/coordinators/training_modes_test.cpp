@@ -130,8 +130,11 @@ TEST(training_modes, options_out_of_range_are_named) {
   for (const auto& [key, apply] : cases)
     EXPECT_EQ(first_problem(merging(), apply).substr(0, key.size() + 1), key + ":");
   const auto lag = asynchronous(consistency_kind::lag);
-  EXPECT_EQ(first_problem(lag, [](job& x) { x.training.lag_ratio = 0; }),
-            "training.consistency: lag must be above 0");
+  for (const double ratio : {0.0, -1.5, 1e6, 1e9})
+    EXPECT_EQ(first_problem(lag, [=](job& x) { x.training.lag_ratio = ratio; }),
+              "training.consistency: lag must be above 0 and below a million")
+      << ratio;
+  EXPECT_EQ(first_problem(lag, [](job& x) { x.training.lag_ratio = 999'999; }), "");
   EXPECT_EQ(first_problem(asynchronous(consistency_kind::half_synchronous),
                           [](job& x) { x.training.delay_compensation = 0.04; }),
             "training.delay_compensation: corrects gradients that are applied on their own");
