@@ -205,7 +205,7 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
     check.require(training.first_count <= *training.replicas, "training.consistency",
                   "the first " + std::to_string(training.first_count) + " of " +
                     std::to_string(*training.replicas) + " replicas never come",
-                  "set training.replicas to more, or first to less");
+                  "use more replicas, or set first to less");
   if (!merges(training))
     return std::move(check.found);
   const auto members = *training.members;

@@ -158,6 +158,15 @@ TEST(training_modes, what_does_not_fit_the_data_is_named) {
             "training.consistency: the first 3 of 2 replicas never come");
 }
 
+// In a cluster file the nodes have replicas, and training.replicas is refused.
+TEST(training_modes, more_replicas_are_asked_for_wherever_they_are_named) {
+  auto x = asynchronous(consistency_kind::half_synchronous);
+  x.training.first_count = 3;
+  const auto found = problems_with_data(resolve(x, rows, 2), rows);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].hint, "use more replicas, or set first to less");
+}
+
 TEST(training_modes, members_are_the_slices_and_asynchronous_steps_have_one) {
   auto x = resolve(merging(), rows, 8);
   EXPECT_EQ(x.training.slices, 4u);
