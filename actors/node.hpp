@@ -147,6 +147,7 @@ private:
   /// Out: local replicas get no slices.
   void rest();
   void pass_on_horizon();
+  void tell_shards_horizon();
   void gather_from(std::optional<uint64_t> first);
   void tell_whole_version();
   void ask_to_hold_here(uint64_t round);

@@ -20,6 +20,7 @@ struct heard_by_keeper {
   std::vector<view> views;
   std::vector<trainer_result> results;
   std::vector<uint64_t> rounds; ///< of holds
+  std::vector<horizon> horizons;
 };
 
 keeper_actor::behavior_type played_keeper(keeper_actor::pointer, heard_by_keeper* notes) {
@@ -27,7 +28,7 @@ keeper_actor::behavior_type played_keeper(keeper_actor::pointer, heard_by_keeper
           [](const contribution&) {},
           [](const block_norms&) {},
           [](const shard_start&) {},
-          [](const horizon&) {},
+          note(notes->horizons),
           [](atom::pull, uint64_t) -> caf::result<parameter_span> {
             return caf::make_error(protocol_error::version_not_held);
           },
@@ -228,6 +229,16 @@ TEST(node_orders, an_evaluation_goes_to_the_director) {
   run.run();
   ASSERT_EQ(run.director.evaluations.size(), 1u);
   EXPECT_EQ(run.director.evaluations[0].first_chunk, 2u);
+}
+
+TEST(node_orders, the_keeper_hears_which_rows_are_complete) {
+  two_nodes run;
+  run.tell(course{1, 1, {40, false}, 10, 0});
+  run.tell(course{1, 1, {40, false}, 20, 0}); // said again, with what came meanwhile
+  EXPECT_EQ(run.keeper.horizons, (std::vector<horizon>{{{40, false}, 10}, {{40, false}, 20}}));
+  run.tell(hold_request{1, 2});
+  run.tell(course{1, 1, {40, false}, 30, 0});
+  EXPECT_EQ(run.keeper.horizons.size(), 2u) << "a horizon would end the hold";
 }
 
 TEST(node_orders, the_keeper_answers_a_hold_for_all) {
