@@ -272,6 +272,7 @@ private:
   std::map<std::pair<uint64_t, uint64_t>, evaluation> evaluations_;
   std::optional<not_finite_report> not_finite_;
   repair_clock results_clock_;
+  uint64_t kept_version_ = 0; ///< the keeper's here, as last reported
 
   std::vector<replica_status> statuses_; ///< of local replicas, as last heard
   size_t statuses_missing_ = 0;

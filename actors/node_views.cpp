@@ -59,6 +59,7 @@ void node_state::begin_term() {
   marks_.clear();
   evaluations_.clear();
   not_finite_.reset();
+  kept_version_ = 0;
   restoring_.reset();
   hold_.reset();
   hold_answer_.reset();

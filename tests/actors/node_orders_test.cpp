@@ -134,6 +134,15 @@ public:
     }
   }
 
+  /// The keeper's report; then the director asks how things are.
+  void report(const training_report& news) {
+    caf::anon_send(here_, news);
+    want question;
+    question.round = 1;
+    caf::anon_send(here_, question);
+    run();
+  }
+
   void say_held(uint64_t round, uint64_t next_step) {
     caf::anon_send(here_, atom::held_v, uint64_t{0}, round, next_step);
     run();
@@ -239,6 +248,17 @@ TEST(node_orders, the_keeper_hears_which_rows_are_complete) {
   run.tell(hold_request{1, 2});
   run.tell(course{1, 1, {40, false}, 30, 0});
   EXPECT_EQ(run.keeper.horizons.size(), 2u) << "a horizon would end the hold";
+}
+
+TEST(node_orders, the_keepers_version_is_that_of_its_last_report) {
+  two_nodes run;
+  training_report news;
+  news.term = 1;
+  news.version = 30;
+  run.report(news);
+  ASSERT_FALSE(run.director.nodes.empty());
+  EXPECT_EQ(run.director.nodes.back().name, "here");
+  EXPECT_EQ(run.director.nodes.back().shard_versions, (std::vector<uint64_t>{30}));
 }
 
 TEST(node_orders, the_keeper_answers_a_hold_for_all) {
