@@ -61,6 +61,10 @@ public:
 
   // All throw std::out_of_range for no such trainer.
 
+  /// A trainer may not go on before others have; it waits until work leaves for it. Not for those
+  /// who wait at a barrier.
+  void on_waits(size_t trainer, moment now);
+
   /// Work leaves for a trainer.
   void on_sent(size_t trainer, moment now);
 
@@ -94,6 +98,7 @@ private:
   struct record {
     trainer_statistics figures{};
     std::optional<moment> sent{};
+    std::optional<moment> waits_since{}; ///< for others, at no barrier
 
     friend bool operator==(const record&, const record&) = default;
   };
