@@ -7,9 +7,9 @@
 //   asynchronous      nobody waits, everything is applied as it arrives (Recht et al. 2011; Dean et
 //                     al. 2012)
 //   bounded           a trainer that would begin its gradient number c while another has not
-//   finished
-//                     its number c - s - 1 waits: whoever reads sees everything older than s clocks
-//                     (stale synchronous parallel: Ho et al. 2013). s = 0: all march in step
+//                     finished its number c - s - 1 waits: whoever reads sees everything older than
+//                     s clocks (stale synchronous parallel: Ho et al. 2013). s = 0: all march in
+//                     step
 //   half_synchronous  the first k gradients of n make the step (backup workers: Chen et al. 2016);
 //                     late ones count into the next step, or are dropped
 //   lag               with n trainers and ratio r, a gradient is discarded when T = max(1, floor(n

@@ -7,12 +7,10 @@
 //   - how many results were refused because the work was not its own any more, and how often it was
 //     lost itself;
 //   - how its time went: computing, on the way, waiting. Clocks of machines differ, so a trainer
-//   says
-//     how long it computed; the rest of the time between sending it work and having its result is
-//     the network's (and that of queues).
+//     says how long it computed; the rest of the time between sending it work and having its result
+//     is the network's (and that of queues).
 //
-//   trainer  results  last  by ms  waited ms  computed ms  network ms  applied  discarded  refused
-//   lost  lag 0 ..
+//   trainer  results  last  by ms  most ms  waited ms  computed ms  network ms  applied  ..  lag 0
 // is a table for people. Every wait of the barrier has a name in it.
 
 #pragma once
