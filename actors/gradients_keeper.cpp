@@ -113,6 +113,8 @@ void gradients_keeper_state::hand_out() {
 void gradients_keeper_state::give_step(size_t trainer) {
   const auto work = coordinator_->pull(trainer);
   waits_[trainer] = work.decision.verdict != staleness_verdict::proceed;
+  if (work.decision.reason == staleness_reason::too_far_ahead)
+    statistics_->on_waits(trainer, self_->clock().now());
   if (waits_[trainer])
     return;
   const auto step = book_->take(trainer);

@@ -121,8 +121,21 @@ std::string keeper_desk::left_text() const {
   return count == 1 ? "1 replica is left" : std::to_string(count) + " replicas are left";
 }
 
+// Who has no work answers no order: a trainer beyond the members, say. The version of the row
+// itself may yet be evaluated, when training ends there.
+void keeper_desk::forget_evaluations(uint64_t row_version) {
+  const auto is_done = [=](const evaluation_order& x) { return x.version < row_version; };
+  for (auto& x : seats_) {
+    const auto order = x.evaluations.begin() + static_cast<std::ptrdiff_t>(x.before_order);
+    x.before_order -= static_cast<size_t>(std::count_if(x.evaluations.begin(), order, is_done));
+    std::erase_if(x.evaluations, is_done);
+  }
+  std::erase_if(homeless_, is_done);
+}
+
 void keeper_desk::on_horizon(const horizon& news) {
   horizon_ = news.rule;
+  forget_evaluations(news.row_version);
   held_ = false;
   if (!has_view_ || failed_ || version_ != horizon_.version)
     return;

@@ -80,14 +80,17 @@ public:
 
 private:
   struct seat {
-    trainer_actor actor;                       ///< null: empty
-    std::vector<evaluation_order> evaluations; ///< that it may not have done yet
-    size_t before_order = 0;                   ///< so many of them were sent before its last order
+    trainer_actor actor; ///< null: empty
+    /// That it may not have done yet: it has answered no later order, and their row is incomplete.
+    std::vector<evaluation_order> evaluations;
+    size_t before_order = 0; ///< so many of them were sent before its last order
   };
 
   void start(const view& news);
   size_t find_seat_for(const replica_actor& who);
   void leave_seat(size_t index);
+  /// Nobody need evaluate the versions before this one again.
+  void forget_evaluations(uint64_t row_version);
   std::vector<size_t> living_seats() const;
   void evaluate_at(size_t index, const evaluation_order& order);
   void evaluate_if_due();

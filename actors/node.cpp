@@ -252,6 +252,7 @@ void node_state::on_shard_copy(const shard_copy& news) {
 
 // Results are kept until the director's course says that they arrived.
 void node_state::on_training_report(const training_report& news) {
+  kept_version_ = options_.kept ? news.version : 0;
   if (news.is_row)
     rows_[news.version] = news;
   else if (news.is_mark)

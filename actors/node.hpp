@@ -147,6 +147,7 @@ private:
   /// Out: local replicas get no slices.
   void rest();
   void pass_on_horizon();
+  void tell_shards_horizon();
   void gather_from(std::optional<uint64_t> first);
   void tell_whole_version();
   void ask_to_hold_here(uint64_t round);
@@ -271,6 +272,7 @@ private:
   std::map<std::pair<uint64_t, uint64_t>, evaluation> evaluations_;
   std::optional<not_finite_report> not_finite_;
   repair_clock results_clock_;
+  uint64_t kept_version_ = 0; ///< the keeper's here, as last reported
 
   std::vector<replica_status> statuses_; ///< of local replicas, as last heard
   size_t statuses_missing_ = 0;

@@ -57,8 +57,9 @@ void node_state::report() {
   news.incarnation = options_.self.incarnation;
   news.view = view_.id;
   news.held = gathering_.held();
-  for (const auto& desk : desks_)
-    news.shard_versions.push_back(desk.version());
+  for (const auto& desk : desks_) // a keeper's versions come here by its reports alone
+    news.shard_versions.push_back(options_.kept ? std::max(desk.version(), kept_version_)
+                                                : desk.version());
   news.replicas = statuses_;
   news.round = asked_round_;
   for (size_t i = 0; i < view_.members.size(); ++i)

@@ -59,6 +59,7 @@ void node_state::begin_term() {
   marks_.clear();
   evaluations_.clear();
   not_finite_.reset();
+  kept_version_ = 0;
   restoring_.reset();
   hold_.reset();
   hold_answer_.reset();
@@ -215,8 +216,11 @@ void node_state::on_course(const course& news) {
   rows_.erase(rows_.begin(), rows_.upper_bound(news.row_version));
   std::erase_if(evaluations_,
                 [&](const auto& entry) { return entry.first.first <= news.row_version; });
-  if (has_course_ && news.sequence == course_.sequence)
+  if (has_course_ && news.sequence == course_.sequence) {
     course_ = news;
+    if (keeper_is_here() && !hold_) // it keeps evaluations until their row is complete
+      tell_shards_horizon();
+  }
   if (news.sequence <= latest)
     return;
   course_ = news;
@@ -232,9 +236,13 @@ void node_state::pass_on_horizon() {
     return;
   for (const auto& place : view_.replicas)
     if (place.member == *me_)
-      self_->send(replicas_[place.index], horizon{course_.rule});
+      self_->send(replicas_[place.index], horizon{course_.rule, course_.row_version});
+  tell_shards_horizon();
+}
+
+void node_state::tell_shards_horizon() {
   for (const auto& desk : desks_)
-    self_->send(shards_[desk.local], horizon{course_.rule});
+    self_->send(shards_[desk.local], horizon{course_.rule, course_.row_version});
 }
 
 void node_state::on_hold_request(const hold_request& news) {

@@ -30,7 +30,8 @@ staleness_rule::staleness_rule(const staleness_options& options, size_t trainer_
   require(options.mode != consistency_mode::half_synchronous ||
             (options.first_count >= 1 && options.first_count <= trainer_count),
           "first_count must be between 1 and the number of trainers");
-  require(options.lag_ratio > 0 && options.lag_ratio < 1e6, "lag_ratio must be above 0 and sane");
+  require(options.lag_ratio > 0 && options.lag_ratio < lag_ratio_limit,
+          "lag_ratio must be above 0 and below a million");
   require(options.starving_after >= 1, "starving_after must be at least 1");
   require(options.scaling_power >= 0 && options.scaling_power <= 10,
           "scaling_power must be between 0 and 10");

@@ -7,9 +7,9 @@
 //   asynchronous      nobody waits, everything is applied as it arrives (Recht et al. 2011; Dean et
 //                     al. 2012)
 //   bounded           a trainer that would begin its gradient number c while another has not
-//   finished
-//                     its number c - s - 1 waits: whoever reads sees everything older than s clocks
-//                     (stale synchronous parallel: Ho et al. 2013). s = 0: all march in step
+//                     finished its number c - s - 1 waits: whoever reads sees everything older than
+//                     s clocks (stale synchronous parallel: Ho et al. 2013). s = 0: all march in
+//                     step
 //   half_synchronous  the first k gradients of n make the step (backup workers: Chen et al. 2016);
 //                     late ones count into the next step, or are dropped
 //   lag               with n trainers and ratio r, a gradient is discarded when T = max(1, floor(n
@@ -65,12 +65,15 @@ struct name_table<step_scaling> {
                                       named(step_scaling::polynomial, "polynomial")};
 };
 
+/// Above all lag ratios: with so many updates of others for each trainer nothing is ever late.
+inline constexpr double lag_ratio_limit = 1e6;
+
 struct staleness_options {
   consistency_mode mode = consistency_mode::asynchronous;
   size_t staleness_max = 0; ///< bounded: s clocks. Twice as much: half the waiting, older gradients
   size_t first_count = 1;   ///< half_synchronous: k in [1, n]; n shrinks when trainers are lost
   bool drop_late = false;   ///< half_synchronous: late gradients are dropped, not counted next
-  double lag_ratio = 1.5;   ///< lag: r > 0
+  double lag_ratio = 1.5;   ///< lag: r in (0, lag_ratio_limit)
   std::optional<size_t> discards_in_row_max = 1; ///< lag, drop_late: absent: no limit
   size_t starving_after = 3; ///< discards in a row, >= 1, from which a trainer is said to starve
   step_scaling scaling = step_scaling::none;

@@ -124,8 +124,8 @@ void check_merge(problem_list& check, const merge_section& x) {
 void check_staleness(problem_list& check, const training_options& x) {
   check.require(x.first_count >= 1, "training.consistency", "first must be at least 1",
                 "write { first = 2 }, say");
-  check.require(x.lag_ratio > 0 && std::isfinite(x.lag_ratio), "training.consistency",
-                "lag must be above 0", "write { lag = 1.5 }, say");
+  check.require(x.lag_ratio > 0 && x.lag_ratio < lag_ratio_limit, "training.consistency",
+                "lag must be above 0 and below a million", "write { lag = 1.5 }, say");
   check.require(x.delay_compensation >= 0 && std::isfinite(x.delay_compensation),
                 "training.delay_compensation", "must be 0 or more", "use a number such as 0.04");
   check.require(x.delay_compensation == 0 || x.consistency != consistency_kind::half_synchronous,
@@ -206,7 +206,7 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
     check.require(training.first_count <= *training.replicas, "training.consistency",
                   "the first " + std::to_string(training.first_count) + " of " +
                     std::to_string(*training.replicas) + " replicas never come",
-                  "set training.replicas to more, or first to less");
+                  "use more replicas, or set first to less");
   if (!merges(training))
     return std::move(check.found);
   const auto members = *training.members;

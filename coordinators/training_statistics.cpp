@@ -59,8 +59,17 @@ std::string lag_class_name(size_t index) {
   return std::to_string(first) + "-" + std::to_string(2 * first - 1);
 }
 
+void training_statistics::on_waits(size_t trainer, moment now) {
+  auto& x = trainers_.at(trainer);
+  x.waits_since = x.waits_since.value_or(now);
+}
+
 void training_statistics::on_sent(size_t trainer, moment now) {
-  trainers_.at(trainer).sent = now;
+  auto& x = trainers_.at(trainer);
+  x.sent = now;
+  if (x.waits_since)
+    x.figures.waited += std::max(nanoseconds{0}, nanoseconds{now - *x.waits_since});
+  x.waits_since.reset();
 }
 
 void training_statistics::on_result(size_t trainer, moment now, nanoseconds computed) {
@@ -109,6 +118,7 @@ void training_statistics::on_lost(size_t trainer) {
   auto& x = trainers_.at(trainer);
   ++x.figures.lost_count;
   x.sent.reset();
+  x.waits_since.reset();
   std::erase_if(arrivals_, [&](const arrival& a) { return a.trainer == trainer; });
 }
 

@@ -7,12 +7,10 @@
 //   - how many results were refused because the work was not its own any more, and how often it was
 //     lost itself;
 //   - how its time went: computing, on the way, waiting. Clocks of machines differ, so a trainer
-//   says
-//     how long it computed; the rest of the time between sending it work and having its result is
-//     the network's (and that of queues).
+//     says how long it computed; the rest of the time between sending it work and having its result
+//     is the network's (and that of queues).
 //
-//   trainer  results  last  by ms  waited ms  computed ms  network ms  applied  discarded  refused
-//   lost  lag 0 ..
+//   trainer  results  last  by ms  most ms  waited ms  computed ms  network ms  applied  ..  lag 0
 // is a table for people. Every wait of the barrier has a name in it.
 
 #pragma once
@@ -61,6 +59,10 @@ public:
 
   // All throw std::out_of_range for no such trainer.
 
+  /// A trainer may not go on before others have; it waits until work leaves for it. Not for those
+  /// who wait at a barrier.
+  void on_waits(size_t trainer, moment now);
+
   /// Work leaves for a trainer.
   void on_sent(size_t trainer, moment now);
 
@@ -94,6 +96,7 @@ private:
   struct record {
     trainer_statistics figures{};
     std::optional<moment> sent{};
+    std::optional<moment> waits_since{}; ///< for others, at no barrier
 
     friend bool operator==(const record&, const record&) = default;
   };

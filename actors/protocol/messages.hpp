@@ -151,13 +151,14 @@ typename Inspector::result_type inspect(Inspector& f, parameter_span& x) {
 /// node -> replicas and shards. Replicas may compute the steps below `rule.version`.
 struct horizon {
   horizon_rule rule;
+  uint64_t row_version = 0; ///< of the last complete row: versions before it are evaluated
 
   friend bool operator==(const horizon&, const horizon&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, horizon& x) {
-  return f(caf::meta::type_name("troupe.horizon"), x.rule.version, x.rule.final);
+  return f(caf::meta::type_name("troupe.horizon"), x.rule.version, x.rule.final, x.row_version);
 }
 
 /// A replica and the slices it owns; none: a spare, which is told nothing until it gets some.

@@ -20,6 +20,7 @@ struct heard_by_keeper {
   std::vector<view> views;
   std::vector<trainer_result> results;
   std::vector<uint64_t> rounds; ///< of holds
+  std::vector<horizon> horizons;
 };
 
 keeper_actor::behavior_type played_keeper(keeper_actor::pointer, heard_by_keeper* notes) {
@@ -27,7 +28,7 @@ keeper_actor::behavior_type played_keeper(keeper_actor::pointer, heard_by_keeper
           [](const contribution&) {},
           [](const block_norms&) {},
           [](const shard_start&) {},
-          [](const horizon&) {},
+          note(notes->horizons),
           [](atom::pull, uint64_t) -> caf::result<parameter_span> {
             return caf::make_error(protocol_error::version_not_held);
           },
@@ -133,6 +134,15 @@ public:
     }
   }
 
+  /// The keeper's report; then the director asks how things are.
+  void report(const training_report& news) {
+    caf::anon_send(here_, news);
+    want question;
+    question.round = 1;
+    caf::anon_send(here_, question);
+    run();
+  }
+
   void say_held(uint64_t round, uint64_t next_step) {
     caf::anon_send(here_, atom::held_v, uint64_t{0}, round, next_step);
     run();
@@ -228,6 +238,27 @@ TEST(node_orders, an_evaluation_goes_to_the_director) {
   run.run();
   ASSERT_EQ(run.director.evaluations.size(), 1u);
   EXPECT_EQ(run.director.evaluations[0].first_chunk, 2u);
+}
+
+TEST(node_orders, the_keeper_hears_which_rows_are_complete) {
+  two_nodes run;
+  run.tell(course{1, 1, {40, false}, 10, 0});
+  run.tell(course{1, 1, {40, false}, 20, 0}); // said again, with what came meanwhile
+  EXPECT_EQ(run.keeper.horizons, (std::vector<horizon>{{{40, false}, 10}, {{40, false}, 20}}));
+  run.tell(hold_request{1, 2});
+  run.tell(course{1, 1, {40, false}, 30, 0});
+  EXPECT_EQ(run.keeper.horizons.size(), 2u) << "a horizon would end the hold";
+}
+
+TEST(node_orders, the_keepers_version_is_that_of_its_last_report) {
+  two_nodes run;
+  training_report news;
+  news.term = 1;
+  news.version = 30;
+  run.report(news);
+  ASSERT_FALSE(run.director.nodes.empty());
+  EXPECT_EQ(run.director.nodes.back().name, "here");
+  EXPECT_EQ(run.director.nodes.back().shard_versions, (std::vector<uint64_t>{30}));
 }
 
 TEST(node_orders, the_keeper_answers_a_hold_for_all) {

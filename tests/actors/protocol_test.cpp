@@ -124,7 +124,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   status.nodes = {
     {"a", true, true, true, 1, 2, 3, 4, 5, {6, 7}, {{"b", "gradients"}}, 0.25, 8, 9, 10}};
   expect_survives(status);
-  expect_survives(horizon{{12, true}});
+  expect_survives(horizon{{12, true}, 10});
   expect_survives(block_norms{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
 }
 

@@ -130,8 +130,11 @@ TEST(training_modes, options_out_of_range_are_named) {
   for (const auto& [key, apply] : cases)
     EXPECT_EQ(first_problem(merging(), apply).substr(0, key.size() + 1), key + ":");
   const auto lag = asynchronous(consistency_kind::lag);
-  EXPECT_EQ(first_problem(lag, [](job& x) { x.training.lag_ratio = 0; }),
-            "training.consistency: lag must be above 0");
+  for (const double ratio : {0.0, -1.5, 1e6, 1e9})
+    EXPECT_EQ(first_problem(lag, [=](job& x) { x.training.lag_ratio = ratio; }),
+              "training.consistency: lag must be above 0 and below a million")
+      << ratio;
+  EXPECT_EQ(first_problem(lag, [](job& x) { x.training.lag_ratio = 999'999; }), "");
   EXPECT_EQ(first_problem(asynchronous(consistency_kind::half_synchronous),
                           [](job& x) { x.training.delay_compensation = 0.04; }),
             "training.delay_compensation: corrects gradients that are applied on their own");
@@ -153,6 +156,15 @@ TEST(training_modes, what_does_not_fit_the_data_is_named) {
   EXPECT_EQ(first_problem_with_data(asynchronous(consistency_kind::half_synchronous),
                                     [](job& x) { x.training.first_count = 3; }),
             "training.consistency: the first 3 of 2 replicas never come");
+}
+
+// In a cluster file the nodes have replicas, and training.replicas is refused.
+TEST(training_modes, more_replicas_are_asked_for_wherever_they_are_named) {
+  auto x = asynchronous(consistency_kind::half_synchronous);
+  x.training.first_count = 3;
+  const auto found = problems_with_data(resolve(x, rows, 2), rows);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].hint, "use more replicas, or set first to less");
 }
 
 TEST(training_modes, members_are_the_slices_and_asynchronous_steps_have_one) {

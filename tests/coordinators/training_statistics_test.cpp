@@ -35,6 +35,21 @@ TEST(training_statistics, say_who_was_last_and_by_how_much) {
   EXPECT_EQ(x.of(1).result_count, 2u);
 }
 
+TEST(training_statistics, who_may_not_go_on_waits_until_work_leaves_for_it) {
+  training_statistics x{2};
+  x.on_waits(0, at(10));
+  x.on_waits(0, at(25)); // said again
+  EXPECT_EQ(x.of(0).waited, milliseconds{0});
+  x.on_sent(0, at(40));
+  EXPECT_EQ(x.of(0).waited, milliseconds{30});
+  x.on_sent(0, at(90));
+  EXPECT_EQ(x.of(0).waited, milliseconds{30}) << "nobody told it to wait";
+  x.on_waits(1, at(10));
+  x.on_lost(1);
+  x.on_sent(1, at(1000));
+  EXPECT_EQ(x.of(1).waited, milliseconds{0}) << "another trainer sits there now";
+}
+
 TEST(training_statistics, a_trainer_alone_is_last_of_nobody) {
   training_statistics x{2};
   x.on_result(0, at(10), {});

@@ -105,7 +105,10 @@ TEST(slow_trainer, at_half_speed_it_paces_a_bounded_run_and_loses_nothing) {
       EXPECT_EQ(one.discarded_count, 0u) << count;
       EXPECT_EQ(one.applied_count, one.result_count) << count;
       EXPECT_LE(one.result_count, slow.result_count + 3) << "two ahead, and one under way";
+      const std::chrono::duration<double> passed = one.waited + one.computed;
+      EXPECT_NEAR(passed.count(), run.finished.seconds, 0.005) << "it computes or waits";
     }
+    EXPECT_EQ(slow.waited, 0ns) << "for nobody";
     EXPECT_NEAR(run.finished.seconds, 0.080, 0.010) << "40 gradients of the slow one";
   }
 }
