@@ -143,6 +143,18 @@ public:
     run();
   }
 
+  /// A sheet that the keeper's process would not send.
+  void announce_there(uint64_t vector_count) {
+    order_sheet news;
+    news.term = 1;
+    news.number = news.last = 1;
+    news.vector_count = vector_count;
+    news.open = {1};
+    caf::anon_send(there_, news);
+    run();
+  }
+  size_t buffers_made() const { return buffers_->made_count(); }
+
   void say_held(uint64_t round, uint64_t next_step) {
     caf::anon_send(here_, atom::held_v, uint64_t{0}, round, next_step);
     run();
@@ -163,7 +175,7 @@ private:
     options.self = self;
     options.kept = true;
     options.network = std::make_shared<neural_network>(line);
-    options.parameters = std::make_shared<buffer_pool>(parameter_count);
+    options.parameters = buffers_;
     options.plan = {
       .row_count = 8, .batch_size = 4, .slice_count = 1, .epoch_count = 4, .step_limit = {}};
     options.piece_elements = 1500;
@@ -173,6 +185,7 @@ private:
     return node;
   }
 
+  std::shared_ptr<buffer_pool> buffers_ = std::make_shared<buffer_pool>(parameter_count);
   caf::actor_system_config config_;
   std::optional<caf::actor_system> system_;
   caf::scheduler::test_coordinator* scheduler_ = nullptr;
@@ -272,6 +285,15 @@ TEST(node_orders, the_keeper_answers_a_hold_for_all) {
   ASSERT_EQ(run.director.holds.size(), 2u);
   EXPECT_EQ(run.director.holds[1].name, "here");
   EXPECT_EQ(run.director.holds[1].next_step, 44u);
+}
+
+TEST(node_orders, no_memory_is_taken_for_more_than_an_order_can_have) {
+  two_nodes run;
+  const auto before = run.buffers_made();
+  run.announce_there(2); // this optimizer keeps no state: the parameters alone can come
+  EXPECT_EQ(run.buffers_made(), before);
+  run.announce_there(1);
+  EXPECT_EQ(run.buffers_made(), before + 1);
 }
 
 } // namespace troupe
