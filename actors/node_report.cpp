@@ -90,12 +90,13 @@ std::vector<awaited> node_state::waits_for() const {
     return std::ranges::find(result, who, &awaited::from) != result.end();
   };
   // Who lacks gradients of somebody cannot have that one's parameters.
-  if (computes() && marches() && gathering_.wanted())
+  const auto wanted = gathering_.wanted();
+  if (computes() && marches() && wanted && (!has_course_ || *wanted <= course_.rule.version))
     for (const auto& elements : gathering_.missing())
       for (const auto& owner : owners_of(elements))
         if (owner != options_.self.name && !is_awaited(owner))
           result.push_back(
-            {owner, "parameters of version " + std::to_string(*gathering_.wanted())});
+            {owner, "parameters of version " + std::to_string(*wanted)});
   return result;
 }
 

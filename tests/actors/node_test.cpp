@@ -282,6 +282,16 @@ TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {
   EXPECT_EQ(run.director.evaluations.size(), 2u);
 }
 
+TEST(node, waits_for_nobody_where_training_is_to_stand) {
+  played_node run;
+  run.begin();
+  run.tell(course{1, 1, {0, false}, 0, 0});
+  run.give_version(0);
+  run.wait(1100ms);
+  ASSERT_FALSE(run.director.nodes.empty());
+  EXPECT_TRUE(run.director.nodes.back().waits.empty());
+}
+
 TEST(node, says_whom_it_waits_for) {
   played_node run;
   run.begin();
