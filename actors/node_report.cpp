@@ -95,8 +95,7 @@ std::vector<awaited> node_state::waits_for() const {
     for (const auto& elements : gathering_.missing())
       for (const auto& owner : owners_of(elements))
         if (owner != options_.self.name && !is_awaited(owner))
-          result.push_back(
-            {owner, "parameters of version " + std::to_string(*wanted)});
+          result.push_back({owner, "parameters of version " + std::to_string(*wanted)});
   return result;
 }
 
