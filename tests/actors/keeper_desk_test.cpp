@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
 
 namespace troupe {
 
@@ -52,7 +52,7 @@ public:
     }
     const auto versions =
       std::make_shared<version_buffers>(std::make_shared<buffer_pool>(parameter_count));
-    versions->of(0).values()[0] = 1;
+    std::ranges::fill(versions->of(0).values(), 1.0f); // a pool's buffers come as they are
     tell(shard_start{1, versions, {}, {}});
     tell(everybody);
     tell(horizon{{9, true}, 0});
@@ -75,7 +75,7 @@ public:
 
   /// The trainer with the member trains it for a round.
   void train() {
-    const auto& order = trainers[0].orders.back();
+    const auto& order = trainers[0].orders.at(round_++);
     trainer_result result;
     result.ticket = order.ticket;
     result.first_step = order.first_step;
@@ -100,6 +100,8 @@ public:
   heard_by_trainer trainers[3];
 
 private:
+  size_t round_ = 0;
+
   void run() {
     while (scheduler_->try_run_once()) {
     }
