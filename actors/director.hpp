@@ -157,6 +157,7 @@ private:
   double seconds_at(uint64_t version) const;
   double seconds_since_begin() const;
   std::vector<replica_status> work_of_replicas() const;
+  trainer_figures figures() const;
   void fill_in_figures();
 
   // director_status.cpp: how training goes, and whom it waits for.

@@ -100,8 +100,17 @@ std::vector<replica_status> director_state::work_of_replicas() const {
   return result;
 }
 
+// One process has them: that of the shard that keeps the book.
+trainer_figures director_state::figures() const {
+  for (const auto& [who, last] : reports_)
+    if (!last.news.figures.replicas.empty())
+      return last.news.figures;
+  return {};
+}
+
 void director_state::fill_in_figures() {
   result_.replicas = work_of_replicas();
+  result_.figures = figures();
   for (const auto& [who, last] : reports_) {
     result_.bytes_sent += last.news.bytes_sent;
     result_.bytes_early += last.news.bytes_early;

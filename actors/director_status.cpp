@@ -43,6 +43,7 @@ training_status director_state::on_status() const {
     status.late = holding_up(heard_members(now));
   for (const auto& node : options_.membership.expected)
     status.nodes.push_back(status_of(node, now));
+  status.figures = figures();
   return status;
 }
 

@@ -21,9 +21,9 @@ gradients_keeper_state::make_behavior(const gradients_keeper_options& options) {
     [this](const shard_start& news) { desk_->on_start(news); },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return desk_->on_pull(version); },
+    [this](atom::figures) { return on_figures(); },
     [this](const trainer_result& news) { on_result(news); },
     [this](atom::hold, uint64_t replica, uint64_t round) { on_hold(replica, round); },
-    [this](atom::status) { return on_status(); },
   };
 }
 
@@ -61,7 +61,7 @@ void gradients_keeper_state::on_down(const caf::down_msg& news) {
 
 void gradients_keeper_state::lose(size_t trainer) {
   book_->lose(trainer);
-  statistics_->on_lost(trainer);
+  statistics_->on_lost(trainer, self_->clock().now());
   note(trainer_event::kind::lost, trainer);
   const auto gone = coordinator_->lost(trainer);
   waits_.at(trainer) = false;
@@ -181,8 +181,8 @@ void gradients_keeper_state::note(trainer_event::kind what, size_t trainer, uint
       {what, trainer, ticket, 0, step, decision.staleness, decision.completes_step});
 }
 
-trainer_figures gradients_keeper_state::on_status() const {
-  return statistics_ ? figures_of(*statistics_) : trainer_figures{};
+trainer_figures gradients_keeper_state::on_figures() const {
+  return statistics_ ? desk_->figures_of(*statistics_) : trainer_figures{};
 }
 
 keeper_actor::behavior_type

@@ -40,7 +40,7 @@ keeper_desk::seat_changes keeper_desk::on_view(const view& news) {
   for (const auto& entry : news.replicas)
     if (entry.actor &&
         std::ranges::none_of(seats_, [&](const seat& x) { return is_same(entry.actor, x.actor); }))
-      result.joined.push_back(find_seat_for(entry.actor));
+      result.joined.push_back(find_seat_for(entry));
   return result;
 }
 
@@ -51,16 +51,18 @@ void keeper_desk::start(const view& news) {
   begin_ = last_report_ = self_->clock().now();
   for (const auto& entry : news.replicas)
     if (entry.actor)
-      find_seat_for(entry.actor);
+      find_seat_for(entry);
 }
 
-size_t keeper_desk::find_seat_for(const replica_actor& who) {
+size_t keeper_desk::find_seat_for(const replica_entry& who) {
   const auto empty = std::ranges::find_if(seats_, [](const seat& x) { return x.actor == nullptr; });
   const auto index = static_cast<size_t>(empty - seats_.begin());
   if (empty == seats_.end())
     seats_.emplace_back();
-  seats_[index] = {caf::actor_cast<trainer_actor>(who), {}, 0};
-  self_->monitor(who);
+  names_.resize(seats_.size());
+  names_[index] = who.name;
+  seats_[index] = {caf::actor_cast<trainer_actor>(who.actor), {}, 0};
+  self_->monitor(who.actor);
   for (const auto& order : std::exchange(homeless_, {}))
     evaluate_at(index, order);
   return index;
@@ -91,6 +93,13 @@ std::vector<size_t> keeper_desk::living_seats() const {
   for (size_t i = 0; i < seats_.size(); ++i)
     if (seats_[i].actor)
       result.push_back(i);
+  return result;
+}
+
+trainer_figures keeper_desk::figures_of(const training_statistics& statistics) const {
+  trainer_figures result{statistics.barrier_count(), {}};
+  for (size_t i = 0; i < statistics.trainer_count(); ++i)
+    result.replicas.push_back({names_.at(i), statistics.of(i)});
   return result;
 }
 

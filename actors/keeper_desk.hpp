@@ -16,6 +16,7 @@
 #include "troupe/actors/protocol/trainer_messages.hpp"
 #include "troupe/actors/version_buffers.hpp"
 #include "troupe/coordinators/timeline.hpp"
+#include "troupe/coordinators/training_statistics.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
@@ -75,7 +76,9 @@ public:
   const const_buffer& parameters() const { return current_; }
   size_t seat_count() const { return seats_.size(); }
   size_t living_count() const { return living_seats().size(); }
-  /// "1 trainer is left".
+  /// The same figures, with the names of who sits there, or sat there last.
+  trainer_figures figures_of(const training_statistics& statistics) const;
+  /// "1 replica is left".
   std::string left_text() const;
 
 private:
@@ -87,7 +90,7 @@ private:
   };
 
   void start(const view& news);
-  size_t find_seat_for(const replica_actor& who);
+  size_t find_seat_for(const replica_entry& who);
   void leave_seat(size_t index);
   /// Nobody need evaluate the versions before this one again.
   void forget_evaluations(uint64_t row_version);
@@ -104,6 +107,7 @@ private:
   std::shared_ptr<version_buffers> versions_;
   view view_;
   std::vector<seat> seats_;
+  std::vector<replica_name> names_;        ///< of seats
   std::vector<evaluation_order> homeless_; ///< evaluations for whoever comes next
   bool has_view_ = false;
   bool held_ = false;

@@ -220,6 +220,8 @@ private:
 
   // node_report.cpp: what it says about its process.
   void ask_replicas();
+  /// Who of this process can say what everybody did; null when nobody can.
+  shard_actor who_counts() const;
   void report();
   std::vector<awaited> waits_for() const;
   void add_waits_of(const shard_desk& desk, std::vector<awaited>& out) const;
@@ -275,9 +277,10 @@ private:
   uint64_t kept_version_ = 0; ///< the keeper's here, as last reported
 
   std::vector<replica_status> statuses_; ///< of local replicas, as last heard
-  size_t statuses_missing_ = 0;
-  uint64_t wanted_round_ = 0; ///< of the director's wants
-  uint64_t asked_round_ = 0;  ///< when the replicas were asked last
+  trainer_figures figures_;              ///< of everybody, likewise
+  size_t answers_missing_ = 0;           ///< of local actors that were asked
+  uint64_t wanted_round_ = 0;            ///< of the director's wants
+  uint64_t asked_round_ = 0;             ///< when the replicas were asked last
   moment last_report_{};
   uint64_t bytes_sent_ = 0;
   uint64_t bytes_early_ = 0;

@@ -56,6 +56,7 @@ shard_desk::accepted_piece shard_desk::offer(const gradient_piece& news) {
   auto& held = gradients[news.node];
   held.sums = news.sums;
   held.replica = news.replica;
+  held.computed = std::max(held.computed, news.computed);
   if (elements == span()) {
     held.values = news.values;
     held.storage = {};
@@ -74,7 +75,8 @@ shard_desk::accepted_piece shard_desk::offer(const gradient_piece& news) {
       news.step,    news.node,
       span().begin, held.storage ? payload{held.storage, 0, span().size()} : held.values,
       held.sums,    held.replica,
-      news.term};
+      news.term,    false,
+      held.computed};
   return result;
 }
 

@@ -20,8 +20,9 @@ namespace troupe {
 struct assembled_gradient {
   batch_sums sums;
   uint64_t replica = 0;
-  payload values; ///< the one piece, when it is the whole span
-  buffer storage; ///< else: of the span's size
+  std::chrono::nanoseconds computed{0}; ///< as far as anybody said
+  payload values;                       ///< the one piece, when it is the whole span
+  buffer storage;                       ///< else: of the span's size
 };
 
 /// What a node has for one local shard that owns a span.

@@ -79,7 +79,7 @@ void node_state::send_piece(const std::string& to, const link_credit::granted& p
     const auto& work = *kept_gradient(what);
     send_to(to, gradient_piece{view_.id.term, work.step, work.node, work.sums, elements.begin,
                                part_of(work.gradient_sum, work.first_element, elements),
-                               work.replica, stamp});
+                               work.replica, stamp, work.computed});
   } else if (what.kind == piece_kind::state) {
     send_to(to, state_piece{view_.id.term, what.version, what.slot, elements.begin,
                             part_of(*kept_state(what), what.origin, elements), stamp});

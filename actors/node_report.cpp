@@ -25,17 +25,19 @@ std::string slices_text(const std::vector<index_range>& ranges) {
 // Replicas answer between two slices; until then what was heard last stands.
 void node_state::ask_replicas() {
   last_report_ = self_->clock().now();
-  if (statuses_missing_ > 0)
+  if (answers_missing_ > 0)
     return;
-  statuses_missing_ = replicas_.size();
+  const auto book = who_counts();
+  answers_missing_ = replicas_.size() + (book ? 1 : 0);
   asked_round_ = wanted_round_;
   const auto count_answer = [this] {
-    if (--statuses_missing_ > 0)
+    if (--answers_missing_ > 0)
       return;
     report();
     if (asked_round_ != wanted_round_)
       ask_replicas();
   };
+  const auto ignore = [count_answer](const caf::error&) { count_answer(); };
   for (size_t i = 0; i < replicas_.size(); ++i)
     self_->request(replicas_[i], local_answer_deadline, atom::status_v)
       .then(
@@ -43,9 +45,24 @@ void node_state::ask_replicas() {
           statuses_[i] = status;
           count_answer();
         },
-        [count_answer](const caf::error&) { count_answer(); });
-  if (replicas_.empty())
+        ignore);
+  if (book)
+    self_->request(book, local_answer_deadline, atom::figures_v)
+      .then(
+        [this, count_answer](const trainer_figures& news) {
+          figures_ = news;
+          count_answer();
+        },
+        ignore);
+  if (answers_missing_ == 0)
     report();
+}
+
+shard_actor node_state::who_counts() const {
+  const auto first = std::ranges::find_if(
+    view_.shards, [](const shard_place& place) { return !place.blocks.empty(); });
+  const bool is_here = me_ && first != view_.shards.end() && first->member == *me_;
+  return is_here ? shards_.at(first->index) : shard_actor{};
 }
 
 void node_state::report() {
@@ -70,6 +87,8 @@ void node_state::report() {
   news.resends = resends_;
   news.waits = waits_for();
   news.replicas_lost = lost_replicas_.size();
+  if (who_counts())
+    news.figures = figures_;
   self_->send(director_, news);
 }
 

@@ -92,6 +92,7 @@ void node_state::on_begun(const contribution& news) {
     whole.is_begun = false;
     early = &begun_[news.step].emplace_back(begun_gradient{std::move(whole), {}});
   }
+  early->whole.computed = news.computed;
   const index_range elements{news.first_element,
                              news.first_element + news.gradient_sum.values().size()};
   if (early->sent.add(elements))

@@ -172,7 +172,8 @@ view node_state::local_view(uint64_t start_version) const {
   result.relay = caf::actor_cast<relay_actor>(self_);
   result.wired = marches();
   for (const auto& place : view_.replicas)
-    result.replicas.push_back({replica_at(place), place.slices});
+    result.replicas.push_back(
+      {replica_at(place), place.slices, {view_.members[place.member].name, place.index}});
   for (const auto& place : view_.shards) {
     const bool is_local = me_ && place.member == *me_;
     result.shards.push_back({is_local ? shards_[place.index] : shard_actor{}, place.blocks});

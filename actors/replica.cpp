@@ -129,11 +129,13 @@ void replica_state::evaluate(uint64_t version) {
   if (evaluation_share_.empty())
     return;
   const default_rounding rounding;
+  const auto begin = self_->clock().now();
   evaluation result{view_.term, version, evaluation_share_.begin, {}};
   for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk)
     result.chunks.push_back(
       options_.network->evaluate(parameters_.at(version).values(), rows_of_chunk(chunk), memory_));
   self_->send(view_.director, std::move(result));
+  evaluated_for_ += self_->clock().now() - begin;
 }
 
 batch replica_state::rows_of_chunk(size_t chunk) const {
@@ -146,6 +148,7 @@ batch replica_state::rows_of_chunk(size_t chunk) const {
 
 void replica_state::compute(uint64_t step) {
   const default_rounding rounding;
+  step_begin_ = self_->clock().now() - std::exchange(evaluated_for_, {});
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice)
     if (options_.plan.slice_exists(step, slice) && computed_.add({slice, slice + 1}))
       add_slice(step, slice);
@@ -210,7 +213,8 @@ void replica_state::on_summation(const summation& news) {
   const auto whole = options_.gradients->acquire();
   reducer_.reduce(news.plan, inputs, whole.values());
   self_->send(view_.relay, contribution{news.step, news.node, 0, payload{whole, 0, whole.size()},
-                                        evaluate_plan(news.plan, sums), index_, news.term});
+                                        evaluate_plan(news.plan, sums), index_, news.term, false,
+                                        computed_for()});
 }
 
 std::span<const float> replica_state::point_of(uint64_t step) const {
@@ -261,6 +265,7 @@ void replica_state::send_begun(uint64_t step, const partial_sum& part,
     step,      part.node, elements.begin, payload{part.values, elements.begin, elements.size()},
     part.sums, index_,    view_.term};
   news.is_begun = true;
+  news.computed = computed_for();
   self_->send(view_.relay, news);
 }
 
@@ -269,12 +274,18 @@ void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradien
     gradient.values()[options_.hooks.poisoned_element] = options_.hooks.poison;
 }
 
+std::chrono::nanoseconds replica_state::computed_for() const {
+  return self_->clock().now() - step_begin_;
+}
+
 void replica_state::send(uint64_t step, const partial_sum& part) {
+  const auto computed = computed_for();
   const auto share = [&](const index_range& elements) {
     const auto size = elements.size() - (options_.hooks.cut_step == step ? 1 : 0);
     return contribution{
       step,      part.node, elements.begin, payload{part.values, elements.begin, size},
-      part.sums, index_,    view_.term};
+      part.sums, index_,    view_.term,     false,
+      computed};
   };
   for (size_t k = 0; k < elements_.size(); ++k)
     if (!elements_[k].empty() && view_.shards[k].actor)

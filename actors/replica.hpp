@@ -80,6 +80,7 @@ private:
   /// Where the gradients of a step are taken.
   std::span<const float> point_of(uint64_t step) const;
   batch rows_of_slice(uint64_t step, size_t slice);
+  std::chrono::nanoseconds computed_for() const;
   /// True when the shard that owns it is in another process.
   bool goes_over_wires(size_t element) const;
   /// True when its node is told of a gradient piece by piece.
@@ -109,6 +110,8 @@ private:
   replica_status status_;
   std::vector<partial_sum> parts_;    ///< of the step under way, while it is computed
   std::optional<uint64_t> last_step_; ///< in which a slice was computed
+  moment step_begin_{};               ///< of the step under way, less what evaluating took
+  moment::duration evaluated_for_{0}; ///< since the step before
   span_set computed_;                 ///< slices of the step that was begun last
 };
 

@@ -23,9 +23,9 @@ rounds_keeper_state::make_behavior(const rounds_keeper_options& options) {
     [this](const shard_start& news) { desk_->on_start(news); },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return desk_->on_pull(version); },
+    [this](atom::figures) { return on_figures(); },
     [this](const trainer_result& news) { on_result(news); },
     [this](atom::hold, uint64_t replica, uint64_t round) { on_hold(replica, round); },
-    [this](atom::status) { return on_status(); },
   };
 }
 
@@ -60,7 +60,7 @@ void rounds_keeper_state::on_down(const caf::down_msg& news) {
 void rounds_keeper_state::lose(size_t trainer) {
   book_->lose(trainer);
   tickets_.at(trainer) = 0;
-  statistics_->on_lost(trainer);
+  statistics_->on_lost(trainer, self_->clock().now());
   note(trainer_event::kind::lost, trainer);
   desk_->tell("a replica is lost, " + desk_->left_text());
 }
@@ -170,8 +170,8 @@ void rounds_keeper_state::close_round() {
   advance();
 }
 
-trainer_figures rounds_keeper_state::on_status() const {
-  return statistics_ ? figures_of(*statistics_) : trainer_figures{};
+trainer_figures rounds_keeper_state::on_figures() const {
+  return statistics_ ? desk_->figures_of(*statistics_) : trainer_figures{};
 }
 
 keeper_actor::behavior_type rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,

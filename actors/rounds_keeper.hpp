@@ -49,7 +49,7 @@ private:
   void on_horizon(const horizon& news);
   void on_hold(uint64_t replica, uint64_t round);
   void on_result(const trainer_result& news);
-  trainer_figures on_status() const;
+  trainer_figures on_figures() const;
 
   /// Opens a round if it may.
   void advance();

@@ -39,6 +39,7 @@ shard_actor::behavior_type shard_state::make_behavior(const shard_options& optio
     [this](const shard_start& news) { on_start(news); },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
+    [this](atom::figures) { return on_figures(); },
   };
 }
 
@@ -51,6 +52,7 @@ void shard_state::on_view(const view& news) {
   index_ = news.index;
   if (begins)
     return restart();
+  watch_replicas();
   // Somebody may be there who missed these.
   if (previous_)
     announce(rule_.version() - 1, previous_, {});
@@ -89,6 +91,8 @@ void shard_state::restart() {
   restore();
   row_version_ = mark_version_ = copied_version_ = version;
   begin_ = last_report_ = self_->clock().now();
+  watch_replicas();
+  statistics_.on_step_begins(begin_);
   announce();
   answer_waiting();
 }
@@ -117,6 +121,8 @@ void shard_state::on_contribution(const contribution& news) {
     return report_conflict(news);
   if (verdict.verdict != offer_verdict::accepted)
     return;
+  if (keeps_book_)
+    statistics_.on_part(news.replica, self_->clock().now(), news.computed);
   const auto at = held_.begin() + static_cast<std::ptrdiff_t>(verdict.position);
   held_.erase(at, at + static_cast<std::ptrdiff_t>(verdict.dropped));
   held_.insert(held_.begin() + static_cast<std::ptrdiff_t>(verdict.position), news);
@@ -210,8 +216,12 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
   rule_.advance();
   norms_.advance();
   is_reduced_ = false;
-  if (keeps_book_)
+  if (keeps_book_) {
     book_ = options_.plan.is_epoch_end(rule_.version() - 1) ? *sums : book_ + *sums;
+    const auto now = self_->clock().now();
+    statistics_.on_step_complete(now);
+    statistics_.on_step_begins(now);
+  }
   copy_if_due();
   announce();
   answer_waiting();

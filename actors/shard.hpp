@@ -19,7 +19,8 @@
 // cut, for every shard is asked for the same version and nobody has to stop for it.
 //
 // The first shard with a span keeps the book: it adds up the figures that travel with the gradients
-// and reports them to the director.
+// and reports them to the director. It also sees who came last at each step, and says so when
+// asked.
 
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/actors/version_buffers.hpp"
 #include "troupe/coordinators/norms_rule.hpp"
+#include "troupe/coordinators/replica_statistics.hpp"
 #include "troupe/coordinators/shard_rule.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/reduction.hpp"
@@ -75,7 +77,10 @@ private:
   void on_horizon(const horizon& news);
   void on_start(const shard_start& news);
   caf::result<parameter_span> on_pull(uint64_t version);
+  trainer_figures on_figures() const;
 
+  /// Tells the statistics who takes part.
+  void watch_replicas();
   /// Goes to the start version of a new term.
   void restart();
   void restore();
@@ -139,6 +144,7 @@ private:
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;
   batch_sums book_;                             ///< of the epoch of the last step
+  replica_statistics statistics_;               ///< kept with the book
   uint64_t row_version_ = 0;                    ///< reported as a row
   uint64_t mark_version_ = 0;                   ///< reported as the horizon
   uint64_t copied_version_ = 0;                 ///< for a checkpoint

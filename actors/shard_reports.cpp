@@ -17,6 +17,19 @@ std::string slices_in_words(const tree_node& node) {
 
 } // namespace
 
+void shard_state::watch_replicas() {
+  if (!keeps_book_)
+    return;
+  std::vector<replica_statistics::place> places;
+  for (const auto& entry : view_.replicas)
+    places.push_back({entry.name, !entry.slices.empty()});
+  statistics_.on_places(places, self_->clock().now());
+}
+
+trainer_figures shard_state::on_figures() const {
+  return {statistics_.barrier_count(), statistics_.figures()};
+}
+
 // The history's versions and the end of training make a row, the horizon a mark; what was said
 // already is not said again.
 void shard_state::keep_book() {

@@ -48,6 +48,7 @@ solver_actor::behavior_type solver_state::make_behavior(const solver_options& op
     [](const block_norms&) {},
     [this](const shard_start& news) { on_start(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
+    [](atom::figures) { return trainer_figures{}; }, // nobody waits for it
   };
 }
 

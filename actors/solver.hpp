@@ -34,7 +34,9 @@ using solver_actor = replica_actor::extend<
   // As of a shard: holds the parameters of the start version.
   caf::reacts_to<shard_start>,
   // As of a shard: the parameters of the current or the previous version.
-  caf::replies_to<atom::pull, uint64_t>::with<parameter_span>>;
+  caf::replies_to<atom::pull, uint64_t>::with<parameter_span>,
+  // As of a shard: nobody waits here.
+  caf::replies_to<atom::figures>::with<trainer_figures>>;
 
 struct solver_options {
   std::shared_ptr<const model> network;

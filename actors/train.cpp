@@ -73,11 +73,7 @@ training_result train(caf::actor_system& system, const job& x,
   caf::scoped_actor self{system};
   auto finished = wait_for_end(self, everybody.director(), options);
   const auto parameters = pull_parameters(self, everybody.director());
-  auto result =
-    result_of(resolved, std::move(data), everybody.network(), parameters, std::move(finished));
-  if (everybody.keeper())
-    add_statistics(self, everybody.keeper(), result);
-  return result;
+  return result_of(resolved, std::move(data), everybody.network(), parameters, std::move(finished));
 }
 
 } // namespace troupe

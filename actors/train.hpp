@@ -62,7 +62,8 @@ struct training_result {
   /// Set when training ended early and badly (diverged); `parameters` are the best ones if a best
   /// version is kept, else the last finite ones.
   std::optional<std::string> problem;
-  /// Who waited for whom, as a table for people; empty for synchronous gradients.
+  /// Who computed, waited and came late, as a table for people; empty where nobody waits: for
+  /// solvers.
   std::string statistics{};
 };
 

@@ -1,12 +1,12 @@
 #include "troupe/actors/training_end.hpp"
 
 #include "troupe/actors/job_data.hpp"
-#include "troupe/actors/protocol/trainer_messages.hpp"
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/digest.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/safetensors.hpp"
+#include "troupe/data/trainer_table.hpp"
 #include "troupe/models/numerics.hpp"
 
 #include <caf/actor_system.hpp>
@@ -32,6 +32,22 @@ void fill_losses(training_summary& summary, const history_row& row) {
   summary.validation_r2 = row.validation_r2;
 }
 
+trainer_record record_of(const named_statistics& one) {
+  const auto& x = one.figures;
+  const auto ms = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  trainer_record result{one.who.process,   one.who.index,
+                        x.result_count,    x.applied_count,
+                        x.discarded_count, x.refused_count,
+                        x.lost_count,      x.last_count,
+                        ms(x.last_by),     ms(x.last_by_max),
+                        ms(x.waited),      ms(x.computed),
+                        ms(x.network),     {}};
+  result.lags.assign(x.lags.begin(), x.lags.end());
+  return result;
+}
+
 void fill_figures(training_summary& summary, const training_finished& finished,
                   const timeline& plan) {
   summary.steps = finished.version;
@@ -48,6 +64,7 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   summary.bytes_sent = finished.bytes_sent;
   summary.bytes_early = finished.bytes_early;
   summary.resends = finished.resends;
+  summary.trainers = records_of(finished.figures);
   if (finished.seconds > 0)
     summary.samples_per_second = static_cast<double>(summary.samples) / finished.seconds;
   if (finished.is_best)
@@ -59,39 +76,13 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     fill_losses(summary, finished.history.back()); // diverged between two rows
 }
 
-trainer_record record_of(const trainer_statistics& x) {
-  const auto ms = [](std::chrono::nanoseconds time) {
-    return std::chrono::duration<double, std::milli>(time).count();
-  };
-  trainer_record result{x.result_count,
-                        x.applied_count,
-                        x.discarded_count,
-                        x.refused_count,
-                        x.lost_count,
-                        x.last_count,
-                        ms(x.last_by),
-                        ms(x.waited),
-                        ms(x.computed),
-                        ms(x.network),
-                        {}};
-  result.lags.assign(x.lags.begin(), x.lags.end());
-  return result;
-}
-
 } // namespace
 
-void add_statistics(caf::scoped_actor& self, const keeper_actor& keeper, training_result& result) {
-  self->request(keeper, pull_deadline, atom::status_v)
-    .receive(
-      [&](const trainer_figures& figures) {
-        result.statistics = figures.table;
-        for (const auto& trainer : figures.trainers)
-          result.summary.trainers.push_back(record_of(trainer));
-      },
-      [&](const caf::error& problem) {
-        throw failure(failure_code::internal,
-                      "the statistics could not be fetched: " + self->system().render(problem));
-      });
+std::vector<trainer_record> records_of(const trainer_figures& figures) {
+  std::vector<trainer_record> result;
+  for (const auto& one : figures.replicas)
+    result.push_back(record_of(one));
+  return result;
 }
 
 void throw_if_failed(const training_finished& finished) {
@@ -130,6 +121,7 @@ training_result result_of(const job& resolved, std::shared_ptr<const prepared_da
   summary.reproducible = is_reproducible(resolved.training);
   summary.stopped_by = name_of(static_cast<stop_reason>(finished.reason));
   fill_figures(summary, finished, timeline_of(resolved, shape_of(*data)));
+  result.statistics = trainer_table(summary.trainers);
   result.history = std::move(finished.history);
   if (!finished.problem.empty())
     result.problem = std::move(finished.problem);

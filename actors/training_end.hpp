@@ -19,12 +19,11 @@ namespace troupe {
 /// Throws the failure that ended a run, if one did.
 void throw_if_failed(const training_finished& finished);
 
+/// The same for files and people.
+std::vector<trainer_record> records_of(const trainer_figures& figures);
+
 /// The final parameters, once the run is finished. Throws failure(internal) when they do not come.
 const_buffer pull_parameters(caf::scoped_actor& self, const director_actor& director);
-
-/// Adds to a result who did what, where a keeper knows. Throws failure(internal) when it does not
-/// say.
-void add_statistics(caf::scoped_actor& self, const keeper_actor& keeper, training_result& result);
 
 /// What was learned, with its figures. `resolved` counts all replicas of the run.
 training_result result_of(const job& resolved, std::shared_ptr<const prepared_data> data,

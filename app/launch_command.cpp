@@ -33,6 +33,7 @@ std::vector<std::string> node_command_line(const train_arguments& arguments,
     result.insert(result.end(), {"--set", set});
   const std::pair<bool, const char*> flags[] = {{arguments.json, "--json"},
                                                 {arguments.quiet, "--quiet"},
+                                                {arguments.stats, "--stats"},
                                                 {arguments.resume, "--resume"},
                                                 {arguments.overwrite, "--overwrite"}};
   for (const auto& [given, flag] : flags)

@@ -44,6 +44,7 @@ void add_run_options(CLI::App& command, troupe::train_arguments& x) {
   add_sets(command, x.sets);
   command.add_flag("--json", x.json, "Prints the result as one JSON object");
   command.add_flag("--quiet", x.quiet, "Shows no progress");
+  command.add_flag("--stats", x.stats, "Also prints who computed, waited and came late");
   auto* resume = command.add_flag("--resume", x.resume, "Continues a run from its checkpoint");
   command.add_flag("--overwrite", x.overwrite, "Replaces a run in the same directory")
     ->excludes(resume);
@@ -55,7 +56,6 @@ void add_train(command_line& x) {
     ->required()
     ->type_name("JOB.toml");
   add_run_options(*train, x.train);
-  train->add_flag("--stats", x.train.stats, "Also print who computed, waited and came late");
   train->footer("Example:\n  troupe train examples/digits.toml --set training.epochs=5");
   train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
 }

@@ -1,6 +1,7 @@
 #include "troupe/app/status_report.hpp"
 
 #include "troupe/data/failure.hpp"
+#include "troupe/data/trainer_table.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -28,10 +29,14 @@ std::string count(const json& x) {
 }
 
 // What comes over a wire moves no terminal.
-std::string text(const json& x) {
-  auto value = x.get<std::string>();
+std::string printable(std::string value) {
   std::ranges::replace_if(
     value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return value;
+}
+
+std::string text(const json& x) {
+  const auto value = printable(x.get<std::string>());
   return value.empty() ? "-" : value;
 }
 
@@ -83,6 +88,13 @@ std::vector<std::string> row_of(const json& node) {
           listed(node.at("waits_for"))};
 }
 
+failure unreadable(const std::string& why) {
+  return {failure_code::mismatch,
+          "the director's answer cannot be read: " + why,
+          {},
+          "ask with the program that the cluster was started with"};
+}
+
 std::string report_of(const json& x) {
   std::string result;
   add(result, "phase", text(x.at("phase")));
@@ -106,7 +118,13 @@ std::string report_of(const json& x) {
                                               "resends", "waits for"}};
   for (const auto& node : x.at("nodes"))
     rows.push_back(row_of(node));
-  return result + '\n' + table(rows);
+  result += '\n' + table(rows);
+  auto trainers = read_trainers(x.at("trainers").dump());
+  if (!trainers)
+    throw unreadable("no figures of replicas");
+  for (auto& one : *trainers)
+    one.process = printable(one.process);
+  return result + (trainers->empty() ? "" : '\n' + trainer_table(*trainers));
 }
 
 } // namespace
@@ -115,9 +133,7 @@ std::string status_report(std::string_view status) {
   try {
     return report_of(json::parse(status));
   } catch (const json::exception& error) {
-    throw failure(failure_code::mismatch,
-                  std::string{"the director's answer cannot be read: "} + error.what(), {},
-                  "ask with the program that the cluster was started with");
+    throw unreadable(error.what());
   }
 }
 

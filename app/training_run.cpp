@@ -63,7 +63,7 @@ void print_summary(const training_summary& summary, const run_directory& folder,
 // With --json the figures are in the object, and nothing may follow it.
 void print_statistics(const training_result& result, bool as_json) {
   if (result.statistics.empty())
-    print_message("troupe: --stats: synchronous gradients keep no statistics\n");
+    print_message("troupe: --stats: nobody waits in this run\n");
   else if (!as_json)
     print_result('\n' + result.statistics);
 }

@@ -32,6 +32,14 @@ struct member {
   friend bool operator==(const member&, const member&) = default;
 };
 
+/// A replica, for people: its process and its index there.
+struct replica_name {
+  std::string process;
+  uint64_t index = 0;
+
+  friend bool operator==(const replica_name&, const replica_name&) = default;
+};
+
 /// A replica and its slices; none: a spare.
 struct replica_place {
   size_t member = 0; ///< index in the view

@@ -10,8 +10,9 @@
 //     says how long it computed; the rest of the time between sending it work and having its result
 //     is the network's (and that of queues).
 //
-//   trainer  results  last  by ms  most ms  waited ms  computed ms  network ms  applied  ..  lag 0
-// is a table for people. Every wait of the barrier has a name in it.
+// Every wait of the barrier has a name in it, that of a lost trainer as well: the time from the
+// last result until the loss was found is its own when nobody else had anything to do. data/
+// trainer_table.hpp makes a table of it for people.
 
 #pragma once
 
@@ -32,9 +33,6 @@ inline constexpr size_t lag_class_count = 8;
 
 /// The class of a lag.
 size_t lag_class(uint64_t lag);
-
-/// The lags of a class: "0", "2-3", "64+".
-std::string lag_class_name(size_t index);
 
 struct trainer_statistics {
   uint64_t result_count = 0;
@@ -77,7 +75,7 @@ public:
   void on_refused(size_t trainer);
 
   /// It is gone: it is at no barrier until it has a new result.
-  void on_lost(size_t trainer);
+  void on_lost(size_t trainer, moment now);
   /// It is there, again or for the first time: the next index after the last. Throws
   /// std::out_of_range for any later index.
   void on_joined(size_t trainer);
@@ -86,9 +84,6 @@ public:
 
   const trainer_statistics& of(size_t trainer) const { return trainers_.at(trainer).figures; }
   uint64_t barrier_count() const { return barrier_count_; }
-
-  /// One line a trainer below a line of titles; times in milliseconds.
-  std::string table() const;
 
   friend bool operator==(const training_statistics&, const training_statistics&) = default;
 
@@ -107,7 +102,11 @@ private:
     friend bool operator==(const arrival&, const arrival&) = default;
   };
 
+  /// Others wait for this trainer from `begin` to `end`.
+  static void charge(trainer_statistics& figures, moment begin, moment end);
+
   std::vector<record> trainers_;
+  moment stalled_until_{};        ///< that wait is a lost trainer's
   std::vector<arrival> arrivals_; ///< since the last barrier, the latest of each trainer, in order
   uint64_t barrier_count_ = 0;
 };

@@ -1,9 +1,12 @@
 #include "troupe/data/summary_file.hpp"
 
+#include "troupe/data/trainer_table.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace troupe {
 
@@ -45,20 +48,6 @@ void add_figures(json& object, const training_summary& x) {
   object["test_r2"] = number(x.test_r2);
 }
 
-json trainer_object(const trainer_record& x) {
-  return {{"results", x.results},
-          {"applied", x.applied},
-          {"discarded", x.discarded},
-          {"refused", x.refused},
-          {"lost", x.lost},
-          {"last_count", x.last_count},
-          {"last_by_ms", x.last_by_ms},
-          {"waited_ms", x.waited_ms},
-          {"computed_ms", x.computed_ms},
-          {"network_ms", x.network_ms},
-          {"lags", x.lags}};
-}
-
 void add_circumstances(json& object, const training_summary& x) {
   object["parameters_sha256"] = x.parameters_sha256;
   object["job_sha256"] = x.job_sha256;
@@ -78,9 +67,7 @@ void add_circumstances(json& object, const training_summary& x) {
   object["validation_r2"] = number(x.validation_r2);
   object["best_version"] = x.best_version ? json(*x.best_version) : json(nullptr);
   object["reproducible"] = x.reproducible;
-  object["trainers"] = json::array();
-  for (const auto& trainer : x.trainers)
-    object["trainers"].push_back(trainer_object(trainer));
+  object["trainers"] = json::parse(trainers_json(x.trainers));
 }
 
 // What is absent or null keeps its default.
@@ -113,22 +100,6 @@ void read_figures(const json& object, training_summary& x) {
   read(object, "test_r2", x.test_r2);
 }
 
-trainer_record read_trainer(const json& object) {
-  trainer_record x;
-  read(object, "results", x.results);
-  read(object, "applied", x.applied);
-  read(object, "discarded", x.discarded);
-  read(object, "refused", x.refused);
-  read(object, "lost", x.lost);
-  read(object, "last_count", x.last_count);
-  read(object, "last_by_ms", x.last_by_ms);
-  read(object, "waited_ms", x.waited_ms);
-  read(object, "computed_ms", x.computed_ms);
-  read(object, "network_ms", x.network_ms);
-  read(object, "lags", x.lags);
-  return x;
-}
-
 void read_circumstances(const json& object, training_summary& x) {
   read(object, "parameters_sha256", x.parameters_sha256);
   read(object, "job_sha256", x.job_sha256);
@@ -148,8 +119,11 @@ void read_circumstances(const json& object, training_summary& x) {
   read(object, "validation_r2", x.validation_r2);
   read(object, "best_version", x.best_version);
   read(object, "reproducible", x.reproducible);
-  for (const auto& trainer : object.value("trainers", json::array()))
-    x.trainers.push_back(read_trainer(trainer));
+}
+
+[[noreturn]] void throw_no_summary(const std::string& path) {
+  throw failure(failure_code::bad_data, "it is no summary of a run", path,
+                "use --overwrite to train again, or set another output.directory");
 }
 
 } // namespace
@@ -160,9 +134,12 @@ training_summary read_summary(std::string_view text, const std::string& path) {
     const auto object = json::parse(text); // of an array no value can be asked
     read_figures(object, result);
     read_circumstances(object, result);
+    auto trainers = read_trainers(object.value("trainers", json::array()).dump());
+    if (!trainers)
+      throw_no_summary(path);
+    result.trainers = std::move(*trainers);
   } catch (const json::exception&) {
-    throw failure(failure_code::bad_data, "it is no summary of a run", path,
-                  "use --overwrite to train again, or set another output.directory");
+    throw_no_summary(path);
   }
   return result;
 }

@@ -29,16 +29,19 @@ struct history_row {
   friend bool operator==(const history_row&, const history_row&) = default;
 };
 
-/// What one trainer did, where one actor hands out the work and counts. Times in milliseconds.
+/// What one replica did, and whose wait it was. Times in milliseconds.
 struct trainer_record {
-  uint64_t results = 0;    ///< orders it answered
-  uint64_t applied = 0;    ///< gradients that moved the model; 0 where models are merged
-  uint64_t discarded = 0;  ///< gradients that came too late
-  uint64_t refused = 0;    ///< results of work that others had by then
-  uint64_t lost = 0;       ///< times it was lost
-  uint64_t last_count = 0; ///< steps or rounds at which the others waited for it
-  double last_by_ms = 0;   ///< for so long, in all
-  double waited_ms = 0;    ///< it waited for others
+  std::string process;
+  uint64_t replica = 0;      ///< its index there
+  uint64_t results = 0;      ///< steps or orders it answered
+  uint64_t applied = 0;      ///< gradients that moved the model; 0 where models are merged
+  uint64_t discarded = 0;    ///< gradients that came too late
+  uint64_t refused = 0;      ///< results of work that others had by then
+  uint64_t lost = 0;         ///< times it was lost
+  uint64_t last_count = 0;   ///< steps or rounds at which the others waited for it
+  double last_by_ms = 0;     ///< for so long, in all
+  double last_by_max_ms = 0; ///< the longest of these waits
+  double waited_ms = 0;      ///< it waited for others
   double computed_ms = 0;
   double network_ms = 0;      ///< on the way and in queues
   std::vector<uint64_t> lags; ///< gradients 0, 1, 2-3, 4-7 .. updates late
@@ -80,7 +83,7 @@ struct training_summary {
   std::optional<double> validation_r2;
   std::optional<uint64_t> best_version; ///< equals `steps`; absent: the result is the last version
   bool reproducible = true;             ///< the parameters' bits follow from the job alone
-  std::vector<trainer_record> trainers; ///< by replica; empty for synchronous gradients
+  std::vector<trainer_record> trainers; ///< by replica; empty for solvers
 };
 
 } // namespace troupe

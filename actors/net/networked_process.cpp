@@ -274,8 +274,6 @@ networked_end networked_process::parts::wait_for_director() {
     result_of(resolved, options.data, process_->network(), parameters, std::move(*finished_)),
     "finished"};
   end.training->summary.nodes = options.cluster.nodes.size();
-  if (process_->keeper())
-    add_statistics(self, process_->keeper(), *end.training);
   return end;
 }
 

@@ -3,7 +3,9 @@
 #include "troupe/actors/net/channel.hpp"
 #include "troupe/actors/net/hello.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/actors/training_end.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/trainer_table.hpp"
 #include "troupe/version.hpp"
 
 #include <nlohmann/json.hpp>
@@ -84,6 +86,7 @@ json object_of(const training_status& x) {
     bytes_sent += node.bytes_sent;
     resends += node.resends;
   }
+  result["trainers"] = json::parse(trainers_json(records_of(x.figures)));
   result["bytes_sent"] = bytes_sent;
   result["resends"] = resends;
   result["job_sha256"] = x.job_sha256;

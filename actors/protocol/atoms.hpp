@@ -9,6 +9,7 @@
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_atoms, caf::id_block::troupe_messages::end)
 
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, begin, "begin")
+CAF_ADD_ATOM(troupe_atoms, troupe::atom, figures, "figures")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, held, "held")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, hold, "hold")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, pull, "pull")

@@ -133,14 +133,16 @@ struct gradient_piece {
   payload values;
   uint64_t replica = 0; ///< who computed it, for messages to people only
   link_stamp stamp = {};
+  std::chrono::nanoseconds computed{0}; ///< that replica's time in this step so far, likewise
 
   friend bool operator==(const gradient_piece&, const gradient_piece&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_piece& x) {
+  wire_time computed{x.computed};
   return f(caf::meta::type_name("troupe.gradient_piece"), x.term, x.step, x.node, x.sums,
-           x.first_element, x.replica, x.stamp, x.values);
+           x.first_element, x.replica, computed, x.stamp, x.values);
 }
 
 /// node -> node, and between node and director. Elements of a version's parameters (slot 0) or of
@@ -235,6 +237,7 @@ struct node_report {
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
   std::vector<awaited> waits;           ///< what it waits for; none: it works
   uint64_t replicas_lost = 0;           ///< of its own, while it went on with the others
+  trainer_figures figures;              ///< of all, where they are counted; else none
 
   friend bool operator==(const node_report&, const node_report&) = default;
 };
@@ -244,7 +247,7 @@ typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   wire_optional_count held{x.held};
   return f(caf::meta::type_name("troupe.node_report"), x.name, x.incarnation, x.view, held,
            x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early,
-           x.resends, x.waits, x.replicas_lost);
+           x.resends, x.waits, x.replicas_lost, x.figures);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

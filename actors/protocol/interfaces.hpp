@@ -58,7 +58,9 @@ using shard_actor = caf::typed_actor<
   caf::reacts_to<horizon>,
   // This span's parameters of a version: the current or the previous one at once, a later one when
   // it is there; version_not_held when it is gone or will not come.
-  caf::replies_to<atom::pull, uint64_t>::with<parameter_span>>;
+  caf::replies_to<atom::pull, uint64_t>::with<parameter_span>,
+  // Who did what and who waited for whom, as far as it can tell: the first one with a span.
+  caf::replies_to<atom::figures>::with<trainer_figures>>;
 
 /// A replica of the modes where one actor, the keeper, owns all parameters: it computes what it is
 /// ordered to, one order at a time.
@@ -73,9 +75,7 @@ using keeper_actor = shard_actor::extend<
   // What came of an order.
   caf::reacts_to<trainer_result>,
   // A trainer was asked to hold: its index, and the round. Answered to the node with `held`.
-  caf::reacts_to<atom::hold, uint64_t, uint64_t>,
-  // Who did what so far.
-  caf::replies_to<atom::status>::with<trainer_figures>>;
+  caf::reacts_to<atom::hold, uint64_t, uint64_t>>;
 
 /// Whoever hears of results: the director, or the node that stands for it.
 using reports_actor = caf::typed_actor<

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/errors.hpp"
+#include "troupe/actors/protocol/figures.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/actors/protocol/payload.hpp"
 #include "troupe/actors/train.hpp"
@@ -21,6 +22,7 @@
 #include <caf/typed_actor.hpp>
 
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -82,14 +84,16 @@ struct contribution {
   uint64_t replica = 0;  ///< its sender's index, for messages to people only
   uint64_t term = 0;     ///< an earlier one is over: a stop is agreed on within a term
   bool is_begun = false; ///< to its node only: these values are final, others are being computed
+  std::chrono::nanoseconds computed{0}; ///< its sender's time in this step so far
 
   friend bool operator==(const contribution&, const contribution&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, contribution& x) {
+  wire_time computed{x.computed};
   return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.first_element,
-           x.gradient_sum, x.sums, x.replica, x.term, x.is_begun);
+           x.gradient_sum, x.sums, x.replica, x.term, x.is_begun, computed);
 }
 
 /// Doubles on their way: their bits as integers.
@@ -165,13 +169,14 @@ typename Inspector::result_type inspect(Inspector& f, horizon& x) {
 struct replica_entry {
   replica_actor actor; ///< null in another process
   index_range slices;
+  replica_name name{}; ///< for people
 
   friend bool operator==(const replica_entry&, const replica_entry&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, replica_entry& x) {
-  return f(x.actor, x.slices);
+  return f(x.actor, x.slices, x.name);
 }
 
 /// A shard and the blocks it owns; with fewer blocks than shards some own none.
@@ -348,6 +353,7 @@ struct training_finished {
   uint64_t bytes_sent = 0;  ///< of pieces, between processes
   uint64_t bytes_early = 0; ///< of these, sent while the same gradient was still being computed
   uint64_t resends = 0;     ///< pieces that were asked for
+  trainer_figures figures;  ///< everybody's work and waits
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
@@ -357,7 +363,7 @@ typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
            x.failed, x.failure, x.where, x.hint, seconds, x.history, x.replicas, x.is_best, x.views,
-           x.replicas_lost, x.rollbacks, x.bytes_sent, x.bytes_early, x.resends);
+           x.replicas_lost, x.rollbacks, x.bytes_sent, x.bytes_early, x.resends, x.figures);
 }
 
 } // namespace troupe

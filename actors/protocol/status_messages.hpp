@@ -62,6 +62,7 @@ struct training_status {
   uint64_t rollbacks = 0;
   std::vector<late_process> late; ///< who holds up the run now
   std::vector<node_status> nodes; ///< in order of the cluster file
+  trainer_figures figures;        ///< of all replicas, as old as the report they came with
 
   friend bool operator==(const training_status&, const training_status&) = default;
 };
@@ -85,7 +86,7 @@ typename Inspector::result_type inspect(Inspector& f, training_status& x) {
   wire_double still{x.still};
   return f(caf::meta::type_name("troupe.training_status"), x.phase, x.version, x.last_version,
            x.epoch, x.epochs, seconds, steps, samples, x.replicas, x.shards, x.waits_for, still,
-           x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks, x.late, x.nodes);
+           x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks, x.late, x.nodes, x.figures);
 }
 
 } // namespace troupe

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/training_statistics.hpp"
 #include "troupe/models/buffer.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
@@ -61,23 +60,8 @@ struct evaluation_order {
   index_range chunks;      ///< not none
 };
 
-/// keeper -> application: who did what, and who waited for whom.
-struct trainer_figures {
-  std::vector<trainer_statistics> trainers; ///< by index
-  uint64_t barrier_count = 0;
-  std::string table; ///< the same for people
-};
-
-inline trainer_figures figures_of(const training_statistics& x) {
-  trainer_figures result{{}, x.barrier_count(), x.table()};
-  for (size_t i = 0; i < x.trainer_count(); ++i)
-    result.trainers.push_back(x.of(i));
-  return result;
-}
-
 } // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trainer_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trainer_result)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::evaluation_order)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trainer_figures)

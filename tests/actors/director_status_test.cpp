@@ -72,6 +72,7 @@ public:
     news.replicas = {{held, 100, held}};
     news.bytes_sent = 5;
     news.waits = std::move(waits);
+    news.figures = figures;
     tell(news);
   }
 
@@ -111,7 +112,8 @@ public:
     return result;
   }
 
-  uint64_t version = 0; ///< that progress told last
+  uint64_t version = 0;    ///< that progress told last
+  trainer_figures figures; ///< of the next report
 
 private:
   static constexpr const char* names[] = {"a", "b"};
@@ -220,6 +222,17 @@ TEST(director_status, says_how_fast_training_goes) {
   EXPECT_DOUBLE_EQ(status.steps_per_second, 20);
   EXPECT_DOUBLE_EQ(status.samples_per_second, 160);
   EXPECT_DOUBLE_EQ(status.seconds, 4);
+}
+
+TEST(director_status, shows_what_replicas_did_and_whose_wait_it_was) {
+  watched_director run;
+  run.join(0);
+  run.join(1);
+  run.figures = {7, {{{"b", 1}, {}}}};
+  run.report(0, 5);
+  run.figures = {};
+  run.report(1, 5);
+  EXPECT_EQ(run.status().figures, (trainer_figures{7, {{{"b", 1}, {}}}}));
 }
 
 TEST(director_status, shows_every_node_of_the_file) {

@@ -118,7 +118,7 @@ TEST(gradients_keeper, a_slow_replica_does_not_hold_the_others_up) {
   const auto others =
     outcome.finished.replicas[1].sample_count + outcome.finished.replicas[2].sample_count;
   EXPECT_GT(slow, 0u);
-  EXPECT_GT(others, 8 * slow);
+  EXPECT_GT(others, 3 * slow) << "in step with it they would have computed twice as much";
 }
 
 TEST(gradients_keeper, stops_at_a_version_all_gradients_have_come_to) {

@@ -75,6 +75,20 @@ TEST(shard_desk, puts_pieces_together_in_any_order) {
   }
 }
 
+TEST(shard_desk, a_contribution_took_as_long_as_its_latest_piece_says) {
+  auto desk = a_desk();
+  using std::chrono::nanoseconds;
+  gradient_piece pieces[] = {piece(10, 4), piece(14, 4), piece(18, 2)};
+  pieces[0].computed = nanoseconds{5};
+  pieces[1].computed = nanoseconds{9};
+  pieces[2].computed = nanoseconds{7};
+  std::optional<contribution> whole;
+  for (const auto& one : pieces)
+    whole = desk.offer(one).whole;
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->computed, nanoseconds{9});
+}
+
 TEST(shard_desk, a_piece_that_is_the_whole_span_is_not_copied) {
   auto desk = a_desk();
   const auto whole = piece(10, 10);

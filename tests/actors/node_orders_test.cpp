@@ -32,9 +32,9 @@ keeper_actor::behavior_type played_keeper(keeper_actor::pointer, heard_by_keeper
           [](atom::pull, uint64_t) -> caf::result<parameter_span> {
             return caf::make_error(protocol_error::version_not_held);
           },
+          [](atom::figures) { return trainer_figures{}; },
           note(notes->results),
-          [=](atom::hold, uint64_t, uint64_t round) { notes->rounds.push_back(round); },
-          [](atom::status) { return trainer_figures{}; }};
+          [=](atom::hold, uint64_t, uint64_t round) { notes->rounds.push_back(round); }};
 }
 
 struct heard_by_trainer {

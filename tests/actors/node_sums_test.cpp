@@ -110,6 +110,25 @@ std::vector<index_range> elements_of(const std::vector<gradient_piece>& pieces) 
 
 } // namespace
 
+TEST(node_sums, each_piece_says_how_long_its_replica_has_computed_by_then) {
+  using std::chrono::nanoseconds;
+  constexpr auto first = played_node::here_count;
+  played_node run;
+  begin_with_one_slice(run);
+  for (size_t i = 1; i <= 2; ++i) {
+    auto news = begun(first + i, first + i + 1);
+    news.computed = nanoseconds{static_cast<int64_t>(10 * i)};
+    run.tell(news);
+  }
+  auto whole = work_of(0, 0, 0);
+  whole.computed = nanoseconds{50};
+  run.tell(whole);
+  ASSERT_GE(run.there.gradients.size(), 3u);
+  EXPECT_EQ(run.there.gradients[0].computed, nanoseconds{10});
+  EXPECT_EQ(run.there.gradients[1].computed, nanoseconds{20});
+  EXPECT_EQ(run.there.gradients[2].computed, nanoseconds{50});
+}
+
 TEST(node_sums, what_is_computed_leaves_at_once_and_only_once) {
   constexpr auto first = played_node::here_count; // of the span there
   played_node run;

@@ -304,6 +304,22 @@ TEST(node, says_whom_it_waits_for) {
   EXPECT_EQ(news.replicas, (std::vector<replica_status>{{4, 5, 6}}));
 }
 
+TEST(node, passes_on_what_the_shard_with_the_book_says_of_everybody) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.shard.figures = {3, {{{"there", 1}, {}}}};
+  run.wait(1100ms);
+  ASSERT_FALSE(run.director.nodes.empty());
+  EXPECT_EQ(run.director.nodes.back().figures, run.shard.figures);
+  auto elsewhere = played_node::both(1, 2);
+  std::swap(elsewhere.shards[0].member, elsewhere.shards[1].member);
+  elsewhere.id = {2, 1};
+  run.tell(elsewhere);
+  run.wait(1100ms);
+  EXPECT_EQ(run.director.nodes.back().figures, trainer_figures{}) << "the book is kept there";
+}
+
 TEST(node, ends_with_an_actor_of_its_own_and_says_which) {
   played_node run;
   run.begin();

@@ -97,7 +97,27 @@ TEST_F(protocol, infinities_nans_and_subnormals_keep_their_bits) {
     {std::numeric_limits<float>::infinity(), tiny, -0.0f, std::numeric_limits<float>::quiet_NaN()});
   message.sums = {infinity, 3, 2, std::numeric_limits<double>::denorm_min()};
   message.replica = 5;
+  message.computed = std::chrono::nanoseconds{6};
   expect_survives(message);
+}
+
+trainer_figures some_figures() {
+  using std::chrono::nanoseconds;
+  return {3,
+          {{{"a", 2},
+            {1,
+             2,
+             nanoseconds{3},
+             nanoseconds{4},
+             nanoseconds{5},
+             nanoseconds{6},
+             nanoseconds{7},
+             8,
+             9,
+             10,
+             11,
+             {12, 13, 14, 15, 16, 17, 18, 19}}},
+           {{"b", 0}, {}}}};
 }
 
 TEST_F(protocol, filled_progress_and_results_survive) {
@@ -107,9 +127,24 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   progress.finished_epoch = history_row{3,    30,        1.5,  0.01,         2.5, 0.5, std::nullopt,
                                         0.75, -infinity, 0.25, std::nullopt, -1.0};
   expect_survives(progress);
-  training_finished finished{
-    4,    1, "why", true, 74, "a path", "what to do", 0.5, {*progress.finished_epoch}, {{1, 2, 3}},
-    true, 5, 6,     7,    8,  9};
+  training_finished finished{4,
+                             1,
+                             "why",
+                             true,
+                             74,
+                             "a path",
+                             "what to do",
+                             0.5,
+                             {*progress.finished_epoch},
+                             {{1, 2, 3}},
+                             true,
+                             5,
+                             6,
+                             7,
+                             8,
+                             9,
+                             10,
+                             some_figures()};
   expect_survives(finished);
   expect_survives(not_finite_report{9, 3, "x", true, 1, 2, step_problem::unsolvable});
   expect_survives(evaluation{9, 2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
@@ -123,6 +158,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   status.late = {{"b", {"gradients"}, milliseconds{1400}}};
   status.nodes = {
     {"a", true, true, true, 1, 2, 3, 4, 5, {6, 7}, {{"b", "gradients"}}, 0.25, 8, 9, 10}};
+  status.figures = some_figures();
   expect_survives(status);
   expect_survives(horizon{{12, true}, 10});
   expect_survives(block_norms{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
@@ -137,8 +173,15 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
   const link_stamp stamp{"b", 7, 300};
-  expect_survives(
-    gradient_piece{3, 10, {2, 4}, {infinity, 2, 3, 4}, 4096, payload_of({1, 2}), 5, stamp});
+  expect_survives(gradient_piece{3,
+                                 10,
+                                 {2, 4},
+                                 {infinity, 2, 3, 4},
+                                 4096,
+                                 payload_of({1, 2}),
+                                 5,
+                                 stamp,
+                                 std::chrono::nanoseconds{-3}});
   expect_survives(state_piece{1, 10, 2, 4096, payload_of({-0.0f, 2}), stamp});
   expect_survives(stamp);
   expect_survives(credit{"a", 7, 200});
@@ -146,8 +189,20 @@ TEST_F(protocol, messages_between_processes_survive) {
   for (const auto kind : {want_kind::parameters, want_kind::gradients, want_kind::norms,
                           want_kind::checkpoint, want_kind::orders, want_kind::results})
     expect_survives(want{"a", kind, 10, true, {{0, 4096}}, {{1, 2}, {3, 4}}, 6});
-  expect_survives(node_report{
-    "a", 7, {3, 2}, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, 100, 50, 2, {{"b", "gradients"}}, 1});
+  expect_survives(node_report{"a",
+                              7,
+                              {3, 2},
+                              10,
+                              {9, 10},
+                              {{1, 2, 3}},
+                              6,
+                              {"b"},
+                              100,
+                              50,
+                              2,
+                              {{"b", "gradients"}},
+                              1,
+                              some_figures()});
   expect_survives(node_report{});
 }
 

@@ -1,6 +1,7 @@
 // The strategy `parameters` as a whole run: the bits follow from the job, whoever computes.
 
 #include "troupe/coordinators/training_modes.hpp"
+#include "troupe/data/trainer_table.hpp"
 #include "troupe/tests/support/keeper_oracle.hpp"
 #include "troupe/tests/support/training.hpp"
 
@@ -91,7 +92,9 @@ TEST(rounds_keeper, a_run_leaves_what_any_run_leaves) {
   ASSERT_EQ(result.summary.trainers.size(), 2u);
   // Three rounds an epoch of five members each.
   EXPECT_EQ(result.summary.trainers[0].results + result.summary.trainers[1].results, 45u);
-  EXPECT_NE(result.statistics.find("trainer"), std::string::npos) << result.statistics;
+  EXPECT_EQ(result.summary.trainers[1].process, "local");
+  EXPECT_EQ(result.summary.trainers[1].replica, 1u);
+  EXPECT_EQ(result.statistics, trainer_table(result.summary.trainers));
 }
 
 TEST(rounds_keeper, results_are_evaluated_where_the_rows_say) {

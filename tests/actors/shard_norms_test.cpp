@@ -50,6 +50,7 @@ shard_actor::behavior_type playing_shard(shard_actor::pointer, heard* notes) {
     [](atom::pull, uint64_t) -> caf::result<parameter_span> {
       return caf::make_error(protocol_error::version_not_held);
     },
+    [](atom::figures) { return trainer_figures{}; },
   };
 }
 

@@ -64,6 +64,37 @@ TEST(status_report, shows_the_run_who_is_behind_and_each_node) {
             "0        -\n");
 }
 
+TEST(status_report, shows_whose_wait_it_was_where_somebody_counts) {
+  auto x = some_status();
+  trainer_statistics figures;
+  figures.result_count = 412;
+  figures.last_count = 400;
+  figures.last_by = milliseconds{3500};
+  figures.last_by_max = milliseconds{3200};
+  x.figures = {412, {{{"main", 0}, {}}, {{"ri\nght", 0}, figures}}};
+  EXPECT_NE(
+    status_report(status_json(x))
+      .find("\n\n"
+            " replica  results  last   by ms  most ms  waited ms  computed ms  network ms\n"
+            "  main/0        0     0     0.0      0.0        0.0          0.0         0.0\n"
+            "ri ght/0      412   400  3500.0   3200.0        0.0          0.0         0.0\n"),
+    std::string::npos)
+    << status_report(status_json(x));
+  const auto object = nlohmann::json::parse(status_json(x));
+  EXPECT_EQ(object["trainers"][1]["last_by_max_ms"], 3200.0);
+}
+
+TEST(status_report, an_answer_with_strange_figures_is_a_mismatch) {
+  auto object = nlohmann::json::parse(status_json(some_status()));
+  object["trainers"] = {3};
+  try {
+    status_report(object.dump());
+    ADD_FAILURE();
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::mismatch);
+  }
+}
+
 TEST(status_report, the_object_adds_up_what_nodes_sent) {
   const auto object = nlohmann::json::parse(status_json(some_status()));
   EXPECT_EQ(object["bytes_sent"], 2'500'000);

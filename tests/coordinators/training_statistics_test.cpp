@@ -8,8 +8,6 @@ namespace troupe {
 
 namespace {
 
-using std::chrono::microseconds;
-
 moment at(int64_t ms) {
   return moment{} + milliseconds{ms};
 }
@@ -45,7 +43,7 @@ TEST(training_statistics, who_may_not_go_on_waits_until_work_leaves_for_it) {
   x.on_sent(0, at(90));
   EXPECT_EQ(x.of(0).waited, milliseconds{30}) << "nobody told it to wait";
   x.on_waits(1, at(10));
-  x.on_lost(1);
+  x.on_lost(1, at(50));
   x.on_sent(1, at(1000));
   EXPECT_EQ(x.of(1).waited, milliseconds{0}) << "another trainer sits there now";
 }
@@ -91,11 +89,6 @@ TEST(training_statistics, lags_are_counted_in_classes_that_double) {
     EXPECT_EQ(lag_class(first[i] - (i > 0 ? 1 : 0)), i - (i > 0 ? 1 : 0));
   }
   EXPECT_EQ(lag_class(~uint64_t{0}), lag_class_count - 1);
-  EXPECT_EQ(lag_class_name(0), "0");
-  EXPECT_EQ(lag_class_name(1), "1");
-  EXPECT_EQ(lag_class_name(2), "2-3");
-  EXPECT_EQ(lag_class_name(6), "32-63");
-  EXPECT_EQ(lag_class_name(7), "64+");
   training_statistics x{2};
   x.on_applied(1, 3);
   x.on_discarded(1, 70);
@@ -105,44 +98,58 @@ TEST(training_statistics, lags_are_counted_in_classes_that_double) {
   EXPECT_EQ(x.of(0), trainer_statistics{});
 }
 
-TEST(training_statistics, are_a_table_for_people) {
-  training_statistics x{2};
-  x.on_sent(0, at(0));
-  x.on_result(0, at(12), milliseconds{10});
-  x.on_result(1, at(0) + microseconds{1234567}, {});
-  x.on_barrier(at(1300));
-  x.on_applied(0, 0);
-  x.on_applied(1, 5);
-  x.on_discarded(1, 9);
-  x.on_refused(1);
-  x.on_lost(1);
-  EXPECT_EQ(x.table(),
-            "trainer  results  last   by ms  most ms  waited ms  computed ms  network ms  applied  "
-            "discarded  refused  lost  lag 0  lag 1  lag 2-3  lag 4-7  lag 8-15  lag 16-31  lag "
-            "32-63  lag 64+\n"
-            "      0        1     0     0.0      0.0     1288.0         10.0         2.0        1  "
-            "        0        0     0      1      0        0        0         0          0         "
-            " 0        0\n"
-            "      1        1     1  1222.6   1222.6       65.4          0.0         0.0        1  "
-            "        1        1     1      0      0        0        1         1          0         "
-            " 0        0\n");
-}
-
 TEST(training_statistics, a_lost_trainer_is_at_no_barrier) {
   training_statistics x{2};
   x.on_sent(1, at(0));
   x.on_result(0, at(10), {});
   x.on_result(1, at(20), {});
-  x.on_lost(1);
+  x.on_lost(1, at(25));
   x.on_barrier(at(30));
   EXPECT_EQ(x.of(1).last_count, 0u);
   EXPECT_EQ(x.of(1).waited, milliseconds{0});
   EXPECT_EQ(x.of(1).lost_count, 1u);
   x.on_sent(1, at(30));
-  x.on_lost(1);
+  x.on_lost(1, at(40));
   x.on_joined(1);
   x.on_result(1, at(90), {});
   EXPECT_EQ(x.of(1).network, milliseconds{20}) << "what was sent to the lost one is on no way";
+}
+
+TEST(training_statistics, a_lost_trainers_stall_is_its_own) {
+  training_statistics x{3};
+  for (size_t i = 0; i < 3; ++i)
+    x.on_sent(i, at(0));
+  x.on_result(0, at(10), {});
+  x.on_result(1, at(20), {});
+  x.on_lost(2, at(1020)); // nobody had anything to do from 20 on
+  x.on_sent(0, at(1020)); // does it again
+  x.on_result(0, at(1035), {});
+  x.on_barrier(at(1035));
+  EXPECT_EQ(x.of(2).last_by, milliseconds{1000});
+  EXPECT_EQ(x.of(2).last_by_max, milliseconds{1000});
+  EXPECT_EQ(x.of(2).last_count, 0u) << "others were the last to come";
+  EXPECT_EQ(x.of(0).last_count, 1u);
+  EXPECT_EQ(x.of(0).last_by, milliseconds{15}) << "since it had that work";
+  x.on_result(1, at(2000), {});
+  x.on_result(0, at(2007), {});
+  x.on_barrier(at(2007));
+  EXPECT_EQ(x.of(0).last_by, milliseconds{15 + 7}) << "the stall is over";
+}
+
+TEST(training_statistics, nobody_waits_for_a_lost_trainer_while_others_work) {
+  training_statistics x{3};
+  for (size_t i = 0; i < 3; ++i)
+    x.on_sent(i, at(0));
+  x.on_result(0, at(10), {});
+  x.on_lost(2, at(500)); // trainer 1 computes
+  EXPECT_EQ(x.of(2).last_by, milliseconds{0});
+  x.on_result(1, at(600), {});
+  x.on_lost(1, at(900));
+  EXPECT_EQ(x.of(1).last_by, milliseconds{0}) << "it had handed in its work";
+  training_statistics first{2};
+  first.on_sent(0, at(0));
+  first.on_lost(0, at(100));
+  EXPECT_EQ(first.of(0).last_by, milliseconds{0}) << "nobody has come yet: nobody waits";
 }
 
 TEST(training_statistics, a_new_trainer_has_figures_of_its_own) {

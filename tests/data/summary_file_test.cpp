@@ -44,7 +44,7 @@ training_summary whole() {
   x.validation_accuracy = 0.625;
   x.validation_r2 = 0.375;
   x.reproducible = false;
-  x.trainers = {{1, 2, 3, 7, 8, 4, 0.5, 1.5, 2.5, 3.5, {5, 6}}};
+  x.trainers = {{"left", 9, 1, 2, 3, 7, 8, 4, 0.5, 0.25, 1.5, 2.5, 3.5, {5, 6}}};
   x.best_version = 14;
   return x;
 }
@@ -58,7 +58,8 @@ TEST(summary_file, what_was_written_is_read) {
 }
 
 TEST(summary_file, what_is_no_summary_is_refused_by_name) {
-  for (const std::string text : {"", "{", "[]", "3", R"({"steps":"many"})"})
+  for (const std::string text : {"", "{", "[]", "3", R"({"steps":"many"})", R"({"trainers":3})",
+                                 R"({"trainers":[{"lost":"x"}]})"})
     try {
       read_summary(text, "folder/summary.json");
       ADD_FAILURE() << text;
@@ -78,8 +79,8 @@ TEST(summary_file, every_field_has_its_key_on_one_line) {
     R"("samples_by_replica":[3,4],"steps_executed":8,"views":9,"replicas_lost":10,)"
     R"("rollbacks":11,"bytes_sent":12,"bytes_early":15,"resends":13,"validation_loss":0.5,)"
     R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14,"reproducible":false,)"
-    R"("trainers":[{"results":1,"applied":2,"discarded":3,"refused":7,"lost":8,"last_count":4,)"
-    R"("last_by_ms":0.5,"waited_ms":1.5,"computed_ms":2.5,"network_ms":3.5,"lags":[5,6]}]})"
+    R"("trainers":[{"process":"left","replica":9,"results":1,"applied":2,"discarded":3,)"
+    R"("refused":7,"lost":8,"last_count":4,"last_by_ms":0.5,"last_by_max_ms":0.25,"waited_ms":1.5,"computed_ms":2.5,"network_ms":3.5,"lags":[5,6]}]})"
     "\n");
 }
 

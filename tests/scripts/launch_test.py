@@ -171,6 +171,16 @@ class Launch(unittest.TestCase):
                 self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
                 self.assertEqual(result["model_file"], f"runs/{name}/model.safetensors")
 
+    def test_statistics_name_the_replicas_of_all_nodes(self):
+        self.write(cluster_text([(1, 1), (2, 0)]))
+        run = self.command("launch", self.file, "--quiet", "--stats", *SHORT)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        table = run.stdout.split("\n\n")[-1].splitlines()
+        self.assertEqual(table[0].split()[:3], ["replica", "results", "last"])
+        self.assertEqual([line.split()[0] for line in table[1:]], ["n0/0", "n1/0", "n1/1"])
+        results = {int(line.split()[1]) for line in table[1:]}
+        self.assertEqual(len(results), 1, f"of some replica not every step is told:\n{run.stdout}")
+
     def test_run_directory_is_guarded_as_that_of_train(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))
         first = self.command("launch", self.file, "--json", "--quiet", *SHORT)

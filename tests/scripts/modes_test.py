@@ -67,9 +67,23 @@ class Modes(unittest.TestCase):
     def test_statistics_are_a_table(self):
         run = self.run_troupe("local_sgd.toml", options=("--stats",))
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("\ntrainer  results  last", run.stdout)
-        plain = self.run_troupe("digits.toml", "training.epochs=1", options=("--stats",))
-        self.assertIn("keep no statistics", plain.stderr)
+        self.assertIn("\nreplica  results  last", run.stdout)
+        alone = self.run_troupe("least-squares.toml", options=("--stats",))
+        self.assertIn("nobody waits", alone.stderr)
+
+    def test_statistics_of_replicas_in_step_name_the_last_of_each(self):
+        settings = ("training.epochs=2", "training.replicas=2")
+        run = self.run_troupe("digits.toml", *settings, options=("--stats",))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stdout, r"\nreplica +results +last +by ms +most ms +waited ms "
+                                     r"+computed ms +network ms\n +0 +\d+ .*\n +1 +\d+ .*\n$")
+        result = self.train("digits.toml", *settings)
+        replicas = result["trainers"]
+        self.assertEqual([one["results"] for one in replicas], [result["steps"]] * 2)
+        self.assertEqual(sum(one["last_count"] for one in replicas), result["steps"])
+        for one in replicas:
+            self.assertGreater(one["computed_ms"], 0)
+            self.assertLessEqual(one["last_by_max_ms"], one["last_by_ms"])
 
     def test_what_is_not_built_is_refused_by_name(self):
         for example, setting, key in (

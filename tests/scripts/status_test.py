@@ -108,12 +108,13 @@ class Status(unittest.TestCase):
                 return int(number)
         raise AssertionError(f"no process of {name}")
 
-    def status_once_all_are_heard(self):
+    def status_once_all_are_heard(self, and_also=lambda status: True):
         """A node that is frozen before its first report has never been heard."""
         end = time.monotonic() + 30
         while True:
             status = self.status()
-            if all(node["last_heard_seconds"] is not None for node in status["nodes"]):
+            if (all(node["last_heard_seconds"] is not None for node in status["nodes"])
+                    and and_also(status)):
                 return status
             self.assertLess(time.monotonic(), end, status)
 
@@ -158,7 +159,11 @@ class Status(unittest.TestCase):
         finally:
             os.kill(right, signal.SIGCONT)
         launch.wait_for(r"main +\| the wait is over, after \d+\.\d s")
-        after = self.status()
+        after = self.status_once_all_are_heard(lambda status: max(
+            one["last_by_max_ms"] for one in status["trainers"]) > 1000)
+        blamed = max(after["trainers"], key=lambda one: one["last_by_max_ms"])
+        self.assertEqual((blamed["process"], blamed["replica"]), ("right", 0))
+        self.assertRegex(self.ask().stdout, r"\nreplica +results +last +by ms(.*\n)+ *right/0 ")
         self.assertGreater(after["step"], before["step"])
         self.assertEqual(after["replicas_lost"], 0)
         self.assertEqual(after["views"], 1, "visitors and a short freeze change nothing")

@@ -88,7 +88,7 @@ std::vector<float> kept_company::pull_parameters() {
 }
 
 trainer_figures kept_company::figures() {
-  return ask<trainer_figures>(company_->keeper(), atom::status_v);
+  return ask<trainer_figures>(company_->keeper(), atom::figures_v);
 }
 
 } // namespace troupe::simulation

@@ -46,8 +46,8 @@ std::vector<duration> one_at_half_speed(size_t count) {
 
 uint64_t discarded_by_others(const trainer_figures& figures) {
   uint64_t result = 0;
-  for (size_t i = 1; i < figures.trainers.size(); ++i)
-    result += figures.trainers[i].discarded_count;
+  for (size_t i = 1; i < figures.replicas.size(); ++i)
+    result += figures.replicas[i].figures.discarded_count;
   return result;
 }
 
@@ -85,7 +85,7 @@ double seconds_to_target(const job& x) {
 TEST(slow_trainer, at_half_speed_it_loses_at_most_half_to_the_lag_rule) {
   for (size_t count : {4, 8, 16}) {
     const auto run = train_at(small_job(count, consistency_kind::lag), one_at_half_speed(count));
-    const auto& slow = run.figures.trainers.at(0);
+    const auto& slow = run.figures.replicas.at(0).figures;
     EXPECT_EQ(slow.applied_count + slow.discarded_count, slow.result_count) << count;
     EXPECT_NEAR(static_cast<double>(slow.result_count), static_cast<double>(fair_share(count)), 2);
     EXPECT_GE(slow.applied_count * 2, slow.result_count) << "the defect elsewhere: it loses all";
@@ -100,8 +100,8 @@ TEST(slow_trainer, at_half_speed_it_paces_a_bounded_run_and_loses_nothing) {
     auto x = small_job(count, consistency_kind::bounded);
     x.training.staleness_max = 2;
     const auto run = train_at(x, one_at_half_speed(count));
-    const auto& slow = run.figures.trainers.at(0);
-    for (const auto& one : run.figures.trainers) {
+    const auto& slow = run.figures.replicas.at(0).figures;
+    for (const auto& [who, one] : run.figures.replicas) {
       EXPECT_EQ(one.discarded_count, 0u) << count;
       EXPECT_EQ(one.applied_count, one.result_count) << count;
       EXPECT_LE(one.result_count, slow.result_count + 3) << "two ahead, and one under way";
@@ -118,7 +118,7 @@ TEST(slow_trainer, at_half_speed_it_holds_no_step_up_that_takes_the_first_ones) 
     auto x = small_job(count, consistency_kind::half_synchronous);
     x.training.first_count = count - 1;
     const auto run = train_at(x, one_at_half_speed(count));
-    const auto& slow = run.figures.trainers.at(0);
+    const auto& slow = run.figures.replicas.at(0).figures;
     EXPECT_EQ(slow.discarded_count, 0u) << "what is late counts into the next step";
     EXPECT_EQ(slow.applied_count, slow.result_count) << count;
     EXPECT_GE(slow.result_count + 2, fair_share(count)) << count;

@@ -41,6 +41,7 @@ struct heard {
   std::vector<credit> credits{};
   std::vector<link_stamp> stamps{}; ///< alone
   std::vector<gradient_piece> gradients{};
+  trainer_figures figures{}; ///< what the shard says of everybody
   std::vector<block_norms> norms{};
   std::vector<order_sheet> orders{};
   std::vector<result_sheet> results{};
@@ -91,7 +92,8 @@ inline shard_actor::behavior_type played_shard(shard_actor::pointer, heard* note
           note(notes->horizons),
           [](atom::pull, uint64_t) -> caf::result<parameter_span> {
             return caf::make_error(protocol_error::version_not_held);
-          }};
+          },
+          [=](atom::figures) { return notes->figures; }};
 }
 
 class played_node {

@@ -1,0 +1,61 @@
+#include "troupe/coordinators/replica_statistics.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+size_t replica_statistics::index_of(const replica_name& who) {
+  const auto found = std::ranges::find(names_, who);
+  if (found != names_.end())
+    return static_cast<size_t>(found - names_.begin());
+  statistics_.on_joined(names_.size());
+  names_.push_back(who);
+  return names_.size() - 1;
+}
+
+void replica_statistics::on_places(const std::vector<place>& places, moment now) {
+  take_arrivals();
+  const auto is_named = [&](size_t index) {
+    return std::ranges::any_of(places, [&](const place& x) { return x.who == names_[index]; });
+  };
+  for (const auto& before : places_)
+    if (!is_named(before.index))
+      statistics_.on_lost(before.index, now);
+  places_.clear();
+  for (const auto& x : places)
+    places_.push_back({index_of(x.who), x.computes});
+}
+
+void replica_statistics::on_step_begins(moment now) {
+  for (const auto& x : places_)
+    if (x.computes)
+      statistics_.on_sent(x.index, now);
+}
+
+void replica_statistics::on_part(size_t position, moment now, std::chrono::nanoseconds computed) {
+  if (position >= places_.size())
+    return;
+  const auto index = places_[position].index;
+  std::erase_if(arrivals_, [&](const arrival& x) { return x.index == index; });
+  arrivals_.push_back({now, computed, index});
+}
+
+void replica_statistics::take_arrivals() {
+  for (const auto& x : arrivals_)
+    statistics_.on_result(x.index, x.when, x.computed);
+  arrivals_.clear();
+}
+
+void replica_statistics::on_step_complete(moment now) {
+  take_arrivals();
+  statistics_.on_barrier(now);
+}
+
+std::vector<named_statistics> replica_statistics::figures() const {
+  std::vector<named_statistics> result;
+  for (size_t i = 0; i < names_.size(); ++i)
+    result.push_back({names_[i], statistics_.of(i)});
+  return result;
+}
+
+} // namespace troupe

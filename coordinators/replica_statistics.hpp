@@ -1,0 +1,74 @@
+// Replica statistics: training statistics of replicas that march in step, by name.
+//
+// Fed by the shard that keeps the book. Places are indexes of a view, which move when somebody
+// comes or goes; the figures stay with the names. A replica's result for a step is there when the
+// last part of its gradient is. Gradients of one process may be added before they leave it: then
+// whoever brought the last of them stands for all.
+
+#pragma once
+
+#include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/training_statistics.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+/// What a replica did, and whose wait it was.
+struct named_statistics {
+  replica_name who;
+  trainer_statistics figures;
+
+  friend bool operator==(const named_statistics&, const named_statistics&) = default;
+};
+
+class replica_statistics {
+public:
+  struct place {
+    replica_name who;
+    bool computes = true; ///< it has slices
+  };
+
+  /// Who takes part from now on. Who was there before and is not named is lost.
+  void on_places(const std::vector<place>& places, moment now);
+
+  /// A version is there: everybody may work on the next step.
+  void on_step_begins(moment now);
+
+  /// A part of the gradient of who is at this place of the view; it has computed for so long in
+  /// this step. Nothing comes of a place that nobody has.
+  void on_part(size_t position, moment now, std::chrono::nanoseconds computed);
+
+  /// All parts of the step are there.
+  void on_step_complete(moment now);
+
+  uint64_t barrier_count() const { return statistics_.barrier_count(); }
+  /// In the order of their first coming.
+  std::vector<named_statistics> figures() const;
+
+private:
+  struct arrival {
+    moment when;
+    std::chrono::nanoseconds computed{0};
+    size_t index; ///< among names
+  };
+
+  size_t index_of(const replica_name& who);
+  /// What is there so far are results.
+  void take_arrivals();
+
+  training_statistics statistics_{0};
+  std::vector<replica_name> names_;
+  struct seat {
+    size_t index = 0; ///< among names
+    bool computes = true;
+  };
+  std::vector<seat> places_;
+  std::vector<arrival> arrivals_; ///< of the step under way, the latest of each
+};
+
+} // namespace troupe
