@@ -70,6 +70,7 @@ struct node_options {
   std::shared_ptr<const model> network;
   std::shared_ptr<buffer_pool> parameters; ///< buffers of the model's size
   timeline plan;
+  evaluation_rows rows;
   uint64_t seed = 0;     ///< of the job
   size_t slot_count = 0; ///< of the optimizer
   bool uses_norms = false;

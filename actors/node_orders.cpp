@@ -74,9 +74,8 @@ void node_state::post_vectors(const std::string& to, piece_name what, uint64_t v
 }
 
 void node_state::on_order_sheet(const order_sheet& news) {
-  // Memory is taken for what a sheet announces: the parameters, and a member's state.
   if (!takes_part() || news.replica >= replicas_.size() ||
-      news.vector_count > 1 + options_.slot_count)
+      !is_possible(news, {options_.plan, options_.rows, options_.slot_count}))
     return;
   if (const auto result = work_.offer(news, self_->clock().now()))
     send_to(keeper_process(), *result);

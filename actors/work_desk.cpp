@@ -4,8 +4,30 @@
 
 namespace troupe {
 
+namespace {
+
+bool are_possible_steps(const order_sheet& x, const timeline& plan) {
+  const auto last = plan.last_version();
+  if (x.first_step >= last || x.step_count == 0)
+    return false;
+  const auto left_in_epoch = plan.steps_in_epoch() - x.first_step % plan.steps_in_epoch();
+  return x.step_count <= left_in_epoch && x.step_count <= last - x.first_step;
+}
+
+} // namespace
+
+bool is_possible(const order_sheet& x, const order_bounds& bounds) {
+  if (x.evaluates)
+    return x.vector_count == 1 && x.first_step <= bounds.plan.last_version() &&
+           x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.rows.chunk_count();
+  const bool is_gradient = x.task == trainer_task::gradient;
+  return x.vector_count == (is_gradient ? 1 : 1 + bounds.slot_count) &&
+         (!is_gradient || x.step_count == 1) && x.member < bounds.plan.slice_count &&
+         are_possible_steps(x, bounds.plan);
+}
+
 std::optional<result_sheet> work_desk::offer(const order_sheet& news, moment now) {
-  if (news.term != term_ || news.vector_count < 1)
+  if (news.term != term_)
     return std::nullopt;
   // A sheet that is late may name an order whose result has been here, or that is void.
   if (news.last < newest_)

@@ -16,7 +16,9 @@
 #pragma once
 
 #include "troupe/actors/arriving_parcel.hpp"
+#include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
+#include "troupe/coordinators/timeline.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <map>
@@ -25,6 +27,18 @@
 #include <vector>
 
 namespace troupe {
+
+/// What the orders of a run can be about.
+struct order_bounds {
+  timeline plan; ///< as many slices as members
+  evaluation_rows rows;
+  size_t slot_count = 0; ///< of a member's optimizer state
+};
+
+/// False for a sheet that no keeper of this run sends: it names rows or members that are not there,
+/// more steps than a round can have (an epoch's, at most), or other vectors than its work needs.
+/// Sheets come over a wire: whoever carried it out would read beyond the data, or for ever.
+bool is_possible(const order_sheet& news, const order_bounds& bounds);
 
 class work_desk {
 public:

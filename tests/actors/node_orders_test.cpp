@@ -144,11 +144,9 @@ public:
   }
 
   /// A sheet that the keeper's process would not send.
-  void announce_there(uint64_t vector_count) {
-    order_sheet news;
+  void announce_there(order_sheet news) {
     news.term = 1;
     news.number = news.last = 1;
-    news.vector_count = vector_count;
     news.open = {1};
     caf::anon_send(there_, news);
     run();
@@ -177,7 +175,8 @@ private:
     options.network = std::make_shared<neural_network>(line);
     options.parameters = buffers_;
     options.plan = {
-      .row_count = 8, .batch_size = 4, .slice_count = 1, .epoch_count = 4, .step_limit = {}};
+      .row_count = 8, .batch_size = 4, .slice_count = 1, .epoch_count = 40, .step_limit = {}};
+    options.rows = {.test = 4 * evaluation_chunk_rows, .validation = 0};
     options.piece_elements = 1500;
     const auto node = system_->spawn(troupe::node, options,
                                      std::vector{caf::actor_cast<replica_actor>(trainer)}, shards);
@@ -287,12 +286,24 @@ TEST(node_orders, the_keeper_answers_a_hold_for_all) {
   EXPECT_EQ(run.director.holds[1].next_step, 44u);
 }
 
-TEST(node_orders, no_memory_is_taken_for_more_than_an_order_can_have) {
+TEST(node_orders, an_order_that_cannot_be_is_refused_before_it_takes_memory) {
   two_nodes run;
   const auto before = run.buffers_made();
-  run.announce_there(2); // this optimizer keeps no state: the parameters alone can come
+  order_sheet news;
+  news.vector_count = 2; // this optimizer keeps no state: the parameters alone can come
+  run.announce_there(news);
+  news = {};
+  news.member = 1; // there is one
+  run.announce_there(news);
+  news = {};
+  news.first_step = 80; // the run ends there
+  run.announce_there(news);
+  news = {};
+  news.evaluates = true;
+  news.chunks = {0, 5}; // of four
+  run.announce_there(news);
   EXPECT_EQ(run.buffers_made(), before);
-  run.announce_there(1);
+  run.announce_there({});
   EXPECT_EQ(run.buffers_made(), before + 1);
 }
 

@@ -1,0 +1,103 @@
+// Sheets of orders that no keeper of this run sends. The run: two epochs of three steps, four
+// members, whose optimizer keeps two tensors of state; three chunks to evaluate.
+
+#include "troupe/actors/work_desk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace troupe {
+
+namespace {
+
+constexpr auto huge = ~uint64_t{0};
+using change = std::function<void(order_sheet&)>;
+
+order_bounds bounds() {
+  return {{.row_count = 30, .batch_size = 10, .slice_count = 4, .epoch_count = 2, .step_limit = 5},
+          {.test = 300, .validation = 100},
+          2};
+}
+
+order_sheet gradient() {
+  return {};
+}
+
+order_sheet local_steps() {
+  order_sheet result;
+  result.task = trainer_task::local_steps;
+  result.vector_count = 3;
+  return result;
+}
+
+order_sheet evaluation_sheet() {
+  order_sheet result;
+  result.evaluates = true;
+  result.chunks = {0, 3};
+  return result;
+}
+
+bool is_possible_with(order_sheet news, const change& apply) {
+  apply(news);
+  return is_possible(news, bounds());
+}
+
+} // namespace
+
+TEST(work_desk, orders_up_to_the_bounds_are_possible) {
+  EXPECT_TRUE(is_possible_with(gradient(), [](auto& x) { x.first_step = 4; }));
+  EXPECT_TRUE(is_possible_with(gradient(), [](auto& x) { x.member = 3; }));
+  EXPECT_TRUE(is_possible_with(local_steps(), [](auto& x) { x.step_count = 3; }));
+  EXPECT_TRUE(is_possible_with(local_steps(), [](auto& x) {
+    x.first_step = 3;
+    x.step_count = 2;
+  }));
+  EXPECT_TRUE(is_possible_with(evaluation_sheet(), [](auto& x) { x.first_step = 5; }));
+}
+
+TEST(work_desk, steps_beyond_the_run_are_impossible) {
+  for (const auto& sheet : {gradient(), local_steps()})
+    for (const auto step : {uint64_t{5}, huge})
+      EXPECT_FALSE(is_possible_with(sheet, [=](auto& x) { x.first_step = step; })) << step;
+  EXPECT_FALSE(is_possible_with(evaluation_sheet(), [](auto& x) { x.first_step = 6; }));
+}
+
+TEST(work_desk, more_steps_than_an_epoch_or_the_run_has_left_are_impossible) {
+  const auto steps = [](uint64_t first, uint64_t count) {
+    return is_possible_with(local_steps(), [=](auto& x) {
+      x.first_step = first;
+      x.step_count = count;
+    });
+  };
+  for (const auto count : {uint64_t{0}, uint64_t{4}, huge})
+    EXPECT_FALSE(steps(0, count)) << count;
+  EXPECT_FALSE(steps(1, 3)) << "into the next epoch";
+  EXPECT_FALSE(steps(3, 3)) << "the run ends before the epoch";
+  EXPECT_FALSE(is_possible_with(gradient(), [](auto& x) { x.step_count = 2; }));
+}
+
+TEST(work_desk, members_that_are_not_there_are_impossible) {
+  for (const auto& sheet : {gradient(), local_steps()})
+    for (const auto member : {uint64_t{4}, huge})
+      EXPECT_FALSE(is_possible_with(sheet, [=](auto& x) { x.member = member; })) << member;
+}
+
+TEST(work_desk, chunks_that_are_not_there_are_impossible) {
+  const std::vector<index_range> impossible{{0, 4}, {3, 4}, {2, 2}, {2, 1}, {0, huge}, {huge, 1}};
+  for (const auto& chunks : impossible)
+    EXPECT_FALSE(is_possible_with(evaluation_sheet(), [&](auto& x) { x.chunks = chunks; }))
+      << chunks.begin << ' ' << chunks.end;
+}
+
+// Memory is taken for what a sheet announces, and an optimizer counts on its state.
+TEST(work_desk, every_order_has_the_vectors_of_its_work) {
+  for (const auto count : {uint64_t{0}, uint64_t{2}, uint64_t{4}, huge})
+    for (const auto& sheet : {gradient(), local_steps(), evaluation_sheet()})
+      EXPECT_FALSE(is_possible_with(sheet, [=](auto& x) { x.vector_count = count; })) << count;
+  EXPECT_FALSE(is_possible_with(gradient(), [](auto& x) { x.vector_count = 3; }));
+  EXPECT_FALSE(is_possible_with(local_steps(), [](auto& x) { x.vector_count = 1; }));
+  EXPECT_FALSE(is_possible_with(evaluation_sheet(), [](auto& x) { x.vector_count = 3; }));
+}
+
+} // namespace troupe
