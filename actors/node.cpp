@@ -92,8 +92,11 @@ void node_state::on_down(const caf::down_msg& news) {
 
 bool node_state::can_spare(size_t replica) {
   lost_replicas_.insert(replica);
-  const bool is_kept_here = options_.kept && (!options_.wired || keeper_is_here());
-  return is_kept_here && lost_replicas_.size() < replicas_.size();
+  if (!options_.kept || lost_replicas_.size() == replicas_.size())
+    return false;
+  for (const auto& sheet : work_.lose(replica))
+    send_result(sheet);
+  return true;
 }
 
 void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason) {

@@ -192,6 +192,8 @@ private:
   const std::string& keeper_process() const;
   void post_vectors(const std::string& to, piece_name what, uint64_t vector_count,
                     const std::vector<index_range>& ranges, bool again);
+  void forget_orders_of_the_lost();
+  void lose_distant_trainer(const trainer_life& who);
   void deliver(const std::optional<order_desk::finished_order>& order);
   void give(const work_desk::whole_order& order);
   void send_result(const std::optional<result_sheet>& sheet);
@@ -260,6 +262,7 @@ private:
 
   order_desk orders_; ///< of the keeper here
   std::map<trainer_life, trainer_actor> distant_;
+  std::set<trainer_life> lost_trainers_; ///< of processes that go on without them
   work_desk work_; ///< of the trainers here
 
   course course_;

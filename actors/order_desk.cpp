@@ -70,7 +70,7 @@ order_sheet order_desk::current(const open_order& x) const {
 
 std::optional<order_desk::finished_order> order_desk::offer(const result_sheet& news, moment now) {
   const auto found = open_.find(news.number);
-  if (news.term != term_ || found == open_.end() || found->second.result)
+  if (news.term != term_ || found == open_.end() || found->second.result || news.is_lost)
     return std::nullopt;
   auto& x = found->second;
   // What comes back is what went out, moved along: values, and the member's state.
@@ -113,6 +113,13 @@ std::optional<order_desk::finished_order> order_desk::finish_if_whole(place foun
     result.state = optimizer_state{std::vector<buffer>{vectors.begin() + 1, vectors.end()}};
   }
   return finished_order{work.keeper, std::move(result)};
+}
+
+std::optional<trainer_life> order_desk::lost_by(const result_sheet& news) const {
+  const auto found = open_.find(news.number);
+  if (!news.is_lost || news.term != term_ || found == open_.end())
+    return std::nullopt;
+  return found->second.order.who;
 }
 
 void order_desk::keep_if(const std::function<bool(const trainer_life&)>& is_here) {

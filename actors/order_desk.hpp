@@ -4,7 +4,8 @@
 //   open ---> sheet and pieces go out ---> result sheet ---> its pieces ---> whole: to the keeper
 //     |         ^    | nothing comes: the sheet again          ^   | some are missing: wanted
 //     |         +----+                                         +---+
-//     +-- the trainer is lost: forgotten, whatever still comes of it is of no order
+//     +-- the trainer is lost: forgotten, whatever still comes of it is of no order. Its process
+//         is out of the view; or it went on without it and says so by a sheet
 //
 // So the keeper hears of each order once at most, and never of one whose trainer it has lost. The
 // vectors of an order are kept while it is open: whoever has it may ask for them.
@@ -43,6 +44,9 @@ public:
   /// without a word, their sums go to the director.
   std::optional<finished_order> offer(const result_sheet& news, moment now);
   std::optional<finished_order> offer(const parcel_piece& news, moment now);
+
+  /// The trainer that has ended, by a sheet that says so. Nothing: it is of no open order.
+  std::optional<trainer_life> lost_by(const result_sheet& news) const;
 
   /// Trainers that are there no more: their orders are void.
   void keep_if(const std::function<bool(const trainer_life&)>& is_here);

@@ -39,6 +39,8 @@ std::optional<result_sheet> work_desk::offer(const order_sheet& news, moment now
   if (!is_new)
     return x.result;
   x.sheet = news;
+  if (lost_.contains(news.replica))
+    return end_without_result(news.number, x);
   x.parcel.emplace(*pool_, news.vector_count);
   x.clock.restart(now);
   return std::nullopt;
@@ -101,6 +103,25 @@ std::optional<result_sheet> work_desk::finish(const evaluation& news) {
       return x.result;
     }
   return std::nullopt;
+}
+
+std::vector<result_sheet> work_desk::lose(uint64_t replica) {
+  lost_.insert(replica);
+  std::vector<result_sheet> result;
+  for (auto& [number, x] : orders_)
+    if (x.sheet.replica == replica && !x.result)
+      result.push_back(end_without_result(number, x));
+  return result;
+}
+
+result_sheet work_desk::end_without_result(uint64_t number, order_in_work& x) const {
+  x.parcel.reset();
+  result_sheet sheet;
+  sheet.term = term_;
+  sheet.number = number;
+  sheet.is_lost = true;
+  x.result = sheet;
+  return sheet;
 }
 
 std::vector<want> work_desk::due(moment now) {

@@ -6,6 +6,8 @@
 //                +---+                                       |  | so does the result's
 //                                                            +--+
 //
+// A trainer that has ended answers every order it has or is given with a sheet that says so.
+//
 // Orders to one trainer whose sheets are here are begun in the order of their numbers, whichever is
 // whole first: the keeper counts on it that a trainer whose answer is here has done all it was told
 // before. A link keeps the order of sheets; one that is lost with it voids the orders, too.
@@ -24,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace troupe {
@@ -47,7 +50,8 @@ public:
   work_desk(uint64_t term, std::shared_ptr<buffer_pool> pool)
     : term_(term), pool_(std::move(pool)) {}
 
-  /// A sheet has come. The sheet of its result, when that is here: it was lost, or is late.
+  /// A sheet has come. The sheet of its result, when that is here: it was lost, or is late; or
+  /// its trainer has ended.
   std::optional<result_sheet> offer(const order_sheet& news, moment now);
 
   /// An order that can be begun now.
@@ -62,6 +66,10 @@ public:
   /// when nobody misses it.
   std::optional<result_sheet> finish(const trainer_result& news);
   std::optional<result_sheet> finish(const evaluation& news);
+
+  /// A trainer here has ended: the sheets that say so, of its orders without a result. What is
+  /// ordered of it from now on is answered at once.
+  std::vector<result_sheet> lose(uint64_t replica);
 
   /// Questions for what has been missing for long, to the keeper's process.
   std::vector<want> due(moment now);
@@ -82,11 +90,13 @@ private:
 
   /// Those of this trainer that are whole, up to the first that is not.
   std::vector<whole_order> begin_whole(uint64_t replica);
+  result_sheet end_without_result(uint64_t number, order_in_work& x) const;
   void forget_all_but(const std::vector<uint64_t>& open, uint64_t last);
 
   uint64_t term_ = 0;
   std::shared_ptr<buffer_pool> pool_;
   std::map<uint64_t, order_in_work> orders_; ///< by number
+  std::set<uint64_t> lost_;                  ///< trainers
   uint64_t newest_ = 0;                      ///< the newest order that was heard of
 };
 

@@ -1,7 +1,10 @@
-// Sheets of orders that no keeper of this run sends. The run: two epochs of three steps, four
+// A trainer's desk, apart from what comes of its orders (order_desk_test.cpp): sheets that no
+// keeper of the run sends, and trainers that have ended. The run: two epochs of three steps, four
 // members, whose optimizer keeps two tensors of state; three chunks to evaluate.
 
 #include "troupe/actors/work_desk.hpp"
+
+#include "troupe/actors/order_desk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -98,6 +101,55 @@ TEST(work_desk, every_order_has_the_vectors_of_its_work) {
   EXPECT_FALSE(is_possible_with(gradient(), [](auto& x) { x.vector_count = 3; }));
   EXPECT_FALSE(is_possible_with(local_steps(), [](auto& x) { x.vector_count = 1; }));
   EXPECT_FALSE(is_possible_with(evaluation_sheet(), [](auto& x) { x.vector_count = 3; }));
+}
+
+TEST(work_desk, a_trainer_that_has_ended_gives_its_orders_back) {
+  const moment now{};
+  const auto pool = std::make_shared<buffer_pool>(10);
+  work_desk desk{1, pool};
+  const auto told = [&](uint64_t number, uint64_t replica) {
+    order_sheet news;
+    news.term = 1;
+    news.number = news.last = number;
+    news.replica = replica;
+    for (uint64_t k = 1; k <= number; ++k)
+      news.open.push_back(k);
+    return desk.offer(news, now);
+  };
+  EXPECT_FALSE(told(1, 0) || told(2, 1) || told(3, 0));
+  trainer_result finished;
+  finished.ticket = 1;
+  finished.values = pool->acquire();
+  const auto first = desk.finish(finished);
+  const auto lost = desk.lose(0);
+  ASSERT_EQ(lost.size(), 1u) << "the first order has its result, the second one is another's";
+  EXPECT_TRUE(lost[0].is_lost);
+  EXPECT_EQ(lost[0].term, 1u);
+  EXPECT_EQ(lost[0].number, 3u);
+  EXPECT_EQ(told(3, 0), lost[0]) << "the sheet was lost";
+  EXPECT_EQ(told(4, 0)->number, 4u) << "the keeper had not heard of it";
+  EXPECT_FALSE(told(5, 1)) << "another trainer's";
+  EXPECT_EQ(told(1, 0), std::nullopt) << "a late sheet";
+  for (const auto& question : desk.due(now + milliseconds{200}))
+    EXPECT_TRUE(question.version != 3 && question.version != 4) << "nothing is missed of these";
+  EXPECT_EQ(desk.vector_count(1), first->vector_count);
+}
+
+TEST(work_desk, only_a_lost_trainers_sheet_of_an_open_order_says_who_is_lost) {
+  const moment now{};
+  order_desk keeper{1, std::make_shared<buffer_pool>(10)};
+  const trainer_life who{"left", 7, 1};
+  keeper.open({who, std::nullopt, evaluation_order{{}, 1, 3, {}, {0, 1}}}, now);
+  result_sheet news{1, 1, {}, true, 0, 0, true};
+  EXPECT_EQ(keeper.lost_by(news), who);
+  EXPECT_FALSE(keeper.offer(news, now));
+  EXPECT_TRUE(keeper.address_of(1)) << "an evaluation that was given back is not done";
+  news.is_lost = false;
+  EXPECT_FALSE(keeper.lost_by(news));
+  news = {2, 1, {}, true, 0, 0, true};
+  EXPECT_FALSE(keeper.lost_by(news)) << "of another term";
+  news = {1, 2, {}, true, 0, 0, true};
+  EXPECT_FALSE(keeper.lost_by(news)) << "of no order";
 }
 
 } // namespace troupe
