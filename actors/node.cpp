@@ -69,6 +69,9 @@ void node_state::on_director(uint64_t incarnation, const director_link_actor& di
 void node_state::on_peer(const std::string& who, uint64_t incarnation, const node_actor& actor) {
   peers_[who] = {incarnation, actor, {incarnation, options_.credit_bytes, options_.piece_elements}};
   self_->monitor(actor);
+  // Else somebody might be taken out for want of a link that is there.
+  if (std::ranges::find(unreachable_, who) != unreachable_.end())
+    report();
 }
 
 // A lost link changes nothing by itself: what was lost with it is asked for when it matters, and
@@ -120,7 +123,7 @@ void node_state::on_tick() {
   flow_everywhere();
   if (results_clock_.due(now))
     repeat_results();
-  if (now - last_report_ >= node_report_interval)
+  if (now - last_report_ >= (unreachable_.empty() ? node_report_interval : broken_link_interval))
     ask_replicas();
 }
 

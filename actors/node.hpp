@@ -59,6 +59,10 @@ inline constexpr milliseconds node_tick_interval{50};
 /// How often a node reports to the director without a reason.
 inline constexpr milliseconds node_report_interval{1000};
 
+/// How often while it has no link to a member: whoever is to be taken out for that is so only when
+/// it is said still, so this much later at most.
+inline constexpr milliseconds broken_link_interval{250};
+
 /// How long a local actor may take to say what it has done or to hand over a version: it may be in
 /// the middle of a long step, so this is far more than any step should take.
 inline constexpr std::chrono::minutes local_answer_deadline{10};
@@ -224,6 +228,7 @@ private:
   // node_report.cpp: what it says about its process.
   void ask_replicas();
   void report();
+  std::vector<std::string> members_without_link() const;
   std::vector<awaited> waits_for() const;
   void add_waits_of(const shard_desk& desk, std::vector<awaited>& out) const;
 
@@ -263,7 +268,7 @@ private:
   order_desk orders_; ///< of the keeper here
   std::map<trainer_life, trainer_actor> distant_;
   std::set<trainer_life> lost_trainers_; ///< of processes that go on without them
-  work_desk work_; ///< of the trainers here
+  work_desk work_;                       ///< of the trainers here
 
   course course_;
   bool has_course_ = false;
@@ -283,6 +288,7 @@ private:
   uint64_t wanted_round_ = 0; ///< of the director's wants
   uint64_t asked_round_ = 0;  ///< when the replicas were asked last
   moment last_report_{};
+  std::vector<std::string> unreachable_; ///< members without a link, as last reported
   uint64_t bytes_sent_ = 0;
   uint64_t bytes_early_ = 0;
   uint64_t resends_ = 0;

@@ -62,15 +62,21 @@ void node_state::report() {
                                                 : desk.version());
   news.replicas = statuses_;
   news.round = asked_round_;
-  for (size_t i = 0; i < view_.members.size(); ++i)
-    if (me_ && i != *me_ && !peers_.contains(view_.members[i].name))
-      news.unreachable.push_back(view_.members[i].name);
+  news.unreachable = unreachable_ = members_without_link();
   news.bytes_sent = bytes_sent_;
   news.bytes_early = bytes_early_;
   news.resends = resends_;
   news.waits = waits_for();
   news.replicas_lost = lost_replicas_.size();
   self_->send(director_, news);
+}
+
+std::vector<std::string> node_state::members_without_link() const {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < view_.members.size(); ++i)
+    if (me_ && i != *me_ && !peers_.contains(view_.members[i].name))
+      result.push_back(view_.members[i].name);
+  return result;
 }
 
 // Only what is late by itself: at the horizon nobody computes, and nothing of the step is missed.
