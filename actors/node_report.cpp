@@ -88,7 +88,7 @@ std::vector<awaited> node_state::waits_for() const {
                    " from the director"}};
   if (hold_ && !hold_answer_)
     return {{"", "replicas to finish their step"}};
-  auto result = orders_.waits();
+  auto result = orders_.waits(self_->clock().now());
   for (const auto& desk : desks_)
     if (!options_.kept && (!has_course_ || desk.version() < course_.rule.version))
       add_waits_of(desk, result);
