@@ -5,7 +5,9 @@
 #include <caf/actor_cast.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace troupe {
 
@@ -66,6 +68,9 @@ void gradients_keeper_state::lose(size_t trainer) {
   const auto gone = coordinator_->lost(trainer);
   waits_.at(trainer) = false;
   release(gone.released);
+  if (gone.verdict) // the step was waited for, and is over
+    statistics_->on_barrier(self_->clock().now());
+  std::ranges::copy(gone.applied, std::back_inserter(moved_));
   say_who_is_left("lost");
   if (gone.verdict == gradient_verdict::update_refused)
     desk_->stop_here("what the gradients of the replicas that are left lead to");
@@ -145,6 +150,8 @@ void gradients_keeper_state::on_result(const trainer_result& news) {
                             ", or what it leads to,");
   release(outcome.released);
   desk_->adopt(desk_->version() + 1, coordinator_->parameters(), news.sums);
+  std::ranges::copy(outcome.applied, std::back_inserter(moved_));
+  count_applied();
   hand_out();
 }
 
@@ -168,10 +175,13 @@ void gradients_keeper_state::count(const trainer_result& news, const pushed_grad
   note(is_late ? kind::discarded : kind::used, trainer, news.ticket, news.first_step, decision);
   if (is_late)
     statistics_->on_discarded(trainer, decision.staleness);
-  else
-    statistics_->on_applied(trainer, decision.staleness);
   if (decision.completes_step)
     statistics_->on_barrier(self_->clock().now());
+}
+
+void gradients_keeper_state::count_applied() {
+  for (const auto& x : std::exchange(moved_, {}))
+    statistics_->on_applied(x.trainer, x.staleness);
 }
 
 void gradients_keeper_state::note(trainer_event::kind what, size_t trainer, uint64_t ticket,

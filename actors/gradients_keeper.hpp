@@ -61,6 +61,8 @@ private:
   void give_step(size_t trainer);
   void release(const std::vector<size_t>& trainers);
   void count(const trainer_result& news, const pushed_gradient& outcome);
+  /// The model with these is the run's now.
+  void count_applied();
   void note(trainer_event::kind what, size_t trainer, uint64_t ticket = 0, uint64_t step = 0,
             const staleness_decision& decision = {}) const;
 
@@ -71,6 +73,9 @@ private:
   std::optional<training_statistics> statistics_;
   std::optional<work_book> book_; ///< of steps
   std::vector<bool> waits_;       ///< each trainer: until it is released
+  /// Gradients in the coordinator's model, not counted yet. A step that a loss completed is adopted
+  /// with the next gradient; after the last one there is none, and it moves nothing.
+  std::vector<applied_gradient> moved_;
 };
 
 keeper_actor::behavior_type

@@ -69,6 +69,9 @@ void node_state::on_director(uint64_t incarnation, const director_link_actor& di
 void node_state::on_peer(const std::string& who, uint64_t incarnation, const node_actor& actor) {
   peers_[who] = {incarnation, actor, {incarnation, options_.credit_bytes, options_.piece_elements}};
   self_->monitor(actor);
+  // Else somebody might be taken out for want of a link that is there.
+  if (std::ranges::find(unreachable_, who) != unreachable_.end())
+    report();
 }
 
 // A lost link changes nothing by itself: what was lost with it is asked for when it matters, and
@@ -92,8 +95,11 @@ void node_state::on_down(const caf::down_msg& news) {
 
 bool node_state::can_spare(size_t replica) {
   lost_replicas_.insert(replica);
-  const bool is_kept_here = options_.kept && (!options_.wired || keeper_is_here());
-  return is_kept_here && lost_replicas_.size() < replicas_.size();
+  if (!options_.kept || lost_replicas_.size() == replicas_.size())
+    return false;
+  for (const auto& sheet : work_.lose(replica))
+    send_result(sheet);
+  return true;
 }
 
 void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason) {
@@ -117,7 +123,7 @@ void node_state::on_tick() {
   flow_everywhere();
   if (results_clock_.due(now))
     repeat_results();
-  if (now - last_report_ >= node_report_interval)
+  if (now - last_report_ >= (unreachable_.empty() ? node_report_interval : broken_link_interval))
     ask_replicas();
 }
 

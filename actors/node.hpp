@@ -59,6 +59,10 @@ inline constexpr milliseconds node_tick_interval{50};
 /// How often a node reports to the director without a reason.
 inline constexpr milliseconds node_report_interval{1000};
 
+/// How often while it has no link to a member: whoever is to be taken out for that is so only when
+/// it is said still, so this much later at most.
+inline constexpr milliseconds broken_link_interval{250};
+
 /// How long a local actor may take to say what it has done or to hand over a version: it may be in
 /// the middle of a long step, so this is far more than any step should take.
 inline constexpr std::chrono::minutes local_answer_deadline{10};
@@ -70,6 +74,7 @@ struct node_options {
   std::shared_ptr<const model> network;
   std::shared_ptr<buffer_pool> parameters; ///< buffers of the model's size
   timeline plan;
+  evaluation_rows rows;
   uint64_t seed = 0;     ///< of the job
   size_t slot_count = 0; ///< of the optimizer
   bool uses_norms = false;
@@ -191,6 +196,8 @@ private:
   const std::string& keeper_process() const;
   void post_vectors(const std::string& to, piece_name what, uint64_t vector_count,
                     const std::vector<index_range>& ranges, bool again);
+  void forget_orders_of_the_lost();
+  void lose_distant_trainer(const trainer_life& who);
   void deliver(const std::optional<order_desk::finished_order>& order);
   void give(const work_desk::whole_order& order);
   void send_result(const std::optional<result_sheet>& sheet);
@@ -223,6 +230,7 @@ private:
   /// Who of this process can say what everybody did; null when nobody can.
   shard_actor who_counts() const;
   void report();
+  std::vector<std::string> members_without_link() const;
   std::vector<awaited> waits_for() const;
   void add_waits_of(const shard_desk& desk, std::vector<awaited>& out) const;
 
@@ -261,7 +269,8 @@ private:
 
   order_desk orders_; ///< of the keeper here
   std::map<trainer_life, trainer_actor> distant_;
-  work_desk work_; ///< of the trainers here
+  std::set<trainer_life> lost_trainers_; ///< of processes that go on without them
+  work_desk work_;                       ///< of the trainers here
 
   course course_;
   bool has_course_ = false;
@@ -282,6 +291,7 @@ private:
   uint64_t wanted_round_ = 0;            ///< of the director's wants
   uint64_t asked_round_ = 0;             ///< when the replicas were asked last
   moment last_report_{};
+  std::vector<std::string> unreachable_; ///< members without a link, as last reported
   uint64_t bytes_sent_ = 0;
   uint64_t bytes_early_ = 0;
   uint64_t resends_ = 0;

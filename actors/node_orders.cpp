@@ -13,6 +13,8 @@ namespace troupe {
 void node_state::begin_orders() {
   orders_ = {view_.id.term, options_.parameters};
   work_ = {view_.id.term, options_.parameters};
+  for (const auto replica : lost_replicas_)
+    work_.lose(replica);
   for (const auto& [who, actor] : distant_)
     self_->send_exit(actor, caf::exit_reason::user_shutdown);
   distant_.clear();
@@ -26,6 +28,8 @@ void node_state::meet_distant_trainers() {
     if (place.member == *me_)
       continue;
     const auto who = life_of(place);
+    if (lost_trainers_.contains(who))
+      continue;
     const auto known = distant_.find(who);
     here[who] = known != distant_.end()
                   ? known->second
@@ -35,6 +39,10 @@ void node_state::meet_distant_trainers() {
     if (!here.contains(who))
       self_->send_exit(actor, caf::exit_reason::user_shutdown);
   distant_ = std::move(here);
+  forget_orders_of_the_lost();
+}
+
+void node_state::forget_orders_of_the_lost() {
   orders_.keep_if([this](const trainer_life& who) { return distant_.contains(who); });
 }
 
@@ -74,9 +82,8 @@ void node_state::post_vectors(const std::string& to, piece_name what, uint64_t v
 }
 
 void node_state::on_order_sheet(const order_sheet& news) {
-  // Memory is taken for what a sheet announces: the parameters, and a member's state.
   if (!takes_part() || news.replica >= replicas_.size() ||
-      news.vector_count > 1 + options_.slot_count)
+      !is_possible(news, {options_.plan, options_.rows, options_.slot_count}))
     return;
   if (const auto result = work_.offer(news, self_->clock().now()))
     send_to(keeper_process(), *result);
@@ -95,7 +102,18 @@ void node_state::on_parcel_piece(const parcel_piece& news) {
 }
 
 void node_state::on_result_sheet(const result_sheet& news) {
+  if (const auto who = orders_.lost_by(news))
+    return lose_distant_trainer(*who);
   deliver(orders_.offer(news, self_->clock().now()));
+}
+
+// Its process goes on with its other trainers. The keeper hears of it as of the end of any trainer.
+void node_state::lose_distant_trainer(const trainer_life& who) {
+  lost_trainers_.insert(who);
+  if (const auto found = distant_.find(who); found != distant_.end())
+    self_->send_exit(found->second, caf::exit_reason::user_shutdown);
+  distant_.erase(who);
+  forget_orders_of_the_lost();
 }
 
 void node_state::deliver(const std::optional<order_desk::finished_order>& order) {

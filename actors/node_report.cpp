@@ -79,9 +79,7 @@ void node_state::report() {
                                                 : desk.version());
   news.replicas = statuses_;
   news.round = asked_round_;
-  for (size_t i = 0; i < view_.members.size(); ++i)
-    if (me_ && i != *me_ && !peers_.contains(view_.members[i].name))
-      news.unreachable.push_back(view_.members[i].name);
+  news.unreachable = unreachable_ = members_without_link();
   news.bytes_sent = bytes_sent_;
   news.bytes_early = bytes_early_;
   news.resends = resends_;
@@ -90,6 +88,14 @@ void node_state::report() {
   if (who_counts())
     news.figures = figures_;
   self_->send(director_, news);
+}
+
+std::vector<std::string> node_state::members_without_link() const {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < view_.members.size(); ++i)
+    if (me_ && i != *me_ && !peers_.contains(view_.members[i].name))
+      result.push_back(view_.members[i].name);
+  return result;
 }
 
 // Only what is late by itself: at the horizon nobody computes, and nothing of the step is missed.
@@ -101,7 +107,7 @@ std::vector<awaited> node_state::waits_for() const {
                    " from the director"}};
   if (hold_ && !hold_answer_)
     return {{"", "replicas to finish their step"}};
-  auto result = orders_.waits();
+  auto result = orders_.waits(self_->clock().now());
   for (const auto& desk : desks_)
     if (!options_.kept && (!has_course_ || desk.version() < course_.rule.version))
       add_waits_of(desk, result);

@@ -55,6 +55,7 @@ order_sheet order_desk::open(const distant_order& order, moment now) {
   x.sheet.number = number;
   x.sheet.vector_count = x.vectors.size();
   x.clock.restart(now);
+  x.opened = x.heard = now;
   newest_[order.who.process] = number;
   return current(x);
 }
@@ -70,7 +71,7 @@ order_sheet order_desk::current(const open_order& x) const {
 
 std::optional<order_desk::finished_order> order_desk::offer(const result_sheet& news, moment now) {
   const auto found = open_.find(news.number);
-  if (news.term != term_ || found == open_.end() || found->second.result)
+  if (news.term != term_ || found == open_.end() || found->second.result || news.is_lost)
     return std::nullopt;
   auto& x = found->second;
   // What comes back is what went out, moved along: values, and the member's state.
@@ -80,6 +81,10 @@ std::optional<order_desk::finished_order> order_desk::offer(const result_sheet& 
   x.result = news;
   x.values.emplace(*pool_, expected);
   x.clock.restart(now);
+  x.heard = now;
+  // Faded by a tenth with each order: after one long absence forty are enough to forget it.
+  auto& usual = usual_[x.order.who];
+  usual = std::max(moment::duration{now - x.opened}, usual - usual / 10);
   return finish_if_whole(found);
 }
 
@@ -89,6 +94,7 @@ std::optional<order_desk::finished_order> order_desk::offer(const parcel_piece& 
       !found->second.values->offer(news))
     return std::nullopt;
   found->second.clock.restart(now);
+  found->second.heard = now;
   return finish_if_whole(found);
 }
 
@@ -115,8 +121,16 @@ std::optional<order_desk::finished_order> order_desk::finish_if_whole(place foun
   return finished_order{work.keeper, std::move(result)};
 }
 
+std::optional<trainer_life> order_desk::lost_by(const result_sheet& news) const {
+  const auto found = open_.find(news.number);
+  if (!news.is_lost || news.term != term_ || found == open_.end())
+    return std::nullopt;
+  return found->second.order.who;
+}
+
 void order_desk::keep_if(const std::function<bool(const trainer_life&)>& is_here) {
   std::erase_if(open_, [&](const auto& entry) { return !is_here(entry.second.order.who); });
+  std::erase_if(usual_, [&](const auto& entry) { return !is_here(entry.first); });
 }
 
 std::vector<order_desk::reminder> order_desk::due(moment now) {
@@ -153,10 +167,19 @@ std::optional<order_desk::address> order_desk::address_of(uint64_t number) const
   return address{found->second.order.who.process, found->second.vectors.size()};
 }
 
-std::vector<awaited> order_desk::waits() const {
+// What is announced need only travel: how long the trainer computed says nothing about that.
+bool order_desk::is_late(const open_order& x, moment now) const {
+  moment::duration patience = order_patience_min;
+  if (const auto usual = usual_.find(x.order.who); !x.result && usual != usual_.end())
+    patience = std::max(patience, order_patience_factor * usual->second);
+  return now - x.heard >= patience;
+}
+
+std::vector<awaited> order_desk::waits(moment now) const {
   std::vector<awaited> result;
   for (const auto& [number, x] : open_)
-    result.push_back({x.order.who.process, in_words(x.sheet)});
+    if (is_late(x, now))
+      result.push_back({x.order.who.process, (x.result ? "values of " : "") + in_words(x.sheet)});
   return result;
 }
 

@@ -4,7 +4,8 @@
 //   open ---> sheet and pieces go out ---> result sheet ---> its pieces ---> whole: to the keeper
 //     |         ^    | nothing comes: the sheet again          ^   | some are missing: wanted
 //     |         +----+                                         +---+
-//     +-- the trainer is lost: forgotten, whatever still comes of it is of no order
+//     +-- the trainer is lost: forgotten, whatever still comes of it is of no order. Its process
+//         is out of the view; or it went on without it and says so by a sheet
 //
 // So the keeper hears of each order once at most, and never of one whose trainer it has lost. The
 // vectors of an order are kept while it is open: whoever has it may ask for them.
@@ -14,6 +15,7 @@
 #include "troupe/actors/arriving_parcel.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,6 +25,13 @@
 #include <vector>
 
 namespace troupe {
+
+/// An order is late when nothing has come of it for this long, and for three times as long as
+/// orders of its trainer take: a trainer that needs a minute is at work, and one that needs a
+/// millisecond is not late because a link hesitates. As long as people are spared other waits
+/// (coordinators/waits.hpp).
+inline constexpr milliseconds order_patience_min{2'000};
+inline constexpr int order_patience_factor = 3;
 
 class order_desk {
 public:
@@ -44,6 +53,9 @@ public:
   std::optional<finished_order> offer(const result_sheet& news, moment now);
   std::optional<finished_order> offer(const parcel_piece& news, moment now);
 
+  /// The trainer that has ended, by a sheet that says so. Nothing: it is of no open order.
+  std::optional<trainer_life> lost_by(const result_sheet& news) const;
+
   /// Trainers that are there no more: their orders are void.
   void keep_if(const std::function<bool(const trainer_life&)>& is_here);
 
@@ -63,8 +75,8 @@ public:
   };
   std::optional<address> address_of(uint64_t number) const;
 
-  /// Whom results are awaited from, and which.
-  std::vector<awaited> waits() const;
+  /// Whom results are awaited from for long, and which.
+  std::vector<awaited> waits(moment now) const;
 
 private:
   struct open_order {
@@ -74,17 +86,22 @@ private:
     std::optional<result_sheet> result{};
     std::optional<arriving_parcel> values{}; ///< of the result
     repair_clock clock{};
+    moment opened{};
+    moment heard{}; ///< something new came of it; at first it was opened
   };
   using place = std::map<uint64_t, open_order>::iterator;
 
   /// With what is open by now.
   order_sheet current(const open_order& x) const;
   std::optional<finished_order> finish_if_whole(place found);
+  bool is_late(const open_order& x, moment now) const;
 
   uint64_t term_ = 0;
   std::shared_ptr<buffer_pool> pool_;
   std::map<uint64_t, open_order> open_;    ///< by number
   std::map<std::string, uint64_t> newest_; ///< number, by process
+  /// How long orders took until their result was announced, by trainer: the longest, which fades.
+  std::map<trainer_life, moment::duration> usual_;
   uint64_t last_number_ = 0;
 };
 

@@ -136,6 +136,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.network = network_;
   for_node.parameters = parameters_;
   for_node.plan = plan;
+  for_node.rows = {data->test.row_count, data->validation.row_count};
   for_node.seed = resolved.seed;
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   for_node.uses_norms = changes.norm_max() > 0 && !has_keeper(resolved.training);

@@ -4,8 +4,30 @@
 
 namespace troupe {
 
+namespace {
+
+bool are_possible_steps(const order_sheet& x, const timeline& plan) {
+  const auto last = plan.last_version();
+  if (x.first_step >= last || x.step_count == 0)
+    return false;
+  const auto left_in_epoch = plan.steps_in_epoch() - x.first_step % plan.steps_in_epoch();
+  return x.step_count <= left_in_epoch && x.step_count <= last - x.first_step;
+}
+
+} // namespace
+
+bool is_possible(const order_sheet& x, const order_bounds& bounds) {
+  if (x.evaluates)
+    return x.vector_count == 1 && x.first_step <= bounds.plan.last_version() &&
+           x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.rows.chunk_count();
+  const bool is_gradient = x.task == trainer_task::gradient;
+  return x.vector_count == (is_gradient ? 1 : 1 + bounds.slot_count) &&
+         (!is_gradient || x.step_count == 1) && x.member < bounds.plan.slice_count &&
+         are_possible_steps(x, bounds.plan);
+}
+
 std::optional<result_sheet> work_desk::offer(const order_sheet& news, moment now) {
-  if (news.term != term_ || news.vector_count < 1)
+  if (news.term != term_)
     return std::nullopt;
   // A sheet that is late may name an order whose result has been here, or that is void.
   if (news.last < newest_)
@@ -17,6 +39,8 @@ std::optional<result_sheet> work_desk::offer(const order_sheet& news, moment now
   if (!is_new)
     return x.result;
   x.sheet = news;
+  if (lost_.contains(news.replica))
+    return end_without_result(news.number, x);
   x.parcel.emplace(*pool_, news.vector_count);
   x.clock.restart(now);
   return std::nullopt;
@@ -79,6 +103,25 @@ std::optional<result_sheet> work_desk::finish(const evaluation& news) {
       return x.result;
     }
   return std::nullopt;
+}
+
+std::vector<result_sheet> work_desk::lose(uint64_t replica) {
+  lost_.insert(replica);
+  std::vector<result_sheet> result;
+  for (auto& [number, x] : orders_)
+    if (x.sheet.replica == replica && !x.result)
+      result.push_back(end_without_result(number, x));
+  return result;
+}
+
+result_sheet work_desk::end_without_result(uint64_t number, order_in_work& x) const {
+  x.parcel.reset();
+  result_sheet sheet;
+  sheet.term = term_;
+  sheet.number = number;
+  sheet.is_lost = true;
+  x.result = sheet;
+  return sheet;
 }
 
 std::vector<want> work_desk::due(moment now) {

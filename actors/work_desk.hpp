@@ -6,6 +6,8 @@
 //                +---+                                       |  | so does the result's
 //                                                            +--+
 //
+// A trainer that has ended answers every order it has or is given with a sheet that says so.
+//
 // Orders to one trainer whose sheets are here are begun in the order of their numbers, whichever is
 // whole first: the keeper counts on it that a trainer whose answer is here has done all it was told
 // before. A link keeps the order of sheets; one that is lost with it voids the orders, too.
@@ -16,15 +18,30 @@
 #pragma once
 
 #include "troupe/actors/arriving_parcel.hpp"
+#include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
+#include "troupe/coordinators/timeline.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace troupe {
+
+/// What the orders of a run can be about.
+struct order_bounds {
+  timeline plan; ///< as many slices as members
+  evaluation_rows rows;
+  size_t slot_count = 0; ///< of a member's optimizer state
+};
+
+/// False for a sheet that no keeper of this run sends: it names rows or members that are not there,
+/// more steps than a round can have (an epoch's, at most), or other vectors than its work needs.
+/// Sheets come over a wire: whoever carried it out would read beyond the data, or for ever.
+bool is_possible(const order_sheet& news, const order_bounds& bounds);
 
 class work_desk {
 public:
@@ -33,7 +50,8 @@ public:
   work_desk(uint64_t term, std::shared_ptr<buffer_pool> pool)
     : term_(term), pool_(std::move(pool)) {}
 
-  /// A sheet has come. The sheet of its result, when that is here: it was lost, or is late.
+  /// A sheet has come. The sheet of its result, when that is here: it was lost, or is late; or
+  /// its trainer has ended.
   std::optional<result_sheet> offer(const order_sheet& news, moment now);
 
   /// An order that can be begun now.
@@ -48,6 +66,10 @@ public:
   /// when nobody misses it.
   std::optional<result_sheet> finish(const trainer_result& news);
   std::optional<result_sheet> finish(const evaluation& news);
+
+  /// A trainer here has ended: the sheets that say so, of its orders without a result. What is
+  /// ordered of it from now on is answered at once.
+  std::vector<result_sheet> lose(uint64_t replica);
 
   /// Questions for what has been missing for long, to the keeper's process.
   std::vector<want> due(moment now);
@@ -68,11 +90,13 @@ private:
 
   /// Those of this trainer that are whole, up to the first that is not.
   std::vector<whole_order> begin_whole(uint64_t replica);
+  result_sheet end_without_result(uint64_t number, order_in_work& x) const;
   void forget_all_but(const std::vector<uint64_t>& open, uint64_t last);
 
   uint64_t term_ = 0;
   std::shared_ptr<buffer_pool> pool_;
   std::map<uint64_t, order_in_work> orders_; ///< by number
+  std::set<uint64_t> lost_;                  ///< trainers
   uint64_t newest_ = 0;                      ///< the newest order that was heard of
 };
 

@@ -101,8 +101,7 @@ void print_missing_object(const train_arguments& arguments, const launch_rule& r
                           const std::string& job_name) {
   const auto& end = rule.end_of(0);
   if (arguments.json && end.signal != 0)
-    print_result(
-      failure_json({failure_code::internal, "the director was " + end_text(end)}, job_name));
+    print_result(failure_json(killed_director(end, rule.exit_code()), job_name));
 }
 
 int run(const train_arguments& arguments, std::string& job_name) {

@@ -1,7 +1,5 @@
 #include "troupe/app/launch_report.hpp"
 
-#include "troupe/data/failure.hpp"
-
 #include <cstring>
 
 namespace troupe {
@@ -26,6 +24,17 @@ std::string failed_node_text(const failed_node& x, bool run_ended_well) {
   for (const auto& line : x.last_lines)
     result += "    " + line + '\n';
   return result;
+}
+
+failure killed_director(const process_end& end, int exit_code) {
+  for (const auto code : {failure_code::interrupted, failure_code::terminated})
+    if (exit_code == static_cast<int>(code))
+      return {code,
+              "the run was stopped before it had a result: the director was " + end_text(end),
+              {},
+              "after the first signal the run ends at the next version; a second one ends it at "
+              "once"};
+  return {failure_code::internal, "the director was " + end_text(end)};
 }
 
 } // namespace troupe

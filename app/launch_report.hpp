@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/coordinators/launch_rule.hpp"
+#include "troupe/data/failure.hpp"
 
 #include <deque>
 #include <string>
@@ -21,5 +22,9 @@ std::string end_text(const process_end& end);
 
 /// Lines for standard error; a warning when the run ended well without the node.
 std::string failed_node_text(const failed_node& x, bool run_ended_well);
+
+/// What became of a run whose director was killed, which had no time to say so itself. `exit_code`:
+/// the run's; that of a stop signal says that whoever sent it did not wait for the result.
+failure killed_director(const process_end& end, int exit_code);
 
 } // namespace troupe

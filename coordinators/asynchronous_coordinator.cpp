@@ -75,6 +75,8 @@ pushed_gradient asynchronous_coordinator::push(size_t trainer, uint64_t ticket,
     result.verdict = problem;
   else if (result.decision.verdict != staleness_verdict::refuse)
     result.verdict = hand_in(trainer, gradient_sum, sample_count, result.decision);
+  if (result.verdict == gradient_verdict::applied)
+    result.applied = result.decision.applied;
   read_[trainer] = {};
   result.released = rule_.released();
   return result;
@@ -108,6 +110,8 @@ lost_trainer asynchronous_coordinator::lost(size_t trainer) {
   lost_trainer result;
   if (decision.completes_step)
     result.verdict = apply_held();
+  if (result.verdict == gradient_verdict::applied)
+    result.applied = decision.applied;
   read_[trainer] = {};
   result.released = rule_.released();
   return result;

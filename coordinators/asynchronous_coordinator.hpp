@@ -48,6 +48,9 @@ struct pushed_gradient {
   /// when the rule refused it.
   std::optional<gradient_verdict> verdict = std::nullopt;
   std::vector<size_t> released; ///< trainers that were told to wait and may pull now, ascending
+  /// That moved the model now, in the order they came: none while they are held or the update is
+  /// refused.
+  std::vector<applied_gradient> applied = {};
 
   /// It was handed in already, or its trainer was lost meanwhile: nothing has changed.
   bool is_void() const {
@@ -61,6 +64,7 @@ struct lost_trainer {
   std::vector<size_t> released; ///< trainers that need wait no longer and may pull now, ascending
   /// How the update went that was held for this trainer alone; nothing when there was none.
   std::optional<gradient_verdict> verdict = std::nullopt;
+  std::vector<applied_gradient> applied = {}; ///< that moved the model now
 };
 
 class asynchronous_coordinator {

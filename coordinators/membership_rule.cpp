@@ -91,7 +91,7 @@ membership_decisions membership_rule::on_unreachable(const std::string& reporter
                                                      const std::string& peer, moment now) {
   now_ = std::max(now_, now);
   if (reporter != peer && is_present(reporter) && is_present(peer))
-    broken_.try_emplace({reporter, peer}, now_);
+    broken_.try_emplace({reporter, peer}, broken_link{now_, now_}).first->second.last = now_;
   return settle();
 }
 
@@ -236,7 +236,7 @@ bool membership_rule::is_costly(const std::string& name) const {
 
 size_t membership_rule::broken_links_of(const std::string& name) const {
   std::set<std::string> peers;
-  for (const auto& [broken, since] : broken_) {
+  for (const auto& [broken, times] : broken_) {
     if (broken.first == name)
       peers.insert(broken.second);
     if (broken.second == name)
@@ -256,8 +256,9 @@ const std::string& membership_rule::to_evict(const link& broken) const {
 
 void membership_rule::evict_unreachable(membership_decisions& out) {
   for (;;) {
-    const auto overdue = std::ranges::find_if(
-      broken_, [&](const auto& entry) { return now_ - entry.second >= options_.lost_after; });
+    const auto overdue = std::ranges::find_if(broken_, [&](const auto& entry) {
+      return entry.second.last - entry.second.since >= options_.lost_after;
+    });
     if (overdue == broken_.end())
       return;
     const auto broken = overdue->first;

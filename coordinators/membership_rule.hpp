@@ -20,9 +20,10 @@
 // and joins anew.
 //
 // Two members without a link to each other cannot train together although the director sees both.
-// When that lasts, exactly one goes: the one without spans (it costs no roll-back), else the one
-// with more such links (it is the one cut off), else the later one in order. Never the director's
-// own process. It may join anew, but is admitted after a while only (readmission.hpp).
+// When that lasts (whoever said so at its beginning says so still: one report may be about a life
+// or a moment that is over), exactly one goes: the one without spans (it costs no roll-back), else
+// the one with more such links (it is the one cut off), else the later one in order. Never the
+// director's own process. It may join anew, but is admitted after a while only (readmission.hpp).
 //
 // A *spare* is a process of the cluster file that brings no replica and no shard: it stands in for
 // one that is missing, with as many of both as that one was to bring, the first spare for the first
@@ -129,8 +130,8 @@ public:
   membership_decisions on_joined(const member& who, moment now);
   /// The link to this life of a process is gone for good.
   membership_decisions on_lost(const std::string& name, uint64_t incarnation, moment now);
-  /// `reporter` has no link to `peer`, or has one again. Nodes may repeat themselves. Reports of
-  /// former lives are the caller's to drop.
+  /// `reporter` has no link to `peer`, or has one again. Nodes are to repeat themselves while it is
+  /// so: what was said once takes nobody out. Reports of former lives are the caller's to drop.
   membership_decisions on_unreachable(const std::string& reporter, const std::string& peer,
                                       moment now);
   membership_decisions on_reachable(const std::string& reporter, const std::string& peer,
@@ -154,6 +155,12 @@ public:
 
 private:
   using link = std::pair<std::string, std::string>; ///< reporter, peer
+  struct broken_link {
+    moment since;
+    moment last; ///< it was said again
+
+    friend bool operator==(const broken_link&, const broken_link&) = default;
+  };
 
   std::optional<size_t> order_of(const std::string& name) const;
   bool is_present(const std::string& name) const;
@@ -195,9 +202,9 @@ private:
   std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
   std::map<std::string, member> waiting_;                ///< joined anew, not admitted yet
   readmission readmission_;
-  std::map<link, moment> broken_; ///< since when
-  uint64_t known_term_ = 0;       ///< the highest that may be in use
-  uint64_t asked_term_ = 0;       ///< to be persisted
+  std::map<link, broken_link> broken_;
+  uint64_t known_term_ = 0; ///< the highest that may be in use
+  uint64_t asked_term_ = 0; ///< to be persisted
   uint64_t persisted_term_ = 0;
   uint64_t checkpoint_version_ = 0;
   std::optional<cluster_view> view_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace troupe {
 
@@ -121,36 +122,41 @@ staleness_decision staleness_rule::on_gradient(size_t trainer, uint64_t ticket) 
     result.reason = staleness_reason::late;
     return result;
   }
-  apply(x, result);
+  take_in(trainer, result);
   return result;
 }
 
-void staleness_rule::apply(trainer_state& x, staleness_decision& decision) {
-  ++x.account.applied_count;
+void staleness_rule::take_in(size_t trainer, staleness_decision& decision) {
+  auto& x = trainers_[trainer];
   x.account.discards_in_row = 0;
-  x.account.staleness_max = std::max(x.account.staleness_max, decision.staleness);
   decision.step_scale = scale_of(decision.staleness);
-  if (options_.mode != consistency_mode::half_synchronous) {
-    ++update_count_;
-    return;
+  held_.push_back({trainer, decision.staleness});
+  if (options_.mode == consistency_mode::half_synchronous) {
+    // A late one fills a place of this step, but its trainer may still bring a fresh one.
+    if (decision.staleness == 0)
+      x.step_of_part = update_count_;
+    decision.completes_step = is_step_full();
+    if (!decision.completes_step) {
+      decision.verdict = staleness_verdict::wait;
+      decision.reason = staleness_reason::held;
+      return;
+    }
   }
-  // A late one fills a place of this step, but its trainer may still bring a fresh one.
-  if (decision.staleness == 0)
-    x.step_of_part = update_count_;
-  ++held_count_;
-  decision.completes_step = complete_step();
-  if (!decision.completes_step) {
-    decision.verdict = staleness_verdict::wait;
-    decision.reason = staleness_reason::held;
-  }
+  decision.applied = apply_held();
 }
 
-bool staleness_rule::complete_step() {
-  if (held_count_ == 0 || held_count_ < first_count())
-    return false;
-  held_count_ = 0;
+bool staleness_rule::is_step_full() const {
+  return !held_.empty() && held_.size() >= first_count();
+}
+
+std::vector<applied_gradient> staleness_rule::apply_held() {
   ++update_count_;
-  return true;
+  for (const auto& [trainer, staleness] : held_) {
+    auto& account = trainers_[trainer].account;
+    ++account.applied_count;
+    account.staleness_max = std::max(account.staleness_max, staleness);
+  }
+  return std::exchange(held_, {});
 }
 
 double staleness_rule::scale_of(uint64_t staleness) const {
@@ -181,7 +187,9 @@ staleness_decision staleness_rule::on_lost(size_t trainer) {
   x.waits = false;
   x.open_ticket.reset();
   staleness_decision result;
-  result.completes_step = options_.mode == consistency_mode::half_synchronous && complete_step();
+  result.completes_step = options_.mode == consistency_mode::half_synchronous && is_step_full();
+  if (result.completes_step)
+    result.applied = apply_held();
   return result;
 }
 

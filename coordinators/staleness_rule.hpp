@@ -109,6 +109,14 @@ struct name_table<staleness_reason> {
     named(staleness_reason::no_parameters, "no parameters are set yet")};
 };
 
+/// A gradient that moves the model.
+struct applied_gradient {
+  size_t trainer = 0;
+  uint64_t staleness = 0;
+
+  friend bool operator==(const applied_gradient&, const applied_gradient&) = default;
+};
+
 struct staleness_decision {
   staleness_verdict verdict = staleness_verdict::proceed;
   staleness_reason reason = staleness_reason::none;
@@ -116,11 +124,15 @@ struct staleness_decision {
   uint64_t staleness = 0;      ///< of a gradient: updates of others since its pull
   double step_scale = 1;       ///< of a gradient that is applied or held
   bool completes_step = false; ///< half_synchronous: apply what is held, now
+  /// That move the model by this, in the order they came: the gradient itself, or all of its step,
+  /// once that is full.
+  std::vector<applied_gradient> applied{};
 
   friend bool operator==(const staleness_decision&, const staleness_decision&) = default;
 };
 
-/// What became of a trainer's gradients.
+/// What became of a trainer's gradients. One that is held is neither applied nor discarded yet: if
+/// training ends before its step is full, it never is.
 struct trainer_account {
   uint64_t applied_count = 0;
   uint64_t discarded_count = 0;
@@ -164,7 +176,7 @@ public:
   const trainer_account& account(size_t trainer) const { return trainers_.at(trainer).account; }
   uint64_t update_count() const { return update_count_; } ///< gradients, or half_synchronous: steps
   size_t living_count() const;
-  size_t held_count() const { return held_count_; }
+  size_t held_count() const { return held_.size(); }
   /// half_synchronous: gradients that make a step, with the trainers that are left.
   size_t first_count() const { return std::min(options_.first_count, living_count()); }
   /// Gradients this trainer has handed in.
@@ -193,15 +205,17 @@ private:
   std::optional<staleness_reason> problem(size_t trainer, uint64_t ticket) const;
   bool too_late(const trainer_state& x, uint64_t staleness) const;
   void close_ticket(trainer_state& x);
-  void apply(trainer_state& x, staleness_decision& decision);
-  bool complete_step();
+  void take_in(size_t trainer, staleness_decision& decision);
+  bool is_step_full() const;
+  /// All that is held moves the model.
+  std::vector<applied_gradient> apply_held();
   double scale_of(uint64_t staleness) const;
 
   staleness_options options_;
   std::vector<trainer_state> trainers_;
   uint64_t next_ticket_ = 1;
   uint64_t update_count_ = 0;
-  size_t held_count_ = 0; ///< half_synchronous: gradients of the open step
+  std::vector<applied_gradient> held_; ///< of the open step
 };
 
 } // namespace troupe

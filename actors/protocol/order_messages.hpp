@@ -75,6 +75,7 @@ struct result_sheet {
   bool finite = true;
   uint64_t computed_ns = 0;  ///< time it took
   uint64_t vector_count = 0; ///< that travel beside it: the result's values, the member's state
+  bool is_lost = false;      ///< the trainer has ended: nothing comes of its orders any more
 
   friend bool operator==(const result_sheet&, const result_sheet&) = default;
 };
@@ -82,7 +83,7 @@ struct result_sheet {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, result_sheet& x) {
   return f(caf::meta::type_name("troupe.result_sheet"), x.term, x.number, x.sums, x.finite,
-           x.computed_ns, x.vector_count);
+           x.computed_ns, x.vector_count, x.is_lost);
 }
 
 /// Between the keeper's process and a trainer's: elements [first_element, + values) of a vector of

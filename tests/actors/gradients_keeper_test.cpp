@@ -1,6 +1,7 @@
 // Gradients without common steps: nobody is held up by a slow one, and nothing is lost or counted
 // twice, in whatever order messages come.
 
+#include "troupe/actors/protocol/trainer_messages.hpp"
 #include "troupe/tests/support/keeper_oracle.hpp"
 #include "troupe/tests/support/training.hpp"
 
@@ -49,6 +50,24 @@ job asynchronous_job(const mode& m = modes.front()) {
   x.training.epochs = 12;
   m.choose(x.training);
   return x;
+}
+
+/// What the keeper says of its trainers, after the end.
+trainer_figures figures_of(test::ordered_company& run) {
+  trainer_figures result;
+  const auto& keeper = run.actors().keeper();
+  auto handle = run.self()->request(keeper, std::chrono::minutes{60}, atom::status_v);
+  std::mt19937_64 any{0};
+  run.run(any);
+  handle.receive([&](const trainer_figures& news) { result = news; }, [](const caf::error&) {});
+  return result;
+}
+
+uint64_t applied_in(const trainer_figures& figures) {
+  uint64_t result = 0;
+  for (const auto& one : figures.trainers)
+    result += one.applied_count;
+  return result;
 }
 
 uint64_t sum_of(const std::vector<trainer_record>& trainers, uint64_t trainer_record::*figure) {
@@ -195,6 +214,59 @@ TEST(gradients_keeper, a_loss_and_what_it_means_for_a_step_are_said) {
   EXPECT_EQ(notices,
             std::vector<std::string>{"a replica is lost, 2 replicas are left; a step takes "
                                      "the first 2 gradients instead of 3"});
+}
+
+TEST(gradients_keeper, what_training_ends_before_is_neither_applied_nor_discarded) {
+  auto x = asynchronous_job(modes[3]);
+  x.training.epochs = 11; // 55 gradients in steps of two
+  const auto trainers = test::train_on(2, x).summary.trainers;
+  EXPECT_EQ(sum_of(trainers, &trainer_record::results), 55u);
+  EXPECT_EQ(sum_of(trainers, &trainer_record::applied), 54u);
+  EXPECT_EQ(sum_of(trainers, &trainer_record::discarded), 0u);
+}
+
+// Whichever way a step came to its end: all who were at it have waited for that.
+TEST(gradients_keeper, a_step_that_a_loss_completes_counts_as_any) {
+  auto x = asynchronous_job(modes[3]);
+  x.training.first_count = 3;
+  uint64_t closed_by_losses = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    test::keeper_oracle oracle{x.training, 3};
+    company_options options;
+    options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
+    test::ordered_company run{x, options};
+    std::mt19937_64 random{seed};
+    run.run_with_losses(random, 1);
+    const auto figures = figures_of(run);
+    EXPECT_EQ(figures.barrier_count, oracle.steps_closed()) << seed;
+    EXPECT_EQ(applied_in(figures) + oracle.held(), 60u) << seed;
+    closed_by_losses += oracle.steps_closed_by_losses();
+  }
+  EXPECT_GT(closed_by_losses, 0u);
+}
+
+// The run's model is that of the last gradient: what a loss completes later moves the keeper's
+// alone.
+TEST(gradients_keeper, what_a_loss_completes_after_the_end_is_not_applied) {
+  auto x = asynchronous_job(modes[3]);
+  x.training.first_count = 3;
+  x.training.epochs = 10; // 50 gradients in steps of three
+  size_t used = 0;
+  company_options options;
+  options.hooks.on_trainer = [&](const trainer_event& news) {
+    used += news.what == trainer_event::kind::used ? 1 : 0;
+  };
+  test::ordered_company run{x, options};
+  std::mt19937_64 random{3};
+  run.begin();
+  while (used < 50 && run.step(random)) {
+  }
+  caf::anon_send_exit(run.actors().replicas().front(), caf::exit_reason::kill);
+  run.run(random);
+  EXPECT_EQ(run.outcome().finished.version, 50u);
+  const auto figures = figures_of(run);
+  EXPECT_EQ(applied_in(figures), 48u);
+  EXPECT_EQ(figures.barrier_count, 17u);
 }
 
 TEST(gradients_keeper, a_stop_does_not_wait_for_a_lost_trainer) {

@@ -21,10 +21,17 @@ struct heard_by_keeper {
   std::vector<trainer_result> results;
   std::vector<uint64_t> rounds; ///< of holds
   std::vector<horizon> horizons;
+  std::vector<caf::actor_addr> ended; ///< of those that views named
 };
 
-keeper_actor::behavior_type played_keeper(keeper_actor::pointer, heard_by_keeper* notes) {
-  return {note(notes->views),
+keeper_actor::behavior_type played_keeper(keeper_actor::pointer self, heard_by_keeper* notes) {
+  self->set_down_handler([=](const caf::down_msg& news) { notes->ended.push_back(news.source); });
+  return {[=](const view& news) {
+            notes->views.push_back(news);
+            for (const auto& entry : news.replicas)
+              if (entry.actor)
+                self->monitor(entry.actor);
+          },
           [](const contribution&) {},
           [](const block_norms&) {},
           [](const shard_start&) {},
@@ -55,20 +62,21 @@ const_buffer counted(float first) {
 
 class two_nodes {
 public:
-  two_nodes() {
+  explicit two_nodes(size_t replicas_there = 1) {
     configure(config_);
     config_.set("scheduler.policy", caf::atom("testing"));
     system_.emplace(config_);
     scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
     keeper_ = system_->spawn(played_keeper, &keeper);
     trainer_here_ = system_->spawn(played_trainer, &trainer_here);
-    trainer_there_ = system_->spawn(played_trainer, &trainer_there);
+    for (size_t i = 0; i < replicas_there; ++i)
+      trainers_there_.push_back(system_->spawn(played_trainer, &trainer_there));
     director_ = system_->spawn(test::played_director, &director);
-    here_ = make_node({"here", 7, 1, 1}, trainer_here_, {caf::actor_cast<shard_actor>(keeper_)});
-    there_ = make_node({"there", 9, 1, 0}, trainer_there_, {});
+    here_ = make_node({"here", 7, 1, 1}, {trainer_here_}, {caf::actor_cast<shard_actor>(keeper_)});
+    there_ = make_node({"there", 9, replicas_there, 0}, trainers_there_, {});
     caf::anon_send(here_, std::string{"there"}, uint64_t{9}, caf::actor_cast<node_actor>(there_));
     caf::anon_send(there_, std::string{"here"}, uint64_t{7}, caf::actor_cast<node_actor>(here_));
-    tell(view_of(1, 9));
+    tell(view_of(1, 9, replicas_there));
   }
 
   ~two_nodes() {
@@ -79,7 +87,8 @@ public:
     end(there_);
     end(keeper_);
     end(trainer_here_);
-    end(trainer_there_);
+    for (const auto& trainer : trainers_there_)
+      end(trainer);
     end(director_);
     run();
   }
@@ -87,12 +96,13 @@ public:
   two_nodes& operator=(const two_nodes&) = delete;
 
   /// With nobody there: `there` 0.
-  static cluster_view view_of(uint64_t number, uint64_t there) {
+  static cluster_view view_of(uint64_t number, uint64_t there, size_t replicas_there = 1) {
     cluster_view result{{1, number}, 0, {{"here", 7, 1, 1}}, {{0, 0, {0, 1}}}, {{0, 0, {0, 2}}}};
-    if (there > 0) {
-      result.members.push_back({"there", there, 1, 0});
-      result.replicas.push_back({1, 0, {1, 2}});
-    }
+    if (there == 0)
+      return result;
+    result.members.push_back({"there", there, replicas_there, 0});
+    for (size_t i = 0; i < replicas_there; ++i)
+      result.replicas.push_back({1, i, {1, 2}});
     return result;
   }
 
@@ -104,18 +114,22 @@ public:
   }
 
   /// The keeper's order, as it gives one to whom its view names.
-  void order_there(uint64_t ticket) {
+  void order_there(uint64_t ticket, size_t trainer = 1) {
     trainer_order order;
     order.keeper = keeper_;
-    order.trainer = 1;
+    order.trainer = trainer;
     order.ticket = ticket;
     order.first_step = 40;
     order.parameters = counted(100);
-    caf::anon_send(distant(), order);
+    caf::anon_send(distant(trainer), order);
     run();
   }
-  trainer_actor distant() const {
-    return caf::actor_cast<trainer_actor>(keeper.views.back().replicas.at(1).actor);
+  trainer_actor distant(size_t trainer = 1) const {
+    return caf::actor_cast<trainer_actor>(keeper.views.back().replicas.at(trainer).actor);
+  }
+  void kill_there(size_t replica) {
+    caf::anon_send_exit(trainers_there_.at(replica), caf::exit_reason::kill);
+    run();
   }
 
   /// The trainer there is done with its last order.
@@ -144,16 +158,30 @@ public:
   }
 
   /// A sheet that the keeper's process would not send.
-  void announce_there(uint64_t vector_count) {
-    order_sheet news;
+  void announce_there(order_sheet news) {
     news.term = 1;
     news.number = news.last = 1;
-    news.vector_count = vector_count;
     news.open = {1};
     caf::anon_send(there_, news);
     run();
   }
   size_t buffers_made() const { return buffers_->made_count(); }
+
+  /// It is let in again, under another incarnation.
+  void meet_there_again(uint64_t incarnation) {
+    caf::anon_send(there_, incarnation, director_);
+    caf::anon_send(here_, std::string{"there"}, incarnation, caf::actor_cast<node_actor>(there_));
+    run();
+  }
+  /// It says how it is when it is asked.
+  bool lives_there() {
+    const auto before = director.nodes.size();
+    want question;
+    question.round = 1 + before;
+    caf::anon_send(there_, question);
+    run();
+    return director.nodes.size() > before;
+  }
 
   void say_held(uint64_t round, uint64_t next_step) {
     caf::anon_send(here_, atom::held_v, uint64_t{0}, round, next_step);
@@ -165,7 +193,7 @@ public:
   test::heard director;
 
 private:
-  local_node_actor make_node(const member& self, const trainer_actor& trainer,
+  local_node_actor make_node(const member& self, const std::vector<trainer_actor>& trainers,
                              const std::vector<shard_actor>& shards) {
     neural_network_options line;
     line.features = parameter_count - 1;
@@ -177,10 +205,13 @@ private:
     options.network = std::make_shared<neural_network>(line);
     options.parameters = buffers_;
     options.plan = {
-      .row_count = 8, .batch_size = 4, .slice_count = 1, .epoch_count = 4, .step_limit = {}};
+      .row_count = 8, .batch_size = 4, .slice_count = 1, .epoch_count = 40, .step_limit = {}};
+    options.rows = {.test = 4 * evaluation_chunk_rows, .validation = 0};
     options.piece_elements = 1500;
-    const auto node = system_->spawn(troupe::node, options,
-                                     std::vector{caf::actor_cast<replica_actor>(trainer)}, shards);
+    std::vector<replica_actor> replicas;
+    for (const auto& trainer : trainers)
+      replicas.push_back(caf::actor_cast<replica_actor>(trainer));
+    const auto node = system_->spawn(troupe::node, options, replicas, shards);
     caf::anon_send(node, self.incarnation, director_);
     return node;
   }
@@ -190,7 +221,8 @@ private:
   std::optional<caf::actor_system> system_;
   caf::scheduler::test_coordinator* scheduler_ = nullptr;
   keeper_actor keeper_;
-  trainer_actor trainer_here_, trainer_there_;
+  trainer_actor trainer_here_;
+  std::vector<trainer_actor> trainers_there_;
   director_link_actor director_;
   local_node_actor here_, there_;
 };
@@ -237,6 +269,53 @@ TEST(node_orders, another_life_of_a_process_is_another_trainer) {
   EXPECT_EQ(run.distant(), before);
   run.tell(two_nodes::view_of(3, 10));
   EXPECT_NE(run.distant(), before);
+}
+
+TEST(node_orders, a_process_goes_on_without_a_trainer_and_the_keeper_hears_of_it) {
+  two_nodes run{2};
+  run.order_there(5, 1);
+  const auto lost = run.distant(1);
+  run.kill_there(0);
+  EXPECT_EQ(run.keeper.ended, std::vector{lost.address()});
+  run.order_there(6, 2);
+  ASSERT_EQ(run.trainer_there.orders.size(), 2u);
+  run.answer_there();
+  ASSERT_EQ(run.keeper.results.size(), 1u);
+  EXPECT_EQ(run.keeper.results[0].ticket, 6u);
+  const auto other = run.distant(2);
+  run.tell(two_nodes::view_of(2, 9, 2));
+  EXPECT_FALSE(run.distant(1)) << "it is lost in later views, too";
+  EXPECT_EQ(run.distant(2), other);
+}
+
+TEST(node_orders, an_order_to_a_trainer_that_was_idle_when_it_ended_is_given_back) {
+  two_nodes run{2};
+  run.kill_there(0);
+  EXPECT_TRUE(run.keeper.ended.empty());
+  const auto before = run.buffers_made();
+  run.order_there(5, 1);
+  EXPECT_EQ(run.keeper.ended, std::vector{run.distant(1).address()});
+  EXPECT_EQ(run.buffers_made(), before) << "nothing is taken in for it";
+}
+
+TEST(node_orders, a_process_that_joins_anew_still_lacks_the_trainers_it_lost) {
+  two_nodes run{2};
+  run.kill_there(0);
+  run.meet_there_again(10);
+  auto news = two_nodes::view_of(1, 10, 2);
+  news.id.term = 2;
+  run.tell(news);
+  run.order_there(5, 1);
+  EXPECT_EQ(run.keeper.ended.back(), run.distant(1).address());
+  EXPECT_TRUE(run.trainer_there.orders.empty());
+}
+
+TEST(node_orders, a_process_without_a_trainer_ends) {
+  two_nodes run{2};
+  run.kill_there(0);
+  EXPECT_TRUE(run.lives_there());
+  run.kill_there(1);
+  EXPECT_FALSE(run.lives_there());
 }
 
 TEST(node_orders, an_evaluation_goes_to_the_director) {
@@ -287,12 +366,24 @@ TEST(node_orders, the_keeper_answers_a_hold_for_all) {
   EXPECT_EQ(run.director.holds[1].next_step, 44u);
 }
 
-TEST(node_orders, no_memory_is_taken_for_more_than_an_order_can_have) {
+TEST(node_orders, an_order_that_cannot_be_is_refused_before_it_takes_memory) {
   two_nodes run;
   const auto before = run.buffers_made();
-  run.announce_there(2); // this optimizer keeps no state: the parameters alone can come
+  order_sheet news;
+  news.vector_count = 2; // this optimizer keeps no state: the parameters alone can come
+  run.announce_there(news);
+  news = {};
+  news.member = 1; // there is one
+  run.announce_there(news);
+  news = {};
+  news.first_step = 80; // the run ends there
+  run.announce_there(news);
+  news = {};
+  news.evaluates = true;
+  news.chunks = {0, 5}; // of four
+  run.announce_there(news);
   EXPECT_EQ(run.buffers_made(), before);
-  run.announce_there(1);
+  run.announce_there({});
   EXPECT_EQ(run.buffers_made(), before + 1);
 }
 

@@ -292,6 +292,28 @@ TEST(node, waits_for_nobody_where_training_is_to_stand) {
   EXPECT_TRUE(run.director.nodes.back().waits.empty());
 }
 
+TEST(node, tells_of_a_link_at_once_that_it_said_was_missing) {
+  test::played_node run;
+  run.begin();
+  run.wait(1000ms);
+  const auto usual = run.director.nodes.size();
+  run.link_there(10);
+  EXPECT_EQ(run.director.nodes.size(), usual) << "nobody was told that this one was missing";
+  auto news = test::played_node::both(1, 2);
+  news.members.push_back({"third", 12, 1, 0});
+  run.tell(news);
+  run.wait(1000ms);
+  ASSERT_EQ(run.director.nodes.size(), usual + 1);
+  EXPECT_EQ(run.director.nodes.back().unreachable, std::vector<std::string>{"third"});
+  run.wait(1000ms);
+  EXPECT_EQ(run.director.nodes.size(), usual + 5) << "more often while it is so";
+  run.tell(std::string{"third"}, uint64_t{12}, run.third());
+  ASSERT_EQ(run.director.nodes.size(), usual + 6);
+  EXPECT_TRUE(run.director.nodes.back().unreachable.empty());
+  run.wait(1000ms);
+  EXPECT_EQ(run.director.nodes.size(), usual + 7);
+}
+
 TEST(node, says_whom_it_waits_for) {
   played_node run;
   run.begin();

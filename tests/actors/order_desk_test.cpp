@@ -150,7 +150,7 @@ TEST(order_desk, a_result_counts_once) {
   const auto sheet = *wire.trainer.finish(answer_to(orders.at(0)));
   ASSERT_TRUE(wire.bring_back(sheet));
   EXPECT_FALSE(wire.bring_back(sheet));
-  EXPECT_TRUE(wire.keeper.waits().empty());
+  EXPECT_TRUE(wire.keeper.waits(start + 1h).empty());
   EXPECT_FALSE(wire.trainer.finish(answer_to(orders[0]))) << "nor is it sent twice";
 }
 
@@ -264,13 +264,14 @@ TEST(order_desk, a_trainer_does_what_it_is_told_in_that_order) {
 TEST(order_desk, an_evaluation_ends_with_a_sheet_alone) {
   desks wire;
   wire.bring(wire.keeper.open(evaluate(3, {2, 4}), start));
-  EXPECT_EQ(wire.keeper.waits(), (std::vector<awaited>{{"left", "the evaluation of version 3"}}));
+  EXPECT_EQ(wire.keeper.waits(start + 1h),
+            (std::vector<awaited>{{"left", "the evaluation of version 3"}}));
   EXPECT_FALSE(wire.trainer.finish(evaluation{term, 3, 0, {}})) << "of another trainer";
   const auto sheet = wire.trainer.finish(evaluation{term, 3, 2, {{}, {}}});
   ASSERT_TRUE(sheet);
   EXPECT_EQ(sheet->vector_count, 0u);
   EXPECT_FALSE(wire.bring_back(*sheet)) << "the director has the sums";
-  EXPECT_TRUE(wire.keeper.waits().empty());
+  EXPECT_TRUE(wire.keeper.waits(start + 1h).empty());
 }
 
 TEST(order_desk, what_is_not_finite_comes_without_values) {

@@ -210,7 +210,7 @@ TEST_F(protocol, orders_and_what_comes_of_them_survive) {
   expect_block_survives<caf::id_block::troupe_orders>();
   expect_survives(
     order_sheet{1, 9, 2, true, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 2, {8, 9}, 10});
-  expect_survives(result_sheet{1, 9, {infinity, 2, 3, 4}, false, 5, 2});
+  expect_survives(result_sheet{1, 9, {infinity, 2, 3, 4}, false, 5, 2, true});
   expect_survives(parcel_piece{1, true, 9, 2, 4096, payload_of({-0.0f, 2}), {"b", 7, 300}});
 }
 

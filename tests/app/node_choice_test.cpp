@@ -197,5 +197,13 @@ TEST(launch_report, says_who_failed_how_and_with_which_words) {
   EXPECT_EQ(end_text({3, 0}), "exit code 3");
 }
 
+TEST(launch_report, a_stop_signal_is_told_by_its_name) {
+  EXPECT_EQ(killed_director({0, SIGKILL}, 130).code(), failure_code::interrupted);
+  EXPECT_EQ(killed_director({0, SIGKILL}, 143).code(), failure_code::terminated);
+  EXPECT_EQ(killed_director({0, SIGKILL}, 137).code(), failure_code::internal);
+  EXPECT_EQ(killed_director({0, SIGKILL}, 137).reason(),
+            "the director was killed by signal 9 (Killed)");
+}
+
 } // namespace
 } // namespace troupe

@@ -15,6 +15,7 @@ namespace {
 using test::floats;
 using test::values_of;
 using verdict = staleness_verdict;
+using applied = std::vector<applied_gradient>;
 
 asynchronous_options options_of(size_t trainer_count,
                                 consistency_mode mode = consistency_mode::asynchronous) {
@@ -158,11 +159,14 @@ TEST(asynchronous_coordinator, half_synchronous_steps_are_one_update_of_all_that
   running x{options};
   for (size_t i = 0; i < 3; ++i)
     x.pull(i);
-  EXPECT_EQ(x.push(0, {2}, 1).verdict, gradient_verdict::queued);
+  const auto first = x.push(0, {2}, 1);
+  EXPECT_EQ(first.verdict, gradient_verdict::queued);
+  EXPECT_TRUE(first.applied.empty());
   EXPECT_EQ(x.parameters(), floats{0});
   EXPECT_TRUE(x.pull(0).empty());
   const auto second = x.push(1, {6}, 3);
   EXPECT_EQ(second.verdict, gradient_verdict::applied);
+  EXPECT_EQ(second.applied, (applied{{0, 0}, {1, 0}}));
   EXPECT_EQ(second.released, std::vector<size_t>{0});
   EXPECT_EQ(x.parameters(), floats{-1}) << "8 over 4 samples";
   EXPECT_EQ(x.push(2, {4}).verdict, gradient_verdict::queued) << "late: of the next step";
@@ -183,6 +187,7 @@ TEST(asynchronous_coordinator, a_step_that_waits_for_a_lost_trainer_alone_is_mad
   const auto gone = x.coordinator.lost(2);
   EXPECT_EQ(gone.released, std::vector<size_t>{0});
   EXPECT_EQ(gone.verdict, gradient_verdict::applied);
+  EXPECT_EQ(gone.applied, (applied{{0, 0}, {1, 0}}));
   EXPECT_EQ(x.parameters(), floats{-1});
   EXPECT_TRUE(x.coordinator.lost(2).released.empty());
   EXPECT_EQ(x.coordinator.lost(9).verdict, std::nullopt);
@@ -195,8 +200,20 @@ TEST(asynchronous_coordinator, a_loss_that_leads_to_a_bad_update_says_so) {
   running x{options};
   x.pull(0);
   x.push(0, {1e38f});
-  EXPECT_EQ(x.coordinator.lost(1).verdict, gradient_verdict::update_refused);
+  const auto gone = x.coordinator.lost(1);
+  EXPECT_EQ(gone.verdict, gradient_verdict::update_refused);
+  EXPECT_TRUE(gone.applied.empty());
   EXPECT_EQ(x.parameters(), floats{0});
+}
+
+TEST(asynchronous_coordinator, a_refused_update_applies_nothing) {
+  auto options = options_of(1);
+  options.gradients.optimizer.learning_rate = 1e38;
+  running x{options};
+  x.pull(0);
+  const auto pushed = x.push(0, {1e38f});
+  EXPECT_EQ(pushed.verdict, gradient_verdict::update_refused);
+  EXPECT_TRUE(pushed.applied.empty());
 }
 
 TEST(asynchronous_coordinator, a_new_trainer_takes_part_from_where_the_slowest_is) {

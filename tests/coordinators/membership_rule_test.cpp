@@ -233,9 +233,8 @@ TEST(membership_rule, a_restarted_director_begins_above_its_terms_at_its_checkpo
 TEST(membership_rule, of_two_without_a_link_the_one_without_spans_goes) {
   auto rule = running();
   EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(10))), texts{});
-  EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(60))), texts{}) << "the first one counts";
-  EXPECT_EQ(texts_of(rule.on_tick(at(109))), texts{});
-  const auto decisions = rule.on_tick(at(110));
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(109))), texts{});
+  const auto decisions = rule.on_unreachable("s", "a", at(110)); // since it was said first
   EXPECT_EQ(texts_of(decisions),
             (texts{"turn away a1", "view 1.2 from 0: b r0..4, s s0..1, t s1..2"}));
   EXPECT_EQ(reason_of(decisions[0]), "a was taken out: no link between it and s for 100 ms");
@@ -253,7 +252,7 @@ TEST(membership_rule, who_is_taken_out_again_and_again_stays_out_longer_and_long
   for (const int wait : {200, 400, 800, 1000, 1000}) {
     const auto life = rule.view()->members[0].incarnation;
     rule.on_unreachable("a", "s", now);
-    EXPECT_EQ(texts_of(rule.on_tick(now + milliseconds{100})).size(), 2u) << wait;
+    EXPECT_EQ(texts_of(rule.on_unreachable("a", "s", now + milliseconds{100})).size(), 2u) << wait;
     now += milliseconds{100 + wait};
     rule.on_joined(replica("a", life + 1), now - milliseconds{wait});
     EXPECT_EQ(texts_of(rule.on_tick(now - milliseconds{1})), texts{}) << wait;
@@ -261,7 +260,7 @@ TEST(membership_rule, who_is_taken_out_again_and_again_stays_out_longer_and_long
   }
   now += milliseconds{1000}; // long enough in, it is trusted again
   rule.on_unreachable("a", "s", now - milliseconds{100});
-  rule.on_tick(now);
+  rule.on_unreachable("a", "s", now);
   rule.on_joined(replica("a", 10), now);
   EXPECT_EQ(texts_of(rule.on_tick(now + milliseconds{200})).size(), 1u);
 }
@@ -269,7 +268,7 @@ TEST(membership_rule, who_is_taken_out_again_and_again_stays_out_longer_and_long
 TEST(membership_rule, who_is_lost_while_it_waits_to_be_admitted_is_not) {
   auto rule = running();
   rule.on_unreachable("a", "s", at(0));
-  rule.on_tick(at(100));
+  rule.on_unreachable("a", "s", at(100));
   rule.on_joined(replica("a", 2), at(100));
   rule.on_joined(replica("a", 3), at(110));
   EXPECT_EQ(texts_of(rule.on_lost("a", 2, at(120))), texts{});
@@ -284,17 +283,38 @@ TEST(membership_rule, a_link_that_comes_back_costs_nothing) {
   rule.on_unreachable("a", "s", at(10));
   rule.on_unreachable("s", "a", at(20));
   rule.on_reachable("a", "s", at(50));
-  EXPECT_EQ(texts_of(rule.on_tick(at(119))), texts{});
+  EXPECT_EQ(texts_of(rule.on_unreachable("a", "s", at(115))), texts{}) << "lost anew";
   auto one_way = rule;
-  EXPECT_EQ(texts_of(one_way.on_tick(at(120))).size(), 2u) << "s still has none to a";
+  EXPECT_EQ(texts_of(one_way.on_unreachable("s", "a", at(120))).size(), 2u)
+    << "s still has none to a";
   rule.on_reachable("s", "a", at(119));
-  EXPECT_EQ(texts_of(rule.on_tick(at(500))), texts{});
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(120))), texts{});
+}
+
+// Its reporter is silent, or has not been heard yet since the link came back.
+TEST(membership_rule, what_was_said_of_a_link_long_ago_takes_nobody_out) {
+  auto rule = running();
+  rule.on_unreachable("s", "a", at(10));
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(60))), texts{});
+  EXPECT_EQ(texts_of(rule.on_tick(at(5000))), texts{});
+  EXPECT_EQ(texts_of(rule.on_reachable("s", "a", at(5001))), texts{});
+}
+
+// A report that is under way while its peer is lost and comes back is of the former life.
+TEST(membership_rule, a_report_of_a_former_life_takes_nobody_out_unless_it_is_said_again) {
+  auto rule = running();
+  rule.on_unreachable("s", "a", at(0));
+  rule.on_lost("a", 1, at(10));
+  rule.on_joined(replica("a", 2), at(20));
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(100))), texts{}) << "the first of this life";
+  EXPECT_EQ(texts_of(rule.on_tick(at(300))), texts{});
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "a", at(301))).size(), 2u);
 }
 
 TEST(membership_rule, of_two_with_spans_the_later_goes) {
   auto rule = running();
   rule.on_unreachable("s", "t", at(0));
-  EXPECT_EQ(texts_of(rule.on_tick(at(100))), (texts{"turn away t1", "persist 2"}));
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "t", at(100))), (texts{"turn away t1", "persist 2"}));
 }
 
 TEST(membership_rule, who_is_cut_off_from_most_goes) {
@@ -304,7 +324,7 @@ TEST(membership_rule, who_is_cut_off_from_most_goes) {
   rule.on_unreachable("a", "b", at(0));
   rule.on_unreachable("b", "a", at(0)); // the same link, not one more
   rule.on_unreachable("s", "a", at(50));
-  EXPECT_EQ(texts_of(rule.on_tick(at(100))),
+  EXPECT_EQ(texts_of(rule.on_unreachable("a", "b", at(100))),
             (texts{"turn away a1", "view 1.2 from 0: b r0..2, s r2..4, t s0..2"}));
 }
 
@@ -313,7 +333,7 @@ TEST(membership_rule, the_directors_own_process_is_never_taken_out) {
   options.home = "b";
   auto rule = running(options);
   rule.on_unreachable("s", "b", at(0));
-  EXPECT_EQ(texts_of(rule.on_tick(at(100))), (texts{"turn away s1", "persist 2"}));
+  EXPECT_EQ(texts_of(rule.on_unreachable("s", "b", at(100))), (texts{"turn away s1", "persist 2"}));
 }
 
 TEST(membership_rule, before_the_first_view_who_could_take_spans_counts_as_having_them) {
@@ -321,7 +341,8 @@ TEST(membership_rule, before_the_first_view_who_could_take_spans_counts_as_havin
   rule.on_joined(shard("s"), at(0));
   rule.on_joined(replica("a"), at(0));
   rule.on_unreachable("a", "s", at(0));
-  EXPECT_EQ(texts_of(rule.on_tick(at(100))), (texts{"turn away a1", "wait since 0 a b t"}));
+  EXPECT_EQ(texts_of(rule.on_unreachable("a", "s", at(100))),
+            (texts{"turn away a1", "wait since 0 a b t"}));
 }
 
 TEST(membership_rule, reports_about_who_is_not_here_are_nothing) {

@@ -12,6 +12,7 @@ namespace {
 using verdict = staleness_verdict;
 using reason = staleness_reason;
 using trainers = std::vector<size_t>;
+using applied = std::vector<applied_gradient>;
 
 staleness_options mode_of(consistency_mode mode) {
   staleness_options options;
@@ -161,11 +162,16 @@ TEST(staleness_rule, half_synchronously_the_first_gradients_make_the_step) {
   played x{half(2), 3};
   for (size_t i = 0; i < 3; ++i)
     x.pull(i);
-  expect(x.push(2), verdict::wait, reason::held);
+  const auto first = x.push(2);
+  expect(first, verdict::wait, reason::held);
+  EXPECT_TRUE(first.applied.empty());
+  EXPECT_EQ(x.rule.account(2).applied_count, 0u) << "training may end before the step is full";
   expect(x.pull(2), verdict::wait, reason::step_open);
   const auto second = x.push(0);
   EXPECT_EQ(second.verdict, verdict::proceed);
   EXPECT_TRUE(second.completes_step);
+  EXPECT_EQ(second.applied, (applied{{2, 0}, {0, 0}}));
+  EXPECT_EQ(x.rule.account(2).applied_count, 1u);
   EXPECT_EQ(x.rule.update_count(), 1u);
   EXPECT_EQ(x.rule.released(), trainers{2});
   // The third is late: it counts into the next step, and its trainer may bring a fresh one too.
@@ -173,7 +179,9 @@ TEST(staleness_rule, half_synchronously_the_first_gradients_make_the_step) {
   expect(late, verdict::wait, reason::held);
   EXPECT_EQ(late.staleness, 1u);
   EXPECT_EQ(x.rule.held_count(), 1u);
-  EXPECT_TRUE(x.both(1).completes_step);
+  EXPECT_EQ(x.rule.account(1).staleness_max, 0u);
+  EXPECT_EQ(x.both(1).applied, (applied{{1, 1}, {1, 0}}));
+  EXPECT_EQ(x.rule.account(1).staleness_max, 1u);
 }
 
 TEST(staleness_rule, half_synchronously_late_gradients_are_dropped_if_so_chosen) {
@@ -199,6 +207,7 @@ TEST(staleness_rule, half_synchronous_steps_shrink_when_trainers_are_lost) {
   x.push(1);
   const auto decision = x.rule.on_lost(2);
   EXPECT_TRUE(decision.completes_step) << "it was the one they waited for";
+  EXPECT_EQ(decision.applied, (applied{{0, 0}, {1, 0}}));
   EXPECT_EQ(x.rule.update_count(), 1u);
   EXPECT_FALSE(x.rule.on_lost(1).completes_step) << "a step without gradients is none";
   EXPECT_TRUE(x.both(0).completes_step);

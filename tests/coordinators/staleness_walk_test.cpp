@@ -66,7 +66,8 @@ public:
       if (testing::Test::HasFailure())
         return;
     }
-    EXPECT_EQ(applied_.size(), applied_count());
+    EXPECT_EQ(applied_.size(), applied_count() + rule_.held_count());
+    EXPECT_EQ(moved_, applied_count());
   }
 
 private:
@@ -130,6 +131,7 @@ private:
       row_[trainer] = 0;
       EXPECT_TRUE(applied_.insert(pulled.ticket).second) << "applied twice";
     }
+    moved_ += decision.applied.size();
     release();
   }
 
@@ -146,7 +148,7 @@ private:
   void lose(size_t trainer) {
     if (living() == 1)
       return;
-    rule_.on_lost(trainer);
+    moved_ += rule_.on_lost(trainer).applied.size();
     if (open_.contains(trainer))
       used_.push_back({trainer, open_[trainer].ticket});
     lives_[trainer] = false;
@@ -190,7 +192,8 @@ private:
   std::vector<uint64_t> row_;
   std::map<size_t, open_pull> open_;
   std::set<size_t> waiting_;
-  std::set<uint64_t> applied_;
+  std::set<uint64_t> applied_; ///< or held
+  size_t moved_ = 0;           ///< gradients that were said to move the model
   std::vector<std::pair<size_t, uint64_t>> used_;
 };
 

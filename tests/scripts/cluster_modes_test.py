@@ -76,10 +76,11 @@ class ClusterModes(EqualRuns):
     def expect_learned(self, result, cluster):
         self.assertGreaterEqual(result["test_accuracy"], ACCURACY_MIN, cluster.messages())
         self.assertIs(result["reproducible"], False)
-        # No gradient is lost, and none counts twice: each step is one that came.
+        # No gradient is lost, and none counts twice: each step is one that came. Of the first three
+        # that make a step, two may be waiting when training ends.
         self.assertEqual(sum(x["results"] for x in result["trainers"]), result["steps"])
-        self.assertEqual(sum(x["applied"] + x["discarded"] for x in result["trainers"]),
-                         result["steps"])
+        judged = sum(x["applied"] + x["discarded"] for x in result["trainers"])
+        self.assertIn(result["steps"] - judged, (0, 1, 2))
 
     def expect_equal_rounds(self, result, cluster, epochs, settings=()):
         key = (epochs, *settings)

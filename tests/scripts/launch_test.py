@@ -296,8 +296,9 @@ class Launch(unittest.TestCase):
         time.sleep(0.2)
         begin = time.monotonic()
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=60)
-        self.assertEqual(run.returncode, 130)
+        out, said = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130, said)
+        self.assertEqual(json.loads(out)["error"]["code"], "interrupted")
         self.assertLess(time.monotonic() - begin, 3)
 
     def test_nothing_is_left_when_launch_is_killed(self):

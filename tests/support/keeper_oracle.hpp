@@ -74,6 +74,11 @@ public:
     return found == counts_.end() ? 0 : found->second;
   }
   uint64_t staleness_max() const { return staleness_max_; }
+  /// first k: steps that closed, those among them that a loss closed, and gradients of the open
+  /// one.
+  uint64_t steps_closed() const { return updates_; }
+  uint64_t steps_closed_by_losses() const { return closed_by_losses_; }
+  size_t held() const { return held_; }
 
 private:
   struct seat {
@@ -180,8 +185,10 @@ private:
     if (!here.lives)
       complain("somebody was lost twice", x);
     here.lives = here.busy = false;
-    if (held_ > 0 && held_ >= needed())
-      close_step(); // they waited for this one alone
+    if (held_ > 0 && held_ >= needed()) { // they waited for this one alone
+      close_step();
+      ++closed_by_losses_;
+    }
   }
 
   void on_joined(const trainer_event& x) {
@@ -204,6 +211,7 @@ private:
   std::set<uint64_t> tickets_;
   std::map<uint64_t, uint64_t> merged_; ///< by round
   uint64_t updates_ = 0;
+  uint64_t closed_by_losses_ = 0;
   size_t held_ = 0;
   uint64_t staleness_max_ = 0;
   std::map<trainer_event::kind, size_t> counts_;

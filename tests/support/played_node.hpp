@@ -225,6 +225,8 @@ public:
 
   caf::actor_system& system() { return *system_; }
   const local_node_actor& node() const { return node_; }
+  /// Somebody for a name of the test's own.
+  const node_actor& third() const { return stranger_actor_; }
 
   heard director, there, stranger, replica, shard;
 

@@ -175,6 +175,17 @@ public:
     return result;
   }
 
+  /// Runs to the end, while so many replicas die, the first ones first, when `random` says.
+  void run_with_losses(std::mt19937_64& random, size_t loss_count) {
+    begin();
+    for (size_t i = 0; i < loss_count; ++i) {
+      for (auto k = random() % 40; k > 0; --k)
+        step(random);
+      caf::anon_send_exit(company_->replicas().at(i), caf::exit_reason::kill);
+    }
+    run(random);
+  }
+
   std::vector<training_progress> progress;
 
 private:
@@ -191,13 +202,7 @@ inline company_outcome train_with_losses(const job& x, uint64_t seed, size_t los
                                          std::vector<training_progress>* progress = nullptr) {
   ordered_company run{x, options};
   std::mt19937_64 random{seed};
-  run.begin();
-  for (size_t i = 0; i < loss_count; ++i) {
-    for (auto k = random() % 40; k > 0; --k)
-      run.step(random);
-    caf::anon_send_exit(run.actors().replicas().at(i), caf::exit_reason::kill);
-  }
-  run.run(random);
+  run.run_with_losses(random, loss_count);
   const auto outcome = run.outcome();
   if (progress)
     *progress = run.progress;
