@@ -56,7 +56,7 @@ job asynchronous_job(const mode& m = modes.front()) {
 trainer_figures figures_of(test::ordered_company& run) {
   trainer_figures result;
   const auto& keeper = run.actors().keeper();
-  auto handle = run.self()->request(keeper, std::chrono::minutes{60}, atom::status_v);
+  auto handle = run.self()->request(keeper, std::chrono::minutes{60}, atom::figures_v);
   std::mt19937_64 any{0};
   run.run(any);
   handle.receive([&](const trainer_figures& news) { result = news; }, [](const caf::error&) {});
@@ -65,8 +65,8 @@ trainer_figures figures_of(test::ordered_company& run) {
 
 uint64_t applied_in(const trainer_figures& figures) {
   uint64_t result = 0;
-  for (const auto& one : figures.trainers)
-    result += one.applied_count;
+  for (const auto& one : figures.replicas)
+    result += one.figures.applied_count;
   return result;
 }
 
