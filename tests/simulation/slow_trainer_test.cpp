@@ -120,7 +120,7 @@ TEST(slow_trainer, at_half_speed_it_holds_no_step_up_that_takes_the_first_ones) 
     const auto run = train_at(x, one_at_half_speed(count));
     const auto& slow = run.figures.replicas.at(0).figures;
     EXPECT_EQ(slow.discarded_count, 0u) << "what is late counts into the next step";
-    EXPECT_EQ(slow.applied_count, slow.result_count) << count;
+    EXPECT_GE(slow.applied_count + 1, slow.result_count) << "all but one that is held at the end";
     EXPECT_GE(slow.result_count + 2, fair_share(count)) << count;
     EXPECT_LT(run.finished.seconds, 0.055) << count << " in step with it: 80 ms";
   }

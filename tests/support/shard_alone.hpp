@@ -20,14 +20,15 @@
 
 namespace troupe::test {
 
-struct heard {
+struct heard_of_shard {
   std::vector<training_report> reports;
   std::vector<not_finite_report> not_finite;
   std::vector<shard_copy> copies;
   std::vector<parameter_span> announced; ///< to the relay
 };
 
-inline reports_actor::behavior_type listening_director(reports_actor::pointer, heard* notes) {
+inline reports_actor::behavior_type listening_director(reports_actor::pointer,
+                                                       heard_of_shard* notes) {
   return {
     [=](const training_report& news) { notes->reports.push_back(news); },
     [](const evaluation&) {},
@@ -35,7 +36,7 @@ inline reports_actor::behavior_type listening_director(reports_actor::pointer, h
   };
 }
 
-inline relay_actor::behavior_type listening_relay(relay_actor::pointer, heard* notes) {
+inline relay_actor::behavior_type listening_relay(relay_actor::pointer, heard_of_shard* notes) {
   return {
     [](const contribution&) {},
     [=](const parameter_span& news) { notes->announced.push_back(news); },
@@ -143,7 +144,7 @@ protected:
     return result;
   }
 
-  heard notes_;
+  heard_of_shard notes_;
   std::vector<parameter_span> announced_;
   view everybody_;
 
