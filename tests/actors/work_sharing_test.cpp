@@ -32,6 +32,7 @@ protected:
     system_.emplace(config_);
   }
 
+  std::atomic<bool> may_end_ = false; ///< read by an actor until the system is gone
   caf::actor_system_config config_;
   std::optional<caf::actor_system> system_;
 };
@@ -80,11 +81,10 @@ TEST_F(shared_work, a_sleeping_thread_is_woken_while_another_works) {
   start(2);
   caf::scoped_actor self{*system_};
   const auto home = caf::actor_cast<caf::actor>(self);
-  std::atomic<bool> may_end = false;
   const auto busy = system_->spawn([&](caf::event_based_actor*) -> caf::behavior {
     return {[&](int) {
       const auto end = std::chrono::steady_clock::now() + 30s;
-      while (!may_end && std::chrono::steady_clock::now() < end)
+      while (!may_end_ && std::chrono::steady_clock::now() < end)
         std::this_thread::yield();
     }};
   });
@@ -96,7 +96,7 @@ TEST_F(shared_work, a_sleeping_thread_is_woken_while_another_works) {
   caf::anon_send(other, 1);
   bool heard = false;
   self->receive([&](bool) { heard = true; }, caf::after(20s) >> [] {});
-  may_end = true;
+  may_end_ = true;
   EXPECT_TRUE(heard);
   caf::anon_send_exit(busy, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(other, caf::exit_reason::user_shutdown);
