@@ -6,16 +6,20 @@
 #include "troupe/actors/state_collector.hpp"
 #include "troupe/data/checkpoint.hpp"
 
+#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace troupe {
 
 class checkpoint_draft {
 public:
-  checkpoint_draft(uint64_t version, size_t parameter_count, size_t slot_count)
-    : state_(version, parameter_count, slot_count) {}
+  /// Tensors are put together in buffers of `pool`, as by state_collector.
+  checkpoint_draft(uint64_t version, size_t parameter_count, size_t slot_count,
+                   std::shared_ptr<buffer_pool> pool = nullptr)
+    : state_(version, parameter_count, slot_count, std::move(pool)) {}
 
   uint64_t version() const { return state_.version(); }
 

@@ -3,6 +3,7 @@
 #include "troupe/actors/director.hpp"
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/resuming.hpp"
 #include "troupe/coordinators/placement.hpp"
 #include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/checkpoint_store.hpp"
@@ -36,6 +37,7 @@ size_t default_shard_count(caf::actor_system& system, size_t parameter_count) {
 company::company(caf::actor_system& system, const job& resolved,
                  std::shared_ptr<const prepared_data> data, const company_options& options) {
   require_message_types(system);
+  require_fit(options.resume_from, resolved, *data);
   const default_rounding rounding;
   const auto parameter_count = make_model(resolved, shape_of(*data))->layout().size();
   process_options here;

@@ -121,7 +121,7 @@ parameter_span coordinate_gradients_state::main_model() const {
 }
 
 gradients_coordinator_actor::behavior_type
-coordinate_gradients(gradients_coordinator_actor::stateful_pointer<coordinate_gradients_state> self,
+coordinate_gradients(self_pointer<gradients_coordinator_actor, coordinate_gradients_state> self,
                      const coordinate_gradients_options& options) {
   guard(self);
   return self->state.make_behavior(options);

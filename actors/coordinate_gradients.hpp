@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -60,7 +61,7 @@ private:
 
 /// Options that do not fit each other end the actor with the reason.
 gradients_coordinator_actor::behavior_type
-coordinate_gradients(gradients_coordinator_actor::stateful_pointer<coordinate_gradients_state> self,
+coordinate_gradients(self_pointer<gradients_coordinator_actor, coordinate_gradients_state> self,
                      const coordinate_gradients_options& options);
 
 } // namespace troupe

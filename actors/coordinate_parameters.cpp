@@ -89,9 +89,9 @@ void coordinate_parameters_state::push(const parameters_outcome& outcome) {
       self_->send(found->second, main_model());
 }
 
-parameters_coordinator_actor::behavior_type coordinate_parameters(
-  parameters_coordinator_actor::stateful_pointer<coordinate_parameters_state> self,
-  const coordinate_parameters_options& options) {
+parameters_coordinator_actor::behavior_type
+coordinate_parameters(self_pointer<parameters_coordinator_actor, coordinate_parameters_state> self,
+                      const coordinate_parameters_options& options) {
   guard(self);
   return self->state.make_behavior(options);
 }

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -58,8 +59,8 @@ private:
 };
 
 /// Options that do not fit each other end the actor with the reason.
-parameters_coordinator_actor::behavior_type coordinate_parameters(
-  parameters_coordinator_actor::stateful_pointer<coordinate_parameters_state> self,
-  const coordinate_parameters_options& options);
+parameters_coordinator_actor::behavior_type
+coordinate_parameters(self_pointer<parameters_coordinator_actor, coordinate_parameters_state> self,
+                      const coordinate_parameters_options& options);
 
 } // namespace troupe

@@ -17,11 +17,15 @@ constexpr milliseconds alone_patience{10'000};
 director_actor::behavior_type director_state::make_behavior(const director_options& options) {
   options_ = options;
   checkpoint_ = options.resume_from;
+  tensors_ = std::make_shared<buffer_pool>(options.parameter_count);
   options_.rule.waits_for_rows =
     options.membership.expected.size() > 1 && !options.rule.rows.empty();
   if (options.membership.expected.size() <= 1)
     teller_ = wait_teller{alone_patience};
   rule_.emplace(options_.rule);
+  watch_ = work_watch{options.membership.lost_after};
+  // A type that was damaged on a wire: nobody prints, nobody ends.
+  self_->set_default_handler(caf::drop);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, director_tick_interval, atom::tick_v);
   return {
@@ -49,7 +53,7 @@ void director_state::on_begin() {
   if (begin_)
     return;
   const auto now = self_->clock().now();
-  begin_ = moved_ = now;
+  begin_ = moved_ = last_tick_ = now;
   if (checkpoint_)
     options_.membership.checkpoint_version = checkpoint_->version;
   membership_.emplace(options_.membership, now);
@@ -74,14 +78,14 @@ void director_state::on_stop() {
 }
 
 void director_state::on_training_report(const training_report& news) {
-  if (news.term != term() || finished_)
+  if (news.term != term() || finished_ || news.version > options_.rule.plan.last_version())
     return;
   if (news.version > version_) {
     version_ = news.version;
     moved_ = self_->clock().now();
     pace_.on_version(version_, moved_);
   }
-  report_seconds_.emplace(news.version, seconds_before_ + news.seconds);
+  report_seconds_.add(news.version, seconds_before_ + news.seconds, news.is_row || news.is_mark);
   if (news.is_row)
     carry_out(rule_->on_trained(news.version, news.sums));
   else if (news.sums.sample_count > 0)
@@ -93,7 +97,9 @@ void director_state::on_training_report(const training_report& news) {
 }
 
 void director_state::on_evaluation(const evaluation& news) {
-  if (news.term == term() && !finished_)
+  const auto chunk_count = options_.rule.rows.chunk_count();
+  if (news.term == term() && !finished_ && news.first_chunk <= chunk_count &&
+      news.chunks.size() <= chunk_count - news.first_chunk)
     carry_out(rule_->on_evaluated(news.version, news.first_chunk, news.chunks));
 }
 
@@ -102,8 +108,9 @@ void director_state::on_not_finite(const not_finite_report& news) {
     return;
   if (news.problem == step_problem::malformed)
     return fail(failure_code::internal,
-                "at step " + std::to_string(news.step) + " " + news.what + " came from replica " +
-                  std::to_string(news.replica) + " and was not applied",
+                "at step " + std::to_string(news.step) + " " + news.what + " came" +
+                  (news.has_slice ? " from replica " + std::to_string(news.replica) : "") +
+                  " and was not applied",
                 {}, "please report this");
   if (news.problem == step_problem::conflict)
     return fail(failure_code::internal,
@@ -128,6 +135,9 @@ void director_state::on_tick() {
     return;
   const auto now = self_->clock().now();
   carry_out(membership_->on_tick(now));
+  see_to_hung(now);
+  see_to_standstill(now);
+  see_to_stop(now);
   see_to_waits(now);
   ask_for_missing(now);
   for (auto& [who, there] : links_)
@@ -173,7 +183,7 @@ void director_state::carry_out(const publish_row& decision) {
   progress.finished_epoch = row;
   send_progress(progress);
   row_seconds_ = row.seconds;
-  report_seconds_.erase(report_seconds_.begin(), report_seconds_.lower_bound(row.steps));
+  report_seconds_.forget_below(row.steps);
 }
 
 void director_state::carry_out(const keep_version& decision) {
@@ -188,6 +198,7 @@ void director_state::carry_out(const finish_at& decision) {
   // The shard that keeps the book may have been ahead of one that met a bad value.
   std::erase_if(history_, [&](const history_row& row) { return row.steps > end; });
   result_.reason = static_cast<uint8_t>(decision.reason);
+  result_.end_version = end;
   result_.seconds = end == 0 ? 0 : seconds_at(end);
   result_.problem = problem_text();
   // A version whose rows were evaluated is one that every shard has reached. Otherwise all are
@@ -195,9 +206,14 @@ void director_state::carry_out(const finish_at& decision) {
   parameters_.reset();
   // A shard that met a bad value gets no further: nobody waits for checkpoints beyond it.
   std::erase_if(drafts_, [&](const checkpoint_draft& draft) { return draft.version() > end; });
-  if (result_.is_best && !options_.rule.rows.empty())
+  if (is_result_kept() && !options_.rule.rows.empty())
     parameters_ = best_parameters_;
   fetch(end);
+}
+
+bool director_state::is_result_kept() const {
+  const auto& kept = rule_->kept();
+  return kept && kept->version == result_.version;
 }
 
 std::string director_state::problem_text() const {
@@ -254,7 +270,7 @@ caf::result<parameter_span> director_state::on_pull() const {
   return parameter_span{term(), result_.version, 0, payload{*parameters_, 0, parameters_->size()}};
 }
 
-director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self,
+director_actor::behavior_type director(self_pointer<director_actor, director_state> self,
                                        const director_options& options) {
   guard(self);
   return self->state.make_behavior(options);

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "troupe/actors/checkpoint_draft.hpp"
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/state_collector.hpp"
 #include "troupe/coordinators/director_rule.hpp"
@@ -23,7 +24,9 @@
 #include "troupe/coordinators/membership_rule.hpp"
 #include "troupe/coordinators/pace.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
+#include "troupe/coordinators/version_times.hpp"
 #include "troupe/coordinators/waits.hpp"
+#include "troupe/coordinators/work_watch.hpp"
 #include "troupe/data/checkpoint.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/prepare.hpp"
@@ -99,6 +102,8 @@ private:
   void carry_out(const finish_at& decision);
 
   void finish_when_complete();
+  /// The result is the version whose parameters were fetched on the way.
+  bool is_result_kept() const;
   std::string problem_text() const;
   void fail(failure_code code, const std::string& why, const std::string& where = {},
             const std::string& hint = {});
@@ -124,6 +129,8 @@ private:
   void tell_turned_away();
 
   void begin_term();
+  /// History, rule and best version are those of the last checkpoint.
+  void remember_checkpoint();
   director_memory memory_of(const checkpoint& x) const;
   course current_course() const;
   void send_course();
@@ -149,16 +156,26 @@ private:
   void write_if_complete();
   /// The draft of a version that is to be checkpointed, made when first asked for; else null.
   checkpoint_draft* draft_of(uint64_t version);
-  void keep_rows_of_undisturbed_run(std::vector<history_row>& rows) const;
+  void keep_rows_of_undisturbed_run(checkpoint& x) const;
 
   // director_figures.cpp
   history_row row_of(const epoch_figures& figures) const;
   training_progress progress_at(uint64_t version, const batch_sums& sums) const;
   double seconds_at(uint64_t version) const;
   double seconds_since_begin() const;
+  std::optional<double> rate_at(uint64_t step) const;
   std::vector<replica_status> work_of_replicas() const;
   trainer_figures figures() const;
   void fill_in_figures();
+
+  // director_watch.cpp: who does nothing, and what a stop does not wait for.
+  void see_to_hung(moment now);
+  void see_to_standstill(moment now);
+  void see_to_stop(moment now);
+  bool works_on_stop() const { return stop_asked_ || ending_; }
+  void take_out_hung(const std::string& who, const std::string& why, moment now);
+  /// The result is what the last checkpoint has, without asking anybody; else it fails.
+  void end_at_checkpoint(const std::string& why);
 
   // director_status.cpp: how training goes, and whom it waits for.
   struct wait {
@@ -167,6 +184,7 @@ private:
     std::string text;
   };
   training_status on_status() const;
+  void fill_in_results(training_status& status) const;
   std::string phase_text() const;
   node_status status_of(const expected_member& node, moment now) const;
   std::string waits_for() const;
@@ -207,33 +225,39 @@ private:
 
   std::vector<observer_actor> observers_;
   std::optional<moment> begin_;
-  double seconds_before_ = 0;                 ///< trained up to the term's start version
-  double row_seconds_ = 0;                    ///< when the last published row ended
-  std::map<uint64_t, double> report_seconds_; ///< when reported versions came to be
-  uint64_t version_ = 0;                      ///< the newest heard of
+  double seconds_before_ = 0;    ///< trained up to the term's start version
+  double row_seconds_ = 0;       ///< when the last published row ended
+  version_times report_seconds_; ///< of reported versions, over all runs of the job
+  uint64_t version_ = 0;         ///< the newest heard of
   pace pace_;
   moment moved_{}; ///< somebody reached a version, or a view was published
+  moment last_tick_{};
+  work_watch watch_;
+  size_t standstills_ = 0; ///< one after the other, at one version
+  uint64_t stood_at_ = 0;
   wait_teller teller_;
   training_progress last_progress_;
   std::vector<history_row> history_;
 
+  std::set<std::string> took_part_; ///< names in any view
   uint64_t round_ = 0; ///< of wants: an older answer about what replicas did is too old
   std::optional<state_collector> fetching_;
   repair_clock fetching_clock_;
   std::optional<checkpoint> checkpoint_; ///< the last complete one, or the one resumed from
+  std::shared_ptr<buffer_pool> tensors_; ///< for what comes from other processes
   std::vector<checkpoint_draft> drafts_;
   repair_clock drafts_clock_;
 
   bool stop_asked_ = false;
   moment stop_asked_at_{};
   bool ending_ = false;
-  const_buffer best_parameters_;           ///< kept; those of rule_->best()
+  const_buffer best_parameters_;           ///< kept; those of rule_->kept()
   std::optional<const_buffer> parameters_; ///< the result
   training_finished result_;
   bool finished_ = false;
 };
 
-director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self,
+director_actor::behavior_type director(self_pointer<director_actor, director_state> self,
                                        const director_options& options);
 
 } // namespace troupe

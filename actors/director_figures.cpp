@@ -41,8 +41,13 @@ double director_state::seconds_since_begin() const {
 }
 
 double director_state::seconds_at(uint64_t version) const {
-  const auto found = report_seconds_.find(version);
-  return found == report_seconds_.end() ? seconds_since_begin() : found->second;
+  return report_seconds_.of(version).value_or(seconds_since_begin());
+}
+
+std::optional<double> director_state::rate_at(uint64_t step) const {
+  const auto base = with_defaults(options_.optimizer).learning_rate;
+  return base ? std::optional{*base * schedule_factor(options_.optimizer.schedule, step)}
+              : std::nullopt;
 }
 
 history_row director_state::row_of(const epoch_figures& figures) const {
@@ -52,8 +57,7 @@ history_row director_state::row_of(const epoch_figures& figures) const {
   row.epoch = plan.epoch_of(last_step) + 1;
   row.steps = figures.version;
   row.seconds = seconds_at(figures.version);
-  row.learning_rate = with_defaults(options_.optimizer).learning_rate.value_or(0) *
-                      schedule_factor(options_.optimizer.schedule, last_step);
+  row.learning_rate = rate_at(last_step).value_or(0);
   row.train_loss = mean_loss(figures.train);
   if (options_.classification)
     row.train_accuracy = share_correct(figures.train);
@@ -111,6 +115,8 @@ trainer_figures director_state::figures() const {
 void director_state::fill_in_figures() {
   result_.replicas = work_of_replicas();
   result_.figures = figures();
+  result_.nodes = took_part_.size();
+  result_.replicas_here = view_.replicas.size();
   for (const auto& [who, last] : reports_) {
     result_.bytes_sent += last.news.bytes_sent;
     result_.bytes_early += last.news.bytes_early;

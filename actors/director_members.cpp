@@ -9,6 +9,17 @@
 
 namespace troupe {
 
+namespace {
+
+/// Nothing when the row was not evaluated and training losses are not what is watched.
+std::optional<double> watched_loss(const history_row& row, const evaluation_rows& rows) {
+  return rows.validation > 0 ? row.validation_loss
+         : rows.test > 0     ? row.test_loss
+                             : std::optional{row.train_loss};
+}
+
+} // namespace
+
 template <class T>
 void director_state::send_to_members(const T& news) {
   for (const auto& who : view_.members)
@@ -51,7 +62,8 @@ void director_state::on_down(const caf::down_msg& news) {
     return;
   const auto index = view_.find(who.name);
   if (index && view_.members[*index].incarnation == who.incarnation)
-    result_.replicas_lost += view_.members[*index].replica_count - known_lost;
+    result_.replicas_lost += view_.members[*index].replica_count -
+                             std::min<uint64_t>(known_lost, view_.members[*index].replica_count);
   carry_out(membership_->on_lost(who.name, who.incarnation, self_->clock().now()));
   finish_when_complete();
 }
@@ -65,11 +77,18 @@ void director_state::on_node_report(const node_report& news) {
   if (news.view.term > term())
     return carry_out(membership_->on_term_seen(news.view.term));
   auto& last = reports_[news.name];
-  if (last.news.held != news.held || last.news.shard_versions != news.shard_versions)
+  const bool moved = last.news.held != news.held || last.news.shard_versions != news.shard_versions;
+  if (moved)
     moved_ = now;
+  // What is sent for the first time is on its way to somebody who does not have it.
+  if (moved || (last.news.bytes_sent != news.bytes_sent && last.news.resends == news.resends))
+    watch_.on_moved(now);
+  watch_.on_report(news.work, now);
+  membership_->on_fitness(news.name, watch_.hangs(news.work, works_on_stop()));
   last.at = now;
   const auto before = last.news.unreachable;
-  result_.replicas_lost += news.replicas_lost - last.news.replicas_lost;
+  result_.replicas_lost +=
+    news.replicas_lost - std::min(last.news.replicas_lost, news.replicas_lost);
   last.news = news;
   for (const auto& peer : news.unreachable)
     carry_out(membership_->on_unreachable(news.name, peer, now));
@@ -82,7 +101,10 @@ void director_state::on_node_report(const node_report& news) {
 }
 
 void director_state::on_hold_answer(const hold_answer& news) {
-  if (!finished_)
+  const auto last = options_.rule.plan.last_version();
+  const bool exists = news.next_step <= last &&
+                      std::ranges::all_of(news.shard_versions, [=](auto x) { return x <= last; });
+  if (!finished_ && exists)
     carry_out(hold_.on_held(news));
 }
 
@@ -104,9 +126,12 @@ void director_state::carry_out(const persist_term& decision) {
 
 void director_state::carry_out(const publish& decision) {
   view_ = decision.view;
+  for (const auto& who : view_.members)
+    took_part_.insert(who.name);
   waiting_.reset();
   ++result_.views;
   repeated_ = moved_ = self_->clock().now();
+  watch_.on_moved(moved_);
   send_to_members(view_);
   tell_turned_away();
   if (options_.membership.expected.size() > 1)
@@ -181,18 +206,23 @@ void director_state::begin_term() {
   history_.clear();
   seconds_before_ = row_seconds_ = 0;
   version_ = view_.start_version;
-  if (view_.start_version > 0) {
-    history_ = checkpoint_->history;
-    keep_rows_of_undisturbed_run(history_);
-    best_parameters_ = checkpoint_->best_parameters;
-    seconds_before_ = row_seconds_ = checkpoint_->seconds;
-    rule_.emplace(options_.rule, memory_of(*checkpoint_));
-  } else {
+  if (view_.start_version > 0)
+    remember_checkpoint();
+  else
     rule_.emplace(options_.rule);
-  }
   if (stop_asked_) // then the end is here
     carry_out(rule_->on_stop_requested());
   carry_out(rule_->start());
+}
+
+void director_state::remember_checkpoint() {
+  auto before = *checkpoint_; // a few references and the rows
+  keep_rows_of_undisturbed_run(before);
+  history_ = std::move(before.history);
+  seconds_before_ = row_seconds_ = checkpoint_->seconds;
+  rule_.emplace(options_.rule, memory_of(*checkpoint_));
+  if (rule_->kept())
+    best_parameters_ = checkpoint_->best_parameters;
 }
 
 director_memory director_state::memory_of(const checkpoint& x) const {
@@ -202,9 +232,7 @@ director_memory director_state::memory_of(const checkpoint& x) const {
     const auto& row = x.history.back();
     memory.last_row = epoch_figures{row.steps, {}, std::nullopt, std::nullopt};
     if (row.steps == x.version && options_.rule.plan.evaluates(row.steps))
-      memory.last_loss = row.validation_loss ? *row.validation_loss
-                         : row.test_loss     ? *row.test_loss
-                                             : row.train_loss;
+      memory.last_loss = watched_loss(row, options_.rule.rows);
   }
   memory.stop = stop_rule{options_.rule.stop, x.stop.best_loss, x.stop.best_version,
                           static_cast<size_t>(x.stop.waited)};

@@ -26,7 +26,7 @@ void director_state::fetch(uint64_t version) {
   ++round_;
   fetching_.reset();
   if (!parameters_)
-    fetching_.emplace(version, options_.parameter_count, 0);
+    fetching_.emplace(version, options_.parameter_count, 0, tensors_);
   fetching_clock_ = {};
   ask_for_missing(self_->clock().now());
 }
@@ -63,6 +63,7 @@ void director_state::on_state_piece(const state_piece& news) {
   const auto now = self_->clock().now();
   if (fetching_ && fetching_->offer(news)) {
     fetching_clock_.restart(now);
+    watch_.on_moved(now);
     if (fetching_->is_whole()) {
       const auto parameters = fetching_->tensor(0);
       fetching_.reset();
@@ -71,6 +72,7 @@ void director_state::on_state_piece(const state_piece& news) {
   }
   if (auto* draft = draft_of(news.version); draft != nullptr && draft->offer(news)) {
     drafts_clock_.restart(now);
+    watch_.on_moved(now);
     write_if_complete();
   }
 }
@@ -85,7 +87,7 @@ void director_state::on_shard_numbers(const shard_numbers& news) {
 
 void director_state::on_fetched(uint64_t version, const const_buffer& parameters) {
   if (ending_) {
-    parameters_ = result_.is_best ? best_parameters_ : parameters;
+    parameters_ = is_result_kept() ? best_parameters_ : parameters;
     return finish_when_complete();
   }
   best_parameters_ = parameters;
@@ -97,12 +99,12 @@ checkpoint_draft* director_state::draft_of(uint64_t version) {
   const auto every = options_.rule.checkpoint_every;
   const bool is_end = horizon_.final && version == horizon_.version;
   if (!options_.checkpoints || every == 0 || (version % every != 0 && !is_end) ||
-      version <= (checkpoint_ ? checkpoint_->version : 0))
+      version > horizon_.version || version <= (checkpoint_ ? checkpoint_->version : 0))
     return nullptr;
   const auto found = std::ranges::find(drafts_, version, &checkpoint_draft::version);
   if (found != drafts_.end())
     return &*found;
-  return &drafts_.emplace_back(version, options_.parameter_count, options_.slot_count);
+  return &drafts_.emplace_back(version, options_.parameter_count, options_.slot_count, tensors_);
 }
 
 void director_state::carry_out(const take_checkpoint& decision) {
@@ -123,7 +125,7 @@ void director_state::carry_out(const take_checkpoint& decision) {
     memory.best_loss = rule_memory.best->loss;
   }
   memory.history = history_;
-  keep_rows_of_undisturbed_run(memory.history);
+  keep_rows_of_undisturbed_run(memory);
   memory.seconds = seconds_at(decision.version);
   for (const auto& work : work_of_replicas())
     memory.replicas.push_back({work.steps_executed, work.sample_count});
@@ -133,14 +135,19 @@ void director_state::carry_out(const take_checkpoint& decision) {
 }
 
 // An interrupt makes a row, or evaluates one, where an undisturbed run does not; so does the end of
-// a run that is made longer afterwards.
-void director_state::keep_rows_of_undisturbed_run(std::vector<history_row>& rows) const {
+// a run that is made longer afterwards. Either is the last row. The best version keeps its own.
+void director_state::keep_rows_of_undisturbed_run(checkpoint& x) const {
   const auto& plan = options_.rule.plan;
-  std::erase_if(rows, [&](const history_row& row) { return !plan.is_row(row.steps); });
-  for (auto& row : rows)
-    if (!plan.evaluates(row.steps))
-      row.test_loss = row.test_accuracy = row.test_r2 = row.validation_loss =
-        row.validation_accuracy = row.validation_r2 = std::nullopt;
+  if (x.history.empty())
+    return;
+  auto& row = x.history.back();
+  if (options_.rule.keep_best && x.best_parameters && row.steps == x.best_version)
+    return;
+  if (!plan.is_row(row.steps))
+    return x.history.pop_back();
+  if (!plan.evaluates(row.steps))
+    row.test_loss = row.test_accuracy = row.test_r2 = row.validation_loss =
+      row.validation_accuracy = row.validation_r2 = std::nullopt;
 }
 
 std::string director_state::hint_of_older_checkpoint() const {

@@ -3,13 +3,11 @@
 
 #include "troupe/actors/director.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace {
-
-/// A run that is to stop, and cannot begin for want of others, waits for them no longer than this.
-/// They need not be gone: all that start together meet within a second.
-constexpr milliseconds stop_patience{2'000};
 
 double seconds_of(moment::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -35,7 +33,8 @@ training_status director_state::on_status() const {
   status.waits_for = waits_for();
   status.still = begin_ && !finished_ ? seconds_of(now - moved_) : 0;
   status.job_sha256 = options_.job_sha256;
-  status.view = view_.id;
+  status.view = view_.id; // people count the terms of this director from 1
+  status.view.term -= first_term_ ? *first_term_ - 1 : 0;
   status.views = result_.views;
   status.replicas_lost = result_.replicas_lost;
   status.rollbacks = result_.rollbacks;
@@ -44,7 +43,25 @@ training_status director_state::on_status() const {
   for (const auto& node : options_.membership.expected)
     status.nodes.push_back(status_of(node, now));
   status.figures = figures();
+  fill_in_results(status);
   return status;
+}
+
+// What everybody asks for: how well it learns, and how long it takes.
+void director_state::fill_in_results(training_status& status) const {
+  if (last_progress_.steps_in_epoch > 0) { // there was some
+    status.train_loss = last_progress_.train_loss;
+    status.train_accuracy = last_progress_.train_accuracy;
+  }
+  if (!history_.empty())
+    status.newest_row = {history_.back()};
+  if (finished_)
+    return;
+  status.learning_rate = rate_at(version_);
+  if (status.steps_per_second > 0)
+    status.seconds_left =
+      static_cast<double>(status.last_version - std::min(version_, status.last_version)) /
+      status.steps_per_second;
 }
 
 std::string director_state::phase_text() const {
@@ -128,7 +145,8 @@ std::vector<heard_process> director_state::heard_members(moment now) const {
     const bool is_known = report != reports_.end();
     const auto heard_at = is_known ? report->second.at : way->second.since;
     result.push_back({who.name, is_known ? report->second.news.waits : std::vector<awaited>{},
-                      std::chrono::duration_cast<milliseconds>(now - heard_at)});
+                      std::chrono::duration_cast<milliseconds>(now - heard_at),
+                      is_known ? report->second.news.work.busy : milliseconds{0}});
   }
   return result;
 }
@@ -159,13 +177,15 @@ void director_state::tell(const std::string& line) {
 void director_state::see_to_waits(moment now) {
   if (finished_)
     return;
-  if (stop_asked_ && waiting_ && view_.members.empty() && now - stop_asked_at_ >= stop_patience)
-    return fail(failure_code::interrupted, "stopped before training began: " + waiting_->reason);
   if (!waiting_ && now - moved_ < teller_.patience()) {
     if (const auto lasted = teller_.over(now))
       tell("the wait is over, after " + time_text(*lasted));
     return;
   }
+  const bool is_long_step = std::ranges::any_of(
+    reports_, [this](const auto& entry) { return watch_.works_as_usual(entry.second.news.work); });
+  if (!waiting_ && is_long_step)
+    return; // that is no news
   const auto found = current_wait(now);
   if (teller_.is_due(found.who, found.since, now))
     tell(found.text);

@@ -6,6 +6,7 @@
 #include "troupe/coordinators/timeline.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/models/metrics.hpp"
+#include "troupe/models/numerics.hpp"
 #include "troupe/models/reduction.hpp"
 
 #include <caf/actor_system.hpp>
@@ -204,6 +205,7 @@ double estimator::score(const matrix_view& features, std::span<const int32_t> la
 
 double estimator::score(const matrix_view& features, std::span<const float> targets) const {
   const auto guesses = predict(features);
+  const default_rounding rounding;
   const auto sums = compare(guesses, targets, model_.network->output_count());
   return sums.r2().value_or(std::numeric_limits<double>::quiet_NaN());
 }

@@ -196,7 +196,7 @@ trainer_figures gradients_keeper_state::on_figures() const {
 }
 
 keeper_actor::behavior_type
-gradients_keeper(keeper_actor::stateful_pointer<gradients_keeper_state> self,
+gradients_keeper(self_pointer<keeper_actor, gradients_keeper_state> self,
                  const gradients_keeper_options& options) {
   guard(self);
   return self->state.make_behavior(options);

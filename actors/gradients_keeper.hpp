@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/keeper_desk.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/asynchronous_coordinator.hpp"
@@ -79,7 +80,7 @@ private:
 };
 
 keeper_actor::behavior_type
-gradients_keeper(keeper_actor::stateful_pointer<gradients_keeper_state> self,
+gradients_keeper(self_pointer<keeper_actor, gradients_keeper_state> self,
                  const gradients_keeper_options& options);
 
 } // namespace troupe

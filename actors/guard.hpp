@@ -1,20 +1,43 @@
-// The actor's edge: an exception that leaves a handler ends the actor, and its text becomes the
-// reason that its monitors see. Below this edge nothing is caught, above it nothing is thrown.
+// The actor's edge. An exception that leaves a handler ends the actor, and its text becomes the
+// reason that its monitors see: below this edge nothing is caught, above it nothing is thrown. And
+// whatever direction of rounding the host has set on its threads, below this edge numbers are
+// computed as ever, and the thread leaves as it came: on it run the host's own actors too.
 
 #pragma once
 
+#include "troupe/models/numerics.hpp"
+
 #include <caf/actor_system.hpp>
 #include <caf/error.hpp>
+#include <caf/resumable.hpp>
 #include <caf/sec.hpp>
+#include <caf/stateful_actor.hpp>
 
 #include <exception>
 #include <string>
 
 namespace troupe {
 
+/// An actor whose handlers, its making and what ends it included, run in default rounding.
+template <class Base>
+class rounds_by_default : public Base {
+public:
+  using Base::Base;
+
+  caf::resumable::resume_result resume(caf::execution_unit* context,
+                                       size_t max_throughput) override {
+    const default_rounding rounding;
+    return Base::resume(context, max_throughput);
+  }
+};
+
+/// What an actor's function takes: the pointer to an actor of this interface with this state.
+template <class Handle, class State>
+using self_pointer = caf::stateful_actor<State, rounds_by_default<typename Handle::base>>*;
+
 /// Call it first thing in an actor.
-template <class Self>
-void guard(Self* self) {
+template <class State, class Base>
+void guard(caf::stateful_actor<State, rounds_by_default<Base>>* self) {
   self->set_exception_handler([](std::exception_ptr& thrown) -> caf::error {
     try {
       std::rethrow_exception(thrown);
@@ -24,6 +47,9 @@ void guard(Self* self) {
       return caf::make_error(caf::sec::runtime_error, std::string{"an unknown exception"});
     }
   });
+  // Whoever cannot read a message answers with an error, though nobody asked: that is no reason to
+  // end. An answer that was asked for has a handler of its own.
+  self->set_error_handler([](caf::error&) {});
 }
 
 /// Why an actor ended, for people: its own words when it left some.

@@ -1,7 +1,11 @@
 #include "troupe/actors/job_data.hpp"
 
+#include "troupe/coordinators/memory_need.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/memory_room.hpp"
 #include "troupe/data/read_data.hpp"
+#include "troupe/data/reading_stop.hpp"
+#include "troupe/data/shown_text.hpp"
 #include "troupe/data/synthetic.hpp"
 
 #include <algorithm>
@@ -71,11 +75,16 @@ dataset make_synthetic(const job& x) {
 
 } // namespace
 
-std::shared_ptr<const prepared_data> load_data(const job& x) {
+std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool()> stop_requested) {
   require_no_problems(problems(x));
-  if (x.data.synthetic != synthetic_kind::none)
-    return prepare_data(x, make_synthetic(x));
-  return prepare_data(x, to_dataset(read_rows(x.data), use_of(x.model)));
+  const reading_stop stop{std::move(stop_requested)};
+  auto source = x.data.synthetic != synthetic_kind::none
+                  ? make_synthetic(x)
+                  : to_dataset(read_rows(x.data), use_of(x.model));
+  reading_stop::check();
+  auto result = prepare_data(x, std::move(source));
+  reading_stop::check();
+  return result;
 }
 
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) {
@@ -97,6 +106,12 @@ data_shape shape_of(const prepared_data& data) {
     shape.class_counts.resize(train.classes.size());
     for (auto label : train.labels)
       ++shape.class_counts[static_cast<size_t>(label)];
+    shape.class_rows = shape.class_counts;
+    for (const auto* part : {&data.test, &data.validation})
+      for (auto label : part->labels)
+        ++shape.class_rows[static_cast<size_t>(label)];
+    for (const auto& name : train.classes)
+      shape.class_names.push_back(shown_text(name));
     return shape;
   }
   shape.target_minimum = std::numeric_limits<double>::infinity();
@@ -104,6 +119,15 @@ data_shape shape_of(const prepared_data& data) {
     for (auto target : *targets)
       shape.target_minimum = std::min(shape.target_minimum, static_cast<double>(target));
   return shape;
+}
+
+void require_trainable(const job& resolved, const prepared_data& data) {
+  const auto shape = shape_of(data);
+  // The model first: what cannot be counted cannot be looked at more closely.
+  if (const auto found = memory_problem(memory_of(resolved, shape), memory_available()))
+    throw failure(failure_code::bad_job, found->why, found->key, found->hint);
+  if (const auto found = problems_with_data(resolved, shape); !found.empty())
+    throw failure(failure_code::bad_job, found.front().why, found.front().key, found.front().hint);
 }
 
 double total_squares(const dataset& source) {

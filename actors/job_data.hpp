@@ -6,13 +6,18 @@
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/data/prepare.hpp"
 
+#include <functional>
 #include <memory>
 
 namespace troupe {
 
-/// Reads or makes the job's data. Throws failure: bad_job with all of `problems(x)`, missing_input
-/// and bad_data as the readers do.
-std::shared_ptr<const prepared_data> load_data(const job& x);
+/// Reads or makes the job's data. `stop_requested`, if there is one, is asked between pieces of it,
+/// and a few times a second while a pipe is silent.
+///
+/// Throws failure: bad_job with all of `problems(x)`, missing_input and bad_data as the readers do;
+/// interrupted when it was asked to stop.
+std::shared_ptr<const prepared_data> load_data(const job& x,
+                                               std::function<bool()> stop_requested = {});
 
 /// The same for a data set an application has in memory; `job.data` decides split and
 /// standardisation only.
@@ -20,6 +25,10 @@ std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source);
 
 /// What `resolve` needs to know of it.
 data_shape shape_of(const prepared_data& data);
+
+/// Throws failure(bad_job), naming the key, when a resolved job cannot be trained on its data, or
+/// not with the memory this machine has available.
+void require_trainable(const job& resolved, const prepared_data& data);
 
 /// Sum of squares of the targets (of the test rows, say) around their mean, over rows and targets;
 /// 0 for a classification. What R^2 compares the squared errors with.

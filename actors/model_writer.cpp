@@ -2,6 +2,7 @@
 
 #include "troupe/actors/job_data.hpp"
 #include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/atomic_file.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/data/safetensors.hpp"
 
@@ -80,6 +81,22 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
 
 std::string write_model(const std::string& path, const training_result& result) {
   return write_safetensors(path, result.layout, result.parameters.values(), model_metadata(result));
+}
+
+std::string write_model(reserved_file& room, const training_result& result) {
+  return write_safetensors(room, result.layout, result.parameters.values(), model_metadata(result));
+}
+
+uint64_t model_file_bytes(const parameter_layout& layout, const prepared_data& data) {
+  constexpr uint64_t bytes_of_tensor = 256, bytes_of_name = 8, bytes_of_rest = 4096;
+  constexpr uint64_t bytes_of_scale = 2 * 9; // mean and deviation, hexadecimal
+  uint64_t result = bytes_of_rest + layout.size() * sizeof(float);
+  result += layout.tensors().size() * bytes_of_tensor;
+  for (const auto* names :
+       {&data.train.feature_names, &data.train.target_names, &data.train.classes})
+    for (const auto& name : *names)
+      result += 2 * name.size() + bytes_of_name;
+  return result + data.features.mean.size() * bytes_of_scale;
 }
 
 } // namespace troupe

@@ -15,10 +15,14 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
   replicas_ = std::move(replicas);
   shards_ = std::move(shards);
   statuses_.resize(replicas_.size());
+  restarts_.resize(replicas_.size());
+  asked_.resize(replicas_.size() + shards_.size());
   for (const auto& replica : replicas_)
     self_->monitor(replica);
   for (const auto& shard : shards_)
     self_->monitor(shard);
+  // A type that was damaged on a wire: nobody prints, nobody ends.
+  self_->set_default_handler(caf::drop);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, node_tick_interval, atom::tick_v);
   return {
@@ -123,8 +127,11 @@ void node_state::on_tick() {
   flow_everywhere();
   if (results_clock_.due(now))
     repeat_results();
-  if (now - last_report_ >= (unreachable_.empty() ? node_report_interval : broken_link_interval))
-    ask_replicas();
+  if (report_is_due_) // who computes is not waited for
+    report();
+  else if (now - last_report_ >=
+           (unreachable_.empty() ? node_report_interval : broken_link_interval))
+    report_soon();
 }
 
 void node_state::on_gradient_piece(const gradient_piece& news) {
@@ -283,7 +290,7 @@ void node_state::on_not_finite(const not_finite_report& news) {
     self_->send(director_, news);
 }
 
-local_node_actor::behavior_type node(local_node_actor::stateful_pointer<node_state> self,
+local_node_actor::behavior_type node(self_pointer<local_node_actor, node_state> self,
                                      const node_options& options,
                                      const std::vector<replica_actor>& replicas,
                                      const std::vector<shard_actor>& shards) {

@@ -31,13 +31,16 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/node_exchange.hpp"
 #include "troupe/actors/order_desk.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/work_desk.hpp"
+#include "troupe/actors/work_gauge.hpp"
 #include "troupe/coordinators/link_credit.hpp"
 #include "troupe/coordinators/local_sums.hpp"
 #include "troupe/coordinators/repair_clock.hpp"
+#include "troupe/coordinators/view_check.hpp"
 
 #include "troupe/models/model.hpp"
 
@@ -79,8 +82,11 @@ struct node_options {
   size_t slot_count = 0; ///< of the optimizer
   bool uses_norms = false;
   size_t piece_elements = 0;
-  size_t credit_bytes = link_credit_bytes; ///< that may be under way to one neighbour
-  standing_listener on_standing;           ///< called on the node's thread; may be empty
+  size_t credit_bytes = link_credit_bytes;         ///< that may be under way to one neighbour
+  standing_listener on_standing;                   ///< called on the node's thread; may be empty
+  misfit_listener on_misfit;                       ///< likewise
+  std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
+  std::function<void()> on_hold;                   ///< likewise, when the director asks to hold
 };
 
 /// A gradient whose values leave as they are computed.
@@ -137,6 +143,7 @@ private:
 
   // node_views.cpp: views and courses, from the cluster's to the process's.
   void adopt(const cluster_view& news);
+  view_limits limits_here() const;
   bool takes_part() const { return me_.has_value(); }
   /// True when this life of the process is in the view.
   bool names_me(const cluster_view& x) const;
@@ -147,6 +154,11 @@ private:
   void begin_term();
   void start_shards();
   void tell_replicas(uint64_t start_version);
+  /// Indexes in the view of local replicas that had no slices in the view before, and have some.
+  std::vector<size_t> idle_before(const cluster_view& before, size_t me_before);
+  void catch_up(size_t replica);
+  void announce_to(size_t replica, uint64_t version);
+  void restart_replicas();
   void tell_shards();
   view local_view(uint64_t start_version) const;
   /// Out: local replicas get no slices.
@@ -226,7 +238,14 @@ private:
   void tell_credit(const std::string& to);
 
   // node_report.cpp: what it says about its process.
-  void ask_replicas();
+  /// Asks its actors what they did, and reports when all have answered, or a moment later.
+  void report_soon();
+  void ask_actor(size_t index);
+  void on_actor_heard(size_t index);
+  bool everybody_answered() const;
+  /// The director's wants that all actors had heard of when they answered.
+  uint64_t heard_round() const;
+  work_report work_of_actors() const;
   /// Who of this process can say what everybody did; null when nobody can.
   shard_actor who_counts() const;
   void report();
@@ -251,9 +270,10 @@ private:
   std::map<std::string, link_receipt> receipts_; ///< by sender
 
   cluster_view view_;
-  std::optional<size_t> me_;    ///< index in the view
-  uint64_t restarts_ = 0;       ///< of local replicas
-  bool replicas_begun_ = false; ///< in this stay: they know the version to start from
+  std::string misfit_;             ///< why the newest view cannot be followed; empty: it can
+  std::optional<size_t> me_;       ///< index in the view
+  std::vector<uint64_t> restarts_; ///< of local replicas, each
+  bool replicas_begun_ = false;    ///< in this stay: they know the version to start from
   std::shared_ptr<version_buffers> versions_;
   std::optional<restoring_state> restoring_; ///< while shards wait for a checkpoint's state
   version_gathering gathering_;
@@ -287,9 +307,15 @@ private:
 
   std::vector<replica_status> statuses_; ///< of local replicas, as last heard
   trainer_figures figures_;              ///< of everybody, likewise
-  size_t answers_missing_ = 0;           ///< of local actors that were asked
-  uint64_t wanted_round_ = 0;            ///< of the director's wants
-  uint64_t asked_round_ = 0;             ///< when the replicas were asked last
+  /// A local actor, which answers when it is done with what it computes.
+  struct asked_actor {
+    std::optional<moment> since; ///< asked, and has not answered
+    uint64_t asked_round = 0;
+    uint64_t heard_round = 0;
+  };
+  std::vector<asked_actor> asked_; ///< replicas, then shards
+  bool report_is_due_ = false;
+  uint64_t wanted_round_ = 0; ///< of the director's wants
   moment last_report_{};
   std::vector<std::string> unreachable_; ///< members without a link, as last reported
   uint64_t bytes_sent_ = 0;
@@ -297,7 +323,7 @@ private:
   uint64_t resends_ = 0;
 };
 
-local_node_actor::behavior_type node(local_node_actor::stateful_pointer<node_state> self,
+local_node_actor::behavior_type node(self_pointer<local_node_actor, node_state> self,
                                      const node_options& options,
                                      const std::vector<replica_actor>& replicas,
                                      const std::vector<shard_actor>& shards);

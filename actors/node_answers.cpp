@@ -49,7 +49,7 @@ void node_state::answer_parameters(const want& news) {
   }
   if (news.asker.empty()) { // the director counts what was done, this included
     wanted_round_ = std::max(wanted_round_, news.round);
-    ask_replicas();
+    report_soon();
   }
 }
 

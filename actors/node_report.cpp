@@ -22,40 +22,85 @@ std::string slices_text(const std::vector<index_range>& ranges) {
 
 } // namespace
 
-// Replicas answer between two slices; until then what was heard last stands.
-void node_state::ask_replicas() {
+void node_state::report_soon() {
   last_report_ = self_->clock().now();
-  if (answers_missing_ > 0)
+  report_is_due_ = true;
+  for (size_t i = 0; i < asked_.size(); ++i)
+    ask_actor(i);
+  if (everybody_answered())
+    report();
+}
+
+// Who computes answers after it; until then what was heard last stands.
+void node_state::ask_actor(size_t index) {
+  auto& x = asked_[index];
+  if (x.since || lost_replicas_.contains(index))
     return;
-  const auto book = who_counts();
-  answers_missing_ = replicas_.size() + (book ? 1 : 0);
-  asked_round_ = wanted_round_;
-  const auto count_answer = [this] {
-    if (--answers_missing_ > 0)
-      return;
-    report();
-    if (asked_round_ != wanted_round_)
-      ask_replicas();
-  };
-  const auto ignore = [count_answer](const caf::error&) { count_answer(); };
-  for (size_t i = 0; i < replicas_.size(); ++i)
-    self_->request(replicas_[i], local_answer_deadline, atom::status_v)
+  x.since = self_->clock().now();
+  x.asked_round = wanted_round_;
+  const auto ignore = [this, index](const caf::error&) { on_actor_heard(index); };
+  if (index < replicas_.size()) {
+    self_->request(replicas_[index], local_answer_deadline, atom::status_v)
       .then(
-        [this, i, count_answer](const replica_status& status) {
-          statuses_[i] = status;
-          count_answer();
+        [this, index](const replica_status& status) {
+          statuses_[index] = status;
+          on_actor_heard(index);
         },
         ignore);
-  if (book)
-    self_->request(book, local_answer_deadline, atom::figures_v)
-      .then(
-        [this, count_answer](const trainer_figures& news) {
+    return;
+  }
+  const auto& shard = shards_[index - replicas_.size()];
+  self_->request(shard, local_answer_deadline, atom::figures_v)
+    .then(
+      [this, index, shard](const trainer_figures& news) {
+        if (shard == who_counts())
           figures_ = news;
-          count_answer();
-        },
-        ignore);
-  if (answers_missing_ == 0)
+        on_actor_heard(index);
+      },
+      ignore);
+}
+
+void node_state::on_actor_heard(size_t index) {
+  auto& x = asked_[index];
+  x.since.reset();
+  x.heard_round = x.asked_round;
+  if (x.heard_round < wanted_round_)
+    return ask_actor(index);
+  if (report_is_due_ && everybody_answered())
     report();
+}
+
+bool node_state::everybody_answered() const {
+  return std::ranges::none_of(asked_, [](const asked_actor& x) { return x.since.has_value(); });
+}
+
+uint64_t node_state::heard_round() const {
+  auto result = wanted_round_;
+  for (size_t i = 0; i < asked_.size(); ++i)
+    if (!lost_replicas_.contains(i))
+      result = std::min(result, asked_[i].heard_round);
+  return result;
+}
+
+// At a piece of work, or without an answer while no other replica here has ended a piece: what an
+// actor waits for may be the thread that another computes on.
+work_report node_state::work_of_actors() const {
+  work_report result;
+  const auto now = self_->clock().now();
+  const auto note = [&](moment::duration busy) {
+    result.busy = std::max(result.busy, std::chrono::duration_cast<milliseconds>(busy));
+  };
+  moment changed{};
+  for (const auto& gauge : options_.gauges) {
+    changed = std::max(changed, gauge->changed());
+    result.longest = std::max(result.longest, std::chrono::ceil<milliseconds>(gauge->longest()));
+    if (const auto since = gauge->since())
+      note(now - *since);
+  }
+  for (const auto& x : asked_)
+    if (x.since)
+      note(now - std::max(*x.since, changed));
+  return result;
 }
 
 shard_actor node_state::who_counts() const {
@@ -67,6 +112,7 @@ shard_actor node_state::who_counts() const {
 
 void node_state::report() {
   last_report_ = self_->clock().now();
+  report_is_due_ = false;
   if (!director_)
     return;
   node_report news;
@@ -78,12 +124,13 @@ void node_state::report() {
     news.shard_versions.push_back(options_.kept ? std::max(desk.version(), kept_version_)
                                                 : desk.version());
   news.replicas = statuses_;
-  news.round = asked_round_;
+  news.round = heard_round();
   news.unreachable = unreachable_ = members_without_link();
   news.bytes_sent = bytes_sent_;
   news.bytes_early = bytes_early_;
   news.resends = resends_;
   news.waits = waits_for();
+  news.work = work_of_actors();
   news.replicas_lost = lost_replicas_.size();
   if (who_counts())
     news.figures = figures_;
@@ -100,6 +147,8 @@ std::vector<std::string> node_state::members_without_link() const {
 
 // Only what is late by itself: at the horizon nobody computes, and nothing of the step is missed.
 std::vector<awaited> node_state::waits_for() const {
+  if (!misfit_.empty())
+    return {{"", "a view that it can follow: " + misfit_}};
   if (!takes_part())
     return {{"", "its place in the view"}};
   if (restoring_)

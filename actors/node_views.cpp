@@ -17,16 +17,32 @@ bool node_state::names_me(const cluster_view& x) const {
 void node_state::on_cluster_view(const cluster_view& news) {
   if (news.id <= view_.id)
     return;
+  misfit_ = misfit_of(news, limits_here());
+  if (!misfit_.empty()) {
+    if (options_.on_misfit)
+      options_.on_misfit(misfit_);
+    return;
+  }
   adopt(news);
   if (options_.on_standing)
     options_.on_standing(view_.id, options_.self.incarnation, takes_part());
+}
+
+view_limits node_state::limits_here() const {
+  return {options_.self.name,
+          replicas_.size(),
+          shards_.size(),
+          options_.kept ? 0 : options_.plan.slice_count,
+          options_.network->layout().size(),
+          options_.plan.last_version()};
 }
 
 void node_state::adopt(const cluster_view& news) {
   const bool new_term = news.id.term != view_.id.term;
   const bool took_part = takes_part();
   const bool computed = computes();
-  view_ = news;
+  const auto before = std::exchange(view_, news);
+  const auto me_before = me_;
   for (auto& [who, there] : peers_)
     if (!news.find(who))
       there.out.forget();
@@ -41,8 +57,36 @@ void node_state::adopt(const cluster_view& news) {
     tell_shards();
   if (computes() && !computed)
     gather_from(std::nullopt);
-  if (replicas_begun_ || !computes())
-    tell_replicas(view_.start_version);
+  if (replicas_begun_ || !computes()) {
+    const auto fresh = idle_before(before, *me_before);
+    for (const auto replica : fresh)
+      ++restarts_[view_.replicas[replica].index];
+    tell_replicas(gathering_.held().value_or(view_.start_version));
+    for (const auto replica : fresh)
+      catch_up(replica);
+  }
+}
+
+// Versions pass by a replica without slices: what it knows of them is old, if anything.
+std::vector<size_t> node_state::idle_before(const cluster_view& before, size_t me_before) {
+  std::vector<size_t> result;
+  for (size_t i = 0; i < view_.replicas.size() && marches() && gathering_.held(); ++i) {
+    const auto& place = view_.replicas[i];
+    const bool had_slices = std::ranges::any_of(before.replicas, [&](const replica_place& other) {
+      return other.member == me_before && other.index == place.index && !other.slices.empty();
+    });
+    if (place.member == *me_ && !place.slices.empty() && !had_slices)
+      result.push_back(i);
+  }
+  return result;
+}
+
+// It begins where the others of this process are.
+void node_state::catch_up(size_t replica) {
+  announce_to(replica, *gathering_.held());
+  if (has_course_ && !hold_)
+    self_->send(replicas_[view_.replicas[replica].index],
+                horizon{course_.rule, course_.row_version});
 }
 
 void node_state::begin_term() {
@@ -141,24 +185,26 @@ void node_state::tell_whole_version() {
   begun_.erase(begun_.begin(), begun_.lower_bound(whole->version));
   gathered_.erase(gathered_.begin(), gathered_.lower_bound(whole->version));
   if (whole->jump || !replicas_begun_) {
-    ++restarts_;
+    restart_replicas();
     replicas_begun_ = true;
     tell_replicas(whole->version);
     pass_on_horizon();
   }
-  const auto& storage = gathered_.at(whole->version);
-  for (size_t i = 0; i < view_.replicas.size(); ++i) {
-    const auto& place = view_.replicas[i];
-    if (place.member != *me_ || place.slices.empty())
-      continue;
-    for (size_t k = 0; k < view_.shards.size(); ++k) {
-      const auto elements =
-        elements_of_blocks(view_.shards[k].blocks, options_.network->layout().size());
-      if (!elements.empty())
-        self_->send(replicas_[place.index],
-                    parameter_span{view_.id.term, whole->version, k,
-                                   payload{storage, elements.begin, elements.size()}});
-    }
+  for (size_t i = 0; i < view_.replicas.size(); ++i)
+    if (view_.replicas[i].member == *me_ && !view_.replicas[i].slices.empty())
+      announce_to(i, whole->version);
+}
+
+// To the replica at this place of the view.
+void node_state::announce_to(size_t replica, uint64_t version) {
+  const auto& storage = gathered_.at(version);
+  for (size_t k = 0; k < view_.shards.size(); ++k) {
+    const auto elements =
+      elements_of_blocks(view_.shards[k].blocks, options_.network->layout().size());
+    if (!elements.empty())
+      self_->send(replicas_[view_.replicas[replica].index],
+                  parameter_span{view_.id.term, version, k,
+                                 payload{storage, elements.begin, elements.size()}});
   }
 }
 
@@ -167,7 +213,6 @@ view node_state::local_view(uint64_t start_version) const {
   result.term = view_.id.term;
   result.number = view_.id.number;
   result.start_version = start_version;
-  result.restarts = restarts_;
   result.director = caf::actor_cast<reports_actor>(self_);
   result.relay = caf::actor_cast<relay_actor>(self_);
   result.wired = marches();
@@ -186,19 +231,27 @@ void node_state::tell_replicas(uint64_t start_version) {
   for (size_t i = 0; i < view_.replicas.size(); ++i)
     if (me_ && view_.replicas[i].member == *me_) {
       news.index = i;
+      news.restarts = restarts_[view_.replicas[i].index];
       self_->send(replicas_[view_.replicas[i].index], news);
     }
+}
+
+void node_state::restart_replicas() {
+  for (auto& count : restarts_)
+    ++count;
 }
 
 void node_state::rest() {
   forget_what_waits();
   begin_orders();
-  ++restarts_;
+  restart_replicas();
   auto news = local_view(0);
   news.shards.clear();
   news.replicas.assign(1, {});
-  for (const auto& replica : replicas_)
-    self_->send(replica, news);
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    news.restarts = restarts_[i];
+    self_->send(replicas_[i], news);
+  }
 }
 
 void node_state::tell_shards() {
@@ -211,7 +264,7 @@ void node_state::tell_shards() {
 }
 
 void node_state::on_course(const course& news) {
-  if (news.term != view_.id.term)
+  if (news.term != view_.id.term || news.rule.version > options_.plan.last_version())
     return;
   const auto latest = std::max(has_course_ ? course_.sequence : 0, hold_ ? hold_->sequence : 0);
   rows_.erase(rows_.begin(), rows_.upper_bound(news.row_version));
@@ -260,6 +313,8 @@ void node_state::on_hold_request(const hold_request& news) {
       news.sequence <= std::max(has_course_ ? course_.sequence : 0, hold_ ? hold_->sequence : 0))
     return;
   hold_ = news;
+  if (options_.on_hold)
+    options_.on_hold();
   hold_answer_.reset();
   held_.clear();
   ask_to_hold_here(news.sequence);

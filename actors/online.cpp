@@ -45,7 +45,7 @@ parameter_span online_state::on_pull() const {
   return {0, learner_->version(), 0, payload{parameters, 0, parameters.size()}};
 }
 
-online_actor::behavior_type online(online_actor::stateful_pointer<online_state> self,
+online_actor::behavior_type online(self_pointer<online_actor, online_state> self,
                                    const online_options& options) {
   guard(self);
   return self->state.make_behavior(options);

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/coordinators/online_learner.hpp"
 
@@ -45,7 +46,7 @@ private:
 };
 
 /// Options that do not fit each other end the actor with the reason.
-online_actor::behavior_type online(online_actor::stateful_pointer<online_state> self,
+online_actor::behavior_type online(self_pointer<online_actor, online_state> self,
                                    const online_options& options);
 
 } // namespace troupe

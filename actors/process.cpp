@@ -53,7 +53,8 @@ gradients_keeper_options gradients_keeper_of(const job& resolved, const timeline
 
 void process::spawn_trainers(caf::actor_system& system, const job& resolved,
                              std::shared_ptr<const prepared_data> data, const timeline& plan,
-                             const test_hooks& hooks) {
+                             const process_options& given) {
+  const auto& hooks = given.hooks;
   const auto& training = resolved.training;
   const evaluation_rows rows{data->test.row_count, data->validation.row_count};
   const std::shared_ptr<const optimizer> rule = make_optimizer(resolved.optimizer);
@@ -82,8 +83,14 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
                        gradients_keeper_of(resolved, plan, rows, network_->layout(), hooks));
     shards_.emplace_back(keeper_);
   }
-  for (size_t i = 0; i < self_.replica_count; ++i)
+  for (size_t i = 0; i < self_.replica_count; ++i) {
+    options.gauge = new_gauge(given);
     replicas_.emplace_back(system.spawn(trainer, options));
+  }
+}
+
+std::shared_ptr<work_gauge> process::new_gauge(const process_options& options) {
+  return options.wired ? gauges_.emplace_back(std::make_shared<work_gauge>()) : nullptr;
 }
 
 process::process(caf::actor_system& system, const job& resolved,
@@ -96,7 +103,7 @@ process::process(caf::actor_system& system, const job& resolved,
   gradients_ = std::make_shared<buffer_pool>(parameter_count);
   parameters_ = std::make_shared<buffer_pool>(parameter_count);
   const bool shuffled = plan.batch_size < plan.row_count;
-  const replica_options for_replicas{
+  replica_options for_replicas{
     network_,     data, std::make_shared<epoch_order>(resolved.seed, plan.row_count, shuffled),
     gradients_,   plan, options.hooks,
     resolved.seed};
@@ -117,15 +124,17 @@ process::process(caf::actor_system& system, const job& resolved,
   else if (scope == optimizer_scope::element_wise)
     for_shards.rule = make_optimizer(resolved.optimizer);
   if (has_keeper(resolved.training)) {
-    spawn_trainers(system, resolved, data, plan, options.hooks);
+    spawn_trainers(system, resolved, data, plan, options);
   } else if (scope == optimizer_scope::solver) {
     const solver_actor both =
       system.spawn(solver, solver_options{network_, data, plan, resolved.optimizer});
     replicas_.emplace_back(both);
     shards_.emplace_back(both);
   } else {
-    for (size_t i = 0; i < self_.replica_count; ++i)
+    for (size_t i = 0; i < self_.replica_count; ++i) {
+      for_replicas.gauge = new_gauge(options);
       replicas_.push_back(system.spawn(replica, for_replicas));
+    }
     for (size_t k = 0; k < self_.shard_count; ++k)
       shards_.push_back(system.spawn(shard, for_shards));
   }
@@ -143,6 +152,9 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.piece_elements = options.piece_elements;
   for_node.credit_bytes = options.credit_bytes;
   for_node.on_standing = options.on_standing;
+  for_node.on_misfit = options.on_misfit;
+  for_node.gauges = gauges_;
+  for_node.on_hold = options.on_hold;
   node_ = options.detached ? system.spawn<caf::detached>(troupe::node, for_node, replicas_, shards_)
                            : system.spawn(troupe::node, for_node, replicas_, shards_);
 }

@@ -13,6 +13,7 @@
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
+#include "troupe/actors/work_gauge.hpp"
 #include "troupe/coordinators/cluster_view.hpp"
 #include "troupe/coordinators/job.hpp"
 #include "troupe/coordinators/link_credit.hpp"
@@ -21,6 +22,7 @@
 
 #include <caf/fwd.hpp>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,6 +39,8 @@ struct process_options {
   size_t piece_elements = piece_elements_max;
   size_t credit_bytes = link_credit_bytes; ///< that may be under way to one neighbour
   standing_listener on_standing;           ///< may be empty
+  misfit_listener on_misfit;               ///< likewise
+  std::function<void()> on_hold;           ///< the director stops training; may be empty
   test_hooks hooks;
 };
 
@@ -67,7 +71,9 @@ private:
   /// Trainers in place of replicas, and where there is to be a shard a keeper in its place.
   void spawn_trainers(caf::actor_system& system, const job& resolved,
                       std::shared_ptr<const prepared_data> data, const timeline& plan,
-                      const test_hooks& hooks);
+                      const process_options& options);
+  /// Another replica's gauge; null in a process alone, whose work nobody judges.
+  std::shared_ptr<work_gauge> new_gauge(const process_options& options);
 
   member self_;
   std::shared_ptr<const model> network_;
@@ -77,6 +83,7 @@ private:
   std::vector<shard_actor> shards_;
   keeper_actor keeper_;
   local_node_actor node_;
+  std::vector<std::shared_ptr<work_gauge>> gauges_; ///< of replicas
 };
 
 } // namespace troupe

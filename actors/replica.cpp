@@ -2,7 +2,6 @@
 
 #include "troupe/actors/guard.hpp"
 #include "troupe/coordinators/placement.hpp"
-#include "troupe/models/numerics.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -128,12 +127,13 @@ void replica_state::advance() {
 void replica_state::evaluate(uint64_t version) {
   if (evaluation_share_.empty())
     return;
-  const default_rounding rounding;
   const auto begin = self_->clock().now();
   evaluation result{view_.term, version, evaluation_share_.begin, {}};
-  for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk)
+  for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
     result.chunks.push_back(
       options_.network->evaluate(parameters_.at(version).values(), rows_of_chunk(chunk), memory_));
+  }
   self_->send(view_.director, std::move(result));
   evaluated_for_ += self_->clock().now() - begin;
 }
@@ -147,7 +147,6 @@ batch replica_state::rows_of_chunk(size_t chunk) const {
 }
 
 void replica_state::compute(uint64_t step) {
-  const default_rounding rounding;
   step_begin_ = self_->clock().now() - std::exchange(evaluated_for_, {});
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice)
     if (options_.plan.slice_exists(step, slice) && computed_.add({slice, slice + 1}))
@@ -203,13 +202,14 @@ bool replica_state::adds_here() const {
 void replica_state::on_summation(const summation& news) {
   if (news.term != view_.term)
     return;
-  const default_rounding rounding;
   std::vector<std::span<const float>> inputs;
   std::vector<batch_sums> sums;
   for (const auto& part : news.parts) {
     inputs.push_back(part.gradient_sum.values());
     sums.push_back(part.sums);
   }
+  if (last_step_ != news.step) // others computed all of it
+    step_begin_ = self_->clock().now();
   const auto whole = options_.gradients->acquire();
   reducer_.reduce(news.plan, inputs, whole.values());
   self_->send(view_.relay, contribution{news.step, news.node, 0, payload{whole, 0, whole.size()},
@@ -233,6 +233,7 @@ batch replica_state::rows_of_slice(uint64_t step, size_t slice) {
 
 batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gradient,
                                         const gradient_listener* listener) {
+  const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
   auto rows = rows_of_slice(step, slice);
   rows.seed = options_.seed;
   rows.step = step;
@@ -294,7 +295,7 @@ void replica_state::send(uint64_t step, const partial_sum& part) {
     self_->send(view_.relay, share({0, part.values.size()}));
 }
 
-replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
+replica_actor::behavior_type replica(self_pointer<replica_actor, replica_state> self,
                                      const replica_options& options) {
   guard(self);
   return self->state.make_behavior(options);

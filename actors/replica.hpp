@@ -7,8 +7,10 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
+#include "troupe/actors/work_gauge.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
 #include "troupe/coordinators/span_set.hpp"
 #include "troupe/coordinators/timeline.hpp"
@@ -36,7 +38,8 @@ struct replica_options {
   std::shared_ptr<buffer_pool> gradients; ///< buffers of the model's size
   timeline plan;
   test_hooks hooks;
-  uint64_t seed = 0; ///< of the job
+  uint64_t seed = 0;                      ///< of the job
+  std::shared_ptr<work_gauge> gauge = {}; ///< each one's own; null: nobody judges its work
 };
 
 class replica_state {
@@ -115,7 +118,7 @@ private:
   span_set computed_;                 ///< slices of the step that was begun last
 };
 
-replica_actor::behavior_type replica(replica_actor::stateful_pointer<replica_state> self,
+replica_actor::behavior_type replica(self_pointer<replica_actor, replica_state> self,
                                      const replica_options& options);
 
 } // namespace troupe

@@ -174,7 +174,7 @@ trainer_figures rounds_keeper_state::on_figures() const {
   return statistics_ ? desk_->figures_of(*statistics_) : trainer_figures{};
 }
 
-keeper_actor::behavior_type rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,
+keeper_actor::behavior_type rounds_keeper(self_pointer<keeper_actor, rounds_keeper_state> self,
                                           const rounds_keeper_options& options) {
   guard(self);
   return self->state.make_behavior(options);

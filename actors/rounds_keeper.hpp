@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/keeper_desk.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/coordinators/local_rounds.hpp"
@@ -75,7 +76,7 @@ private:
   uint64_t end_ = 0; ///< version after the open round
 };
 
-keeper_actor::behavior_type rounds_keeper(keeper_actor::stateful_pointer<rounds_keeper_state> self,
+keeper_actor::behavior_type rounds_keeper(self_pointer<keeper_actor, rounds_keeper_state> self,
                                           const rounds_keeper_options& options);
 
 } // namespace troupe

@@ -2,7 +2,6 @@
 
 #include "troupe/actors/guard.hpp"
 #include "troupe/coordinators/placement.hpp"
-#include "troupe/models/numerics.hpp"
 
 #include <algorithm>
 #include <array>
@@ -88,6 +87,9 @@ void shard_state::restart() {
                                : optimizer_state{options_.rule->slot_count(), elements_.size()};
   if (options_.whole_rule && options_.whole_rule->point_slot())
     points_ = std::make_unique<buffer_pool>(options_.parameter_count);
+  copies_ = std::make_unique<buffer_pool>(elements_.size());
+  if (start_ && start_->term == view_.term && !fits(*start_))
+    return report_odd_start(*start_);
   restore();
   row_version_ = mark_version_ = copied_version_ = version;
   begin_ = last_report_ = self_->clock().now();
@@ -95,6 +97,18 @@ void shard_state::restart() {
   statistics_.on_step_begins(begin_);
   announce();
   answer_waiting();
+}
+
+// Nothing is what a beginning has.
+bool shard_state::fits(const shard_start& start) const {
+  const auto& numbers = start.numbers.numbers;
+  if (start.slots.empty() && numbers.empty())
+    return true;
+  const auto has_span = [&](const payload& slot) {
+    return slot.values().size() == elements_.size();
+  };
+  return start.slots.size() == state_.slot_count() && std::ranges::all_of(start.slots, has_span) &&
+         (options_.whole_rule ? options_.whole_rule->accepts(numbers) : numbers.empty());
 }
 
 // The state a checkpoint had at this version, instead of that of a beginning.
@@ -152,7 +166,6 @@ batch_sums shard_state::held_sums(const reduction_plan& plan) const {
 }
 
 void shard_state::apply(const reduction_plan& plan) {
-  const default_rounding rounding;
   if (options_.changes.norm_max() > 0)
     return reduce_for_norms(plan);
   update(plan, held_gradients(), held_sums(plan), 1);
@@ -194,7 +207,6 @@ void shard_state::apply_reduced() {
   const auto square_sum = norms_.square_sum();
   if (!is_reduced_ || !square_sum)
     return;
-  const default_rounding rounding;
   const auto factor = static_cast<float>(options_.changes.norm_factor(*square_sum));
   const std::array<std::span<const float>, 1> inputs{reduced_.values()};
   update({{0}}, inputs, reduced_sums_, factor);
@@ -282,7 +294,7 @@ void shard_state::copy_if_due() {
   copied_version_ = version;
   shard_copy copy{version, index_, payload{current_, elements_.begin, elements_.size()}, {}, {}};
   for (size_t i = 0; i < state_.slot_count(); ++i) {
-    buffer slot{elements_.size()};
+    const auto slot = copies_->acquire();
     std::ranges::copy(state_.slot(i), slot.values().begin());
     copy.slots.emplace_back(slot, 0, slot.size());
   }
@@ -338,7 +350,7 @@ caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   return caf::make_error(protocol_error::version_not_held, version);
 }
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self,
+shard_actor::behavior_type shard(self_pointer<shard_actor, shard_state> self,
                                  const shard_options& options) {
   guard(self);
   return self->state.make_behavior(options);

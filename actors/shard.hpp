@@ -24,6 +24,7 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
 #include "troupe/actors/version_buffers.hpp"
@@ -83,6 +84,7 @@ private:
   void watch_replicas();
   /// Goes to the start version of a new term.
   void restart();
+  bool fits(const shard_start& start) const;
   void restore();
   /// Copies the state for a checkpoint, if this version is to have one.
   void copy_if_due();
@@ -107,6 +109,7 @@ private:
   void refuse_waiting();
   void report_not_finite();
   void report_malformed(const contribution& news);
+  void report_odd_start(const shard_start& start);
   void report_conflict(const contribution& news);
   void report_conflict_of_norms();
   void announce();
@@ -135,6 +138,7 @@ private:
   optimizer_state state_;
   reducer reducer_;
   whole_model_stepper stepper_;
+  std::unique_ptr<buffer_pool> copies_; ///< of the span, for checkpoints
   std::unique_ptr<buffer_pool> points_; ///< of the whole model; null when the rule has no point
   norms_rule norms_;
   buffer reduced_;          ///< the step's gradient sum while the norm is not known
@@ -158,7 +162,7 @@ private:
   std::vector<waiting_pull> waiting_; ///< of later versions; who asked has a deadline
 };
 
-shard_actor::behavior_type shard(shard_actor::stateful_pointer<shard_state> self,
+shard_actor::behavior_type shard(self_pointer<shard_actor, shard_state> self,
                                  const shard_options& options);
 
 } // namespace troupe

@@ -112,6 +112,18 @@ void shard_state::report_malformed(const contribution& news) {
   stop_here(std::move(report));
 }
 
+void shard_state::report_odd_start(const shard_start& start) {
+  not_finite_report report;
+  report.step = view_.start_version;
+  report.what = "a state to begin with of " + std::to_string(start.slots.size()) +
+                " optimizer slots and " + std::to_string(start.numbers.numbers.size()) +
+                " numbers, which is none of this job's optimizer, for " +
+                std::to_string(elements_.size()) + " parameters from element " +
+                std::to_string(elements_.begin) + ",";
+  report.problem = step_problem::malformed;
+  stop_here(std::move(report));
+}
+
 void shard_state::report_conflict(const contribution& news) {
   not_finite_report report;
   report.step = rule_.version();

@@ -6,7 +6,6 @@
 #include "troupe/models/gauss_newton.hpp"
 #include "troupe/models/lanes.hpp"
 #include "troupe/models/least_squares.hpp"
-#include "troupe/models/numerics.hpp"
 #include "troupe/models/tree_accumulator.hpp"
 
 #include <algorithm>
@@ -81,7 +80,6 @@ void solver_state::on_hold(uint64_t round) {
 void solver_state::advance() {
   if (failed_)
     return;
-  const default_rounding rounding;
   auto action = rule_->next();
   if (action == replica_rule::action::evaluate) {
     evaluate();
@@ -167,7 +165,7 @@ caf::result<parameter_span> solver_state::on_pull(uint64_t version) const {
   return caf::make_error(protocol_error::version_not_held, version);
 }
 
-solver_actor::behavior_type solver(solver_actor::stateful_pointer<solver_state> self,
+solver_actor::behavior_type solver(self_pointer<solver_actor, solver_state> self,
                                    const solver_options& options) {
   guard(self);
   return self->state.make_behavior(options);

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
 #include "troupe/data/prepare.hpp"
@@ -83,7 +84,7 @@ private:
   std::chrono::steady_clock::time_point begin_;
 };
 
-solver_actor::behavior_type solver(solver_actor::stateful_pointer<solver_state> self,
+solver_actor::behavior_type solver(self_pointer<solver_actor, solver_state> self,
                                    const solver_options& options);
 
 } // namespace troupe

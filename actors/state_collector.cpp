@@ -1,11 +1,16 @@
 #include "troupe/actors/state_collector.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe {
 
-state_collector::state_collector(uint64_t version, size_t element_count, size_t slot_count)
-  : version_(version), element_count_(element_count), parts_(slot_count + 1) {}
+state_collector::state_collector(uint64_t version, size_t element_count, size_t slot_count,
+                                 std::shared_ptr<buffer_pool> pool)
+  : version_(version),
+    element_count_(element_count),
+    pool_(pool ? std::move(pool) : std::make_shared<buffer_pool>(element_count)),
+    parts_(slot_count + 1) {}
 
 bool state_collector::offer(const state_piece& news) {
   const auto values = news.values.values();
@@ -30,7 +35,7 @@ bool state_collector::offer(const state_piece& news) {
 
 void state_collector::copy(part& to, const state_piece& news) {
   if (!to.own) {
-    to.own = buffer{element_count_};
+    to.own = pool_->acquire();
     if (to.shared)
       std::ranges::copy(to.shared.values(), to.own.values().begin());
     to.shared = {};

@@ -7,6 +7,7 @@
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/span_set.hpp"
 
+#include <memory>
 #include <vector>
 
 namespace troupe {
@@ -14,7 +15,9 @@ namespace troupe {
 class state_collector {
 public:
   /// For `version`: tensors of `element_count` elements, the parameters and `slot_count` slots.
-  state_collector(uint64_t version, size_t element_count, size_t slot_count);
+  /// Buffers are those of `pool`, which are of that size; null: of a pool of its own.
+  state_collector(uint64_t version, size_t element_count, size_t slot_count,
+                  std::shared_ptr<buffer_pool> pool = nullptr);
 
   uint64_t version() const { return version_; }
 
@@ -39,6 +42,7 @@ private:
 
   uint64_t version_;
   size_t element_count_;
+  std::shared_ptr<buffer_pool> pool_;
   std::vector<part> parts_; ///< by slot
 };
 

@@ -21,10 +21,9 @@ namespace {
 /// How often a waiting `train` asks whether it should stop.
 constexpr std::chrono::milliseconds stop_poll_interval{100};
 
-job resolve_or_throw(const job& x, const data_shape& shape) {
-  auto resolved = resolve(x, shape, std::thread::hardware_concurrency());
-  if (const auto found = problems_with_data(resolved, shape); !found.empty())
-    throw failure(failure_code::bad_job, found.front().why, found.front().key, found.front().hint);
+job resolve_or_throw(const job& x, const prepared_data& data) {
+  auto resolved = resolve(x, shape_of(data), std::thread::hardware_concurrency());
+  require_trainable(resolved, data);
   return resolved;
 }
 
@@ -60,12 +59,12 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
 } // namespace
 
 training_result train(caf::actor_system& system, const job& x, const train_options& options) {
-  return train(system, x, load_data(x), options);
+  return train(system, x, load_data(x, options.stop_requested), options);
 }
 
 training_result train(caf::actor_system& system, const job& x,
                       std::shared_ptr<const prepared_data> data, const train_options& options) {
-  const auto resolved = resolve_or_throw(x, shape_of(*data));
+  const auto resolved = resolve_or_throw(x, *data);
   company_options for_company;
   for_company.checkpoints = options.checkpoints;
   for_company.resume_from = options.resume_from;

@@ -3,7 +3,6 @@
 #include "troupe/actors/guard.hpp"
 #include "troupe/coordinators/placement.hpp"
 #include "troupe/models/merging/sign_flip.hpp"
-#include "troupe/models/numerics.hpp"
 #include "troupe/models/whole_model_step.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -51,7 +50,6 @@ void trainer_state::on_order(const trainer_order& order) {
 }
 
 trainer_result trainer_state::compute(const trainer_order& order) {
-  const default_rounding rounding;
   trainer_result result;
   result.trainer = order.trainer;
   result.ticket = order.ticket;
@@ -70,6 +68,7 @@ trainer_result trainer_state::compute(const trainer_order& order) {
 
 batch_sums trainer_state::gradient_of(uint64_t step, size_t slice,
                                       std::span<const float> parameters, std::span<float> out) {
+  const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
   const auto positions = options_.plan.rows_of_slice(step, slice);
   const auto order = options_.order->of(options_.plan.epoch_of(step));
   auto rows = order ? reader_.gather(options_.data->train,
@@ -133,10 +132,10 @@ void trainer_state::answer(const trainer_order& order, trainer_result result) {
 }
 
 void trainer_state::on_evaluation(const evaluation_order& order) {
-  const default_rounding rounding;
   const auto test_chunks = evaluation_chunk_count(options_.data->test.row_count);
   evaluation result{order.term, order.version, order.chunks.begin, {}};
   for (auto chunk = order.chunks.begin; chunk < order.chunks.end; ++chunk) {
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
     const bool is_test = chunk < test_chunks;
     const auto& source = is_test ? options_.data->test : options_.data->validation;
     const auto rows = evaluation_chunk(source.row_count, is_test ? chunk : chunk - test_chunks);
@@ -146,7 +145,7 @@ void trainer_state::on_evaluation(const evaluation_order& order) {
   self_->send(order.director, std::move(result));
 }
 
-trainer_actor::behavior_type trainer(trainer_actor::stateful_pointer<trainer_state> self,
+trainer_actor::behavior_type trainer(self_pointer<trainer_actor, trainer_state> self,
                                      const trainer_options& options) {
   guard(self);
   return self->state.make_behavior(options);

@@ -9,8 +9,10 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/trainer_messages.hpp"
 #include "troupe/actors/test_hooks.hpp"
+#include "troupe/actors/work_gauge.hpp"
 #include "troupe/coordinators/timeline.hpp"
 #include "troupe/data/batch_reader.hpp"
 #include "troupe/data/epoch_order.hpp"
@@ -40,6 +42,7 @@ struct trainer_options {
   /// Members from this one on hand in their update reversed and `flip_factor` times as long.
   uint64_t first_flipped_member = ~uint64_t{0};
   double flip_factor = 1;
+  std::shared_ptr<work_gauge> gauge = {}; ///< each one's own; null: nobody judges its work
 };
 
 class trainer_state {
@@ -75,7 +78,7 @@ private:
   replica_status status_;
 };
 
-trainer_actor::behavior_type trainer(trainer_actor::stateful_pointer<trainer_state> self,
+trainer_actor::behavior_type trainer(self_pointer<trainer_actor, trainer_state> self,
                                      const trainer_options& options);
 
 } // namespace troupe

@@ -53,8 +53,11 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   summary.steps = finished.version;
   summary.epochs = finished.version / plan.steps_in_epoch();
   summary.seconds = finished.seconds;
+  // What the run is made of, whoever did it and in whichever life; then what the replicas that are
+  // left did, repetitions included.
+  summary.samples = plan.rows_before(finished.end_version);
+  summary.steps_executed = finished.end_version;
   for (const auto& replica : finished.replicas) {
-    summary.samples += replica.sample_count;
     summary.steps_executed = std::max(summary.steps_executed, replica.steps_executed);
     summary.samples_by_replica.push_back(replica.sample_count);
   }
@@ -72,8 +75,9 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   const auto row = std::ranges::find(finished.history, finished.version, &history_row::steps);
   if (row != finished.history.end())
     fill_losses(summary, *row);
-  else if (!finished.history.empty())
-    fill_losses(summary, finished.history.back()); // diverged between two rows
+  else if (!finished.history.empty() &&
+           finished.reason == static_cast<uint8_t>(stop_reason::diverged))
+    fill_losses(summary, finished.history.back()); // between two rows
 }
 
 } // namespace

@@ -81,7 +81,7 @@ void expect_good_today(const certificate_facts& x, const std::string& path) {
 std::string certificate_text(const std::string& path, const std::string& content) {
   const auto facts = read_certificate(content, path);
   expect_good_today(facts, path);
-  const auto left = std::chrono::floor<days>(facts.time.end - now()).count();
+  const auto left = std::chrono::round<days>(facts.time.end - now()).count();
   return path + ": " + names_text(facts) + ", signed by \"" + facts.issuer + "\", good until " +
          date_text(facts.time.end) + " (" + std::to_string(left) + " days)\n";
 }

@@ -4,6 +4,8 @@
 #include "troupe/app/cluster_schema.hpp"
 #include "troupe/app/job_draft.hpp"
 #include "troupe/app/node_address.hpp"
+#include "troupe/coordinators/job_bounds.hpp"
+#include "troupe/coordinators/training_modes.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -68,6 +70,10 @@ public:
     result.tls = tls();
     result.plan.timeouts = settings_.timeouts;
     result.plan.insecure = settings_.insecure;
+    result.plan.min_nodes = settings_.min_nodes;
+    draft_.value.checkpoint.by_default = result.plan.can_lose_spans() &&
+                                         !draft_.places.by_key.contains("checkpoint.every_steps") &&
+                                         !has_keeper(draft_.value.training);
     result.job = {std::move(draft_.value), std::move(draft_.places)};
     return result;
   }
@@ -103,6 +109,11 @@ private:
       return complain({"node", entry.value.at,
                        "expected a list of tables, got " + description(entry.value),
                        "write [[node]] above each node's keys"});
+    if (list->size() > node_count_max) // each of them may have a mistake: nobody reads so many
+      throw job_errors({{place_text(path_, entry.at),
+                         std::to_string(list->size()) + " nodes, a cluster has at most " +
+                           std::to_string(node_count_max),
+                         "give each node more replicas"}});
     for (const auto& one : *list)
       read_node(one);
   }
@@ -200,7 +211,7 @@ private:
     if (node.keys.count("node.name") == 0)
       complain(node.at, "a node without name", "add name = \"...\"");
     else if (node.is_sound("name"))
-      check_unique(index, "name", node.entry.name);
+      check_unique(index, "name", node.entry.name, names_);
     if (node.keys.count("node.address") == 0)
       complain(node.at, "a node without address", "add address = \"host:port\"");
     else if (node.is_sound("address") && node.is_sound("listen"))
@@ -211,14 +222,12 @@ private:
                "a certificate and no authority to check it", "add [tls] with ca = \"...\"");
   }
 
-  void check_unique(size_t index, const std::string& key, const std::string& text) {
-    for (size_t i = 0; i < index; ++i) {
-      const auto& other = nodes_[i].entry;
-      if ((key == "name" ? other.name : other.address) != text)
-        continue;
-      return complain(nodes_[index].place_of(key), "two nodes have the " + key + " '" + text + "'",
-                      "the other one stands at " + place_text(path_, nodes_[i].place_of(key)));
-    }
+  void check_unique(size_t index, const std::string& key, const std::string& text,
+                    std::map<std::string, size_t>& seen) {
+    const auto [other, is_new] = seen.emplace(text, index);
+    if (!is_new)
+      complain(nodes_[index].place_of(key), "two nodes have the " + key + " '" + text + "'",
+               "the other one stands at " + place_text(path_, nodes_[other->second].place_of(key)));
   }
 
   void check_address(size_t index) {
@@ -236,7 +245,7 @@ private:
                       "port 0 picks any port, but others dial " + std::to_string(dialled.port),
                       "give listen a port");
     if (dialled.port != 0)
-      check_unique(index, "address", node.entry.address);
+      check_unique(index, "address", node.entry.address, addresses_);
     const bool reachable = !is_loopback(dialled) || !is_loopback(listened);
     if (reachable && !settings_.insecure && !has_tls())
       complain(node.place_of(is_loopback(dialled) ? "listen" : "address"),
@@ -310,6 +319,7 @@ private:
   std::optional<toml_entry> job_entry_;
   toml_value::table sections_; // of the job
   std::vector<placed_node> nodes_;
+  std::map<std::string, size_t> names_, addresses_; // by which node, the first that has it
   cluster_settings settings_;
   positions places_;
   cluster_overrides outside_;

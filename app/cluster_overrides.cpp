@@ -1,5 +1,7 @@
 #include "troupe/app/cluster_overrides.hpp"
 
+#include "troupe/app/cluster_schema.hpp"
+#include "troupe/app/job_draft.hpp"
 #include "troupe/app/job_schema.hpp"
 #include "troupe/app/override.hpp"
 #include "troupe/data/closest_name.hpp"
@@ -32,7 +34,7 @@ bool is_of_all_nodes(const std::string& path) {
 void apply(const std::string& path, const std::string& text, const std::string& where,
            cluster_settings& settings, cluster_overrides& out) {
   reading found;
-  const bool is_path = section_of(path) == "tls";
+  const bool is_path = section_of(path) == "tls" && !text.empty();
   read_override(cluster_schema(), path,
                 is_path ? std::filesystem::absolute(text).lexically_normal().string() : text,
                 settings, found);
@@ -45,7 +47,7 @@ void apply(const std::string& path, const std::string& text, const std::string& 
 } // namespace
 
 const std::vector<std::string>& cluster_words() {
-  static const std::vector<std::string> words{"node", "insecure", "tls", "timeouts"};
+  static const std::vector<std::string> words{"node", "insecure", "min_nodes", "tls", "timeouts"};
   return words;
 }
 
@@ -69,8 +71,13 @@ cluster_overrides apply_cluster_overrides(const std::vector<std::string>& sets,
                                           const environment& variables,
                                           cluster_settings& settings) {
   cluster_overrides result;
+  const auto paths = paths_of(cluster_schema());
   for (const auto& [name, text] : variables) {
-    const auto path = name == "TROUPE_INSECURE" ? "insecure" : key_of_variable(name);
+    if (const auto meant = key_of_misspelt_variable(name, paths))
+      result.errors.push_back(misspelt_variable(name, *meant));
+    const auto path = name == "TROUPE_INSECURE"    ? "insecure"
+                      : name == "TROUPE_MIN_NODES" ? "min_nodes"
+                                                   : key_of_variable(name);
     if (path && is_of_all_nodes(*path))
       apply(*path, text, "environment " + name, settings, result);
     else

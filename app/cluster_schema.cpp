@@ -46,8 +46,14 @@ schema_key<node_entry> address_key(key_texts texts, Access access) {
 
 template <class Access>
 schema_key<cluster_settings> duration_key(key_texts texts, Access access) {
-  schema_key<cluster_settings> key{texts.path, "duration", texts.fallback, texts.meaning, true,
-                                   {},         {}};
+  schema_key<cluster_settings> key{texts.path,
+                                   "duration",
+                                   texts.fallback,
+                                   texts.meaning,
+                                   true,
+                                   {},
+                                   {},
+                                   copier<cluster_settings>(access)};
   key.set = [access](cluster_settings& target, const toml_value& value, const std::string& path,
                      std::vector<complaint>& complaints) {
     const auto* text = value.as<std::string>();
@@ -85,10 +91,11 @@ node_keys make_node_schema() {
     {"director", "leads the run and writes its files; exactly one node does"}, "true or false",
     [](auto& x) -> auto& { return x.director; }));
   out.push_back(whole_key<node_entry>(
-    {"replicas", "actors that compute gradients"}, 0, [](auto& x) -> auto& { return x.replicas; }));
+    {"replicas", "actors that compute gradients"}, [](auto& x) -> auto& { return x.replicas; },
+    "node."));
   out.push_back(whole_key<node_entry>(
-    {"shards", "actors that own a part of the parameters and its optimizer state"}, 0,
-    [](auto& x) -> auto& { return x.shards; }));
+    {"shards", "actors that own a part of the parameters and its optimizer state"},
+    [](auto& x) -> auto& { return x.shards; }, "node."));
   out.push_back(text(
     {"certificate", "proves the node's name; relative to this file", "tls.certificate"},
     [](auto& x) -> auto& { return x.certificate; }));
@@ -106,6 +113,12 @@ cluster_keys make_cluster_schema() {
   out.push_back(plain_key<cluster_settings, bool>(
     {"insecure", "permits addresses that others can reach without [tls]"}, "true or false",
     [](auto& x) -> auto& { return x.insecure; }));
+  out.push_back(whole_key<cluster_settings>(
+    {"min_nodes",
+     "nodes that are enough to begin with once timeouts.join has passed; spares that "
+     "stand in count",
+     "all that are no spares"},
+    [](auto& x) -> auto& { return x.min_nodes; }));
   out.push_back(text(
     {"tls.ca", "certificate of the authority that signed every node's; relative to this file",
      "required in [tls]"},
@@ -205,7 +218,10 @@ std::string cluster_text(const loaded_cluster& x) {
   job described = x.job.value;
   described.training.replicas.reset(); // the nodes say how many
   const auto& timeouts = x.plan.timeouts;
-  std::string result = "insecure = " + toml_text(x.plan.insecure) + "\n\n" + job_text(described);
+  std::string result = "insecure = " + toml_text(x.plan.insecure) + "\n";
+  if (x.plan.min_nodes)
+    result += "min_nodes = " + toml_text(uint64_t{*x.plan.min_nodes}) + "\n";
+  result += "\n" + job_text(described);
   if (x.tls)
     result += "\n[tls]\nca = " + toml_text(full_path(x.tls->authority_file)) + "\n";
   result += "\n[timeouts]\nheartbeat = " + toml_text(duration_text(timeouts.heartbeat)) +

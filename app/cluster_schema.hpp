@@ -31,6 +31,7 @@ struct cluster_settings {
   std::string certificate = "{name}.pem";
   std::string key = "{name}.key";
   bool insecure = false;
+  std::optional<size_t> min_nodes;
 };
 
 const std::vector<schema_key<node_entry>>& node_schema();

@@ -56,7 +56,7 @@ struct status_arguments {
 /// object, failures included. Takes no part in the run.
 int status_command(const status_arguments& arguments);
 
-/// A data file for a trained model: what is known of its format and columns.
+/// A data file ("-": standard input) for a trained model: what is known of its format and columns.
 struct data_arguments {
   std::string file;
   std::string format = "auto"; ///< "auto" or the format's name
@@ -67,8 +67,9 @@ struct data_arguments {
 };
 
 struct evaluate_arguments {
-  std::string model_file;
-  data_arguments data;
+  std::string model_file; ///< or the folder of a run
+  data_arguments data;    ///< no file: rows of the model's own run
+  std::string rows;       ///< which of these: "train", "validation" or "test"; empty: test
   bool json = false;
 };
 

@@ -2,13 +2,18 @@
 #include "troupe/app/figures_text.hpp"
 #include "troupe/app/model_rows.hpp"
 #include "troupe/app/output.hpp"
+#include "troupe/app/run_rows.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/run_directory.hpp"
 #include "troupe/models/metrics.hpp"
 #include "troupe/models/tree_accumulator.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <utility>
 
 namespace troupe {
 
@@ -28,35 +33,63 @@ struct judgement {
 };
 
 void judge_labels(const saved_model& model, const std::vector<float>& predictions,
-                  const std::vector<int32_t>& labels, judgement& out) {
+                  std::span<const int32_t> labels, judgement& out) {
   const auto columns = model.prediction_count();
   for (size_t i = 0; i < labels.size(); ++i)
     out.matrix->add(static_cast<size_t>(labels[i]),
                     likeliest_class(std::span{predictions}.subspan(i * columns, columns)));
 }
 
-judgement judge(const saved_model& model, model_rows& rows) {
-  judgement result;
-  if (model.is_classification())
-    result.matrix.emplace(model.classes.size());
+/// Rows are judged part by part, each of `model_rows_part` rows but the last.
+class judge {
+public:
+  explicit judge(const saved_model& model) : model_(model), predict_(model) {
+    if (model.is_classification())
+      result_.matrix.emplace(model.classes.size());
+  }
+
+  void add(const batch& rows) {
+    predictions_.resize(rows.row_count * model_.prediction_count());
+    predict_.predict(rows.features, predictions_);
+    if (model_.is_classification())
+      judge_labels(model_, predictions_, rows.labels, result_);
+    else
+      result_.regression.push(compare(predictions_, rows.targets, model_.target_names.size()));
+    result_.losses.push(predict_.evaluate(rows));
+    result_.row_count += rows.row_count;
+  }
+
+  judgement result() && { return std::move(result_); }
+
+private:
+  const saved_model& model_;
+  predictor predict_;
+  std::vector<float> predictions_;
+  judgement result_;
+};
+
+judgement judge_file(const saved_model& model, const data_arguments& data) {
+  const auto rows = open_rows(model, data, target_wish::needed);
   const class_finder classes{model.classes};
-  predictor predict{model};
-  std::vector<float> predictions, targets;
+  judge out{model};
+  std::vector<float> targets;
   std::vector<int32_t> labels;
   for (table_chunk part; rows.reader->next(part, model_rows_part);) {
-    predictions.resize(part.row_count * model.prediction_count());
-    predict.predict(part.features, predictions);
-    if (model.is_classification()) {
+    if (model.is_classification())
       labels = labels_of(part, classes, model, *rows.reader);
-      judge_labels(model, predictions, labels, result);
-    } else {
-      targets = targets_of(part, *rows.reader);
-      result.regression.push(compare(predictions, targets, model.target_names.size()));
-    }
-    result.losses.push(predict.evaluate({part.row_count, part.features, labels, targets}));
-    result.row_count += part.row_count;
+    else
+      targets = targets_of(part, *rows.reader, model.network->loss());
+    out.add({part.row_count, part.features, labels, targets});
   }
-  return result;
+  return std::move(out).result();
+}
+
+judgement judge_dataset(const saved_model& model, const dataset& rows) {
+  judge out{model};
+  const batch all{rows.row_count, rows.features, rows.labels, rows.targets};
+  for (size_t begin = 0; begin < rows.row_count; begin += model_rows_part)
+    out.add(part_of(all, begin, std::min(model_rows_part, rows.row_count - begin)));
+  return std::move(out).result();
 }
 
 json number(const std::optional<double>& value) {
@@ -145,14 +178,59 @@ std::string report_of(const json& object) {
   return figures.text() + '\n' + class_table(object) + '\n' + matrix_table(object);
 }
 
+run_part part_of(const evaluate_arguments& arguments) {
+  if (const auto part = from_name<run_part>(arguments.rows))
+    return *part;
+  throw failure(failure_code::usage, "there are no rows called '" + arguments.rows + "'", "--rows",
+                "use one of: " + all_names<run_part>());
+}
+
+void refuse_data_options(const data_arguments& x) {
+  if (!x.target.empty() || !x.labels_file.empty() || x.format != "auto" || x.header != "auto")
+    throw failure(failure_code::usage, "the run's own job says what its data file is", {},
+                  "leave the options out, or name a data file");
+}
+
+// By the rows that the run of this model kept aside.
+json judge_run(const saved_model& model, const evaluate_arguments& arguments) {
+  refuse_data_options(arguments.data);
+  const auto folder = run_folder_of(arguments.model_file);
+  const auto part = part_of(arguments);
+  const auto [rows, file] = rows_of_run(folder, part);
+  if (rows.feature_count != model.network->feature_count() || rows.classes != model.classes)
+    throw failure(failure_code::mismatch, "the model is not that of the run", folder,
+                  "name a data file to evaluate on");
+  print_message("troupe: the " + std::to_string(rows.row_count) + " rows that " + folder +
+                (part == run_part::train ? " was trained on\n" : " kept aside\n"));
+  auto object = object_of(model, file, judge_dataset(model, rows));
+  object["part"] = name_of(part);
+  return object;
+}
+
+json judge_data(const saved_model& model, const evaluate_arguments& arguments) {
+  if (!arguments.rows.empty())
+    throw failure(failure_code::usage, "--rows are those of the run, and a data file is named",
+                  "--rows", "leave one of the two out");
+  return object_of(model, arguments.data.file, judge_file(model, arguments.data));
+}
+
+std::string model_path_of(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored)
+           ? (std::filesystem::path{path} / model_file_name).string()
+           : path;
+}
+
 } // namespace
 
-int evaluate_command(const evaluate_arguments& arguments) {
-  return with_failure_object(arguments.json, [&] {
-    const auto model = read_model(arguments.model_file);
-    auto rows = open_rows(model, arguments.data, target_wish::needed);
-    const auto result = judge(model, rows);
-    const auto object = object_of(model, arguments.data.file, result);
+int evaluate_command(const evaluate_arguments& given) {
+  return with_failure_object(given.json, [&] {
+    auto arguments = given;
+    const auto model = read_model(model_path_of(arguments.model_file));
+    if (arguments.data.file.empty() && arguments.rows.empty())
+      arguments.rows = name_of(run_part::test);
+    const auto object =
+      arguments.data.file.empty() ? judge_run(model, arguments) : judge_data(model, arguments);
     print_result(arguments.json ? one_line(object) : report_of(object));
     return 0;
   });

@@ -69,8 +69,10 @@ std::string one_line(const nlohmann::ordered_json& object) {
 csv_header header_option(const std::string& text) {
   if (text == "auto")
     return csv_header::automatic;
-  if (text == "yes" || text == "no")
-    return text == "yes" ? csv_header::yes : csv_header::no;
+  if (text == "yes" || text == "true")
+    return csv_header::yes;
+  if (text == "no" || text == "false")
+    return csv_header::no;
   throw failure(failure_code::usage, "--header is auto, yes or no, not '" + text + "'");
 }
 
@@ -83,10 +85,10 @@ int with_failure_object(bool json, const std::function<int()>& command) {
       print_failure_object(error);
     throw;
   } catch (const std::exception& error) {
-    const failure internal{failure_code::internal, error.what(), {}, "please report this"};
+    const auto unexpected = as_failure(error);
     if (json)
-      print_failure_object(internal);
-    throw internal;
+      print_failure_object(unexpected);
+    throw unexpected;
   }
 }
 

@@ -33,7 +33,8 @@ std::string figure_text(const nlohmann::ordered_json& value);
 /// The object on one line; numbers that are not finite are null, bytes that are no UTF-8 replaced.
 std::string one_line(const nlohmann::ordered_json& object);
 
-/// The value of --header: "auto", "yes" or "no". Throws failure(usage) for anything else.
+/// The value of --header: "auto", "yes" (or "true") or "no" (or "false"). Throws failure(usage) for
+/// anything else.
 csv_header header_option(const std::string& text);
 
 /// Runs a command. With `json` a failure is printed to standard output as one object with `error`,

@@ -18,7 +18,8 @@ namespace troupe {
 
 namespace {
 
-constexpr size_t file_bytes_max = 16u << 20; // a job of thousands of keys has far below 1 MiB
+// A cluster of a thousand nodes has a fifth of it. Four times as much takes a second to take apart.
+constexpr size_t file_bytes_max = 1u << 20;
 
 [[noreturn]] void cannot_read(const std::string& path, int error) {
   const bool forbidden = error == EACCES || error == EPERM;
@@ -48,7 +49,13 @@ std::string read_text(const std::string& path) {
     too_large = text.size() > file_bytes_max;
   }
   if (too_large)
-    throw job_errors({{path, "a job file of more than 16 MiB", "is this a data file?"}});
+    throw job_errors(
+      {{path,
+        "a job file of " +
+          (known && status.st_size > 0 ? std::to_string(status.st_size)
+                                       : "more than " + std::to_string(file_bytes_max)) +
+          " bytes, at most " + std::to_string(file_bytes_max) + " are read",
+        "is this a data file?"}});
   if (std::ferror(file.get()))
     cannot_read(path, errno);
   return text;
@@ -66,6 +73,12 @@ toml_value::table read_toml_file(const std::string& path) {
   if (const auto* problem = std::get_if<toml_problem>(&parsed))
     throw job_errors({{place_text(path, problem->at), problem->why, problem->hint}});
   return std::get<toml_value::table>(std::move(parsed));
+}
+
+job_error misspelt_variable(const std::string& name, const std::string& meant) {
+  return {"environment " + name,
+          "sets nothing: two underscores stand for the dot of '" + meant + "'",
+          "call it " + variable_of_key(meant)};
 }
 
 void job_draft::complain(const std::string& key, job_error error) {
@@ -99,9 +112,12 @@ void job_draft::apply_override(const std::string& path, const std::string& text,
 }
 
 void job_draft::apply_environment(const environment& variables) {
+  const auto paths = paths_of(job_schema());
   for (const auto& [name, text] : variables)
     if (const auto path = key_of_variable(name))
       apply_override(*path, text, "environment " + name);
+    else if (const auto meant = key_of_misspelt_variable(name, paths))
+      complain(*meant, misspelt_variable(name, *meant));
 }
 
 void job_draft::apply_sets(const std::vector<std::string>& sets) {

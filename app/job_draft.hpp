@@ -16,8 +16,11 @@ namespace troupe {
 std::string place_text(const std::string& path, source_position at);
 
 /// The tables of a TOML file. Throws failure(missing_input | no_permission) when it cannot be read,
-/// job_errors when it is no TOML or has more than 16 MiB.
+/// job_errors when it is no TOML or has more than 1 MiB.
 toml_value::table read_toml_file(const std::string& path);
+
+/// What to say of a variable that sets nothing because of its one underscore; `meant` is the key.
+job_error misspelt_variable(const std::string& name, const std::string& meant);
 
 struct job_draft {
   job value;

@@ -2,8 +2,11 @@
 
 #include "troupe/app/job_draft.hpp"
 #include "troupe/app/job_schema.hpp"
+#include "troupe/data/closest_name.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <unistd.h>
@@ -13,14 +16,35 @@ namespace troupe {
 namespace {
 
 // A file of nodes given to a command that trains in one process.
-void refuse_nodes(job_draft& x, toml_value::table& sections, const std::string& path) {
-  const auto node = std::find_if(sections.begin(), sections.end(),
-                                 [](const toml_entry& entry) { return entry.name == "node"; });
-  if (node == sections.end())
-    return;
-  x.complain("node", {place_text(path, node->at), "a job that trains in one process has no nodes",
-                      "this is a cluster file: use 'troupe launch' or 'troupe node'"});
-  sections.erase(node);
+// Alone: what else is no part of a job there would be fine in a file of nodes.
+void refuse_nodes(const toml_value::table& sections, const std::string& path) {
+  const auto node = std::ranges::find(sections, "node", &toml_entry::name);
+  if (node != sections.end())
+    throw job_errors({{place_text(path, node->at), "a job that trains in one process has no nodes",
+                       "this is a cluster file: use 'troupe launch' or 'troupe node'"}});
+}
+
+// The name of a file in the same folder that somebody may have meant.
+std::string file_meant_by(const std::string& path) {
+  constexpr size_t entries_max = 10'000;
+  std::error_code ignored;
+  const std::filesystem::path wanted{path};
+  const auto folder = wanted.has_parent_path() ? wanted.parent_path() : ".";
+  std::vector<std::string> names;
+  for (std::filesystem::directory_iterator entry{folder, ignored}, end;
+       entry != end && names.size() < entries_max; entry.increment(ignored))
+    names.push_back(entry->path().filename().string());
+  const std::string near{closest_name(wanted.filename().string(), names)};
+  return near.empty() ? near : (wanted.parent_path() / near).string();
+}
+
+// A data file that cannot be read: where the job names it.
+[[noreturn]] void throw_for_file(const failure& error, const std::string& key,
+                                 const job_places& places) {
+  const auto meant =
+    error.code() == failure_code::missing_input ? file_meant_by(error.where()) : std::string{};
+  throw failure(error.code(), "'" + key + "': " + error.where() + ": " + error.reason(),
+                places.of(key), meant.empty() ? error.hint() : "did you mean '" + meant + "'?");
 }
 
 } // namespace
@@ -50,8 +74,8 @@ loaded_job load_job_and_places(const std::string& path, const std::vector<std::s
                                const environment& variables) {
   job_draft x;
   x.places.file = path;
-  auto sections = read_toml_file(path);
-  refuse_nodes(x, sections, path);
+  const auto sections = read_toml_file(path);
+  refuse_nodes(sections, path);
   x.read_sections(sections, path);
   x.apply_environment(variables);
   x.apply_sets(sets);
@@ -71,9 +95,16 @@ job_error error_at(const job_problem& problem, const job_places& places) {
   return {places.of(problem.key), "'" + problem.key + "': " + problem.why, problem.hint};
 }
 
-void throw_with_place(const failure& error, const job_places& places) {
+void throw_with_place(const failure& error, const loaded_job& x) {
   if (error.code() == failure_code::bad_job && find_job_key(error.where()))
-    throw job_errors({error_at({error.where(), error.reason(), error.hint()}, places)});
+    throw job_errors({error_at({error.where(), error.reason(), error.hint()}, x.places)});
+  const bool is_unread =
+    error.code() == failure_code::missing_input || error.code() == failure_code::no_permission;
+  const std::pair<const char*, const std::string*> files[] = {
+    {"data.file", &x.value.data.file}, {"data.labels_file", &x.value.data.labels_file}};
+  for (const auto& [key, file] : files)
+    if (is_unread && !file->empty() && error.where() == *file)
+      throw_for_file(error, key, x.places);
   throw;
 }
 

@@ -40,7 +40,7 @@ struct loaded_job {
 /// `data.file` in the environment or in `sets` is relative to the current folder.
 ///
 /// Throws failure(missing_input | no_permission) when the file cannot be read, else job_errors with
-/// everything that is wrong, `problems` of the job included. Files above 16 MiB are refused unread.
+/// everything that is wrong, `problems` of the job included. Files above 1 MiB are refused unread.
 loaded_job load_job_and_places(const std::string& path, const std::vector<std::string>& sets,
                                const environment& variables);
 job load_job(const std::string& path, const std::vector<std::string>& sets,
@@ -50,8 +50,8 @@ job load_job(const std::string& path, const std::vector<std::string>& sets,
 job_error error_at(const job_problem& problem, const job_places& places);
 
 /// Called while `error` is caught. What `train` says of a job once it has seen the data names a
-/// key: here the place where that was set stands instead, as for everything that is found without
-/// data. Other failures are thrown on as they are.
-[[noreturn]] void throw_with_place(const failure& error, const job_places& places);
+/// key, or the data file that cannot be read: here the place where that was set stands as well, as
+/// for everything that is found without data. Other failures are thrown on as they are.
+[[noreturn]] void throw_with_place(const failure& error, const loaded_job& x);
 
 } // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "troupe/app/mode_schema.hpp"
 #include "troupe/app/model_schema.hpp"
+#include "troupe/app/other_names.hpp"
 #include "troupe/app/schedule_schema.hpp"
 
 #include <algorithm>
@@ -31,23 +32,43 @@ void set_target(job& target, const toml_value& value, const std::string& path,
   uint64_t index = 0;
   if (!value.as<int64_t>())
     detail::accepted(read_value(value, target.data.target), value, path, complaints);
-  else if (detail::accepted(read_whole(value, 0, index), value, path, complaints))
+  else if (detail::accepted(read_whole(value, bounds_of("data.target"), index), value, path,
+                            complaints))
     target.data.target = std::to_string(index);
+}
+
+// Everybody's true and false beside the three names.
+schema_key<job> header_key() {
+  auto key = choice_key<job, header_kind>(
+    {"data.header",
+     "whether row 1 of a csv file is a header; auto: if none of its cells is a number"},
+    [](auto& x) -> auto& { return x.data.header; });
+  key.type += ", or true | false";
+  key.set = [by_name = key.set](job& target, const toml_value& value, const std::string& path,
+                                std::vector<complaint>& complaints) {
+    if (const auto* is_header = value.as<bool>())
+      target.data.header = *is_header ? header_kind::yes : header_kind::no;
+    else
+      by_name(target, value, path, complaints);
+  };
+  return key;
 }
 
 // "all" is kept as 0, so a 0 in a file must not pass.
 void set_batch_size(job& target, const toml_value& value, const std::string& path,
                     std::vector<complaint>& complaints) {
+  const auto& bounds = bounds_of("training.batch_size");
   const auto* text = value.as<std::string>();
   uint64_t rows = 0;
   if (text && *text == "all")
     target.training.batch_size = 0;
   else if (!value.as<int64_t>())
-    complaints.push_back({path,
-                          value.at,
-                          "expected an integer of at least 1 or \"all\", got " + description(value),
-                          {}});
-  else if (detail::accepted(read_whole(value, 1, rows), value, path, complaints))
+    complaints.push_back(
+      {path,
+       value.at,
+       "expected an integer " + bounds_text(bounds) + " or \"all\", got " + description(value),
+       {}});
+  else if (detail::accepted(read_whole(value, bounds, rows), value, path, complaints))
     target.training.batch_size = rows;
 }
 
@@ -57,9 +78,10 @@ std::optional<std::string> text_or_unset(const std::string& text) {
 
 void add_job_keys(keys& out) {
   out.push_back({"job.name", "string", "the file's name without extension", "name of the run", true,
-                 set_name, [](const job& x) { return text_or_unset(x.name); }});
+                 set_name, [](const job& x) { return text_or_unset(x.name); },
+                 copier<job>([](auto& x) -> auto& { return x.name; })});
   out.push_back(whole_key<job>(
-    {"job.seed", "seed of everything random: same seed, same result"}, 0,
+    {"job.seed", "seed of everything random: same seed, same result"},
     [](auto& x) -> auto& { return x.seed; }));
 }
 
@@ -73,15 +95,15 @@ void add_data_keys(keys& out) {
     {"data.synthetic", "makes rows by a rule instead of reading a file", "none"},
     [](auto& x) -> auto& { return x.data.synthetic; }));
   out.push_back(whole_key<job>(
-    {"data.rows", "synthetic: rows to make"}, 1, [](auto& x) -> auto& { return x.data.rows; }));
+    {"data.rows", "synthetic: rows to make"}, [](auto& x) -> auto& { return x.data.rows; }));
   out.push_back(whole_key<job>(
-    {"data.features", "synthetic: feature columns"}, 1,
+    {"data.features", "synthetic: feature columns"},
     [](auto& x) -> auto& { return x.data.features; }));
   out.push_back(whole_key<job>(
-    {"data.classes", "synthetic classification: classes"}, 2,
+    {"data.classes", "synthetic classification: classes"},
     [](auto& x) -> auto& { return x.data.classes; }));
   out.push_back(whole_key<job>(
-    {"data.targets", "synthetic regression: target columns"}, 1,
+    {"data.targets", "synthetic regression: target columns"},
     [](auto& x) -> auto& { return x.data.targets; }));
   out.push_back(plain_key<job, double>(
     {"data.noise", "synthetic: deviation of the noise"}, "number >= 0",
@@ -89,18 +111,17 @@ void add_data_keys(keys& out) {
   out.push_back(choice_key<job, data_format>(
     {"data.format", "auto: by the file's name, else by its first bytes"},
     [](auto& x) -> auto& { return x.data.format; }));
-  out.push_back(choice_key<job, header_kind>(
-    {"data.header", "auto: row 1 is a header if none of its cells is a number"},
-    [](auto& x) -> auto& { return x.data.header; }));
+  out.push_back(header_key());
   out.push_back({"data.target",
                  "string or integer",
                  {},
                  "column to learn: \"last\", its name, or its index counted from 0",
                  false,
                  set_target,
-                 [](const job& x) { return std::optional{toml_text(x.data.target)}; }});
+                 [](const job& x) { return std::optional{toml_text(x.data.target)}; },
+                 copier<job>([](auto& x) -> auto& { return x.data.target; })});
   out.push_back(whole_key<job>(
-    {"data.index_base", "libsvm: index of the first feature, 0 or 1"}, 0,
+    {"data.index_base", "libsvm: index of the first feature, 0 or 1"},
     [](auto& x) -> auto& { return x.data.index_base; }));
   auto labels = plain_key<job, std::string>(
     {"data.labels_file", "idx, npy: the targets; the path is relative to the file that names it",
@@ -109,7 +130,7 @@ void add_data_keys(keys& out) {
   labels.get = [](const job& x) { return text_or_unset(x.data.labels_file); };
   out.push_back(labels);
   out.push_back(plain_key<job, double>(
-    {"data.test_fraction", "part of the rows kept for testing; 0: no test figures"},
+    {"data.test_fraction", "part of the rows kept for testing, rounded down; 0: no test figures"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.data.test_fraction; }));
   out.push_back(plain_key<job, double>(
     {"data.validation_fraction",
@@ -128,12 +149,16 @@ job_key schedule_key(const schema_key<schedule_options>& inner) {
               inner.meaning,
               inner.is_text,
               {},
+              {},
               {}};
   key.set = [set = inner.set](job& target, const toml_value& value, const std::string& path,
                               std::vector<complaint>& complaints) {
     set(target.optimizer.schedule, value, path, complaints);
   };
   key.get = [get = inner.get](const job& x) { return get(x.optimizer.schedule); };
+  key.copy = [copy = inner.copy](job& target, const job& from) {
+    copy(target.optimizer.schedule, from.optimizer.schedule);
+  };
   return key;
 }
 
@@ -175,7 +200,7 @@ void add_optimizer_keys(keys& out) {
     {"optimizer.damping", "gauss-newton: more makes steps shorter and surer", "0.001"},
     "number >= 0", [](auto& x) -> auto& { return x.optimizer.damping; });
   out.push_back(whole_key<job>(
-    {"optimizer.history_size", "lbfgs: moves it remembers; each takes twice the model's memory"}, 1,
+    {"optimizer.history_size", "lbfgs: moves it remembers; each takes twice the model's memory"},
     [](auto& x) -> auto& { return x.optimizer.history_size; }));
   number(
     {"optimizer.l1", "penalty on the size of weights, not of biases; 0 is none"}, "number >= 0",
@@ -196,7 +221,7 @@ void add_optimizer_keys(keys& out) {
 void add_training_keys(keys& out) {
   add_mode_keys(out);
   out.push_back({"training.batch_size",
-                 "integer >= 1 or \"all\"",
+                 whole_type(bounds_of("training.batch_size")) + " or \"all\"",
                  {},
                  "rows of a whole step; \"all\": every training row",
                  false,
@@ -204,38 +229,39 @@ void add_training_keys(keys& out) {
                  [](const job& x) -> std::optional<std::string> {
                    const uint64_t rows = x.training.batch_size;
                    return rows == 0 ? toml_text(std::string_view{"all"}) : toml_text(rows);
-                 }});
+                 },
+                 copier<job>([](auto& x) -> auto& { return x.training.batch_size; })});
   out.push_back(whole_key<job>(
     {"training.slices", "pieces a step is cut into; part of the result",
      "batch_size / 64, from 1 to 16"},
-    1, [](auto& x) -> auto& { return x.training.slices; }));
+    [](auto& x) -> auto& { return x.training.slices; }));
   out.push_back(whole_key<job>(
     {"training.replicas", "actors that compute; never part of the result",
      "processor cores, at most slices"},
-    1, [](auto& x) -> auto& { return x.training.replicas; }));
+    [](auto& x) -> auto& { return x.training.replicas; }));
   out.push_back(whole_key<job>(
-    {"training.epochs", "passes over the training rows"}, 1,
+    {"training.epochs", "passes over the training rows"},
     [](auto& x) -> auto& { return x.training.epochs; }));
   out.push_back(whole_key<job>(
-    {"training.steps", "ends training after so many steps, if that comes first", "no limit"}, 1,
+    {"training.steps", "ends training after so many steps, if that comes first", "no limit"},
     [](auto& x) -> auto& { return x.training.steps; }));
   out.push_back(plain_key<job, double>(
     {"training.target_loss",
      "stops at this watched loss: on validation, else test, else training rows", "off"},
     "number", [](auto& x) -> auto& { return x.training.target_loss; }));
   out.push_back(whole_key<job>(
-    {"training.patience", "stops after so many evaluations without improvement", "off"}, 1,
+    {"training.patience", "stops after so many evaluations without improvement", "off"},
     [](auto& x) -> auto& { return x.training.patience; }));
   out.push_back(plain_key<job, double>(
     {"training.tolerance", "an improvement must exceed this"}, "number >= 0",
     [](auto& x) -> auto& { return x.training.tolerance; }));
   out.push_back(whole_key<job>(
-    {"training.evaluate_every", "epochs between evaluations; 0: at the end only"}, 0,
+    {"training.evaluate_every", "epochs between evaluations; 0: at the end only"},
     [](auto& x) -> auto& { return x.training.evaluate_every; }));
   out.push_back(whole_key<job>(
     {"training.history_every",
      "epochs between rows of the history; each evaluation has one as well"},
-    1, [](auto& x) -> auto& { return x.training.history_every; }));
+    [](auto& x) -> auto& { return x.training.history_every; }));
   out.push_back(plain_key<job, bool>(
     {"training.keep_best",
      "the result is the version with the least watched loss, not the last one",
@@ -246,16 +272,23 @@ void add_training_keys(keys& out) {
 }
 
 void add_checkpoint_keys(keys& out) {
-  out.push_back(whole_key<job>(
-    {"checkpoint.every_steps", "steps between checkpoints, for --resume; 0: none"}, 0,
-    [](auto& x) -> auto& { return x.checkpoint.every_steps; }));
+  auto every = whole_key<job>(
+    {"checkpoint.every_steps", "steps between checkpoints, for --resume; 0: none",
+     "0; in a cluster that a loss would send back to the start: an epoch, or a fiftieth of the "
+     "run if that is more"},
+    [](auto& x) -> auto& { return x.checkpoint.every_steps; });
+  every.get = [](const job& x) {
+    return x.checkpoint.by_default ? std::nullopt
+                                   : std::optional{toml_text(x.checkpoint.every_steps)};
+  };
+  out.push_back(every);
   auto directory = plain_key<job, std::string>(
     {"checkpoint.directory", "a folder for this run's checkpoints alone", "the output directory"},
     "string", [](auto& x) -> auto& { return x.checkpoint.directory; });
   directory.get = [](const job& x) { return text_or_unset(x.checkpoint.directory); };
   out.push_back(directory);
   out.push_back(whole_key<job>(
-    {"checkpoint.keep", "checkpoints that stay: the newest ones"}, 1,
+    {"checkpoint.keep", "checkpoints that stay: the newest ones"},
     [](auto& x) -> auto& { return x.checkpoint.keep; }));
 }
 
@@ -263,7 +296,7 @@ void add_runtime_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"runtime.threads", "of the scheduler",
      "processor cores; 1 where steps are too short to share"},
-    1, [](auto& x) -> auto& { return x.runtime.threads; }));
+    [](auto& x) -> auto& { return x.runtime.threads; }));
   out.push_back(choice_key<job, scheduler_policy>(
     {"runtime.policy",
      "of the scheduler; sharing: threads look out for work for 0.1 ms before they sleep"},
@@ -296,6 +329,20 @@ keys make_schema() {
 const std::vector<job_key>& job_schema() {
   static const keys schema = make_schema();
   return schema;
+}
+
+std::optional<std::string> key_called(std::string_view name) {
+  if (const auto other = other_name_of(name); other && !other->key.empty())
+    return std::string{other->key};
+  std::optional<std::string> result;
+  for (const auto& key : job_schema()) {
+    if (!key.path.ends_with("." + std::string{name}))
+      continue;
+    if (result)
+      return std::nullopt;
+    result = key.path;
+  }
+  return result;
 }
 
 const job_key* find_job_key(const std::string& path) {

@@ -6,7 +6,9 @@
 #include "troupe/app/schema_key.hpp"
 #include "troupe/coordinators/job.hpp"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -18,6 +20,10 @@ const std::vector<job_key>& job_schema();
 
 /// The key with this full path; null when there is none.
 const job_key* find_job_key(const std::string& path);
+
+/// The path of the one key whose last part, or other name (app/other_names.hpp), is `name`:
+/// "epochs" -> "training.epochs". Nothing when there is none, or more than one.
+std::optional<std::string> key_called(std::string_view name);
 
 /// A job as TOML with every key, defaults included; a key that is decided when the job starts is a
 /// comment that says how. Reading it gives an equal job, from whatever folder: a relative

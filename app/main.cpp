@@ -2,8 +2,10 @@
 
 #include "troupe/app/commands.hpp"
 #include "troupe/app/did_you_mean.hpp"
+#include "troupe/app/job_schema.hpp"
 #include "troupe/app/output.hpp"
 #include "troupe/app/signals.hpp"
+#include "troupe/version.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -52,7 +54,7 @@ void add_run_options(CLI::App& command, troupe::train_arguments& x) {
 
 void add_train(command_line& x) {
   auto* train = x.app.add_subcommand("train", "Trains the model that a job file describes");
-  train->add_option("job", x.train.job_file, "The job file (docs/jobs.md)")
+  train->add_option("job", x.train.job_file, "The job file; 'troupe config keys' lists its keys")
     ->required()
     ->type_name("JOB.toml");
   add_run_options(*train, x.train);
@@ -122,31 +124,38 @@ void add_data_options(CLI::App& command, troupe::data_arguments& x) {
 
 // The two files and what is known of their columns, alike for `evaluate` and `predict`.
 template <class Arguments>
-void add_model_and_data(CLI::App& command, Arguments& x) {
+CLI::Option* add_model_and_data(CLI::App& command, Arguments& x, const std::string& about_data) {
   command.add_option("model", x.model_file, "A trained model, as 'troupe train' wrote it")
     ->required()
     ->type_name("MODEL");
-  command.add_option("data", x.data.file, "Rows with the model's features, in any format")
-    ->required()
-    ->type_name("DATA");
+  auto* data = command.add_option("data", x.data.file, about_data)->type_name("DATA");
   add_data_options(command, x.data);
+  return data;
 }
 
 void add_evaluate(command_line& x) {
   auto* evaluate = x.app.add_subcommand("evaluate", "Says how well a model predicts");
-  add_model_and_data(*evaluate, x.evaluate);
+  add_model_and_data(
+    *evaluate, x.evaluate,
+    "Rows with features and targets, in any format, '-' to read them from standard "
+    "input; without it those that the model's own run kept aside");
+  evaluate->add_option("--rows", x.evaluate.rows, "Without DATA: test, validation or train")
+    ->type_name("PART");
   evaluate
     ->add_option("--labels-file,--labels_file", x.evaluate.data.labels_file,
                  "idx, npy: the file of the targets")
     ->type_name("FILE");
   evaluate->add_flag("--json", x.evaluate.json, "Prints one JSON object");
-  evaluate->footer("Example:\n  troupe evaluate runs/digits/model.safetensors digits.csv.gz");
+  evaluate->footer("Example:\n  troupe evaluate runs/digits\n  troupe evaluate "
+                   "runs/digits/model.safetensors digits.csv.gz");
   evaluate->callback([&x] { x.chosen = [&x] { return troupe::evaluate_command(x.evaluate); }; });
 }
 
 void add_predict(command_line& x) {
   auto* predict = x.app.add_subcommand("predict", "Predicts every row of a file");
-  add_model_and_data(*predict, x.predict);
+  add_model_and_data(*predict, x.predict,
+                     "Rows with the model's features, in any format; '-' reads standard input")
+    ->required();
   predict->add_option("-o,--output", x.predict.output_file, "Writes FILE: .csv or .npy")
     ->type_name("FILE");
   predict->add_flag("--probabilities", x.predict.probabilities, "Adds each class's probability");
@@ -175,9 +184,8 @@ void add_config(command_line& x) {
   add_sets(*show, x.sets);
   show->footer("Example:\n  troupe config show examples/digits.toml --set optimizer.kind=adam");
   show->callback([&x] { x.chosen = [&x] { return troupe::config_show_command(x.file, x.sets); }; });
-  // For the documentation only: the empty group hides it from --help.
-  auto* keys = config->add_subcommand("keys", "Prints the table of keys as Markdown");
-  keys->group("");
+  auto* keys = config->add_subcommand("keys", "Prints every key of a job file, with its meaning");
+  keys->footer("Example:\n  troupe config keys | less");
   keys->callback([&x] { x.chosen = [] { return troupe::config_keys_command(); }; });
 }
 
@@ -243,6 +251,23 @@ const CLI::App* inner_command(const CLI::App& command, const std::string& name) 
   return found.empty() ? nullptr : found.front();
 }
 
+// The key that an option like "--epochs" of a command that takes --set may have meant, and how to
+// say so: with the value that came with it.
+std::string set_hint(const CLI::App& command, const std::string& word, const char* next) {
+  const size_t equals = word.find('=');
+  if (!command.get_option_no_throw("--set") || !word.starts_with("--"))
+    return {};
+  std::string name = word.substr(2, equals - 2);
+  std::ranges::replace(name, '-', '_');
+  const auto key = troupe::key_called(name);
+  if (!key)
+    return {};
+  const std::string value = equals != word.npos    ? word.substr(equals + 1)
+                            : next && *next != '-' ? next
+                                                   : "VALUE";
+  return "keys of a job are set by --set " + *key + "=" + value;
+}
+
 // What to say of a command line that was refused: the first word that the innermost command given
 // does not know is most often the reason.
 failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
@@ -256,6 +281,9 @@ failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int arg
       continue;
     }
     const auto words = words_of(*command);
+    const bool is_word = std::find(words.begin(), words.end(), word) != words.end();
+    if (const auto hint = is_word ? "" : set_hint(*command, word, argv[i + 1]); !hint.empty())
+      return {failure_code::usage, "there is no option '" + word + "'", {}, hint};
     const bool takes_command = command->get_require_subcommand_min() > 0;
     const auto hint = troupe::did_you_mean(word, words);
     if (takes_command && !word.starts_with("-"))
@@ -263,7 +291,7 @@ failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int arg
               "unknown command '" + word + "'",
               {},
               hint.empty() ? "see '" + path + " --help'" : hint};
-    if (!hint.empty() && std::find(words.begin(), words.end(), word) == words.end())
+    if (!hint.empty() && !is_word)
       return {failure_code::usage, error.what(), {}, hint};
   }
   return {failure_code::usage, error.what(), {}, "see '" + path + " --help'"};
@@ -273,6 +301,7 @@ int run(int argc, char** argv) {
   command_line line;
   line.app.require_subcommand(1);
   line.app.footer("Example:\n  troupe train examples/digits.toml");
+  line.app.set_version_flag("--version", "troupe " TROUPE_VERSION, "Prints the version");
   line.train.process_arguments = line.node.run.process_arguments = argv;
   line.doctor.process_arguments = argv;
   add_train(line);
@@ -307,8 +336,8 @@ int main(int argc, char** argv) {
     troupe::print_message(troupe::error_text(error));
     return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    troupe::print_message(std::string{"troupe: error: "} + error.what() +
-                          "\n  hint: this is a defect; please report it\n");
-    return static_cast<int>(failure_code::internal);
+    const auto unexpected = troupe::as_failure(error);
+    troupe::print_message(troupe::error_text(unexpected));
+    return static_cast<int>(unexpected.code());
   }
 }

@@ -1,5 +1,7 @@
 #include "troupe/app/mode_schema.hpp"
 
+#include "troupe/coordinators/training_modes.hpp"
+
 #include <string>
 #include <utility>
 
@@ -27,10 +29,12 @@ void set_bound(job& target, const toml_entry& entry, const std::string& path, co
   const auto is_read = [&](auto refused) {
     return detail::accepted(refused, entry.value, path + "." + entry.name, out);
   };
-  if (entry.name == "staleness" && is_read(read_whole(entry.value, 0, count))) {
+  if (entry.name == "staleness" &&
+      is_read(read_whole(entry.value, bounds_of(path + ".staleness"), count))) {
     training.consistency = consistency_kind::bounded;
     training.staleness_max = count;
-  } else if (entry.name == "first" && is_read(read_whole(entry.value, 1, count))) {
+  } else if (entry.name == "first" &&
+             is_read(read_whole(entry.value, bounds_of(path + ".first"), count))) {
     training.consistency = consistency_kind::half_synchronous;
     training.first_count = count;
   } else if (entry.name == "lag" && is_read(read_value(entry.value, training.lag_ratio))) {
@@ -72,18 +76,18 @@ std::optional<std::string> consistency_text(const job& x) {
 void add_merge_rule_keys(keys& out) {
   out.push_back(choice_key<job, merge_rule>(
     {"merge.rule", "parameters: how the members' models become one"},
-    [](auto& x) -> auto& { return x.merge.members.rule; }));
+    [](auto& x) -> auto& { return x.merge.members.rule; }, merge_rules_of_jobs()));
   out.push_back(choice_key<job, merge_weighting>(
     {"merge.weighting", "weighted, geometric-median: by rows trained on, or equal"},
-    [](auto& x) -> auto& { return x.merge.members.weighting; }));
+    [](auto& x) -> auto& { return x.merge.members.weighting; }, merge_weightings_of_jobs()));
   out.push_back(whole_key<job>(
-    {"merge.trimmed_count", "trimmed-mean: values left out at each end"}, 0,
+    {"merge.trimmed_count", "trimmed-mean: values left out at each end"},
     [](auto& x) -> auto& { return x.merge.members.trimmed_count; }));
   out.push_back(whole_key<job>(
-    {"merge.faulty_count", "krum, multi-krum: members that may hand in anything"}, 0,
+    {"merge.faulty_count", "krum, multi-krum: members that may hand in anything"},
     [](auto& x) -> auto& { return x.merge.members.faulty_count; }));
   out.push_back(whole_key<job>(
-    {"merge.kept_count", "multi-krum: models averaged; 0: members - faulty_count - 2"}, 0,
+    {"merge.kept_count", "multi-krum: models averaged; 0: members - faulty_count - 2"},
     [](auto& x) -> auto& { return x.merge.members.kept_count; }));
   out.push_back(plain_key<job, double>(
     {"merge.elastic_alpha",
@@ -110,15 +114,16 @@ void add_outer_keys(keys& out) {
 
 void add_averaging_keys(keys& out) {
   out.push_back(choice_key<job, averaging_kind>(
-    {"merge.averaging", "of the rounds' main models, for evaluation and as the result"},
+    {"merge.averaging",
+     "of the main models that rounds ended with, for evaluation and as the result"},
     [](auto& x) -> auto& { return x.merge.averaging.kind; }));
   out.push_back(plain_key<job, double>(
-    {"merge.averaging_decay", "exponential: share of the past that a round keeps"},
+    {"merge.averaging_decay", "exponential: a round counts this share of the one after it"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.merge.averaging.decay; }));
   out.push_back(whole_key<job>(
     {"merge.flipped_members",
      "rehearsal of faults: the last members hand in their update reversed"},
-    0, [](auto& x) -> auto& { return x.merge.flipped_members; }));
+    [](auto& x) -> auto& { return x.merge.flipped_members; }));
   out.push_back(plain_key<job, double>(
     {"merge.flip_factor", "rehearsal of faults: and so many times as long"}, "number > 0",
     [](auto& x) -> auto& { return x.merge.flip_factor; }));
@@ -136,17 +141,18 @@ void add_mode_keys(keys& out) {
                  "when updates are applied (coordinators.md); only synchronous repeats its bits",
                  false,
                  set_consistency,
-                 consistency_text});
+                 consistency_text,
+                 copier<job>([](auto& x) -> auto& { return x.training.consistency; })});
 }
 
 void add_mode_option_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"training.members", "parameters: models that are trained apart; part of the result", "slices"},
-    1, [](auto& x) -> auto& { return x.training.members; }));
+    [](auto& x) -> auto& { return x.training.members; }));
   out.push_back(whole_key<job>(
     {"training.local_steps", "parameters: steps of each member between two merges",
      "10, at most an epoch's"},
-    1, [](auto& x) -> auto& { return x.training.local_steps; }));
+    [](auto& x) -> auto& { return x.training.local_steps; }));
   out.push_back(choice_key<job, step_scaling>(
     {"training.late_steps", "not synchronous: how much shorter the step of a late gradient is"},
     [](auto& x) -> auto& { return x.training.late_steps; }));

@@ -12,6 +12,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
 
 namespace troupe {
 
@@ -51,13 +54,7 @@ std::string differences(const std::vector<std::string>& wanted,
                         const std::vector<std::string>& found) {
   const auto missing = difference("missing", wanted, found);
   const auto surplus = difference("not the model's:", found, wanted);
-  if (!missing.empty() || !surplus.empty())
-    return missing + (missing.empty() || surplus.empty() ? "" : "; ") + surplus;
-  for (size_t i = 0; i < std::min(wanted.size(), found.size()); ++i)
-    if (wanted[i] != found[i])
-      return "another order: feature " + std::to_string(i) + " is " + shown_text(found[i]) +
-             ", the model's is " + shown_text(wanted[i]);
-  return {};
+  return missing + (missing.empty() || surplus.empty() ? "" : "; ") + surplus;
 }
 
 std::string plural(size_t count, const std::string& what) {
@@ -65,26 +62,24 @@ std::string plural(size_t count, const std::string& what) {
 }
 
 [[noreturn]] void refuse_count(const saved_model& model, const row_reader& reader) {
-  auto reason = "the file has " + plural(reader.column_count(), "column") + "; the model takes " +
-                plural(model.network->feature_count(), "feature") + ", and " +
-                plural(model.target_names.size(), "target") + " may follow";
-  if (reader.has_header() && has_names(model.feature_names)) {
-    auto known = model.feature_names;
-    known.insert(known.end(), model.target_names.begin(), model.target_names.end());
-    if (const auto text = differences(known, reader.column_names()); !text.empty())
-      reason += " (" + text + ")";
-  }
-  throw failure(failure_code::bad_data, reason, reader.path(),
-                "'troupe inspect " + model.path + "' lists the model's features");
+  throw failure(failure_code::bad_data,
+                "the file has " + plural(reader.column_count(), "column") + "; the model takes " +
+                  plural(model.network->feature_count(), "feature") + ", and " +
+                  plural(model.target_names.size(), "target") + " may follow",
+                reader.path(), "'troupe inspect " + model.path + "' lists the model's features");
 }
 
-void require_same_names(const saved_model& model, const row_reader& reader) {
-  if (!reader.has_header() || !has_names(model.feature_names))
-    return;
-  if (const auto text = differences(model.feature_names, reader.feature_names()); !text.empty())
-    throw failure(failure_code::bad_data, "the columns are not the model's features: " + text,
-                  reader.path() + ":1",
-                  "give the file the model's columns, in its order, or leave the header out");
+// The columns called as the names say, in their order.
+std::vector<size_t> columns_called(const std::vector<std::string>& names,
+                                   const row_reader& reader) {
+  std::map<std::string_view, size_t> columns;
+  for (size_t column = 0; column < reader.column_count(); ++column)
+    columns.emplace(reader.column_names()[column], column);
+  std::vector<size_t> result;
+  for (const auto& name : names)
+    if (const auto found = columns.find(name); found != columns.end())
+      result.push_back(found->second);
+  return result;
 }
 
 // The targets' columns: as asked, else by the model's names, else the last ones. A column without
@@ -93,10 +88,7 @@ std::vector<size_t> target_columns(const saved_model& model, const row_reader& r
                                    const std::string& target) {
   if (!target.empty())
     return {reader.find_column(target)};
-  std::vector<size_t> result;
-  for (const auto& name : model.target_names)
-    if (contains(reader.column_names(), name))
-      result.push_back(reader.find_column(name));
+  auto result = columns_called(model.target_names, reader);
   if (result.size() == model.target_names.size())
     return result;
   result.clear();
@@ -105,13 +97,25 @@ std::vector<size_t> target_columns(const saved_model& model, const row_reader& r
   return result;
 }
 
-std::string assumption_of(const row_reader& reader, const std::vector<size_t>& targets) {
+std::string listed_columns(const row_reader& reader, const std::vector<size_t>& columns) {
+  std::string result;
+  for (size_t i = 0; i < std::min(columns.size(), names_shown_max); ++i)
+    result += (i == 0 ? "" : ", ") + shown_text(reader.column_names()[columns[i]]);
+  if (columns.size() > names_shown_max)
+    result += " and " + std::to_string(columns.size() - names_shown_max) + " more";
+  return result;
+}
+
+std::string assumption_of(const row_reader& reader, const std::vector<size_t>& targets,
+                          const std::vector<size_t>& ignored = {}) {
   auto result = reader.path() + ": " + plural(reader.column_count(), "column") + ", ";
+  if (!ignored.empty())
+    result += listed_columns(reader, ignored) + " ignored, ";
   if (targets.empty())
-    return result + "all taken for features, none for a target";
-  for (size_t i = 0; i < targets.size(); ++i)
-    result += (i == 0 ? "" : ", ") + shown_text(reader.column_names()[targets[i]]);
-  return result + " taken for the target" + (targets.size() == 1 ? "" : "s");
+    return result + (ignored.empty() ? "all taken for features, none for a target"
+                                     : "none taken for a target");
+  return result + listed_columns(reader, targets) + " taken for the target" +
+         (targets.size() == 1 ? "" : "s");
 }
 
 file_format format_option(const data_arguments& data) {
@@ -158,21 +162,92 @@ std::string labels_for(const saved_model& model, const row_reader& reader,
   return data.labels_file.empty() && features_only ? labels_beside(data.file) : data.labels_file;
 }
 
+// Columns of a file that names them, as the model does: features in any order, and whatever else.
+struct named_columns {
+  std::vector<size_t> features;
+  std::vector<size_t> targets;
+  std::vector<size_t> others;
+};
+
+// Of each column of a file, whether it is one of these.
+std::vector<bool> marked(const row_reader& reader, const std::vector<size_t>& columns) {
+  std::vector<bool> result(reader.column_count(), false);
+  for (const auto column : columns)
+    result[column] = true;
+  return result;
+}
+
+[[noreturn]] void refuse_names(const saved_model& model, const row_reader& reader,
+                               const std::vector<size_t>& targets) {
+  const auto is_target = marked(reader, targets);
+  std::vector<std::string> found;
+  for (size_t column = 0; column < reader.column_count(); ++column)
+    if (!is_target[column])
+      found.push_back(reader.column_names()[column]);
+  throw failure(failure_code::bad_data,
+                "the columns are not the model's features: " +
+                  differences(model.feature_names, found),
+                reader.path() + ":1",
+                "call the columns as the model does, in any order, or leave the header out");
+}
+
+// What is no feature is the target where one is needed and nothing else is left.
+named_columns match_names(const saved_model& model, const row_reader& reader,
+                          const std::string& target, target_wish wish) {
+  const auto count = model.target_names.size();
+  named_columns result{columns_called(model.feature_names, reader), {}, {}};
+  if (!target.empty())
+    result.targets = {reader.find_column(target)};
+  else if (auto called = columns_called(model.target_names, reader); called.size() == count)
+    result.targets = std::move(called);
+  if (result.features.size() != model.feature_names.size())
+    refuse_names(model, reader, result.targets);
+  const auto is_feature = marked(reader, result.features);
+  const auto is_target = marked(reader, result.targets);
+  for (const auto column : result.targets)
+    if (is_feature[column])
+      throw failure(failure_code::usage,
+                    shown_text(reader.column_names()[column]) + " is a feature of the model",
+                    "--target", "name the column of the target");
+  for (size_t column = 0; column < reader.column_count(); ++column)
+    if (!is_feature[column] && !is_target[column])
+      result.others.push_back(column);
+  if (result.targets.empty() && wish == target_wish::needed && result.others.size() == count)
+    std::swap(result.targets, result.others);
+  return result;
+}
+
+[[noreturn]] void refuse_without_target(const std::string& path, const std::string& reason) {
+  throw failure(failure_code::bad_data, reason + ", and so no target", path,
+                "to compare predictions with, add the target's column, or name it: --target");
+}
+
+model_rows open_by_names(const saved_model& model, std::unique_ptr<row_reader> reader,
+                         const data_arguments& data, target_wish wish) {
+  const auto columns = match_names(model, *reader, data.target, wish);
+  if (columns.targets.empty() && wish == target_wish::needed)
+    refuse_without_target(data.file, "the file has the model's features, no column " +
+                                       shown_text(model.target_names.front()));
+  reader->set_targets(columns.targets);
+  reader->set_features(columns.features);
+  auto assumption = assumption_of(*reader, columns.targets, columns.others);
+  return {std::move(reader), std::move(assumption)};
+}
+
 model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader> reader,
                            const data_arguments& data, target_wish wish) {
+  if (reader->has_header() && has_names(model.feature_names))
+    return open_by_names(model, std::move(reader), data, wish);
   const auto features = model.network->feature_count();
   const bool with_targets = reader->column_count() == features + model.target_names.size();
   if (!with_targets && (reader->column_count() != features || !data.target.empty()))
     refuse_count(model, *reader);
   if (!with_targets && wish == target_wish::needed)
-    throw failure(failure_code::bad_data,
-                  "the file has as many columns as the model has features, and so no target",
-                  data.file, "to compare predictions with, add the target's column");
+    refuse_without_target(data.file, "the file has as many columns as the model has features");
   std::vector<size_t> targets;
   if (with_targets)
     targets = target_columns(model, *reader, data.target);
   reader->set_targets(targets);
-  require_same_names(model, *reader);
   auto assumption = assumption_of(*reader, targets);
   return {std::move(reader), std::move(assumption)};
 }
@@ -202,7 +277,10 @@ model_rows open_array_rows(const saved_model& model, const data_arguments& data,
 
 } // namespace
 
-model_rows open_rows(const saved_model& model, const data_arguments& data, target_wish wish) {
+model_rows open_rows(const saved_model& model, const data_arguments& given, target_wish wish) {
+  auto data = given;
+  if (data.file == "-")
+    data.file = "/dev/stdin";
   const auto header = header_option(data.header);
   const auto format = format_option(data);
   require_use(data, format);
@@ -240,7 +318,7 @@ std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& clas
   return result;
 }
 
-std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader) {
+std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader, loss_kind loss) {
   std::vector<float> result;
   for (size_t i = 0; i < rows.target_cells.size(); ++i) {
     double value = 0;
@@ -250,6 +328,12 @@ std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader)
       reader.fail_at_target(
         rows, i, "the target " + shown_text(rows.target_cells[i]) + " is not a finite number",
         "the model predicts numbers: is it the right column?");
+    if (!accepts_target(loss, target))
+      reader.fail_at_target(rows, i,
+                            std::string{name_of(loss)} + ", the model's loss, needs targets " +
+                              std::string{target_demand(loss)} + ", not " +
+                              shown_text(rows.target_cells[i]),
+                            "the model was trained on such targets alone: is it the right column?");
     result.push_back(target);
   }
   return result;

@@ -30,11 +30,12 @@ struct model_rows {
   std::string assumption;             ///< which columns were taken for what, in words
 };
 
-/// Opens a file and decides by the number of its columns: the model's features alone, or with its
-/// targets. Targets of an array may stand in a file of labels.
+/// Opens a file ("-": standard input) and decides by its names where both it and the model have
+/// some, in any order and with columns that are ignored; else by the number of its columns: the
+/// model's features alone, or with its targets. Targets of an array may stand in a file of labels.
 ///
-/// Throws failure: bad_data when neither fits, when there are no targets that are needed, or when
-/// both have names and they differ (the message lists the differences); usage for an option that
+/// Throws failure: bad_data when neither fits (the message lists missing names), or when there are
+/// no targets that are needed; usage for an option that
 /// the format or the model has no use for, or with a value that does not exist; what the reader of
 /// the format throws.
 model_rows open_rows(const saved_model& model, const data_arguments& data, target_wish wish);
@@ -45,7 +46,7 @@ std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& clas
                                const saved_model& model, const row_reader& reader);
 
 /// The N x T targets of `rows` as numbers. Throws failure(bad_data) naming the place of one that is
-/// not a finite float32.
-std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader);
+/// not a finite float32, or that training with this loss would have refused.
+std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader, loss_kind loss);
 
 } // namespace troupe

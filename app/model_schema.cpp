@@ -14,10 +14,11 @@ void set_hidden(job& target, const toml_value& value, const std::string& path,
                           "write hidden = [64] for one hidden layer of 64 units"});
     return;
   }
+  const auto& bounds = bounds_of("model.hidden");
   std::vector<size_t> hidden;
   for (const auto& element : *list) {
     uint64_t units = 0;
-    if (detail::accepted(read_whole(element, 1, units), element, path, complaints))
+    if (detail::accepted(read_whole(element, bounds, units), element, path, complaints))
       hidden.push_back(units);
   }
   target.model.hidden = hidden;
@@ -66,7 +67,8 @@ job_key activation_key() {
           "neural-network: of the hidden layers, one for all or one for each",
           false,
           set_activation,
-          activation_text};
+          activation_text,
+          copier<job>([](auto& x) -> auto& { return x.model.activation; })};
 }
 
 // The name of a rule, or a list of numbers.
@@ -116,12 +118,13 @@ void add_model_keys(keys& out) {
   out.push_back(choice_key<job, model_kind>(
     {"model.kind", "what is trained"}, [](auto& x) -> auto& { return x.model.kind; }));
   out.push_back({"model.hidden",
-                 "list of integers >= 1",
+                 "list of integers, each " + bounds_text(bounds_of("model.hidden")),
                  {},
                  "neural-network: units of each hidden layer",
                  false,
                  set_hidden,
-                 [](const job& x) { return std::optional{toml_text(x.model.hidden)}; }});
+                 [](const job& x) { return std::optional{toml_text(x.model.hidden)}; },
+                 copier<job>([](auto& x) -> auto& { return x.model.hidden; })});
   out.push_back(activation_key());
   add_loss_keys(out);
   out.push_back(plain_key<job, bool>(
@@ -146,7 +149,8 @@ job_key class_weights_key() {
           "what a row of each class counts; balanced: rows / (classes * rows of the class)",
           false,
           set_class_weights,
-          class_weights_text};
+          class_weights_text,
+          copier<job>([](auto& x) -> auto& { return x.training.class_weights; })};
 }
 
 } // namespace troupe

@@ -11,8 +11,11 @@
 #include "troupe/app/system_config.hpp"
 #include "troupe/app/training_run.hpp"
 #include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/training_modes.hpp"
 
 #include <caf/actor_system.hpp>
+
+#include <algorithm>
 
 #include <optional>
 #include <thread>
@@ -51,12 +54,14 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   result.tls = here.tls;
   result.inherited_listen_fd = arguments.inherited_listen_fd;
   result.resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
+  require_trainable(result.resolved, *inputs.data);
   result.data = std::move(inputs.data);
   result.checkpoints = std::move(inputs.checkpoints);
   result.resume_from = std::move(inputs.resume_from);
   result.on_progress = std::move(inputs.on_progress);
   result.on_news = std::move(inputs.on_news);
-  result.stop_requested = [] { return stop_signal() != 0; };
+  result.keep = std::move(inputs.keep);
+  result.stop_requested = std::move(inputs.stop_requested);
   return result;
 }
 
@@ -64,7 +69,10 @@ networked_end take_part(const chosen_node& here, const node_arguments& arguments
                         training_inputs inputs) {
   system_config config{x.runtime, here.cluster.plan.timeouts};
   caf::actor_system system{config};
+  const auto on_ready = std::move(inputs.on_ready);
   networked_process process{system, options_for(here, arguments, x, std::move(inputs))};
+  if (on_ready)
+    on_ready();
   std::optional<told_address> told; // for as long as it can be asked
   if (here.self().is_director)
     told.emplace(x.output.directory, here.self().address);
@@ -82,9 +90,28 @@ void tell_others(const chosen_node& here, const node_arguments& arguments, const
                        finished_patience);
 }
 
+constexpr const char* warning_without_checkpoints =
+  "troupe: warning: no checkpoints are written: when a node with shards is lost, training starts "
+  "from version 0. Leave out checkpoint.every_steps = 0, or give shards to the director alone\n";
+
+// Also under --quiet: another machine than was thought did the work.
+void warn_of_missing(const cluster_plan& plan, size_t took_part) {
+  const auto expected = static_cast<size_t>(
+    std::ranges::count_if(plan.nodes, [](const cluster_node& x) { return !x.is_spare(); }));
+  if (took_part < expected)
+    print_message("troupe: warning: " + std::to_string(took_part) + " of " +
+                  std::to_string(expected) + " nodes took part\n");
+}
+
 int lead(const chosen_node& here, const node_arguments& arguments) {
+  const auto& asked = here.cluster.job.value;
+  if (here.cluster.plan.can_lose_spans() && !asked.checkpoint.are_written() &&
+      !has_keeper(asked.training))
+    print_message(warning_without_checkpoints);
   const auto train = [&](const job& x, training_inputs inputs) {
-    return *take_part(here, arguments, x, std::move(inputs)).training;
+    auto result = *take_part(here, arguments, x, std::move(inputs)).training;
+    warn_of_missing(here.cluster.plan, result.summary.nodes);
+    return result;
   };
   return run_training(here.cluster.job, arguments.run, train,
                       [&](const job& x, training_inputs inputs, const training_summary& summary) {
@@ -93,18 +120,19 @@ int lead(const chosen_node& here, const node_arguments& arguments) {
 }
 
 int follow(const chosen_node& here, const node_arguments& arguments) {
-  const auto& [x, places] = here.cluster.job;
+  const auto& x = here.cluster.job.value;
   training_inputs inputs{};
   inputs.on_news = [&](const std::string& line) {
     if (!arguments.run.quiet)
       print_message(line + '\n');
   };
+  inputs.stop_requested = [] { return stop_signal() != 0; };
   try {
-    inputs.data = load_data(x);
+    inputs.data = load_data(x, [] { return stop_signal() != 0; });
     const auto on_news = inputs.on_news;
     on_news(take_part(here, arguments, x, std::move(inputs)).reason);
   } catch (const failure& error) {
-    throw_with_place(error, places);
+    throw_with_place(error, here.cluster.job);
   }
   return stop_signal() != 0 ? 128 + stop_signal() : 0;
 }

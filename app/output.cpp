@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -51,6 +52,15 @@ std::string error_text(const failure& error) {
   for (const auto& one : all->errors())
     result += lines_of(one.where, one.why, one.hint);
   return result;
+}
+
+failure as_failure(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error))
+    return {failure_code::bad_job,
+            "there is not enough memory",
+            {},
+            "use less data, a smaller model, batch or number of replicas, or a machine with more"};
+  return {failure_code::internal, error.what(), {}, "this is a defect; please report it"};
 }
 
 void print_message(std::string_view text) {

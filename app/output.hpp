@@ -4,6 +4,7 @@
 
 #include "troupe/data/failure.hpp"
 
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ void print_result(std::string_view text, const std::string& hint = {});
 
 /// "troupe: error: WHERE: WHAT" and "  hint: ..." lines: every error of a job, else the one.
 std::string error_text(const failure& error);
+
+/// What ends a command and is no failure: want of memory is bad_job, anything else a defect.
+failure as_failure(const std::exception& error);
 
 /// Writes to standard error; that nobody listens there is no error.
 void print_message(std::string_view text);

@@ -15,6 +15,32 @@ std::optional<std::string> key_of_variable(std::string_view name) {
   return path;
 }
 
+namespace {
+
+std::string variable_name(const std::string& path, std::string_view dot) {
+  std::string result = "TROUPE_";
+  for (const char c : path)
+    if (c == '.')
+      result += dot;
+    else
+      result += c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return result;
+}
+
+} // namespace
+
+std::optional<std::string> key_of_misspelt_variable(std::string_view name,
+                                                    const std::vector<std::string>& paths) {
+  const auto found = std::ranges::find_if(
+    paths, [&](const std::string& path) { return variable_name(path, "_") == name; });
+  return found == paths.end() || found->find('.') == std::string::npos ? std::nullopt
+                                                                       : std::optional{*found};
+}
+
+std::string variable_of_key(const std::string& path) {
+  return variable_name(path, "__");
+}
+
 toml_value override_value(bool is_text, const std::string& text) {
   const toml_value as_text{text, {}};
   const auto parsed = parse_toml_value(text);

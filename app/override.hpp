@@ -1,5 +1,5 @@
 // Keys that are set from outside the files: by the environment and by `--set`. A value is TOML, or
-// else a string; a whole table is several keys at once.
+// else a string; a whole table is several keys at once, and nothing at all takes a key back.
 
 #pragma once
 
@@ -21,16 +21,44 @@ inline constexpr auto dots_in_override_max = 64;
 /// "TROUPE_TRAINING__EPOCHS" -> "training.epochs"; nothing for variables that set no key.
 std::optional<std::string> key_of_variable(std::string_view name);
 
+/// The key that a variable with one underscore for the dot means, "TROUPE_TRAINING_EPOCHS"; nothing
+/// when it means none of `paths`: other programs may have variables of that beginning.
+std::optional<std::string> key_of_misspelt_variable(std::string_view name,
+                                                    const std::vector<std::string>& paths);
+
+/// The variable that sets a key: "TROUPE_TRAINING__EPOCHS".
+std::string variable_of_key(const std::string& path);
+
 /// The value for a key; always a string where the key wants only that.
 toml_value override_value(bool is_text, const std::string& text);
 
 /// "a.b" and a value, as the tables of a file would have them: one in another for each dot.
 toml_value::table override_table(const std::string& path, const std::string& text);
 
-/// Sets the key, or the keys of the table, that `path` names; an unknown one is a complaint.
+/// Takes the key, or every key of the section, back: as if nobody had set it. False when there is
+/// none.
+template <class Target>
+bool take_back(const std::vector<schema_key<Target>>& schema, const std::string& path,
+               Target& target) {
+  const Target untouched{};
+  bool found = false;
+  for (const auto& key : schema)
+    if (key.path == path || detail::is_below(path, key.path)) {
+      key.copy(target, untouched);
+      found = true;
+    }
+  return found;
+}
+
+/// Sets the key, or the keys of the table, that `path` names; an unknown one is a complaint. An
+/// empty text takes them back.
 template <class Target>
 void read_override(const std::vector<schema_key<Target>>& schema, const std::string& path,
                    const std::string& text, Target& target, reading& out) {
+  if (text.empty() && take_back(schema, path, target)) {
+    out.positions[path] = {};
+    return;
+  }
   const auto key = std::ranges::find(schema, path, &schema_key<Target>::path);
   if (key == schema.end() && std::ranges::count(path, '.') > dots_in_override_max)
     return out.complaints.push_back(unknown_key("", path, {}, paths_of(schema)));

@@ -42,34 +42,65 @@ std::string pace(const training_progress& x) {
   return formatted(" %.2f s/step", seconds);
 }
 
-void add_figure(std::vector<std::string>& out, const char* name,
-                const std::optional<double>& value) {
-  if (value)
-    out.push_back(std::string{"  "} + name + " " + figure(*value));
+// "  12 s left", "  1:05:00 left", as if the rest took as long a step as all before. Nothing while
+// that is no more than a guess, or nothing to wait for.
+std::string time_left(const training_progress& x) {
+  constexpr double seconds_min = 2;
+  const double total = static_cast<double>(x.epochs) * static_cast<double>(x.steps_in_epoch);
+  const auto done = static_cast<double>(x.version);
+  if (x.seconds < seconds_min || done < 1 || total <= done)
+    return {};
+  const double left = x.seconds / done * (total - done);
+  if (left < 1 || left > 1e8)
+    return {};
+  const auto whole = static_cast<unsigned long>(left);
+  const auto seconds = whole % 60, minutes = whole / 60 % 60, hours = whole / 3600;
+  if (hours > 0)
+    return formatted("  %lu:%02lu:%02lu left", hours, minutes, seconds);
+  return minutes > 0 ? formatted("  %lu:%02lu left", minutes, seconds)
+                     : formatted("  %lu s left", seconds);
 }
 
-std::vector<std::string> figures(const training_progress& x) {
-  std::vector<std::string> result;
+/// A figure in two lengths. Where there is no room for all, the one with the highest rank goes
+/// first: how a model does on rows it was trained on says less than on others.
+struct shown_figure {
+  std::string name;
+  std::string short_name;
+  std::string value;
+  int rank;
+};
+
+void add_figure(std::vector<shown_figure>& out, const char* name, const char* short_name,
+                const std::optional<double>& value, int rank) {
+  if (value)
+    out.push_back({name, short_name, figure(*value), rank});
+}
+
+std::vector<shown_figure> figures(const training_progress& x) {
+  std::vector<shown_figure> result;
   const auto& row = x.finished_epoch;
-  add_figure(result, "loss", row ? row->train_loss : x.train_loss);
-  add_figure(result, "accuracy", row ? row->train_accuracy : x.train_accuracy);
+  add_figure(result, "loss", "loss", row ? row->train_loss : x.train_loss, 4);
+  add_figure(result, "accuracy", "acc", row ? row->train_accuracy : x.train_accuracy, 5);
   if (row) {
-    add_figure(result, "val_loss", row->validation_loss);
-    add_figure(result, "val_accuracy", row->validation_accuracy);
-    add_figure(result, "val_r2", row->validation_r2);
-    add_figure(result, "test_loss", row->test_loss);
-    add_figure(result, "test_accuracy", row->test_accuracy);
-    add_figure(result, "test_r2", row->test_r2);
+    add_figure(result, "val_loss", "val_loss", row->validation_loss, 2);
+    add_figure(result, "val_accuracy", "val_acc", row->validation_accuracy, 3);
+    add_figure(result, "val_r2", "val_r2", row->validation_r2, 3);
+    add_figure(result, "test_loss", "test_loss", row->test_loss, 1);
+    add_figure(result, "test_accuracy", "test_acc", row->test_accuracy, 0);
+    add_figure(result, "test_r2", "test_r2", row->test_r2, 0);
   }
   return result;
 }
 
-std::string head(const training_progress& x) {
+std::string epoch_text(const training_progress& x) {
+  return "Epoch " + std::to_string(x.epoch) + "/" + std::to_string(x.epochs);
+}
+
+std::string steps_text(const training_progress& x) {
   const std::string total = std::to_string(x.steps_in_epoch);
   const std::string done = std::to_string(x.step);
   const std::string padding(total.size() - std::min(total.size(), done.size()), ' ');
-  return "Epoch " + std::to_string(x.epoch) + "/" + std::to_string(x.epochs) + "  " + padding +
-         done + "/" + total + " ";
+  return "  " + padding + done + "/" + total;
 }
 
 // "[=====>....]": as many columns of '=' as steps are done, the last of them a tip until the end.
@@ -85,38 +116,64 @@ std::string bar(const training_progress& x, size_t columns, bool colour) {
   return colour ? "[\033[32m" + full + "\033[0m" + rest + "]" : "[" + full + rest + "]";
 }
 
-size_t length_of(const std::vector<std::string>& parts) {
-  size_t result = 0;
-  for (const auto& part : parts)
-    result += part.size();
-  return result;
-}
+/// A line in parts. What says least goes first when it is too long.
+class fitted_line {
+public:
+  explicit fitted_line(const training_progress& x)
+    : progress_(x),
+      epoch_(epoch_text(x)),
+      steps_(steps_text(x)),
+      speed_(pace(x)),
+      left_(time_left(x)),
+      figures_(figures(x)) {}
+
+  void fit(size_t room) {
+    while (length() > room && bar_columns_ > bar_columns_min)
+      --bar_columns_;
+    if (length() > room)
+      bar_columns_ = 0;
+    for (auto* part : {&speed_, &left_})
+      if (length() > room)
+        part->clear();
+    short_names_ = length() > room;
+    if (length() > room)
+      steps_.clear();
+    while (length() > room && !figures_.empty())
+      figures_.erase(std::ranges::max_element(figures_, {}, &shown_figure::rank));
+  }
+
+  std::string text(bool colour) const {
+    std::string result = epoch_ + steps_;
+    if (bar_columns_ > 0)
+      result += ' ' + bar(progress_, bar_columns_, colour);
+    result += speed_ + left_;
+    for (const auto& one : figures_)
+      result += "  " + (short_names_ ? one.short_name : one.name) + ' ' + one.value;
+    return result;
+  }
+
+private:
+  size_t length() const { return text(false).size(); }
+
+  const training_progress& progress_;
+  std::string epoch_, steps_, speed_, left_;
+  size_t bar_columns_ = bar_columns;
+  std::vector<shown_figure> figures_;
+  bool short_names_ = false;
+};
 
 } // namespace
 
 std::string progress_line(const training_progress& progress, size_t width,
                           const progress_style& style) {
-  const std::string start = head(progress);
-  const std::string speed = pace(progress);
-  auto shown = figures(progress);
-  size_t columns = bar_columns;
-  if (style.live) {
-    // The last column stays free: writing there makes some terminals wrap.
-    const size_t room = width > 0 ? width - 1 : 0;
-    const auto length = [&] {
-      return start.size() + columns + 2 + speed.size() + length_of(shown);
-    };
-    while (length() > room && columns > bar_columns_min)
-      --columns;
-    while (length() > room && !shown.empty())
-      shown.pop_back();
-    if (length() > room)
-      return (start + speed).substr(0, room);
-  }
-  std::string result = start + bar(progress, columns, style.colour) + speed;
-  for (const auto& part : shown)
-    result += part;
-  return result;
+  fitted_line line{progress};
+  if (!style.live)
+    return line.text(false);
+  // The last column stays free: writing there makes some terminals wrap.
+  const size_t room = width > 0 ? width - 1 : 0;
+  line.fit(room);
+  const auto text = line.text(style.colour);
+  return line.text(false).size() > room ? text.substr(0, room) : text;
 }
 
 progress_style style_for(std::FILE* file) {
@@ -137,19 +194,36 @@ size_t columns_of(std::FILE* file) {
   return count > 0 ? static_cast<size_t>(count) : 80;
 }
 
-void progress_display::show(const training_progress& progress) {
+void progress_display::show(const training_progress& progress, moment now) {
   if (!style_.live && !progress.finished_epoch)
     return;
-  const std::string line = progress_line(progress, columns_of(file_), style_);
+  waiting_ = progress_line(progress, columns_of(file_), style_);
+  ends_line_ = progress.finished_epoch.has_value();
+  const auto interval = style_.live ? redraw_interval : line_interval;
+  if (!written_ || now - *written_ >= interval)
+    write(now);
+}
+
+void progress_display::write(moment now) {
   // Erasing to the end of the line removes what a longer line left behind.
-  std::fputs(style_.live ? ("\r" + line + "\033[K").c_str() : line.c_str(), file_);
+  std::fputs(style_.live ? ("\r" + waiting_ + "\033[K").c_str() : waiting_.c_str(), file_);
+  waiting_.clear();
   line_open_ = true;
-  if (progress.finished_epoch)
-    end_line();
+  written_ = now;
+  if (ends_line_ && (!style_.live || !broken_ || now - *broken_ >= line_interval)) {
+    broken_ = now;
+    break_line();
+  }
   std::fflush(file_);
 }
 
 void progress_display::end_line() {
+  if (!waiting_.empty())
+    write(written_.value_or(moment{}));
+  break_line();
+}
+
+void progress_display::break_line() {
   if (!line_open_)
     return;
   std::fputc('\n', file_);

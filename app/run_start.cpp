@@ -1,6 +1,8 @@
 #include "troupe/app/run_start.hpp"
 
 #include "troupe/actors/job_data.hpp"
+#include "troupe/actors/model_writer.hpp"
+#include "troupe/actors/resuming.hpp"
 #include "troupe/app/job_file.hpp"
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/data/digest.hpp"
@@ -48,12 +50,6 @@ struct resolved_job {
   uint64_t last_version;
 };
 
-// Before anything of an earlier run is replaced.
-void refuse_problems(const job& resolved, const prepared_data& data) {
-  if (const auto found = problems_with_data(resolved, shape_of(data)); !found.empty())
-    throw failure(failure_code::bad_job, found.front().why, found.front().key, found.front().hint);
-}
-
 // A job file that was changed by hand may be no job any more: then nothing is known of its rules.
 bool has_same_rules(const run_directory& folder, const job& x) {
   try {
@@ -100,7 +96,8 @@ std::optional<training_summary> finished_run(const run_directory& folder, const 
                     ", and would do so again: the same job gives the same numbers",
                   folder.path(), "lower optimizer.learning_rate and use --overwrite");
   const ended_run ended{end_of(summary, folder, data), summary.stopped_by,
-                        has_same_rules(folder, x.value)};
+                        has_same_rules(folder, x.value),
+                        summary.best_version && !*x.value.training.keep_best};
   if (can_go_on(ended, x.last_version))
     return std::nullopt;
   return summary;
@@ -158,6 +155,8 @@ void run_folders::begin(const std::string& job_text, const std::string& identity
 }
 
 bool can_go_on(const ended_run& ended, uint64_t last_version) {
+  if (ended.drops_best && ended.steps <= last_version)
+    return true;
   if (ended.steps >= last_version)
     return false;
   const bool by_results = ended.stopped_by == name_of(stop_reason::target_loss) ||
@@ -168,9 +167,11 @@ bool can_go_on(const ended_run& ended, uint64_t last_version) {
 run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
                      const std::function<void(const std::string&)>& warn) {
   const resolved_job resolved{x, data};
-  refuse_problems(resolved.value, data);
+  require_trainable(resolved.value, data); // before anything of an earlier run is replaced
   run_start result;
   result.identity = resolved.identity;
+  result.model_file_bytes =
+    model_file_bytes(make_model(resolved.value, shape_of(data))->layout(), data);
   if (folders.treatment() != earlier_run::resume)
     return result;
   folders.run().expect_identity(resolved.identity);
@@ -179,7 +180,9 @@ run_start find_start(const job& x, const prepared_data& data, const run_folders&
     result.note = finished_note(folders.run(), *result.finished);
     return result;
   }
-  auto search = folders.checkpoints()->latest(resolved.sha256());
+  auto search = folders.checkpoints()->latest(resolved.sha256(), [&](const checkpoint& found) {
+    return misfit_of(found, resolved.value, data);
+  });
   for (const auto& one : search.skipped)
     warn("troupe: warning: " + one.path + ": not used: " + one.reason + "\n");
   if (search.newest)

@@ -31,6 +31,8 @@ public:
 
   /// Takes away what is to be replaced, and makes the run an unfinished one of this job.
   void begin(const std::string& job_text, const std::string& identity);
+  /// Takes that back for a run that came to train nothing.
+  void take_back() const noexcept { run_.take_back(); }
 
 private:
   run_directory run_;
@@ -41,21 +43,23 @@ private:
 
 /// What decides over a run that has ended whether training it again would add anything.
 struct ended_run {
-  uint64_t steps = 0;     ///< it ended at
-  std::string stopped_by; ///< as in its summary
-  bool same_rules = true; ///< evaluate_every, target_loss, patience and tolerance are as they were
+  uint64_t steps = 0;      ///< it ended at
+  std::string stopped_by;  ///< as in its summary
+  bool same_rules = true;  ///< evaluate_every, target_loss, patience and tolerance are as they were
+  bool drops_best = false; ///< its result is the best version, now the last one is asked for
 };
 
 /// Lengths and stop rules are no part of a job's identity, so a finished run can be made longer:
 /// when it ended by its length or an interrupt and training now ends later (at `last_version`), or
 /// when it ended by a rule that reads results and these rules were changed. The same rules would
-/// end it at the same step again.
+/// end it at the same step again. And its last version can be had in place of the best one.
 bool can_go_on(const ended_run& ended, uint64_t last_version);
 
 struct run_start {
   std::string identity;                     ///< its hash is job_sha256
   std::optional<checkpoint> resume_from;    ///< to go on from; nothing: from the beginning
   std::optional<training_summary> finished; ///< set when there is nothing left to do
+  uint64_t model_file_bytes = 0;            ///< the model's file takes no more, or hardly
   std::string note; ///< where a resumed run begins, a whole line; else empty
 };
 
@@ -64,8 +68,9 @@ struct run_start {
 ///
 /// Throws failure: cannot_create when the folder holds another job; mismatch when the checkpoint
 /// was computed by machines of another numerics class; bad_data when there are checkpoints and none
-/// can be used; bad_job when the job does not fit its data, or the checkpoint is beyond the end of
-/// training; diverged when the run in the folder ended so, as it would do so again.
+/// can be used (one that is damaged, or of another shape than the job, is skipped); bad_job when
+/// the job does not fit its data, or the checkpoint is beyond the end of training; diverged when
+/// the run in the folder ended so, as it would do so again.
 run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
                      const std::function<void(const std::string&)>& warn);
 

@@ -8,6 +8,8 @@ namespace {
 
 using key = schema_key<schedule_options>;
 
+constexpr const char* schedule_section = "optimizer.schedule.";
+
 // A schedule in `then` in `then` ...: more would be a mistake, and the reader recurses.
 constexpr size_t then_depth_max = 8;
 
@@ -65,10 +67,11 @@ void set_milestones(schedule_options& target, const toml_value& value, const std
                           "write milestones = [100, 200]"});
     return;
   }
+  const auto& bounds = bounds_of("optimizer.schedule.milestones");
   std::vector<uint64_t> milestones;
   for (const auto& element : *list) {
     uint64_t step = 0;
-    if (!detail::accepted(read_whole(element, 1, step), element, path, complaints))
+    if (!detail::accepted(read_whole(element, bounds, step), element, path, complaints))
       return;
     milestones.push_back(step);
   }
@@ -82,7 +85,8 @@ key then_key() {
              "warmup: the schedule after the rise, its steps counted from there",
              false,
              {},
-             {}};
+             {},
+             copier<schedule_options>([](auto& x) -> auto& { return x.then; })};
   result.set = set_then;
   result.get = [](const schedule_options& x) -> std::optional<std::string> {
     if (x.then.empty())
@@ -103,7 +107,7 @@ key parts_key() {
   key result{"parts", "list of tables",
              "none",  "chained: schedules that are multiplied; sequential: that follow one another",
              false,   {},
-             {}};
+             {},      copier<schedule_options>([](auto& x) -> auto& { return x.parts; })};
   result.set = set_parts;
   result.get = [](const schedule_options& x) {
     return x.parts.empty() ? std::nullopt : std::optional{text_of_parts(x.parts)};
@@ -113,12 +117,13 @@ key parts_key() {
 
 key milestones_key() {
   key result{"milestones",
-             "list of integers >= 1",
+             "list of integers, each " + bounds_text(bounds_of("optimizer.schedule.milestones")),
              "none",
              "multi-step: steps at which factor applies; sequential: first step of each later part",
              false,
              {},
-             {}};
+             {},
+             copier<schedule_options>([](auto& x) -> auto& { return x.milestones; })};
   result.set = set_milestones;
   result.get = [](const schedule_options& x) {
     return x.milestones.empty() ? std::nullopt : std::optional{toml_text(x.milestones)};
@@ -136,8 +141,9 @@ std::vector<key> make_schema() {
     keys.push_back(plain_key<target, double>({name, meaning}, type, access));
   };
   keys.push_back(whole_key<target>(
-    {"steps", "step: of a stage; warmup: of the rise; others: see the table of schedules"}, 1,
-    [](auto& x) -> auto& { return x.steps; }));
+    {"steps", "step: of a stage; warmup: of the rise; others: see the table of schedules",
+     "those of the run, or of its part; step, warmup: none"},
+    [](auto& x) -> auto& { return x.steps; }, schedule_section));
   share(
     "factor", "step, multi-step: factor of each stage; exponential: of `steps` steps",
     "number in (0, 1]", [](auto& x) -> auto& { return x.factor; });

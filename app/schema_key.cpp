@@ -1,6 +1,7 @@
 #include "troupe/app/schema_key.hpp"
 
 #include "troupe/app/did_you_mean.hpp"
+#include "troupe/app/other_names.hpp"
 #include "troupe/data/closest_name.hpp"
 
 #include <algorithm>
@@ -73,13 +74,20 @@ std::optional<value_refusal> read_value(const toml_value& value, std::string& ou
   return std::nullopt;
 }
 
-std::optional<value_refusal> read_whole(const toml_value& value, uint64_t minimum, uint64_t& out) {
-  const std::string expected = "an integer of at least " + std::to_string(minimum);
+std::optional<value_refusal> read_whole(const toml_value& value, const whole_bounds& bounds,
+                                        uint64_t& out) {
   const auto* integer = value.as<int64_t>();
-  if (!integer || *integer < 0 || static_cast<uint64_t>(*integer) < minimum)
-    return wrong_type(expected, value);
-  out = static_cast<uint64_t>(*integer);
+  const auto number = integer ? static_cast<uint64_t>(*integer) : 0;
+  if (!integer || *integer < 0 || number < bounds.least || number > bounds.most)
+    return wrong_type("an integer " + bounds_text(bounds), value);
+  out = number;
   return std::nullopt;
+}
+
+std::string whole_type(const whole_bounds& bounds) {
+  const auto text = bounds_text(bounds);
+  return text.starts_with("from") ? "integer " + text
+                                  : "integer >= " + std::to_string(bounds.least);
 }
 
 std::optional<value_refusal> read_choice(const toml_value& value,
@@ -112,6 +120,9 @@ std::optional<std::string> key_meant_by(const std::string& path,
   for (const auto& known : paths)
     if (last_part(known) == name)
       return known;
+  if (const auto other = other_name_of(name);
+      other && std::ranges::find(paths, other->key) != paths.end())
+    return std::string{other->key};
   const std::string section = section_of(path);
   const auto below = names_below(section, paths);
   if (const auto near = closest_name(name, below); !near.empty())
@@ -128,10 +139,13 @@ std::optional<std::string> key_meant_by(const std::string& path,
 
 complaint unknown_key(const std::string& outer, const std::string& path, source_position at,
                       const std::vector<std::string>& paths) {
+  const auto other = other_name_of(last_part(path));
+  if (other && !other->hint.empty())
+    return {outer + path, at, "unknown key '" + outer + path + "'", std::string{other->hint}};
   const auto meant = key_meant_by(path, paths);
   return {outer + meant.value_or(path), at, "unknown key '" + outer + path + "'",
           meant ? "did you mean '" + outer + *meant + "'?"
-                : "'troupe config show' lists every key"};
+                : "'troupe config keys' lists every key"};
 }
 
 } // namespace troupe

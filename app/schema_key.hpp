@@ -5,6 +5,7 @@
 #pragma once
 
 #include "troupe/app/toml_value.hpp"
+#include "troupe/coordinators/job_bounds.hpp"
 #include "troupe/models/names.hpp"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ struct complaint {
 template <class Target>
 struct schema_key {
   std::string path;     ///< "training.batch_size", or relative to the table it belongs to
-  std::string type;     ///< for people: "integer >= 1"
+  std::string type;     ///< for people: "integer from 1 to 1024"
   std::string fallback; ///< what an unset optional key means, for people; empty: the default's text
   std::string meaning;
   bool is_text = false; ///< takes strings only: a bare number from `--set` is one
@@ -39,6 +40,8 @@ struct schema_key {
     set;
   /// The value as TOML; nothing when it is unset and decided later.
   std::function<std::optional<std::string>(const Target&)> get;
+  /// Gives the target this key's value of another one: an untouched one takes the key back.
+  std::function<void(Target& target, const Target& from)> copy;
 };
 
 /// Why a value was not taken.
@@ -52,8 +55,12 @@ std::optional<value_refusal> read_value(const toml_value& value, bool& out);
 std::optional<value_refusal> read_value(const toml_value& value, double& out);
 std::optional<value_refusal> read_value(const toml_value& value, std::string& out);
 
-/// A whole number of at least `minimum`.
-std::optional<value_refusal> read_whole(const toml_value& value, uint64_t minimum, uint64_t& out);
+/// A whole number within bounds.
+std::optional<value_refusal> read_whole(const toml_value& value, const whole_bounds& bounds,
+                                        uint64_t& out);
+
+/// What a key with these bounds takes, for people: "integer from 1 to 1024", "integer >= 0".
+std::string whole_type(const whole_bounds& bounds);
 
 /// A name out of `names`; gives its index.
 std::optional<value_refusal> read_choice(const toml_value& value,
@@ -110,6 +117,14 @@ std::vector<std::string> names_of() {
   return result;
 }
 
+template <class Enum>
+std::vector<Enum> values_of() {
+  std::vector<Enum> result;
+  for (const auto& [value, name] : name_table<Enum>::entries)
+    result.push_back(value);
+  return result;
+}
+
 } // namespace detail
 
 /// What a key says of itself besides its value. `access` below is a generic lambda that gives the
@@ -120,6 +135,12 @@ struct key_texts {
   std::string fallback = {};
 };
 
+/// `copy` of a key whose value is the member that `access` gives.
+template <class Target, class Access>
+std::function<void(Target&, const Target&)> copier(Access access) {
+  return [access](Target& target, const Target& from) { access(target) = access(from); };
+}
+
 /// A key whose value is a bool, double or std::string.
 template <class Target, class Value, class Access>
 schema_key<Target> plain_key(key_texts texts, std::string type, Access access) {
@@ -129,7 +150,8 @@ schema_key<Target> plain_key(key_texts texts, std::string type, Access access) {
                          texts.meaning,
                          std::is_same_v<Value, std::string>,
                          {},
-                         {}};
+                         {},
+                         copier<Target>(access)};
   key.set = [access](Target& target, const toml_value& value, const std::string& path,
                      std::vector<complaint>& complaints) {
     Value read{};
@@ -142,16 +164,18 @@ schema_key<Target> plain_key(key_texts texts, std::string type, Access access) {
   return key;
 }
 
-/// A key whose value is a whole number of at least `minimum`.
+/// A key whose value is a whole number; its bounds are those of `section` + its path
+/// (coordinators/job_bounds.hpp).
 template <class Target, class Access>
-schema_key<Target> whole_key(key_texts texts, uint64_t minimum, Access access) {
+schema_key<Target> whole_key(key_texts texts, Access access, const std::string& section = {}) {
+  const auto& bounds = bounds_of(section + texts.path);
   schema_key<Target> key{
-    texts.path, "integer >= " + std::to_string(minimum), texts.fallback, texts.meaning, false, {},
-    {}};
-  key.set = [access, minimum](Target& target, const toml_value& value, const std::string& path,
+    texts.path, whole_type(bounds),    texts.fallback, texts.meaning, false, {},
+    {},         copier<Target>(access)};
+  key.set = [access, &bounds](Target& target, const toml_value& value, const std::string& path,
                               std::vector<complaint>& complaints) {
     uint64_t read = 0;
-    if (detail::accepted(read_whole(value, minimum, read), value, path, complaints))
+    if (detail::accepted(read_whole(value, bounds, read), value, path, complaints))
       access(target) = read;
   };
   key.get = [access](const Target& target) {
@@ -160,18 +184,22 @@ schema_key<Target> whole_key(key_texts texts, uint64_t minimum, Access access) {
   return key;
 }
 
-/// A key whose value is the name of an `Enum`. A value without a name counts as unset.
+/// A key whose value is the name of an `Enum`, one of `values`. A value without a name counts as
+/// unset.
 template <class Target, class Enum, class Access>
-schema_key<Target> choice_key(key_texts texts, Access access) {
+schema_key<Target> choice_key(key_texts texts, Access access,
+                              const std::vector<Enum>& values = detail::values_of<Enum>()) {
+  std::vector<std::string> names;
+  for (auto value : values)
+    names.emplace_back(name_of(value));
   schema_key<Target> key{
-    texts.path, choices_text(detail::names_of<Enum>()), texts.fallback, texts.meaning, false, {},
-    {}};
-  key.set = [access](Target& target, const toml_value& value, const std::string& path,
-                     std::vector<complaint>& complaints) {
+    texts.path, choices_text(names),   texts.fallback, texts.meaning, false, {},
+    {},         copier<Target>(access)};
+  key.set = [access, values, names](Target& target, const toml_value& value,
+                                    const std::string& path, std::vector<complaint>& complaints) {
     size_t index = 0;
-    if (detail::accepted(read_choice(value, detail::names_of<Enum>(), index), value, path,
-                         complaints))
-      access(target) = name_table<Enum>::entries[index].first;
+    if (detail::accepted(read_choice(value, names, index), value, path, complaints))
+      access(target) = values[index];
   };
   key.get = [access](const Target& target) -> std::optional<std::string> {
     const std::optional<Enum> value = detail::as_optional(access(target));

@@ -1,6 +1,9 @@
 #include "troupe/app/signals.hpp"
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -8,25 +11,45 @@ namespace troupe {
 
 namespace {
 
-// Written by the handler: a lock-free type that signals may touch, and what they need to know
-// beforehand, because asking is not safe in a handler.
-volatile std::sig_atomic_t remembered = 0;
-volatile std::sig_atomic_t on_terminal = 0;
+// What the handler touches. It may run on several threads at once, and asking the system for
+// anything else is not safe there.
+std::atomic<moment::rep> first_at{0}; // 0: none came
+std::atomic<int> remembered{0};
+std::atomic<moment::rep> one_for{0};
+std::atomic<bool> on_terminal{false};
+static_assert(std::atomic<moment::rep>::is_always_lock_free);
+
+void say(std::string_view text) {
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0)
+    return; // nobody listens
+}
+
+void acknowledge(int number) {
+  if (on_terminal)
+    say("\n"); // ends a line that progress left open
+  say(number == SIGINT ? "troupe: SIGINT" : "troupe: SIGTERM");
+  say(": stopping; a second one, after 1 s or later, ends at once and keeps nothing\n");
+}
 
 void on_stop_signal(int number) {
-  if (remembered == 0) {
+  const int error = errno;
+  const moment now = moment::clock::now();
+  moment::rep first = 0;
+  if (first_at.compare_exchange_strong(first, now.time_since_epoch().count())) {
     remembered = number;
-    return;
-  }
-  if (on_terminal && write(STDERR_FILENO, "\n", 1) < 0)
+    acknowledge(number);
+  } else if (is_another_signal(moment{moment::duration{first}}, now, milliseconds{one_for})) {
+    if (on_terminal)
+      say("\n");
     _exit(128 + number);
-  _exit(128 + number);
+  }
+  errno = error;
 }
 
 void handle(int number, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART; // reading data goes on after the first signal
+  action.sa_flags = SA_RESTART; // whoever reads data asks between pieces (data/reading_stop.hpp)
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, nullptr);
 }
@@ -37,14 +60,21 @@ void ignore_broken_pipes() {
   handle(SIGPIPE, SIG_IGN);
 }
 
-void watch_stop_signals() {
+void watch_stop_signals(milliseconds one_signal) {
   on_terminal = isatty(STDERR_FILENO);
+  one_for = one_signal.count();
   handle(SIGINT, on_stop_signal);
   handle(SIGTERM, on_stop_signal);
 }
 
 int stop_signal() noexcept {
   return remembered;
+}
+
+failure with_signal(const failure& error) {
+  if (error.code() != failure_code::interrupted || stop_signal() != SIGTERM)
+    return error;
+  return {failure_code::terminated, error.reason(), error.where(), error.hint()};
 }
 
 } // namespace troupe

@@ -1,6 +1,7 @@
 #include "troupe/app/status_report.hpp"
 
 #include "troupe/data/failure.hpp"
+#include "troupe/data/shown_text.hpp"
 #include "troupe/data/trainer_table.hpp"
 
 #include <nlohmann/json.hpp>
@@ -28,16 +29,16 @@ std::string count(const json& x) {
   return std::to_string(x.get<uint64_t>());
 }
 
-// What comes over a wire moves no terminal.
-std::string printable(std::string value) {
-  std::ranges::replace_if(
-    value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return value;
+std::string text(const json& x) {
+  const auto value = printable_text(x.get<std::string>());
+  return value.empty() ? "-" : value;
 }
 
-std::string text(const json& x) {
-  const auto value = printable(x.get<std::string>());
-  return value.empty() ? "-" : value;
+// Behind a heading that says "waits for".
+std::string awaited_text(const json& x) {
+  constexpr std::string_view beginning = "waiting for ";
+  const auto value = text(x);
+  return value.starts_with(beginning) ? value.substr(beginning.size()) : value;
 }
 
 std::string seconds(const json& x) {
@@ -54,7 +55,7 @@ std::string listed(const json& texts) {
 void add(std::string& out, std::string_view name, const std::string& value) {
   constexpr size_t name_columns = 19; // as the report of a run
   out += name;
-  out.append(name_columns - name.size(), ' ');
+  out.append(name.size() < name_columns ? name_columns - name.size() : 1, ' ');
   out += value + '\n';
 }
 
@@ -95,6 +96,36 @@ failure unreadable(const std::string& why) {
           "ask with the program that the cluster was started with"};
 }
 
+void add_number(std::string& out, std::string_view name, const json& x) {
+  if (!x.is_null())
+    add(out, name, formatted("%.6g", x.get<double>()));
+}
+
+std::string time_text(double seconds) {
+  if (!(seconds < 1e9))
+    return "-";
+  const auto whole = static_cast<unsigned long>(std::max(seconds, 0.0));
+  return formatted("%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+// How well it learns, and how long it takes.
+void add_results(std::string& out, const json& x) {
+  if (!x.at("seconds_left").is_null())
+    add(out, "time left", time_text(x.at("seconds_left").get<double>()));
+  add_number(out, "learning rate", x.at("learning_rate"));
+  add_number(out, "train loss", x.at("train_loss"));
+  add_number(out, "train accuracy", x.at("train_accuracy"));
+  const auto& row = x.at("newest_row");
+  if (row.is_null())
+    return;
+  for (const auto* key : {"validation_loss", "validation_accuracy", "validation_r2", "test_loss",
+                          "test_accuracy", "test_r2"}) {
+    std::string name = key;
+    std::ranges::replace(name, '_', ' ');
+    add_number(out, name, row.at(key));
+  }
+}
+
 std::string report_of(const json& x) {
   std::string result;
   add(result, "phase", text(x.at("phase")));
@@ -103,12 +134,13 @@ std::string report_of(const json& x) {
   add(result, "seconds", formatted("%.1f", x.at("seconds").get<double>()));
   add(result, "steps/s", formatted("%.1f", x.at("steps_per_second").get<double>()));
   add(result, "samples/s", formatted("%.0f", x.at("samples_per_second").get<double>()));
+  add_results(result, x);
   add(result, "view",
       count(x.at("view").at("term")) + "." + count(x.at("view").at("number")) + " (" +
         count(x.at("views")) + " so far)");
   add(result, "replicas lost", count(x.at("replicas_lost")));
   add(result, "rollbacks", count(x.at("rollbacks")));
-  add(result, "waits for", text(x.at("waits_for")));
+  add(result, "waits for", awaited_text(x.at("waits_for")));
   for (const auto& late : x.at("behind"))
     add(result, "behind",
         text(late.at("node")) + ", by " + seconds(late.at("seconds")) + ": " +
@@ -123,7 +155,7 @@ std::string report_of(const json& x) {
   if (!trainers)
     throw unreadable("no figures of replicas");
   for (auto& one : *trainers)
-    one.process = printable(one.process);
+    one.process = printable_text(one.process);
   return result + (trainers->empty() ? "" : '\n' + trainer_table(*trainers));
 }
 

@@ -36,12 +36,15 @@ runtime_options runtime_of(const job& x, const prepared_data& data) {
 training_result train_here(const job& x, training_inputs inputs) {
   train_options options;
   options.on_progress = std::move(inputs.on_progress);
-  options.stop_requested = [] { return stop_signal() != 0; };
+  options.stop_requested = std::move(inputs.stop_requested);
   options.checkpoints = std::move(inputs.checkpoints);
   options.resume_from = std::move(inputs.resume_from);
   system_config config{runtime_of(x, *inputs.data)};
   caf::actor_system system{config};
-  return train(system, x, std::move(inputs.data), options);
+  inputs.on_ready();
+  auto result = train(system, x, std::move(inputs.data), options);
+  inputs.keep(result);
+  return result;
 }
 
 int run(const train_arguments& arguments, std::string& job_name) {

@@ -5,6 +5,7 @@
 #include "troupe/app/job_schema.hpp"
 #include "troupe/app/output.hpp"
 #include "troupe/app/progress.hpp"
+#include "troupe/app/run_description.hpp"
 #include "troupe/app/run_report.hpp"
 #include "troupe/app/run_start.hpp"
 #include "troupe/app/signals.hpp"
@@ -13,15 +14,46 @@
 #include "troupe/data/run_directory.hpp"
 #include "troupe/data/summary_file.hpp"
 
+#include <thread>
 #include <utility>
 
 namespace troupe {
 
 namespace {
 
-// The display outlives the training: a line that it left open is then ended.
+// Rows go to the history's file while training lasts. A disk that refuses one must not end the run:
+// the file is written whole at the end.
+class live_history {
+public:
+  live_history(const run_directory& folder, const training_inputs& inputs)
+    : path_(folder.file(history_file_name)),
+      earlier_(inputs.resume_from ? inputs.resume_from->history : std::vector<history_row>{}) {}
+
+  void add(const history_row& row) {
+    if (is_refused_)
+      return;
+    try {
+      if (!out_) // before the first row the folder may be an earlier run's
+        out_.emplace(path_, earlier_);
+      out_->add(row);
+    } catch (const failure& error) {
+      print_message("troupe: warning: " + std::string{error.what()} + '\n');
+      is_refused_ = true;
+    }
+  }
+
+private:
+  std::string path_;
+  std::vector<history_row> earlier_;
+  std::optional<history_writer> out_;
+  bool is_refused_ = false;
+};
+
+// The display outlives the training: a line that it left open is then ended. `has_trained` becomes
+// true with the first step that is heard of.
 training_result train_with_progress(const job& x, training_inputs inputs, const trainer& train,
-                                    bool quiet) {
+                                    const run_directory& folder, bool quiet, bool& has_trained) {
+  live_history history{folder, inputs};
   std::optional<progress_display> display;
   if (!quiet)
     display.emplace(stderr, style_for(stderr));
@@ -32,7 +64,11 @@ training_result train_with_progress(const job& x, training_inputs inputs, const 
     print_message(line + '\n');
   };
   inputs.on_news = say;
+  inputs.stop_requested = [] { return stop_signal() != 0; };
   inputs.on_progress = [&](const training_progress& progress) {
+    has_trained = has_trained || progress.version > 0;
+    if (progress.finished_epoch)
+      history.add(*progress.finished_epoch);
     if (!progress.notice.empty())
       say(progress.notice);
     else if (display)
@@ -41,16 +77,58 @@ training_result train_with_progress(const job& x, training_inputs inputs, const 
   return train(x, std::move(inputs));
 }
 
-// The summary is written last: it is what makes a run finished.
-void write_files(const run_directory& folder, training_result& result, const failure* error) {
+// A run that came to train nothing is in nobody's way.
+training_result train_in(const run_folders& folders, const job& x, training_inputs inputs,
+                         const trainer& train, bool quiet) {
+  bool has_trained = false;
+  try {
+    return train_with_progress(x, std::move(inputs), train, folders.run(), quiet, has_trained);
+  } catch (const std::exception&) {
+    if (!has_trained)
+      folders.take_back();
+    throw;
+  }
+}
+
+// The model first, into the room that was taken for it: a disk that is full costs as little as can
+// be. The summary is written last, and only after all others: it is what makes a run finished.
+void write_files(const run_directory& folder, reserved_file& model, training_result& result,
+                 const failure* error) {
   auto& summary = result.summary;
-  const std::string model = folder.file(model_file_name);
-  summary.parameters_sha256 = write_model(model, result);
-  summary.model_file = model;
-  write_file_atomically(folder.file(history_file_name), history_text(result.history));
-  write_file_atomically(folder.file(job_file_name), job_text(result.resolved));
-  write_file_atomically(folder.file(summary_file_name),
-                        summary_json(summary, json_layout::indented, error));
+  std::optional<failure> first;
+  const auto attempt = [&](const auto& write) {
+    try {
+      write();
+    } catch (const failure& found) {
+      if (!first)
+        first = found;
+    }
+  };
+  attempt([&] {
+    summary.parameters_sha256 = write_model(model, result);
+    summary.model_file = model.path();
+  });
+  attempt(
+    [&] { write_file_atomically(folder.file(history_file_name), history_text(result.history)); });
+  attempt([&] { write_file_atomically(folder.file(job_file_name), job_text(result.resolved)); });
+  if (!first)
+    attempt([&] {
+      write_file_atomically(folder.file(summary_file_name),
+                            summary_json(summary, json_layout::indented, error));
+    });
+  if (first && !summary.model_file.empty())
+    throw failure(first->code(), first->reason() + "; the model is kept in " + model.path(),
+                  first->where(), first->hint());
+  if (first)
+    throw failure(*first);
+}
+
+std::optional<failure> divergence_of(const training_result& result, const std::string& job_name) {
+  if (!result.problem)
+    return std::nullopt;
+  return failure{failure_code::diverged, *result.problem, job_name,
+                 std::string{"lower optimizer.learning_rate; the model holds the "} +
+                   (result.summary.best_version ? "best" : "last finite") + " parameters"};
 }
 
 void print_summary(const training_summary& summary, const run_directory& folder, bool as_json,
@@ -68,20 +146,29 @@ void print_statistics(const training_result& result, bool as_json) {
     print_result('\n' + result.statistics);
 }
 
+void describe(const job& x, const prepared_data& data) {
+  const auto found = describe_run(x, data, std::thread::hardware_concurrency());
+  print_message(found.text);
+  for (const auto& warning : found.warnings)
+    print_message("troupe: warning: " + warning + '\n');
+}
+
 int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
                run_folders& folders, const train_arguments& arguments, const trainer& train) {
-  // From here on the earlier run is gone: the data proved readable and fit for the job.
-  folders.begin(job_text(x), start.identity);
-  training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from), {}, {}};
-  if (x.checkpoint.every_steps > 0)
-    inputs.checkpoints = folders.checkpoints();
-  auto result = train_with_progress(x, std::move(inputs), train, arguments.quiet);
+  reserved_file model{folders.run().file(model_file_name), start.model_file_bytes};
   std::optional<failure> error;
-  if (result.problem)
-    error.emplace(failure_code::diverged, *result.problem, x.name,
-                  std::string{"lower optimizer.learning_rate; the model holds the "} +
-                    (result.summary.best_version ? "best" : "last finite") + " parameters");
-  write_files(folders.run(), result, error ? &*error : nullptr);
+  training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from), {}, {}};
+  if (x.checkpoint.are_written())
+    inputs.checkpoints = folders.checkpoints();
+  // From here on the earlier run is gone: this one can be trained.
+  inputs.on_ready = [&] { folders.begin(job_text(x), start.identity); };
+  if (!arguments.quiet)
+    describe(x, *inputs.data);
+  inputs.keep = [&](training_result& result) {
+    error = divergence_of(result, x.name);
+    write_files(folders.run(), model, result, error ? &*error : nullptr);
+  };
+  const auto result = train_in(folders, x, std::move(inputs), train, arguments.quiet);
   if (error)
     print_message(error_text(*error));
   print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
@@ -100,14 +187,17 @@ earlier_run treatment_of(const train_arguments& arguments) {
 
 int find_and_train(const job& x, run_folders& folders, const train_arguments& arguments,
                    const trainer& train, const finished_listener& on_finished) {
-  auto data = load_data(x);
+  auto data = load_data(x, [] { return stop_signal() != 0; });
   auto start = find_start(x, *data, folders, print_message);
   if (!arguments.quiet)
     print_message(start.note);
   if (start.finished) {
     print_summary(*start.finished, folders.run(), arguments.json, nullptr);
     if (on_finished)
-      on_finished(x, {std::move(data), nullptr, std::nullopt, {}, {}}, *start.finished);
+      on_finished(
+        x,
+        {std::move(data), nullptr, std::nullopt, {}, {}, {}, {}, [] { return stop_signal() != 0; }},
+        *start.finished);
     return 0;
   }
   return train_from(std::move(start), x, std::move(data), folders, arguments, train);
@@ -123,6 +213,18 @@ void print_failure_object(const failure& error, const std::string& job_name) {
   }
 }
 
+// Who was stopped by SIGTERM ends with its code, whoever noticed.
+int with_code_of_signal(const std::function<int(std::string&)>& body, std::string& job_name) {
+  try {
+    return body(job_name);
+  } catch (const failure& error) {
+    const auto told = with_signal(error);
+    if (told.code() == error.code())
+      throw; // it may be more than a failure: every error of a job
+    throw told;
+  }
+}
+
 } // namespace
 
 int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
@@ -131,24 +233,24 @@ int run_training(const loaded_job& loaded, const train_arguments& arguments, con
   try {
     return find_and_train(loaded.value, folders, arguments, train, on_finished);
   } catch (const failure& error) {
-    throw_with_place(error, loaded.places);
+    throw_with_place(error, loaded);
   }
 }
 
 int with_failure_object(bool json, const std::function<int(std::string& job_name)>& body) {
   std::string job_name;
   try {
-    return body(job_name);
+    return with_code_of_signal(body, job_name);
   } catch (const failure& error) {
     // When the result itself could not be printed, a second attempt would only follow half of it.
     if (json && error.where() != standard_output)
       print_failure_object(error, job_name);
     throw;
   } catch (const std::exception& error) {
-    const failure internal{failure_code::internal, error.what(), {}, "please report this"};
+    const auto unexpected = as_failure(error);
     if (json)
-      print_failure_object(internal, job_name);
-    throw internal;
+      print_failure_object(unexpected, job_name);
+    throw unexpected;
   }
 }
 

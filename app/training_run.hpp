@@ -26,8 +26,15 @@ struct training_inputs {
   std::optional<checkpoint> resume_from;
   std::function<void(const training_progress&)> on_progress;
   std::function<void(const std::string&)> on_news; ///< a line, without break, for people
+  /// Called when nothing can refuse to begin any more: ports are open, files are read.
+  std::function<void()> on_ready{};
+  /// Keeps the result; called before anybody else is told that the run is finished.
+  std::function<void(training_result&)> keep{};
+  /// Asked again and again: true once somebody wants training to stop.
+  std::function<bool()> stop_requested{};
 };
 
+/// Calls `on_ready` before it trains, and `keep` with what it returns.
 using trainer = std::function<training_result(const job&, training_inputs)>;
 
 /// Hears that a run is finished already, and what its result is; `inputs` have the data only.

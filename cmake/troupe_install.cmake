@@ -21,22 +21,32 @@ if(TROUPE_BUILD_COMMAND)
   install(TARGETS troupe_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 endif()
 
-# The manual page and the shells' completions, from what the command says of itself.
+# All that installing needs, whatever else this folder builds: scripts/quickstart builds it.
+add_custom_target(troupe_installed DEPENDS troupe)
+if(TROUPE_BUILD_COMMAND)
+  add_dependencies(troupe_installed troupe_command)
+endif()
+
+# The manual page and the shells' completions, from what the command says of itself. Who built the
+# command alone installs it without them.
 find_package(Python3 COMPONENTS Interpreter)
 if(TROUPE_BUILD_COMMAND AND Python3_FOUND AND NOT TROUPE_SANITIZE)
   set(troupe_command_files ${PROJECT_BINARY_DIR}/command-files)
+  set(troupe_command_outputs
+      ${troupe_command_files}/troupe.1 ${troupe_command_files}/troupe ${troupe_command_files}/_troupe)
   add_custom_command(
-    OUTPUT ${troupe_command_files}/troupe.1 ${troupe_command_files}/troupe ${troupe_command_files}/_troupe
+    OUTPUT ${troupe_command_outputs}
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make-command-files
             $<TARGET_FILE:troupe_command> ${troupe_command_files}
     DEPENDS troupe_command ${PROJECT_SOURCE_DIR}/scripts/make-command-files VERBATIM)
-  add_custom_target(troupe_command_files ALL DEPENDS ${troupe_command_files}/troupe.1)
+  add_custom_target(troupe_command_files ALL DEPENDS ${troupe_command_outputs})
+  add_dependencies(troupe_installed troupe_command_files)
   install(FILES ${troupe_command_files}/troupe.1
-          DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+          DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime OPTIONAL)
   install(FILES ${troupe_command_files}/troupe
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime OPTIONAL)
   install(FILES ${troupe_command_files}/_troupe
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT runtime)
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT runtime OPTIONAL)
 endif()
 
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir} COMPONENT dev)

@@ -19,21 +19,24 @@
 namespace troupe {
 
 /// Counts changes of what processes say to each other; another number is another language.
-inline constexpr uint64_t protocol_number = 1;
+inline constexpr uint64_t protocol_number = 2;
 
 /// What a process says of itself before anything else.
 struct process_facts {
   uint64_t protocol = protocol_number;
-  std::string version;          ///< of the program
-  std::string node;             ///< its name in the plan
-  uint64_t incarnation = 0;     ///< random, drawn for each connection
-  bool is_director = false;     ///< the director is in this process
-  std::string job_sha256;       ///< what determines version v + 1 from version v
-  std::string data_fingerprint; ///< of the rows as they were read
-  std::string numerics;         ///< class of the machine's arithmetic
-  std::string course;           ///< lengths and intervals that all must have in common, in words
-  uint64_t term = 0;            ///< the highest it knows of
-  std::string process;          ///< which the actor system takes it for
+  std::string version;        ///< of the program
+  std::string node;           ///< its name in the plan
+  uint64_t incarnation = 0;   ///< random, drawn for each connection
+  bool is_director = false;   ///< the director is in this process
+  std::string data;           ///< the rows as they were read; this and the next three in words
+  std::string job;            ///< what determines version v + 1 from version v
+  std::string cluster;        ///< of the plan, what all must have in common: `cluster_words`
+  std::string course;         ///< lengths and intervals that all must have in common
+  std::string numerics;       ///< class of the machine's arithmetic
+  uint64_t term = 0;          ///< the highest it knows of
+  std::string process;        ///< which the actor system takes it for
+  uint64_t life = 0;          ///< random, drawn when the process starts
+  bool only_compares = false; ///< it asks whether both would go on, and opens nothing
 
   friend bool operator==(const process_facts&, const process_facts&) = default;
 };
@@ -60,9 +63,12 @@ struct verdict {
 /// Whether `peer` may take part in a run with the process of these facts. Symmetric but for names.
 verdict admit(const process_facts& mine, const process_facts& peer, const cluster_plan& plan);
 
-/// The same for a peer that was dialled under a name: it must have that name.
-verdict admit_dialled(const process_facts& mine, const process_facts& peer,
-                      const cluster_plan& plan, const std::string& dialled_name);
+/// Whether whoever answered where `dialled_name` was dialled is called so. If not, that is no fault
+/// of either: an address has changed hands, and who should be there may come back (later).
+verdict admit_name(const process_facts& peer, const std::string& dialled_name);
+
+/// What a peer hears that only compares, when nothing differs.
+verdict nothing_differs();
 
 /// Whether a process proves that it is `name` with a certificate for `proven`, the DNS names in it.
 verdict admit_proof(const std::string& name, const std::vector<std::string>& proven);
@@ -81,7 +87,8 @@ verdict run_is_over(const std::string& how);
 /// What it is told while the holder no longer answers but is not known to be lost.
 verdict name_not_free_yet(const std::string& name);
 
-/// A refusal, as both sides know it.
+/// A refusal, as both sides know it. With secured connections `peer` is a name that was proven: a
+/// word of anybody else is none (hello.hpp).
 struct refusal {
   std::string peer; ///< its name, as far as it is known
   verdict why;
@@ -90,9 +97,10 @@ struct refusal {
   friend bool operator==(const refusal&, const refusal&) = default;
 };
 
-/// True when the process `own_name` cannot go on after this. A director never ends for what others
-/// are, but it does when its own name is taken. Any other process ends when it was turned away, or
-/// when it differs from the director, whoever of the two dialled. Strangers end nobody.
+/// True when the process `own_name` cannot go on after this: it and the director refuse each other,
+/// whoever of the two dialled or found the reason, or a peer that it dialled has another process of
+/// its name. What else workers find is for the director to judge, and a director never ends for
+/// what others are. Strangers end nobody.
 bool ends_process(const refusal& x, const cluster_plan& plan, const std::string& own_name);
 
 } // namespace troupe

@@ -40,6 +40,8 @@ struct cluster_plan {
   std::vector<cluster_node> nodes; ///< exactly one is the director
   cluster_timeouts timeouts;
   bool insecure = false; ///< plain connections to other machines are wanted
+  /// Nodes to begin with, spares that stand in included; absent: all that are no spares.
+  std::optional<size_t> min_nodes;
 
   std::optional<size_t> find(std::string_view name) const {
     const auto found = std::ranges::find(nodes, name, &cluster_node::name);
@@ -54,6 +56,12 @@ struct cluster_plan {
   }
   size_t shards_ready(const cluster_node& node) const {
     return node.is_spare() ? most(&cluster_node::shard_count) : node.shard_count;
+  }
+
+  /// True when the loss of a node that is not the director takes parameters with it.
+  bool can_lose_spans() const {
+    return std::ranges::any_of(
+      nodes, [](const cluster_node& x) { return !x.is_director && x.shard_count > 0; });
   }
 
   /// The plan of a run where one actor, the keeper, owns all parameters: it is where the director
@@ -75,5 +83,10 @@ private:
     return result;
   }
 };
+
+/// What the files of all processes must have in common, as lines "key = value": the nodes in their
+/// order, what each brings, who leads, and how long others are waited for. Addresses may differ:
+/// each process sees the others from where it is.
+std::string cluster_words(const cluster_plan& plan);
 
 } // namespace troupe

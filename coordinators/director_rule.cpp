@@ -16,10 +16,14 @@ director_rule::director_rule(const director_rule_options& options, const directo
     rule_(options.stop, memory.stop),
     start_version_(memory.version),
     last_row_(memory.last_row),
-    best_(memory.best),
+    best_(options.keep_best ? memory.best : std::nullopt),
     last_loss_(memory.last_loss) {
-  if (last_loss_ && reads_results()) // a result may have ended training here
+  if (!last_loss_)
+    return;
+  if (options.plan.schedules_evaluation(start_version_)) // a result may have ended training here
     verdict_ = rule_.verdict(*last_loss_);
+  else if (is_better(*last_loss_))
+    last_is_best_ = {start_version_, *last_loss_};
 }
 
 director_memory director_rule::memory(uint64_t version) const {
@@ -218,15 +222,21 @@ void director_rule::on_row(const epoch_figures& row, director_decisions& out) {
 void director_rule::judge(const epoch_figures& row) {
   verdict_ = stop_reason::none;
   last_loss_.reset();
-  if (!reads_results() || !options_.plan.evaluates(row.version))
+  if (!options_.plan.evaluates(row.version))
     return;
   const auto& watched = row.validation ? *row.validation : row.test ? *row.test : row.train;
   const auto loss = watched.loss_sum / static_cast<double>(watched.sample_count);
   last_loss_ = loss;
-  verdict_ = rule_.observe(row.version, loss);
-  const auto least = best_ ? best_->loss : std::numeric_limits<double>::infinity();
-  if (options_.keep_best && loss < least) // a NaN is not the best
-    candidate_ = {row.version, loss};
+  const bool is_scheduled = options_.plan.schedules_evaluation(row.version);
+  if (is_scheduled)
+    verdict_ = rule_.observe(row.version, loss);
+  if (is_better(loss))
+    (is_scheduled ? candidate_ : last_is_best_) = {row.version, loss};
+}
+
+bool director_rule::is_better(double loss) const { // a NaN is not
+  return options_.keep_best &&
+         loss < (best_ ? best_->loss : std::numeric_limits<double>::infinity());
 }
 
 void director_rule::go_on_after(uint64_t version, director_decisions& out) {
@@ -253,6 +263,8 @@ stop_reason director_rule::natural_end() const {
 void director_rule::finish(uint64_t version, stop_reason reason, director_decisions& out) {
   phase_ = phase::ending;
   end_version_ = version;
+  if (last_is_best_ && last_is_best_->version != version) // a shard could not reach it
+    last_is_best_.reset();
   if (options_.checkpoint_every > 0 && reason != stop_reason::diverged &&
       version > start_version_) {
     // A result ends it, or an interrupt while the best version was fetched: shards do not know yet
@@ -263,7 +275,7 @@ void director_rule::finish(uint64_t version, stop_reason reason, director_decisi
     }
     out.push_back(take_checkpoint{version});
   }
-  out.push_back(finish_at{best_ ? best_->version : version, reason});
+  out.push_back(finish_at{best() ? best()->version : version, reason});
 }
 
 } // namespace troupe

@@ -23,6 +23,10 @@
 // `keep_best`, the one with the least watched loss among those the timeline evaluates: the first of
 // equals, whatever the stop rule's tolerance. Shards hold two versions only, so the best one is
 // fetched while all replicas wait at it, before any may go on. What was not fetched was never best.
+//
+// Memory is that of a run that never ends: stop rule and kept version know scheduled evaluations
+// alone, which a run of any length makes. A version that is evaluated only because it is the last
+// one may be the result, but no rule reads it, and whoever goes on from there has never seen it.
 
 #pragma once
 
@@ -118,13 +122,16 @@ struct best_version {
   friend bool operator==(const best_version&, const best_version&) = default;
 };
 
-/// What a rule remembers of the rows up to a version: enough to go on from there.
+/// What a rule remembers of the rows up to a version: enough to go on from there as a run that
+/// never stopped, whatever its length. Stop rules of now judge what those of then saw; versions
+/// that nobody kept cannot become the best any more, and kept ones are forgotten without
+/// `keep_best`.
 struct director_memory {
   uint64_t version = 0;
   std::optional<epoch_figures> last_row;
   stop_rule stop{{}};
   std::optional<best_version> best;
-  /// What the stop rule saw of this version; nothing when it was not evaluated.
+  /// The watched loss of this version; nothing when it was not evaluated.
   std::optional<double> last_loss;
 
   friend bool operator==(const director_memory&, const director_memory&) = default;
@@ -158,8 +165,10 @@ public:
   phase state() const { return phase_; }
   const std::optional<divergence>& diverged() const { return diverged_; }
   const stop_rule& rule() const { return rule_; }
-  /// The best version so far; nothing before one is kept.
-  const std::optional<best_version>& best() const { return best_; }
+  /// The best version so far: the kept one, or the last one once training ends there.
+  const std::optional<best_version>& best() const { return last_is_best_ ? last_is_best_ : best_; }
+  /// The version whose parameters are kept; nothing before the first is.
+  const std::optional<best_version>& kept() const { return best_; }
   /// What to keep of this rule when it decides to `take_checkpoint` at this version.
   director_memory memory(uint64_t version) const;
   /// The newest version that has its row, or the one it started from.
@@ -186,6 +195,7 @@ private:
   void on_row(const epoch_figures& row, director_decisions& out);
   /// Reads the result of a row: the verdict on it, and whether it is the best so far.
   void judge(const epoch_figures& row);
+  bool is_better(double loss) const;
   /// What follows a row once nothing has to be kept any more.
   void go_on_after(uint64_t version, director_decisions& out);
   void finish(uint64_t version, stop_reason reason, director_decisions& out);
@@ -202,10 +212,11 @@ private:
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version
   std::optional<epoch_figures> last_row_;
-  stop_reason verdict_ = stop_reason::none; ///< of the stop rule on the last row
-  std::optional<best_version> best_;        ///< kept
-  std::optional<double> last_loss_;         ///< of the last row, if it was evaluated
-  std::optional<best_version> candidate_;   ///< better than best_, being kept
+  stop_reason verdict_ = stop_reason::none;  ///< of the stop rule on the last row
+  std::optional<best_version> best_;         ///< kept
+  std::optional<best_version> last_is_best_; ///< better than best_, and evaluated as the last alone
+  std::optional<double> last_loss_;          ///< of the last row, if it was evaluated
+  std::optional<best_version> candidate_;    ///< better than best_, being kept
   uint64_t end_version_ = 0;
   std::optional<divergence> diverged_;
 };

@@ -1,5 +1,6 @@
 #include "troupe/coordinators/job.hpp"
 
+#include "troupe/coordinators/job_bounds.hpp"
 #include "troupe/coordinators/training_modes.hpp"
 
 #include <algorithm>
@@ -21,15 +22,9 @@ public:
       result.push_back({std::string{key}, std::string{why}, std::string{hint}});
   }
 
-  template <class T>
-  void at_least_one(std::string_view key, const T& value) {
-    require(value >= 1, key, "must be at least 1", "use a whole number from 1 up");
-  }
-
-  template <class T>
-  void optional_at_least_one(std::string_view key, const std::optional<T>& value) {
-    require(!value || *value >= 1, key, "must be at least 1",
-            "use a whole number from 1 up, or leave it out");
+  void in_bounds(std::string_view key, std::optional<uint64_t> value) {
+    if (auto found = value ? bounds_problem(key, *value) : std::nullopt)
+      result.push_back(std::move(*found));
   }
 
   std::vector<job_problem> result;
@@ -42,16 +37,15 @@ void check_data(checker& check, const data_options& x) {
                 "\"regression\"");
   check.require(!synthetic || x.file.empty(), "data.synthetic",
                 "the job names a file and asks for synthetic data", "keep one of the two");
-  check.at_least_one("data.rows", x.rows);
-  check.at_least_one("data.features", x.features);
-  check.require(x.classes >= 2, "data.classes", "must be at least 2", "use 2 or more classes");
-  check.at_least_one("data.targets", x.targets);
+  check.in_bounds("data.rows", x.rows);
+  check.in_bounds("data.features", x.features);
+  check.in_bounds("data.classes", x.classes);
+  check.in_bounds("data.targets", x.targets);
   check.require(x.noise >= 0 && std::isfinite(x.noise), "data.noise", "must be 0 or more",
                 "use a number such as 0.1");
   check.require(!x.target.empty(), "data.target", "must not be empty",
                 "use \"last\", a column's name or its number counted from 0");
-  check.require(x.index_base <= 1, "data.index_base", "must be 0 or 1",
-                "use the index of the first feature in the file");
+  check.in_bounds("data.index_base", x.index_base);
   const bool has_labels = !x.labels_file.empty();
   check.require(!has_labels || !x.file.empty(), "data.labels_file",
                 "the job names labels but no data.file", "name the rows that they belong to");
@@ -92,8 +86,11 @@ void check_loss(checker& check, const model_options& x) {
 }
 
 void check_model(checker& check, const model_options& x) {
+  check.require(x.hidden.size() <= hidden_layers_max, "model.hidden",
+                std::to_string(x.hidden.size()) + " hidden layers",
+                "use at most " + std::to_string(hidden_layers_max));
   for (auto units : x.hidden)
-    check.at_least_one("model.hidden", units);
+    check.in_bounds("model.hidden", units);
   check.require(x.hidden.empty() || x.kind == model_kind::neural_network, "model.hidden",
                 std::string{name_of(x.kind)} + " has no hidden layers",
                 "use model.kind = \"neural-network\", or leave hidden out");
@@ -132,6 +129,9 @@ void check_parts(checker& check, const std::string& key, const schedule_options&
                     x.milestones.end(),
                 key + ".milestones", "must rise, from 1 or more",
                 "list the steps in order, such as [100, 200]");
+  check.require(x.kind != schedule_kind::multi_step || !x.milestones.empty(), key + ".milestones",
+                "multi-step names no step at which the rate falls",
+                "list them, such as milestones = [1000, 2000]");
   check.require(x.kind != schedule_kind::sequential ||
                   x.milestones.size() + 1 == std::max<size_t>(x.parts.size(), 1),
                 key + ".milestones", "must have one step between each two parts",
@@ -141,7 +141,12 @@ void check_parts(checker& check, const std::string& key, const schedule_options&
 void check_schedule(checker& check, const schedule_options& x) {
   const std::string key = "optimizer.schedule";
   const auto is_share = [](double value) { return value >= 0 && value <= 1; };
-  check.at_least_one(key + ".steps", x.steps);
+  check.in_bounds(key + ".steps", x.steps);
+  if (!x.milestones.empty())
+    check.in_bounds(key + ".milestones", x.milestones.back());
+  check.require(x.steps || !must_name_steps(x.kind), key + ".steps",
+                std::string{name_of(x.kind)} + " does not say how many steps a stage takes",
+                "add steps = 1000, say: it has no default, as the whole run would be one stage");
   check.require(x.factor > 0 && x.factor <= 1, key + ".factor", "must be in (0, 1]",
                 "use a factor such as 0.1");
   check.require(is_share(x.minimum), key + ".minimum", "must be in [0, 1]",
@@ -236,8 +241,7 @@ void check_lbfgs(checker& check, const job& x) {
   check.require(lbfgs || size == optimizer_options{}.history_size, "optimizer.history_size",
                 std::string{name_of(x.optimizer.kind)} + " takes no history_size",
                 "use optimizer.kind = \"lbfgs\", or leave it out");
-  check.require(size >= 1 && size <= history_size_max, "optimizer.history_size",
-                "must be from 1 to " + std::to_string(history_size_max), "use a number such as 10");
+  check.in_bounds("optimizer.history_size", size);
   const std::string other = "leave it out, or use another optimizer.kind such as \"adam\"";
   check.require(!lbfgs || x.model.dropout == 0, "model.dropout",
                 "lbfgs needs a loss that is the same at each look, dropout changes it", other);
@@ -288,11 +292,15 @@ void check_class_weights(checker& check, const class_weight_options& x) {
 
 void check_training(checker& check, const training_options& x) {
   check_class_weights(check, x.class_weights);
-  check.optional_at_least_one("training.slices", x.slices);
-  check.optional_at_least_one("training.replicas", x.replicas);
-  check.at_least_one("training.epochs", x.epochs);
-  check.optional_at_least_one("training.steps", x.steps);
-  check.optional_at_least_one("training.patience", x.patience);
+  if (x.batch_size > 0) // else all rows
+    check.in_bounds("training.batch_size", x.batch_size);
+  check.in_bounds("training.slices", x.slices);
+  check.in_bounds("training.replicas", x.replicas);
+  check.in_bounds("training.epochs", x.epochs);
+  check.in_bounds("training.steps", x.steps);
+  check.in_bounds("training.patience", x.patience);
+  check.in_bounds("training.evaluate_every", x.evaluate_every);
+  check.in_bounds("training.history_every", x.history_every);
   check.require(!x.target_loss || std::isfinite(*x.target_loss), "training.target_loss",
                 "must be a finite number", "use a loss such as 0.1");
   check.require(x.tolerance >= 0 && std::isfinite(x.tolerance), "training.tolerance",
@@ -316,10 +324,11 @@ std::vector<job_problem> problems(const job& x) {
   check_solver(check, x);
   check_training(check, x.training);
   std::ranges::move(mode_problems(x), std::back_inserter(check.result));
-  check.optional_at_least_one("runtime.threads", x.runtime.threads);
+  check.in_bounds("runtime.threads", x.runtime.threads);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",
                 "use \"native\" or the name of a processor type such as \"x86-64-v3\"");
-  check.at_least_one("checkpoint.keep", x.checkpoint.keep);
+  check.in_bounds("checkpoint.every_steps", x.checkpoint.every_steps);
+  check.in_bounds("checkpoint.keep", x.checkpoint.keep);
   return std::move(check.result);
 }
 

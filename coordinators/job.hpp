@@ -186,9 +186,12 @@ struct output_options {
 /// Saving the state on the way; no part of the result.
 struct checkpoint_options {
   uint64_t every_steps = 0; ///< steps between checkpoints; 0: none
-  std::string directory;    ///< empty: the output directory
-  size_t keep = 2;          ///< checkpoints that stay, >= 1
+  /// Nobody said how many: `resolve` finds an interval, for modes that have checkpoints.
+  bool by_default = false;
+  std::string directory; ///< empty: the output directory
+  size_t keep = 2;       ///< checkpoints that stay, >= 1
 
+  bool are_written() const { return every_steps > 0 || by_default; }
   friend bool operator==(const checkpoint_options&, const checkpoint_options&) = default;
 };
 

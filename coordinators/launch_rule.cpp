@@ -1,5 +1,7 @@
 #include "troupe/coordinators/launch_rule.hpp"
 
+#include "troupe/coordinators/stop_signals.hpp"
+
 #include <algorithm>
 #include <csignal>
 
@@ -10,8 +12,9 @@ launch_rule::launch_rule(const launch_options& options)
 
 std::vector<launch_action> launch_rule::on_stop_signal(int number, moment now) {
   if (stop_signal_ != 0)
-    return signal_all(SIGKILL);
+    return is_another_signal(stopped_at_, now) ? signal_all(SIGKILL) : std::vector<launch_action>{};
   stop_signal_ = number;
+  stopped_at_ = now;
   return stop_director(number, now);
 }
 
@@ -20,8 +23,8 @@ std::vector<launch_action> launch_rule::on_end(size_t process, process_end end, 
     return {};
   ends_[process] = end;
   const bool failed = is_failure(process, end);
-  if (failed && !first_failure_)
-    first_failure_ = process;
+  if (failed)
+    failures_.push_back(process);
   if (process == options_.director) {
     next_signal_ = SIGTERM;
     // One that failed may have told nobody.
@@ -52,6 +55,17 @@ bool launch_rule::finished() const {
   return std::all_of(ends_.begin(), ends_.end(), [](const auto& end) { return end.has_value(); });
 }
 
+// Whoever stops a run may signal each of its processes, in any order and before us.
+std::optional<size_t> launch_rule::first_failure() const {
+  const auto& director = ends_[options_.director];
+  const bool run_was_stopped = stop_signal_ != 0 || (director && was_stopped(*director));
+  const auto counts = [&](size_t process) {
+    return !run_was_stopped || !was_stopped(*ends_[process]);
+  };
+  const auto found = std::find_if(failures_.begin(), failures_.end(), counts);
+  return found == failures_.end() ? std::nullopt : std::optional{*found};
+}
+
 int launch_rule::exit_code() const {
   const auto& end = end_of(refusal_.value_or(options_.director));
   if (end.signal == 0)
@@ -76,6 +90,13 @@ std::vector<launch_action> launch_rule::signal_all(int signal) {
       result.push_back({i, signal});
     }
   return result;
+}
+
+bool was_stopped(const process_end& end) {
+  constexpr int signals[] = {SIGINT, SIGTERM};
+  return std::any_of(std::begin(signals), std::end(signals), [&](int number) {
+    return end.signal == number || end.exit_code == 128 + number;
+  });
 }
 
 // An interrupted director and one that was told to stop end with 128 and the signal.

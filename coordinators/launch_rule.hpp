@@ -9,7 +9,8 @@
 //                                            the others get some time, then SIGTERM, then SIGKILL
 //
 // A stop signal goes to the director alone: it needs the others to agree on a version, and lets
-// them go once it has the result. A second one kills everybody at once.
+// them go once it has the result. A later one kills everybody at once; what comes together with the
+// first is the first (coordinators/stop_signals.hpp).
 //
 // A node that is lost is no end: its work is done again elsewhere, and the bits stay the same. But
 // one that says that it cannot take part (a wrong version, a missing file) would say so again, and
@@ -68,8 +69,9 @@ public:
   /// True when every process has ended.
   bool finished() const;
 
-  /// The process that failed first. Who ended as it was asked to has not failed.
-  std::optional<size_t> first_failure() const { return first_failure_; }
+  /// The process that failed first. Who ended as it was asked to has not failed, nor has whoever
+  /// was stopped by a signal when the run was, whoever sent it.
+  std::optional<size_t> first_failure() const;
   /// The end of a process that has ended.
   const process_end& end_of(size_t process) const { return *ends_[process]; }
   /// True when the run was stopped because a node refused to take part.
@@ -91,9 +93,13 @@ private:
   std::optional<moment> deadline_;
   int next_signal_ = 0; ///< for all who are left at the deadline
   int stop_signal_ = 0; ///< the user's
-  std::optional<size_t> first_failure_;
+  moment stopped_at_{};
+  std::vector<size_t> failures_; ///< in order
   std::optional<size_t> refusal_;
 };
+
+/// True when a process was ended by SIGINT or SIGTERM, or says so by its exit code.
+bool was_stopped(const process_end& end);
 
 /// True for exit codes that the same start would end with again: a wrong command line, file,
 /// version or permission. Others are accidents.

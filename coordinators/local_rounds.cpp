@@ -52,7 +52,6 @@ local_rounds::local_rounds(const local_rounds_options& options, std::span<const 
   require(!options.elastic_alpha || (*options.elastic_alpha > 0 && *options.elastic_alpha <= 1),
           "elastic_alpha must be above 0 and at most 1");
   require(!initial.empty() && is_finite(initial), "the initial model is empty or not finite");
-  average_.add(0, initial);
 }
 
 local_work local_rounds::work_of(size_t member) const {

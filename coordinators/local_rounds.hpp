@@ -39,7 +39,7 @@ struct local_rounds_options {
   outer_options outer = {};
   /// Elastic averaging with this alpha, in (0, 1], in place of merge and outer rule.
   std::optional<double> elastic_alpha = std::nullopt;
-  averaging_options averaging = {}; ///< of the main model, for evaluation
+  averaging_options averaging = {}; ///< of the rounds' main models, for evaluation
 };
 
 /// What a member has to do.
@@ -94,7 +94,8 @@ public:
 
   /// The merged model, or the centre: a snapshot.
   const_buffer main_parameters() const { return main_; }
-  /// What to evaluate and save: the average of the main models if one was asked for, else the last.
+  /// What to evaluate and save: the average of the main models that rounds ended with (never of the
+  /// initial one) if one was asked for, else the last.
   std::vector<float> evaluated_parameters() const;
 
   uint64_t round() const { return round_; }

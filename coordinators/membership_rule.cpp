@@ -1,28 +1,14 @@
 #include "troupe/coordinators/membership_rule.hpp"
 
-#include "troupe/coordinators/view_placement.hpp"
-
 #include <algorithm>
 #include <tuple>
 
 namespace troupe {
 
-namespace {
-
-std::string seconds_of(milliseconds time) {
-  const auto whole = time.count() / 1000;
-  const auto rest = time.count() % 1000;
-  return rest == 0 ? std::to_string(whole) + " s" : std::to_string(time.count()) + " ms";
+uint64_t term_floor(uint64_t on_disk, std::chrono::nanoseconds since_epoch) {
+  const auto time = std::chrono::duration_cast<milliseconds>(since_epoch).count();
+  return std::max(on_disk, static_cast<uint64_t>(std::max<int64_t>(time, 0)));
 }
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string result;
-  for (const auto& name : names)
-    result += (result.empty() ? "" : ", ") + name;
-  return result;
-}
-
-} // namespace
 
 membership_rule::membership_rule(membership_options options, moment now)
   : options_(std::move(options)),
@@ -59,9 +45,10 @@ membership_decisions membership_rule::on_joined(const member& who, moment now) {
 void membership_rule::admit_waiting() {
   std::erase_if(waiting_, [this](const auto& entry) {
     const bool is_due = readmission_.may_join(entry.first, now_);
-    if (is_due)
-      admit(entry.second);
-    return is_due;
+    if (!is_due || hung_.contains(entry.first))
+      return false;
+    admit(entry.second);
+    return true;
   });
 }
 
@@ -99,6 +86,33 @@ membership_decisions membership_rule::on_reachable(const std::string& reporter,
                                                    const std::string& peer, moment now) {
   now_ = std::max(now_, now);
   broken_.erase({reporter, peer});
+  return settle();
+}
+
+membership_decisions membership_rule::on_hung(const std::string& name, const std::string& why,
+                                              moment now) {
+  now_ = std::max(now_, now);
+  membership_decisions out;
+  if (is_present(name) && name != options_.home) {
+    hung_.insert(name);
+    take_out(name, name + " was taken out: " + why, out);
+  }
+  return settle(std::move(out));
+}
+
+void membership_rule::on_fitness(const std::string& name, bool hangs) {
+  if (hangs)
+    hung_.insert(name);
+  else
+    hung_.erase(name);
+}
+
+membership_decisions membership_rule::on_standstill(const std::string& why, moment now) {
+  now_ = std::max(now_, now);
+  if (phase_ == phase::running) {
+    note(why);
+    phase_ = phase::restarting;
+  }
   return settle();
 }
 
@@ -196,6 +210,16 @@ std::vector<std::string> membership_rule::missing_names() const {
   return result;
 }
 
+size_t membership_rule::expected_count() const {
+  return static_cast<size_t>(std::ranges::count_if(
+    options_.expected, [](const expected_member& one) { return !one.is_spare(); }));
+}
+
+bool membership_rule::is_too_few() const {
+  const auto here = expected_count() - missing_names().size();
+  return here < std::min(options_.min_nodes.value_or(expected_count()), expected_count());
+}
+
 bool membership_rule::lacks_shard() const {
   return phase_ != phase::running &&
          std::ranges::all_of(present(), [](const member& who) { return who.shard_count == 0; });
@@ -254,123 +278,8 @@ const std::string& membership_rule::to_evict(const link& broken) const {
   return rank(a) > rank(b) ? a : b;
 }
 
-void membership_rule::evict_unreachable(membership_decisions& out) {
-  for (;;) {
-    const auto overdue = std::ranges::find_if(broken_, [&](const auto& entry) {
-      return entry.second.last - entry.second.since >= options_.lost_after;
-    });
-    if (overdue == broken_.end())
-      return;
-    const auto broken = overdue->first;
-    const auto name = to_evict(broken);
-    const auto& other = name == broken.first ? broken.second : broken.first;
-    const auto why = name + " was taken out: no link between it and " + other + " for " +
-                     seconds_of(options_.lost_after);
-    const auto order = *order_of(name);
-    out.push_back(turn_away{name, members_[order]->incarnation, why});
-    remove(order, why);
-    readmission_.on_taken_out(name, now_);
-  }
-}
-
 void membership_rule::note(const std::string& what) {
   why_ += (why_.empty() ? "" : "; ") + what;
-}
-
-// ---- what to do about it ----
-
-membership_decisions membership_rule::settle(membership_decisions out) {
-  if (phase_ == phase::stopped)
-    return {};
-  evict_unreachable(out);
-  admit_waiting();
-  if (phase_ == phase::joining)
-    start_if_due();
-  else
-    fill_gaps();
-  if (phase_ == phase::restarting)
-    go_on_to_new_term(out);
-  else if (phase_ == phase::running)
-    publish_if_changed(out);
-  wait_if_lacking(out);
-  return out;
-}
-
-void membership_rule::start_if_due() {
-  const auto missing = missing_names();
-  const bool overdue = now_ - *lacking_since_ >= options_.join_timeout;
-  if (!missing.empty() && !overdue)
-    return;
-  why_.clear();
-  fill_gaps();
-  if (!lacking().empty())
-    return;
-  const auto stand_ins = why_.empty() ? "" : "; " + why_;
-  why_ = missing.empty() ? "everybody is here"
-                         : "starting without " + listed(missing) + ": not joined within " +
-                             seconds_of(options_.join_timeout) + stand_ins;
-  phase_ = phase::restarting;
-  lacking_since_.reset();
-}
-
-void membership_rule::go_on_to_new_term(membership_decisions& out) {
-  if (lacks_shard())
-    return;
-  if (persisted_term_ == known_term_) {
-    if (asked_term_ == known_term_)
-      out.push_back(persist_term{++asked_term_, why_});
-    return;
-  }
-  known_term_ = persisted_term_;
-  phase_ = phase::running;
-  auto view = place_anew(present(), options_.slice_count, options_.parameter_count);
-  view.id = {known_term_, 1};
-  view.start_version = checkpoint_version_;
-  announce(std::move(view), true, out);
-}
-
-void membership_rule::publish_if_changed(membership_decisions& out) {
-  auto members = present();
-  if (members != view_->members)
-    announce(place_again(*view_, std::move(members), options_.slice_count), false, out);
-}
-
-void membership_rule::announce(cluster_view view, bool restarts, membership_decisions& out) {
-  view_ = std::move(view);
-  auto reason = std::exchange(why_, {});
-  if (restarts)
-    reason += "; training starts from version " + std::to_string(view_->start_version);
-  out.push_back(publish{*view_, restarts, std::move(reason)});
-}
-
-void membership_rule::wait_if_lacking(membership_decisions& out) {
-  const auto what = lacking();
-  if (phase_ != phase::joining && what.empty()) {
-    lacking_since_.reset();
-    told_.reset();
-    return;
-  }
-  if (!lacking_since_)
-    lacking_since_ = now_;
-  const auto missing = missing_names();
-  if (now_ - *lacking_since_ >= options_.join_timeout)
-    return stop(give_up{"no process with " + what + " was there for " +
-                        seconds_of(options_.join_timeout) +
-                        (missing.empty() ? "" : "; missing: " + listed(missing)) +
-                        ". Start one, or raise timeouts.join"},
-                out);
-  wait_for waiting{missing, *lacking_since_,
-                   "waiting for " + (missing.empty() ? "a process" : listed(missing)) +
-                     (what.empty() ? "" : "; nobody here has " + what)};
-  if (waiting != told_)
-    out.push_back(waiting);
-  told_ = waiting;
-}
-
-void membership_rule::stop(membership_decision last, membership_decisions& out) {
-  phase_ = phase::stopped;
-  told_.reset();
-  out.push_back(std::move(last));
 }
 
 } // namespace troupe

@@ -30,6 +30,10 @@
 // of them. With spans it does so until the term ends, else until the other is back. Nobody waits
 // for a spare, and while nobody is missing it has nothing to do.
 //
+// A member that is heard of and does nothing (its computing threads hang, work_watch.hpp) is taken
+// out likewise, and not admitted while it hangs. When nobody works and nothing moves, something
+// waits in a circle: a new term breaks it.
+//
 // Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
 // gives up. Until then it says who is missing, each time that changes.
 //
@@ -63,14 +67,21 @@ struct expected_member {
   friend bool operator==(const expected_member&, const expected_member&) = default;
 };
 
+/// A number that no earlier director of a run can have led: the highest term on its disk, or the
+/// time, in milliseconds since 1970, whichever is more. A director without a disk has the time
+/// alone; processes that outlived the one before it follow it all the same.
+uint64_t term_floor(uint64_t on_disk, std::chrono::nanoseconds since_epoch);
+
 struct membership_options {
   std::vector<expected_member> expected; ///< in order of the cluster file; views keep this order
   std::string home;                      ///< the director's own process; empty: none of them
   size_t slice_count = 1;
   size_t parameter_count = 0;
+  std::optional<size_t> min_nodes =
+    {}; ///< to begin with, spares that stand in included; absent: all
   milliseconds join_timeout{60'000};
   milliseconds lost_after{5'000};
-  uint64_t persisted_term = 0;     ///< the highest that was ever written to this run's directory
+  uint64_t persisted_term = 0;     ///< the first term is above this one (term_floor)
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint; 0: there is none
 
   friend bool operator==(const membership_options&, const membership_options&) = default;
@@ -136,6 +147,12 @@ public:
                                       moment now);
   membership_decisions on_reachable(const std::string& reporter, const std::string& peer,
                                     moment now);
+  /// A member is heard of and does nothing; `why` in words. Of the director's own process: nothing.
+  membership_decisions on_hung(const std::string& name, const std::string& why, moment now);
+  /// What a process says of itself: while it hangs it is not admitted.
+  void on_fitness(const std::string& name, bool hangs);
+  /// Nothing moves and nobody works: all begin anew from the last checkpoint.
+  membership_decisions on_standstill(const std::string& why, moment now);
   /// A checkpoint of this version is complete: the next term starts from it.
   void on_checkpoint(uint64_t version);
   /// Somebody named this term: in a hello, a report, or on disk.
@@ -169,6 +186,9 @@ private:
   bool lacks_shard() const;
   bool is_costly(const std::string& name) const;
   std::vector<std::string> missing_names() const;
+  /// Fewer are here than a run may begin with.
+  bool is_too_few() const;
+  size_t expected_count() const;
 
   /// Spares stand in for who is missing, and no longer for who is back.
   void fill_gaps();
@@ -179,6 +199,8 @@ private:
   /// Those whose time to stay out is over.
   void admit_waiting();
   void remove(size_t order, const std::string& why);
+  /// For a while: it may join anew.
+  void take_out(const std::string& name, const std::string& why, membership_decisions& out);
   void evict_unreachable(membership_decisions& out);
   const std::string& to_evict(const link& broken) const;
   size_t broken_links_of(const std::string& name) const;
@@ -192,6 +214,7 @@ private:
   void announce(cluster_view view, bool restarts, membership_decisions& out);
   /// Says who is missing, or gives up, when nobody can go on.
   void wait_if_lacking(membership_decisions& out);
+  std::string why_it_ends(const std::string& lacks) const;
   void stop(membership_decision last, membership_decisions& out);
 
   membership_options options_;
@@ -202,6 +225,7 @@ private:
   std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
   std::map<std::string, member> waiting_;                ///< joined anew, not admitted yet
   readmission readmission_;
+  std::set<std::string> hung_;
   std::map<link, broken_link> broken_;
   uint64_t known_term_ = 0; ///< the highest that may be in use
   uint64_t asked_term_ = 0; ///< to be persisted

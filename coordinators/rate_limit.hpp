@@ -1,8 +1,8 @@
-// Rate limits: how often something may happen that strangers cause. Both are pure: `now` goes in.
+// Rate limits: how often something may happen that strangers cause. All are pure: `now` goes in.
 //
 // A rate limit is a bucket of tokens: it holds at most `burst`, gets one back every 1/`per_second`,
 // and each event takes one. A line limit lets the same reason through once an interval, and counts
-// the rest for the next time.
+// the rest for the next time. What is told once is told again after a success only.
 
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -76,6 +77,22 @@ private:
 
   milliseconds interval_;
   std::map<std::string, entry> known_;
+};
+
+class told_once {
+public:
+  /// Whether this reason, of this name, is to be told: it was not since the name's last success.
+  bool on_reason(const std::string& name, const std::string& reason) {
+    auto& known = known_[name];
+    return known.size() < reasons_max && known.insert(reason).second;
+  }
+  void on_success(const std::string& name) { known_.erase(name); }
+
+  /// Of a name. Whoever words more of them, a stranger at its address say, is not heard any more.
+  static constexpr size_t reasons_max = 20;
+
+private:
+  std::map<std::string, std::set<std::string>> known_;
 };
 
 } // namespace troupe

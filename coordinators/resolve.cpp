@@ -2,11 +2,11 @@
 
 #include "troupe/coordinators/training_modes.hpp"
 #include "troupe/models/neural_network.hpp"
+#include "troupe/models/numerics.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <iterator>
 #include <sstream>
 
 namespace troupe {
@@ -46,27 +46,27 @@ void write_schedule(std::ostream& out, const schedule_options& x) {
     break;
   case schedule_kind::inverse_time:
   case schedule_kind::inverse_square_root:
-    out << x.steps;
+    out << *x.steps;
     break;
   case schedule_kind::step:
   case schedule_kind::exponential:
-    out << x.steps << ' ' << bits_of(x.factor);
+    out << *x.steps << ' ' << bits_of(x.factor);
     break;
   case schedule_kind::multi_step:
     out << bits_of(x.factor);
     write_milestones(out, x);
     break;
   case schedule_kind::linear:
-    out << x.steps << ' ' << bits_of(x.start) << ' ' << bits_of(x.end);
+    out << *x.steps << ' ' << bits_of(x.start) << ' ' << bits_of(x.end);
     break;
   case schedule_kind::polynomial:
-    out << x.steps << ' ' << bits_of(x.minimum) << ' ' << bits_of(x.power);
+    out << *x.steps << ' ' << bits_of(x.minimum) << ' ' << bits_of(x.power);
     break;
   case schedule_kind::cosine:
-    out << x.steps << ' ' << bits_of(x.minimum);
+    out << *x.steps << ' ' << bits_of(x.minimum);
     break;
   case schedule_kind::warmup:
-    out << x.steps << ' ' << bits_of(x.start);
+    out << *x.steps << ' ' << bits_of(x.start);
     write_schedules(out, x.then);
     break;
   case schedule_kind::chained:
@@ -188,8 +188,7 @@ std::vector<float> class_weights_of(const job& x, const data_shape& shape) {
   const auto rows = static_cast<double>(shape.train_row_count);
   const auto classes = static_cast<double>(shape.class_counts.size());
   for (auto count : shape.class_counts)
-    result.push_back(
-      count == 0 ? 0 : static_cast<float>(rows / (classes * static_cast<double>(count))));
+    result.push_back(static_cast<float>(rows / (classes * static_cast<double>(count))));
   return result;
 }
 
@@ -208,7 +207,21 @@ void resolve_for_solver(job& x) {
 
 } // namespace
 
+namespace {
+
+/// Of a run, when nobody said how many. One costs a moment in which all wait; a loss costs what was
+/// trained since the last one, so a fiftieth of the run at most.
+constexpr uint64_t checkpoints_by_default = 50;
+
+uint64_t checkpoint_interval(const timeline& plan) {
+  return std::max(plan.steps_in_epoch(),
+                  (plan.last_version() + checkpoints_by_default - 1) / checkpoints_by_default);
+}
+
+} // namespace
+
 job resolve(const job& x, const data_shape& shape, size_t core_count) {
+  const default_rounding rounding;
   job result = x;
   const auto rows = shape.train_row_count;
   auto& training = result.training;
@@ -228,102 +241,18 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     training.keep_best = shape.validation_row_count > 0 && training.evaluate_every > 0;
   if (!result.runtime.threads)
     result.runtime.threads = std::max<size_t>(core_count, 1);
+  if (result.checkpoint.by_default)
+    result.checkpoint.every_steps =
+      has_keeper(training) ? 0 : checkpoint_interval(timeline_of(result, shape));
   result.optimizer = with_defaults(x.optimizer);
+  result.optimizer.schedule =
+    with_steps(x.optimizer.schedule, timeline_of(result, shape).last_version());
   auto& model = result.model;
   model.loss = loss_of(x.model, shape.classification);
   if (!model.initialization) {
     const bool he = !model.hidden.empty() && is_rectifier(model.activation.of(0));
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
   }
-  return result;
-}
-
-namespace {
-
-std::string number_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
-
-void check_classes(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
-  const auto loss = *x.model.loss;
-  if (is_binary(loss) && shape.output_count != 2)
-    result.push_back({"model.loss",
-                      std::string{name_of(loss)} + " needs exactly two classes, the data has " +
-                        std::to_string(shape.output_count),
-                      "use softmax-regression, or categorical-cross-entropy"});
-  const auto& weights = x.training.class_weights;
-  if (weights.kind == class_weight_kind::list && weights.values.size() != shape.output_count)
-    result.push_back({"training.class_weights",
-                      std::to_string(weights.values.size()) + " weights for " +
-                        std::to_string(shape.output_count) + " classes",
-                      "give one number for each class, in the order of the classes"});
-}
-
-void check_numbers(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
-  const auto loss = *x.model.loss;
-  const bool fits = loss == loss_kind::poisson ? shape.target_minimum >= 0
-                    : loss == loss_kind::gamma ? shape.target_minimum > 0
-                                               : true;
-  if (!fits)
-    result.push_back({"model.loss",
-                      std::string{name_of(loss)} + " needs targets " +
-                        (loss == loss_kind::poisson ? "of at least 0" : "above 0") +
-                        ", the lowest is " + number_text(shape.target_minimum),
-                      "use squared, or another target"});
-  if (x.training.class_weights.kind != class_weight_kind::none)
-    result.push_back({"training.class_weights", "the targets are numbers, not classes",
-                      "leave training.class_weights out"});
-}
-
-/// The normal equations are a matrix of doubles: 128 MiB and 32 MiB at these sizes.
-constexpr size_t closed_form_features_max = 4096;
-constexpr size_t gauss_newton_parameters_max = 2048;
-
-void check_solver(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
-  const auto name = std::string{name_of(x.optimizer.kind)};
-  if (x.model.loss != loss_kind::squared)
-    result.push_back(
-      {"model.loss", name + " needs the squared loss", "use another optimizer.kind"});
-  const auto refuse_size = [&](const char* what, size_t count, size_t count_max) {
-    if (count > count_max)
-      result.push_back({"optimizer.kind",
-                        name + " is for at most " + std::to_string(count_max) + ' ' + what +
-                          ", there are " + std::to_string(count),
-                        "use optimizer.kind = \"lbfgs\" with training.batch_size = \"all\""});
-  };
-  if (x.optimizer.kind == optimizer_kind::closed_form)
-    refuse_size("features", shape.feature_count, closed_form_features_max);
-  else
-    refuse_size("parameters", make_model(x, shape)->layout().size(), gauss_newton_parameters_max);
-}
-
-} // namespace
-
-std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
-  std::vector<job_problem> result;
-  const bool classes = is_classification(*resolved.model.loss);
-  if (classes != shape.classification)
-    result.push_back({"model.loss",
-                      std::string{name_of(*resolved.model.loss)} + " needs " +
-                        (shape.classification ? "numbers as targets, these are classes"
-                                              : "classes as targets, these are numbers"),
-                      shape.classification ? "use categorical-cross-entropy" : "use squared"});
-  else if (classes)
-    check_classes(resolved, shape, result);
-  else
-    check_numbers(resolved, shape, result);
-  if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
-    check_solver(resolved, shape, result);
-  std::ranges::move(mode_problems_with_data(resolved, shape.train_row_count),
-                    std::back_inserter(result));
-  if (needs_all_rows(resolved.optimizer.kind) &&
-      resolved.training.batch_size < shape.train_row_count)
-    result.push_back({"optimizer.kind",
-                      std::string{name_of(resolved.optimizer.kind)} +
-                        " needs the gradient of all rows, not of a batch",
-                      "set training.batch_size = \"all\""});
   return result;
 }
 
@@ -338,6 +267,7 @@ stop_rule_options stop_rule_of(const job& x) {
 }
 
 std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) {
+  const default_rounding rounding;
   neural_network_options options;
   options.features = shape.feature_count;
   options.outputs = is_binary(*resolved.model.loss) ? 1 : shape.output_count;

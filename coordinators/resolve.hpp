@@ -25,6 +25,8 @@ struct data_shape {
   std::vector<size_t> class_counts = {}; ///< classification: training rows of each class
   double target_minimum = 0;             ///< regression: the lowest target of all rows
   size_t validation_row_count = 0;
+  std::vector<std::string> class_names = {}; ///< classification: as messages show them
+  std::vector<size_t> class_rows = {};       ///< classification: rows of each class in all parts
 };
 
 /// The loss a job trains with: the given one, else by model and, for networks, by target.
@@ -35,7 +37,7 @@ loss_kind loss_of(const model_options& options, bool classification);
 std::optional<bool> wants_classes(const model_options& options);
 
 /// What a sample of each class counts, by class; empty when all count 1. Balanced weights are
-/// N / (C n_c): N training rows, C classes, n_c training rows of class c (a class without rows: 0).
+/// N / (C n_c): N training rows, C classes, n_c training rows of class c.
 std::vector<float> class_weights_of(const job& x, const data_shape& shape);
 
 /// `x` with every optional field filled in; `core_count` is the machine's. A full batch (0) becomes

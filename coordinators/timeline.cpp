@@ -1,19 +1,10 @@
 #include "troupe/coordinators/timeline.hpp"
 
+#include "troupe/models/saturating.hpp"
+
 #include <algorithm>
-#include <limits>
 
 namespace troupe {
-
-namespace {
-
-// A job may ask for more epochs than there are numbers, to train until it is stopped.
-uint64_t saturated_product(uint64_t a, uint64_t b) {
-  constexpr auto max = std::numeric_limits<uint64_t>::max();
-  return a != 0 && b > max / a ? max : a * b;
-}
-
-} // namespace
 
 uint64_t timeline::steps_in_epoch() const {
   return (row_count + batch_size - 1) / batch_size;
@@ -31,6 +22,13 @@ uint64_t timeline::last_version() const {
 index_range timeline::rows_of(uint64_t step) const {
   const size_t begin = static_cast<size_t>(step % steps_in_epoch()) * batch_size;
   return {begin, std::min(begin + batch_size, row_count)};
+}
+
+uint64_t timeline::rows_before(uint64_t version) const {
+  const auto steps = steps_in_epoch();
+  const auto whole = saturated_product(version / steps, row_count);
+  const auto rest = version % steps * batch_size; // less than an epoch's rows
+  return whole > std::numeric_limits<uint64_t>::max() - rest ? whole : whole + rest;
 }
 
 index_range timeline::rows_of_slice(uint64_t step, size_t slice) const {
@@ -62,8 +60,10 @@ uint64_t timeline::last_row(uint64_t version) const {
 }
 
 bool timeline::evaluates(uint64_t version) const {
-  if (version == last_version())
-    return true;
+  return version == last_version() || schedules_evaluation(version);
+}
+
+bool timeline::schedules_evaluation(uint64_t version) const {
   return evaluate_every > 0 && version > 0 &&
          version % saturated_product(evaluate_every, steps_in_epoch()) == 0;
 }

@@ -33,6 +33,9 @@ struct timeline {
   uint64_t epoch_of(uint64_t step) const { return step / steps_in_epoch(); }
   /// Positions in the epoch's order that a step trains on.
   index_range rows_of(uint64_t step) const;
+  /// Training rows of the steps before `version`, each row once a step that trains on it; the
+  /// largest number when that is beyond counting.
+  uint64_t rows_before(uint64_t version) const;
   /// Positions of one slice of a step: of n rows from b, [b + floor(i n / S), b + floor((i+1) n /
   /// S)).
   index_range rows_of_slice(uint64_t step, size_t slice) const;
@@ -48,8 +51,10 @@ struct timeline {
   /// The first version with a row above `version`, and the last at or below it (0: none).
   uint64_t next_row(uint64_t version) const;
   uint64_t last_row(uint64_t version) const;
-  /// True when the timeline asks for an evaluation of this version.
+  /// True when the timeline asks for an evaluation of this version: a scheduled one, or the last.
   bool evaluates(uint64_t version) const;
+  /// True when a timeline of any length asks for it: each `evaluate_every`th end of an epoch.
+  bool schedules_evaluation(uint64_t version) const;
   /// The first evaluated version above `version`, at most last_version().
   uint64_t next_evaluation(uint64_t version) const;
 

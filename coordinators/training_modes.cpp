@@ -1,5 +1,6 @@
 #include "troupe/coordinators/training_modes.hpp"
 
+#include "troupe/coordinators/job_bounds.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <algorithm>
@@ -18,6 +19,11 @@ public:
   void require(bool holds, std::string_view key, std::string_view why, std::string_view hint) {
     if (!holds)
       found.push_back({std::string{key}, std::string{why}, std::string{hint}});
+  }
+
+  void in_bounds(std::string_view key, std::optional<uint64_t> value) {
+    if (auto problem = value ? bounds_problem(key, *value) : std::nullopt)
+      found.push_back(std::move(*problem));
   }
 
   std::vector<job_problem> found;
@@ -68,16 +74,12 @@ void check_combinations(problem_list& check, const job& x) {
                 "use another optimizer.kind such as \"adam\"");
   check.require(x.checkpoint.every_steps == 0, "checkpoint.every_steps",
                 mode + " writes no checkpoints", "leave it out");
-  check.require(merges(training) || training.slices.value_or(1) == 1, "training.slices",
-                "in asynchronous training a replica computes whole steps", "leave it out");
 }
 
 void check_members(problem_list& check, const job& x) {
   const auto& training = x.training;
-  check.require(training.members.value_or(1) >= 1, "training.members", "must be at least 1",
-                "use a whole number from 1 up, or leave it out");
-  check.require(training.local_steps.value_or(1) >= 1, "training.local_steps", "must be at least 1",
-                "use a whole number from 1 up, or leave it out");
+  check.in_bounds("training.members", training.members);
+  check.in_bounds("training.local_steps", training.local_steps);
   check.require(!merges(training) || !training.members || !training.slices ||
                   *training.members == *training.slices,
                 "training.slices", "each member trains on one slice of a step",
@@ -98,14 +100,18 @@ void check_outer(problem_list& check, const outer_options& x) {
 }
 
 void check_merge(problem_list& check, const merge_section& x) {
-  using enum merge_weighting;
-  const auto weighting = x.members.weighting;
-  check.require(x.members.rule != merge_rule::regression_mean, "merge.rule",
-                "regression-mean needs the members' data, which they do not hand in",
+  const auto has = [](const auto& list, auto value) {
+    return std::ranges::find(list, value) != list.end();
+  };
+  check.require(has(merge_rules_of_jobs(), x.members.rule), "merge.rule",
+                std::string{name_of(x.members.rule)} +
+                  " needs the members' data, which they do not hand in",
                 "use average, weighted, median, trimmed-mean, krum, multi-krum or "
                 "geometric-median");
-  check.require(weighting == equal || weighting == samples, "merge.weighting",
-                std::string{name_of(weighting)} + " needs numbers that members do not hand in",
+  check.require(has(merge_weightings_of_jobs(), x.members.weighting), "merge.weighting",
+                std::string{name_of(x.members.weighting)} +
+                  " is for mergers of an application: members of a job hand in a model and the "
+                  "number of its rows",
                 "use \"samples\" or \"equal\"");
   check.require(!x.elastic_alpha || (*x.elastic_alpha > 0 && *x.elastic_alpha <= 1),
                 "merge.elastic_alpha", "must be above 0 and at most 1",
@@ -115,6 +121,10 @@ void check_merge(problem_list& check, const merge_section& x) {
                 "merge.elastic_alpha", "elastic averaging has no other rule beside it",
                 "leave merge.rule and merge.outer out");
   check_outer(check, x.outer);
+  check.in_bounds("merge.trimmed_count", x.members.trimmed_count);
+  check.in_bounds("merge.faulty_count", x.members.faulty_count);
+  check.in_bounds("merge.kept_count", x.members.kept_count);
+  check.in_bounds("merge.flipped_members", x.flipped_members);
   check.require(x.averaging.decay >= 0 && x.averaging.decay < 1, "merge.averaging_decay",
                 "must be in [0, 1)", "use a number such as 0.99");
   check.require(x.flip_factor > 0 && std::isfinite(x.flip_factor), "merge.flip_factor",
@@ -122,8 +132,10 @@ void check_merge(problem_list& check, const merge_section& x) {
 }
 
 void check_staleness(problem_list& check, const training_options& x) {
-  check.require(x.first_count >= 1, "training.consistency", "first must be at least 1",
-                "write { first = 2 }, say");
+  for (auto& problem : {bounds_problem("training.consistency.staleness", x.staleness_max),
+                        bounds_problem("training.consistency.first", x.first_count)})
+    check.require(!problem, "training.consistency",
+                  problem ? problem->key + ": " + problem->why : "", problem ? problem->hint : "");
   check.require(x.lag_ratio > 0 && x.lag_ratio < lag_ratio_limit, "training.consistency",
                 "lag must be above 0 and below a million", "write { lag = 1.5 }, say");
   check.require(x.delay_compensation >= 0 && std::isfinite(x.delay_compensation),
@@ -217,6 +229,12 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
                 std::string{name_of(resolved.merge.members.rule)} + " needs at least " +
                   std::to_string(members_min) + " members, there are " + std::to_string(members),
                 "set training.members to more, or use another merge.rule");
+  check.require(!resolved.merge.elastic_alpha ||
+                  *resolved.merge.elastic_alpha * static_cast<double>(members) <= 1,
+                "merge.elastic_alpha",
+                "the members together would draw the centre beyond themselves: this times the " +
+                  std::to_string(members) + " members is above 1",
+                "use at most 1 divided by the members");
   check.require(members <= training.batch_size, "training.members",
                 std::to_string(members) + " members share steps of " +
                   std::to_string(training.batch_size) + " rows",
@@ -290,6 +308,15 @@ uint64_t round_end(const timeline& plan, uint64_t version, uint64_t local_steps)
   if (count + 1 == rest && plan.rows_of(last_step).size() < plan.slice_count)
     count = rest;
   return version + count;
+}
+
+std::vector<merge_rule> merge_rules_of_jobs() {
+  using enum merge_rule;
+  return {average, weighted, median, trimmed_mean, krum, multi_krum, geometric_median};
+}
+
+std::vector<merge_weighting> merge_weightings_of_jobs() {
+  return {merge_weighting::equal, merge_weighting::samples};
 }
 
 } // namespace troupe

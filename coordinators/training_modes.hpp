@@ -60,4 +60,9 @@ staleness_options staleness_of(const training_options& x);
 /// for each member must have a row in each round.
 uint64_t round_end(const timeline& plan, uint64_t version, uint64_t local_steps);
 
+/// What a job may say of merging: rules and weightings that need nothing but what members hand in,
+/// their models and how many rows these were trained on. A merger in an application knows more.
+std::vector<merge_rule> merge_rules_of_jobs();
+std::vector<merge_weighting> merge_weightings_of_jobs();
+
 } // namespace troupe

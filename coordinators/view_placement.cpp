@@ -60,15 +60,17 @@ void give_to_spares(const std::vector<index_range>& orphans, std::vector<replica
   }
 }
 
+/// Nobody has two slices more than another: who has come back has work again.
 bool is_fair(const std::vector<replica_place>& replicas, size_t slice_count) {
   size_t owned = 0;
   size_t largest = 0;
+  size_t smallest = slice_count;
   for (const auto& place : replicas) {
     owned += place.slices.size();
     largest = std::max(largest, place.slices.size());
+    smallest = std::min(smallest, place.slices.size());
   }
-  const auto share = (slice_count + replicas.size() - 1) / replicas.size();
-  return owned == slice_count && largest <= share;
+  return owned == slice_count && largest <= smallest + 1;
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 //
 // A term begins with everything placed anew. Within it spans stay, and slices move as little as
 // balance allows: a spare takes over the range of one that is gone; only when no spare is left, or
-// somebody has more than a fair share, are all slices cut anew. Moving one is always safe, a
+// somebody has two slices more than another, are all slices cut anew. Moving one is always safe, a
 // gradient has the same bits wherever it is computed, but its owner may have begun with it.
 
 #pragma once

@@ -9,6 +9,9 @@ namespace {
 /// More are counted only: a line is read at a glance.
 constexpr size_t shown_max = 3;
 
+/// Who is at one piece of work for so long is said to be.
+constexpr milliseconds busy_shown_min{1'000};
+
 bool is_silent(const heard_process& x) {
   return x.silence >= silence_max;
 }
@@ -46,7 +49,9 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 
 std::string text_of(const late_process& x) {
   return "node " + x.name + ": " + (x.what.empty() ? "a sign of life" : joined(x.what, ", ")) +
-         " (last heard " + time_text(x.silence) + " ago)";
+         (x.busy >= busy_shown_min && x.silence < silence_max
+            ? " (computing for " + time_text(x.busy) + ")"
+            : " (last heard " + time_text(x.silence) + " ago)");
 }
 
 } // namespace
@@ -55,7 +60,7 @@ std::vector<late_process> holding_up(const std::vector<heard_process>& everybody
   std::vector<late_process> ends;
   std::vector<late_process> waited_for;
   for (const auto& x : everybody) {
-    const late_process late{x.name, missed_of(x, everybody), x.silence};
+    const late_process late{x.name, missed_of(x, everybody), x.silence, x.busy};
     if (late.what.empty() && !is_silent(x))
       continue;
     waited_for.push_back(late);

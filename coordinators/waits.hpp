@@ -35,6 +35,7 @@ struct heard_process {
   std::string name;
   std::vector<awaited> waits; ///< none: it works
   milliseconds silence{};     ///< since it was heard
+  milliseconds busy{};        ///< with the piece of work it is at
 
   friend bool operator==(const heard_process&, const heard_process&) = default;
 };
@@ -44,6 +45,7 @@ struct late_process {
   std::string name;
   std::vector<std::string> what; ///< is missed; may be empty when it is only silent
   milliseconds silence{};
+  milliseconds busy{};
 
   friend bool operator==(const late_process&, const late_process&) = default;
 };
@@ -56,7 +58,8 @@ inline constexpr milliseconds silence_max{1'800};
 /// other in a circle, all who are waited for.
 std::vector<late_process> holding_up(const std::vector<heard_process>& everybody);
 
-/// "waiting for node b: gradients of step 412, slices 2-3 (last heard 1.4 s ago)"; with more than
+/// "waiting for node b: gradients of step 412, slices 2-3 (last heard 1.4 s ago)", or "(computing
+/// for 6.2 s)"; with more than
 /// one process its parts are joined by "; ".
 std::string waiting_text(const std::vector<late_process>& late);
 

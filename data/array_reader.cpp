@@ -25,7 +25,7 @@ void array_reader::set_labels(const std::string& path, size_t target_count) {
   labels_->set_targets(all);
 }
 
-bool array_reader::next(table_chunk& out, size_t rows_max) {
+bool array_reader::read_rows(table_chunk& out, size_t rows_max) {
   out.clear();
   if (rows_given_ == 0 && !labels_)
     rows_.set_targets(target_columns());

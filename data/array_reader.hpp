@@ -24,9 +24,11 @@ public:
   /// shape; what array_rows throws.
   void set_labels(const std::string& path, size_t target_count);
 
-  bool next(table_chunk& out, size_t rows_max) override;
   [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
                                    const std::string& hint) const override;
+
+protected:
+  bool read_rows(table_chunk& out, size_t rows_max) override;
 
 private:
   array_rows rows_;

@@ -62,6 +62,26 @@ public:
   unfinished_file(const unfinished_file&) = delete;
   unfinished_file& operator=(const unfinished_file&) = delete;
 
+  /// Takes room on the disk now. Throws when there is too little; where the file system cannot
+  /// reserve, nothing is taken.
+  void reserve() {
+    const auto size = static_cast<off_t>(bytes_needed_);
+    reserves_ = size > 0 && ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, size) == 0;
+    if (reserves_ || size == 0)
+      return;
+    if (errno == ENOSPC || errno == EDQUOT)
+      fail("cannot reserve room for the file", errno);
+    const auto there = bytes_available(folder_of(path_), descriptor_);
+    if (there && *there < bytes_needed_)
+      fail("cannot reserve room for the file", ENOSPC);
+  }
+
+  /// Whether nobody sees the file yet.
+  bool is_nameless() const { return temporary_.empty(); }
+
+  /// How much there is to write, for messages.
+  void need(uint64_t bytes) { bytes_needed_ = bytes; }
+
   void write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       auto count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), write_bytes_max));
@@ -85,6 +105,8 @@ public:
   }
 
   void publish() {
+    if (reserves_ && ::ftruncate(descriptor_, ::lseek(descriptor_, 0, SEEK_END)) != 0)
+      fail("cannot give back the room that was too much", errno);
     if (::fsync(descriptor_) != 0)
       fail("cannot bring the file to the disk", errno);
     const bool has_its_name = temporary_.empty() && link_nameless();
@@ -189,17 +211,22 @@ private:
   uint64_t bytes_needed_;
   std::optional<mode_t> old_mode_; ///< permissions of the file to be replaced
   int descriptor_ = -1;
+  bool reserves_ = false;
   bool published_ = false;
 };
+
+uint64_t bytes_of(std::span<const std::span<const std::byte>> pieces) {
+  uint64_t bytes = 0;
+  for (auto piece : pieces)
+    bytes += piece.size();
+  return bytes;
+}
 
 } // namespace
 
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces) {
-  uint64_t bytes = 0;
-  for (auto piece : pieces)
-    bytes += piece.size();
-  unfinished_file file(path, bytes);
+  unfinished_file file(path, bytes_of(pieces));
   for (auto piece : pieces)
     file.write(piece);
   file.publish();
@@ -212,6 +239,29 @@ void write_file_atomically(const std::string& path, std::span<const std::byte> c
 
 void write_file_atomically(const std::string& path, std::string_view content) {
   write_file_atomically(path, std::as_bytes(std::span(content)));
+}
+
+struct reserved_file::state {
+  unfinished_file file;
+};
+
+reserved_file::reserved_file(std::string path, uint64_t bytes)
+  : path_(std::move(path)), state_(new state{unfinished_file{path_, bytes}}) {
+  state_->file.reserve();
+  if (!state_->file.is_nameless())
+    state_.reset(); // nobody is to see an empty file for hours, or ever
+}
+
+reserved_file::~reserved_file() = default;
+
+void reserved_file::write(std::span<const std::span<const std::byte>> pieces) {
+  const auto room = std::exchange(state_, {});
+  if (!room)
+    return write_file_atomically(path_, pieces);
+  room->file.need(bytes_of(pieces));
+  for (auto piece : pieces)
+    room->file.write(piece);
+  room->file.publish();
 }
 
 struct atomic_file::state {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,9 +27,35 @@ void write_file_atomically(const std::string& path, std::string_view content);
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces);
 
-/// The same for content that comes part by part and is never whole in memory. Destroying it before
-/// `publish` leaves what was there as it was. Every member throws what write_file_atomically
-/// throws.
+/// Room on the disk, taken before the content is there: whoever computes for hours learns now that
+/// the disk is full, and a disk that fills up meanwhile does not cost the result.
+class reserved_file {
+public:
+  /// Takes `bytes` of the disk that the file is to lie on, in a file without a name, which the
+  /// kernel removes with the process. Where the file system cannot do that, only looks.
+  ///
+  /// Throws what write_file_atomically throws; io_error with the bytes needed and available when
+  /// there are too few.
+  reserved_file(std::string path, uint64_t bytes);
+  ~reserved_file();
+  reserved_file(const reserved_file&) = delete;
+  reserved_file& operator=(const reserved_file&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+
+  /// As write_file_atomically, into the room that was taken; more than that needs a disk that is
+  /// not full.
+  void write(std::span<const std::span<const std::byte>> pieces);
+
+private:
+  struct state;
+  std::string path_;
+  std::unique_ptr<state> state_; ///< null where nothing could be taken, and once it is used
+};
+
+/// write_file_atomically for content that comes part by part and is never whole in memory.
+/// Destroying it before `publish` leaves what was there as it was. Every member throws what
+/// write_file_atomically throws.
 class atomic_file {
 public:
   explicit atomic_file(const std::string& path);

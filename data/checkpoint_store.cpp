@@ -203,7 +203,8 @@ std::optional<std::string> checkpoint_store::job_of(uint64_t version) const {
   }
 }
 
-checkpoint_search checkpoint_store::latest(const std::string& job_sha256) const {
+checkpoint_search checkpoint_store::latest(const std::string& job_sha256,
+                                           const checkpoint_check& misfit) const {
   checkpoint_search result;
   bool damaged = false;
   const auto there = versions();
@@ -218,7 +219,10 @@ checkpoint_search checkpoint_store::latest(const std::string& job_sha256) const 
       if (file.head().version != *version)
         throw failure(failure_code::bad_data,
                       "it holds version " + std::to_string(file.head().version));
-      result.newest = file.read();
+      auto found = file.read();
+      if (const auto reason = misfit ? misfit(found) : std::nullopt)
+        throw failure(failure_code::bad_data, "it is of another shape: " + *reason);
+      result.newest = std::move(found);
       result.path = path;
       return result;
     } catch (const failure& error) {

@@ -15,6 +15,7 @@
 #include "troupe/data/disk.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,9 @@ struct checkpoint_search {
   std::string path;                 ///< of `newest`
   std::vector<skipped_checkpoint> skipped; ///< newer ones, newest first
 };
+
+/// Says why a whole checkpoint of the job cannot be used; nothing when it can.
+using checkpoint_check = std::function<std::optional<std::string>(const checkpoint&)>;
 
 /// The name of a checkpoint in a folder of this machine, the newest; nothing when there is none, or
 /// no such folder.
@@ -73,11 +77,12 @@ public:
   /// left.
   void write(const checkpoint& x);
 
-  /// The newest checkpoint of a job that is intact. Damaged ones and those of other jobs are
-  /// skipped and listed. Throws failure(bad_data), or failure(mismatch) when all are other jobs',
-  /// if there are checkpoints and none can be used: to start again from nothing must be somebody's
-  /// decision.
-  checkpoint_search latest(const std::string& job_sha256) const;
+  /// The newest checkpoint of a job that is intact and that `misfit`, if there is one, says nothing
+  /// against. Others, damaged ones and those of other jobs are skipped and listed. Throws
+  /// failure(bad_data), or failure(mismatch) when all are other jobs', if there are checkpoints and
+  /// none can be used: to start again from nothing must be somebody's decision.
+  checkpoint_search latest(const std::string& job_sha256,
+                           const checkpoint_check& misfit = {}) const;
 
   /// Removes every checkpoint, whosever it is; the term stays.
   void clear();

@@ -1,6 +1,7 @@
 #include "troupe/data/csv.hpp"
 
 #include "troupe/data/closest_name.hpp"
+#include "troupe/data/csv_header.hpp"
 #include "troupe/data/csv_records.hpp"
 #include "troupe/data/csv_rows.hpp"
 #include "troupe/data/failure.hpp"
@@ -19,12 +20,6 @@ namespace troupe {
 
 namespace {
 
-/// A cell of row 1, kept because that row is read twice: for the columns and perhaps as data.
-struct first_cell {
-  std::string text;
-  size_t offset;
-};
-
 /// One file on its way into a table. What a fault does to a cell is said in `refuse_*`.
 class csv_table_reader {
 public:
@@ -39,10 +34,9 @@ public:
 
 private:
   void read_first_record();
-  std::vector<first_cell> cells_of_first_record() const;
-  bool decide_header(const std::vector<first_cell>& cells) const;
-  void name_columns(const std::vector<first_cell>& cells);
-  void check_names(const std::vector<first_cell>& cells) const;
+  std::vector<std::string> cells_of_first_record() const;
+  void name_columns(const std::vector<std::string>& cells);
+  void check_names() const;
   size_t find_target() const;
   size_t target_by_index() const;
   [[noreturn]] void refuse_target() const;
@@ -53,6 +47,7 @@ private:
   void keep_plain_target(const csv_row_target& target, size_t line);
   void reserve(size_t row_count, size_t byte_count);
   void check_size() const;
+  void check_first_row() const;
   void read_feature(const csv_cell& cell, size_t column);
   void read_target(const csv_cell& cell);
   void keep_target_number(const csv_cell& cell);
@@ -63,13 +58,14 @@ private:
   [[noreturn]] void refuse_long_row(const csv_cell& surplus) const;
   [[noreturn]] void refuse_single_column() const;
   std::string shown_column(size_t column) const;
-  std::string header_hint() const;
 
   const csv_options& options_;
   table_limit limit_;
   csv_records records_;
   csv_record record_;
   bool has_header_ = false;
+  bool counts_rows_ = false; ///< what row 1 looks like (csv_header.hpp)
+  hidden_header hidden_header_;
   std::vector<std::string> names_; ///< of every column, the target's too
   size_t target_column_ = 0;
   bool target_has_text_ = false;
@@ -86,6 +82,7 @@ table csv_table_reader::read() && {
   if (result_.row_count == 0)
     throw failure(failure_code::bad_data, "the file has a header but no rows",
                   result_.source + ":1:1", "add rows below the header");
+  check_first_row();
   result_.feature_count = names_.size() - 1;
   result_.target_name = names_[target_column_];
   names_.erase(names_.begin() + static_cast<ptrdiff_t>(target_column_));
@@ -121,55 +118,45 @@ void csv_table_reader::read_first_record() {
   auto cells = cells_of_first_record();
   if (cells.size() == 1)
     refuse_single_column();
-  has_header_ = decide_header(cells);
+  has_header_ = is_header(options_.header, cells);
+  counts_rows_ = counts_rows(cells);
   name_columns(cells);
   if (has_header_)
-    check_names(cells);
+    check_names();
   target_column_ = find_target();
 }
 
-std::vector<first_cell> csv_table_reader::cells_of_first_record() const {
-  std::vector<first_cell> result;
+std::vector<std::string> csv_table_reader::cells_of_first_record() const {
+  std::vector<std::string> result;
   csv_cells cells(records_, record_);
   for (csv_cell cell; cells.next(cell);) {
     if (result.size() == options_.columns_max)
       records_.fail_at(record_, cell.offset,
                        "there are more than " + std::to_string(options_.columns_max) + " columns",
                        "is this a CSV file?");
-    result.push_back({std::string(cell.text), cell.offset});
+    result.emplace_back(cell.text);
   }
   return result;
 }
 
-bool csv_table_reader::decide_header(const std::vector<first_cell>& cells) const {
-  if (options_.header != csv_header::automatic)
-    return options_.header == csv_header::yes;
-  auto is_number = [](const first_cell& cell) {
-    double ignored;
-    return read_number(cell.text, ignored) != number_status::text;
-  };
-  auto is_empty = [](const first_cell& cell) { return cell.text.empty(); };
-  return std::none_of(cells.begin(), cells.end(), is_number) &&
-         !std::all_of(cells.begin(), cells.end(), is_empty);
+void csv_table_reader::name_columns(const std::vector<std::string>& cells) {
+  for (size_t column = 0; column < cells.size(); ++column)
+    names_.push_back(has_header_ && !cells[column].empty() ? cells[column]
+                                                           : std::to_string(column));
 }
 
-void csv_table_reader::name_columns(const std::vector<first_cell>& cells) {
-  for (size_t column = 0; column < cells.size(); ++column) {
-    auto named_by_header = has_header_ && !cells[column].text.empty();
-    names_.push_back(named_by_header ? cells[column].text : std::to_string(column));
-  }
-}
-
-void csv_table_reader::check_names(const std::vector<first_cell>& cells) const {
+void csv_table_reader::check_names() const {
   std::unordered_map<std::string_view, size_t> columns;
-  for (size_t column = 0; column < names_.size(); ++column) {
+  csv_cells cells(records_, record_);
+  csv_cell cell;
+  for (size_t column = 0; cells.next(cell); ++column) {
     if (!is_utf8(names_[column]))
-      records_.fail_at(record_, cells[column].offset,
+      records_.fail_at(record_, cell.offset,
                        "the column name " + shown_text(names_[column]) + " is not UTF-8",
                        "save the file as UTF-8");
     auto [other, is_new] = columns.emplace(names_[column], column);
     if (!is_new)
-      records_.fail_at(record_, cells[column].offset,
+      records_.fail_at(record_, cell.offset,
                        "columns " + std::to_string(other->second) + " and " +
                          std::to_string(column) + " are both called " + shown_text(names_[column]),
                        "give every column a name of its own");
@@ -284,6 +271,7 @@ void csv_table_reader::reserve(size_t row_count, size_t byte_count) {
 }
 
 void csv_table_reader::keep_plain_target(const csv_row_target& target, size_t line) {
+  hidden_header_.on_target(result_.target_cells.size(), !target.is_number);
   result_.target_cells.emplace_back(target.text);
   if (target.is_number) {
     if (!target_has_text_)
@@ -316,6 +304,7 @@ void csv_table_reader::read_target(const csv_cell& cell) {
 void csv_table_reader::keep_target_number(const csv_cell& cell) {
   double value = 0;
   auto status = read_number(cell.text, value);
+  hidden_header_.on_target(result_.target_cells.size(), status != number_status::number);
   if (status == number_status::number) {
     if (!target_has_text_)
       result_.target_numbers.push_back(value);
@@ -334,7 +323,8 @@ void csv_table_reader::refuse_cell(const csv_cell& cell, size_t column,
                                    number_status status) const {
   if (cell.text.empty())
     refuse_missing(cell, column);
-  auto reason = shown_text(cell.text) + " in " + shown_column(column);
+  const auto reason = shown_text(cell.text) + " in " + shown_column(column);
+  const bool may_be_header = record_.starts_file && !has_header_;
   switch (status) {
   case number_status::not_finite:
     records_.fail_at(record_, cell.offset, reason + " is not a finite number",
@@ -343,15 +333,20 @@ void csv_table_reader::refuse_cell(const csv_cell& cell, size_t column,
     records_.fail_at(record_, cell.offset, reason + " does not fit a floating-point number",
                      "numbers go up to 3.4e38: use another unit");
   default:
-    records_.fail_at(record_, cell.offset, reason + " is not a number", header_hint());
+    records_.fail_at(
+      record_, cell.offset, reason + " is not a number",
+      may_be_header && counts_rows_
+        ? counts_rows_hint
+        : hint_for_text(may_be_header, options_.target == "last" ? names_[column] : ""));
   }
 }
 
-/// Text in row 1 is most often a header that was not seen as one.
-std::string csv_table_reader::header_hint() const {
-  if (record_.starts_file && !has_header_)
-    return "if row 1 is a header, say so: header = \"yes\"";
-  return "features are numbers: remove the column, or code its values as numbers";
+void csv_table_reader::check_first_row() const {
+  if (options_.header == csv_header::automatic && hidden_header_.is_likely())
+    throw failure(failure_code::bad_data,
+                  hidden_header_reason(result_.first_text_cell, shown_column(target_column_)),
+                  result_.source + ":" + std::to_string(result_.first_text_line),
+                  hidden_header_hint);
 }
 
 void csv_table_reader::refuse_missing(const csv_cell& cell, size_t column) const {
@@ -371,7 +366,8 @@ void csv_table_reader::refuse_long_row(const csv_cell& surplus) const {
   records_.fail_at(record_, surplus.offset,
                    "the row has more cells than row 1 with its " + std::to_string(names_.size()) +
                      ": " + shown_text(surplus.text) + " is too many",
-                   "put a cell that holds a comma in quotation marks");
+                   counts_rows_ ? counts_rows_hint
+                                : "put a cell that holds a comma in quotation marks");
 }
 
 void csv_table_reader::refuse_single_column() const {

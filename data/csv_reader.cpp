@@ -1,11 +1,13 @@
 #include "troupe/data/csv_reader.hpp"
 
+#include "troupe/data/csv_header.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace troupe {
 
@@ -13,18 +15,6 @@ namespace {
 
 bool is_empty_line(const csv_record& record) {
   return std::all_of(record.text.begin(), record.text.end(), is_blank);
-}
-
-bool is_number(const std::string& cell) {
-  double ignored = 0;
-  return read_number(cell, ignored) != number_status::text;
-}
-
-bool decide_header(csv_header header, const std::vector<std::string>& cells) {
-  if (header != csv_header::automatic)
-    return header == csv_header::yes;
-  const auto is_empty = [](const std::string& cell) { return cell.empty(); };
-  return std::ranges::none_of(cells, is_number) && !std::ranges::all_of(cells, is_empty);
 }
 
 } // namespace
@@ -43,7 +33,9 @@ csv_reader::csv_reader(const std::string& file, csv_header header)
                        "is this a CSV file?");
     cells.emplace_back(cell.text);
   }
-  row_waits_ = !decide_header(header, cells);
+  row_waits_ = !is_header(header, cells);
+  may_hide_header_ = header == csv_header::automatic && row_waits_;
+  counts_rows_ = counts_rows(cells);
   set_columns(column_names_of(cells, !row_waits_), !row_waits_);
 }
 
@@ -81,7 +73,7 @@ std::vector<std::string> csv_reader::column_names_of(const std::vector<std::stri
   return result;
 }
 
-bool csv_reader::next(table_chunk& out, size_t rows_max) {
+bool csv_reader::read_rows(table_chunk& out, size_t rows_max) {
   out.clear();
   while (out.row_count < rows_max && (row_waits_ || next_record())) {
     row_waits_ = false;
@@ -91,7 +83,26 @@ bool csv_reader::next(table_chunk& out, size_t rows_max) {
   if (!any_row_)
     throw failure(failure_code::bad_data, "the file has a header but no rows", path() + ":1:1",
                   "add rows below the header");
+  if (std::exchange(may_hide_header_, false))
+    check_first_row(out);
   return out.row_count > 0;
+}
+
+// As far as the first part goes.
+void csv_reader::check_first_row(const table_chunk& rows) const {
+  for (size_t slot = 0; slot < target_columns().size(); ++slot) {
+    hidden_header found;
+    for (size_t row = 0; row < rows.row_count && !found.is_excluded(); ++row) {
+      double ignored = 0;
+      const auto& cell = rows.target_cells[row * target_columns().size() + slot];
+      found.on_target(row, read_number(cell, ignored) != number_status::number);
+    }
+    if (found.is_likely())
+      fail_at_line(
+        rows, slot,
+        hidden_header_reason(rows.target_cells[slot], shown_column(target_columns()[slot])),
+        hidden_header_hint);
+  }
 }
 
 void csv_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
@@ -102,19 +113,22 @@ void csv_reader::fail_at_target(const table_chunk& rows, size_t i, const std::st
 void csv_reader::read_row(table_chunk& out) {
   const auto first_target = out.target_cells.size();
   out.target_cells.resize(first_target + target_columns().size());
+  const auto first_feature = out.features.size();
+  out.features.resize(first_feature + feature_count());
   csv_cells cells(records_, record_);
   size_t column = 0;
   for (csv_cell cell; cells.next(cell); ++column) {
     if (column == column_count())
-      records_.fail_at(record_, cell.offset,
-                       "the row has more cells than row 1 with its " +
-                         std::to_string(column_count()) + ": " + shown_text(cell.text) +
-                         " is too many",
-                       "put a cell that holds a comma in quotation marks");
+      records_.fail_at(
+        record_, cell.offset,
+        "the row has more cells than row 1 with its " + std::to_string(column_count()) + ": " +
+          shown_text(cell.text) + " is too many",
+        counts_rows_ ? counts_rows_hint : "put a cell that holds a comma in quotation marks");
     const auto slot = target_slot(column);
-    if (slot == no_target)
-      read_feature(cell, column, out);
-    else
+    const auto place = feature_slot(column);
+    if (place != no_feature)
+      read_feature(cell, column, out.features[first_feature + place]);
+    else if (slot != no_target)
       read_target(cell, column, out.target_cells[first_target + slot]);
   }
   if (column < column_count())
@@ -126,11 +140,10 @@ void csv_reader::read_row(table_chunk& out) {
   ++out.row_count;
 }
 
-void csv_reader::read_feature(const csv_cell& cell, size_t column, table_chunk& out) const {
-  float value = 0;
-  const auto status = read_number(cell.text, value);
+void csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) const {
+  const auto status = read_number(cell.text, out);
   if (status == number_status::number)
-    return out.features.push_back(value);
+    return;
   const auto reason = shown_text(cell.text) + " in " + shown_column(column);
   if (cell.text.empty())
     records_.fail_at(record_, cell.offset,
@@ -138,9 +151,9 @@ void csv_reader::read_feature(const csv_cell& cell, size_t column, table_chunk& 
                      "remove the row or fill the value in");
   if (status == number_status::text)
     records_.fail_at(record_, cell.offset, reason + " is not a number",
-                     record_.starts_file && !has_header()
-                       ? "if row 1 is a header, say so: header = \"yes\""
-                       : "features are numbers: remove the column, or code its values as numbers");
+                     record_.starts_file && !has_header() && counts_rows_
+                       ? counts_rows_hint
+                       : hint_for_text(record_.starts_file && !has_header(), ""));
   records_.fail_at(record_, cell.offset,
                    reason + (status == number_status::not_finite
                                ? " is not a finite number"

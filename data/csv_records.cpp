@@ -1,5 +1,7 @@
 #include "troupe/data/csv_records.hpp"
 
+#include "troupe/data/csv_header.hpp"
+
 #include "troupe/data/failure.hpp"
 #include "troupe/data/shown_text.hpp"
 
@@ -227,6 +229,17 @@ void csv_cells::next_quoted(csv_cell& out) {
     source_.fail_at(record_, after, "there is text after the closing quotation mark",
                     "separate cells by commas; write a quotation mark inside a cell twice");
   at_ = after + 1;
+}
+
+std::string hint_for_text(bool may_be_header, const std::string& may_be_target) {
+  if (may_be_header)
+    return header_hint;
+  const std::string otherwise = "remove the column, or code its values as numbers";
+  return may_be_target.empty()
+           ? "features are numbers: " + otherwise
+           : "features are numbers, and the last column is the target: if this is the target, say "
+             "so: data.target = " +
+               std::string{'"'} + may_be_target + '"' + "; else " + otherwise;
 }
 
 } // namespace troupe

@@ -118,4 +118,9 @@ private:
   std::string unescaped_; ///< of a quoted cell with doubled quotation marks
 };
 
+/// What to do about text where a feature's number should be. In row 1 it is most often a header
+/// that was not seen as one; in a column that nobody chose as target, the target: `may_be_target`
+/// is its name, empty when it cannot be.
+std::string hint_for_text(bool may_be_header, const std::string& may_be_target);
+
 } // namespace troupe

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -21,6 +22,17 @@ namespace {
 
 std::string set_key_to(const folder_role& role, const std::string& what) {
   return "set " + std::string{role.key} + " to " + what;
+}
+
+// The folders that have to be made for `path`, the innermost first.
+std::vector<std::string> missing_folders(const std::filesystem::path& path) {
+  std::vector<std::string> result;
+  std::error_code ignored;
+  for (auto at = path.lexically_normal(); !at.empty() && !std::filesystem::exists(at, ignored);
+       at = at.parent_path())
+    if (at.has_filename()) // "runs/" is "runs"
+      result.push_back(at.string());
+  return result;
 }
 
 void make_folder(const std::string& path, const folder_role& role) {
@@ -71,17 +83,24 @@ void write_holder(int lock) {
 
 folder_claim::folder_claim(std::string path, const folder_role& role)
   : path_(std::move(path)), role_(role) {
+  made_ = missing_folders(path_);
   make_folder(path_, role_);
   lock();
   if (const int error = try_to_write(path_)) {
-    unlink(lock_path().c_str());
-    close(lock_);
+    let_go();
     cannot_write(error);
   }
 }
 
 folder_claim::~folder_claim() {
+  let_go();
+}
+
+void folder_claim::let_go() {
   unlink(lock_path().c_str());
+  for (const auto& folder : made_)
+    if (rmdir(folder.c_str()) != 0) // there is something in it
+      break;
   close(lock_);
 }
 
@@ -97,8 +116,13 @@ void folder_claim::cannot_write(int error) const {
 
 void folder_claim::lock() {
   const std::string name = lock_path();
+  int retries = 100;
   for (;;) {
     lock_ = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (lock_ < 0 && errno == ENOENT && std::exchange(retries, retries - 1) > 0) {
+      make_folder(path_, role_); // whoever had made it has just taken it away
+      continue;
+    }
     if (lock_ < 0)
       cannot_write(errno);
     if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -17,8 +18,8 @@ struct folder_role {
   std::string_view key;  ///< of a job file, that names another: "output.directory"
 };
 
-/// Claims a folder on construction and lets go of it on destruction. The lock of a process that
-/// died does not count.
+/// Claims a folder on construction and lets go of it on destruction; then folders it made are gone
+/// again if nothing was put there. The lock of a process that died does not count.
 class folder_claim {
 public:
   /// Throws failure(cannot_create) when it is no folder, cannot be made or written, or is in use.
@@ -31,11 +32,13 @@ public:
 
 private:
   void lock();
+  void let_go();
   std::string lock_path() const;
   [[noreturn]] void cannot_write(int error) const;
 
   std::string path_;
   folder_role role_;
+  std::vector<std::string> made_; ///< the innermost first
   int lock_ = -1;
 };
 

@@ -14,4 +14,25 @@ namespace troupe {
 /// finite).
 std::string history_text(const std::vector<history_row>& rows);
 
+/// history.csv while a run lasts: each row is in the file as soon as it is there, so that others
+/// may read along. What was written when is no promise: `history_text` of all rows, written at the
+/// end, is the file.
+class history_writer {
+public:
+  /// Replaces the file at `path` by one of `rows`: those of a run that goes on. Throws as
+  /// write_file_atomically does.
+  history_writer(std::string path, std::vector<history_row> rows);
+
+  /// Adds a row; one of a version that was left behind (steps done once more) replaces all from
+  /// there on, whole or not at all. Throws failure(io_error) or as write_file_atomically does.
+  void add(const history_row& row);
+
+private:
+  void rewrite() const;
+  void append(const history_row& row) const;
+
+  std::string path_;
+  std::vector<history_row> rows_;
+};
+
 } // namespace troupe

@@ -16,7 +16,7 @@ libsvm_reader::libsvm_reader(const std::string& path, size_t index_base, size_t 
   set_targets({feature_count});
 }
 
-bool libsvm_reader::next(table_chunk& out, size_t rows_max) {
+bool libsvm_reader::read_rows(table_chunk& out, size_t rows_max) {
   out.clear();
   while (out.row_count < rows_max && rows_.next(row_))
     keep(out);

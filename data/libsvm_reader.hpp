@@ -18,9 +18,11 @@ public:
   libsvm_reader(const std::string& path, size_t index_base, size_t feature_count);
 
   /// Throws failure(bad_data) for an index beyond the features; what libsvm_rows throws.
-  bool next(table_chunk& out, size_t rows_max) override;
   [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
                                    const std::string& hint) const override;
+
+protected:
+  bool read_rows(table_chunk& out, size_t rows_max) override;
 
 private:
   void keep(table_chunk& out) const;

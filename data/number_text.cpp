@@ -1,7 +1,9 @@
 #include "troupe/data/number_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <system_error>
 
@@ -67,6 +69,25 @@ number_status read_general(std::string_view text, Float& out) {
   return number_status::number;
 }
 
+/// Of a number that lies out of a double's range: whether it is below it, near 0. The sign of its
+/// decimal exponent tells, because both ends are far from 1.
+bool is_below_range(std::string_view text) {
+  const auto mark = text.find_first_of("eE");
+  const auto digits = text.substr(0, mark);
+  int64_t exponent = 0;
+  if (mark != text.npos) {
+    auto rest = text.substr(mark + 1);
+    const bool is_negative = rest[0] == '-';
+    if (rest[0] == '+')
+      rest.remove_prefix(1);
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), exponent).ec != std::errc{})
+      return is_negative;
+  }
+  const auto point = std::min(digits.find('.'), digits.size());
+  const auto first = std::min(digits.find_first_of("123456789"), digits.size());
+  return exponent + static_cast<int64_t>(point) - static_cast<int64_t>(first) < 0;
+}
+
 } // namespace
 
 number_status read_number(std::string_view text, float& out) {
@@ -77,7 +98,7 @@ number_status read_number(std::string_view text, float& out) {
   }
   auto status = read_general(text, out);
   double wide;
-  if (status == number_status::out_of_range && read_general(text, wide) == number_status::number &&
+  if (status == number_status::out_of_range && read_number(text, wide) == number_status::number &&
       std::fabs(wide) < 1) {
     out = static_cast<float>(wide);
     status = number_status::number;
@@ -86,7 +107,11 @@ number_status read_number(std::string_view text, float& out) {
 }
 
 number_status read_number(std::string_view text, double& out) {
-  return read_general(text, out);
+  const auto status = read_general(text, out);
+  if (status != number_status::out_of_range || !is_below_range(text))
+    return status;
+  out = text[0] == '-' ? -0.0 : 0.0;
+  return number_status::number;
 }
 
 } // namespace troupe

@@ -13,7 +13,7 @@ enum class number_status : uint8_t {
   number,       ///< a finite number, written to `out`
   text,         ///< not a number
   not_finite,   ///< some spelling of infinity or not-a-number
-  out_of_range, ///< a number, but too large for the type (or so small that even a double is 0)
+  out_of_range, ///< a number, but too large for the type
 };
 
 /// Reads the whole of `text` as the nearest float32; smaller than the smallest becomes 0.

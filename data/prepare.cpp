@@ -2,10 +2,12 @@
 
 #include "troupe/data/digest.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/models/numerics.hpp"
 #include "troupe/models/random.hpp"
 #include "troupe/models/tree_accumulator.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -123,14 +125,58 @@ void split(dataset&& source, const std::vector<part>& parts, prepared_data& out)
     append_row(source, i, dataset_of(parts[i], out));
 }
 
+// A fraction is the double next to what was written: 0.29 of 100 rows is 29, though the product
+// falls short of it by a last place or two.
+size_t share_of(size_t row_count, double fraction) {
+  constexpr double rounding_max = 0x1p-51;
+  const double product = fraction * static_cast<double>(row_count);
+  const double nearest = std::round(product);
+  const bool is_whole = std::fabs(product - nearest) <= nearest * rounding_max;
+  return static_cast<size_t>(is_whole ? nearest : std::floor(product));
+}
+
 part_sizes sizes_of(size_t row_count, const prepare_options& options) {
-  const auto share = [&](double fraction) {
-    return static_cast<size_t>(fraction * static_cast<double>(row_count));
-  };
-  const part_sizes result{share(options.test_fraction), share(options.validation_fraction)};
+  const part_sizes result{share_of(row_count, options.test_fraction),
+                          share_of(row_count, options.validation_fraction)};
   if (row_count <= result.test + result.validation)
     throw failure(failure_code::bad_data, "no rows are left for training", {},
                   "use more data, or a smaller data.test_fraction or data.validation_fraction");
+  return result;
+}
+
+/// Fewer rows rise by chance.
+constexpr size_t row_names_rows_min = 10;
+
+bool is_called_row_name(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name == "id" || name == "index" || name == "unnamed: 0" || name == "row" ||
+         name.ends_with("_id");
+}
+
+bool never_repeats(const dataset& source, size_t column) {
+  std::vector<float> values;
+  for (size_t i = 0; i < source.row_count; ++i)
+    values.push_back(source.row(i)[column]);
+  std::ranges::sort(values);
+  return std::ranges::adjacent_find(values) == values.end();
+}
+
+bool names_rows(const dataset& source, size_t column) {
+  bool rises = true;
+  for (size_t i = 0; i < source.row_count; ++i) {
+    const auto x = source.row(i)[column];
+    rises = rises && (i == 0 || x > source.row(i - 1)[column]);
+    if (std::trunc(x) != x || (!rises && !is_called_row_name(source.feature_names[column])))
+      return false;
+  }
+  return rises || never_repeats(source, column);
+}
+
+std::vector<std::string> row_names_of(const dataset& source) {
+  std::vector<std::string> result;
+  for (size_t j = 0; j < source.feature_names.size(); ++j)
+    if (source.row_count >= row_names_rows_min && names_rows(source, j))
+      result.push_back(source.feature_names[j]);
   return result;
 }
 
@@ -157,6 +203,7 @@ std::string content_fingerprint(const dataset& source) {
 }
 
 void standardize(const standardization& map, std::span<float> rows) {
+  const default_rounding rounding;
   const auto width = map.mean.size();
   for (size_t begin = 0; begin + width <= rows.size(); begin += width)
     for (size_t j = 0; j < width; ++j) {
@@ -166,8 +213,10 @@ void standardize(const standardization& map, std::span<float> rows) {
 }
 
 prepared_data prepare(dataset&& source, const prepare_options& options) {
+  const default_rounding rounding;
   prepared_data result;
   result.fingerprint = content_fingerprint(source);
+  result.row_names = row_names_of(source);
   const auto sizes = sizes_of(source.row_count, options);
   if (sizes.test + sizes.validation == 0) {
     result.test = result.validation = without_rows(source);

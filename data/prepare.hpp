@@ -30,6 +30,9 @@ struct prepared_data {
   dataset validation;       ///< likewise
   standardization features; ///< empty when the features are as read
   std::string fingerprint;  ///< SHA-256 of the content as read, hexadecimal
+  /// Names of features that look like a row's number or name: whole numbers that rise from row to
+  /// row, or are called as such and never repeat. Trained on as they are; for a warning.
+  std::vector<std::string> row_names{};
 };
 
 struct prepare_options {

@@ -7,6 +7,7 @@
 #include "troupe/data/read_array.hpp"
 #include "troupe/data/shown_text.hpp"
 #include "troupe/data/text_source.hpp"
+#include "troupe/models/numerics.hpp"
 
 #include <algorithm>
 #include <array>
@@ -68,6 +69,48 @@ std::optional<file_format> format_by_content(std::string_view start) {
   return std::nullopt;
 }
 
+/// What is often taken for a table of text, by its first bytes.
+struct foreign_format {
+  std::string_view start;
+  std::string_view name;
+  std::string_view hint;
+};
+
+constexpr std::string_view as_csv = "write the table as CSV";
+constexpr std::string_view as_gzip = "unpack it; compressed files are read if gzip made them";
+
+constexpr foreign_format foreign_formats[] = {
+  {"PK\x03\x04", "a zip file, or a spreadsheet, which is one", "unpack it, or save it as CSV"},
+  {"PAR1", "a Parquet file", as_csv},
+  {"ARROW1", "an Arrow file", as_csv},
+  {"\x89HDF", "an HDF5 file", as_csv},
+  {"SQLite format 3", "a database", as_csv},
+  {"\xd0\xcf\x11\xe0", "an old spreadsheet", "save it as CSV"},
+  {"%PDF", "a PDF file", as_csv},
+  {"\x80\x04\x95", "a Python pickle", as_csv},
+  {"<!DOCTYPE", "a web page", "was it downloaded from the right address?"},
+  {"<html", "a web page", "was it downloaded from the right address?"},
+  {"BZh", "compressed by bzip2", as_gzip},
+  {"\xfd\x37zXZ", "compressed by xz", as_gzip},
+  {"\x28\xb5\x2f\xfd", "compressed by zstd", as_gzip},
+  {"7z\xbc\xaf", "a 7z file", as_gzip},
+};
+
+void refuse_foreign(const std::string& path, std::string_view start) {
+  for (const auto& [bytes, name, hint] : foreign_formats)
+    if (start.starts_with(bytes))
+      throw failure(failure_code::bad_data, "this is " + std::string{name} + ", no table of text",
+                    path, std::string{hint});
+}
+
+/// A name of ours is no promise that the file keeps.
+bool looks_like_json(std::string_view start) {
+  const auto first = start.find_first_not_of(" \t\r\n");
+  return first != start.npos &&
+         (start.substr(first).starts_with("{") || start.substr(first).starts_with("[{") ||
+          start.substr(first).starts_with("[["));
+}
+
 bool is_regular(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);
@@ -104,11 +147,16 @@ std::optional<file_format> format_by_name(const std::string& path) {
 }
 
 file_format format_of(const std::string& path) {
-  if (const auto named = format_by_name(path))
-    return *named;
+  const auto named = format_by_name(path);
   if (std::filesystem::exists(path) && !is_regular(path))
-    return file_format::csv;
+    return named.value_or(file_format::csv);
   const auto start = start_of(path);
+  refuse_foreign(path, start);
+  if (named)
+    return *named;
+  if (looks_like_json(start))
+    throw failure(failure_code::bad_data, "this is JSON, no table of text", path,
+                  std::string{as_csv});
   if (const auto found = format_by_content(start))
     return *found;
   throw failure(failure_code::bad_data,
@@ -118,6 +166,7 @@ file_format format_of(const std::string& path) {
 }
 
 table read_data(const std::string& path, const read_options& options) {
+  const default_rounding rounding;
   switch (options.format ? *options.format : format_of(path)) {
   case file_format::csv: {
     refuse_labels(path, options, "CSV");

@@ -3,6 +3,7 @@
 #include "troupe/data/closest_name.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/shown_text.hpp"
+#include "troupe/models/numerics.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -19,10 +20,15 @@ void table_chunk::clear() {
   lines.clear();
 }
 
+bool row_reader::next(table_chunk& out, size_t rows_max) {
+  const default_rounding rounding;
+  return read_rows(out, rows_max);
+}
+
 void row_reader::set_columns(std::vector<std::string> names, bool has_header) {
   names_ = std::move(names);
   has_header_ = has_header;
-  target_slot_.assign(names_.size(), no_target);
+  set_targets({});
 }
 
 size_t row_reader::find_column(const std::string& wanted) const {
@@ -56,13 +62,31 @@ void row_reader::set_targets(const std::vector<size_t>& columns) {
                                   " cannot be a target");
     target_slot_[column] = slot;
   }
+  std::vector<size_t> others;
+  for (size_t column = 0; column < names_.size(); ++column)
+    if (target_slot_[column] == no_target)
+      others.push_back(column);
+  set_features(others);
+}
+
+void row_reader::set_features(const std::vector<size_t>& columns) {
+  feature_slot_.assign(names_.size(), no_feature);
+  feature_count_ = columns.size();
+  for (size_t slot = 0; slot < columns.size(); ++slot) {
+    const auto column = columns[slot];
+    if (column >= names_.size() || feature_slot_[column] != no_feature ||
+        target_slot_[column] != no_target)
+      throw std::invalid_argument("row reader: column " + std::to_string(column) +
+                                  " cannot be a feature");
+    feature_slot_[column] = slot;
+  }
 }
 
 std::vector<std::string> row_reader::feature_names() const {
-  std::vector<std::string> result;
+  std::vector<std::string> result(feature_count_);
   for (size_t column = 0; column < names_.size(); ++column)
-    if (target_slot_[column] == no_target)
-      result.push_back(names_[column]);
+    if (feature_slot_[column] != no_feature)
+      result[feature_slot_[column]] = names_[column];
   return result;
 }
 

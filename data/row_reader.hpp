@@ -47,12 +47,18 @@ public:
   /// Throws std::invalid_argument for a column that is not there or comes twice.
   void set_targets(const std::vector<size_t>& columns);
 
-  /// Names of the columns that are no targets, in order.
+  /// Which columns are features, in the order their numbers are wanted; at first all that are no
+  /// targets. The others are not looked at. After `set_targets`, before `next`; for files whose
+  /// columns have names. Throws std::invalid_argument for a column that is not there, comes twice
+  /// or is a target.
+  void set_features(const std::vector<size_t>& columns);
+
+  /// Names of the features, in the order of their numbers.
   std::vector<std::string> feature_names() const;
 
   /// Reads up to `rows_max` (>= 1) rows; false, with no rows, at the end. Throws failure(bad_data)
   /// as the reader of whole files does.
-  virtual bool next(table_chunk& out, size_t rows_max) = 0;
+  bool next(table_chunk& out, size_t rows_max);
 
   /// Throws failure(bad_data) for target cell `i` of `rows`, the part that `next` gave last, naming
   /// its place as the format does.
@@ -62,6 +68,7 @@ public:
 
 protected:
   static constexpr size_t no_target = static_cast<size_t>(-1);
+  static constexpr size_t no_feature = no_target;
 
   /// `names_place` is where the file names its columns, for messages.
   row_reader(std::string path, std::string names_place)
@@ -70,10 +77,16 @@ protected:
 
   void set_columns(std::vector<std::string> names, bool has_header);
 
+  /// The place of `column` among the features, or no_feature.
+  size_t feature_slot(size_t column) const { return feature_slot_[column]; }
+  size_t feature_count() const noexcept { return feature_count_; }
   /// The place of `column` among the targets, or no_target.
   size_t target_slot(size_t column) const { return target_slot_[column]; }
   /// As `set_targets` was given them.
   const std::vector<size_t>& target_columns() const noexcept { return target_columns_; }
+
+  /// `next`, in default rounding whatever the caller's is.
+  virtual bool read_rows(table_chunk& out, size_t rows_max) = 0;
 
   /// For texts: throws as `fail_at_target` says, with where = "path:line".
   [[noreturn]] void fail_at_line(const table_chunk& rows, size_t i, const std::string& reason,
@@ -85,6 +98,8 @@ private:
   bool has_header_ = false;
   std::vector<std::string> names_;
   std::vector<size_t> target_slot_;
+  std::vector<size_t> feature_slot_;
+  size_t feature_count_ = 0;
   std::vector<size_t> target_columns_;
 };
 

@@ -129,6 +129,13 @@ void run_directory::begin(std::string_view job_text, std::string_view identity) 
   write_file_atomically(file(job_file_name), job_text);
 }
 
+void run_directory::take_back() const noexcept {
+  if (treatment_ == earlier_run::resume)
+    return;
+  for (const auto name : {job_file_name, identity_file_name})
+    unlink(file(name).c_str());
+}
+
 std::vector<std::string> keys_that_differ(std::string_view a, std::string_view b) {
   const auto left = values_by_key(a), right = values_by_key(b);
   std::vector<std::string> result;

@@ -54,6 +54,10 @@ public:
   /// failure(cannot_create | io_error).
   void begin(std::string_view job_text, std::string_view identity);
 
+  /// Takes back `begin`, for a run that came to train nothing: it is to be in nobody's way. A run
+  /// that was to be resumed stays.
+  void take_back() const noexcept;
+
 private:
   folder_claim claim_;
   earlier_run treatment_;

@@ -145,9 +145,11 @@ std::string safetensors_data_sha256(std::span<const float> values) {
   return sha256_hex(std::as_bytes(values));
 }
 
-std::string write_safetensors(const std::string& path, const parameter_layout& layout,
-                              std::span<const float> values,
-                              const std::map<std::string, std::string>& metadata) {
+namespace {
+
+template <class Write>
+std::string write_whole(const parameter_layout& layout, std::span<const float> values,
+                        const std::map<std::string, std::string>& metadata, Write write) {
   if (values.size() != layout.size())
     throw std::invalid_argument("safetensors: " + std::to_string(values.size()) +
                                 " values for a layout of " + std::to_string(layout.size()));
@@ -155,10 +157,25 @@ std::string write_safetensors(const std::string& path, const parameter_layout& l
   std::array<std::byte, length_bytes> length;
   for (size_t i = 0; i < length_bytes; ++i)
     length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xff);
-  std::array<std::span<const std::byte>, 3> pieces{length, std::as_bytes(std::span(header)),
-                                                   std::as_bytes(values)};
-  write_file_atomically(path, pieces);
+  const std::array<std::span<const std::byte>, 3> pieces{length, std::as_bytes(std::span(header)),
+                                                         std::as_bytes(values)};
+  write(std::span<const std::span<const std::byte>>{pieces});
   return safetensors_data_sha256(values);
+}
+
+} // namespace
+
+std::string write_safetensors(const std::string& path, const parameter_layout& layout,
+                              std::span<const float> values,
+                              const std::map<std::string, std::string>& metadata) {
+  return write_whole(layout, values, metadata,
+                     [&](auto pieces) { write_file_atomically(path, pieces); });
+}
+
+std::string write_safetensors(reserved_file& room, const parameter_layout& layout,
+                              std::span<const float> values,
+                              const std::map<std::string, std::string>& metadata) {
+  return write_whole(layout, values, metadata, [&](auto pieces) { room.write(pieces); });
 }
 
 safetensors_file read_safetensors(const std::string& path) {

@@ -29,6 +29,8 @@ inline constexpr size_t safetensors_header_bytes_max = 100'000'000;
 /// take four times as long (these take a fraction of a second). Large models have some thousand.
 inline constexpr size_t safetensors_tensors_max = 16'384;
 
+class reserved_file; // data/atomic_file.hpp
+
 struct safetensors_file {
   std::map<std::string, std::string> metadata;
   parameter_layout layout;   ///< tensors in the order of their offsets
@@ -43,6 +45,10 @@ struct safetensors_file {
 /// metadata text is not UTF-8, and when a tensor is called "__metadata__"; what
 /// write_file_atomically throws.
 std::string write_safetensors(const std::string& path, const parameter_layout& layout,
+                              std::span<const float> values,
+                              const std::map<std::string, std::string>& metadata);
+/// The same, to room taken before.
+std::string write_safetensors(reserved_file& room, const parameter_layout& layout,
                               std::span<const float> values,
                               const std::map<std::string, std::string>& metadata);
 

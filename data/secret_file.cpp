@@ -94,15 +94,21 @@ std::string read_from(int descriptor, const std::string& path) {
   }
 }
 
-std::string read_file(const std::string& path, bool is_secret) {
+/// What keeps a file from being read: anybody who has one of these.
+struct forbidden_access {
+  mode_t bits = 0;
+  const char* why = "";
+  const char* remedy = "";
+};
+
+std::string read_file(const std::string& path, const forbidden_access& forbidden) {
   // Not waiting for whoever holds the other end, should this be a pipe.
   const file_handle file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat facts {};
   if (file.descriptor < 0 || ::fstat(file.descriptor, &facts) != 0)
     cannot_read(path, errno);
-  if (is_secret && (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    throw failure(failure_code::no_permission, "others than its owner have access to this key",
-                  path, "chmod 600 " + path);
+  if ((facts.st_mode & forbidden.bits) != 0)
+    throw failure(failure_code::no_permission, forbidden.why, path, forbidden.remedy + path);
   return read_from(file.descriptor, path);
 }
 
@@ -117,11 +123,17 @@ void write_guarded_file(const std::string& path, const std::string& content, fil
 }
 
 std::string read_small_file(const std::string& path) {
-  return read_file(path, false);
+  return read_file(path, {});
+}
+
+std::string read_unchanged_file(const std::string& path) {
+  return read_file(
+    path, {S_IWOTH, "everybody may write this file, which decides whom to trust", "chmod o-w "});
 }
 
 std::string read_secret_file(const std::string& path) {
-  return read_file(path, true);
+  return read_file(
+    path, {S_IRWXG | S_IRWXO, "others than its owner have access to this key", "chmod 600 "});
 }
 
 } // namespace troupe

@@ -1,6 +1,6 @@
 // Files that hold a secret, or stand beside one: made whole and with their permissions from the
 // first byte on, never over another file unless that is asked for, and read only when nobody else
-// can read them.
+// can read them, or change them.
 
 #pragma once
 
@@ -24,6 +24,10 @@ void write_guarded_file(const std::string& path, const std::string& content, fil
 /// The whole of a file of at most 1 MiB. Throws failure: missing_input, no_permission, io_error;
 /// bad_data when it is larger.
 std::string read_small_file(const std::string& path);
+
+/// The same of a file that decides whom to trust. Throws also no_permission when everybody may
+/// write it.
+std::string read_unchanged_file(const std::string& path);
 
 /// The same of a file that nobody but its owner may read. Throws also no_permission when its group
 /// or others have any access.

@@ -1,5 +1,7 @@
 #include "troupe/data/shown_text.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace {
@@ -36,6 +38,16 @@ size_t character_bytes(std::string_view text) {
   return 0;
 }
 
+/// Bytes of the character that `text` begins with if it is one to be seen; 0: a control character,
+/// or no character at all.
+size_t plain_bytes(std::string_view text) {
+  const auto size = character_bytes(text);
+  const auto first = byte_at(text, 0);
+  const bool is_c0 = size == 1 && (first < 0x20 || first == 0x7f);
+  const bool is_c1 = size == 2 && first == 0xc2 && byte_at(text, 1) < 0xa0;
+  return is_c0 || is_c1 ? 0 : size;
+}
+
 std::string escaped(unsigned char byte) {
   constexpr char digits[] = "0123456789abcdef";
   switch (byte) {
@@ -55,13 +67,21 @@ std::string escaped(unsigned char byte) {
 std::string shown_text(std::string_view text, size_t characters_max) {
   std::string result = "'";
   for (size_t count = 0; !text.empty() && count < characters_max; ++count) {
-    auto size = character_bytes(text);
-    auto first = byte_at(text, 0);
-    auto plain = size > 1 || (size == 1 && first >= 0x20 && first != 0x7f);
-    result += plain ? std::string(text.substr(0, size)) : escaped(first);
-    text.remove_prefix(plain ? size : 1);
+    const auto size = plain_bytes(text);
+    result += size > 0 ? std::string(text.substr(0, size)) : escaped(byte_at(text, 0));
+    text.remove_prefix(std::max<size_t>(size, 1));
   }
   return result + (text.empty() ? "'" : "...'");
+}
+
+std::string printable_text(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto size = plain_bytes(text);
+    result += size > 0 ? text.substr(0, size) : " ";
+    text.remove_prefix(size > 0 ? size : std::max<size_t>(character_bytes(text), 1));
+  }
+  return result;
 }
 
 bool is_utf8(std::string_view text) {

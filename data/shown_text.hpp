@@ -10,8 +10,13 @@
 namespace troupe {
 
 /// `text` in single quotation marks, cut after `characters_max` characters ("..." follows), with
-/// control bytes and bytes that are not UTF-8 written as \n, \t, \r or \xNN.
+/// control characters and bytes that are not UTF-8 written as \n, \t, \r or \xNN.
 std::string shown_text(std::string_view text, size_t characters_max = 40);
+
+/// `text` as it is, but for what moves a terminal: control characters (C0, DEL, and C1 as UTF-8 has
+/// them) and bytes that are no UTF-8, each of which becomes a space. For whole sentences that came
+/// over a wire.
+std::string printable_text(std::string_view text);
 
 /// Whether `text` is well-formed UTF-8 (Unicode 15, table 3-7).
 bool is_utf8(std::string_view text);

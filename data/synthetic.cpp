@@ -1,7 +1,10 @@
 #include "troupe/data/synthetic.hpp"
 
 #include "troupe/data/failure.hpp"
+#include "troupe/data/memory_room.hpp"
+#include "troupe/models/numerics.hpp"
 #include "troupe/models/random.hpp"
+#include "troupe/models/saturating.hpp"
 
 #include <string>
 
@@ -13,6 +16,20 @@ std::vector<float> normals(uint64_t seed, random_purpose purpose, size_t count) 
   std::vector<float> values(count);
   fill_normal({seed, purpose, 0}, 0, 1, values);
   return values;
+}
+
+/// `columns` beside the features, and `rules` of as many values as there are features.
+void require_memory(const synthetic_options& options, uint64_t columns, uint64_t rules) {
+  const auto values =
+    saturated_sum(saturated_product(options.rows, saturated_sum(options.features, columns)),
+                  saturated_product(rules, options.features));
+  const auto needed = saturated_product(values, sizeof(float));
+  if (const auto available = memory_available(); needed > available)
+    throw failure(failure_code::bad_job,
+                  std::to_string(options.rows) + " rows of " + std::to_string(options.features) +
+                    " features need " + std::to_string(needed) + " bytes of memory, " +
+                    std::to_string(available) + " are available",
+                  "data.rows", "use fewer rows or features");
 }
 
 dataset make_features(const synthetic_options& options) {
@@ -32,6 +49,8 @@ dataset make_features(const synthetic_options& options) {
 } // namespace
 
 dataset make_classification(const synthetic_options& options) {
+  const default_rounding rounding;
+  require_memory(options, 1, options.classes);
   auto result = make_features(options);
   const auto centres =
     normals(options.seed, random_purpose::synthetic_targets, options.classes * options.features);
@@ -51,6 +70,8 @@ dataset make_classification(const synthetic_options& options) {
 }
 
 dataset make_regression(const synthetic_options& options) {
+  const default_rounding rounding;
+  require_memory(options, saturated_product(2, options.targets), options.targets);
   auto result = make_features(options);
   const auto rule = normals(options.seed, random_purpose::synthetic_targets,
                             options.targets * (options.features + 1));

@@ -19,6 +19,8 @@ struct synthetic_options {
   double noise = 0.1;   ///< deviation of the noise
 };
 
+/// Both throw failure(bad_job) when the rows need more memory than is available, with both numbers.
+
 /// Classes as clouds: class c has a centre drawn from the normal distribution, and row i (of class
 /// i mod classes) is its centre plus `noise` times a normal vector.
 dataset make_classification(const synthetic_options& options);

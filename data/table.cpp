@@ -2,6 +2,7 @@
 
 #include "troupe/data/failure.hpp"
 #include "troupe/data/shown_text.hpp"
+#include "troupe/models/numerics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,16 +41,28 @@ class_key key_of(const table& source, size_t row) {
   return {value, std::fabs(value) > exact_whole_max ? text : std::string_view()};
 }
 
+[[noreturn]] void ask_for_use(const table& source, size_t value_count) {
+  throw failure(failure_code::bad_job,
+                "the target " + shown_text(source.target_name) + " holds whole numbers, " +
+                  std::to_string(value_count) + " different ones: amounts to learn, or classes?",
+                "model.loss",
+                "say so: model.loss = \"squared\" for amounts, \"categorical-cross-entropy\" for "
+                "classes");
+}
+
 bool looks_like_labels(const table& source) {
   if (!has_numbers(source))
     return true;
   std::set<double> distinct;
   for (auto value : source.target_numbers) {
     distinct.insert(value);
-    if (std::trunc(value) != value || distinct.size() > class_count_max_by_content)
+    if (std::trunc(value) != value || distinct.size() > class_count_max_to_ask)
       return false;
   }
-  return source.row_count >= 2 * distinct.size();
+  const bool repeats = source.row_count >= 2 * distinct.size();
+  if (repeats && distinct.size() > class_count_max_by_content)
+    ask_for_use(source, distinct.size());
+  return repeats;
 }
 
 /// Fills labels and classes. A class is called what its first cell calls it.
@@ -105,6 +118,7 @@ void make_targets(const table& source, dataset& out) {
 } // namespace
 
 dataset to_dataset(table&& source, target_use use) {
+  const default_rounding rounding;
   dataset result;
   auto labels =
     use == target_use::labels || (use == target_use::by_content && looks_like_labels(source));

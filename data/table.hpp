@@ -27,18 +27,24 @@ struct table {
 
 /// What the targets should become.
 enum class target_use {
-  by_content, ///< labels if any cell is text or if all are whole numbers with few distinct values
+  by_content, ///< what they look like; see to_dataset
   labels,
   numbers,
 };
 
-/// `by_content` takes whole numbers as labels up to this many distinct values.
-inline constexpr size_t class_count_max_by_content = 100;
+/// `by_content` takes whole numbers that repeat for labels up to this many different values, ..
+inline constexpr size_t class_count_max_by_content = 20;
+
+/// .. and for numbers above this many. In between only the user can tell: ages, points and counts
+/// have as many values as some lists of classes.
+inline constexpr size_t class_count_max_to_ask = 100;
 
 /// Moves a table into a data set.
 ///
-/// `by_content`: labels when a cell is no number, or when all are whole numbers with at most
-/// `class_count_max_by_content` distinct values that repeat (at least two rows a value on average).
+/// `by_content`: labels when a cell is no number, or when all are whole numbers that repeat (at
+/// least two rows a value on average) with at most `class_count_max_by_content` different values;
+/// numbers when one is no whole number, when they hardly repeat, or when more than
+/// `class_count_max_to_ask` differ. Throws failure(bad_job), for the key model.loss, in between.
 /// Throws failure(bad_data), naming line and cell, when `numbers` meets text, and when `labels`
 /// finds fewer than two classes.
 dataset to_dataset(table&& source, target_use use);

@@ -2,8 +2,10 @@
 
 #include "troupe/data/failure.hpp"
 #include "troupe/data/read_ahead.hpp"
+#include "troupe/data/reading_stop.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -35,6 +37,9 @@ constexpr uint64_t ahead_bytes_min = uint64_t{1} << 18;
 /// zlib: the largest window, gzip format only.
 constexpr int window_bits_gzip = 15 + 16;
 
+/// How often somebody who waits for a pipe asks whether to go on.
+constexpr int stop_poll_interval_ms = 100;
+
 constexpr unsigned char gzip_magic[] = {0x1f, 0x8b};
 
 std::string error_text(int error_number) {
@@ -59,10 +64,11 @@ failure opening_failure(int error_number, const std::string& path) {
   }
 }
 
+// Without O_NONBLOCK opening a named pipe would wait until somebody writes there.
 class file_descriptor {
 public:
   explicit file_descriptor(const std::string& path)
-    : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (value_ < 0)
       throw opening_failure(errno, path);
   }
@@ -126,11 +132,20 @@ struct text_source::state {
                   path, "get the file again; `gzip -t` checks it");
   }
 
+  /// Of what is no regular file: returns when there are bytes, or there will be none.
+  void wait_for_bytes() const {
+    pollfd waiting{file.value(), POLLIN, 0};
+    while (::poll(&waiting, 1, stop_poll_interval_ms) <= 0)
+      reading_stop::check();
+  }
+
   size_t read_file(char* out, size_t size) {
     ssize_t count;
-    do
+    do {
+      if (!regular_bytes)
+        wait_for_bytes();
       count = ::read(file.value(), out, size);
-    while (count < 0 && errno == EINTR);
+    } while (count < 0 && (errno == EINTR || errno == EAGAIN));
     if (count < 0)
       throw failure(failure_code::io_error,
                     "reading failed at byte " + std::to_string(file_bytes) + " (" +
@@ -262,6 +277,7 @@ uint64_t text_source::expected_size() const noexcept {
 }
 
 size_t text_source::read(std::span<char> out) {
+  reading_stop::check();
   if (state_->ahead)
     return state_->ahead->read(out);
   return state_->compressed ? state_->read_compressed(out) : state_->read_plain(out);

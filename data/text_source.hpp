@@ -47,7 +47,8 @@ public:
   /// how many: at least 1, or 0 at the end.
   ///
   /// Throws failure naming the offset in bytes in the file: bad_data when gzip data are damaged or
-  /// end early, io_error when reading fails.
+  /// end early, io_error when reading fails; interrupted when the caller's reading is to end
+  /// (data/reading_stop.hpp), also while a pipe is silent.
   size_t read(std::span<char> out);
 
 private:

@@ -58,9 +58,9 @@ struct training_summary {
   size_t nodes = 1;
   uint64_t steps = 0; ///< of the result: its version, which may be below the one training ended at
   size_t epochs = 0;  ///< finished ones
-  uint64_t samples = 0;
-  double seconds = 0; ///< of training, without reading data and writing files
-  double samples_per_second = 0;
+  uint64_t samples = 0; ///< training rows of all steps up to the version training ended at
+  double seconds = 0; ///< of training, over all lives of the run; not of reading and writing files
+  double samples_per_second = 0;    ///< samples / seconds
   std::optional<double> train_loss; ///< this and the next: of the history's row of the result
   std::optional<double> test_loss;
   std::optional<double> test_accuracy;
@@ -70,8 +70,10 @@ struct training_summary {
   std::string numerics;   ///< numerics class of this machine
   std::string model_file; ///< path; empty when none was written
   std::string stopped_by; ///< "epochs", "steps", "target-loss", "patience", "interrupt"
+  /// Rows computed by each replica that is there at the end, since its process began; repetitions
+  /// after roll-backs included.
   std::vector<uint64_t> samples_by_replica;
-  uint64_t steps_executed = 0;
+  uint64_t steps_executed = 0; ///< of the busiest of them, at least those that training ended at
   uint64_t views = 1;
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -40,7 +41,13 @@ struct batch_sums {
     return {a.loss_sum + b.loss_sum, a.sample_count + b.sample_count,
             a.correct_count + b.correct_count, a.squared_error_sum + b.squared_error_sum};
   }
-  friend bool operator==(const batch_sums&, const batch_sums&) = default;
+  /// Bit for bit: a sum that is not a number is the same when it comes again.
+  friend bool operator==(const batch_sums& a, const batch_sums& b) {
+    return std::bit_cast<uint64_t>(a.loss_sum) == std::bit_cast<uint64_t>(b.loss_sum) &&
+           a.sample_count == b.sample_count && a.correct_count == b.correct_count &&
+           std::bit_cast<uint64_t>(a.squared_error_sum) ==
+             std::bit_cast<uint64_t>(b.squared_error_sum);
+  }
 };
 
 } // namespace troupe

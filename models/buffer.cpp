@@ -3,6 +3,7 @@
 #include "troupe/models/large_pages.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 namespace troupe {
@@ -20,6 +21,8 @@ std::align_val_t alignment_of(size_t bytes) {
 }
 
 size_t bytes_of(size_t size) {
+  if (size > std::numeric_limits<size_t>::max() / sizeof(float))
+    throw std::bad_array_new_length();
   return std::max<size_t>(size, 1) * sizeof(float);
 }
 

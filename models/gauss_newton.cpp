@@ -2,7 +2,6 @@
 
 #include "troupe/models/cholesky.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,17 +39,6 @@ public:
   std::vector<double> vector;
 };
 
-// The derivatives of output `j` of one row: those of its squared loss (s_j - y_j)^2 / T where the
-// target stands T / 2 below the score, and of no other output.
-void differentiate(const model& network, std::span<const float> parameters, batch row,
-                   std::span<const float> scores, size_t j, std::span<float> out,
-                   workspace& memory) {
-  std::vector<float> targets{scores.begin(), scores.end()};
-  targets[j] -= static_cast<float>(scores.size()) / 2;
-  row.targets = targets;
-  network.gradient(parameters, row, out, memory);
-}
-
 } // namespace
 
 batch_sums gauss_newton_step(const model& network, const gauss_newton_options& options,
@@ -65,12 +53,10 @@ batch_sums gauss_newton_step(const model& network, const gauss_newton_options& o
   normal_equations equations{parameters.size()};
   std::vector<float> scores(outputs), derivatives(parameters.size());
   for (size_t i = 0; i < rows.row_count; ++i) {
-    batch row;
-    row.row_count = 1;
-    row.features = rows.features.subspan(i * network.feature_count(), network.feature_count());
-    network.predict(parameters, row.features, scores, memory);
+    const auto row = rows.features.subspan(i * network.feature_count(), network.feature_count());
+    network.predict(parameters, row, scores, memory);
     for (size_t j = 0; j < outputs; ++j) {
-      differentiate(network, parameters, row, scores, j, derivatives, memory);
+      network.score_derivatives(parameters, row, j, derivatives, memory);
       equations.add(derivatives, static_cast<double>(scores[j]) - rows.targets[i * outputs + j]);
     }
   }

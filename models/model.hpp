@@ -69,6 +69,13 @@ public:
     return gradient(parameters, rows, gradient_out, memory, nullptr);
   }
 
+  /// Writes the derivative of score `output` of one row (`features`, F) by each parameter to `out`
+  /// (P): a row of the scores' Jacobian. No loss is involved, so it is exact for scores of any
+  /// size. Throws std::invalid_argument for shapes that do not fit, for no such output, and for a
+  /// model with dropout.
+  virtual void score_derivatives(std::span<const float> parameters, std::span<const float> features,
+                                 size_t output, std::span<float> out, workspace& memory) const = 0;
+
   /// The batch's sums without a gradient.
   virtual batch_sums evaluate(std::span<const float> parameters, const batch& rows,
                               workspace& memory) const = 0;

@@ -172,6 +172,27 @@ batch_sums neural_network::gradient(std::span<const float> parameters, const bat
   return sums;
 }
 
+void neural_network::score_derivatives(std::span<const float> parameters,
+                                       std::span<const float> features, size_t output,
+                                       std::span<float> out, workspace& memory) const {
+  require_size("derivatives", layout_.size(), out.size());
+  if (output >= output_count())
+    throw std::invalid_argument("neural network: there is no output " + std::to_string(output));
+  if (dropout_ > 0)
+    throw std::invalid_argument("neural network: derivatives of scores are those without dropout");
+  batch row;
+  row.row_count = 1;
+  row.features = features;
+  forward(parameters, row, false, memory);
+  const auto delta = delta_of(layers_.size() - 1, row, memory);
+  std::ranges::fill(delta, 0.0f);
+  delta[output] = 1;
+  descend(parameters, row, memory);
+  for (size_t i = 0; i < layers_.size(); ++i)
+    layers_[i].gradient(input_of(i, row, memory), delta_of(i, row, memory),
+                        out.subspan(offset_of(i), layers_[i].parameter_count()));
+}
+
 batch_sums neural_network::evaluate(std::span<const float> parameters, const batch& rows,
                                     workspace& memory) const {
   const auto scores = forward(parameters, rows, false, memory);

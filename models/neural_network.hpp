@@ -39,6 +39,8 @@ public:
   batch_sums gradient(std::span<const float> parameters, const batch& rows,
                       std::span<float> gradient_out, workspace& memory,
                       const gradient_listener* listener) const override;
+  void score_derivatives(std::span<const float> parameters, std::span<const float> features,
+                         size_t output, std::span<float> out, workspace& memory) const override;
   batch_sums evaluate(std::span<const float> parameters, const batch& rows,
                       workspace& memory) const override;
   void predict(std::span<const float> parameters, std::span<const float> features,

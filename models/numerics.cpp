@@ -10,6 +10,7 @@
 
 #include <array>
 #include <bit>
+#include <cfenv>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -213,23 +214,48 @@ std::string numerics_class() {
   return value;
 }
 
+namespace {
+
 #if defined(__x86_64__)
 
-default_rounding::default_rounding() : before_(_mm_getcsr()) {
-  _mm_setcsr(0x1f80); // all exceptions masked, nearest, neither FTZ nor DAZ
+// All exceptions masked, nearest, neither FTZ nor DAZ.
+constexpr unsigned default_control = 0x1f80;
+
+unsigned control() {
+  return _mm_getcsr();
 }
 
-default_rounding::~default_rounding() {
-  _mm_setcsr(before_);
+void set_control(unsigned value) {
+  _mm_setcsr(value);
 }
 
 #else
 
-// Elsewhere the defaults are taken on trust: the class would differ if they were not.
-default_rounding::default_rounding() : before_(0) {}
+// Elsewhere subnormal numbers are taken on trust: the class would differ if they were flushed.
+constexpr unsigned default_control = 0;
 
-default_rounding::~default_rounding() = default;
+unsigned control() {
+  return default_control;
+}
+
+void set_control(unsigned) {}
 
 #endif
+
+} // namespace
+
+// The direction first: it is also that of the C library, which prints and reads numbers by it.
+default_rounding::default_rounding() : control_before_(control()), direction_before_(fegetround()) {
+  if (direction_before_ != FE_TONEAREST)
+    fesetround(FE_TONEAREST);
+  if (control_before_ != default_control)
+    set_control(default_control);
+}
+
+default_rounding::~default_rounding() {
+  if (direction_before_ != FE_TONEAREST)
+    fesetround(direction_before_);
+  set_control(control_before_);
+}
 
 } // namespace troupe

@@ -15,7 +15,9 @@ namespace troupe {
 std::string numerics_class();
 
 /// While one lives, the calling thread rounds to nearest and neither flushes nor ignores subnormal
-/// numbers; what was set before comes back after it. Hosts built with -ffast-math change this.
+/// numbers; what was set before comes back after it. Hosts built with -ffast-math change this, and
+/// threads begin with what their maker had set. Actors have one around all they do
+/// (actors/guard.hpp), functions that compute on a caller's thread one of their own.
 class default_rounding {
 public:
   default_rounding();
@@ -24,7 +26,8 @@ public:
   default_rounding& operator=(const default_rounding&) = delete;
 
 private:
-  unsigned before_;
+  unsigned control_before_;
+  int direction_before_;
 };
 
 } // namespace troupe

@@ -1,9 +1,23 @@
 #include "troupe/models/parameter_layout.hpp"
 
+#include <limits>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace troupe {
+
+namespace {
+
+/// Elements that can be addressed as bytes.
+constexpr size_t elements_max = std::numeric_limits<size_t>::max() / sizeof(float);
+
+[[noreturn]] void refuse_size(const std::string& name) {
+  throw std::length_error("parameter layout: with tensor '" + name + "' there are more than " +
+                          std::to_string(elements_max) + " elements");
+}
+
+} // namespace
 
 size_t parameter_layout::add(std::string name, std::vector<size_t> shape) {
   if (find(name))
@@ -11,10 +25,15 @@ size_t parameter_layout::add(std::string name, std::vector<size_t> shape) {
   if (shape.empty())
     throw std::invalid_argument("parameter layout: tensor '" + name + "' has no shape");
   size_t size = 1;
-  for (auto extent : shape)
+  for (auto extent : shape) {
+    if (extent == 0)
+      throw std::invalid_argument("parameter layout: tensor '" + name + "' has an extent of 0");
+    if (size > elements_max / extent)
+      refuse_size(name);
     size *= extent;
-  if (size == 0)
-    throw std::invalid_argument("parameter layout: tensor '" + name + "' has an extent of 0");
+  }
+  if (size > elements_max - size_)
+    refuse_size(name);
   tensors_.push_back({std::move(name), std::move(shape), size_, size});
   size_ += size;
   return tensors_.size() - 1;

@@ -24,7 +24,8 @@ struct tensor_info {
 class parameter_layout {
 public:
   /// Appends a tensor and returns its index. Throws std::invalid_argument for a name in use, an
-  /// empty shape or an extent of 0.
+  /// empty shape or an extent of 0, std::length_error when its elements, or those of the whole
+  /// buffer, cannot be addressed.
   size_t add(std::string name, std::vector<size_t> shape);
 
   const std::vector<tensor_info>& tensors() const noexcept { return tensors_; }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace troupe {
 
@@ -39,7 +40,8 @@ void require_parts(const schedule_options& x) {
 }
 
 void require_ranges(const schedule_options& x) {
-  require(x.steps >= 1, "steps must be at least 1");
+  require(x.steps || !counts_steps(x.kind), "steps are missing");
+  require(!x.steps || *x.steps >= 1, "steps must be at least 1");
   if (uses_factor(x.kind))
     require(x.factor > 0 && x.factor <= 1, "factor must be in (0, 1]");
   if (x.kind == schedule_kind::cosine || x.kind == schedule_kind::polynomial)
@@ -61,7 +63,7 @@ double ratio(uint64_t a, uint64_t b) {
 
 // From 0 up to 1 at `steps`, where it stays.
 double progress(const schedule_options& x, uint64_t t) {
-  return ratio(std::min(t, x.steps), x.steps);
+  return ratio(std::min(t, *x.steps), *x.steps);
 }
 
 // Milestones at or below t.
@@ -72,15 +74,15 @@ size_t passed_count(const schedule_options& x, uint64_t t) {
 double factor_at(const schedule_options& x, uint64_t t);
 
 double warmup_factor(const schedule_options& x, uint64_t t) {
-  if (t < x.steps)
-    return x.start + (1 - x.start) * ratio(t, x.steps);
-  return x.then.empty() ? 1 : factor_at(x.then.front(), t - x.steps);
+  if (t < *x.steps)
+    return x.start + (1 - x.start) * ratio(t, *x.steps);
+  return x.then.empty() ? 1 : factor_at(x.then.front(), t - *x.steps);
 }
 
 // Whole powers are exact rules; only what is left goes through logarithms.
 double exponential_factor(const schedule_options& x, uint64_t t) {
-  return elementary::power(x.factor, t / x.steps) *
-         elementary::pow(x.factor, ratio(t % x.steps, x.steps));
+  return elementary::power(x.factor, t / *x.steps) *
+         elementary::pow(x.factor, ratio(t % *x.steps, *x.steps));
 }
 
 double chained_factor(const schedule_options& x, uint64_t t) {
@@ -100,7 +102,7 @@ double factor_at(const schedule_options& x, uint64_t t) {
   case schedule_kind::constant:
     return 1;
   case schedule_kind::step:
-    return elementary::power(x.factor, t / x.steps);
+    return elementary::power(x.factor, t / *x.steps);
   case schedule_kind::multi_step:
     return elementary::power(x.factor, passed_count(x, t));
   case schedule_kind::linear:
@@ -108,9 +110,9 @@ double factor_at(const schedule_options& x, uint64_t t) {
   case schedule_kind::exponential:
     return exponential_factor(x, t);
   case schedule_kind::inverse_time:
-    return 1 / (1 + ratio(t, x.steps));
+    return 1 / (1 + ratio(t, *x.steps));
   case schedule_kind::inverse_square_root:
-    return 1 / std::sqrt(1 + ratio(t, x.steps));
+    return 1 / std::sqrt(1 + ratio(t, *x.steps));
   case schedule_kind::polynomial:
     return x.minimum + (1 - x.minimum) * elementary::pow(1 - progress(x, t), x.power);
   case schedule_kind::cosine:
@@ -125,7 +127,34 @@ double factor_at(const schedule_options& x, uint64_t t) {
   throw std::invalid_argument("schedule: unknown kind");
 }
 
+// Steps that are left after `passed` ones: a schedule that never comes into force has one.
+uint64_t rest_of(uint64_t run_steps, uint64_t passed) {
+  return run_steps > passed ? run_steps - passed : 1;
+}
+
+void fill_parts_in_turn(schedule_options& x, uint64_t run_steps) {
+  uint64_t begin = 0;
+  for (size_t i = 0; i < x.parts.size(); ++i) {
+    const auto end = i < x.milestones.size() ? x.milestones[i] : run_steps;
+    x.parts[i] = with_steps(std::move(x.parts[i]), rest_of(end, begin));
+    begin = end;
+  }
+}
+
 } // namespace
+
+schedule_options with_steps(schedule_options x, uint64_t run_steps) {
+  if (!x.steps && counts_steps(x.kind) && !must_name_steps(x.kind))
+    x.steps = run_steps;
+  for (auto& next : x.then)
+    next = with_steps(std::move(next), rest_of(run_steps, x.steps.value_or(0)));
+  if (x.kind == schedule_kind::sequential)
+    fill_parts_in_turn(x, run_steps);
+  else
+    for (auto& part : x.parts)
+      part = with_steps(std::move(part), run_steps);
+  return x;
+}
 
 double schedule_factor(const schedule_options& options, uint64_t t) {
   require_ranges(options);

@@ -7,6 +7,7 @@
 #include "troupe/models/names.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace troupe {
@@ -49,8 +50,8 @@ struct schedule_options {
   schedule_kind kind = schedule_kind::constant;
   /// Steps, >= 1. step: of a stage; linear, polynomial, cosine: from the first factor to the last,
   /// where it stays; warmup: of the rise; exponential: for one more `factor`; inverse-time: until
-  /// the rate is half; inverse-square-root: until it is 1 / sqrt(2).
-  uint64_t steps = 1;
+  /// the rate is half; inverse-square-root: until it is 1 / sqrt(2). Absent: see with_steps.
+  std::optional<uint64_t> steps{};
   /// step, multi-step: factor of one stage; exponential: factor of `steps` steps; in (0, 1].
   double factor = 0.1;
   /// cosine, polynomial: the last factor, in [0, 1].
@@ -74,6 +75,24 @@ struct schedule_options {
   friend bool operator==(const schedule_options&, const schedule_options&) = default;
 };
 
+/// True for kinds whose factors are counted in `steps`.
+constexpr bool counts_steps(schedule_kind kind) {
+  return kind != schedule_kind::constant && kind != schedule_kind::multi_step &&
+         kind != schedule_kind::chained && kind != schedule_kind::sequential;
+}
+
+/// True for kinds of which only the user can say how many steps they count: a stage, or a rise, as
+/// long as the whole run would change nothing, or never arrive.
+constexpr bool must_name_steps(schedule_kind kind) {
+  return kind == schedule_kind::step || kind == schedule_kind::warmup;
+}
+
+/// `options` with missing `steps` filled in, of nested schedules too, where must_name_steps is
+/// false: as many as the schedule is in force in a run of `run_steps` (>= 1). What follows a
+/// warm-up or a milestone has the rest of the run, a part before a milestone ends there; at
+/// least 1.
+schedule_options with_steps(schedule_options options, uint64_t run_steps);
+
 /// The factor on the base rate at step `t`.
 ///
 /// - constant:            1
@@ -92,7 +111,8 @@ struct schedule_options {
 /// - sequential:          the last part i whose milestone m_i (m_0 = 0) is at or below t, at t -
 /// m_i
 ///
-/// Throws std::invalid_argument when an option, of a nested schedule too, is out of its range.
+/// Throws std::invalid_argument when an option, of a nested schedule too, is out of its range, or
+/// `steps` are missing where they count.
 double schedule_factor(const schedule_options& options, uint64_t t);
 
 } // namespace troupe

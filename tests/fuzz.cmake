@@ -15,8 +15,10 @@ if(TROUPE_FUZZ)
       actors/net/tls_identity actors/net/tls_session actors/net/visit actors/protocol/payload
       app/cluster_file app/cluster_overrides app/cluster_schema app/did_you_mean app/job_draft
       app/job_errors app/job_file app/job_schema app/job_text app/mode_schema app/model_schema
-      app/node_address app/override app/schedule_schema app/schema_key app/status_report app/toml_value
-      coordinators/admission coordinators/job coordinators/model_merger coordinators/timeline
+      app/node_address app/other_names app/override app/schedule_schema app/schema_key app/status_report
+      app/toml_value
+      coordinators/admission coordinators/fact_words coordinators/job coordinators/job_bounds
+      coordinators/memory_need coordinators/model_merger coordinators/resolve coordinators/timeline
       coordinators/training_modes coordinators/waits
       models/activation models/batch models/blas models/buffer models/cholesky models/metrics
       models/dropout models/initialization
@@ -48,7 +50,7 @@ add_executable(fuzz_corpora fuzz/corpora.cpp)
 target_link_libraries(fuzz_corpora PRIVATE troupe_decoders)
 # Seeds have to be there before the targets run: as a test of its own, which the others require.
 add_test(NAME fuzz_corpora COMMAND fuzz_corpora ${troupe_fuzz_folder}/seeds)
-set_tests_properties(fuzz_corpora PROPERTIES FIXTURES_SETUP fuzz_seeds TIMEOUT 60)
+set_tests_properties(fuzz_corpora PROPERTIES FIXTURES_SETUP fuzz_seeds TIMEOUT 3600)
 
 foreach(name IN LISTS troupe_fuzz_targets)
   set(folders ${troupe_fuzz_folder}/seeds/${name} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/findings/${name})
@@ -66,5 +68,5 @@ foreach(name IN LISTS troupe_fuzz_targets)
     target_sources(fuzz_${name} PRIVATE fuzz/plain_driver.cpp)
     add_test(NAME fuzz_${name} COMMAND fuzz_${name} -runs=2000 ${folders})
   endif()
-  set_tests_properties(fuzz_${name} PROPERTIES FIXTURES_REQUIRED fuzz_seeds TIMEOUT 300)
+  set_tests_properties(fuzz_${name} PROPERTIES FIXTURES_REQUIRED fuzz_seeds TIMEOUT 3600)
 endforeach()

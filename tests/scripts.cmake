@@ -7,12 +7,14 @@ add_test(NAME check_laws
          COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/check_laws_test.py)
 add_test(NAME count_tests
          COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/count_tests_test.py)
-set_tests_properties(check_laws count_tests PROPERTIES TIMEOUT 120)
+add_test(NAME mentions
+         COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/mentions_test.py)
+set_tests_properties(check_laws count_tests mentions PROPERTIES TIMEOUT 3600)
 
 if(TROUPE_BUILD_COMMAND AND TROUPE_INSTALL)
   add_test(NAME consumer COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/consumer_test.sh
                                  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  set_tests_properties(consumer PROPERTIES LABELS slow TIMEOUT 600)
+  set_tests_properties(consumer PROPERTIES LABELS slow TIMEOUT 3600)
 endif()
 
 if(TROUPE_BUILD_COMMAND)
@@ -21,25 +23,29 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME model_commands
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/model_commands_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(digits model_commands PROPERTIES TIMEOUT 600)
+  set_tests_properties(digits model_commands PROPERTIES TIMEOUT 3600)
   add_test(NAME linear_examples
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/linear_examples_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(linear_examples PROPERTIES TIMEOUT 300)
+  set_tests_properties(linear_examples PROPERTIES TIMEOUT 3600)
   add_test(NAME early_stopping
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/early_stopping_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(early_stopping PROPERTIES TIMEOUT 300)
+  set_tests_properties(early_stopping PROPERTIES TIMEOUT 3600)
   add_test(NAME modes COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/modes_test.py
                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(modes PROPERTIES TIMEOUT 300)
+  set_tests_properties(modes PROPERTIES TIMEOUT 3600)
   add_test(NAME resume
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/resume_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(resume PROPERTIES TIMEOUT 300)
+  set_tests_properties(resume PROPERTIES TIMEOUT 3600)
   add_test(NAME launch COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/launch_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(launch PROPERTIES TIMEOUT 300)
+  set_tests_properties(launch PROPERTIES TIMEOUT 3600)
+  add_test(NAME signals
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/signals_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(signals PROPERTIES TIMEOUT 3600)
   add_test(NAME cluster_faults
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_faults_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
@@ -60,28 +66,43 @@ if(TROUPE_BUILD_COMMAND)
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_namespaces_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(cluster_faults cluster_wire cluster_refusals cluster_placements cluster_modes
-                       PROPERTIES TIMEOUT 600)
-  set_tests_properties(cluster_namespaces PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+                       PROPERTIES TIMEOUT 3600)
+  set_tests_properties(cluster_namespaces PROPERTIES TIMEOUT 3600 SKIP_RETURN_CODE 77)
   add_test(NAME tls COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/tls_test.py
                             ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   add_test(NAME tls_wires
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/tls_wires_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(tls tls_wires PROPERTIES TIMEOUT 300)
+  add_test(NAME hung_threads
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/hung_threads_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(hung_threads PROPERTIES TIMEOUT 3600)
+  add_test(NAME missing_nodes
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/missing_nodes_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(missing_nodes PROPERTIES TIMEOUT 3600)
+  add_test(NAME cluster_random
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_random_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} 1 101)
+  set_tests_properties(cluster_random PROPERTIES TIMEOUT 3600)
+  add_test(NAME impostors
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/impostors_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(tls tls_wires impostors PROPERTIES TIMEOUT 3600)
   add_test(NAME surroundings
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/surroundings_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   add_test(NAME faulty_files
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/faulty_files_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(surroundings faulty_files PROPERTIES TIMEOUT 300)
+  set_tests_properties(surroundings faulty_files PROPERTIES TIMEOUT 3600)
   add_test(NAME large_model
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/large_model_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(large_model PROPERTIES TIMEOUT 300)
+  set_tests_properties(large_model PROPERTIES TIMEOUT 3600)
   add_test(NAME status COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/status_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(status PROPERTIES TIMEOUT 300)
+  set_tests_properties(status PROPERTIES TIMEOUT 3600)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
@@ -90,7 +111,7 @@ if(TROUPE_BUILD_EXAMPLES)
     add_test(NAME example_${name}
              COMMAND ${troupe_examples_test} program $<TARGET_FILE:example_${name}>
                      ${PROJECT_SOURCE_DIR}/examples/${name}.cpp)
-    set_tests_properties(example_${name} PROPERTIES TIMEOUT 120)
+    set_tests_properties(example_${name} PROPERTIES TIMEOUT 3600)
   endforeach()
 endif()
 if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_COMMAND)
@@ -98,23 +119,23 @@ if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_COMMAND)
            COMMAND ${troupe_examples_test} embedded $<TARGET_FILE:troupe_command>
                    $<TARGET_FILE:example_embedded_node>
                    ${PROJECT_SOURCE_DIR}/examples/cluster/embedded_node.cpp)
-  set_tests_properties(example_embedded_node PROPERTIES TIMEOUT 120)
+  set_tests_properties(example_embedded_node PROPERTIES TIMEOUT 3600)
 endif()
 if(TROUPE_BUILD_COMMAND)
   add_test(NAME example_jobs COMMAND ${troupe_examples_test} jobs $<TARGET_FILE:troupe_command>
                                      ${PROJECT_SOURCE_DIR}/examples)
-  set_tests_properties(example_jobs PROPERTIES TIMEOUT 120)
+  set_tests_properties(example_jobs PROPERTIES TIMEOUT 3600)
   add_test(NAME example_kill_a_worker
            COMMAND ${troupe_examples_test} shell $<TARGET_FILE:troupe_command>
                    ${PROJECT_SOURCE_DIR}/examples/cluster/kill_a_worker.sh)
-  set_tests_properties(example_kill_a_worker PROPERTIES TIMEOUT 120)
+  set_tests_properties(example_kill_a_worker PROPERTIES TIMEOUT 3600)
 endif()
 
 if(TROUPE_BUILD_COMMAND)
   # Skips without the data of TROUPE_DATA_DIR.
   add_test(NAME mnist COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/mnist_test.py
                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(mnist PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+  set_tests_properties(mnist PROPERTIES TIMEOUT 3600 SKIP_RETURN_CODE 77)
 endif()
 
 if(TROUPE_BUILD_COMMAND)
@@ -123,7 +144,7 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME checkpoint_disk
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/checkpoint_disk_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(checkpoint_disk PROPERTIES TIMEOUT 300)
+  set_tests_properties(checkpoint_disk PROPERTIES TIMEOUT 3600)
 endif()
 
 if(TROUPE_BUILD_COMMAND)
@@ -133,7 +154,7 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME ssh_launch
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/ssh_launch_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(deploy ssh_launch PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(deploy ssh_launch PROPERTIES TIMEOUT 3600 SKIP_RETURN_CODE 77)
 endif()
 
 if(TROUPE_BUILD_COMMAND AND TROUPE_INSTALL AND NOT TROUPE_SANITIZE)
@@ -143,5 +164,5 @@ if(TROUPE_BUILD_COMMAND AND TROUPE_INSTALL AND NOT TROUPE_SANITIZE)
   # scripts/soak builds an application against the packages, too.
   add_test(NAME package COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/package_test.sh
                                 ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  set_tests_properties(command_files package PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(command_files package PROPERTIES TIMEOUT 3600 SKIP_RETURN_CODE 77)
 endif()

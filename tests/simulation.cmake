@@ -13,7 +13,7 @@ add_test(NAME simulation_seeds
 add_test(NAME simulation_spares
          COMMAND troupe_simulation --seeds 0..250 --workload spare --check-views)
 add_test(NAME simulation_modes COMMAND troupe_simulation --modes --replay --seeds 0..400 --fired-min 300)
-set_tests_properties(simulation_seeds simulation_spares simulation_modes PROPERTIES TIMEOUT 600)
+set_tests_properties(simulation_seeds simulation_spares simulation_modes PROPERTIES TIMEOUT 3600)
 
 # The same with mutants: copies of some sources with deliberate bugs in them, each asleep until it is
 # put in force. The copies come first when linking, so that the library's own are not taken.
@@ -36,4 +36,4 @@ target_compile_options(troupe_mutants PRIVATE -O1)
 target_precompile_headers(troupe_mutants PRIVATE <caf/stateful_actor.hpp>
                           <caf/typed_event_based_actor.hpp> <map>)
 add_test(NAME simulation_mutants COMMAND troupe_mutants --seeds 0..300)
-set_tests_properties(simulation_mutants PROPERTIES TIMEOUT 600)
+set_tests_properties(simulation_mutants PROPERTIES TIMEOUT 3600)

@@ -188,8 +188,8 @@ std::string peer_host_of(const channel& x) {
   std::array<std::byte, socket_address::bytes_max> bytes;
   socklen_t size = bytes.size();
   if (::getpeername(x.descriptor(), reinterpret_cast<sockaddr*>(bytes.data()), &size) != 0)
-    return "an unknown address";
-  return parse_endpoint(socket_address{bytes.data(), size}.text()).host;
+    return socket_address{}.host();
+  return socket_address{bytes.data(), size}.host();
 }
 
 uint16_t port_of(const owned_socket& socket) {

@@ -112,13 +112,17 @@ bool socket_address::is_loopback() const {
          (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == 127);
 }
 
-std::string socket_address::text() const {
+std::string socket_address::host() const {
   char host[NI_MAXHOST] = "";
   const auto* address = reinterpret_cast<const sockaddr*>(data());
   if (::getnameinfo(address, static_cast<socklen_t>(size_), host, sizeof host, nullptr, 0,
                     NI_NUMERICHOST) != 0)
     return "an unknown address";
-  return to_string(endpoint{host, port()});
+  return host;
+}
+
+std::string socket_address::text() const {
+  return to_string(endpoint{host(), port()});
 }
 
 struct lookup::state {

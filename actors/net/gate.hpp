@@ -16,7 +16,9 @@
 // let in each second, so that strangers cannot take more than some per cent of a core.
 //
 // With `tls` every connection is secured before the hello, both sides prove with certificates who
-// they are, and the name in the hello must be the certificate's.
+// they are, and the name in the hello must be the certificate's. Whatever answers at a dialled
+// address and does not prove that it is who was dialled, by alert, refusal or noise, is a failed
+// attempt to reach it: it is dialled again, and nothing it says is told as a refusal.
 
 #pragma once
 
@@ -39,6 +41,9 @@ namespace troupe {
 struct dial_target {
   std::string name;
   endpoint where;
+  /// The other one is to dial, if both agree about who does: it is only asked whether both would go
+  /// on with each other. Else two that disagree would wait for each other.
+  bool only_compares = false;
 };
 
 struct gate_options {
@@ -89,7 +94,8 @@ struct opened_news {
   bool was_dialled = false;
   std::shared_ptr<channel> connection;
 };
-/// For good: a dialled name is not dialled again by itself.
+/// For good: a dialled name is not dialled again by itself. With `tls` who refused, or was refused,
+/// has proven its name, or has none here.
 struct refused_news {
   refusal what;
   std::string host; ///< where it came from, unless dialled

@@ -14,6 +14,10 @@ namespace {
 /// How long a peer may take to read why it was refused.
 constexpr milliseconds linger_time{1'000};
 
+/// Bytes of one connection that are read, its hello and what comes after a refusal: many times what
+/// a process says. Doubled, strangers that spray cost twice as much.
+constexpr size_t heard_bytes_max = size_t{1} << 16;
+
 /// After an error of accepting, before the next attempt.
 constexpr milliseconds accept_pause{100};
 
@@ -24,6 +28,11 @@ uint64_t random_number() {
   return (uint64_t{source()} << 32) | source();
 }
 
+/// Of a dialled address where something else answers than who was dialled.
+verdict not_believed(std::string reason) {
+  return {verdict_kind::later, std::move(reason), refusal_code::unavailable};
+}
+
 std::string seconds_text(milliseconds time) {
   return time.count() % 1000 == 0 ? std::to_string(time.count() / 1000) + " s"
                                   : std::to_string(time.count()) + " ms";
@@ -31,17 +40,16 @@ std::string seconds_text(milliseconds time) {
 
 } // namespace
 
-process_facts gate::loop::facts_of_connection() const {
-  auto result = options_.facts;
-  result.incarnation = random_number();
-  return result;
-}
-
 void gate::loop::greet(connection& x) const {
-  if (x.dialled)
-    x.hello.emplace(facts_of_connection(), options_.plan, dials_[*x.dialled].target.name);
-  else
-    x.hello.emplace(facts_of_connection(), options_.plan);
+  auto facts = options_.facts;
+  facts.incarnation = random_number();
+  if (x.dialled) {
+    const auto& target = dials_[*x.dialled].target;
+    facts.only_compares = target.only_compares;
+    x.hello.emplace(facts, options_.plan, target.name);
+  } else {
+    x.hello.emplace(facts, options_.plan);
+  }
   if (options_.over)
     x.hello->refuse_all(*options_.over);
   if (x.line.session() != nullptr)
@@ -155,7 +163,7 @@ bool gate::loop::expect_tls(uint64_t ticket, moment now) {
   if (*first != '{') {
     drop(ticket, no_process_of_ours, now);
   } else if (x.dialled) {
-    conclude(ticket, comes_secured(dials_[*x.dialled].target.name), now);
+    conclude(ticket, not_believed(comes_secured(dials_[*x.dialled].target.name).reason), now);
   } else {
     greet(x);
     x.hello->turn_away(comes_unsecured(options_.facts.node));
@@ -181,7 +189,8 @@ void gate::loop::shake_hands(uint64_t ticket, moment now) {
   case tls_session::progress::failed:
     // A plain answer may have come before its first byte was looked at.
     if (x.dialled && !x.speaks_tls && x.line.session()->has_met_no_tls())
-      return conclude(ticket, comes_secured(dials_[*x.dialled].target.name), now);
+      return conclude(ticket, not_believed(comes_secured(dials_[*x.dialled].target.name).reason),
+                      now);
     return fail_hands(ticket, x.line.session()->problem(), now);
   case tls_session::progress::wants_to_read:
     x.wants_to_write = false;
@@ -192,14 +201,19 @@ void gate::loop::shake_hands(uint64_t ticket, moment now) {
   }
 }
 
+// Who came is refused for good. Who was dialled, too, once it has proven who it is: before that
+// anybody may have answered there, and whoever should have may come back.
 void gate::loop::fail_hands(uint64_t ticket, transfer why, moment now) {
-  const auto& dialled = connections_.at(ticket).dialled;
+  const auto& x = connections_.at(ticket);
   if (!why.is_refusal)
     return drop(ticket, why.problem, now);
+  if (!x.dialled)
+    return conclude(ticket, {verdict_kind::refused, why.problem, refusal_code::no_permission}, now);
   const auto reason =
-    dialled ? "no secured connection with " + dials_[*dialled].target.name + ": " + why.problem
-            : why.problem;
-  conclude(ticket, {verdict_kind::refused, reason, refusal_code::no_permission}, now);
+    "no secured connection with " + dials_[*x.dialled].target.name + ": " + why.problem;
+  if (x.hello && x.hello->believes())
+    return conclude(ticket, {verdict_kind::refused, reason, refusal_code::no_permission}, now);
+  conclude(ticket, not_believed(reason), now);
 }
 
 // ---- talking ----
@@ -220,6 +234,9 @@ void gate::loop::read_from(uint64_t ticket, moment now) {
   const auto what = is_last ? x.line.read_line(bytes) : x.line.read(bytes);
   if (what.is_refusal)
     return fail_hands(ticket, what, now);
+  x.heard_bytes += bytes.size();
+  if (x.heard_bytes > heard_bytes_max)
+    return drop(ticket, "it says too much", now);
   x.hello->on_bytes(bytes);
   if (x.hello->state() == greeting::phase::broken)
     return drop(ticket, x.hello->problem(), now);
@@ -305,8 +322,12 @@ void gate::loop::conclude(uint64_t ticket, const verdict& given, moment now) {
     tell_refusal(x, peer ? peer->node : std::string{}, outcome, now);
   } else if (x.dialled) {
     auto& dialled = dials_[*x.dialled];
-    dialled.addresses.clear();
-    fail_dial(*x.dialled, outcome.reason, now);
+    if (x.hello && x.hello->peer()) // it was there: no other address is tried
+      dialled.addresses.clear();
+    if (outcome == nothing_differs())
+      dialled.clock.give_up();
+    else
+      fail_dial(*x.dialled, outcome.reason, now);
   }
   linger(x, now);
 }
@@ -322,8 +343,11 @@ void gate::loop::linger(connection& x, moment now) const {
 }
 
 void gate::loop::end_lingering(uint64_t ticket) {
+  auto& x = connections_.at(ticket);
   std::string ignored;
-  if (connections_.at(ticket).line.read(ignored).is_over)
+  const bool is_over = x.line.read(ignored).is_over;
+  x.heard_bytes += ignored.size();
+  if (is_over || x.heard_bytes > heard_bytes_max)
     connections_.erase(ticket);
 }
 

@@ -64,6 +64,7 @@ private:
     bool wants_to_write = false;   ///< while hands are shaken
     bool was_announced = false;    ///< as a candidate
     bool is_visitor = false;       ///< its question was told
+    size_t heard_bytes = 0;        ///< of it, but for hands
   };
   using connections = std::map<uint64_t, connection>; ///< by ticket: the oldest first
 
@@ -99,7 +100,6 @@ private:
   /// `why` by value: it may be the connection's own, which ends here.
   void drop(uint64_t ticket, std::string why, moment now);
   void drop_overdue(moment now);
-  process_facts facts_of_connection() const;
   void greet(connection& x) const;
 
   gate_options options_;

@@ -8,9 +8,22 @@
 #include <caf/io/middleman.hpp>
 #include <caf/io/network/default_multiplexer.hpp>
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
 #include <utility>
 
 namespace troupe {
+
+// Without a descriptor left there is none, and the connection ends as the actor system finds out.
+connection_hold::connection_hold(const channel& connection)
+  : socket_(::fcntl(connection.descriptor(), F_DUPFD_CLOEXEC, 0)) {}
+
+void connection_hold::cut() {
+  if (socket_)
+    ::shutdown(socket_.get(), SHUT_RDWR);
+  socket_ = owned_socket{};
+}
 
 caf::io::scribe_ptr make_scribe(caf::actor_system& system, channel&& connection) {
   auto& backend = system.middleman().backend();

@@ -13,6 +13,22 @@
 
 namespace troupe {
 
+/// A second hold on a connection that the actor system has. The connection ends with it, at both
+/// sides: what the actor system closes stays half open until then.
+class connection_hold {
+public:
+  connection_hold() = default;
+  explicit connection_hold(const channel& connection);
+  connection_hold(connection_hold&&) noexcept = default;
+  connection_hold& operator=(connection_hold&&) noexcept = default;
+  ~connection_hold() { cut(); }
+
+  void cut();
+
+private:
+  owned_socket socket_;
+};
+
 /// The number under which the one shown actor is known; there is no port behind it.
 inline constexpr uint16_t shown_actor_number = 1;
 

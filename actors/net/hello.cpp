@@ -1,6 +1,7 @@
 #include "troupe/actors/net/hello.hpp"
 
 #include "troupe/actors/net/tls_session.hpp"
+#include "troupe/data/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -19,13 +20,10 @@ struct text_field {
   std::string process_facts::*value;
 };
 constexpr std::array text_fields{
-  text_field{"version", &process_facts::version},
-  text_field{"node", &process_facts::node},
-  text_field{"job_sha256", &process_facts::job_sha256},
-  text_field{"data", &process_facts::data_fingerprint},
-  text_field{"numerics", &process_facts::numerics},
-  text_field{"course", &process_facts::course},
-  text_field{"process", &process_facts::process},
+  text_field{"version", &process_facts::version}, text_field{"node", &process_facts::node},
+  text_field{"data", &process_facts::data},       text_field{"job", &process_facts::job},
+  text_field{"cluster", &process_facts::cluster}, text_field{"numerics", &process_facts::numerics},
+  text_field{"course", &process_facts::course},   text_field{"process", &process_facts::process},
 };
 
 struct number_field {
@@ -36,6 +34,16 @@ constexpr std::array number_fields{
   number_field{"troupe", &process_facts::protocol},
   number_field{"incarnation", &process_facts::incarnation},
   number_field{"term", &process_facts::term},
+  number_field{"life", &process_facts::life},
+};
+
+struct truth_field {
+  const char* key;
+  bool process_facts::*value;
+};
+constexpr std::array truth_fields{
+  truth_field{"director", &process_facts::is_director},
+  truth_field{"only_compares", &process_facts::only_compares},
 };
 
 constexpr std::array verdict_names{std::pair{verdict_kind::admitted, "admitted"},
@@ -43,13 +51,6 @@ constexpr std::array verdict_names{std::pair{verdict_kind::admitted, "admitted"}
                                    std::pair{verdict_kind::refused, "refused"}};
 constexpr std::array refusal_codes{refusal_code::finished, refusal_code::unavailable,
                                    refusal_code::mismatch, refusal_code::no_permission};
-
-/// Reasons are printed: nothing in them moves a terminal.
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-    text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return text;
-}
 
 /// True when every field is there. Another protocol may have other fields: what is there is read.
 bool read_facts(const json& object, process_facts& facts) {
@@ -68,11 +69,13 @@ bool read_facts(const json& object, process_facts& facts) {
     else
       is_whole = false;
   }
-  const auto director = object.find("director");
-  if (director != object.end() && director->is_boolean())
-    facts.is_director = director->get<bool>();
-  else
-    is_whole = false;
+  for (const auto& field : truth_fields) {
+    const auto found = object.find(field.key);
+    if (found != object.end() && found->is_boolean())
+      facts.*field.value = found->get<bool>();
+    else
+      is_whole = false;
+  }
   return is_whole || (object["troupe"].is_number_unsigned() && facts.protocol != protocol_number);
 }
 
@@ -91,7 +94,7 @@ bool read_answer(const json& object, verdict& answer) {
   const auto code = object.find("exit_code");
   if (reason == object.end() || !reason->is_string() || code == object.end())
     return false;
-  answer.reason = printable(reason->get<std::string>());
+  answer.reason = printable_text(reason->get<std::string>().substr(0, reason_bytes_max));
   const auto* found = std::ranges::find_if(
     refusal_codes, [&](refusal_code x) { return *code == static_cast<int>(x); });
   if (found == refusal_codes.end())
@@ -120,7 +123,8 @@ std::string write_hello(const hello_line& x) {
       object[field.key] = (*x.facts).*field.value;
     for (const auto& field : number_fields)
       object[field.key] = (*x.facts).*field.value;
-    object["director"] = x.facts->is_director;
+    for (const auto& field : truth_fields)
+      object[field.key] = (*x.facts).*field.value;
   }
   if (x.answer)
     object["answer"] = object_of(*x.answer);
@@ -169,10 +173,20 @@ void greeting::on_bytes(std::string_view bytes) {
       break_off("it says more than " + std::to_string(hello_bytes_max) + " bytes in one line");
     return;
   }
-  if (line_end + 1 != input_.size())
-    return break_off("it did not wait for its turn");
   const auto text = std::exchange(input_, {});
-  on_line({text.data(), line_end});
+  if (line_end + 1 == text.size())
+    return on_line({text.data(), line_end});
+  if (!read_hello({text.data(), line_end}))
+    return on_strange_line({text.data(), line_end});
+  break_off("it did not wait for its turn");
+}
+
+// What strangers say is repeated only to who has dialled them, and wants to know whom it met.
+void greeting::on_strange_line(std::string_view text) {
+  if (text.ends_with('\r'))
+    text.remove_suffix(1);
+  break_off("it is no process of troupe" +
+            (dialled_name_ ? ": it says " + shown_text(text) : std::string{}));
 }
 
 void greeting::on_line(std::string_view text) {
@@ -181,7 +195,7 @@ void greeting::on_line(std::string_view text) {
     return on_visit(*visit);
   const auto line = read_hello(text);
   if (!line)
-    return break_off("it is no process of troupe");
+    return on_strange_line(text);
   if (dialled_name_)
     return on_dialled_hello(*line);
   if (!peer_)
@@ -208,15 +222,15 @@ void greeting::on_visit_answer(const std::string& line) {
 void greeting::on_accepted_hello(const hello_line& line) {
   if (!line.facts || line.answer)
     return break_off("it did not say who it is");
+  if (const auto proof = proof_of(line.facts->node); !proof.is_admitted())
+    return turn_away(proof);
   peer_ = line.facts;
   phase_ = phase::asking;
-  if (const auto proof = proof_of(peer_->node); !proof.is_admitted()) {
-    peer_.reset(); // nobody knows who it is
-    return on_answer(proof);
-  }
   const auto found = or_over(admit(mine_, *peer_, plan_));
   if (!found.is_admitted())
     on_answer(found);
+  else if (peer_->only_compares)
+    on_answer(nothing_differs());
 }
 
 void greeting::on_dialled_hello(const hello_line& line) {
@@ -224,14 +238,32 @@ void greeting::on_dialled_hello(const hello_line& line) {
     return end(*line.answer);
   if (!line.facts || !line.answer)
     return break_off("it did not say who it is");
+  if (const auto name = admit_name(*line.facts, *dialled_name_); !name.is_admitted())
+    return leave(name);
   peer_ = line.facts;
   if (!line.answer->is_admitted())
     return end(*line.answer);
-  const auto proof = proof_of(*dialled_name_);
-  const auto found =
-    proof.is_admitted() ? or_over(admit_dialled(mine_, *peer_, plan_, *dialled_name_)) : proof;
+  const auto found = mine_.only_compares ? nothing_differs() : or_over(admit(mine_, *peer_, plan_));
   output_ += write_hello({std::nullopt, found});
   end(found);
+}
+
+void greeting::on_proof(std::vector<std::string> names) {
+  proven_ = std::move(names);
+  if (believes())
+    return;
+  const auto proof = proof_of(*dialled_name_);
+  leave({verdict_kind::later, proof.reason, refusal_code::unavailable});
+}
+
+bool greeting::believes() const {
+  return !dialled_name_ || proof_of(*dialled_name_).is_admitted();
+}
+
+// Who is found there is no fault of its own, and may be an honest process: it hears why.
+void greeting::leave(const verdict& why) {
+  output_ = write_hello({std::nullopt, why});
+  end(why);
 }
 
 verdict greeting::proof_of(const std::string& name) const {

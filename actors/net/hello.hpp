@@ -15,6 +15,13 @@
 // long or no hello: the connection is closed without an answer. Who dials a process that secures
 // its connections, and does not do so itself, or the reverse, gets one line with the answer alone.
 //
+// Proof comes first. Whoever was dialled and does not prove that it is the one, or says that it is
+// another, is told nothing of this process, and believed nothing: its connection has failed, like
+// one that nobody accepts, and is tried again. On a plain connection there is no proof, and what is
+// said there is believed.
+//
+// Who only compares says so in its facts, and is told what differs or that nothing does.
+//
 // The lines are made and read here; `greeting` is the exchange as a state machine without sockets:
 // bytes in, bytes out.
 
@@ -32,8 +39,12 @@
 
 namespace troupe {
 
-/// Bytes of a line with its end; who sends more is no process of ours.
-inline constexpr size_t hello_bytes_max = 4096;
+/// Bytes of a line with its end; who sends more is no process of ours. What both must have in
+/// common fits in words (process_gate.cpp); doubled, strangers can make a gate keep twice as much.
+inline constexpr size_t hello_bytes_max = 16'384;
+
+/// Bytes of a reason that are read; who refuses has a sentence.
+inline constexpr size_t reason_bytes_max = 1'000;
 
 /// What a line says.
 struct hello_line {
@@ -56,8 +67,13 @@ public:
   /// Dials the process of this name.
   greeting(const process_facts& mine, const cluster_plan& plan, const std::string& dialled_name);
 
-  /// The connection is secured: the peer has proven these names, and must say one of them.
-  void on_proof(std::vector<std::string> names) { proven_ = std::move(names); }
+  /// The connection is secured: the peer has proven these names, and must say one of them. If it is
+  /// not who was dialled all is over, before anything is said.
+  void on_proof(std::vector<std::string> names);
+
+  /// A word of the peer counts: connections are plain, or it has proven that it is who was dialled.
+  /// Of who came by itself always: what it says concerns itself alone.
+  bool believes() const;
 
   /// Whoever came cannot be understood, but is told why it is turned away.
   void turn_away(const verdict& why);
@@ -92,6 +108,8 @@ private:
   void on_visit(const visit_request& request);
   void on_accepted_hello(const hello_line& line);
   void on_dialled_hello(const hello_line& line);
+  void on_strange_line(std::string_view text);
+  void leave(const verdict& why);
   verdict proof_of(const std::string& name) const;
   verdict or_over(const verdict& found) const;
   void end(const verdict& how);

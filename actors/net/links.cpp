@@ -1,9 +1,6 @@
 #include "troupe/actors/net/links.hpp"
 
 #include "troupe/actors/guard.hpp"
-#include "troupe/actors/net/handover.hpp"
-#include "troupe/actors/net/visit.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
@@ -24,14 +21,21 @@ uint64_t random_incarnation() {
   return (uint64_t{source()} << 32) | source();
 }
 
+process_identity identity_of(const process_facts& x) {
+  return {x.process, x.life};
+}
+
 } // namespace
 
 local_links_actor::behavior_type links_state::make_behavior(const links_options& options) {
   options_ = options;
+  names_ = name_book{options_.introduction_deadline};
   const auto director = std::ranges::find(options_.plan.nodes, true, &cluster_node::is_director);
   director_name_ = director == options_.plan.nodes.end() ? std::string{} : director->name;
   if (options_.own_name != director_name_)
     watch_.emplace(director_name_, options_.plan.timeouts.join, self_->clock().now());
+  // A type that was damaged on a wire: nobody prints, nobody ends.
+  self_->set_default_handler(caf::drop);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, links_tick_interval, atom::tick_v);
   return {
@@ -67,14 +71,26 @@ void links_state::on_gate(const gate_event& news) {
 // ---- connections ----
 
 void links_state::take(const candidate_news& news) {
-  switch (names_.on_candidate(news.peer.node, news.ticket)) {
+  const auto& peer = news.peer.node;
+  switch (names_.on_candidate(peer, identity_of(news.peer), news.ticket)) {
   case name_book::advice::let_in:
     return options_.gate.answer(news.ticket, {});
   case name_book::advice::ask_holder:
     return ask_holder(news);
+  case name_book::advice::replace:
+    give_up_connection(peer);
+    return options_.gate.answer(news.ticket, name_not_free_yet(peer));
   case name_book::advice::later:
-    return options_.gate.answer(news.ticket, name_not_free_yet(news.peer.node));
+    return options_.gate.answer(news.ticket, name_not_free_yet(peer));
   }
+}
+
+// Whoever is linked is lost as soon as the actor system notices.
+void links_state::give_up_connection(const std::string& peer) {
+  if (const auto found = linked_.find(peer); found != linked_.end())
+    found->second.hold.cut();
+  if (const auto found = opened_.find(peer); found != opened_.end())
+    forget(found->second.news.ticket, "the other side has given it up");
 }
 
 void links_state::ask_holder(const candidate_news& news) {
@@ -93,29 +109,15 @@ void links_state::take(const withdrawn_news& news) {
   names_.on_withdrawn(news.ticket);
 }
 
-void links_state::take(const visitor_news& news) {
-  const auto refuse = [this, news](refusal_code code, const std::string& why) {
-    options_.gate.answer_visit(news.ticket, visit_refusal({verdict_kind::refused, why, code}));
-  };
-  if (!director_)
-    return refuse(refusal_code::mismatch,
-                  options_.own_name + " is not the director: ask " + director_name_);
-  self_->request(director_, status_deadline, atom::status_v)
-    .then(
-      [this, news](const training_status& status) {
-        options_.gate.answer_visit(news.ticket, visit_answer(status));
-      },
-      [refuse](const caf::error&) {
-        refuse(refusal_code::unavailable, "the director is about to end");
-      });
-}
-
 void links_state::take(const opened_news& news) {
   const auto& peer = news.peer.node;
-  if (news.was_dialled && names_.on_candidate(peer, news.ticket) != name_book::advice::let_in)
-    return options_.gate.dial_again(peer); // it closes as nobody keeps it
-  opened_[peer] = {news, self_->clock().now() + introduction_deadline};
-  failing_.erase(peer);
+  if (!names_.on_opened(peer, identity_of(news.peer), news.ticket, self_->clock().now())) {
+    if (news.was_dialled)
+      options_.gate.dial_again(peer);
+    return; // it closes as nobody keeps it
+  }
+  opened_[peer] = {news, connection_hold{*news.connection}, {}};
+  failing_.on_success(peer);
   hand_over(news);
 }
 
@@ -129,25 +131,36 @@ void links_state::hand_over(const opened_news& news) {
 
 void links_state::connect_to(const opened_news& news) {
   self_
-    ->request(protocol_broker(self_->system()), introduction_deadline, caf::connect_atom_v,
+    ->request(protocol_broker(self_->system()), options_.introduction_deadline, caf::connect_atom_v,
               make_scribe(self_->system(), std::move(*news.connection)), shown_actor_number)
-    .then(
-      [this, news](const caf::node_id&, const caf::strong_actor_ptr& shown,
-                   const std::set<std::string>&) {
-        if (shown)
-          introduce(caf::actor_cast<links_actor>(shown), news.own_incarnation, true);
-      },
-      [this, news](const caf::error&) { forget(news); });
+    .then([this, news](const caf::node_id&, const caf::strong_actor_ptr& shown,
+                       const std::set<std::string>&) { on_shown(news, shown); },
+          [this, news](const caf::error&) { forget(news.ticket, "it was lost at once"); });
 }
 
-void links_state::forget(const opened_news& news) {
-  names_.on_withdrawn(news.ticket);
+void links_state::on_shown(const opened_news& news, const caf::strong_actor_ptr& shown) {
   const auto found = opened_.find(news.peer.node);
-  if (found == opened_.end() || found->second.news.ticket != news.ticket)
+  if (!shown || found == opened_.end() || found->second.news.ticket != news.ticket)
     return;
+  found->second.shown = caf::actor_cast<links_actor>(shown);
+  self_->monitor(found->second.shown);
+  introduce(found->second.shown, news.own_incarnation, true);
+}
+
+// Whoever gives up a connection cuts it with its hold, so that the other side sees it, too.
+void links_state::forget(uint64_t ticket, const char* why) {
+  names_.on_withdrawn(ticket);
+  const auto found =
+    std::ranges::find(opened_, ticket, [](const auto& x) { return x.second.news.ticket; });
+  if (found == opened_.end())
+    return;
+  const auto [peer, was_dialled] = std::pair{found->first, found->second.news.was_dialled};
   opened_.erase(found);
-  if (news.was_dialled)
-    options_.gate.dial_again(news.peer.node);
+  if (is_over_)
+    return;
+  say("a connection with " + peer + " is given up before both were linked: " + why);
+  if (was_dialled)
+    options_.gate.dial_again(peer);
 }
 
 void links_state::introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer) {
@@ -175,17 +188,18 @@ void links_state::on_introduction(const introduction& news) {
   if (here == opened_.end() || here->second.news.peer.incarnation != news.who.incarnation ||
       !news.links || !news.node || !names_.on_introduced(news.who.name, here->second.news.ticket))
     return;
-  const auto own_incarnation = here->second.news.own_incarnation;
+  auto connection = std::move(here->second);
   opened_.erase(here);
   if (news.wants_answer)
-    introduce(news.links, own_incarnation, false);
-  link(news, own_incarnation);
+    introduce(news.links, connection.news.own_incarnation, false);
+  link(news, std::move(connection));
 }
 
-void links_state::link(const introduction& news, uint64_t own_incarnation) {
+void links_state::link(const introduction& news, opened&& connection) {
   const auto& peer = news.who.name;
-  linked_[peer] = {news, own_incarnation};
-  self_->monitor(news.links);
+  linked_[peer] = {news, connection.news.own_incarnation, std::move(connection.hold)};
+  if (!connection.shown) // else it is watched already
+    self_->monitor(news.links);
   self_->send(node_, peer, news.who.incarnation, news.node);
   if (director_)
     self_->send(director_, news.who, news.node);
@@ -215,6 +229,9 @@ void links_state::join_anew() {
 }
 
 void links_state::on_standing(const standing& news) {
+  if (!news.misfit.empty())
+    return end(static_cast<uint8_t>(refusal_code::mismatch),
+               news.misfit + "; start all nodes with the same cluster file");
   options_.gate.see_term(news.view.term);
   linked_at_.reset();
   const auto found = linked_.find(director_name_);
@@ -233,7 +250,12 @@ void links_state::on_down(const caf::down_msg& news) {
   const auto found = std::ranges::find_if(
     linked_, [&](const auto& entry) { return entry.second.peer.links.address() == news.source; });
   if (found != linked_.end())
-    lose(std::string{found->first});
+    return lose(std::string{found->first});
+  const auto half = std::ranges::find_if(opened_, [&](const auto& entry) {
+    return entry.second.shown && entry.second.shown.address() == news.source;
+  });
+  if (half != opened_.end())
+    forget(half->second.news.ticket, "it was lost at once");
 }
 
 void links_state::lose(const std::string& peer) {
@@ -248,44 +270,7 @@ void links_state::lose(const std::string& peer) {
   options_.gate.dial_again(peer);
 }
 
-// ---- refusals, failures, the end ----
-
-void links_state::take(const refused_news& news) {
-  const auto& [peer, why, was_dialled] = news.what;
-  if (is_over_)
-    return;
-  if (ends_process(news.what, options_.plan, options_.own_name))
-    return end(static_cast<uint8_t>(why.code), why.reason);
-  if (!was_dialled)
-    return say_of_strangers("refused a process at " + news.host, why.reason);
-  say("refused by " + peer + ": " + why.reason);
-  dials_at_[peer] = self_->clock().now() + refused_dial_delay;
-}
-
-void links_state::take(const turned_away_news& news) {
-  if (!is_over_)
-    say_of_strangers("turned away a connection from " + news.host, news.reason);
-}
-
-void links_state::take(const files_unfit_news& news) {
-  say("the certificate files were replaced by some that do not fit, and those from before count: " +
-      news.reason);
-}
-
-// What strangers do fills no log.
-void links_state::say_of_strangers(const std::string& what, const std::string& why) {
-  const auto count = strangers_.on_reason(why, self_->clock().now());
-  if (count)
-    say(what + ": " + why +
-        (*count > 1 ? " (" + std::to_string(*count) + " times since this was said last)" : ""));
-}
-
-void links_state::take(const failing_news& news) {
-  if (news.name == director_name_ && watch_)
-    watch_->on_failing(news.reason);
-  if (!is_over_ && failing_[news.name].insert(news.reason).second)
-    say(news.name + " cannot be reached: " + news.reason);
-}
+// ---- the end ----
 
 void links_state::on_farewell(const farewell& news) {
   end(news.code, news.code == 0 ? news.reason : "the director ended the run: " + news.reason);
@@ -322,27 +307,12 @@ void links_state::on_tick() {
       dials_at_.erase(peer);
       options_.gate.dial_again(peer);
     }
-  for (const auto& [peer, x] : std::map{opened_})
-    if (x.deadline <= now)
-      forget(x.news);
+  for (const auto ticket : names_.overdue(now))
+    forget(ticket, "it has stalled");
   if (const auto why = watch_ ? watch_->overdue(now) : std::nullopt)
     end(static_cast<uint8_t>(refusal_code::unavailable), *why);
   else if (watch_)
     tell_waits(now);
-}
-
-// What training waits for is the director's to say; here, the way into it.
-void links_state::tell_waits(moment now) {
-  if (const auto& since = watch_->away_since()) {
-    if (teller_.is_due("it is away", *since, now))
-      say(watch_->waiting_text(now));
-  } else if (linked_at_ && teller_.is_due("it has not begun", *linked_at_, now)) {
-    say("waiting for the director (" + director_name_ + ") to begin: it may miss others");
-  }
-}
-
-void links_state::say(const std::string& line) {
-  self_->send(options_.observer, process_news{line, false, 0});
 }
 
 void links_state::end(uint8_t code, const std::string& reason) {
@@ -352,7 +322,7 @@ void links_state::end(uint8_t code, const std::string& reason) {
   self_->send(options_.observer, process_news{reason, true, code});
 }
 
-local_links_actor::behavior_type links(local_links_actor::stateful_pointer<links_state> self,
+local_links_actor::behavior_type links(self_pointer<local_links_actor, links_state> self,
                                        const links_options& options) {
   guard(self);
   return self->state.make_behavior(options);

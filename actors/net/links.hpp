@@ -7,6 +7,10 @@
 //     node: (incarnation, director), (name, incarnation, node)   <----------------+
 //     director: (member, node)                                   <----------------+
 //
+// Whoever is not introduced in time is forgotten, and its connection cut: the other side may think
+// that it is linked, and is to see that it is not. A process that comes again over a new connection
+// has given up the old one, which is cut, too. So a stall at any moment only costs its time.
+//
 // Whoever is turned away by the director (no view names this life of it) joins anew under another
 // incarnation over the same link. The gate is asked to dial again when a link is lost.
 //
@@ -14,6 +18,8 @@
 
 #pragma once
 
+#include "troupe/actors/guard.hpp"
+#include "troupe/actors/net/handover.hpp"
 #include "troupe/actors/net/messages.hpp"
 #include "troupe/coordinators/cluster_plan.hpp"
 #include "troupe/coordinators/director_watch.hpp"
@@ -28,7 +34,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace troupe {
@@ -40,9 +45,6 @@ inline constexpr milliseconds ping_deadline{1'000};
 /// For the director to say how training goes. It never computes; doubled, a visitor of a director
 /// that is lost waits twice as long.
 inline constexpr milliseconds status_deadline{2'000};
-
-/// For the actor systems' greeting and the introductions once a connection is open.
-inline constexpr milliseconds introduction_deadline{5'000};
 
 /// How often the links look whether something is due.
 inline constexpr milliseconds links_tick_interval{100};
@@ -70,6 +72,9 @@ struct links_options {
   std::string own_name;
   gate_calls gate;
   process_observer observer;
+  /// For the actor systems' greeting and the introductions once a connection is open; a round trip
+  /// takes milliseconds. Doubled, a link that stalled while it was made is made anew twice as late.
+  milliseconds introduction_deadline{5'000};
 };
 
 class links_state {
@@ -81,6 +86,18 @@ public:
   static inline const char* name = "links";
 
 private:
+  /// An open connection whose peer has not introduced itself yet.
+  struct opened {
+    opened_news news;
+    connection_hold hold;
+    links_actor shown; ///< by the side that was dialled; null before
+  };
+  struct linked {
+    introduction peer;
+    uint64_t own_incarnation = 0;
+    connection_hold hold;
+  };
+
   void on_actors(const local_node_actor& node, const director_actor& director);
   void on_gate(const gate_event& news);
   void on_introduction(const introduction& news);
@@ -101,41 +118,33 @@ private:
   void take(const failing_news& news);
 
   void ask_holder(const candidate_news& news);
+  void give_up_connection(const std::string& peer);
   void hand_over(const opened_news& news);
   void connect_to(const opened_news& news);
+  void on_shown(const opened_news& news, const caf::strong_actor_ptr& shown);
   void introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer);
-  void link(const introduction& news, uint64_t own_incarnation);
+  void link(const introduction& news, opened&& connection);
   void lose(const std::string& peer);
   void join_director(const introduction& news);
   void join_anew();
-  void forget(const opened_news& news);
+  void forget(uint64_t ticket, const char* why);
   void tell_waits(moment now);
   void say(const std::string& line);
   void say_of_strangers(const std::string& what, const std::string& why);
   void end(uint8_t code, const std::string& reason);
   void confirm_end();
 
-  /// An open connection whose peer has not introduced itself yet.
-  struct opened {
-    opened_news news;
-    moment deadline;
-  };
-  struct linked {
-    introduction peer;
-    uint64_t own_incarnation = 0;
-  };
-
   local_links_actor::pointer self_;
   links_options options_;
   std::string director_name_;
   local_node_actor node_;
-  director_actor director_; ///< null unless it is in this process
-  name_book names_;
+  director_actor director_;          ///< null unless it is in this process
+  name_book names_{milliseconds{0}}; ///< until `make_behavior`
   std::map<std::string, opened> opened_;
   std::map<std::string, linked> linked_;
-  std::map<std::string, std::set<std::string>> failing_; ///< reasons told, by name, while it fails
-  std::optional<director_watch> watch_;                  ///< unless the director is here
-  std::optional<moment> linked_at_;                      ///< with the director, until a view comes
+  told_once failing_;                   ///< why names cannot be reached
+  std::optional<director_watch> watch_; ///< unless the director is here
+  std::optional<moment> linked_at_;     ///< with the director, until a view comes
   wait_teller teller_;
   line_limit strangers_{stranger_line_interval};
   std::optional<moment> rejoins_at_;
@@ -145,7 +154,7 @@ private:
   caf::typed_response_promise<atom::stop> stopping_;
 };
 
-local_links_actor::behavior_type links(local_links_actor::stateful_pointer<links_state> self,
+local_links_actor::behavior_type links(self_pointer<local_links_actor, links_state> self,
                                        const links_options& options);
 
 } // namespace troupe

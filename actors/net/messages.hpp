@@ -65,7 +65,7 @@ struct farewell {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, farewell& x) {
-  return f(caf::meta::type_name("troupe.farewell"), x.code, x.reason);
+  return sealed(f, "troupe.farewell", x.code, x.reason);
 }
 
 /// Gate -> links. Never crosses a wire.
@@ -87,6 +87,7 @@ struct standing {
   view_number view;
   uint64_t incarnation = 0; ///< of the life that was looked for
   bool takes_part = false;
+  std::string misfit; ///< why the view cannot be followed here; empty: it can
 };
 
 } // namespace troupe

@@ -7,8 +7,10 @@
 #include "troupe/actors/net/links.hpp"
 #include "troupe/actors/net/process_gate.hpp"
 #include "troupe/actors/process.hpp"
+#include "troupe/actors/resuming.hpp"
 #include "troupe/actors/training_end.hpp"
 #include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/stop_signals.hpp"
 #include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/checkpoint_store.hpp"
 #include "troupe/data/failure.hpp"
@@ -24,6 +26,7 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <utility>
 
@@ -55,19 +58,20 @@ uint64_t checkpoint_every(const networked_options& x) {
   return x.resolved.checkpoint.every_steps;
 }
 
-director_options options_of_director(const networked_options& x, const model& network) {
+director_options options_of_director(const networked_options& x, const model& network,
+                                     uint64_t term) {
   auto result = director_options_of(x.resolved, *x.data, network);
   for (const auto& node : x.cluster.nodes)
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
   result.membership.home = x.own_name;
   if (has_keeper(x.resolved.training)) // each replica has a part: who gets work the keeper decides
     result.membership.slice_count = std::max<size_t>(1, replicas_of(x.cluster));
+  result.membership.min_nodes = x.cluster.min_nodes;
+  result.membership.persisted_term = term;
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
   result.checkpoints = x.checkpoints;
   result.rule.checkpoint_every = x.checkpoints ? checkpoint_every(x) : 0;
-  if (x.checkpoints)
-    result.membership.persisted_term = x.checkpoints->read_term();
   result.resume_from = x.resume_from;
   return result;
 }
@@ -117,6 +121,8 @@ struct networked_process::parts {
   void wait_for_ends();
   networked_end wait_here();
   networked_end wait_for_director();
+  training_result result_here();
+  void keep(training_result& result);
   void say_goodbye(uint8_t code, const std::string& reason);
   void throw_if_ended_badly() const;
 
@@ -131,18 +137,23 @@ struct networked_process::parts {
   std::shared_ptr<gate> gate_;
   std::optional<process_news> end_;
   std::optional<training_finished> finished_;
+  leave_rule leaving_;
+  /// The director has asked everybody to hold; set by the node.
+  std::shared_ptr<std::atomic<bool>> run_stops_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 void networked_process::parts::start() {
   const default_rounding rounding;
   const auto& here = node_of(options.cluster, options.own_name);
-  gate_ = std::make_shared<gate>(
-    gate_options_of(to_string(system.node()), options)); // before anybody is spawned
+  auto for_gate = gate_options_of(to_string(system.node()), options);
+  const auto term = for_gate.facts.term;
+  gate_ = std::make_shared<gate>(std::move(for_gate)); // before anybody is spawned
   links_options for_links;
   for_links.plan = options.cluster;
   for_links.own_name = options.own_name;
   for_links.gate = calls_to_gate();
   for_links.observer = caf::actor_cast<process_observer>(self);
+  for_links.introduction_deadline = options.introduction_deadline;
   links_ = system.spawn<caf::detached>(links, for_links);
   process_options for_process;
   for_process.self = {here.name, 0, options.cluster.replicas_ready(here),
@@ -153,12 +164,16 @@ void networked_process::parts::start() {
   for_process.hooks = options.hooks;
   for_process.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
                                           bool takes_part) {
-    caf::anon_send(to, standing{view, incarnation, takes_part});
+    caf::anon_send(to, standing{view, incarnation, takes_part, {}});
   };
+  for_process.on_misfit = [to = links_](const std::string& why) {
+    caf::anon_send(to, standing{{}, 0, false, why});
+  };
+  for_process.on_hold = [flag = run_stops_] { *flag = true; };
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
   if (here.is_director)
-    director_ =
-      system.spawn<caf::detached>(director, options_of_director(options, process_->network()));
+    director_ = system.spawn<caf::detached>(
+      director, options_of_director(options, process_->network(), term));
   watch(links_);
   watch(process_->node());
   if (director_)
@@ -235,7 +250,10 @@ networked_end networked_process::parts::wait_here() {
     self->receive([this](const process_news& news) { take(news); },
                   [this](const caf::down_msg& news) { take_down(news); },
                   caf::after(stop_poll_interval) >> [] {});
+    const auto now = moment::clock::now();
     if (!end_ && options.stop_requested && options.stop_requested())
+      leaving_.ask(now);
+    if (!end_ && leaving_.is_due(*run_stops_, now))
       return {std::nullopt, "left on request"};
   }
   throw_if_ended_badly();
@@ -266,15 +284,34 @@ networked_end networked_process::parts::wait_for_director() {
     say_goodbye(was_stopped ? 0 : finished_->failure, finished_->problem);
     throw_if_failed(*finished_);
   }
-  const auto parameters = pull_parameters(self, director_);
+  auto result = result_here();
+  keep(result);
   say_goodbye(0, "finished");
+  return {std::move(result), "finished"};
+}
+
+training_result networked_process::parts::result_here() {
+  const auto parameters = pull_parameters(self, director_);
   auto resolved = options.resolved;
-  resolved.training.replicas = replicas_of(options.cluster);
-  networked_end end{
-    result_of(resolved, options.data, process_->network(), parameters, std::move(*finished_)),
-    "finished"};
-  end.training->summary.nodes = options.cluster.nodes.size();
-  return end;
+  resolved.training.replicas = finished_->replicas_here;
+  const auto nodes = finished_->nodes;
+  auto result =
+    result_of(resolved, options.data, process_->network(), parameters, std::move(*finished_));
+  result.summary.nodes = nodes;
+  return result;
+}
+
+void networked_process::parts::keep(training_result& result) {
+  try {
+    if (options.keep)
+      options.keep(result);
+  } catch (const failure& error) {
+    say_goodbye(static_cast<uint8_t>(error.code()), error.what());
+    throw;
+  } catch (const std::exception& error) {
+    say_goodbye(static_cast<uint8_t>(failure_code::internal), error.what());
+    throw;
+  }
 }
 
 void networked_process::parts::say_goodbye(uint8_t code, const std::string& reason) {
@@ -285,9 +322,8 @@ void networked_process::parts::say_goodbye(uint8_t code, const std::string& reas
 networked_process::networked_process(caf::actor_system& system, networked_options options) {
   require_middleman(system);
   expect_sound(options.cluster);
-  if (has_keeper(options.resolved.training))
-    options.cluster = options.cluster.with_keeper();
-  parts_ = std::make_unique<parts>(system, std::move(options));
+  require_fit(options.resume_from, options.resolved, *options.data);
+  parts_ = std::make_unique<parts>(system, with_placed_keeper(std::move(options)));
   parts_->start();
 }
 

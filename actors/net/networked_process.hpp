@@ -48,12 +48,19 @@ struct networked_options {
 
   /// Called with each progress message, on the thread that waits; on the director only.
   std::function<void(const training_progress&)> on_progress;
+  /// Called with the result on the director, before the others are told that the run is finished:
+  /// what it throws they are told instead, and `wait` throws it.
+  std::function<void(training_result&)> keep;
   /// Called with one line about each change among the others (linked, lost, refused, cannot be
   /// reached), on the thread that waits.
   std::function<void(const std::string&)> on_news;
   /// Asked about ten times a second, on the thread that waits. True stops training at a version
-  /// when this is the director; any other process leaves at once.
+  /// when this is the director; any other process leaves after a moment, in which the director may
+  /// turn out to stop too (coordinators/stop_signals.hpp).
   std::function<bool()> stop_requested;
+
+  /// For a hello, and then for the introductions: a connection that stalls longer is made anew.
+  milliseconds introduction_deadline{5'000};
 
   test_hooks hooks;
 };

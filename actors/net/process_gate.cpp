@@ -1,8 +1,11 @@
 #include "troupe/actors/net/process_gate.hpp"
 
 #include "troupe/actors/job_data.hpp"
+#include "troupe/coordinators/cluster_plan.hpp"
 #include "troupe/coordinators/dial_clock.hpp"
+#include "troupe/coordinators/membership_rule.hpp"
 #include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/checkpoint_store.hpp"
 #include "troupe/data/digest.hpp"
 #include "troupe/data/failure.hpp"
@@ -13,8 +16,10 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <random>
 #include <set>
 #include <span>
+#include <sstream>
 #include <utility>
 
 namespace troupe {
@@ -24,12 +29,61 @@ namespace {
 /// How often who tells the others that the run is over asks whether it should stop.
 constexpr milliseconds told_poll_interval{100};
 
+/// Bytes of a job or a plan in words: any job fits, and the plan of fifty nodes. Both and all else
+/// fit in a hello.
+constexpr size_t words_max = 5'000;
+
+/// Of a value in words.
+constexpr size_t value_max = 40;
+constexpr size_t value_beginning = 24;
+
+std::string digest_of(const std::string& text) {
+  return sha256_hex(std::as_bytes(std::span{text}));
+}
+
+/// A line "key = value" whose value is not too long: of such a one the beginning, and a digest.
+std::string short_line(const std::string& line) {
+  const auto equals = line.find(" = ");
+  const auto begin = equals == std::string::npos ? 0 : equals + 3;
+  if (line.size() - begin <= value_max)
+    return line;
+  return line.substr(0, begin + value_beginning) + "... " + digest_of(line).substr(0, 8);
+}
+
+/// Lines for a hello: as many as there is room for, and then a digest of all, so that facts that
+/// differ never look the same.
+std::string words_of(const std::string& text) {
+  std::string result;
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) {
+    line = short_line(line);
+    if (result.size() + line.size() > words_max)
+      break;
+    result += line + '\n';
+  }
+  std::ranges::replace_if(
+    result, [](unsigned char c) { return c == '"' || c == '\\' || c >= 0x7f; }, '\'');
+  return result + "sha256 = " + digest_of(text);
+}
+
 /// What is no part of a job's identity but must be the same for all who train together.
 std::string course_of(const job& resolved, const timeline& plan) {
   return "steps = " + std::to_string(plan.last_version()) +
-         ", evaluate_every = " + std::to_string(plan.evaluate_every) +
-         ", history_every = " + std::to_string(plan.history_every) +
-         ", checkpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps);
+         "\nevaluate_every = " + std::to_string(plan.evaluate_every) +
+         "\nhistory_every = " + std::to_string(plan.history_every) +
+         "\ncheckpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps);
+}
+
+std::string words_of_data(const prepared_data& data) {
+  const auto rows = data.train.row_count + data.test.row_count + data.validation.row_count;
+  return "rows = " + std::to_string(rows) +
+         "\nfeatures = " + std::to_string(data.train.feature_count) +
+         "\nfingerprint = " + data.fingerprint;
+}
+
+uint64_t random_life() {
+  std::random_device source;
+  return (uint64_t{source()} << 32) | source();
 }
 
 process_facts facts_of(const std::string& process, const networked_options& x) {
@@ -37,13 +91,16 @@ process_facts facts_of(const std::string& process, const networked_options& x) {
   facts.version = TROUPE_VERSION;
   facts.node = x.own_name;
   facts.is_director = node_of(x.cluster, x.own_name).is_director;
-  const auto identity = identity_text(x.resolved, x.data->fingerprint);
-  facts.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
-  facts.data_fingerprint = x.data->fingerprint;
-  facts.numerics = numerics_class();
+  facts.data = words_of_data(*x.data);
+  facts.job = words_of(identity_text(x.resolved, x.data->fingerprint));
+  facts.cluster = words_of(cluster_words(x.cluster));
   facts.course = course_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
+  facts.numerics = numerics_class();
   facts.term = x.checkpoints ? x.checkpoints->read_term() : 0;
+  if (facts.is_director)
+    facts.term = term_floor(facts.term, std::chrono::system_clock::now().time_since_epoch());
   facts.process = process;
+  facts.life = random_life();
   return facts;
 }
 
@@ -68,6 +125,12 @@ void expect_sound(const cluster_plan& plan) {
                   "set director = true for one node");
 }
 
+networked_options with_placed_keeper(networked_options options) {
+  if (has_keeper(options.resolved.training))
+    options.cluster = options.cluster.with_keeper();
+  return options;
+}
+
 gate_options gate_options_of(const std::string& process, const networked_options& x) {
   const auto& here = node_of(x.cluster, x.own_name);
   gate_options result;
@@ -75,12 +138,17 @@ gate_options gate_options_of(const std::string& process, const networked_options
   result.plan = x.cluster;
   result.tls = x.tls;
   result.inherited_listen_fd = x.inherited_listen_fd;
+  result.hello_deadline = x.introduction_deadline;
   result.dial_delay_max = longest_dial_delay(x.cluster.timeouts.lost_after);
   result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
+  bool is_earlier = true;
   for (const auto& node : x.cluster.nodes) {
-    if (node.name == x.own_name)
-      break;
-    result.dials.push_back({node.name, parse_endpoint(node.address)});
+    is_earlier = is_earlier && node.name != x.own_name;
+    const auto where = parse_endpoint(node.address);
+    if (is_earlier)
+      result.dials.push_back({node.name, where});
+    else if (node.is_director && node.name != x.own_name && where.port != 0)
+      result.dials.push_back({node.name, where, true});
   }
   return result;
 }
@@ -88,7 +156,7 @@ gate_options gate_options_of(const std::string& process, const networked_options
 void tell_that_it_is_over(const networked_options& options, const std::string& how,
                           milliseconds patience) {
   expect_sound(options.cluster);
-  auto for_gate = gate_options_of("a run that is over", options);
+  auto for_gate = gate_options_of("a run that is over", with_placed_keeper(options));
   for_gate.over = run_is_over(how);
   std::mutex mutex;
   std::condition_variable changed;

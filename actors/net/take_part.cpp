@@ -2,7 +2,6 @@
 
 #include "troupe/actors/job_data.hpp"
 #include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/failure.hpp"
 
 #include <thread>
 
@@ -10,14 +9,13 @@ namespace troupe {
 
 namespace {
 
-job resolve_for(const cluster_plan& plan, job x, const data_shape& shape) {
+job resolve_for(const cluster_plan& plan, job x, const prepared_data& data) {
   size_t replicas = 0;
   for (const auto& node : plan.nodes)
     replicas += node.replica_count;
   x.training.replicas = replicas;
-  auto resolved = resolve(x, shape, std::thread::hardware_concurrency());
-  if (const auto found = problems_with_data(resolved, shape); !found.empty())
-    throw failure(failure_code::bad_job, found.front().why, found.front().key, found.front().hint);
+  auto resolved = resolve(x, shape_of(data), std::thread::hardware_concurrency());
+  require_trainable(resolved, data);
   return resolved;
 }
 
@@ -29,10 +27,11 @@ networked_end take_part(caf::actor_system& system, const job& x, const cluster_p
   here.cluster = plan;
   here.own_name = own_name;
   here.tls = options.tls;
-  here.data = options.data ? options.data : load_data(x);
-  here.resolved = resolve_for(plan, x, shape_of(*here.data));
+  here.data = options.data ? options.data : load_data(x, options.stop_requested);
+  here.resolved = resolve_for(plan, x, *here.data);
   here.checkpoints = options.checkpoints;
   here.resume_from = options.resume_from;
+  here.keep = options.keep;
   here.on_progress = options.on_progress;
   here.on_news = options.on_news;
   here.stop_requested = options.stop_requested;

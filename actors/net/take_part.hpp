@@ -27,6 +27,7 @@ struct take_part_options {
   /// On the director only, as in `train_options`.
   std::shared_ptr<checkpoint_store> checkpoints;
   std::optional<checkpoint> resume_from;
+  std::function<void(training_result&)> keep; ///< likewise, as in `networked_options`
   std::function<void(const training_progress&)> on_progress;
   /// Called with one line about each change among the others, and about what is waited for.
   std::function<void(const std::string&)> on_news;

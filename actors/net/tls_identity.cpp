@@ -5,7 +5,10 @@
 #include "troupe/data/failure.hpp"
 #include "troupe/data/secret_file.hpp"
 
+#include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -57,28 +60,88 @@ tls_context make_context() {
   throw failure(failure_code::no_permission, what, where, hint);
 }
 
-void expect_key(const tls_files& files) {
-  const identity_texts own{read_small_file(files.certificate), read_secret_file(files.key)};
-  read_certificate(read_small_file(files.authority), files.authority);
-  read_certificate(own.certificate, files.certificate);
-  if (!is_key_of(own, files.key))
+/// What the files hold, each opened once: what was looked at is what counts.
+struct file_texts {
+  std::string authority;
+  identity_texts own;
+};
+
+template <class Read>
+std::string read_own(Read read, const std::string& path, const std::string& name) {
+  try {
+    return read(path);
+  } catch (const failure& error) {
+    if (error.code() != failure_code::missing_input)
+      throw;
+    throw failure(error.code(), error.reason(), path,
+                  "make it with 'troupe certs issue " + (name.empty() ? "NAME" : name) +
+                    "' where the authority's ca.key is, and copy it here");
+  }
+}
+
+file_texts read_files(const tls_files& files, const std::string& name) {
+  return {read_unchanged_file(files.authority),
+          {read_own(read_small_file, files.certificate, name),
+           read_own(read_secret_file, files.key, name)}};
+}
+
+void expect_key(const file_texts& x, const tls_files& files) {
+  read_certificate(x.authority, files.authority);
+  read_certificate(x.own.certificate, files.certificate);
+  if (!is_key_of(x.own, files.key))
     unfit("this key belongs to another certificate than " + files.certificate, files.key,
           "use the two files of one 'troupe certs issue'");
 }
 
-void load_files(SSL_CTX* x, const tls_files& files) {
-  const auto expect_loaded = [](int result, const std::string& file) {
-    if (result == 1)
+using certificate_pointer = std::unique_ptr<X509, decltype(&X509_free)>;
+using bio_pointer = std::unique_ptr<BIO, decltype(&BIO_free_all)>;
+
+/// Calls `take` with each certificate in `text`; false once it gives back false.
+template <class Take>
+bool take_certificates(const std::string& text, Take take) {
+  const bio_pointer source{BIO_new_mem_buf(text.data(), static_cast<int>(text.size())),
+                           BIO_free_all};
+  require(source != nullptr);
+  for (;;) {
+    const certificate_pointer x{PEM_read_bio_X509(source.get(), nullptr, no_password, nullptr),
+                                X509_free};
+    if (!x)
+      break;
+    if (!take(x.get()))
+      return false;
+  }
+  ERR_clear_error(); // of reading on behind the last one
+  return true;
+}
+
+bool take_key(SSL_CTX* x, const std::string& text) {
+  const bio_pointer source{BIO_new_mem_buf(text.data(), static_cast<int>(text.size())),
+                           BIO_free_all};
+  require(source != nullptr);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key{
+    PEM_read_bio_PrivateKey(source.get(), nullptr, no_password, nullptr), EVP_PKEY_free};
+  return key && SSL_CTX_use_PrivateKey(x, key.get()) == 1;
+}
+
+void load_texts(SSL_CTX* x, const file_texts& texts, const tls_files& files) {
+  const auto expect_loaded = [](bool is_loaded, const std::string& file) {
+    if (is_loaded)
       return;
     ERR_clear_error();
     throw failure(failure_code::bad_data, "cannot be used to secure connections", file,
                   "'troupe certs check' says what it holds");
   };
-  expect_loaded(SSL_CTX_load_verify_locations(x, files.authority.c_str(), nullptr),
+  auto* store = SSL_CTX_get_cert_store(x);
+  expect_loaded(take_certificates(texts.authority,
+                                  [&](X509* one) { return X509_STORE_add_cert(store, one) == 1; }),
                 files.authority);
-  expect_loaded(SSL_CTX_use_certificate_chain_file(x, files.certificate.c_str()),
-                files.certificate);
-  expect_loaded(SSL_CTX_use_PrivateKey_file(x, files.key.c_str(), SSL_FILETYPE_PEM), files.key);
+  bool is_first = true;
+  const auto take_own = [&](X509* one) {
+    return (std::exchange(is_first, false) ? SSL_CTX_use_certificate(x, one)
+                                           : SSL_CTX_add1_chain_cert(x, one)) == 1;
+  };
+  expect_loaded(take_certificates(texts.own.certificate, take_own), files.certificate);
+  expect_loaded(take_key(x, texts.own.key), files.key);
 }
 
 /// As a peer will verify it.
@@ -111,9 +174,10 @@ void expect_name(SSL_CTX* x, const tls_files& files, const std::string& name) {
 } // namespace
 
 tls_context load_tls(const tls_files& files, const std::string& name) {
-  expect_key(files);
+  const auto texts = read_files(files, name);
+  expect_key(texts, files);
   auto result = make_context();
-  load_files(result.get(), files);
+  load_texts(result.get(), texts, files);
   expect_signed(result.get(), files);
   expect_name(result.get(), files, name);
   return result;

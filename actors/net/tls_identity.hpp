@@ -25,7 +25,8 @@ using tls_context = std::shared_ptr<ssl_ctx_st>;
 /// it, it is good today, and is for `name` (any name when that is empty).
 ///
 /// Throws failure: missing_input when a file is not there; no_permission when one may not be read,
-/// others have access to the key, or the certificate does not prove the name; bad_data when a file
+/// others have access to the key or may write the authority's certificate, or the certificate does
+/// not prove the name; bad_data when a file
 /// holds something else.
 tls_context load_tls(const tls_files& files, const std::string& name);
 

@@ -58,6 +58,23 @@ json object_of(const node_status& x) {
           {"resends", x.resends}};
 }
 
+json number(const std::optional<double>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json object_of(const history_row& x) {
+  return {{"epoch", x.epoch},
+          {"steps", x.steps},
+          {"train_loss", x.train_loss},
+          {"train_accuracy", number(x.train_accuracy)},
+          {"test_loss", number(x.test_loss)},
+          {"test_accuracy", number(x.test_accuracy)},
+          {"test_r2", number(x.test_r2)},
+          {"validation_loss", number(x.validation_loss)},
+          {"validation_accuracy", number(x.validation_accuracy)},
+          {"validation_r2", number(x.validation_r2)}};
+}
+
 json object_of(const training_status& x) {
   json result{{"phase", x.phase},
               {"view", {{"term", x.view.term}, {"number", x.view.number}}},
@@ -86,6 +103,11 @@ json object_of(const training_status& x) {
     bytes_sent += node.bytes_sent;
     resends += node.resends;
   }
+  result["train_loss"] = number(x.train_loss);
+  result["train_accuracy"] = number(x.train_accuracy);
+  result["learning_rate"] = number(x.learning_rate);
+  result["seconds_left"] = number(x.seconds_left);
+  result["newest_row"] = x.newest_row.empty() ? json(nullptr) : object_of(x.newest_row.front());
   result["trainers"] = json::parse(trainers_json(records_of(x.figures)));
   result["bytes_sent"] = bytes_sent;
   result["resends"] = resends;
@@ -98,6 +120,37 @@ json answer_of(const char* verdict_name) {
 }
 
 // ---- the visitor's side ----
+
+/// Brackets within brackets of an answer: ours has a handful.
+constexpr size_t nesting_max = 32;
+
+/// Deeper text is not taken apart: whoever writes a value out goes as deep as it is.
+bool is_nested_too_deep(std::string_view text) {
+  size_t depth = 0;
+  bool is_string = false;
+  for (size_t i = 0; i < text.size() && depth <= nesting_max; ++i) {
+    const char c = text[i];
+    if (c == '"')
+      is_string = !is_string;
+    else if (is_string && c == '\\')
+      ++i;
+    else if (!is_string && (c == '[' || c == '{'))
+      ++depth;
+    else if (!is_string && (c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+  return depth > nesting_max;
+}
+
+[[noreturn]] void no_director(const std::string& where) {
+  throw failure(failure_code::mismatch, "what answers is no director of troupe", where,
+                "check the director's address in the cluster file");
+}
+
+/// A visitor is never told that it may not take part because the run has ended well.
+failure_code code_of(refusal_code x) {
+  return x == refusal_code::finished ? failure_code::mismatch : static_cast<failure_code>(x);
+}
 
 [[noreturn]] void nobody(const endpoint& where, const std::string& why) {
   throw failure(failure_code::unavailable, "the director does not answer: " + why, to_string(where),
@@ -200,8 +253,7 @@ std::string exchange(channel& line, const endpoint& where, milliseconds deadline
     if (what.is_over && heard.find('\n') == std::string::npos)
       nobody(where, "it closed the connection");
     if (heard.size() > visit_bytes_max)
-      throw failure(failure_code::mismatch, "what answers is no director of troupe",
-                    to_string(where), "check the director's address in the cluster file");
+      no_director(to_string(where));
   }
   return heard.substr(0, heard.find('\n'));
 }
@@ -252,23 +304,26 @@ std::string status_json(const training_status& status) {
   return object_of(status).dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
+std::string read_visit_answer(std::string_view line, const std::string& where) {
+  if (is_nested_too_deep(line))
+    no_director(where);
+  const auto object = json::parse(line, nullptr, false);
+  if (object.is_object() && object.contains("status") && object["status"].is_object())
+    return object["status"].dump(-1, ' ', true, json::error_handler_t::replace);
+  const auto refused = object.is_object() && object.contains("answer")
+                         ? read_hello(json{{"answer", object["answer"]}}.dump())
+                         : std::nullopt;
+  if (refused && refused->answer && !refused->answer->is_admitted())
+    throw failure(code_of(refused->answer->code), refused->answer->reason, where);
+  no_director(where);
+}
+
 std::string ask_for_status(const endpoint& where, milliseconds deadline,
                            const std::optional<visit_security>& security) {
   auto line = connect(where, deadline);
   if (security)
     secure(line, where, deadline, *security);
-  const auto text = exchange(line, where, deadline);
-  const auto object = json::parse(text, nullptr, false);
-  if (object.is_object() && object.contains("status") && object["status"].is_object())
-    return object["status"].dump();
-  const auto refused = object.is_object() && object.contains("answer")
-                         ? read_hello(json{{"answer", object["answer"]}}.dump())
-                         : std::nullopt;
-  if (refused && refused->answer && !refused->answer->is_admitted())
-    throw failure(static_cast<failure_code>(refused->answer->code), refused->answer->reason,
-                  to_string(where));
-  throw failure(failure_code::mismatch, "what answers is no director of troupe", to_string(where),
-                "check the director's address in the cluster file");
+  return read_visit_answer(exchange(line, where, deadline), to_string(where));
 }
 
 } // namespace troupe

@@ -68,6 +68,10 @@ struct visit_security {
   std::string director;
 };
 
+/// The object of a status in the line that answered a visit; `where` is for people. Throws failure:
+/// with the code of the refusal that it is instead, or mismatch when a director wrote no such line.
+std::string read_visit_answer(std::string_view line, const std::string& where);
+
 /// Asks the director at this address: the object as `status_json` wrote it. Blocks for up to three
 /// deadlines. Without `security` the connection is plain.
 ///

@@ -11,6 +11,7 @@
 #include "troupe/coordinators/hold_rule.hpp"
 #include "troupe/coordinators/link_credit.hpp"
 #include "troupe/coordinators/waits.hpp"
+#include "troupe/coordinators/work_watch.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
@@ -28,6 +29,10 @@ class version_buffers;
 /// the view names that. Who is not named has been turned away, and may join anew.
 using standing_listener =
   std::function<void(const view_number& view, uint64_t incarnation, bool takes_part)>;
+
+/// Hears why a view cannot be followed here: this process and the director were started with
+/// different cluster files.
+using misfit_listener = std::function<void(const std::string& why)>;
 
 /// An optional count on its way: a flag, then the number (0 when absent).
 struct wire_optional_count {
@@ -69,8 +74,7 @@ typename Inspector::result_type inspect(Inspector& f, view_number& x) {
 /// director -> all nodes (coordinators/cluster_view.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, cluster_view& x) {
-  return f(caf::meta::type_name("troupe.cluster_view"), x.id, x.start_version, x.members,
-           x.replicas, x.shards);
+  return sealed(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas, x.shards);
 }
 
 /// director -> all nodes, and again every second. How far training may go, and what has arrived.
@@ -86,8 +90,8 @@ struct course {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, course& x) {
-  return f(caf::meta::type_name("troupe.course"), x.term, x.sequence, x.rule.version, x.rule.final,
-           x.row_version, x.checkpoint_version);
+  return sealed(f, "troupe.course", x.term, x.sequence, x.rule.version, x.rule.final, x.row_version,
+                x.checkpoint_version);
 }
 
 /// director -> all nodes, until all that compute have answered. Start no further step.
@@ -100,27 +104,26 @@ struct hold_request {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, hold_request& x) {
-  return f(caf::meta::type_name("troupe.hold_request"), x.term, x.sequence);
+  return sealed(f, "troupe.hold_request", x.term, x.sequence);
 }
 
 /// node -> director. This process starts no step from `next_step` on until the next course
 /// (coordinators/hold_rule.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, hold_answer& x) {
-  return f(caf::meta::type_name("troupe.hold_answer"), x.name, x.view, x.next_step,
-           x.shard_versions);
+  return sealed(f, "troupe.hold_answer", x.name, x.view, x.next_step, x.shard_versions);
 }
 
 /// With each piece, and alone as a question (coordinators/link_credit.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, link_stamp& x) {
-  return f(caf::meta::type_name("troupe.link_stamp"), x.from, x.link, x.position);
+  return sealed(f, "troupe.link_stamp", x.from, x.link, x.position);
 }
 
 /// Against the pieces' direction, once a sixteenth of the window has come, and before each `want`.
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, credit& x) {
-  return f(caf::meta::type_name("troupe.credit"), x.from, x.link, x.position);
+  return sealed(f, "troupe.credit", x.from, x.link, x.position);
 }
 
 /// node -> node. Elements [first_element, + values) of the sum of the slice gradients below `node`.
@@ -141,8 +144,8 @@ struct gradient_piece {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_piece& x) {
   wire_time computed{x.computed};
-  return f(caf::meta::type_name("troupe.gradient_piece"), x.term, x.step, x.node, x.sums,
-           x.first_element, x.replica, computed, x.stamp, x.values);
+  return sealed(f, "troupe.gradient_piece", x.term, x.step, x.node, x.sums, x.first_element,
+                x.replica, computed, x.stamp, x.values);
 }
 
 /// node -> node, and between node and director. Elements of a version's parameters (slot 0) or of
@@ -161,8 +164,8 @@ struct state_piece {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, state_piece& x) {
-  return f(caf::meta::type_name("troupe.state_piece"), x.term, x.version, x.slot, x.first_element,
-           x.stamp, x.values);
+  return sealed(f, "troupe.state_piece", x.term, x.version, x.slot, x.first_element, x.stamp,
+                x.values);
 }
 
 /// Between node and director: the few numbers that belong to a shard's state at a version.
@@ -179,8 +182,8 @@ struct shard_numbers {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, shard_numbers& x) {
   wire_doubles numbers{x.numbers};
-  return f(caf::meta::type_name("troupe.shard_numbers"), x.version, x.first_element, numbers,
-           x.keeps_book, x.book);
+  return sealed(f, "troupe.shard_numbers", x.version, x.first_element, numbers, x.keeps_book,
+                x.book);
 }
 
 /// What a `want` asks for.
@@ -210,16 +213,33 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, want& x) {
   auto kind = static_cast<uint8_t>(x.kind);
   auto load = [&]() -> caf::error {
+    if (kind > static_cast<uint8_t>(want_kind::results))
+      return caf::make_error(caf::sec::invalid_argument, "nothing of this kind can be wanted");
     x.kind = static_cast<want_kind>(kind);
     return caf::none;
   };
-  return f(caf::meta::type_name("troupe.want"), x.asker, kind, x.version, x.newest, x.elements,
-           x.slices, x.round, caf::meta::load_callback(load));
+  return sealed(f, "troupe.want", x.asker, kind, x.version, x.newest, x.elements, x.slices, x.round,
+                caf::meta::load_callback(load));
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, awaited& x) {
   return f(caf::meta::type_name("troupe.awaited"), x.from, x.what);
+}
+
+/// Milliseconds on their way, as a number.
+struct wire_milliseconds {
+  milliseconds& value;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_milliseconds x) {
+  int64_t count = x.value.count();
+  auto load = [&]() -> caf::error {
+    x.value = milliseconds{count};
+    return caf::none;
+  };
+  return f(count, caf::meta::load_callback(load));
 }
 
 /// node -> director: a process, about itself.
@@ -236,6 +256,7 @@ struct node_report {
   uint64_t bytes_early = 0;             ///< of these, sent while their gradient was being computed
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
   std::vector<awaited> waits;           ///< what it waits for; none: it works
+  work_report work;                     ///< how it gets on with it
   uint64_t replicas_lost = 0;           ///< of its own, while it went on with the others
   trainer_figures figures;              ///< of all, where they are counted; else none
 
@@ -245,9 +266,11 @@ struct node_report {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   wire_optional_count held{x.held};
-  return f(caf::meta::type_name("troupe.node_report"), x.name, x.incarnation, x.view, held,
-           x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early,
-           x.resends, x.waits, x.replicas_lost, x.figures);
+  wire_milliseconds busy{x.work.busy};
+  wire_milliseconds longest{x.work.longest};
+  return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, held, x.shard_versions,
+                x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early, x.resends, x.waits,
+                busy, longest, x.replicas_lost, x.figures);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

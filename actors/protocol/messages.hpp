@@ -9,6 +9,7 @@
 #include "troupe/actors/protocol/figures.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/actors/protocol/payload.hpp"
+#include "troupe/actors/protocol/seal.hpp"
 #include "troupe/actors/train.hpp"
 #include "troupe/coordinators/director_rule.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
@@ -129,7 +130,7 @@ struct block_norms {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
   wire_doubles sums{x.square_sums};
-  return f(caf::meta::type_name("troupe.block_norms"), x.step, x.first_block, sums);
+  return sealed(f, "troupe.block_norms", x.step, x.first_block, sums);
 }
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
@@ -199,7 +200,7 @@ struct view {
   uint64_t number = 0;
   uint64_t start_version = 0;
   uint64_t index = 0;     ///< of the replica or shard that this is sent to
-  uint64_t restarts = 0;  ///< of the replicas of this process; one more: begin at start_version
+  uint64_t restarts = 0;  ///< of the replica that this is sent to; one more: begin at start_version
   reports_actor director; ///< who hears of results
   relay_actor relay;      ///< the node; may be null in tests of one actor
   bool wired = false;     ///< some replica or shard is in another process: the relay carries
@@ -228,7 +229,7 @@ struct evaluation {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, evaluation& x) {
-  return f(caf::meta::type_name("troupe.evaluation"), x.term, x.version, x.first_chunk, x.chunks);
+  return sealed(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks);
 }
 
 /// shard -> director, from the shard that keeps the book.
@@ -247,8 +248,8 @@ struct training_report {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_report& x) {
   wire_double seconds{x.seconds};
-  return f(caf::meta::type_name("troupe.training_report"), x.term, x.version, x.sums, x.is_row,
-           x.is_mark, seconds, x.notice);
+  return sealed(f, "troupe.training_report", x.term, x.version, x.sums, x.is_row, x.is_mark,
+                seconds, x.notice);
 }
 
 /// shard -> director. Step `step` was not applied: it would have put a value that is not finite
@@ -282,8 +283,8 @@ typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
     x.problem = static_cast<step_problem>(problem);
     return caf::none;
   };
-  return f(caf::meta::type_name("troupe.not_finite_report"), x.term, x.step, x.what, x.has_slice,
-           x.slice, x.replica, problem, caf::meta::load_callback(load));
+  return sealed(f, "troupe.not_finite_report", x.term, x.step, x.what, x.has_slice, x.slice,
+                x.replica, problem, caf::meta::load_callback(load));
 }
 
 /// replica -> director: what it has done.
@@ -343,11 +344,14 @@ struct training_finished {
   uint8_t failure = 0;              ///< when failed: a failure_code
   std::string where;                ///< likewise: a path, if there is one
   std::string hint;                 ///< likewise: what to do
-  double seconds = 0;               ///< from `begin` to the version training ended at
+  uint64_t end_version = 0;         ///< training ended at; `version` may be an earlier one
+  double seconds = 0;               ///< of training up to there, over all lives of the run
   std::vector<history_row> history; ///< up to the version training ended at
   std::vector<replica_status> replicas; ///< by index; spares have zeros
   bool is_best = false; ///< `version` was kept as the best; training may have gone on beyond it
-  uint64_t views = 0;   ///< cluster views that were published
+  uint64_t nodes = 0;   ///< processes that any view named
+  uint64_t replicas_here = 0; ///< in the last view
+  uint64_t views = 0;         ///< cluster views that were published
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
   uint64_t bytes_sent = 0;  ///< of pieces, between processes
@@ -362,8 +366,9 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
-           x.failed, x.failure, x.where, x.hint, seconds, x.history, x.replicas, x.is_best, x.views,
-           x.replicas_lost, x.rollbacks, x.bytes_sent, x.bytes_early, x.resends, x.figures);
+           x.failed, x.failure, x.where, x.hint, x.end_version, seconds, x.history, x.replicas,
+           x.is_best, x.nodes, x.replicas_here, x.views, x.replicas_lost, x.rollbacks, x.bytes_sent,
+           x.bytes_early, x.resends, x.figures);
 }
 
 } // namespace troupe

@@ -61,9 +61,9 @@ typename Inspector::result_type inspect(Inspector& f, order_sheet& x) {
     x.task = static_cast<trainer_task>(task);
     return caf::none;
   };
-  return f(caf::meta::type_name("troupe.order_sheet"), x.term, x.number, x.replica, x.evaluates,
-           task, x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open,
-           x.last, caf::meta::load_callback(load));
+  return sealed(f, "troupe.order_sheet", x.term, x.number, x.replica, x.evaluates, task, x.trainer,
+                x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open, x.last,
+                caf::meta::load_callback(load));
 }
 
 /// A trainer's process -> the keeper's. An evaluation's sums go to the director instead, and no
@@ -82,8 +82,8 @@ struct result_sheet {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, result_sheet& x) {
-  return f(caf::meta::type_name("troupe.result_sheet"), x.term, x.number, x.sums, x.finite,
-           x.computed_ns, x.vector_count, x.is_lost);
+  return sealed(f, "troupe.result_sheet", x.term, x.number, x.sums, x.finite, x.computed_ns,
+                x.vector_count, x.is_lost);
 }
 
 /// Between the keeper's process and a trainer's: elements [first_element, + values) of a vector of
@@ -102,8 +102,8 @@ struct parcel_piece {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, parcel_piece& x) {
-  return f(caf::meta::type_name("troupe.parcel_piece"), x.term, x.is_result, x.number, x.vector,
-           x.first_element, x.stamp, x.values);
+  return sealed(f, "troupe.parcel_piece", x.term, x.is_result, x.number, x.vector, x.first_element,
+                x.stamp, x.values);
 }
 
 /// A distant trainer -> its node: what the keeper wants of the trainer it stands for. Never crosses

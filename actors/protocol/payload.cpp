@@ -51,6 +51,12 @@ bool payload::intact() const {
   return !from_wire_ || checksum_of(values()) == checksum_;
 }
 
+uint64_t payload::checksum() const {
+  if (!checksum_)
+    checksum_ = checksum_of(values());
+  return *checksum_;
+}
+
 bool operator==(const payload& a, const payload& b) {
   const auto x = a.values();
   const auto y = b.values();
@@ -61,7 +67,7 @@ bool operator==(const payload& a, const payload& b) {
 caf::error inspect(caf::serializer& sink, payload& x) {
   const auto values = x.values();
   uint64_t size = values.size();
-  uint64_t checksum = checksum_of(values);
+  uint64_t checksum = x.checksum();
   if (auto problem = sink(size, checksum))
     return problem;
   if (values.empty())

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace troupe {
@@ -32,6 +33,9 @@ public:
   /// False when the values came over a wire and do not have the checksum they were sent with.
   bool intact() const;
 
+  /// Of the values: as received, or as they are here. They are looked at once.
+  uint64_t checksum() const;
+
   /// Bit for bit.
   friend bool operator==(const payload& a, const payload& b);
 
@@ -43,7 +47,7 @@ private:
   size_t offset_ = 0;
   size_t size_ = 0;
   bool from_wire_ = false;
-  uint64_t checksum_ = 0; ///< as received
+  mutable std::optional<uint64_t> checksum_; ///< as received, or once it was asked for
 };
 
 } // namespace troupe

@@ -60,9 +60,14 @@ struct training_status {
   uint64_t views = 0; ///< that were published
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
-  std::vector<late_process> late; ///< who holds up the run now
-  std::vector<node_status> nodes; ///< in order of the cluster file
-  trainer_figures figures;        ///< of all replicas, as old as the report they came with
+  std::vector<late_process> late;        ///< who holds up the run now
+  std::vector<node_status> nodes;        ///< in order of the cluster file
+  trainer_figures figures;               ///< of all replicas, as old as the report they came with
+  std::optional<double> train_loss;      ///< mean so far in the epoch being trained
+  std::optional<double> train_accuracy;  ///< likewise, of a classification
+  std::optional<double> learning_rate;   ///< of the next step; nothing: the rule has none
+  std::optional<double> seconds_left;    ///< at the pace of the last seconds, to `last_version`
+  std::vector<history_row> newest_row{}; ///< the history's last, if it has one
 
   friend bool operator==(const training_status&, const training_status&) = default;
 };
@@ -84,9 +89,14 @@ typename Inspector::result_type inspect(Inspector& f, training_status& x) {
   wire_double steps{x.steps_per_second};
   wire_double samples{x.samples_per_second};
   wire_double still{x.still};
+  wire_optional loss{x.train_loss};
+  wire_optional accuracy{x.train_accuracy};
+  wire_optional rate{x.learning_rate};
+  wire_optional left{x.seconds_left};
   return f(caf::meta::type_name("troupe.training_status"), x.phase, x.version, x.last_version,
            x.epoch, x.epochs, seconds, steps, samples, x.replicas, x.shards, x.waits_for, still,
-           x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks, x.late, x.nodes, x.figures);
+           x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks, x.late, x.nodes, x.figures,
+           loss, accuracy, rate, left, x.newest_row);
 }
 
 } // namespace troupe

@@ -82,6 +82,7 @@ troupe::job digits() {
   job.training.batch_size = 64;
   job.training.slices = 4;
   job.training.epochs = 20;
+  job.checkpoint.by_default = true; // as in a cluster file that does not say how often
   return job;
 }
 

@@ -28,7 +28,7 @@ value() {
   --set "output.directory=$folder/cluster" >"$folder/cluster.json" 2>"$folder/lines" &
 cluster=$!
 for _ in $(seq 600); do
-  grep -q 'Epoch 5/' "$folder/lines" && break
+  grep -q 'Epoch ' "$folder/lines" && break
   kill -0 "$cluster" || { cat "$folder/lines"; exit 1; }
   sleep 0.1
 done

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -52,6 +53,17 @@ constexpr bool is_binary(loss_kind kind) {
 /// Whether the targets of a loss are class numbers (true) or real numbers (false).
 constexpr bool is_classification(loss_kind kind) {
   return kind == loss_kind::categorical_cross_entropy || is_binary(kind);
+}
+
+/// Whether a regression's loss is defined for a target: a deviance is not below its distribution's
+/// range.
+constexpr bool accepts_target(loss_kind kind, double target) {
+  return kind == loss_kind::poisson ? target >= 0 : kind == loss_kind::gamma ? target > 0 : true;
+}
+
+/// What `accepts_target` asks for, in words behind "needs targets"; empty when any number will do.
+constexpr std::string_view target_demand(loss_kind kind) {
+  return kind == loss_kind::poisson ? "of at least 0" : kind == loss_kind::gamma ? "above 0" : "";
 }
 
 /// Whether a score is the logarithm of the predicted mean.

@@ -19,8 +19,9 @@ void parameter_average::add(uint64_t version, std::span<const float> values) {
     throw std::invalid_argument("averaged parameters: expected " + std::to_string(average_.size()) +
                                 " values, got " + std::to_string(values.size()));
   ++count_;
-  const double share =
-    options_.kind == averaging_kind::mean ? 1 / static_cast<double>(count_) : 1 - options_.decay;
+  rest_ *= options_.decay;
+  const double share = options_.kind == averaging_kind::mean ? 1 / static_cast<double>(count_)
+                                                             : (1 - options_.decay) / (1 - rest_);
   for (size_t i = 0; i < values.size(); ++i)
     average_[i] += share * (static_cast<double>(values[i]) - average_[i]);
 }

@@ -1,9 +1,12 @@
 // Averaged parameters, for evaluation and saving: the last version of noisy training jumps about
 // where its average stands still. Training never sees them.
 //
-//   mean         of all versions since `first_version`      Polyak & Juditsky 1992
-//   exponential  y' = y + (1 - decay) (x - y), y_0 = x_0    "exponential moving average"
-// In double, version by version, so the bits depend on the versions alone.
+// Of the n versions x_1 .. x_n since `first_version`, the newest last:
+//   mean         sum x_i / n                                       Polyak & Juditsky 1992
+//   exponential  sum d^(n-i) x_i / sum d^(n-i), d the decay        "exponential moving average"
+// The weights of both add up to 1 from the first version on, so no early version (or a start of 0)
+// stays behind as a remainder d^n. In double, version by version, so the bits depend on the
+// versions alone: y += s (x_n - y) with s = 1 / n, or s = (1 - d) / (1 - d^n).
 
 #pragma once
 
@@ -28,7 +31,8 @@ struct name_table<averaging_kind> {
 
 struct averaging_options {
   averaging_kind kind = averaging_kind::none;
-  double decay = 0.999;       ///< exponential: in [0, 1); 0.999 remembers some 1,000 versions
+  double decay =
+    0.999; ///< exponential: in [0, 1); 0.999 remembers some 1,000 versions, fewer all alike
   uint64_t first_version = 0; ///< earlier ones are left out: they are far from any minimum
 
   friend bool operator==(const averaging_options&, const averaging_options&) = default;
@@ -55,6 +59,7 @@ private:
   averaging_options options_;
   std::vector<double> average_;
   uint64_t count_ = 0;
+  double rest_ = 1; ///< exponential: decay to the power of count_
 };
 
 } // namespace troupe

@@ -226,6 +226,17 @@ optimizer_state lbfgs::start(std::span<const float> parameters) const {
   return state;
 }
 
+bool lbfgs::accepts(std::span<const double> numbers) const {
+  const auto is_count = [&](number place, double most) {
+    return numbers[place] >= 0 && numbers[place] <= most &&
+           numbers[place] == std::floor(numbers[place]);
+  };
+  const auto pairs = static_cast<double>(options().history_size);
+  return numbers.size() == number_count && is_count(phase, converged_phase) &&
+         is_count(pair_count_at, pairs) && is_count(newest_at, pairs - 1) &&
+         is_count(trial_count, trial_count_max);
+}
+
 std::optional<size_t> lbfgs::point_slot() const {
   return point_at;
 }

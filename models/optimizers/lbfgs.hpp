@@ -51,6 +51,7 @@ public:
     : whole_model_rule(options, optimizer_kind::lbfgs) {}
 
   optimizer_state start(std::span<const float> parameters) const override;
+  bool accepts(std::span<const double> numbers) const override;
   std::optional<size_t> point_slot() const override;
   std::optional<batch_sums> update(const whole_model_update& x,
                                    optimizer_state& state) const override;

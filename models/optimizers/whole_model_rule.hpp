@@ -47,6 +47,10 @@ public:
   /// The state of a version 0 with these parameters.
   virtual optimizer_state start(std::span<const float> parameters) const = 0;
 
+  /// True when these can be the numbers of a state of this rule. What comes from a file or a wire
+  /// is held against it before anything is indexed by it.
+  virtual bool accepts(std::span<const double> numbers) const { return numbers.empty(); }
+
   /// The slot of the state that holds the point; nothing: gradients are taken at the parameters.
   virtual std::optional<size_t> point_slot() const { return std::nullopt; }
 

@@ -93,6 +93,28 @@ TEST(checkpoint_draft, numbers_count_once_and_those_of_other_versions_not_at_all
   EXPECT_EQ(whole->book.sample_count, 1u);
 }
 
+// Fresh ones, each in place of one just freed, would cost memory that the allocator never gives
+// back.
+TEST(checkpoint_draft, one_after_the_other_takes_no_new_buffers) {
+  const auto pool = std::make_shared<buffer_pool>(10);
+  std::optional<checkpoint> last; // the director has it until the next one is written
+  for (uint64_t version = 1; version <= 100; ++version) {
+    checkpoint_draft draft{version, 10, 1, pool};
+    for (const uint64_t slot : {0, 1})
+      for (const uint64_t first : {0, 6})
+        draft.offer(state_piece{
+          1, version, slot, first,
+          test::counting_from(static_cast<float>(version + first), first == 0 ? 6 : 4)});
+    draft.offer(shard_numbers{version, 0, {}, true, {}});
+    draft.offer(shard_numbers{version, 6, {}, false, {}});
+    draft.set_memory(memory_of(version));
+    last = draft.take(spans);
+    ASSERT_TRUE(last);
+    EXPECT_EQ(last->parameters.values()[7], static_cast<float>(version + 7));
+    EXPECT_LE(pool->made_count(), 4u) << "two tensors of two checkpoints";
+  }
+}
+
 TEST(checkpoint_draft, has_no_memory_before_the_director_gives_it_one) {
   auto draft = with_tensors();
   EXPECT_FALSE(draft.has_memory());

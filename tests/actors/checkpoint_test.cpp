@@ -223,6 +223,26 @@ TEST(checkpoint, a_run_that_was_stopped_goes_on_as_if_it_had_not_been) {
   }
 }
 
+TEST(checkpoint, a_run_that_is_made_longer_is_the_run_that_never_stopped) {
+  for (const auto& [name, change] : cases) {
+    SCOPED_TRACE(name);
+    auto x = wide_job();
+    change(x);
+    x.data.validation_fraction = 0.2;
+    const auto whole = x.training.steps;
+    const auto undisturbed = test::train_in_order(x, 0);
+    x.checkpoint.every_steps = 100;                          // at the end alone
+    for (const uint64_t steps : {1u, 3u, 4u, 7u, 8u, 10u}) { // 4 an epoch
+      SCOPED_TRACE(steps);
+      memory_folder folder;
+      x.training.steps = steps;
+      test::train_in_order(x, steps, folder.writing());
+      x.training.steps = whole;
+      expect_same(test::train_in_order(x, steps + 1, folder.resuming(x)), undisturbed);
+    }
+  }
+}
+
 TEST(checkpoint, on_real_threads_too) {
   auto x = wide_job();
   x.optimizer.clip_norm = 0.1;
@@ -308,6 +328,35 @@ TEST(checkpoint, that_cannot_be_written_ends_the_run_and_costs_no_older_one) {
     EXPECT_TRUE(folder.disk->files.contains("run/checkpoint-000000000002.troupe"));
     expect_same(test::train_in_order(x, 2, again), test::train_in_order(small_job(), 0));
   }
+}
+
+TEST(checkpoint, one_of_another_shape_is_refused_before_anything_begins) {
+  auto x = small_job();
+  x.checkpoint.every_steps = 2;
+  const memory_folder folder;
+  test::train_in_order(x, 0, folder.writing());
+  const auto good = folder.resuming(x);
+  const auto refusal_of = [&](const std::function<void(troupe::checkpoint&)>& change) {
+    auto options = good;
+    change(*options.resume_from);
+    try {
+      test::train_in_order(x, 1, options);
+    } catch (const failure& error) {
+      EXPECT_EQ(error.code(), failure_code::bad_data);
+      return error.reason();
+    }
+    return std::string{"none"};
+  };
+  using one = troupe::checkpoint;
+  EXPECT_EQ(refusal_of([](one&) {}), "none");
+  for (const std::function<void(one&)>& change : {
+         std::function<void(one&)>{[](one& c) { c.optimizer_numbers.resize(200'000); }},
+         std::function<void(one&)>{[](one& c) { c.slots.clear(); }},
+         std::function<void(one&)>{[](one& c) { c.slots.push_back(c.parameters); }},
+         std::function<void(one&)>{[](one& c) { c.parameters = buffer{3}; }},
+         std::function<void(one&)>{[](one& c) { c.history.back().steps = 60; }},
+       })
+    EXPECT_NE(refusal_of(change).find("of another shape"), std::string::npos);
 }
 
 TEST(checkpoint, a_term_that_cannot_be_written_ends_the_run_before_it_begins) {

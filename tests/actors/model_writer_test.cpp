@@ -61,10 +61,10 @@ void expect_numpy_agrees(const job& x, const std::vector<float>& raw) {
   workspace memory;
   network->predict(result.parameters.values(), standardised(result, raw), predictions, memory);
   folder.write("predictions.csv", csv_text(predictions, network->prediction_count()));
-  const auto command = "/usr/bin/python3 -B " + std::string{TROUPE_SOURCE_DIR} +
-                       "/tests/reference/compare_predictions.py " +
-                       folder.path("model.safetensors") + ' ' + folder.path("features.csv") + ' ' +
-                       folder.path("predictions.csv");
+  const auto command = "/usr/bin/python3 -B '" + std::string{TROUPE_SOURCE_DIR} +
+                       "/tests/reference/compare_predictions.py' '" +
+                       folder.path("model.safetensors") + "' '" + folder.path("features.csv") +
+                       "' '" + folder.path("predictions.csv") + "'";
   EXPECT_EQ(std::system(command.c_str()), 0)
     << name_of(x.model.kind) << ' ' << name_of(*result.resolved.model.loss);
 }

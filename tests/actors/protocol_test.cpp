@@ -134,10 +134,13 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                              74,
                              "a path",
                              "what to do",
+                             11,
                              0.5,
                              {*progress.finished_epoch},
                              {{1, 2, 3}},
                              true,
+                             3,
+                             4,
                              5,
                              6,
                              7,
@@ -201,6 +204,7 @@ TEST_F(protocol, messages_between_processes_survive) {
                               50,
                               2,
                               {{"b", "gradients"}},
+                              {milliseconds{40}, milliseconds{30}},
                               1,
                               some_figures()});
   expect_survives(node_report{});
@@ -279,6 +283,45 @@ TEST_F(protocol, a_flipped_bit_in_a_payload_is_noticed) {
   payload sound;
   EXPECT_FALSE(load(saved(payload_of({1, 2, 3})), sound));
   EXPECT_TRUE(sound.intact());
+}
+
+TEST_F(protocol, a_flipped_bit_anywhere_in_a_message_is_noticed) {
+  const auto expect_noticed = [&]<class T>(const T& message) {
+    const auto bytes = saved(message);
+    for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      auto damaged = bytes;
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+      T loaded{};
+      const bool is_read = !load(damaged, loaded);
+      if constexpr (requires { loaded.values.intact(); })
+        if (is_read && !loaded.values.intact())
+          continue;
+      // A yes with another bit in its byte is a yes.
+      EXPECT_TRUE(!is_read || loaded == message) << typeid(T).name() << " bit " << bit;
+    }
+  };
+  const batch_sums sums{0.5, 32, 7, 1.5};
+  const link_stamp stamp{"a", 4, 1 << 20};
+  const auto values = payload_of({1, 2, 3});
+  expect_noticed(gradient_piece{1, 9, {2, 4}, sums, 64, values, 1, stamp});
+  expect_noticed(state_piece{1, 9, 2, 64, values, stamp});
+  expect_noticed(parcel_piece{1, true, 9, 1, 64, values, stamp});
+  expect_noticed(shard_numbers{9, 64, {0.25, 1e300}, true, sums});
+  expect_noticed(block_norms{9, 2, {0.5, 0.25}});
+  expect_noticed(evaluation{1, 9, 3, {sums, sums}});
+  expect_noticed(training_report{1, 9, sums, true, false, 0.5, "a notice"});
+  expect_noticed(not_finite_report{1, 9, "the gradient", true, 3, 1});
+  expect_noticed(course{1, 2, {9, true}, 8, 4});
+  expect_noticed(hold_request{1, 2});
+  expect_noticed(hold_answer{"b", {1, 2}, 9, {8, 9}});
+  expect_noticed(cluster_view{{1, 2}, 4, {{"a", 7, 1, 1}}, {{0, 0, {0, 2}}}, {{0, 0, {0, 3}}}});
+  expect_noticed(want{"b", want_kind::gradients, 9, false, {{0, 3}}, {{0, 2}}, 5});
+  expect_noticed(credit{"b", 4, 9});
+  expect_noticed(stamp);
+  expect_noticed(
+    order_sheet{1, 2, 0, false, trainer_task::gradient, 1, 0, 9, 1, {0, 2}, 1, {2}, 2});
+  expect_noticed(result_sheet{1, 2, sums, true, 9, 1, false});
+  expect_noticed(farewell{69, "over"});
 }
 
 TEST_F(protocol, a_payload_longer_than_its_message_is_refused_before_allocating) {

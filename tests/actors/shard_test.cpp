@@ -210,6 +210,34 @@ TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
   EXPECT_EQ(notes_.reports.back().term, 2u);
 }
 
+// What a message says of sizes is not copied by before it is looked at.
+TEST_F(shard_alone, a_state_of_another_shape_is_named_and_nothing_begins) {
+  shard_start start{2, std::make_shared<version_buffers>(parameter_count), {}, {}};
+  std::ranges::fill(start.versions->of(3).values(), 0.0f);
+  everybody_.start_version = 3;
+  const payload slot{buffer{parameter_count}, 0, parameter_count};
+  const std::pair<std::vector<payload>, std::vector<double>> odd[] = {
+    {{}, std::vector<double>(200'000)}, {{slot}, {}}, {{slot, slot}, {1}}};
+  for (const auto& [slots, numbers] : odd) {
+    ++everybody_.term;
+    start.term = everybody_.term;
+    start.slots = slots;
+    start.numbers.numbers = numbers;
+    send(start);
+    send(everybody_);
+    ASSERT_FALSE(notes_.not_finite.empty());
+    const auto& report = notes_.not_finite.back();
+    EXPECT_EQ(report.term, everybody_.term);
+    EXPECT_EQ(report.problem, step_problem::malformed);
+    EXPECT_NE(report.what.find("a state to begin with of " + std::to_string(slots.size()) +
+                               " optimizer slots and " + std::to_string(numbers.size()) +
+                               " numbers"),
+              std::string::npos)
+      << report.what;
+    EXPECT_EQ(announced_.back().version, 0u);
+  }
+}
+
 TEST_F(shard_alone, a_new_view_of_the_term_hears_of_both_versions_again) {
   send(work(0, {0, 2}, 2));
   everybody_.number = 2;

@@ -216,7 +216,7 @@ TEST_F(cluster_file, all_errors_come_at_once_with_their_places) {
       "7:1: unknown key 'node.adress'; did you mean 'node.address'?",
       "10:11: '127.0.0.1' is no address: it has no port; write host:port, with an IPv6 address "
       "in brackets: \"localhost:4000\", \"[::1]:4000\"",
-      "11:10: expected an integer of at least 0, got the integer -1; ",
+      "11:10: expected an integer from 0 to 1024, got the integer -1; ",
       "13:8: expected a duration, got the integer 5; write a number with its unit, such as "
       "\"500ms\", \"5s\" or \"2m\"",
       "3:1: unknown key 'data.fille'; did you mean 'data.file'?",
@@ -295,13 +295,23 @@ TEST_F(cluster_file, job_files_and_cluster_files_are_told_apart) {
 
 TEST_F(cluster_file, job_commands_say_that_this_is_a_cluster_file) {
   try {
-    load_job(folder.write("some.toml", std::string{job} + main_node), {}, {});
+    load_job(folder.write("some.toml", std::string{job} + main_node +
+                                         "[tls]\nca = \"ca.pem\"\n[timeouts]\njoin = \"5s\"\n"),
+             {}, {});
     FAIL();
   } catch (const job_errors& error) {
     ASSERT_EQ(error.errors().size(), 1u);
     EXPECT_EQ(error.where(), folder.path("some.toml:3:3"));
     EXPECT_EQ(error.hint(), "this is a cluster file: use 'troupe launch' or 'troupe node'");
   }
+}
+
+TEST_F(cluster_file, more_nodes_than_a_cluster_may_have_are_counted_and_not_read) {
+  std::string text = job;
+  for (size_t i = 0; i <= node_count_max; ++i)
+    text += "[[node]]\nadress = \"\"\n";
+  EXPECT_EQ(errors(text), (texts{"3:3: 1025 nodes, a cluster has at most 1024; give each node "
+                                 "more replicas"}));
 }
 
 TEST_F(cluster_file, text_of_a_cluster_reads_as_the_same_cluster) {

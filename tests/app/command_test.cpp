@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
@@ -25,8 +26,8 @@ protected:
   // Runs `troupe ARGUMENTS` in the folder and gives its exit code; `out` and `err` are what it
   // said.
   int run(const std::string& arguments, const std::string& before = "") {
-    const std::string line =
-      "cd '" + folder.path() + "' && " + before + " " TROUPE_BINARY_DIR "/bin/troupe " + arguments;
+    const std::string line = "cd '" + folder.path() + "' && " + before +
+                             " '" TROUPE_BINARY_DIR "/bin/troupe' " + arguments;
     const bool redirected = arguments.find('>') != std::string::npos;
     const int status = std::system((line + (redirected ? "" : " >out") + " 2>err").c_str());
     out = folder.has("out") ? folder.read("out") : "";
@@ -63,6 +64,85 @@ TEST_F(command, progress_goes_to_standard_error_unless_quiet) {
   EXPECT_EQ(err, "");
 }
 
+TEST_F(command, what_was_read_is_said_before_training) {
+  ASSERT_EQ(run("train tiny.toml --set optimizer.kind=adam --set optimizer.schedule.kind=cosine"),
+            0);
+  const auto epoch = err.find("Epoch 1/");
+  for (const auto* line :
+       {"data      synthetic rows: 64 rows of 4 features; 48 to train on, 16 for testing\n",
+        "target    'class': 2 classes ('0' in 32 rows, '1' in 32)\n",
+        "model     neural-network 4-2, 10 parameters; categorical-cross-entropy\n",
+        "training  4 steps of 32 rows, 2 an epoch; 1 slice, synchronous, 1 replica; adam at 0.01, "
+        "cosine\n",
+        "memory    about "}) {
+    EXPECT_TRUE(said(line)) << line << err;
+    EXPECT_LT(err.find(line), epoch);
+  }
+}
+
+// 600 ages, 70 different ones: nobody asked for a classifier.
+TEST_F(command, guesses_about_the_target_are_said_or_asked) {
+  std::string ages = "row,x,age\n", stars = ages, kinds = ages;
+  for (int i = 0; i < 600; ++i) {
+    const auto start = std::to_string(i) + "," + std::to_string(i * 37 % 101) + ",";
+    ages += start + std::to_string(18 + i % 70) + "\n";
+    stars += start + std::to_string(i % 15) + "\n";
+    kinds += start + std::to_string(i % 3) + "\n";
+  }
+  folder.write("ages.csv", ages);
+  folder.write("stars.csv", stars);
+  folder.write("kinds.csv", kinds);
+  folder.write("a.toml", "[data]\nfile = \"ages.csv\"\n[training]\nepochs = 1\n");
+  EXPECT_EQ(run("train a.toml"), 78) << err;
+  EXPECT_TRUE(said("a.toml:1:1: 'model.loss': the target 'age' holds whole numbers, 70 different "
+                   "ones: amounts to learn, or classes?\n"))
+    << err;
+  EXPECT_EQ(run("train a.toml --set model.loss=squared --set data.standardize=true"), 0) << err;
+  EXPECT_TRUE(said("target    'age': numbers from 18 to 87\n")) << err;
+  EXPECT_TRUE(said("troupe: warning: the features 'row' look like numbers or names of rows"))
+    << err;
+  EXPECT_EQ(run("train a.toml --overwrite --set data.file=stars.csv --set data.test_fraction=1e-3"),
+            0)
+    << err;
+  EXPECT_TRUE(said("troupe: warning: model.loss: the target's 15 whole numbers are learned as "
+                   "classes"))
+    << err;
+  EXPECT_TRUE(said("data.test_fraction: 0.001 of 600 rows is less than one")) << err;
+  EXPECT_EQ(run("train a.toml --overwrite --set data.file=kinds.csv"), 0) << err;
+  EXPECT_TRUE(
+    said("whole numbers, taken for classes: if they are amounts, set model.loss = \"squared\""))
+    << err;
+  EXPECT_FALSE(said("warning: model.loss")) << err;
+}
+
+TEST_F(command, slices_do_not_count_where_replicas_do_not_march_in_step_and_are_no_error) {
+  EXPECT_EQ(run("train tiny.toml --set training.slices=4 --set training.consistency=asynchronous"),
+            0)
+    << err;
+  EXPECT_TRUE(said("training.slices: 4 do not count")) << err;
+  EXPECT_EQ(run("train tiny.toml --overwrite --set training.slices=40"), 0) << err;
+  EXPECT_TRUE(said("training.slices: of 40 slices 8 have no rows in steps of 32 rows")) << err;
+}
+
+TEST_F(command, what_no_machine_has_memory_for_is_refused_with_both_numbers) {
+  const std::pair<const char*, const char*> wishes[] = {
+    {"model.hidden=[10000000,10000000]", "'model.hidden': a model of 100000080000002 parameters "
+                                         "needs at least 1.1 PiB of memory, "},
+    {"data={rows=1000000000, features=1000000}",
+     "'data.rows': 1000000000 rows of 1000000 features need"},
+    {"training.replicas=100000", "an integer from 1 to 1024, got the integer 100000"},
+    {"runtime.threads=100000000000", "an integer from 1 to 1024, got"},
+    {"model.hidden=[9223372036854775807]", "an integer from 1 to 10000000, got"},
+    {"training.slices=1000000000000", "an integer from 1 to 4096, got"}};
+  for (const auto& [wish, answer] : wishes) {
+    EXPECT_EQ(run(std::string{"train tiny.toml --json --set data.noise=0 --set '"} + wish + "'"),
+              78)
+      << err;
+    EXPECT_TRUE(said(answer)) << err;
+    EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "bad-job");
+  }
+}
+
 TEST_F(command, finished_run_is_replaced_only_when_asked_to) {
   ASSERT_EQ(run("train tiny.toml"), 0);
   EXPECT_EQ(run("train tiny.toml --json"), 73);
@@ -74,8 +154,15 @@ TEST_F(command, finished_run_is_replaced_only_when_asked_to) {
 TEST_F(command, missing_data_keeps_the_earlier_run) {
   ASSERT_EQ(run("train tiny.toml"), 0);
   const auto before = folder.read("runs/tiny/summary.json");
-  folder.write("tiny.toml", "data.file = \"none.csv\"\n");
+  folder.write("tiny.toml", "data.file = \"nowhere.csv\"\n");
+  folder.write("some.csv", "1,2\n");
   EXPECT_EQ(run("train tiny.toml --overwrite"), 66);
+  EXPECT_TRUE(said("troupe: error: tiny.toml:1:6: 'data.file': nowhere.csv: there is no such file"))
+    << err;
+  EXPECT_TRUE(said("check the path")) << err;
+  EXPECT_EQ(run("train tiny.toml --overwrite --set data.file=sme.csv"), 66);
+  EXPECT_TRUE(said("error: --set data.file=sme.csv: 'data.file': sme.csv: ")) << err;
+  EXPECT_TRUE(said("did you mean 'some.csv'?")) << err;
   EXPECT_EQ(folder.read("runs/tiny/summary.json"), before);
 }
 
@@ -108,11 +195,13 @@ int exit_code_after(int signal, const temporary_folder& folder) {
   }
   close(progress[1]);
   char byte = 0;
-  while (read(progress[0], &byte, 1) == 1 && byte != '\n') {
-  }
+  std::string said;
+  while (said.find("Epoch") == said.npos && read(progress[0], &byte, 1) == 1)
+    said += byte;
   kill(child, signal);
-  while (read(progress[0], &byte, 1) == 1) { // a full pipe would hold up its writer
-  }
+  while (read(progress[0], &byte, 1) == 1) // a full pipe would hold up its writer
+    said += byte;
+  EXPECT_NE(said.find(": stopping; a second one"), said.npos) << "the signal is acknowledged";
   close(progress[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -155,7 +244,8 @@ TEST_F(command, problem_that_the_data_show_is_told_where_its_key_was_set) {
   folder.write("three.csv", "1,a\n2,b\n3,c\n4,a\n");
   folder.write("three.toml", "[data]\nfile = \"three.csv\"\n[model]\n  loss = \"hinge\"\n");
   EXPECT_EQ(run("train three.toml --json"), 78) << err;
-  const std::string why = "'model.loss': hinge needs exactly two classes, the data has 3";
+  const std::string why =
+    "'model.loss': hinge needs exactly two classes, the data has 3: 'a' 2, 'b' 1, 'c' 1";
   EXPECT_NE(err.find("troupe: error: three.toml:4:3: " + why + "\n  hint: "), std::string::npos)
     << err;
   const auto error = nlohmann::json::parse(out)["error"];
@@ -195,6 +285,13 @@ TEST_F(command, wrong_usage_ends_with_2_and_a_suggestion) {
   EXPECT_TRUE(said("did you mean 'check'?"));
   EXPECT_EQ(run("train tiny.toml --jsn"), 2);
   EXPECT_TRUE(said("did you mean '--json'?"));
+  EXPECT_EQ(run("train tiny.toml --epochs 5"), 2);
+  EXPECT_EQ(err, "troupe: error: there is no option '--epochs'\n"
+                 "  hint: keys of a job are set by --set training.epochs=5\n");
+  EXPECT_EQ(run("train tiny.toml --batch-size=8"), 2);
+  EXPECT_TRUE(said("--set training.batch_size=8")) << err;
+  EXPECT_EQ(run("train tiny.toml --lr"), 2);
+  EXPECT_TRUE(said("--set optimizer.learning_rate=VALUE")) << err;
   EXPECT_EQ(run("train"), 2);
   EXPECT_TRUE(said("see 'troupe train --help'"));
   EXPECT_EQ(run(""), 2);
@@ -204,12 +301,53 @@ TEST_F(command, help_is_a_result_and_shows_an_example) {
   for (const auto* arguments :
        {"--help", "train --help", "config --help", "config check --help", "config show --help",
         "version --help", "node --help", "launch --help", "evaluate --help", "predict --help",
-        "inspect --help", "doctor --help"}) {
+        "config keys --help", "inspect --help", "doctor --help"}) {
     EXPECT_EQ(run(arguments), 0) << arguments;
     EXPECT_NE(out.find("Example:\n  troupe "), std::string::npos) << arguments;
-    EXPECT_EQ(out.find("keys "), std::string::npos) << "a hidden command: " << arguments;
     EXPECT_EQ(out.find("--inherited"), std::string::npos) << "a hidden option: " << arguments;
   }
+}
+
+TEST_F(command, version_is_an_option_too) {
+  ASSERT_EQ(run("--version"), 0);
+  EXPECT_TRUE(out.starts_with("troupe ")) << out;
+}
+
+TEST_F(command, history_grows_while_training_lasts) {
+  folder.write("tiny.toml", std::string{tiny_job} + "[checkpoint]\nevery_steps = 2\n");
+  ASSERT_EQ(run("train tiny.toml --quiet"), 0) << err;
+  const auto whole = folder.read("runs/tiny/history.csv");
+  EXPECT_EQ(std::ranges::count(whole, '\n'), 3);
+  ASSERT_EQ(run("train tiny.toml --quiet --resume --set training.epochs=3"), 0) << err;
+  EXPECT_TRUE(folder.read("runs/tiny/history.csv").starts_with(whole));
+  EXPECT_EQ(std::ranges::count(folder.read("runs/tiny/history.csv"), '\n'), 4);
+}
+
+// The rows that a run kept aside give its own figures once more.
+TEST_F(command, a_run_is_judged_by_the_rows_it_kept) {
+  ASSERT_EQ(run("train tiny.toml --json --quiet --set data.standardize=true"), 0) << err;
+  const auto trained = nlohmann::json::parse(out);
+  for (const std::string model : {"runs/tiny", "runs/tiny/model.safetensors"}) {
+    ASSERT_EQ(run("evaluate --json " + model), 0) << err;
+    const auto judged = nlohmann::json::parse(out);
+    EXPECT_EQ(judged["rows"], 16);
+    EXPECT_EQ(judged["part"], "test");
+    EXPECT_EQ(judged["loss"], trained["test_loss"]);
+    EXPECT_EQ(judged["accuracy"], trained["test_accuracy"]);
+  }
+  ASSERT_EQ(run("evaluate runs/tiny --rows train --json"), 0) << err;
+  EXPECT_EQ(nlohmann::json::parse(out)["rows"], 48);
+  EXPECT_EQ(run("evaluate runs/tiny --rows validation"), 2);
+  EXPECT_TRUE(said("kept no rows for validation")) << err;
+  EXPECT_EQ(run("evaluate runs/tiny --rows some"), 2);
+  EXPECT_EQ(run("evaluate runs/tiny --target 3"), 2);
+  EXPECT_EQ(run("evaluate runs/tiny some.csv --rows test"), 2);
+  EXPECT_EQ(run("evaluate runs/tiny/model.safetensors none.csv"), 66);
+  folder.write("runs/tiny/identity.txt", "data.fingerprint = other\n");
+  EXPECT_EQ(run("evaluate runs/tiny"), 76);
+  std::filesystem::copy(folder.path("runs/tiny/model.safetensors"), folder.path("alone"));
+  EXPECT_EQ(run("evaluate alone"), 2);
+  EXPECT_TRUE(said("there is no run")) << err;
 }
 
 TEST_F(command, version_names_what_results_depend_on) {

@@ -262,7 +262,7 @@ class doctor_command_test : public testing::Test {
 protected:
   int run(const std::string& arguments) {
     const auto line = "cd '" + folder.path() +
-                      "' && env -u OPENBLAS_CORETYPE " TROUPE_BINARY_DIR "/bin/troupe doctor " +
+                      "' && env -u OPENBLAS_CORETYPE '" TROUPE_BINARY_DIR "/bin/troupe' doctor " +
                       arguments + " >out 2>err";
     const int status = std::system(line.c_str());
     out = folder.read("out");
@@ -313,7 +313,7 @@ TEST_F(doctor_command_test, certificates_of_this_machine_are_examined) {
 
 TEST_F(doctor_command_test, jobs_and_their_errors_are_examined_too) {
   folder.write("job.toml", "[data]\nsynthetic = \"classification\"\n");
-  EXPECT_EQ(run("job.toml --set runtime.threads=9999"), 0) << "a warning is no failure";
+  EXPECT_EQ(run("job.toml --set runtime.threads=999"), 0) << "a warning is no failure";
   EXPECT_TRUE(contains(out, "warn  processors")) << out;
   EXPECT_EQ(run("job.toml --set runtime.numerics=x86-64-v2"), 0) << out;
   EXPECT_TRUE(contains(out, "computes as Nehalem")) << out;

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <random>
 
 namespace troupe {
 namespace {
@@ -44,7 +43,8 @@ constexpr const char* least = "data.synthetic = \"classification\"\n";
 TEST_F(job_file, sections_fill_the_job) {
   const auto x = load("[job]\nseed = 7\n[data]\nsynthetic = \"regression\"\ntargets = 3\n"
                       "[optimizer]\nkind = \"adam\"\n"
-                      "schedule = { kind = \"warmup\", steps = 4, then = { kind = \"step\" } }\n");
+                      "schedule = { kind = \"warmup\", steps = 4, "
+                      "then = { kind = \"step\", steps = 2 } }\n");
   EXPECT_EQ(x.seed, 7u);
   EXPECT_EQ(x.data.synthetic, synthetic_kind::regression);
   EXPECT_EQ(x.data.targets, 3u);
@@ -77,10 +77,8 @@ TEST_F(job_file, labels_file_is_relative_to_the_file_that_names_it) {
 
 TEST_F(job_file, options_of_other_formats_are_refused) {
   const std::string text = "[data]\nfile = \"x\"\n";
-  EXPECT_EQ(
-    errors(text + "index_base = 2\n"),
-    (texts{"3:1: 'data.index_base': must be 0 or 1; use the index of the first feature in the "
-           "file"}));
+  EXPECT_EQ(errors(text + "index_base = 2\n"),
+            (texts{"3:14: expected an integer from 0 to 1, got the integer 2"}));
   EXPECT_EQ(errors(text + "labels_file = \"y\"\nformat = \"libsvm\"\n"),
             (texts{"3:1: 'data.labels_file': libsvm files hold their targets; leave "
                    "data.labels_file out"}));
@@ -118,6 +116,53 @@ TEST_F(job_file, schedules_are_set_whole_or_by_key) {
   EXPECT_EQ(one.optimizer.schedule.kind, schedule_kind::cosine);
 }
 
+TEST_F(job_file, an_override_without_a_value_takes_a_key_back) {
+  const std::string text = std::string{least} + "[training]\npatience = 3\nslices = 2\n"
+                                                "[optimizer.schedule]\nkind = \"cosine\"\n"
+                                                "[model]\nloss = \"squared\"\n";
+  EXPECT_EQ(
+    load(text, {"training.patience=", "training.slices=", "model.loss=", "optimizer.schedule="}),
+    load(least));
+  EXPECT_EQ(load(text, {"training.patience=", "training.patience=5"}).training.patience, 5u);
+  EXPECT_EQ(load(text, {"training.patience=5", "training.patience="}).training.patience,
+            std::nullopt);
+  EXPECT_EQ(load(text, {"job.name="}).name, "some");
+  EXPECT_EQ(load(text, {}, {{"TROUPE_TRAINING__PATIENCE", ""}}).training.patience, std::nullopt);
+  for (const auto& key : job_schema()) {
+    if (key.path == "data.synthetic") // then there are no data
+      continue;
+    const auto x = load(least, {key.path + "="});
+    EXPECT_EQ(x.training, job{}.training) << key.path;
+  }
+  EXPECT_EQ(errors(least, {"training.patienc="}).size(), 1u);
+}
+
+// Words of other programs are not misspelt words of ours.
+TEST_F(job_file, other_names_of_keys_are_known) {
+  const std::pair<const char*, const char*> words[] = {
+    {"optimizer.lr", "did you mean 'optimizer.learning_rate'?"},
+    {"optimizer.alpha", "is it optimizer.learning_rate, or optimizer.l2?"},
+    {"training.batch", "did you mean 'training.batch_size'?"},
+    {"model.layers", "did you mean 'model.hidden'?"},
+    {"training.nodes", "nodes stand in a cluster file, as [[node]] (docs/clusters.md)"},
+    {"training.early_stopping", "did you mean 'training.patience'?"},
+    {"data.val_split", "did you mean 'data.validation_fraction'?"},
+    {"training.workers", "did you mean 'training.replicas'?"},
+    {"training.metrics", "accuracy or r2 are always reported: there is nothing to set"},
+    {"checkpoint.every", "did you mean 'checkpoint.every_steps'?"}};
+  for (const auto& [word, hint] : words) {
+    const auto found = errors(least, {std::string{word} + "=1"});
+    ASSERT_EQ(found.size(), 1u) << word;
+    EXPECT_TRUE(found[0].ends_with(std::string{"; "} + hint)) << found[0];
+  }
+}
+
+TEST_F(job_file, one_underscore_for_the_dot_is_told) {
+  EXPECT_EQ(errors(least, {}, {{"TROUPE_TRAINING_BATCH_SIZE", "5"}}),
+            (texts{"environment TROUPE_TRAINING_BATCH_SIZE: sets nothing: two underscores stand "
+                   "for the dot of 'training.batch_size'; call it TROUPE_TRAINING__BATCH_SIZE"}));
+}
+
 TEST_F(job_file, environment_names_without_two_underscores_are_not_ours) {
   EXPECT_EQ(load(least, {}, {{"TROUPE_DATA_DIR", "x"}, {"OTHER__KEY", "1"}}), load(least));
 }
@@ -152,8 +197,8 @@ TEST_F(job_file, wrong_overrides_are_errors_too) {
                    "--set training.epochs: not of the form key=value; write --set "
                    "training.epochs=5",
                    "--set model.hiden=[3]: unknown key 'model.hiden'; did you mean 'model.hidden'?",
-                   "--set training.epochs=abc: expected an integer of at least 1, got the string "
-                   "\"abc\""}));
+                   "--set training.epochs=abc: expected an integer from 1 to 1000000000000, got "
+                   "the string \"abc\""}));
 }
 
 // Each dot would be a table in another, and these are freed by recursion.
@@ -177,9 +222,10 @@ TEST_F(job_file, quoted_keys_with_dots_are_no_paths) {
 }
 
 TEST_F(job_file, errors_within_then_point_into_it) {
-  const auto found = errors(
-    std::string{least} + "optimizer.schedule = { kind = \"warmup\", then = { kid = \"step\" } }\n");
-  EXPECT_EQ(found, (texts{"2:50: unknown key 'optimizer.schedule.then.kid'; did you mean "
+  const auto found =
+    errors(std::string{least} +
+           "optimizer.schedule = { kind = \"warmup\", steps = 4, then = { kid = \"step\" } }\n");
+  EXPECT_EQ(found, (texts{"2:61: unknown key 'optimizer.schedule.then.kid'; did you mean "
                           "'optimizer.schedule.then.kind'?"}));
 }
 
@@ -213,7 +259,7 @@ TEST_F(job_file, huge_files_are_refused_unread) {
     load_job(path, {}, {});
     FAIL();
   } catch (const job_errors& error) {
-    EXPECT_EQ(error.reason(), "a job file of more than 16 MiB");
+    EXPECT_EQ(error.reason(), "a job file of 100000000 bytes, at most 1048576 are read");
   }
 }
 
@@ -226,171 +272,6 @@ TEST_F(job_file, missing_files_and_folders_are_missing_input) {
       EXPECT_EQ(error.code(), failure_code::missing_input);
       EXPECT_EQ(error.where(), path);
     }
-  }
-}
-
-// Random jobs that `problems` has nothing against, every field away from its default at times.
-class random_jobs {
-public:
-  job next() {
-    job x;
-    x.name = "run \"" + std::to_string(whole(0)) + "\"\t\xc3\xa4";
-    x.seed = whole(0);
-    fill(x.data);
-    fill(x.model);
-    fill(x.optimizer);
-    if (x.optimizer.kind == optimizer_kind::lbfgs)
-      x.model.dropout = 0;
-    fill(x.training);
-    x.runtime.threads = maybe(whole(1));
-    x.runtime.policy = any<scheduler_policy>();
-    x.runtime.numerics = coin() ? "native" : "Haswell";
-    x.checkpoint.every_steps = whole(0);
-    x.checkpoint.directory = coin() ? "" : "/safe/\\";
-    x.checkpoint.keep = whole(1);
-    x.output.directory = coin() ? "runs/\\" : "/else";
-    return x;
-  }
-
-private:
-  bool coin() { return engine_() % 2 == 0; }
-  uint64_t whole(uint64_t minimum) {
-    return std::max<uint64_t>(minimum, engine_() >> (engine_() % 63 + 1));
-  }
-  double fraction() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
-  template <class T>
-  std::optional<T> maybe(T value) {
-    return coin() ? std::optional<T>{value} : std::nullopt;
-  }
-  template <class Enum>
-  Enum any() {
-    const auto& entries = name_table<Enum>::entries;
-    return entries[engine_() % entries.size()].first;
-  }
-
-  void fill(data_options& x) {
-    if (coin())
-      x.file = "/some/rows " + std::to_string(whole(0)) + ".csv";
-    else
-      x.synthetic = any<synthetic_kind>();
-    x.rows = whole(1);
-    x.features = whole(1);
-    x.classes = whole(2);
-    x.targets = whole(1);
-    x.noise = fraction() * 100;
-    x.format = any<data_format>();
-    x.header = any<header_kind>();
-    x.index_base = coin();
-    if (!x.file.empty() && x.format != data_format::csv && x.format != data_format::libsvm &&
-        coin())
-      x.labels_file = "/some/labels.idx";
-    x.target = coin() || !x.labels_file.empty() ? "last" : std::to_string(whole(0));
-    x.test_fraction = coin() ? 0 : fraction();
-    x.standardize = coin();
-    x.validation_fraction = x.standardize ? (1 - x.test_fraction) / 3 : 0;
-  }
-  void fill(model_options& x) {
-    x.kind = any<model_kind>();
-    if (x.kind == model_kind::neural_network)
-      for (size_t i = engine_() % 4; i > 0; --i)
-        x.hidden.push_back(whole(1));
-    x.activation = any<activation_kind>();
-    if (x.hidden.size() > 1 && coin()) {
-      std::vector<activation_kind> kinds;
-      for (size_t i = 0; i < x.hidden.size(); ++i)
-        kinds.push_back(any<activation_kind>());
-      x.activation = kinds;
-    }
-    if (x.kind == model_kind::neural_network)
-      x.loss = maybe(any<loss_kind>());
-    if (x.kind == model_kind::logistic_regression || x.loss == loss_kind::binary_cross_entropy)
-      x.link = any<link_kind>();
-    x.huber_threshold = fraction() + 1e-3;
-    x.bias = coin();
-    x.dropout = x.hidden.empty() ? 0 : fraction();
-    x.initialization = maybe(any<initialization_kind>());
-    x.initialization_scale = fraction() + 1e-3;
-  }
-  void fill(optimizer_options& x) {
-    do
-      x.kind = any<optimizer_kind>();
-    while (scope_of(x.kind) == optimizer_scope::solver); // small linear models only
-    if (x.kind == optimizer_kind::sgd) {
-      x.momentum = fraction();
-      x.nesterov = x.momentum > 0 && coin();
-    }
-    const auto defaults = defaults_of(x.kind);
-    for (const auto& [key, member] : optimizer_constants)
-      if (defaults.*member)
-        x.*member = maybe(fraction() * 1e-3 + 1e-12);
-    x.l2 = coin() ? 0 : fraction();
-    if (x.kind == optimizer_kind::lbfgs) {
-      x.history_size = whole(1) % history_size_max + 1;
-    } else {
-      x.l1 = coin() ? 0 : fraction();
-      (coin() ? x.clip_norm : x.clip_value) = fraction();
-    }
-    if (!finds_own_rate(x.kind))
-      x.schedule = schedule(3);
-  }
-  std::vector<uint64_t> milestones(size_t count) {
-    std::vector<uint64_t> result;
-    for (uint64_t step = 0; count > 0; --count)
-      result.push_back(step += 1 + engine_() % 1000);
-    return result;
-  }
-  schedule_options schedule(size_t depth) {
-    schedule_options x;
-    do
-      x.kind = any<schedule_kind>();
-    while (depth == 0 && (x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential));
-    x.steps = whole(1);
-    x.factor = 1 - fraction();
-    x.minimum = fraction();
-    x.start = fraction();
-    x.end = fraction();
-    x.power = fraction() * 4 + 1e-9;
-    if (x.kind == schedule_kind::warmup && depth > 0 && coin())
-      x.then = {schedule(depth - 1)};
-    if (x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential)
-      for (size_t i = engine_() % 3 + 1; i > 0; --i)
-        x.parts.push_back(schedule(depth - 1));
-    if (x.kind == schedule_kind::multi_step)
-      x.milestones = milestones(engine_() % 4);
-    if (x.kind == schedule_kind::sequential)
-      x.milestones = milestones(x.parts.size() - 1);
-    return x;
-  }
-  void fill(training_options& x) {
-    x.batch_size = coin() ? 0 : whole(1);
-    x.slices = maybe<size_t>(whole(1));
-    x.replicas = maybe<size_t>(whole(1));
-    x.epochs = whole(1);
-    x.steps = maybe(whole(1));
-    x.target_loss = maybe(fraction() - 0.5);
-    x.evaluate_every = whole(0);
-    if (x.evaluate_every > 0)
-      x.patience = maybe<size_t>(whole(1));
-    x.history_every = whole(1);
-    x.tolerance = fraction();
-    if (x.evaluate_every % 2 == 1)
-      x.keep_best = x.patience.has_value();
-    if (coin())
-      x.class_weights.kind = class_weight_kind::balanced;
-    else if (coin())
-      x.class_weights = {class_weight_kind::list, {fraction() + 1e-3, 0, 2}};
-  }
-
-  std::mt19937_64 engine_{20240501};
-};
-
-TEST_F(job_file, written_jobs_load_as_equal_jobs) {
-  random_jobs jobs;
-  for (int i = 0; i < 300; ++i) {
-    const job x = jobs.next();
-    ASSERT_TRUE(problems(x).empty()) << problems(x)[0].key;
-    const auto text = job_text(x);
-    ASSERT_EQ(load(text), x) << text;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 
 namespace troupe {
 namespace {
@@ -46,6 +47,38 @@ TEST(job_schema, every_key_has_texts_for_people) {
     EXPECT_FALSE(key.meaning.empty()) << key.path;
     EXPECT_TRUE(key.get(job{}) || !key.fallback.empty()) << key.path;
   }
+}
+
+TEST(job_schema, every_choice_of_merging_is_one_that_some_job_may_have) {
+  for (const std::string path :
+       {"merge.rule", "merge.weighting", "merge.outer", "merge.averaging"}) {
+    const auto* key = find_job_key(path);
+    std::istringstream names{key->type};
+    size_t count = 0;
+    for (std::string name; names >> name; ++count) {
+      job x;
+      x.data.synthetic = synthetic_kind::regression;
+      x.training.strategy = strategy_kind::parameters;
+      if (name == "|")
+        continue;
+      EXPECT_TRUE(set(x, path, name).empty()) << path << name;
+      for (const auto& problem : problems(x))
+        EXPECT_NE(problem.key, path) << name << ": " << problem.why;
+    }
+    EXPECT_GE(count, 3u) << key->type;
+  }
+  EXPECT_NE(complaint_about("merge.weighting", "\"ratio\"").find("\"samples\""), std::string::npos);
+}
+
+TEST(job_schema, a_header_is_true_or_false_too) {
+  job x;
+  EXPECT_TRUE(set(x, "data.header", "true").empty());
+  EXPECT_EQ(x.data.header, header_kind::yes);
+  EXPECT_TRUE(set(x, "data.header", "false").empty());
+  EXPECT_EQ(x.data.header, header_kind::no);
+  EXPECT_TRUE(set(x, "data.header", "\"auto\"").empty());
+  EXPECT_EQ(x.data.header, header_kind::automatic);
+  EXPECT_NE(complaint_about("data.header", "1").find("\"auto\""), std::string::npos);
 }
 
 TEST(job_schema, every_key_reads_what_it_writes) {
@@ -121,7 +154,7 @@ TEST(job_schema, parts_read_a_list_of_schedules) {
   EXPECT_TRUE(set(x, "optimizer.schedule.milestones", "[3, 8]").empty());
   EXPECT_EQ(x.optimizer.schedule.milestones, (std::vector<uint64_t>{3, 8}));
   EXPECT_EQ(complaint_about("optimizer.schedule.milestones", "[0]").substr(0, 30),
-            "expected an integer of at leas");
+            "expected an integer from 1 to ");
   EXPECT_EQ(complaint_about("optimizer.schedule.milestones", "7").substr(0, 32),
             "expected a list of integers, got");
   EXPECT_EQ(complaint_about("optimizer.schedule.parts", "{}").substr(0, 30),
@@ -146,9 +179,9 @@ TEST(job_schema, schedules_nest_only_so_deep) {
 
 TEST(job_schema, wrong_types_say_what_was_expected_and_what_came) {
   EXPECT_EQ(complaint_about("training.epochs", "'ten'"),
-            "expected an integer of at least 1, got the string \"ten\"");
+            "expected an integer from 1 to 1000000000000, got the string \"ten\"");
   EXPECT_EQ(complaint_about("training.epochs", "3.0"),
-            "expected an integer of at least 1, got the number 3.0");
+            "expected an integer from 1 to 1000000000000, got the number 3.0");
   EXPECT_EQ(complaint_about("job.seed", "-1"),
             "expected an integer of at least 0, got the integer -1");
   EXPECT_EQ(complaint_about("data.standardize", "1"), "expected true or false, got the integer 1");
@@ -162,13 +195,31 @@ TEST(job_schema, wrong_types_say_what_was_expected_and_what_came) {
 
 TEST(job_schema, whole_numbers_have_their_own_least_value) {
   EXPECT_EQ(complaint_about("training.batch_size", "0"),
-            "expected an integer of at least 1, got the integer 0");
+            "expected an integer from 1 to 1000000000, got the integer 0");
   EXPECT_EQ(complaint_about("training.batch_size", "'some'"),
-            "expected an integer of at least 1 or \"all\", got the string \"some\"");
+            "expected an integer from 1 to 1000000000 or \"all\", got the string \"some\"");
   EXPECT_EQ(complaint_about("data.classes", "1"),
-            "expected an integer of at least 2, got the integer 1");
+            "expected an integer from 2 to 1000000, got the integer 1");
   job x;
   EXPECT_TRUE(set(x, "training.evaluate_every", "0").empty());
+}
+
+// Nothing that people write by mistake becomes hours of silence or an overflow.
+TEST(job_schema, whole_numbers_have_a_greatest_value_that_is_named) {
+  for (const auto& key : job_schema()) {
+    if (!key.type.starts_with("integer") || key.path == "job.seed")
+      continue;
+    ASSERT_TRUE(key.type.starts_with("integer from ")) << key.path << ": " << key.type;
+    const auto most = bounds_of(key.path).most;
+    const auto above = std::to_string(most + 1);
+    const auto said = complaint_about(key.path, above);
+    EXPECT_NE(said.find(" to " + std::to_string(most)), said.npos) << said;
+    EXPECT_NE(said.find("the integer " + above), said.npos) << said;
+    job x;
+    EXPECT_TRUE(set(x, key.path, std::to_string(most)).empty()) << key.path;
+  }
+  EXPECT_NE(complaint_about("model.hidden", "[9223372036854775807]"), "");
+  EXPECT_NE(complaint_about("training.consistency", "{ staleness = 9223372036854775807 }"), "");
 }
 
 TEST(job_schema, choices_are_listed_and_the_nearest_is_named) {
@@ -193,7 +244,7 @@ TEST(job_schema, consistency_is_a_name_or_a_bound) {
   EXPECT_EQ(x.training.consistency, consistency_kind::half_synchronous);
   EXPECT_EQ(x.training.first_count, 3u);
   EXPECT_EQ(complaint_about("training.consistency", "{ first = 0 }"),
-            "expected an integer of at least 1, got the integer 0");
+            "expected an integer from 1 to 1048576, got the integer 0");
   EXPECT_EQ(complaint_about("training.consistency", "'bounded'").substr(0, 49),
             "expected one of \"synchronous\" | \"asynchronous\", g");
   for (const auto* text : {"{ staleness = 1, first = 2 }", "{ stale = 1 }", "{}"})
@@ -206,8 +257,8 @@ TEST(job_schema, each_wrong_unit_of_a_hidden_layer_is_named) {
   job x;
   const auto found = set(x, "model.hidden", "[64, 0, 'x']");
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].why, "expected an integer of at least 1, got the integer 0");
-  EXPECT_EQ(found[1].why, "expected an integer of at least 1, got the string \"x\"");
+  EXPECT_EQ(found[0].why, "expected an integer from 1 to 10000000, got the integer 0");
+  EXPECT_EQ(found[1].why, "expected an integer from 1 to 10000000, got the string \"x\"");
 }
 
 TEST(job_schema, names_that_would_leave_the_runs_folder_are_refused) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <limits>
 
 namespace troupe {
@@ -77,16 +79,52 @@ TEST(progress, regression_shows_r2) {
                                         "  loss 0.2310  test_loss 0.2500  test_r2 -0.5000");
 }
 
-TEST(progress, line_fits_a_narrow_terminal_bar_first_then_figures) {
+TEST(progress, line_fits_a_narrow_terminal_what_says_least_goes_first) {
   // The full line has 84 columns.
   EXPECT_EQ(progress_line(halfway(), 85, live).size(), 84u);
   EXPECT_EQ(progress_line(halfway(), 84, live),
             "Epoch 3/20   60/120 [========>..........] 1.2 ms/step  loss 0.2310  accuracy 0.9300");
   EXPECT_EQ(progress_line(halfway(), 70, live),
-            "Epoch 3/20   60/120 [==>...] 1.2 ms/step  loss 0.2310");
-  EXPECT_EQ(progress_line(halfway(), 41, live), "Epoch 3/20   60/120 [==>...] 1.2 ms/step");
-  EXPECT_EQ(progress_line(halfway(), 20, live), "Epoch 3/20   60/120");
+            "Epoch 3/20   60/120 1.2 ms/step  loss 0.2310  accuracy 0.9300");
+  EXPECT_EQ(progress_line(halfway(), 50, live),
+            "Epoch 3/20   60/120  loss 0.2310  accuracy 0.9300");
+  EXPECT_EQ(progress_line(halfway(), 41, live), "Epoch 3/20  loss 0.2310  acc 0.9300");
+  EXPECT_EQ(progress_line(halfway(), 30, live), "Epoch 3/20  loss 0.2310");
+  EXPECT_EQ(progress_line(halfway(), 20, live), "Epoch 3/20");
+  EXPECT_EQ(progress_line(halfway(), 5, live), "Epoc");
   EXPECT_EQ(progress_line(halfway(), 0, live), "");
+}
+
+// The figures people train for are the last to go.
+TEST(progress, eighty_columns_show_the_test_figures) {
+  EXPECT_EQ(progress_line(finished(), 80, live),
+            "Epoch 3/20  120/120  loss 0.2310  acc 0.9300  test_loss 0.2500  test_acc 0.9200");
+  auto x = finished();
+  x.finished_epoch->validation_loss = 0.5;
+  x.finished_epoch->validation_accuracy = 0.875;
+  EXPECT_EQ(progress_line(x, 80, live),
+            "Epoch 3/20  val_loss 0.5000  val_acc 0.8750  test_loss 0.2500  test_acc 0.9200");
+  EXPECT_EQ(progress_line(x, 40, live), "Epoch 3/20  test_acc 0.9200");
+}
+
+TEST(progress, time_left_is_told_when_there_is_something_to_go_by) {
+  auto x = halfway(); // of 2,400 steps
+  x.version = 600;
+  const auto said = [&](double seconds) {
+    x.seconds = seconds;
+    const auto line = progress_line(x, 200, live);
+    const auto end = line.find(" left  loss");
+    const auto begin = line.find("step  ");
+    return end == line.npos ? "" : line.substr(begin + 6, end - begin - 6);
+  };
+  EXPECT_EQ(said(1.9), "");
+  EXPECT_EQ(said(2), "6 s");
+  EXPECT_EQ(said(21), "1:03");
+  EXPECT_EQ(said(2000), "1:40:00");
+  x.version = 2400;
+  EXPECT_EQ(said(2000), "");
+  x.version = 0;
+  EXPECT_EQ(said(2000), "");
 }
 
 TEST(progress, colour_takes_no_columns) {
@@ -127,30 +165,74 @@ TEST(progress, more_steps_than_announced_do_not_overflow_the_bar) {
   EXPECT_NE(progress_line(x, 0, plain).find("130/0 [====================]"), std::string::npos);
 }
 
-// What a display writes to a file when it is shown half an epoch, then all of it.
-std::string written(progress_style style) {
+using clock_type = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+training_progress finished_epoch(size_t epoch) {
+  auto x = finished();
+  x.epoch = epoch;
+  return x;
+}
+
+// What a display writes to a file, each message as many milliseconds after the first.
+std::string written(progress_style style,
+                    const std::vector<std::pair<training_progress, int>>& messages) {
   temporary_folder folder;
   std::FILE* file = std::fopen(folder.path("out").c_str(), "w");
   setenv("COLUMNS", "50", 1);
   {
     progress_display display{file, style};
-    display.show(halfway());
-    display.show(finished());
-    display.show(halfway());
+    for (const auto& [message, at_ms] : messages)
+      display.show(message, clock_type::time_point{} + milliseconds{1000 + at_ms});
   }
   unsetenv("COLUMNS");
   std::fclose(file);
   return folder.read("out");
 }
 
+std::string drawn(const training_progress& x) {
+  return "\r" + progress_line(x, 50, live) + "\033[K";
+}
+
 TEST(progress, files_get_one_line_an_epoch) {
-  EXPECT_EQ(written(plain), progress_line(finished(), 0, plain) + "\n");
+  EXPECT_EQ(written(plain, {{halfway(), 0}, {finished(), 100}, {halfway(), 1000}}),
+            progress_line(finished(), 0, plain) + "\n");
 }
 
 TEST(progress, terminals_are_redrawn_in_place_and_left_on_a_new_line) {
-  const auto half = "\r" + progress_line(halfway(), 50, live) + "\033[K";
-  const auto whole = "\r" + progress_line(finished(), 50, live) + "\033[K\n";
-  EXPECT_EQ(written(live), half + whole + half + "\n");
+  EXPECT_EQ(written(live, {{halfway(), 0}, {finished(), 1000}, {halfway(), 2000}}),
+            drawn(halfway()) + drawn(finished()) + "\n" + drawn(halfway()) + "\n");
+}
+
+// A thousand epochs in a tenth of a second are not a thousand lines.
+TEST(progress, epochs_that_fly_by_are_few_lines_and_the_last) {
+  std::vector<std::pair<training_progress, int>> messages;
+  for (int i = 0; i < 1000; ++i)
+    messages.emplace_back(finished_epoch(static_cast<size_t>(i) + 1), i);
+  std::string expected;
+  for (const size_t epoch : {1, 251, 501, 751, 1000})
+    expected += progress_line(finished_epoch(epoch), 0, plain) + "\n";
+  EXPECT_EQ(written(plain, messages), expected);
+  const auto shown = written(live, messages);
+  EXPECT_EQ(std::ranges::count(shown, '\n'), 5);
+  EXPECT_EQ(std::ranges::count(shown, '\r'), 1000 / 50 + 1);
+  EXPECT_TRUE(shown.ends_with(drawn(finished_epoch(1000)) + "\n"));
+}
+
+TEST(progress, a_message_between_lines_loses_none) {
+  temporary_folder folder;
+  std::FILE* file = std::fopen(folder.path("out").c_str(), "w");
+  {
+    progress_display display{file, plain};
+    const clock_type::time_point now{};
+    display.show(finished_epoch(1), now);
+    display.show(finished_epoch(2), now);
+    display.end_line();
+    std::fputs("news\n", file);
+  }
+  std::fclose(file);
+  EXPECT_EQ(folder.read("out"), progress_line(finished_epoch(1), 0, plain) + "\n" +
+                                  progress_line(finished_epoch(2), 0, plain) + "\nnews\n");
 }
 
 TEST(progress, a_file_is_neither_live_nor_coloured) {

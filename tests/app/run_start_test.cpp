@@ -35,6 +35,10 @@ TEST(run_start, a_finished_run_goes_on_only_when_something_can_come_of_it) {
   for (const auto& [stopped_by, same_rules, last_version, goes_on] : table)
     EXPECT_EQ(can_go_on({100, stopped_by, same_rules}, last_version), goes_on)
       << stopped_by << " " << same_rules << " " << last_version;
+  for (const auto* stopped_by : {"epochs", "patience"}) {
+    EXPECT_TRUE(can_go_on({100, stopped_by, true, true}, 100)) << "to its last version";
+    EXPECT_FALSE(can_go_on({100, stopped_by, true, true}, 99));
+  }
 }
 
 class run_start_of : public testing::Test {
@@ -61,7 +65,9 @@ protected:
 
   checkpoint checkpoint_at(uint64_t version) {
     const auto text = identity();
-    auto result = some_checkpoint(version);
+    const auto shape = shape_of(*data);
+    const auto size = make_model(resolve(x, shape, 1), shape)->layout().size();
+    auto result = plain_checkpoint(version, {size, 0, true, "a1"});
     result.job_sha256 = sha256_hex(std::as_bytes(std::span{text}));
     result.numerics = numerics_class();
     return result;
@@ -93,6 +99,31 @@ TEST_F(run_start_of, a_resumed_run_is_its_newest_whole_checkpoint) {
   EXPECT_EQ(start.note, store.path_of(3) + ": training goes on from step 3\n");
   EXPECT_TRUE(warnings.starts_with("troupe: warning: " + store.path_of(5) + ": not used: "))
     << warnings;
+}
+
+TEST_F(run_start_of, a_checkpoint_of_another_shape_is_skipped_for_the_one_before) {
+  checkpoint_store store{posix_disk(), x.output.directory};
+  store.write(checkpoint_at(3));
+  auto odd = checkpoint_at(5);
+  odd.optimizer_numbers.resize(200'000);
+  store.write(odd);
+  EXPECT_EQ(find().resume_from->version, 3u);
+  EXPECT_EQ(warnings, "troupe: warning: " + store.path_of(5) +
+                        ": not used: it is of another shape: it has 200000 optimizer numbers, the "
+                        "job has 0\n");
+}
+
+TEST_F(run_start_of, checkpoints_of_another_shape_alone_are_bad_data) {
+  auto odd = checkpoint_at(5);
+  odd.slots.push_back(odd.parameters);
+  checkpoint_store{posix_disk(), x.output.directory}.write(odd);
+  try {
+    find();
+    FAIL();
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::bad_data);
+    EXPECT_NE(error.reason().find("it has 1 optimizer slots, the job has 0"), std::string::npos);
+  }
 }
 
 TEST_F(run_start_of, what_was_not_used_is_said_even_when_the_rest_is_refused) {

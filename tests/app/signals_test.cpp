@@ -14,8 +14,10 @@ namespace {
 // Signals belong to the process: each case runs in a child, and its exit status is the result.
 int status_of(const std::function<int()>& body) {
   const pid_t child = fork();
-  if (child == 0)
+  if (child == 0) {
+    close(STDERR_FILENO); // what is said there is no news of this test
     _exit(body());
+  }
   int status = 0;
   waitpid(child, &status, 0);
   return status;
@@ -35,10 +37,25 @@ TEST(signals, first_signal_is_remembered_only) {
   }
 }
 
-TEST(signals, second_signal_ends_the_process_at_once) {
+// `timeout` tells a child and its group, a batch system each process, and a launcher the director.
+TEST(signals, signals_that_come_together_are_one) {
   for (const int number : {SIGINT, SIGTERM}) {
     const int status = status_of([number] {
       watch_stop_signals();
+      raise(SIGTERM);
+      raise(number);
+      raise(number);
+      return stop_signal() == SIGTERM ? 7 : 2;
+    });
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+  }
+}
+
+TEST(signals, one_that_comes_later_ends_the_process_at_once) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const int status = status_of([number] {
+      watch_stop_signals(milliseconds{0}); // anything is later
       raise(SIGINT);
       raise(number);
       return 1;
@@ -46,6 +63,22 @@ TEST(signals, second_signal_ends_the_process_at_once) {
     ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 128 + number);
   }
+}
+
+TEST(signals, an_interruption_by_sigterm_says_so) {
+  const failure interrupted{failure_code::interrupted, "stopped", "rows.csv", "a hint"};
+  EXPECT_EQ(with_signal(interrupted).code(), failure_code::interrupted);
+  const int status = status_of([&] {
+    watch_stop_signals();
+    raise(SIGTERM);
+    const auto told = with_signal(interrupted);
+    const bool is_it = told.reason() == "stopped" && told.where() == "rows.csv" &&
+                       told.hint() == "a hint" &&
+                       with_signal({failure_code::bad_data, "x"}).code() == failure_code::bad_data;
+    return is_it ? static_cast<int>(told.code()) : 2;
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 143);
 }
 
 TEST(signals, writing_to_a_pipe_nobody_reads_is_survived) {

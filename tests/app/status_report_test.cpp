@@ -29,6 +29,14 @@ training_status some_status() {
   x.replicas_lost = 1;
   x.rollbacks = 1;
   x.late = {{"right", {"gradients of step 412, slices 2-3"}, milliseconds{3200}}};
+  x.train_loss = 0.25;
+  x.train_accuracy = 0.9375;
+  x.learning_rate = 0.005;
+  x.seconds_left = 3725.9;
+  history_row row;
+  row.test_loss = 0.5;
+  row.test_accuracy = 0.875;
+  x.newest_row = {row};
   x.nodes.resize(4);
   x.nodes[0] = {"main", true,  true,      true, 1, 1, 2, 1, 412, {412}, {{"right", "gradients"}},
                 0.25,   1'000, 2'000'000, 3};
@@ -46,10 +54,16 @@ TEST(status_report, shows_the_run_who_is_behind_and_each_node) {
             "seconds            3.2\n"
             "steps/s            126.8\n"
             "samples/s          8000\n"
+            "time left          1:02:05\n"
+            "learning rate      0.005\n"
+            "train loss         0.25\n"
+            "train accuracy     0.9375\n"
+            "test loss          0.5\n"
+            "test accuracy      0.875\n"
             "view               2.3 (4 so far)\n"
             "replicas lost      1\n"
             "rollbacks          1\n"
-            "waits for          waiting for node right\n"
+            "waits for          node right\n"
             "behind             right, by 3.2 s: gradients of step 412, slices 2-3\n"
             "\n"
             "node   role      state       replicas  shards  slices  spans  step  heard  MB sent  "

@@ -1,12 +1,13 @@
 #include "troupe/coordinators/admission.hpp"
 #include "troupe/coordinators/dial_clock.hpp"
 #include "troupe/coordinators/director_watch.hpp"
-#include "troupe/coordinators/name_book.hpp"
+#include "troupe/coordinators/fact_words.hpp"
 
 #include "troupe/tests/support/process_facts.hpp"
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -37,11 +38,9 @@ TEST(admission, processes_of_one_run_are_admitted) {
 
 TEST(admission, every_common_fact_counts) {
   const std::vector<std::pair<std::string process_facts::*, std::string>> facts{
-    {&process_facts::version, "version"},
-    {&process_facts::data_fingerprint, "data"},
-    {&process_facts::job_sha256, "job"},
-    {&process_facts::course, "length"},
-    {&process_facts::numerics, "numerics"}};
+    {&process_facts::version, "version"}, {&process_facts::data, "data"},
+    {&process_facts::job, "job"},         {&process_facts::cluster, "cluster file"},
+    {&process_facts::course, "length"},   {&process_facts::numerics, "numerics"}};
   for (const auto& [fact, word] : facts) {
     auto other = facts_of("b");
     other.*fact = "different";
@@ -56,9 +55,63 @@ TEST(admission, every_common_fact_counts) {
 
 TEST(admission, other_data_are_named_before_the_job_that_differs_with_them) {
   auto other = facts_of("b");
-  other.data_fingerprint = other.job_sha256 = "different";
+  other.data = other.job = "different";
   EXPECT_NE(admit(facts_of("a"), other, three_nodes()).reason.find("their data"),
             std::string::npos);
+}
+
+TEST(admission, what_differs_is_named_in_words) {
+  auto a = facts_of("a");
+  auto b = facts_of("b");
+  a.cluster = "node 2 = worker\nreplicas of node worker = 12\nsha256 = 1";
+  b.cluster = "node 2 = worker\nreplicas of node worker = 1\nsha256 = 2";
+  EXPECT_EQ(found_by_both(a, b).reason,
+            "a and b differ in their cluster file: replicas of node worker = 12 and 1; start both "
+            "with the same one, and the same settings");
+  EXPECT_EQ(found_by_both(a, b).code, refusal_code::mismatch);
+}
+
+TEST(fact_words, first_difference_names_the_first_line_that_differs) {
+  EXPECT_EQ(first_difference("a = 1\nb = 2", "a = 1\nb = 2"), "");
+  EXPECT_EQ(first_difference("a = 1\nb = 2\nc = 3", "a = 1\nb = 4\nc = 5"), "b = 2 and 4");
+  EXPECT_EQ(first_difference("a = 1\nb = 2", "a = 1"), "b = 2 and nothing");
+  EXPECT_EQ(first_difference("b = 2", "a = 1\nb = 2"), "a = nothing and 1");
+  EXPECT_EQ(first_difference("a = 1\nb = 2", "b = 2"), "a = 1 and nothing");
+  EXPECT_EQ(first_difference("one", "another"), "one and another");
+  EXPECT_EQ(first_difference("", "a = 1"), "a = nothing and 1");
+  EXPECT_EQ(first_difference("\n\n = ", " = \x1b"), "nothing and ?") << "whatever strangers say";
+}
+
+TEST(cluster_plan, words_say_what_all_must_have_in_common) {
+  auto mine = three_nodes();
+  const auto differing = [&](const cluster_plan& theirs) {
+    return first_difference(cluster_words(mine), cluster_words(theirs));
+  };
+  auto theirs = mine;
+  theirs.nodes[1].address = theirs.nodes[1].listen = "10.0.0.1:7";
+  theirs.insecure = true;
+  EXPECT_EQ(differing(theirs), "") << "each sees the others from where it is";
+  theirs.nodes[1].replica_count = 12;
+  EXPECT_EQ(differing(theirs), "replicas of node b = 1 and 12");
+  theirs = mine;
+  theirs.nodes[2].shard_count = 1;
+  EXPECT_EQ(differing(theirs), "shards of node c = 0 and 1");
+  theirs = mine;
+  std::swap(theirs.nodes[1], theirs.nodes[2]);
+  EXPECT_EQ(differing(theirs), "node 2 = b and c");
+  theirs = mine;
+  theirs.nodes.pop_back();
+  EXPECT_EQ(differing(theirs), "node 3 = c and nothing");
+  theirs = mine;
+  theirs.timeouts.join = 7s;
+  EXPECT_EQ(differing(theirs), "timeouts.join = 60000 ms and 7000 ms");
+  theirs = mine;
+  theirs.timeouts.lost_after = 7s;
+  EXPECT_NE(differing(theirs), "");
+  theirs = mine;
+  theirs.nodes[0].is_director = false;
+  theirs.nodes[1].is_director = true;
+  EXPECT_EQ(differing(theirs), "director = a and b");
 }
 
 TEST(admission, another_protocol_is_refused_whatever_else_it_says) {
@@ -101,10 +154,11 @@ TEST(admission, processes_that_cannot_be_told_apart_are_refused) {
   EXPECT_EQ(found_by_both(facts_of("a"), twin).code, refusal_code::mismatch);
 }
 
-TEST(admission, who_was_dialled_must_be_there) {
-  const auto found = admit_dialled(facts_of("c"), facts_of("b"), three_nodes(), "a");
+TEST(admission, who_was_dialled_must_be_there_and_who_is_instead_is_not_at_fault) {
+  const auto found = admit_name(facts_of("b"), "a");
   EXPECT_EQ(found.reason, "the process at the address of a is b");
-  EXPECT_TRUE(admit_dialled(facts_of("c"), facts_of("b"), three_nodes(), "b").is_admitted());
+  EXPECT_EQ(found.kind, verdict_kind::later);
+  EXPECT_TRUE(admit_name(facts_of("b"), "b").is_admitted());
 }
 
 TEST(admission, foreign_text_is_shown_short_and_harmless) {
@@ -118,14 +172,18 @@ TEST(admission, foreign_text_is_shown_short_and_harmless) {
 TEST(admission, a_refusal_ends_whom_it_concerns) {
   const auto plan = three_nodes();
   const verdict differs{verdict_kind::refused, "they differ", refusal_code::mismatch};
-  EXPECT_TRUE(ends_process({"a", differs, true}, plan, "b"));
-  EXPECT_TRUE(ends_process({"b", differs, true}, plan, "c")) << "turned away";
+  EXPECT_TRUE(ends_process({"a", differs, true}, plan, "b")) << "turned away by the director";
   EXPECT_TRUE(ends_process({"a", differs, false}, plan, "b")) << "it differs from the director";
+  EXPECT_FALSE(ends_process({"b", differs, true}, plan, "c")) << "that is for the director to say";
   EXPECT_FALSE(ends_process({"c", differs, false}, plan, "b")) << "the other one is wrong";
   EXPECT_FALSE(ends_process({"nobody", differs, false}, plan, "b"));
   EXPECT_FALSE(ends_process({"a", name_not_free_yet("b"), true}, plan, "b"));
   EXPECT_FALSE(ends_process({"b", differs, true}, plan, "a")) << "a director stays";
-  EXPECT_TRUE(ends_process({"b", name_in_use("a"), true}, plan, "a")) << "but not two of them";
+  EXPECT_TRUE(ends_process({"b", name_in_use("c"), true}, plan, "c")) << "but not two of a name";
+  EXPECT_TRUE(ends_process({"b", name_in_use("a"), true}, plan, "a"));
+  EXPECT_FALSE(ends_process({"b", name_in_use("a"), false}, plan, "a")) << "who came by itself";
+  EXPECT_TRUE(ends_process({"a", run_is_over("finished"), true}, plan, "b"));
+  EXPECT_FALSE(ends_process({"b", run_is_over("finished"), true}, plan, "c"));
 }
 
 TEST(dial_clock, delays_double_up_to_the_longest) {
@@ -198,30 +256,6 @@ TEST(director_watch, patience_begins_anew_with_each_loss) {
   EXPECT_FALSE(watch.overdue(moment{} + 1h + 59s));
   EXPECT_EQ(watch.overdue(moment{} + 1h + 60s),
             "the director (a) was lost for longer than 60000 ms");
-}
-
-TEST(name_book, a_name_has_one_holder) {
-  name_book names;
-  EXPECT_EQ(names.on_candidate("b", 1), name_book::advice::let_in);
-  EXPECT_EQ(names.on_candidate("b", 2), name_book::advice::later);
-  EXPECT_EQ(names.on_candidate("c", 3), name_book::advice::let_in);
-  EXPECT_FALSE(names.on_introduced("b", 2));
-  EXPECT_TRUE(names.on_introduced("b", 1));
-  EXPECT_EQ(names.on_candidate("b", 4), name_book::advice::ask_holder);
-  names.on_lost("b");
-  EXPECT_EQ(names.on_candidate("b", 5), name_book::advice::let_in);
-}
-
-TEST(name_book, a_promise_that_is_not_kept_is_void) {
-  name_book names;
-  names.on_candidate("b", 1);
-  names.on_withdrawn(7);
-  EXPECT_EQ(names.on_candidate("b", 2), name_book::advice::later);
-  names.on_withdrawn(1);
-  EXPECT_EQ(names.on_candidate("b", 3), name_book::advice::let_in);
-  names.on_introduced("b", 3);
-  names.on_withdrawn(3);
-  EXPECT_EQ(names.on_candidate("b", 4), name_book::advice::ask_holder);
 }
 
 TEST(admission, a_name_is_proven_by_a_certificate_for_it) {

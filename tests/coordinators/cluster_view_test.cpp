@@ -61,10 +61,13 @@ TEST(view_placement, without_a_spare_all_share_anew) {
   EXPECT_EQ(text_of(place_again(before, {{"a", 1, 0, 1}}, 6)), "1.2 from 0: a s0..1");
 }
 
-TEST(view_placement, a_joiner_gets_slices_only_when_others_have_more_than_their_share) {
+TEST(view_placement, a_joiner_gets_slices_when_another_has_two) {
   const auto of_five = numbered(place_anew({{"a", 1, 3, 1}}, 5, 1));
   EXPECT_EQ(text_of(place_again(of_five, {{"a", 1, 3, 1}, {"b", 1, 1, 0}}, 5)),
-            "1.2 from 0: a r0..1 r1..3 r3..5 s0..1, b r-");
+            "1.2 from 0: a r0..1 r1..2 r2..3 s0..1, b r3..5");
+  const auto of_three = numbered(place_anew({{"a", 1, 3, 1}}, 3, 1));
+  EXPECT_EQ(text_of(place_again(of_three, {{"a", 1, 3, 1}, {"b", 1, 1, 0}}, 3)),
+            "1.2 from 0: a r0..1 r1..2 r2..3 s0..1, b r-");
   const auto of_eight = numbered(place_anew({{"a", 1, 3, 1}}, 8, 1));
   EXPECT_EQ(text_of(place_again(of_eight, {{"a", 1, 3, 1}, {"b", 1, 1, 0}}, 8)),
             "1.2 from 0: a r0..2 r2..4 r4..6 s0..1, b r6..8");

@@ -81,9 +81,9 @@ told told_end(const company_walk& run, const director_rule_options& known, uint6
         least = loss;
         best = version;
       }
-      const auto verdict = rule.observe(version, loss);
-      if (verdict != stop_reason::none)
-        return {version, verdict, best};
+      if (plan.schedules_evaluation(version))
+        if (const auto verdict = rule.observe(version, loss); verdict != stop_reason::none)
+          return {version, verdict, best};
     }
     if (version == plan.epoch_count * plan.steps_in_epoch())
       return {version, stop_reason::epochs, best};

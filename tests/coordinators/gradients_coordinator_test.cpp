@@ -52,8 +52,7 @@ struct running {
 /// Rates 0.5, 0.25, 0.125, ...: the order of updates shows.
 gradients_coordinator_options halving(size_t round_size = 1) {
   auto options = options_of(round_size);
-  options.optimizer.schedule.kind = schedule_kind::step;
-  options.optimizer.schedule.factor = 0.5;
+  options.optimizer.schedule = {schedule_kind::step, 1, 0.5};
   return options;
 }
 

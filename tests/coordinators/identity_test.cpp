@@ -92,7 +92,10 @@ TEST(identity, each_key_that_determines_the_next_version_changes_it) {
     {"learning_rate", [](job& x) { x.optimizer.learning_rate = 0.010000000000000002; }},
     {"momentum", [](job& x) { x.optimizer.momentum = 0.6; }},
     {"nesterov", [](job& x) { x.optimizer.nesterov = true; }},
-    {"schedule", [](job& x) { x.optimizer.schedule.kind = schedule_kind::step; }},
+    {"schedule",
+     [](job& x) {
+       x.optimizer.schedule = {schedule_kind::step, 1};
+     }},
     {"batch_size", [](job& x) { x.training.batch_size = 33; }},
     {"slices", [](job& x) { x.training.slices = 2; }},
   };
@@ -192,6 +195,19 @@ TEST(identity, a_schedule_that_follows_counts) {
   EXPECT_NE(identity_with(warmup, then_cosine(5))
               .find("schedule = warmup(10 0000000000000000 cosine(5 0000000000000000))\n"),
             std::string::npos);
+}
+
+// Its bits depend on how long the run is: then that is part of the job.
+TEST(identity, a_schedule_without_steps_counts_those_of_the_run) {
+  const auto cosine = [](uint64_t epochs, std::optional<uint64_t> steps) {
+    auto x = base();
+    x.optimizer.schedule = {schedule_kind::cosine, steps};
+    x.training.epochs = epochs;
+    return identity(x);
+  };
+  EXPECT_EQ(cosine(3, {}), cosine(3, 21)) << "200 rows, batches of 32";
+  EXPECT_NE(cosine(3, {}), cosine(4, {}));
+  EXPECT_EQ(cosine(3, 21), cosine(4, 21));
 }
 
 TEST(identity, an_activation_without_hidden_layers_does_not_count) {

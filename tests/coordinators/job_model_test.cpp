@@ -122,6 +122,35 @@ TEST(job_model, a_binary_loss_makes_one_output_of_two_classes) {
             "model.loss: binary-cross-entropy needs exactly two classes, the data has 3");
 }
 
+TEST(job_model, the_classes_found_are_named_where_two_are_needed) {
+  auto three = two_classes();
+  three.output_count = 3;
+  three.class_names = {"'B'", "'M'", "'benign'"};
+  three.class_rows = {357, 211, 1};
+  EXPECT_EQ(key_of_problem(synthetic(model_kind::logistic_regression), three),
+            "model.loss: binary-cross-entropy needs exactly two classes, the data has 3: 'B' 357, "
+            "'M' 211, 'benign' 1");
+  three.output_count = 30;
+  three.class_names.resize(30, "'x'");
+  three.class_rows.resize(30, 2);
+  EXPECT_TRUE(
+    key_of_problem(synthetic(model_kind::logistic_regression), three).ends_with("'x' 2, 'x' 2, .."))
+    << "not all of many";
+}
+
+TEST(job_model, a_class_without_training_rows_has_no_balanced_weight) {
+  auto x = synthetic(model_kind::softmax_regression);
+  auto shape = two_classes();
+  shape.class_counts = {8, 0};
+  EXPECT_EQ(key_of_problem(x, shape), "");
+  x.training.class_weights.kind = class_weight_kind::balanced;
+  EXPECT_EQ(key_of_problem(x, shape),
+            "training.class_weights: class number 1 has no training rows, "
+            "so there is no balanced weight for it");
+  shape.class_names = {"'a'", "'b'"};
+  EXPECT_TRUE(key_of_problem(x, shape).starts_with("training.class_weights: class 'b' has no"));
+}
+
 TEST(job_model, deviances_check_the_targets) {
   auto x = synthetic(model_kind::linear_regression);
   x.model.loss = loss_kind::poisson;

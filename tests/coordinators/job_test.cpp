@@ -1,5 +1,7 @@
 #include "troupe/coordinators/job.hpp"
 
+#include "troupe/coordinators/job_bounds.hpp"
+
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,6 +20,8 @@ job good_job() {
   return x;
 }
 
+constexpr auto largest = std::numeric_limits<uint64_t>::max();
+
 struct change {
   std::string key; ///< that has to be named, alone
   std::function<void(job&)> apply;
@@ -26,6 +30,7 @@ struct change {
 schedule_options warmup_then(const schedule_options& next) {
   schedule_options result;
   result.kind = schedule_kind::warmup;
+  result.steps = 3;
   result.then = {next};
   return result;
 }
@@ -45,6 +50,22 @@ const std::vector<change>& bad_changes() {
     {"data.features", [](job& x) { x.data.features = 0; }},
     {"data.classes", [](job& x) { x.data.classes = 1; }},
     {"data.targets", [](job& x) { x.data.targets = 0; }},
+    {"data.rows", [](job& x) { x.data.rows = largest; }},
+    {"data.features", [](job& x) { x.data.features = largest; }},
+    {"data.classes", [](job& x) { x.data.classes = largest; }},
+    {"data.targets", [](job& x) { x.data.targets = largest; }},
+    {"model.hidden", [](job& x) { x.model.hidden = {largest}; }},
+    {"model.hidden", [](job& x) { x.model.hidden.assign(hidden_layers_max + 1, 4); }},
+    {"training.batch_size", [](job& x) { x.training.batch_size = largest; }},
+    {"training.slices", [](job& x) { x.training.slices = 1'000'000'000'000; }},
+    {"training.replicas", [](job& x) { x.training.replicas = 100'000; }},
+    {"training.epochs", [](job& x) { x.training.epochs = largest; }},
+    {"training.steps", [](job& x) { x.training.steps = largest; }},
+    {"training.patience", [](job& x) { x.training.patience = largest; }},
+    {"training.evaluate_every", [](job& x) { x.training.evaluate_every = largest; }},
+    {"training.history_every", [](job& x) { x.training.history_every = 0; }},
+    {"runtime.threads", [](job& x) { x.runtime.threads = 100'000'000'000; }},
+    {"checkpoint.every_steps", [](job& x) { x.checkpoint.every_steps = largest; }},
     {"data.noise", [](job& x) { x.data.noise = -0.1; }},
     {"data.noise", [](job& x) { x.data.noise = infinity; }},
     {"data.noise", [](job& x) { x.data.noise = nan; }},
@@ -129,6 +150,10 @@ const std::vector<change>& bad_changes() {
      }},
     {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule = bad_steps(); }},
     {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule = warmup_then(bad_steps()); }},
+    {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule.kind = schedule_kind::step; }},
+    {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule.kind = schedule_kind::warmup; }},
+    {"optimizer.schedule.milestones",
+     [](job& x) { x.optimizer.schedule.kind = schedule_kind::multi_step; }},
     {"optimizer.schedule.factor", [](job& x) { x.optimizer.schedule.factor = 0; }},
     {"optimizer.schedule.factor", [](job& x) { x.optimizer.schedule.factor = 1.1; }},
     {"optimizer.schedule.minimum", [](job& x) { x.optimizer.schedule.minimum = -0.1; }},
@@ -138,7 +163,7 @@ const std::vector<change>& bad_changes() {
     {"optimizer.schedule.then", [](job& x) { x.optimizer.schedule.then.resize(1); }},
     {"optimizer.schedule.then",
      [](job& x) {
-       x.optimizer.schedule.kind = schedule_kind::warmup;
+       x.optimizer.schedule = warmup_then({});
        x.optimizer.schedule.then.resize(2);
      }},
     {"training.slices", [](job& x) { x.training.slices = 0; }},
@@ -226,6 +251,7 @@ TEST(job, the_limits_of_each_range_are_in_it) {
     [](job& x) { x.optimizer.schedule.factor = 1; },
     [](job& x) { x.optimizer.schedule.minimum = x.optimizer.schedule.start = 1; },
     [](job& x) { x.optimizer.schedule = warmup_then(warmup_then({})); },
+    [](job& x) { x.optimizer.schedule = warmup_then({schedule_kind::cosine}); },
     [](job& x) { x.training.slices = x.training.replicas = 1; },
     [](job& x) { x.training.epochs = 1; },
     [](job& x) { x.training.steps = 1; },

@@ -118,11 +118,49 @@ TEST_F(launch, first_signal_goes_to_the_director_alone) {
 TEST_F(launch, second_signal_kills_everybody_at_once) {
   rule.on_end(0, good, at(0));
   rule.on_stop_signal(SIGINT, at(1));
-  EXPECT_EQ(rule.on_stop_signal(SIGINT, at(2)), (actions{{1, SIGKILL}, {2, SIGKILL}}));
+  EXPECT_EQ(rule.on_stop_signal(SIGINT, at(1'001)), (actions{{1, SIGKILL}, {2, SIGKILL}}));
   rule.on_end(1, killed(SIGKILL), at(3));
   rule.on_end(2, killed(SIGKILL), at(3));
   EXPECT_EQ(rule.exit_code(), 128 + SIGINT);
   EXPECT_FALSE(rule.first_failure());
+}
+
+TEST_F(launch, signals_that_come_together_are_one) {
+  EXPECT_EQ(rule.on_stop_signal(SIGTERM, at(1)), (actions{{1, SIGTERM}}));
+  EXPECT_EQ(rule.on_stop_signal(SIGTERM, at(1)), actions{});
+  EXPECT_EQ(rule.on_stop_signal(SIGINT, at(1'000)), actions{});
+  EXPECT_EQ(rule.deadline(), at(30'001)) << "the director still has its time";
+}
+
+TEST_F(launch, nobody_failed_whom_the_runs_stop_signal_reached_too) {
+  rule.on_end(2, exited(143), at(0)); // it was told before us
+  rule.on_stop_signal(SIGTERM, at(1));
+  rule.on_end(0, killed(SIGTERM), at(2)); // it had not begun
+  rule.on_end(1, exited(143), at(3));
+  EXPECT_FALSE(rule.first_failure());
+  EXPECT_EQ(rule.exit_code(), 143);
+}
+
+TEST_F(launch, nobody_failed_when_all_but_the_launcher_were_told_to_stop) {
+  rule.on_end(0, exited(143), at(0));
+  rule.on_end(1, exited(143), at(1));
+  rule.on_end(2, exited(143), at(2));
+  EXPECT_FALSE(rule.first_failure());
+}
+
+TEST_F(launch, worker_that_was_told_alone_is_lost_to_the_run) {
+  rule.on_end(2, exited(143), at(0));
+  rule.on_end(1, good, at(1));
+  rule.on_end(0, good, at(1));
+  EXPECT_EQ(rule.first_failure(), 2u);
+}
+
+TEST_F(launch, failure_of_another_kind_is_named_though_the_run_was_stopped) {
+  rule.on_end(2, exited(143), at(0));
+  rule.on_stop_signal(SIGTERM, at(1));
+  rule.on_end(0, exited(70), at(2));
+  rule.on_end(1, exited(143), at(3));
+  EXPECT_EQ(rule.first_failure(), 0u);
 }
 
 TEST_F(launch, director_that_does_not_stop_is_killed_with_the_others) {
@@ -147,7 +185,7 @@ TEST_F(launch, signal_after_the_directors_end_waits_for_the_others_as_before) {
   rule.on_end(1, good, at(0));
   EXPECT_EQ(rule.on_stop_signal(SIGINT, at(1)), actions{});
   EXPECT_EQ(rule.deadline(), at(2'000));
-  EXPECT_EQ(rule.on_stop_signal(SIGINT, at(2)), (actions{{0, SIGKILL}, {2, SIGKILL}}));
+  EXPECT_EQ(rule.on_stop_signal(SIGINT, at(1'001)), (actions{{0, SIGKILL}, {2, SIGKILL}}));
 }
 
 TEST_F(launch, second_news_of_an_end_is_ignored) {

@@ -284,7 +284,7 @@ TEST(local_rounds, a_member_that_an_elastic_round_closed_without_keeps_its_model
 
 TEST(local_rounds, averaged_parameters_are_for_evaluation_alone) {
   auto options = options_of(1);
-  options.averaging = {averaging_kind::mean, 0.999, 1};
+  options.averaging.kind = averaging_kind::mean;
   local_rounds x{options, floats{100}};
   EXPECT_EQ(x.evaluated_parameters(), floats{100}) << "no average yet: the last";
   x.finish(0, result_of(0, {2}));

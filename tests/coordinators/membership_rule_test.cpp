@@ -10,37 +10,13 @@ namespace {
 
 using test::at;
 using test::reason_of;
+using test::replica;
+using test::running;
+using test::shard;
 using test::texts;
 using test::texts_of;
+using test::two_and_two;
 using phase = membership_rule::phase;
-
-/// a: one replica; b: one replica; s, t: one shard each. 4 slices, 2 blocks.
-membership_options two_and_two() {
-  return {.expected = {{"a", 1, 0}, {"b", 1, 0}, {"s", 0, 1}, {"t", 0, 1}},
-          .home = {},
-          .slice_count = 4,
-          .parameter_count = 5000,
-          .join_timeout = milliseconds{1000},
-          .lost_after = milliseconds{100}};
-}
-
-member replica(const std::string& name, uint64_t incarnation = 1, size_t count = 1) {
-  return {name, incarnation, count, 0};
-}
-
-member shard(const std::string& name, uint64_t incarnation = 1, size_t count = 1) {
-  return {name, incarnation, 0, count};
-}
-
-/// All four have joined and term 1 is in use.
-membership_rule running(const membership_options& options = two_and_two()) {
-  membership_rule rule{options, at(0)};
-  for (const auto& expected : options.expected)
-    rule.on_joined({expected.name, 1, expected.replica_count, expected.shard_count}, at(0));
-  rule.on_term_persisted(options.persisted_term + 1);
-  EXPECT_EQ(rule.state(), phase::running);
-  return rule;
-}
 
 } // namespace
 
@@ -68,8 +44,28 @@ TEST(membership_rule, a_second_join_in_the_same_life_is_nothing) {
   EXPECT_EQ(rule, before);
 }
 
-TEST(membership_rule, goes_ahead_without_the_missing_after_the_join_timeout) {
+TEST(membership_rule, ends_when_some_do_not_come_unless_fewer_are_said_to_be_enough) {
   membership_rule rule{two_and_two(), at(0)};
+  for (const auto& who : {replica("b"), shard("s"), shard("t")})
+    rule.on_joined(who, at(0));
+  EXPECT_EQ(texts_of(rule.on_tick(at(999))), texts{});
+  const auto decisions = rule.on_tick(at(1000));
+  EXPECT_EQ(texts_of(decisions), (texts{"give up"}));
+  EXPECT_EQ(reason_of(decisions[0]),
+            "only 3 of 4 nodes came within 1 s; missing: a. Start them, raise timeouts.join, or "
+            "say with min_nodes how many are enough");
+  auto options = two_and_two();
+  options.min_nodes = 3;
+  membership_rule enough{options, at(0)};
+  for (const auto& who : {replica("b"), shard("s"), shard("t")})
+    enough.on_joined(who, at(0));
+  EXPECT_EQ(texts_of(enough.on_tick(at(1000))), (texts{"persist 1"}));
+}
+
+TEST(membership_rule, goes_ahead_without_the_missing_after_the_join_timeout) {
+  auto options = two_and_two();
+  options.min_nodes = 1;
+  membership_rule rule{options, at(0)};
   rule.on_joined(replica("b"), at(0));
   rule.on_joined(shard("t"), at(0));
   EXPECT_EQ(texts_of(rule.on_tick(at(999))), texts{});

@@ -214,4 +214,16 @@ TEST(timeline, validation_rows_have_chunks_of_their_own_after_those_of_the_test_
   EXPECT_TRUE(evaluation_rows{}.empty());
 }
 
+TEST(timeline, rows_before_a_version_are_those_of_its_steps) {
+  timeline plan{
+    .row_count = 11, .batch_size = 4, .slice_count = 2, .epoch_count = 3, .step_limit = {}};
+  uint64_t rows = 0;
+  for (uint64_t version = 0; version < 10; ++version) {
+    EXPECT_EQ(plan.rows_before(version), rows) << version;
+    rows += plan.rows_of(version).size();
+  }
+  EXPECT_EQ(plan.rows_before(std::numeric_limits<uint64_t>::max()),
+            std::numeric_limits<uint64_t>::max());
+}
+
 } // namespace troupe

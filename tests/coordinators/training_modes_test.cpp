@@ -85,8 +85,6 @@ TEST(training_modes, what_is_not_built_is_refused_by_name) {
     refused(merging(), [](job& x) { x.training.consistency = consistency_kind::asynchronous; }),
     "training.consistency: the strategy parameters merges in rounds that all members take "
     "part in");
-  EXPECT_EQ(refused(asynchronous(), [](job& x) { x.training.slices = 2; }),
-            "training.slices: in asynchronous training a replica computes whole steps");
   EXPECT_EQ(refused(merging(), [](job& x) { x.training.slices = 2; }),
             "training.slices: each member trains on one slice of a step");
 }
@@ -153,6 +151,12 @@ TEST(training_modes, what_does_not_fit_the_data_is_named) {
                                       x.merge.members.faulty_count = 2;
                                     }),
             "training.members: krum needs at least 7 members, there are 4");
+  const auto elastic = [](double alpha) {
+    return first_problem_with_data(merging(), [=](job& x) { x.merge.elastic_alpha = alpha; });
+  };
+  EXPECT_EQ(elastic(0.25), "");
+  EXPECT_EQ(elastic(0.26), "merge.elastic_alpha: the members together would draw the centre beyond "
+                           "themselves: this times the 4 members is above 1");
   EXPECT_EQ(first_problem_with_data(asynchronous(consistency_kind::half_synchronous),
                                     [](job& x) { x.training.first_count = 3; }),
             "training.consistency: the first 3 of 2 replicas never come");
@@ -181,6 +185,10 @@ TEST(training_modes, members_are_the_slices_and_asynchronous_steps_have_one) {
   by_slices.training.members.reset();
   by_slices.training.slices = 3;
   EXPECT_EQ(resolve(by_slices, rows, 8).training.members, 3u);
+  auto with_slices = asynchronous();
+  with_slices.training.slices = 2;
+  EXPECT_EQ(problems(with_slices), std::vector<job_problem>{}) << "they do not count";
+  EXPECT_EQ(resolve(with_slices, rows, 8), resolve(asynchronous(), rows, 8));
   x = resolve(asynchronous(), rows, 8);
   EXPECT_EQ(x.training.slices, 1u);
   EXPECT_EQ(x.training.replicas, 8u);

@@ -214,6 +214,65 @@ TEST(atomic_file, a_full_disk_is_told_with_bytes_needed_and_available) {
   EXPECT_EQ(WEXITSTATUS(status), told_everything);
 }
 
+full_disk_result reserve_on_small_disk(const std::string& folder) {
+  if (!enter_own_mounts())
+    return no_small_disk;
+  mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") != 0)
+    return no_small_disk;
+  try {
+    reserved_file{folder + "/model", 100'000};
+    return told_wrongly;
+  } catch (const failure& error) {
+    const auto& said = error.reason();
+    if (error.code() != failure_code::io_error ||
+        said.find("cannot reserve room for the file") == said.npos ||
+        said.find("100000 bytes needed, 65536 available") == said.npos ||
+        !std::filesystem::is_empty(folder))
+      return told_wrongly;
+  }
+  const std::string content(32'000, 'x');
+  reserved_file model{folder + "/model", 40'000};
+  const auto hog = refusal_of(folder + "/hog", std::string(30'000, 'h')); // 24 KiB are left
+  if (!hog || !std::filesystem::is_empty(folder))
+    return told_wrongly;
+  const std::array<std::span<const std::byte>, 1> pieces{std::as_bytes(std::span{content})};
+  model.write(pieces);
+  const auto rest = refusal_of(folder + "/rest", std::string(30'000, 'r'));
+  return std::filesystem::file_size(folder + "/model") == content.size() && !rest ? told_everything
+                                                                                  : told_wrongly;
+}
+
+// Who fills the disk meanwhile gets less of it; what was reserved and not used is free again.
+TEST(atomic_file, room_that_was_taken_is_there_when_the_disk_is_full) {
+  temporary_folder folder;
+  auto child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0)
+    _exit(reserve_on_small_disk(folder.path()));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == no_small_disk)
+    GTEST_SKIP() << "no small file system can be mounted here";
+  EXPECT_EQ(WEXITSTATUS(status), told_everything);
+}
+
+TEST(atomic_file, room_that_is_not_used_leaves_nothing) {
+  const temporary_folder folder;
+  folder.write("model", "old");
+  { reserved_file{folder.path("model"), 10'000}; }
+  EXPECT_EQ(folder.read("model"), "old");
+  EXPECT_EQ(entry_count(folder), 1u);
+  reserved_file room{folder.path("model"), 0};
+  const std::string one = "one ", two = "two";
+  const std::array<std::span<const std::byte>, 2> pieces{std::as_bytes(std::span{one}),
+                                                         std::as_bytes(std::span{two})};
+  room.write(pieces);
+  EXPECT_EQ(folder.read("model"), "one two") << "more than was taken";
+  EXPECT_EQ(entry_count(folder), 1u);
+}
+
 TEST(atomic_file, in_parts_has_no_name_before_it_is_published) {
   const temporary_folder folder;
   folder.write("out", "old");

@@ -101,10 +101,42 @@ TEST_F(csv_parts, columns_that_are_not_there_are_told_with_the_nearest) {
   }
 }
 
+TEST_F(csv_parts, features_are_those_asked_for_in_that_order) {
+  auto reader = open("a,b,note,c,y\n1,2,text,3,no\n4,5,,6,yes\n");
+  reader.set_targets({4});
+  reader.set_features({3, 0});
+  table_chunk rows;
+  ASSERT_TRUE(reader.next(rows, 10));
+  EXPECT_EQ(rows.features, (std::vector<float>{3, 1, 6, 4}));
+  EXPECT_EQ(rows.target_cells, (std::vector<std::string>{"no", "yes"}));
+  EXPECT_THROW(reader.set_features({4}), std::invalid_argument) << "the target";
+  EXPECT_THROW(reader.set_features({0, 0}), std::invalid_argument);
+  EXPECT_THROW(reader.set_features({5}), std::invalid_argument);
+}
+
+// The last column is the target unless the job says otherwise.
+TEST_F(csv_parts, text_where_numbers_should_be_may_be_the_target) {
+  try {
+    read_csv(folder.write("rows.csv", "diagnosis,size\nmalignant,3\n"));
+    FAIL();
+  } catch (const failure& problem) {
+    EXPECT_NE(problem.hint().find("data.target = \"diagnosis\""), std::string::npos);
+  }
+  csv_options chosen;
+  chosen.target = "size";
+  try {
+    read_csv(folder.path("rows.csv"), chosen);
+    FAIL();
+  } catch (const failure& problem) {
+    EXPECT_EQ(problem.hint().find("data.target"), std::string::npos);
+  }
+}
+
 TEST_F(csv_parts, complain_as_the_reader_of_whole_files_does) {
-  for (const auto* text : {"", "a,b\n", "a,b\n1,2\n\n3,4\n", "a,b\nx,1\n", "a,b\n1,2\n1\n",
-                           "a,b\n1,2,3\n", "a,b\n,1\n", "a,b\n1,\n", "a,b\n\"1,2\n",
-                           "1,2\n1,2\n1\"2,3\n", "a,b\n1,2\n3,4\n5,6\nx,7\n"})
+  for (const auto* text :
+       {"", "a,b\n", "a,b\n1,2\n\n3,4\n", "a,b\nx,1\n", "a,b\n1,2\n1\n", "a,b\n1,2,3\n",
+        "a,b\n,1\n", "a,b\n1,\n", "a,b\n\"1,2\n", "1,2\n1,2\n1\"2,3\n", "a,b\n1,2\n3,4\n5,6\nx,7\n",
+        "0,1,label\n1,2,0\n3,4,1\n", "9,2,good,bad\n1,2,3\n"})
     EXPECT_EQ(complaint(text, false), complaint(text, true)) << text;
 }
 

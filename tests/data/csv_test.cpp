@@ -114,7 +114,7 @@ TEST(csv, without_a_header_columns_are_called_by_their_index_in_the_file) {
 
 TEST(csv, a_row_of_names_is_a_header_and_a_row_with_a_number_is_not) {
   EXPECT_EQ(read_text("a,b\n1,2\n").row_count, 1u);
-  EXPECT_EQ(read_text("1,b\n1,2\n").row_count, 2u);
+  EXPECT_EQ(read_text("1,b\n1,c\n").row_count, 2u);
   EXPECT_EQ(read_text("1,2\n1,2\n").row_count, 2u);
   EXPECT_EQ(read_text(",b\n1,2\n").feature_names, std::vector<std::string>{"0"});
 }
@@ -125,6 +125,31 @@ TEST(csv, a_header_can_be_demanded_and_denied) {
   EXPECT_EQ(rows.target_name, "8");
   EXPECT_EQ(rows.row_count, 1u);
   EXPECT_EQ(read_text("7,a\n1,b\n", with_header(csv_header::no)).row_count, 2u);
+}
+
+TEST(csv, a_header_with_numbers_among_its_names_is_no_row) {
+  expect_refused({"pandas",
+                  "0,1,label\n1,2,0\n3,4,1\n",
+                  ":1",
+                  {"'label' in column 2", "looks like a header", "data.header = true"}});
+  expect_refused(
+    {"odd rows", "0,label, 1\n\"1\",2,0\n3,4,1\n", ":1", {"'label'"}, with_target("1")});
+  const auto text = "0,1,label\n1,2,0\n3,4,1\n"s;
+  EXPECT_EQ(read_text(text, with_header(csv_header::yes)).target_name, "label");
+  EXPECT_EQ(read_text(text, with_header(csv_header::no)).row_count, 3u);
+  EXPECT_EQ(read_text("0,1,a\n1,2,0\n3,4,b\n").row_count, 3u) << "others have text too";
+  EXPECT_EQ(read_text("1,2,0\n0,1,a\n").row_count, 2u) << "not in row 1";
+  EXPECT_EQ(read_text("0,1,a\n").row_count, 1u);
+}
+
+TEST(csv, a_first_row_of_counts_is_explained) {
+  const auto rows = "569,3,malignant,benign\n1,2,3,0\n4,5,6,1\n"s;
+  expect_refused({"automatic", rows, ":1:7", {"'malignant'", "to count rows", "tail -n +2"}});
+  expect_refused({"as a header",
+                  "569,4,malignant,benign\n1,2,3,4,0\n",
+                  ":2:9",
+                  {"too many", "to count rows"},
+                  with_header(csv_header::yes)});
 }
 
 TEST(csv, targets_are_found_by_name_before_index) {
@@ -238,7 +263,7 @@ TEST(csv, missing_cells_are_refused) {
 TEST(csv, cells_that_are_no_numbers_are_refused) {
   expect_refused(
     {"text", "a,b\n1,2\n 1, 2\nred,2\n", ":4:1", {"'red'", "column 0 'a'", "not a number"}});
-  expect_refused({"header not seen", "a,7\n1,2\n", ":1:1", {"'a'", "header = \"yes\""}});
+  expect_refused({"header not seen", "a,7\n1,2\n", ":1:1", {"'a'", "data.header = true"}});
   expect_refused({"later row", "1,2\nx,2\n", ":2:1", {"'x'", "remove the column"}});
   expect_refused({"hexadecimal", "1,2\n0x10,2\n", ":2:1", {"'0x10'", "column 0"}});
   expect_refused({"decimal comma", "1,2\n\"1,5\",2\n", ":2:1", {"'1,5'"}});

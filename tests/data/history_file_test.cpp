@@ -1,7 +1,11 @@
 #include "troupe/data/history_file.hpp"
 
+#include "troupe/data/failure.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 
 namespace troupe {
@@ -27,6 +31,41 @@ TEST(history_file, absent_figures_are_empty_cells) {
   EXPECT_EQ(history_text({none, some}),
             std::string{header} +
               "1,40,0.5,0.01,0.25,,,,,,,\n2,80,1,0.01,0.125,,0.3,,0.5,,0.75,\n");
+}
+
+history_row row_at(uint64_t steps, double loss = 0) {
+  history_row result;
+  result.steps = steps;
+  result.train_loss = loss;
+  return result;
+}
+
+TEST(history_writer, rows_are_in_the_file_at_once_and_make_the_file_of_the_end) {
+  temporary_folder folder;
+  std::vector<history_row> rows{row_at(4), row_at(8)};
+  history_writer out{folder.path("h.csv"), rows};
+  EXPECT_EQ(folder.read("h.csv"), history_text(rows)) << "a run that goes on has its rows";
+  for (const uint64_t steps : {12u, 16u}) {
+    rows.push_back(row_at(steps));
+    out.add(rows.back());
+    EXPECT_EQ(folder.read("h.csv"), history_text(rows));
+  }
+}
+
+TEST(history_writer, steps_that_are_done_once_more_replace_their_rows) {
+  temporary_folder folder;
+  history_writer out{folder.path("h.csv"), {row_at(4), row_at(8), row_at(12)}};
+  out.add(row_at(12, 0.5));
+  EXPECT_EQ(folder.read("h.csv"), history_text({row_at(4), row_at(8), row_at(12, 0.5)}));
+  out.add(row_at(6, 0.5));
+  EXPECT_EQ(folder.read("h.csv"), history_text({row_at(4), row_at(6, 0.5)}));
+}
+
+TEST(history_writer, a_row_that_cannot_be_written_is_a_failure) {
+  temporary_folder folder;
+  history_writer out{folder.path("h.csv"), {}};
+  std::filesystem::remove_all(folder.path(""));
+  EXPECT_THROW(out.add(row_at(4)), failure);
 }
 
 TEST(history_file, numbers_read_back_as_the_same_double) {

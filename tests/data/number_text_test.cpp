@@ -50,7 +50,6 @@ TEST(number_text, numbers_beyond_the_type_are_out_of_range) {
   EXPECT_EQ(float_of("3.4028235e38"), 3.4028235e38f);
   EXPECT_EQ(float_status("3.4028236e38"), number_status::out_of_range);
   EXPECT_EQ(float_status("-1e400"), number_status::out_of_range);
-  EXPECT_EQ(float_status("1e-400"), number_status::out_of_range);
   double wide = 7;
   EXPECT_EQ(read_number("1e400", wide), number_status::out_of_range);
   EXPECT_EQ(wide, 7);
@@ -60,6 +59,18 @@ TEST(number_text, numbers_below_the_smallest_float_are_zero) {
   EXPECT_EQ(float_of("1e-45"), 0x1p-149f);
   EXPECT_EQ(float_of("1e-50"), 0.0f);
   EXPECT_TRUE(std::signbit(float_of("-1e-50")));
+  double wide = 1;
+  for (const auto* text : {"1e-400", "+123456e-500", "-1E-400", "1e-99999999999999999999",
+                           "0.00000000000000000001e-330"}) {
+    EXPECT_EQ(float_of(text), 0.0f) << text;
+    EXPECT_EQ(read_number(text, wide), number_status::number) << text;
+    EXPECT_EQ(wide, 0) << text;
+    EXPECT_EQ(std::signbit(wide), text[0] == '-') << text;
+  }
+  EXPECT_EQ(float_of("0." + std::string(500, '0') + "1"), 0.0f);
+  for (const auto& text : {std::string{"1e99999999999999999999"}, "1" + std::string(500, '0'),
+                           "0." + std::string(9, '0') + "1e+400"})
+    EXPECT_EQ(read_number(text, wide), number_status::out_of_range) << text;
 }
 
 } // namespace troupe

@@ -55,6 +55,24 @@ TEST(prepare, standardises_to_mean_0_and_deviation_1_with_divisor_n) {
   EXPECT_EQ(result.train.targets, (std::vector<float>{0, 10, 20})) << "targets stay as they are";
 }
 
+TEST(prepare, features_that_look_like_the_rows_number_or_name_are_named) {
+  auto x = counted_rows(12);
+  EXPECT_EQ(prepare(dataset{x}, {1, 0.5, true}).row_names, (std::vector<std::string>{"a", "b"}))
+    << "both rise from row to row; by the rows as read, not as split and scaled";
+  EXPECT_TRUE(prepare(counted_rows(9), {1, 0, false}).row_names.empty()) << "may be chance";
+  x.features[3] = 0.5;
+  EXPECT_EQ(prepare(dataset{x}, {1, 0, false}).row_names, (std::vector<std::string>{"b"}))
+    << "a measure that rises is none";
+  std::swap(x.features[1], x.features[4]);
+  EXPECT_TRUE(prepare(dataset{x}, {1, 0, false}).row_names.empty());
+  for (const auto* name : {"id", "ID", "customer_id", "Unnamed: 0"}) {
+    x.feature_names[1] = name;
+    EXPECT_EQ(prepare(dataset{x}, {1, 0, false}).row_names, (std::vector<std::string>{name}));
+  }
+  x.features[1] = x.features[4];
+  EXPECT_TRUE(prepare(dataset{x}, {1, 0, false}).row_names.empty()) << "one comes twice";
+}
+
 TEST(prepare, statistics_come_from_the_training_rows_alone) {
   const auto result = prepare(counted_rows(10), {3, 0.3, true});
   ASSERT_EQ(result.test.row_count, 3u);
@@ -65,6 +83,18 @@ TEST(prepare, statistics_come_from_the_training_rows_alone) {
   for (size_t i = 0; i < 3; ++i) // the test rows went through the same map
     EXPECT_FLOAT_EQ(result.test.row(i)[0], (result.test.targets[i] / 10 - result.features.mean[0]) /
                                              result.features.deviation[0]);
+}
+
+TEST(prepare, a_fraction_of_the_rows_is_the_one_that_was_written) {
+  // In double some of these products fall short of the whole number by a last place or two.
+  for (size_t count = 1; count < 100; ++count) {
+    const auto fraction = static_cast<double>(count) / 100;
+    for (size_t rows : {100, 1300})
+      EXPECT_EQ(prepare(counted_rows(rows), {7, fraction, false}).test.row_count,
+                count * rows / 100)
+        << fraction << " of " << rows;
+    EXPECT_EQ(prepare(counted_rows(99), {7, fraction, false}).test.row_count, count * 99 / 100);
+  }
 }
 
 TEST(prepare, splits_every_row_into_one_part_and_keeps_the_order) {
@@ -236,6 +266,17 @@ TEST(synthetic, classes_are_clouds_around_centres) {
   }
   EXPECT_FALSE(std::ranges::equal(x.row(0), x.row(1)));
   EXPECT_THROW(make_classification({3, 0, 4, 3, 1, 0}), failure);
+  // Their product is 0 in 64 bits.
+  constexpr size_t half = size_t{1} << 32;
+  for (const auto& huge : {synthetic_options{3, half, half, 3, 1, 0},
+                           synthetic_options{3, 1'000'000'000, 1'000'000, 3, 1, 0}})
+    for (auto* make : {make_classification, make_regression})
+      try {
+        make(huge);
+        FAIL();
+      } catch (const failure& error) {
+        EXPECT_EQ(error.code(), failure_code::bad_job) << error.what();
+      }
 }
 
 } // namespace troupe

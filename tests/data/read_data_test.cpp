@@ -67,6 +67,28 @@ TEST(read_data, a_file_like_none_of_them_is_refused_with_what_was_seen) {
   EXPECT_THROW(read_data(folder.path()), failure);
 }
 
+TEST(read_data, what_is_no_table_of_text_is_called_by_its_name) {
+  temporary_folder folder;
+  const auto refusal = [&](const std::string& name, const std::string& content) {
+    try {
+      format_of(folder.write(name, content));
+    } catch (const failure& error) {
+      EXPECT_EQ(error.code(), failure_code::bad_data);
+      EXPECT_FALSE(error.hint().empty());
+      return error.reason();
+    }
+    return std::string{"accepted"};
+  };
+  for (const std::string name : {"rows", "rows.csv"}) {
+    EXPECT_NE(refusal(name, "PK\3\4\x14").find("a zip file"), std::string::npos) << name;
+    EXPECT_NE(refusal(name, "PAR1\x15").find("a Parquet file"), std::string::npos) << name;
+    EXPECT_NE(refusal(name, "BZh91AY").find("bzip2"), std::string::npos) << name;
+    EXPECT_NE(refusal(name, "<!DOCTYPE html>").find("a web page"), std::string::npos) << name;
+  }
+  EXPECT_NE(refusal("rows.json", "[{\"a\": 1}]").find("JSON"), std::string::npos);
+  EXPECT_EQ(refusal("rows.csv", "[x],y\n1,2\n"), "accepted");
+}
+
 TEST(read_data, what_the_caller_says_counts_more) {
   temporary_folder folder;
   read_options options;

@@ -45,8 +45,30 @@ TEST(run_directory, folders_are_made_with_their_parents) {
 
 TEST(run_directory, nothing_is_left_when_it_did_not_begin) {
   temporary_folder folder;
-  EXPECT_EQ(refusal_of(folder.path("run")), "");
-  EXPECT_TRUE(names_in(folder.path("run")).empty());
+  for (const char* name : {"kept", "empty"})
+    std::filesystem::create_directory(folder.path(name));
+  folder.write("kept/file", "");
+  for (const char* name : {"run", "a/b/c/", "kept/a/run", "empty"})
+    EXPECT_EQ(refusal_of(folder.path(name)), "") << name;
+  EXPECT_EQ(names_in(folder.path("")), (std::vector<std::string>{"empty", "kept"}))
+    << "folders that were there stay, those that were made go";
+  EXPECT_EQ(names_in(folder.path("kept")), std::vector<std::string>{"file"});
+}
+
+TEST(run_directory, a_run_that_trained_nothing_is_in_nobodys_way) {
+  temporary_folder folder;
+  {
+    run_directory run{folder.path("run"), earlier_run::refuse};
+    run.begin("job", "identity");
+    run.take_back();
+  }
+  EXPECT_FALSE(folder.has("run"));
+  {
+    run_directory run{folder.path("run"), earlier_run::resume};
+    run.begin("job", "identity");
+    run.take_back();
+  }
+  EXPECT_TRUE(folder.has("run/identity.txt")) << "what was to go on stays";
 }
 
 TEST(run_directory, a_file_is_no_run_directory) {

@@ -12,6 +12,30 @@
 
 namespace troupe {
 
+TEST(shown_text, c1_control_characters_are_escaped) {
+  EXPECT_EQ(shown_text("a\xc2\x9b"
+                       "2Jb"),
+            R"('a\xc2\x9b2Jb')");
+  EXPECT_EQ(shown_text("\xc2\xa0"), "'\xc2\xa0'") << "the first that is none";
+}
+
+TEST(printable_text, keeps_what_can_be_seen_and_nothing_that_moves_a_terminal) {
+  EXPECT_EQ(printable_text("gr\xc3\xbc\xc3\x9f"
+                           "e, \xe4\xb8\xad, \xf0\x9f\x98\x80"),
+            "gr\xc3\xbc\xc3\x9f"
+            "e, \xe4\xb8\xad, \xf0\x9f\x98\x80");
+  EXPECT_EQ(printable_text("a\x1b[2J\nb\x7f"
+                           "c"),
+            "a [2J b c");
+  EXPECT_EQ(printable_text("a\xc2\x9b"
+                           "2Jb"),
+            "a 2Jb");
+  EXPECT_EQ(printable_text("a\x9b"
+                           "2Jb\xc3"),
+            "a 2Jb ")
+    << "no UTF-8";
+}
+
 TEST(shown_text, control_bytes_and_broken_characters_are_escaped) {
   EXPECT_EQ(shown_text("a b"), "'a b'");
   EXPECT_EQ(shown_text("\n\r\t\x01\x7f"), "'\\n\\r\\t\\x01\\x7f'");

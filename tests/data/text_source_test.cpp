@@ -2,6 +2,7 @@
 
 #include "troupe/data/csv.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/data/reading_stop.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/unprivileged.hpp"
@@ -14,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -198,6 +201,49 @@ TEST(text_source, files_that_may_not_be_read_are_refused) {
   ASSERT_EQ(chmod(path.c_str(), 0), 0);
   unprivileged nobody;
   expect_refused(path, failure_code::no_permission, "may not be read");
+}
+
+failure_code code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const failure& error) {
+    return error.code();
+  }
+  return failure_code::internal;
+}
+
+TEST(text_source, whoever_waits_for_a_silent_pipe_can_stop) {
+  temporary_folder folder;
+  const auto path = folder.path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  int asked = 0;
+  const reading_stop stop{[&] { return ++asked > 1; }};
+  EXPECT_EQ(code_of([&] { text_source{path}; }), failure_code::interrupted)
+    << "nobody has opened it for writing";
+  const int writer = open(path.c_str(), O_RDWR);
+  ASSERT_EQ(write(writer, "ab", 2), 2);
+  asked = 0;
+  text_source source{path};
+  std::array<char, 8> out;
+  EXPECT_EQ(source.read(out), 2u);
+  EXPECT_EQ(code_of([&] { source.read(out); }), failure_code::interrupted);
+  close(writer);
+}
+
+TEST(text_source, reading_ends_between_pieces_when_asked) {
+  temporary_folder folder;
+  bool stops = false;
+  const reading_stop stop{[&] { return stops; }};
+  for (const auto& content : {std::string(100'000, 'x'), gzip_text(std::string(100'000, 'x'))}) {
+    stops = false;
+    text_source source{folder.write("file", content)};
+    std::array<char, 8> out;
+    EXPECT_EQ(source.read(out), 8u);
+    stops = true;
+    EXPECT_EQ(code_of([&] { source.read(out); }), failure_code::interrupted);
+    const reading_stop nothing{{}}; // an inner one counts
+    EXPECT_EQ(source.read(out), 8u);
+  }
 }
 
 TEST(text_source, pipes_that_give_single_bytes_are_read) {

@@ -1,12 +1,14 @@
 // Checkpoints: the whole file, its head with the checksum mended (no search would find a good one),
-// and the record alone.
+// and the record alone. What can be read is held against a job, whose shape the seeds have.
 
 #include "troupe/data/checkpoint_file.hpp"
+#include "troupe/data/checkpoint_fit.hpp"
 #include "troupe/data/checkpoint_record.hpp"
 #include "troupe/data/checksum.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
 
+#include <cstdlib>
 #include <cstring>
 
 using namespace troupe;
@@ -33,7 +35,13 @@ void mend(std::vector<std::byte>& file) {
 }
 
 void read(const plain_disk& disk) {
-  fuzz::expect_result_or_failure([&] { checkpoint_file{disk, "hostile"}.read(); });
+  fuzz::expect_result_or_failure([&] {
+    const auto found = checkpoint_file{disk, "hostile"}.read();
+    const bool fits = !misfit(found, {5, 2, 3, 4, 10});
+    if (fits && (found.slots.size() != 2 || found.optimizer_numbers.size() != 3 ||
+                 (!found.history.empty() && found.history.back().steps > found.version)))
+      std::abort(); // it would be used
+  });
 }
 
 } // namespace

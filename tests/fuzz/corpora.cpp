@@ -76,6 +76,13 @@ void add_configurations(corpora& out) {
                  "optimizer.kind = \"adam\"\noptimizer.schedule = { kind = \"step\", steps = 10, "
                  "factor = 0.5 }\ncheckpoint.every_steps = 5\n");
   out.add("job", "training.epochs=5");
+  out.add("job", "[data]\nsynthetic = \"regression\"\nrows = 9223372036854775807\n"
+                 "features = 4611686018427387904\n[model]\nhidden = [9223372036854775807]\n"
+                 "[training]\nbatch_size = 9223372036854775807\nslices = 1000000000000\n"
+                 "replicas = 100000\n[runtime]\nthreads = 100000000000\n");
+  out.add("job", "[data]\nsynthetic = \"regression\"\nrows = 1000000000\nfeatures = 1000000\n"
+                 "[model]\nhidden = [10000000, 10000000]\n[training]\nepochs = 1000000000000\n"
+                 "batch_size = 1000000000\nslices = 4096\nreplicas = 1024\n");
   out.add("cluster", "insecure = true\n[data]\nsynthetic = \"classification\"\n[[node]]\n"
                      "name = \"main\"\naddress = \"10.0.0.1:7400\"\nlisten = \"0.0.0.0:7400\"\n"
                      "director = true\nreplicas = 2\nshards = 1\n[[node]]\nname = \"worker\"\n"
@@ -132,9 +139,11 @@ void add_model(corpora& out, const fs::path& scratch) {
 }
 
 void add_checkpoints(corpora& out) {
-  for (const auto& options : {some_checkpoint_options{}, {1, 0, false, "b"}}) {
+  const std::pair<uint64_t, some_checkpoint_options> kinds[] = {
+    {3, {}}, {9, {}}, {3, {1, 0, false, "b"}}, {9, {5, 3, true, "c"}}};
+  for (const auto& [version, options] : kinds) {
     plain_disk disk;
-    const auto x = some_checkpoint(3, options);
+    const auto x = some_checkpoint(version, options);
     write_checkpoint(*disk.create("a"), x);
     const auto& file = disk.files["a"];
     out.add("checkpoint", {reinterpret_cast<const char*>(file.data()), file.size()});
@@ -161,6 +170,8 @@ void add_lines(corpora& out) {
   status.nodes.resize(2);
   status.nodes[1].waits.emplace_back();
   out.add("status", status_json(status));
+  out.add("status", visit_answer(status));
+  out.add("status", visit_refusal({verdict_kind::refused, "no", refusal_code::finished}));
 }
 
 // Empty for what holds handles of actors: without an actor system there are none.

@@ -33,6 +33,8 @@ void talk(greeting x, std::string_view text, size_t piece) {
     else if (x.state() == greeting::phase::visited)
       x.on_visit_answer("{}\n");
     fuzz::require(x.output().size() <= 2 * hello_bytes_max, "answers are short");
+    fuzz::require(x.believes() || x.outcome().kind == verdict_kind::later,
+                  "who has not proven its name refuses and admits nobody");
     if (x.state() == greeting::phase::broken || x.state() == greeting::phase::over)
       return;
   }
@@ -53,5 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const size_t piece = 1 + bytes[0];
   talk({facts_of("a"), two_nodes()}, text, piece);
   talk({facts_of("b"), two_nodes(), "a"}, text, piece);
+  greeting doubting{facts_of("b"), two_nodes(), "a"};
+  doubting.on_proof({"c"});
+  talk(doubting, text, piece);
   return 0;
 }

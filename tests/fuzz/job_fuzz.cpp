@@ -3,9 +3,28 @@
 #include "troupe/app/job_file.hpp"
 #include "troupe/app/job_schema.hpp"
 #include "troupe/app/toml_value.hpp"
+#include "troupe/coordinators/memory_need.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 using namespace troupe;
+
+namespace {
+
+// Whatever a job that is right asks for can be counted: nothing overflows, and what it costs to
+// find out does not grow with it.
+void expect_countable(const job& x) {
+  const data_shape shape{100, 10, 8, 3, wants_classes(x.model).value_or(true), {30, 30, 40}};
+  const auto resolved = resolve(x, shape, 4);
+  const auto need = memory_of(resolved, shape);
+  fuzz::require(need.least_bytes < uint64_t{1} << 62, "the memory of a job can be counted");
+  fuzz::require(timeline_of(resolved, shape).last_version() >= 1, "a job has a step");
+  identity_text(resolved, "data");
+  if (need.parameter_count < 1'000'000)
+    fuzz::require(make_model(resolved, shape)->layout().size() == need.parameter_count,
+                  "the parameters are counted as the model has them");
+}
+
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   static const fuzz::hostile_file file;
@@ -15,6 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     const auto x = load_job(file.holding(text), {}, {});
     const auto again = load_job(file.holding(job_text(x)), {}, {});
     fuzz::require(job_text(again) == job_text(x), "a job survives being written");
+    expect_countable(x);
   });
   fuzz::expect_result_or_failure([&] {
     static const fuzz::hostile_file good;

@@ -207,6 +207,24 @@ TEST(lbfgs, goes_on_from_its_state_bit_for_bit) {
   }
 }
 
+TEST(lbfgs, accepts_its_own_numbers_and_none_that_it_could_not_index_by) {
+  test::whole_model_run run{lbfgs_options(1, 3), one_tensor({2}), {-1.2f, 1}};
+  const lbfgs rule{lbfgs_options(1, 3)};
+  for (int i = 0; i < 30; ++i) {
+    const auto numbers = std::as_const(run.state).numbers();
+    EXPECT_TRUE(rule.accepts(numbers)) << "after " << i << " steps";
+    for (const size_t place : {0, 1, 2, 7}) // phase, pairs, newest, trials
+      for (const double odd : {-1.0, 0.5, 1e300, std::nan("")}) {
+        std::vector<double> changed{numbers.begin(), numbers.end()};
+        changed[place] = odd;
+        EXPECT_FALSE(rule.accepts(changed)) << place << " " << odd;
+      }
+    EXPECT_FALSE(rule.accepts(numbers.first(numbers.size() - 1)));
+    ASSERT_TRUE(run.step_of(valley));
+  }
+  EXPECT_FALSE(rule.accepts({}));
+}
+
 TEST(lbfgs, penalties_count_in_what_it_minimises) {
   // x^2 with a penalty of 3/2 (x - 1)^2 in all but name: the minimum is at 3/5.
   test::whole_model_run run{lbfgs_options(), one_tensor({1}), {4}};

@@ -28,6 +28,17 @@ TEST(parameter_layout, refuses_what_cannot_be_a_tensor) {
   EXPECT_EQ(layout.size(), 1u);
 }
 
+TEST(parameter_layout, refuses_what_cannot_be_addressed) {
+  constexpr size_t half = size_t{1} << 31;
+  parameter_layout layout;
+  EXPECT_THROW(layout.add("a", {half * 2, half * 2}), std::length_error)
+    << "the product wraps to 0";
+  EXPECT_THROW(layout.add("a", {half, half}), std::length_error) << "as bytes";
+  layout.add("a", {half, half / 4});
+  EXPECT_THROW(layout.add("b", {half, half - 1}), std::length_error) << "the sum";
+  EXPECT_EQ(layout.size(), half * half / 4);
+}
+
 TEST(tensor_view, is_the_buffers_own_memory) {
   parameter_layout layout;
   layout.add("a", {1});

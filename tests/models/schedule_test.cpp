@@ -13,7 +13,7 @@ namespace {
 schedule_options options_of(const nlohmann::json& x) {
   schedule_options options;
   options.kind = *from_name<schedule_kind>(x.at("kind").get<std::string>());
-  options.steps = x.value("steps", options.steps);
+  options.steps = x.value("steps", uint64_t{1});
   options.factor = x.value("factor", options.factor);
   options.minimum = x.value("minimum", options.minimum);
   options.start = x.value("start", options.start);
@@ -127,6 +127,35 @@ TEST(schedule, parts_are_chained_or_follow_one_another) {
   EXPECT_EQ(schedule_factor(after, 2), 0.5);
   EXPECT_EQ(schedule_factor(after, 3), 1) << "counts from its own first step";
   EXPECT_EQ(schedule_factor(after, 5), 0.5);
+}
+
+TEST(schedule, steps_that_nobody_names_are_those_of_the_run) {
+  for (const auto& [kind, name] : name_table<schedule_kind>::entries) {
+    if (!counts_steps(kind) || must_name_steps(kind))
+      continue;
+    EXPECT_EQ(with_steps({kind}, 50), (schedule_options{kind, 50})) << name;
+    EXPECT_EQ(with_steps({kind, 7}, 50), (schedule_options{kind, 7})) << name;
+    EXPECT_NE(schedule_factor(with_steps({kind}, 50), 10), 0) << name << " keeps learning";
+    EXPECT_THROW(schedule_factor({kind}, 0), std::invalid_argument) << name;
+  }
+  EXPECT_EQ(with_steps({}, 50), schedule_options{});
+  EXPECT_EQ(with_steps({schedule_kind::step}, 50), schedule_options{schedule_kind::step});
+}
+
+TEST(schedule, steps_that_nobody_names_are_those_of_the_part_in_force) {
+  schedule_options rise{schedule_kind::warmup, 20};
+  rise.then = {{schedule_kind::cosine}};
+  EXPECT_EQ(with_steps(rise, 50).then[0].steps, 30u);
+  EXPECT_EQ(with_steps(rise, 20).then[0].steps, 1u) << "it never comes into force";
+  schedule_options both{schedule_kind::chained};
+  both.parts = {{schedule_kind::cosine}, {schedule_kind::linear, 3}};
+  EXPECT_EQ(with_steps(both, 50).parts[0].steps, 50u);
+  EXPECT_EQ(with_steps(both, 50).parts[1].steps, 3u);
+  const auto turns = with_steps(
+    milestone_schedule({10, 25}, {{schedule_kind::linear}, {schedule_kind::cosine}, rise}), 50);
+  EXPECT_EQ(turns.parts[0].steps, 10u);
+  EXPECT_EQ(turns.parts[1].steps, 15u);
+  EXPECT_EQ(turns.parts[2].then[0].steps, 5u);
 }
 
 TEST(schedule, options_out_of_range_are_refused) {

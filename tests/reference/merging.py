@@ -9,6 +9,8 @@ and the model is kept in float32 between rounds.
 `compensated`: gradients (12 x 8, means) after DC-ASGD (Zheng et al. 2017), constant and adaptive.
 `elastic`: centre and three models after each of 5 rounds of EASGD (Zhang et al. 2015, eq. 5 and 6)
 with no training in between.
+`averaged`: the averages of the rows of `merged` up to each, all weighted alike (mean) or by powers of
+the decay, as NumPy's weighted average.
 `geometric_median`: of five points in four dimensions, one far off: 5,000 of Weiszfeld's steps.
 """
 
@@ -109,6 +111,14 @@ def run_geometric_median():
     return {"points": points.astype(numpy.float32), "median": y}
 
 
+def run_averaged(kind, decay, merged):
+    after = []
+    for n in range(1, ROUNDS + 1):
+        weights = numpy.ones(n) if kind == "mean" else decay ** numpy.arange(n - 1, -1, -1.0)
+        after.append(numpy.average(merged[:n].astype(numpy.float64), axis=0, weights=weights))
+    return {"kind": kind, "decay": decay, "after": after}
+
+
 def main():
     merged, read, current = table(0), table(40), table(77)
     compensated = [run_compensated({"lambda": rate, "adaptive": adaptive}, merged, read, current)
@@ -117,6 +127,9 @@ def main():
         "start": START, "merged": list(merged), "read": list(read), "current": list(current),
         "outer": {name: run_outer(options, merged) for name, options in CASES.items()},
         "compensated": compensated, "elastic": run_elastic(0.25),
+        "averaged": [run_averaged("mean", 0.0, merged), run_averaged("exponential", 0.0, merged),
+                     run_averaged("exponential", 0.6, merged),
+                     run_averaged("exponential", 0.999, merged)],
         "geometric_median": run_geometric_median()})
 
 

@@ -2,13 +2,15 @@
 
     /usr/bin/python3 tests/reference/model_file.py MODEL.safetensors FEATURES.csv    (python3-numpy)
 
-FEATURES.csv (plain or .gz, no header) may hold more columns than the model has features: the first
-ones are used. Prints one line per row: the class counted from 0 for a classifier, else the predicted
+FEATURES.csv (plain or .gz, with or without a header) may hold more columns than the model has
+features: the first ones are used. Prints one line per row: the class counted from 0 for a classifier, else the predicted
 values.
 """
 
+import gzip
 import json
 import math
+import signal
 import sys
 
 import numpy
@@ -85,10 +87,26 @@ def predict(tensors, metadata, rows):
     return numpy.exp(raw) if loss in ("poisson", "gamma") else raw
 
 
+def is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_rows(path, columns):
+    """The first columns of a CSV file as float32; row 1 is a header if no cell of it is a number."""
+    with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
+        is_header = not any(is_number(cell) for cell in file.readline().split(","))
+    return numpy.loadtxt(path, delimiter=",", dtype=numpy.float32, ndmin=2, skiprows=is_header,
+                         usecols=range(columns))
+
+
 def main(model, features):
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" is no error
     tensors, metadata = load(model)
-    rows = numpy.loadtxt(features, delimiter=",", dtype=numpy.float32, ndmin=2)
-    outputs = predict(tensors, metadata, rows[:, :tensors["layers.0.weight"].shape[1]])
+    outputs = predict(tensors, metadata, read_rows(features, tensors["layers.0.weight"].shape[1]))
     if metadata.get("classes"):
         print("\n".join(str(row.argmax()) for row in outputs))
     else:

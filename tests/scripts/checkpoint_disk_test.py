@@ -17,10 +17,14 @@ import tempfile
 import time
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 WRITER = os.path.join(BUILD, "bin", "checkpoint_writer")
 PARAMETERS = 400_000  # 3.2 MB a checkpoint: two fit on 8 MiB, three do not
+MODEL = "--set model.kind=neural-network --set model.hidden=[256,256]"
+MODEL_BYTES = 4 * (4 * 256 + 256 + 256 * 256 + 256 + 256 + 1)  # or a few more
 JOB = """[data]
 synthetic = "classification"
 rows = 64
@@ -31,7 +35,7 @@ replicas = 1
 
 
 def run(*command, **options):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, **options)
 
 
 def unshare():
@@ -104,6 +108,40 @@ class SmallDisks(WithFolder):
         self.assertGreater(int(said[2]), 8 * PARAMETERS)
         self.assertLess(int(said[3]), int(said[2]))
 
+    def test_room_for_the_model_is_looked_for_before_training(self):
+        result = self.on_disk("size=64k", f'''
+            cd "$1"
+            printf '%s' '{JOB}' | "$4" train /dev/stdin {MODEL} --set job.name=never
+            echo "exit $?"
+            ls''')
+        self.assertEqual(result.stdout, "exit 74\n")  # and nothing is left
+        said = re.search(r"runs/never/model.safetensors: cannot reserve room for the file .*: "
+                         r"(\d+) bytes needed, (\d+) available\n  hint: free some space",
+                         result.stderr)
+        self.assertTrue(said, result.stderr)
+        self.assertGreater(int(said[1]), MODEL_BYTES)
+        self.assertLess(int(said[2]), int(said[1]))
+        self.assertNotIn("Epoch", result.stderr)
+
+    def test_a_disk_that_fills_up_while_training_does_not_cost_the_model(self):
+        result = self.on_disk("size=1m", f'''
+            cd "$1"
+            printf '%s' '{JOB}' > job.toml
+            "$4" train job.toml {MODEL} --set training.epochs=1000000000 --json \\
+              > /dev/null 2> said & pid=$!
+            until grep -q "Epoch " said; do sleep 0.02; done
+            exec 2> /dev/null
+            while head -c 4096 /dev/zero >> other; do :; done
+            kill -TERM $pid
+            wait $pid; echo "exit $?"
+            ls runs/job
+            rm other
+            "$4" inspect runs/job/model.safetensors > inspected; echo "inspected $?"''')
+        self.assertIn("exit 74\n", result.stdout)
+        self.assertIn("model.safetensors\n", result.stdout)
+        self.assertNotIn("summary.json", result.stdout)
+        self.assertTrue(result.stdout.endswith("inspected 0\n"), result.stdout)
+
     def test_a_read_only_disk_is_refused_before_training(self):
         for key in ("output.directory", "checkpoint.directory"):
             result = self.on_disk("ro", f'''
@@ -166,7 +204,7 @@ class SharedFolders(WithFolder):
              "--set", "checkpoint.directory=safe"],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
-            first.stderr.readline()  # an epoch is done
+            first.stderr.readline()  # it has what it needs, and says what it does
             for options in ([], ["--overwrite"], ["--resume"]):
                 second = self.train(*options)
                 self.assertEqual(second.returncode, 73)

@@ -25,6 +25,7 @@ import unittest
 
 from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, HEARTBEAT, LOST_AFTER, PLACEMENTS, Cluster,
                          EqualRuns, cluster_text, nodes_on_loopback, settings_of, timeouts)
+from patience import HANG, SLOWNESS
 
 TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
@@ -32,9 +33,9 @@ EPOCHS = 100 if TRIALS == 1 else 400
 # Of runs in which nobody is to be lost: other tests may keep this machine busy, too.
 LOST_AFTER_WHEN_BUSY = LOST_AFTER if TRIALS > 1 else 2 * LOST_AFTER
 # The last epoch may be finished, and what says so not read yet: on a busy machine for so long.
-LATE_SECONDS = 0.1
+LATE_SECONDS = 0.1 * SLOWNESS
 # After a return the others have to notice, and the next view takes its place.
-RETURN_SECONDS = 2.0
+RETURN_SECONDS = 2.0 * SLOWNESS
 MACHINE_IS_QUIET = os.getloadavg()[0] < 0.5
 
 
@@ -53,7 +54,7 @@ class Kill:
             return
         time.sleep(self.pause)
         for name in self.names:
-            cluster.processes[name].end(10)
+            cluster.processes[name].end(HANG)
             cluster.start(name, *self.restart)
 
     def expect_end(self, test, cluster):
@@ -125,7 +126,7 @@ class Faults(EqualRuns):
         """Result and cluster of a run that the fault befell in time."""
         for _ in range(40):
             nodes = nodes_on_loopback(PLACEMENTS[placement])
-            text = cluster_text(nodes, settings_of(EPOCHS), timeouts(lost_after, "8s"))
+            text = cluster_text(nodes, settings_of(EPOCHS), timeouts(lost_after, 8))
             with tempfile.TemporaryDirectory() as folder, \
                     Cluster(folder, text, nodes) as cluster:
                 self.assertTrue(cluster.wait_for_epoch(

@@ -59,7 +59,7 @@ class ClusterModes(EqualRuns):
         if len(epochs) > 1:  # the first may have been over before
             self.resumptions.append(epochs[1] - fault_at)
 
-    def cluster(self, folder, shapes, mode, epochs, starts=None, join="20s", more=""):
+    def cluster(self, folder, shapes, mode, epochs, starts=None, join=20, more=""):
         job, settings = job_of(mode, epochs)
         nodes = nodes_on_loopback(shapes)
         return Cluster(folder, cluster_text(nodes, settings + more, timeouts(join=join), job), nodes,
@@ -164,7 +164,7 @@ class ClusterModes(EqualRuns):
             cluster.wait_until(lambda: cluster.director().said("linked with right"))
         for mode in ["{ first = 3 }", None]:
             with self.subTest(mode=mode):
-                result, cluster = self.long_run(mode, come_late, starts=["main", "left"], join="1s")
+                result, cluster = self.long_run(mode, come_late, starts=["main", "left"], join=3)
                 self.assertGreaterEqual(result["views"], 2, cluster.messages())
                 self.expect_good_ends(cluster, away=["right"])
 
@@ -174,7 +174,7 @@ class ClusterModes(EqualRuns):
                     self.cluster(folder, PEERS, mode, 20000) as cluster:
                 self.assertTrue(cluster.wait_for_epoch(10), cluster.messages())
                 cluster.director().signal(signal.SIGINT)
-                result = cluster.result(20)
+                result = cluster.result()
                 self.assertEqual(cluster.exit_codes(), {DIRECTOR: 130, "left": 0, "right": 0},
                                  cluster.messages())
                 self.assertLess(result["epochs"], 20000)
@@ -182,7 +182,7 @@ class ClusterModes(EqualRuns):
 
     def test_without_its_keeper_a_run_ends(self):
         with tempfile.TemporaryDirectory() as folder, \
-                self.cluster(folder, PEERS, MODES[0], 5000, join="2s") as cluster:
+                self.cluster(folder, PEERS, MODES[0], 5000, join=2) as cluster:
             self.assertTrue(cluster.wait_for_epoch(5), cluster.messages())
             cluster.director().signal(signal.SIGKILL)
             cluster.result()

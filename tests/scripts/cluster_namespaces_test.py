@@ -98,7 +98,7 @@ class Namespaces(EqualRuns):
 
     def play(self, nodes, epochs, befall, lost_after=LOST_AFTER):
         text = "insecure = true\n" + cluster_text(nodes, settings_of(epochs),
-                                                  timeouts(lost_after, "8s"))
+                                                  timeouts(lost_after, 8))
         with tempfile.TemporaryDirectory() as folder:
             for node in nodes:
                 os.makedirs(os.path.join(folder, node.name))

@@ -16,6 +16,7 @@ import time
 import unittest
 
 from cluster_run import SOURCE, TROUPE, Node, cluster_text, timeouts, trained_alone
+from patience import HANG, SLOWNESS
 
 ALL = sys.argv[3:] == ["all"]
 MNIST = os.path.join(os.environ.get("TROUPE_DATA_DIR", ""), "mnist-10k-images-idx3-ubyte.gz")
@@ -54,7 +55,7 @@ class Placements(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             run = subprocess.run([TROUPE, "launch", path, "--json", "--quiet"], cwd=folder,
-                                 capture_output=True, text=True, timeout=300, check=False)
+                                 capture_output=True, text=True, timeout=HANG, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         return json.loads(run.stdout)
 
@@ -73,7 +74,7 @@ class Placements(unittest.TestCase):
                     nodes = [Node("main" if i == 0 else f"n{i}", *shape, "127.0.0.1:0")
                              for i, shape in enumerate(shapes)]
                     result = self.launch(settings + cluster_text(nodes, job=job,
-                                                                 timing=timeouts(5, "60s")))
+                                                                 timing=timeouts(5 * SLOWNESS, 60)))
                     for key in ("parameters_sha256", "job_sha256", "steps", "train_loss",
                                 "test_loss", "test_accuracy", "test_r2"):
                         self.assertEqual(result[key], alone[key], key)

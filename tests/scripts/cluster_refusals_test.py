@@ -21,12 +21,13 @@ import unittest
 
 from cluster_run import (JOB, SOURCE, TROUPE, Cluster, EqualRuns, Node, cluster_text, free_ports,
                          nodes_on_loopback, settings_of, timeouts)
+from patience import HANG, SLOWNESS
 
 DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
 # The second process comes in the middle of it: it reads its data first, and is refused then.
 EPOCHS = 300
 # Long enough that a busy machine, too, loses nobody.
-TIMING = timeouts(lost_after=5)
+TIMING = timeouts(lost_after=5 * SLOWNESS)
 SHAPES = [(1, 1), (1, 0), (1, 1)]
 NOBODY = 65534
 
@@ -62,16 +63,18 @@ class StrangersAtARunningCluster(EqualRuns):
         self.assertTrue(self.cluster.wait_for_epoch(5), self.cluster.messages())
         self.assertIsNotNone(self.cluster.director().said("linked with right"))
 
-    def second(self, *arguments, environment=None):
-        """Exit code and words of a second `right` that listens elsewhere."""
+    def second(self, *arguments, environment=None, change=lambda nodes: None):
+        """Exit code and words of a second `right` that listens elsewhere, and whose file was
+        changed."""
         self.wait_for_epochs()
         nodes = [Node(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
         nodes[2].listen = f"127.0.0.1:{free_ports(1)[0]}"
+        change(nodes)
         path = os.path.join(self.folder, "second.toml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(cluster_text(nodes, settings_of(EPOCHS), TIMING))
         run = subprocess.run([TROUPE, "node", path, "--name", "right", *arguments],
-                             cwd=self.folder, capture_output=True, text=True, timeout=60,
+                             cwd=self.folder, capture_output=True, text=True, timeout=HANG,
                              check=False, env=dict(os.environ, **(environment or {})))
         self.assertTrue(self.cluster.is_running(), "the cluster ended too soon to see a stranger")
         return run.returncode, run.stderr
@@ -93,12 +96,41 @@ class StrangersAtARunningCluster(EqualRuns):
 
     def test_wrong_job(self):
         seen = self.second("--set", "optimizer.learning_rate=0.02")
-        self.expect_refusal(seen, 76, ["differ in their job"])
+        self.expect_refusal(seen, 76, ["differ in their job: optimizer.learning_rate = "])
         self.assertIsNotNone(self.cluster.director().said("differ in their job"))
 
     def test_wrong_length_of_the_job(self):
         seen = self.second("--set", "checkpoint.every_steps=7")
-        self.expect_refusal(seen, 76, ["differ in their length or intervals of the job"])
+        self.expect_refusal(seen, 76, ["differ in their length or intervals of the job: "
+                                       "checkpoint.every_steps = 100 and 7"])
+
+    def expect_other_file(self, words, *arguments, change=lambda nodes: None):
+        words = f"main and right differ in their cluster file: {words}"
+        self.expect_refusal(self.second(*arguments, change=change), 76, [words])
+        self.assertIsNotNone(self.cluster.director().said(words))
+
+    def test_cluster_file_with_other_replicas(self):
+        def change(nodes):
+            nodes[2].replicas = 12
+        self.expect_other_file("replicas of node right = 1 and 12", change=change)
+
+    def test_cluster_file_in_another_order(self):
+        def change(nodes):
+            nodes[1], nodes[2] = nodes[2], nodes[1]
+        self.expect_other_file("node 2 = left and right", change=change)
+
+    def test_cluster_file_in_which_nobody_would_dial(self):
+        def change(nodes):
+            nodes.insert(0, nodes.pop())
+        self.expect_other_file("node 1 = main and right", change=change)
+
+    def test_cluster_file_with_another_node(self):
+        def change(nodes):
+            nodes.append(Node("up", 1, 0, "127.0.0.1:1"))
+        self.expect_other_file("node 4 = nothing and up", change=change)
+
+    def test_cluster_file_with_other_timeouts(self):
+        self.expect_other_file("timeouts.join = 20000 ms and 7000 ms", "--set", "timeouts.join=7s")
 
     def test_wrong_data(self):
         changed = os.path.join(self.folder, "digits.csv.gz")
@@ -129,11 +161,11 @@ class StrangersAtARunningCluster(EqualRuns):
     def greet(self, **changes):
         """What the director answers a process that says this of itself."""
         self.wait_for_epochs()
-        line = {"troupe": 1, "version": "0.1.0", "node": "right", "job_sha256": "0", "data": "0",
-                "numerics": "0", "course": "0", "process": "0", "incarnation": 1, "term": 0,
-                "director": False, **changes}
+        line = {"troupe": 2, "version": "0.1.0", "node": "right", "job": "0", "data": "0",
+                "cluster": "0", "numerics": "0", "course": "0", "process": "0", "incarnation": 1,
+                "term": 0, "life": 1, "director": False, "only_compares": False, **changes}
         port = int(self.nodes[0].address.rsplit(":", 1)[1])
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
+        with socket.create_connection(("127.0.0.1", port), timeout=HANG) as stranger:
             stranger.sendall(json.dumps(line).encode() + b"\n")
             heard = b""
             while not heard.endswith(b"\n"):
@@ -157,8 +189,8 @@ class StrangersAtARunningCluster(EqualRuns):
         self.wait_for_epochs()
         port = int(self.nodes[0].address.rsplit(":", 1)[1])
         strangers = []
-        for noise in (b"", b"\x00" * 32, b"GET / HTTP/1.1\r\n\r\n", b"{}\n", b"x" * 10_000):
-            strangers.append(socket.create_connection(("127.0.0.1", port), timeout=10))
+        for noise in (b"", b"\x00" * 32, b"GET / HTTP/1.1\r\n\r\n", b"{}\n", b"x" * 20_000):
+            strangers.append(socket.create_connection(("127.0.0.1", port), timeout=HANG))
             strangers[-1].sendall(noise)
         self.expect_undisturbed()
         for stranger in strangers:
@@ -172,7 +204,7 @@ class OldProgram(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             other.listen()
-            other.settimeout(20)
+            other.settimeout(HANG)
             nodes = nodes_on_loopback([(1, 1), (1, 1)])
             nodes[0].address = f"127.0.0.1:{other.getsockname()[1]}"
             text = cluster_text(nodes)
@@ -184,7 +216,7 @@ class OldProgram(unittest.TestCase):
                     mine = dict(said, node="main", version="99.0", director=True, process="other",
                                 answer={"verdict": "admitted"})
                     line.sendall(json.dumps(mine).encode() + b"\n")
-                    process.process.wait(timeout=20)
+                    process.process.wait(timeout=HANG)
                 self.assertEqual(process.process.returncode, 76)
         words = "\n".join(text for _, text in process.lines)
         self.assertIn("main and left differ in their version of troupe: 99.0 and", words)
@@ -212,13 +244,15 @@ class Starts(unittest.TestCase):
         os.makedirs(os.path.join(self.folder, "data"), exist_ok=True)
         shutil.copy(DIGITS, os.path.join(self.folder, "data"))
         return subprocess.run([troupe, "node", path, "--name", "main", "--json"], cwd=self.folder,
-                              capture_output=True, text=True, timeout=60, check=False, user=user,
+                              capture_output=True, text=True, timeout=HANG, check=False, user=user,
                               group=user)
 
     def expect(self, run, code, *words):
         """One error, with the reason in its first line; a hint may follow, and nothing else."""
         self.assertEqual(run.returncode, code, run.stderr)
-        lines = [x for x in run.stderr.splitlines() if "warning" not in x]
+        # What it was about to train comes first.
+        lines = [x for x in run.stderr.splitlines() if "warning" not in x
+                 and x.split(" ")[0] not in ("data", "target", "model", "training", "memory")]
         self.assertTrue(lines[0].startswith("troupe: error: "), run.stderr)
         for word in words:
             self.assertIn(word, lines[0])
@@ -232,6 +266,10 @@ class Starts(unittest.TestCase):
             taken.listen()
             address = f"127.0.0.1:{taken.getsockname()[1]}"
             self.expect(self.run_node(address), 73, address, "in use")
+        # It has not begun, and is in nobody's way.
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "runs")))
+        again = self.run_node(address)
+        self.assertEqual(again.returncode, 0, again.stderr)
 
     def test_host_that_nobody_knows(self):
         self.expect(self.run_node("no-such-host.invalid:7400", "insecure = true\n"), 66,

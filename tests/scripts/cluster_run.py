@@ -8,6 +8,7 @@ holds results against those of runs that nothing befell.
 The first two arguments of each test are the build folder and the source folder.
 """
 
+import ctypes
 import json
 import os
 import random
@@ -22,12 +23,14 @@ import time
 import unittest
 from dataclasses import dataclass, field
 
+from patience import HANG, SLOWNESS
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = os.path.join(SOURCE, "examples", "digits.toml")
 DIRECTOR = "main"
-HEARTBEAT = 0.2  # seconds; of all clusters unless a test says otherwise
-LOST_AFTER = 1.0  # seconds
+HEARTBEAT = 0.2 * SLOWNESS  # seconds; of all clusters unless a test says otherwise
+LOST_AFTER = 1.0 * SLOWNESS  # seconds
 CHECKPOINT_STEPS = 100
 # A process may grow by what is on its way between three of them: 16 MiB of credit for each link
 # and direction.
@@ -53,9 +56,10 @@ def free_ports(count):
     return ports
 
 
-def timeouts(lost_after=LOST_AFTER, join="20s"):
+def timeouts(lost_after=LOST_AFTER, join=20):
+    """`join` is in seconds of a quiet machine."""
     return (f'heartbeat = "{int(HEARTBEAT * 1000)}ms"\nlost_after = "{int(1000 * lost_after)}ms"\n'
-            f'join = "{join}"\n')
+            f'join = "{int(1000 * SLOWNESS * join)}ms"\n')
 
 
 @dataclass
@@ -87,7 +91,8 @@ def settings_of(epochs):
 
 
 def cluster_text(nodes, settings="", timing=timeouts(), job=JOB):
-    return (f'job = "{job}"\n{settings}\n[timeouts]\n{timing}'
+    """Runs begin without whoever does not join in time."""
+    return (f'job = "{job}"\nmin_nodes = 1\n{settings}\n[timeouts]\n{timing}'
             + "".join(node.text() for node in nodes))
 
 
@@ -184,7 +189,7 @@ class Cluster:
     def is_running(self):
         return self.director().is_running()
 
-    def wait_until(self, condition, seconds=60):
+    def wait_until(self, condition, seconds=HANG):
         """True when `condition()` became true in time, and before the run was over."""
         deadline = time.monotonic() + seconds
         while not condition():
@@ -196,11 +201,11 @@ class Cluster:
     def wait_for_epoch(self, epoch):
         return self.wait_until(lambda: self.director().epoch >= epoch)
 
-    def result(self, seconds=120):
+    def result(self, seconds=HANG):
         """The director's object, or {}; afterwards every process has ended."""
         out = self.director().end(seconds)
         for process in self.processes.values():
-            process.end(30)
+            process.end(HANG)
         return json.loads(out) if out else {}
 
     def exit_codes(self):
@@ -219,12 +224,40 @@ class Cluster:
                          for _, line in process.lines if "Epoch" not in line)
 
 
+def hang(pid, seconds, meanwhile=lambda: None):
+    """The threads of this process that compute stop for so long, as in a debugger; all others go
+    on: heartbeats, reports, answers. False where that is not permitted."""
+    seize, interrupt, detach, any_child = 0x4206, 0x4207, 17, 0x40000000
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+    held = []
+    try:
+        for thread in map(int, os.listdir(f"/proc/{pid}/task")):
+            with open(f"/proc/{pid}/task/{thread}/comm", encoding="utf-8") as file:
+                if file.read().strip() != "caf.worker":
+                    continue
+            if libc.ptrace(seize, thread, None, None) == 0:
+                libc.ptrace(interrupt, thread, None, None)
+                held.append(thread)
+        meanwhile()
+        time.sleep(seconds)
+    except FileNotFoundError:
+        pass  # it has ended
+    for thread in held:
+        try:
+            os.waitpid(thread, any_child)
+        except ChildProcessError:
+            continue
+        libc.ptrace(detach, thread, None, None)
+    return bool(held)
+
+
 def trained_alone(job, settings=()):
     """The result of `troupe train`: a run that nothing befalls."""
     arguments = [word for setting in settings for word in ("--set", setting)]
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run([TROUPE, "train", job, "--json", "--quiet", *arguments], cwd=folder,
-                             capture_output=True, text=True, timeout=600, check=True)
+                             capture_output=True, text=True, timeout=HANG, check=True)
     return json.loads(run.stdout)
 
 

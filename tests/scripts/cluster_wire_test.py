@@ -36,7 +36,7 @@ class WiredCluster(Cluster):
             self.wires[node.name] = wires.new(int(node.listen.rsplit(":", 1)[1]))
             node.address = f"127.0.0.1:{self.wires[node.name].port}"
         super().__init__(folder, cluster_text(nodes, settings_of(epochs),
-                                              timeouts(lost_after, "8s")), nodes)
+                                              timeouts(lost_after, 8)), nodes)
 
 
 class BadWires(EqualRuns):
@@ -153,6 +153,17 @@ class BadWires(EqualRuns):
             self.expect_that_nobody_was_lost(result, cluster)
         self.for_each_trial(40, befall, check, settle=settle,
                             lost_after=LOST_AFTER_WHEN_BUSY)
+
+    # One among names, counts and checksums (N6): the same.
+
+    def test_damage_beside_the_values_is_harmless(self):
+        def settle(wire):
+            wire.flip_chance, wire.flips_left, wire.flips_beside = 0.02, 3 * FLIPS, True
+
+        def befall(cluster, _):
+            cluster.wait_until(lambda: not any(x.flips_left for x in cluster.wires.values()))
+            self.assertGreater(sum(x.flip_count for x in cluster.wires.values()), 0)
+        self.for_each_trial(40, befall, settle=settle, lost_after=LOST_AFTER_WHEN_BUSY)
 
 
 if __name__ == "__main__":

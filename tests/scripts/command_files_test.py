@@ -11,13 +11,15 @@ import sys
 import tempfile
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 
 
 def told(*words):
     return subprocess.run([TROUPE, *words, "--help"], check=True, capture_output=True, text=True,
-                          timeout=60).stdout
+                          timeout=HANG).stdout
 
 
 def words_of(*path):
@@ -36,7 +38,7 @@ class CommandFiles(unittest.TestCase):
         cls.place = tempfile.TemporaryDirectory()
         cls.folder = cls.place.name
         subprocess.run([os.path.join(SOURCE, "scripts", "make-command-files"), TROUPE, cls.folder],
-                       check=True, timeout=60)
+                       check=True, timeout=HANG)
         cls.commands = words_of()[0]
         cls.paths = [[name] for name in cls.commands if name != "config"]
         cls.paths += [["config", name] for name in words_of("config")[0]]
@@ -55,7 +57,7 @@ class CommandFiles(unittest.TestCase):
                   'printf "%s\\n" "${COMPREPLY[@]}"')
         return subprocess.run(["bash", "-c", script, "bash", os.path.join(self.folder, "troupe"),
                                "troupe", *words], check=True, capture_output=True, text=True,
-                              timeout=60).stdout.split()
+                              timeout=HANG).stdout.split()
 
     def test_there_are_commands_to_tell_of(self):
         self.assertIn("doctor", self.commands)
@@ -86,7 +88,7 @@ class CommandFiles(unittest.TestCase):
             for option in words_of(*path)[1]:
                 self.assertRegex(body, rf"'\*?{re.escape(option)}\[", path)
         if shutil.which("zsh"):
-            subprocess.run(["zsh", "-n", os.path.join(self.folder, "_troupe")], check=True, timeout=60)
+            subprocess.run(["zsh", "-n", os.path.join(self.folder, "_troupe")], check=True, timeout=HANG)
 
     def test_manual_names_every_command_argument_and_option(self):
         text = self.read("troupe.1").replace(r"\-", "-")
@@ -111,7 +113,7 @@ class CommandFiles(unittest.TestCase):
     @unittest.skipUnless(shutil.which("groff"), "there is no groff")
     def test_manual_is_one_for_man(self):
         run = subprocess.run(["groff", "-man", "-ww", "-z", os.path.join(self.folder, "troupe.1")],
-                             capture_output=True, text=True, timeout=60, check=True)
+                             capture_output=True, text=True, timeout=HANG, check=True)
         self.assertEqual(run.stderr, "")
 
 

@@ -22,12 +22,24 @@ cmake --install "$build" --prefix "$scratch/prefix" > install.log || {
 }
 cp -r "$source/tests/consumer" application
 
+# Whoever follows the README installs what scripts/quickstart built, and no more.
+grep -q -- '--target troupe_installed ' "$source/scripts/quickstart" ||
+  fail "scripts/quickstart does not build what installing needs"
+if [ -f "$build/build.ninja" ]; then
+  ninja -C "$build" -t commands troupe_installed > commands
+  sed -n "s|^.*\"$build/\([^\"]*\)\".*|\1|p" "$build/cmake_install.cmake" | sort -u > wanted
+  while read -r file; do
+    # What configuring makes is there.
+    ninja -C "$build" -t query "$file" 2> /dev/null | grep '^  input: ' > /dev/null || continue
+    ninja -C "$build" -t commands "$file" | tail -n 1 > last
+    grep -Fqxf last commands || fail "troupe_installed does not build $file"
+  done < wanted
+  [ -s wanted ] || fail "nothing is installed from the build folder"
+fi
+
 # Paths in what is installed would work here and nowhere else.
-for path in "$source" "$build"; do
-  if mentions=$(grep -rlF -- "$path" prefix); then
-    fail "these installed files name $path: $mentions"
-  fi
-done
+mentions=$("$source/tests/scripts/mentions.py" prefix "$source" "$build") ||
+  fail "these installed files name the source or build folder: $mentions"
 [ -x prefix/bin/troupe ] || fail "the command was not installed"
 for room in actors coordinators data models; do
   (cd "$source" && find "$room" -name '*.hpp') | while read -r header; do

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from cluster_run import JOB, SOURCE, TROUPE, Node, cluster_text, free_ports, trained_alone
+from patience import HANG
 
 DEPLOY = os.path.join(SOURCE, "examples", "deploy")
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "TROUPE_NODE_INDEX")
@@ -51,7 +52,7 @@ class Ranks(unittest.TestCase):
                                         env={**ENVIRONMENT, variable: str(rank)},
                                         stdout=subprocess.PIPE, text=True)
                        for rank, variable in enumerate(RANKS[:3])]
-            outputs = [one.communicate(timeout=120)[0] for one in running]
+            outputs = [one.communicate(timeout=HANG)[0] for one in running]
         self.assertEqual([one.returncode for one in running], [0, 0, 0])
         self.expect_whole_run(outputs[0])
         self.assertEqual(outputs[1:], ["", ""])
@@ -60,7 +61,7 @@ class Ranks(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run = subprocess.run([TROUPE, "node", write_cluster(folder)], cwd=folder, text=True,
                                  env={**ENVIRONMENT, "PMI_RANK": "3"}, capture_output=True,
-                                 timeout=60, check=False)
+                                 timeout=HANG, check=False)
         self.assertEqual(run.returncode, 2)
         self.assertIn("PMI_RANK: this is process 3 (counted from 0), and the cluster has 3 nodes",
                       run.stderr)
@@ -72,7 +73,7 @@ class Ranks(unittest.TestCase):
             mpirun += " --allow-run-as-root"
         with tempfile.TemporaryDirectory() as folder:
             run = subprocess.run([os.path.join(DEPLOY, "mpi.sh"), write_cluster(folder), "--json",
-                                  "--quiet"], cwd=folder, text=True, capture_output=True, timeout=120,
+                                  "--quiet"], cwd=folder, text=True, capture_output=True, timeout=HANG,
                                  env={**ENVIRONMENT, "TROUPE": TROUPE, "MPIRUN": mpirun}, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.expect_whole_run(run.stdout)
@@ -86,14 +87,14 @@ class Ranks(unittest.TestCase):
                 os.chmod(write(tools, name, "#!/bin/sh\n" + text + "\n"), 0o755)
             run = subprocess.run(
                 ["bash", os.path.join(DEPLOY, "slurm.sh"), JOB, "--quiet"], cwd=folder, text=True,
-                capture_output=True, timeout=60, check=False,
+                capture_output=True, timeout=HANG, check=False,
                 env={**ENVIRONMENT, "PATH": tools + ":" + os.environ["PATH"], "SLURM_JOB_ID": "17",
                      "SLURM_JOB_NODELIST": "n1.example,n2.example", "SLURM_CPUS_PER_TASK": "8"})
             self.assertEqual(run.returncode, 0, run.stderr)
             cluster = os.path.join(folder, "troupe-17.toml")
             self.assertIn(f"troupe node {cluster} --resume --quiet", run.stdout)
             shown = subprocess.run([TROUPE, "config", "show", cluster], capture_output=True,
-                                   text=True, timeout=60, check=False)
+                                   text=True, timeout=HANG, check=False)
         self.assertEqual(shown.returncode, 0, shown.stderr)
         self.assertEqual(re.findall(r'^name = "(n\d)"', shown.stdout, re.MULTILINE), ["n1", "n2"])
         self.assertIn('address = "n2.example:7400"', shown.stdout)
@@ -108,10 +109,10 @@ class Forms(unittest.TestCase):
         for name in scripts:
             path = os.path.join(DEPLOY, name)
             self.assertTrue(os.access(path, os.X_OK), name)
-            subprocess.run(["bash", "-n", path], check=True, timeout=60)
+            subprocess.run(["bash", "-n", path], check=True, timeout=HANG)
             if shutil.which("shellcheck"):
                 run = subprocess.run(["shellcheck", path], capture_output=True, text=True,
-                                     timeout=60, check=False)
+                                     timeout=HANG, check=False)
                 self.assertEqual(run.returncode, 0, run.stdout)
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze")
@@ -121,9 +122,9 @@ class Forms(unittest.TestCase):
         self.assertIn("ExecStart=/usr/bin/troupe ", text)
         with tempfile.TemporaryDirectory() as folder:
             unit = write(folder, "troupe-node@main.service",
-                         text.replace("/usr/bin/troupe ", TROUPE + " "))
+                         text.replace("/usr/bin/troupe ", f'"{TROUPE}" '))
             run = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True,
-                                 capture_output=True, timeout=60, check=False)
+                                 capture_output=True, timeout=HANG, check=False)
         problems = [line for line in run.stderr.splitlines() if "troupe-node" in line]
         self.assertEqual(problems, [])
 
@@ -171,7 +172,7 @@ class Forms(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = write(folder, "cluster.toml", parts["ConfigMap"]["data"]["cluster.toml"])
             shown = subprocess.run([TROUPE, "config", "show", path], capture_output=True, text=True,
-                                   timeout=60, check=False)
+                                   timeout=HANG, check=False)
         self.assertEqual(shown.returncode, 0, shown.stderr)
         nodes = re.findall(r'^name = "(troupe-\d)"$', shown.stdout, re.MULTILINE)
         self.assertEqual(nodes, [f"troupe-{i}" for i in range(pods["replicas"])])

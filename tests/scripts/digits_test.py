@@ -14,6 +14,8 @@ import sys
 import tempfile
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = os.path.join(SOURCE, "examples", "digits.toml")
@@ -24,7 +26,7 @@ def train(folder, *settings):
     arguments = [TROUPE, "train", JOB, "--json", "--quiet", "--overwrite"]
     for setting in settings:
         arguments += ["--set", setting]
-    run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=HANG)
     if run.returncode != 0:
         raise AssertionError(f"exit code {run.returncode}: {run.stderr}")
     return json.loads(run.stdout)

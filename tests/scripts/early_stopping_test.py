@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = os.path.join(SOURCE, "examples", "early_stopping.toml")
@@ -21,7 +23,7 @@ def train(folder, *settings):
     arguments = [TROUPE, "train", JOB, "--json", "--overwrite"]
     for setting in settings:
         arguments += ["--set", setting]
-    run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=300,
+    run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=HANG,
                          check=False)
     if run.returncode != 0:
         raise AssertionError(f"exit code {run.returncode}: {run.stderr}")

@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from patience import HANG
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -56,7 +58,7 @@ def check_embedded(troupe, program, source):
         with subprocess.Popen([troupe, "node", file, "--name", "main", "--json", "--quiet"],
                               cwd=folder, stdout=subprocess.PIPE, text=True) as main:
             check_program(program, source, *addresses)
-            trained = json.loads(main.communicate(timeout=60)[0])
+            trained = json.loads(main.communicate(timeout=HANG)[0])
         run = subprocess.run([troupe, "train", ROOT / "examples" / "digits.toml", "--json",
                               "--quiet"], cwd=folder, capture_output=True, text=True, check=True)
     alone = json.loads(run.stdout)

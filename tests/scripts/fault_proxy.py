@@ -2,8 +2,8 @@
 
 Whoever dials a `Wire`'s port reaches the port behind it, by way of a thread of this process. The
 wire can be slow (`latency`, `jitter`, `bytes_per_second`), fall silent, break (with a reset or a
-proper end, between messages or in the middle of one), and turn bits over within the floating-point
-values of a message, which alone have a checksum.
+proper end, between messages or in the middle of one), and turn bits over: within the floating-point
+values of a message, or among the names and counts in front of them.
 
 It knows as much of what passes as it needs for that: after the lines of greeting come messages,
 each with a header of 32 bytes that has the length of the rest. Over a secured connection it sees
@@ -19,6 +19,7 @@ import threading
 
 HEADER_BYTES = 32
 RECORD_HEADER_BYTES = 5  # of TLS
+BESIDE_BYTES = 64  # of names, counts and checksums in front of the values, at least
 QUEUED_BYTES_MAX = 1 << 20  # of one direction; who sends more has to wait, as with any wire
 
 
@@ -174,6 +175,7 @@ class Wire:
         self.is_silent = False
         self.flips_left = 0
         self.flip_chance = 0.0  # of a message with values
+        self.flips_beside = False  # half of them among what a message says beside its values
         self.cut_is_due = None  # "reset" or "close" in the middle of the next message with values
         self.flip_count = self.cut_count = self.connection_count = 0
 
@@ -218,7 +220,10 @@ class Wire:
         self.flips_left -= 1
         self.flip_count += 1
         result = bytearray(message)
-        result[self.random.randrange(*values)] ^= 1 << self.random.randrange(8)
+        begin, end = values
+        if self.flips_beside and self.random.random() < 0.5:
+            begin, end = begin - BESIDE_BYTES, begin
+        result[self.random.randrange(begin, end)] ^= 1 << self.random.randrange(8)
         return bytes(result)
 
 

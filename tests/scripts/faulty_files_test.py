@@ -13,6 +13,7 @@ import time
 import unittest
 
 from cluster_run import JOB, TROUPE
+from patience import HANG, lenient
 
 REFUSAL_SECONDS = 1
 HUGE_BYTES = 100_000_000
@@ -62,8 +63,8 @@ class FaultyFiles(unittest.TestCase):
     def expect_refusal(self, code, words, *command):
         begin = time.monotonic()
         run = subprocess.run([TROUPE, *(command or ("train", "job.toml"))], cwd=self.folder,
-                             capture_output=True, text=True, timeout=60, check=False)
-        self.assertLess(time.monotonic() - begin, REFUSAL_SECONDS, run.stderr)
+                             capture_output=True, text=True, timeout=HANG, check=False)
+        self.assertLess(time.monotonic() - begin, lenient(REFUSAL_SECONDS), run.stderr)
         self.assertEqual(run.returncode, code, run.stderr)
         for word in words:
             self.assertIn(word, run.stderr)
@@ -86,7 +87,7 @@ class FaultyFiles(unittest.TestCase):
                            ("one list", b"a = [" + b"1," * (HUGE_BYTES // 2))):
             with self.subTest(what):
                 self.write("job.toml", text)
-                self.expect_refusal(78, ["job.toml", "16 MiB"])
+                self.expect_refusal(78, ["job.toml", "1048576"])
 
     def test_rows(self):
         self.write("job.toml", GOOD_JOB.encode())
@@ -100,8 +101,8 @@ class FaultyFiles(unittest.TestCase):
         self.write("rows.csv", b"\xef\xbb\xbfa,y\r\n1,2\r\n\"2\",3\r\n")
         self.write("job.toml", GOOD_JOB.encode())
         subprocess.run([TROUPE, "train", "job.toml", "--quiet"], cwd=self.folder, check=True,
-                       capture_output=True, timeout=60)
-        subprocess.run([TROUPE, "config", "check", JOB], check=True, capture_output=True, timeout=60)
+                       capture_output=True, timeout=HANG)
+        subprocess.run([TROUPE, "config", "check", JOB], check=True, capture_output=True, timeout=HANG)
 
 
 if __name__ == "__main__":

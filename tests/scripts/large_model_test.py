@@ -17,6 +17,8 @@ import tempfile
 import time
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 MEGABYTES = int(sys.argv[3]) if len(sys.argv) > 3 else 32
 TROUPE = os.path.join(BUILD, "bin", "troupe")
@@ -49,7 +51,8 @@ def job_text(megabytes, optimizer):
     return (f'[data]\nsynthetic = "classification"\nrows = 64\nfeatures = {FEATURES}\nclasses = 4\n'
             f'[model]\nkind = "neural-network"\nhidden = [{width}, {width}]\n'
             f'[optimizer]\nkind = "{optimizer}"\nlearning_rate = 0.001\n'
-            f"[training]\nbatch_size = 16\nslices = 2\nsteps = {STEPS}\n")
+            f"[training]\nbatch_size = 16\nslices = 2\nsteps = {STEPS}\n"
+            "[checkpoint]\nevery_steps = 0\n")
 
 
 def node_text(name, replicas, shards):
@@ -96,7 +99,7 @@ class LargeModel(unittest.TestCase):
         with open(self.job, "w", encoding="utf-8") as file:
             file.write(job_text(MEGABYTES, optimizer))
         run = subprocess.run([TROUPE, "train", self.job, "--json", "--quiet", "--overwrite"],
-                             cwd=self.folder, capture_output=True, text=True, timeout=300,
+                             cwd=self.folder, capture_output=True, text=True, timeout=HANG,
                              check=True)
         return json.loads(run.stdout)
 
@@ -107,14 +110,14 @@ class LargeModel(unittest.TestCase):
         with subprocess.Popen([TROUPE, "launch", self.file, "--json", "--quiet", "--overwrite"],
                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as run:
-            deadline = time.monotonic() + 300
+            deadline = time.monotonic() + HANG
             while run.poll() is None and time.monotonic() < deadline:
                 for name, number in nodes_of(self.file).items():
                     peaks[name] = max(peaks.get(name, 0), peak_bytes(number))
                 time.sleep(0.02)
             if run.poll() is None:
                 run.terminate()
-            out, errors = run.communicate(timeout=30)
+            out, errors = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 0, errors)
         return json.loads(out), peaks
 
@@ -131,7 +134,7 @@ class LargeModel(unittest.TestCase):
         longer = ["--set", f"training.steps={PAUSED_STEPS}", "--set", "training.batch_size=64",
                   "--set", f"training.epochs={PAUSED_STEPS}"]
         run = subprocess.run([TROUPE, "train", self.job, "--json", "--quiet", *longer],
-                             cwd=self.folder, capture_output=True, text=True, timeout=300,
+                             cwd=self.folder, capture_output=True, text=True, timeout=HANG,
                              check=True)
         alone = json.loads(run.stdout)
         # Two versions, two gradients: docs/clusters.md.
@@ -153,7 +156,7 @@ class LargeModel(unittest.TestCase):
                           flush=True)
                     self.assertLessEqual(peak, base + 2 * CREDIT)
                     self.assertLessEqual(peak, limit)
-                out, errors = launch.communicate(timeout=120)
+                out, errors = launch.communicate(timeout=HANG)
             finally:
                 launch.terminate()
         self.assertEqual(launch.returncode, 0, errors)

@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+from patience import HANG, SLOWNESS, lenient
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = os.path.join(SOURCE, "examples", "digits.toml")
@@ -114,7 +116,7 @@ class Launch(unittest.TestCase):
 
     def command(self, *arguments):
         return subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=120, check=False)
+                              timeout=HANG, check=False)
 
     def start(self, *arguments):
         return subprocess.Popen([TROUPE, "launch", self.file, "--json", *arguments],
@@ -141,7 +143,9 @@ class Launch(unittest.TestCase):
         for name, nodes in PLACEMENTS.items():
             with self.subTest(name):
                 self.write(cluster_text(nodes))
-                run = self.command("launch", self.file, "--json", "--overwrite", *SHORT)
+                # Without checkpoints, which are sent to the director, too.
+                run = self.command("launch", self.file, "--json", "--overwrite", *SHORT, "--set",
+                                   "checkpoint.every_steps=0")
                 self.assertEqual(run.returncode, 0, run.stderr)
                 result = json.loads(run.stdout)
                 self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
@@ -199,7 +203,7 @@ class Launch(unittest.TestCase):
         self.assertEqual(first.returncode, 0, first.stderr)
         begin = time.monotonic()
         again = self.command("launch", self.file, "--json", "--resume", *SHORT)
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.monotonic() - begin, lenient(5))
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(json.loads(again.stdout), json.loads(first.stdout))
         for name in ("n0", "n1", "n2"):
@@ -216,20 +220,21 @@ class Launch(unittest.TestCase):
                               cwd=self.folder, stderr=subprocess.PIPE) as worker:
             director = self.command("node", self.file, "--name", "n0", "--resume", *SHORT)
             self.assertEqual(director.returncode, 0, director.stderr)
-            said = worker.communicate(timeout=10)[1]
+            said = worker.communicate(timeout=HANG)[1]
         self.assertEqual(worker.returncode, 0, said)
         self.assertIn("the run is finished (step ", said)
 
     def spare_takes_over(self, shapes, rollbacks):
-        settings = ["--set", "training.epochs=60", "--set", "timeouts.lost_after=1s"]
+        settings = ["--set", "training.epochs=60",
+                    "--set", f"timeouts.lost_after={int(SLOWNESS * 1000)}ms"]
         alone = self.trained_alone(*settings[:2])
         self.write(cluster_text(shapes, '[timeouts]\nheartbeat = "200ms"'))
         run = self.start("--overwrite", *settings)
-        self.wait_for_line(run, "Epoch 5/60")
+        self.wait_for_line(run, "Epoch 1/60")
         for number in processes_of(self.file, "n1"):
             os.kill(number, signal.SIGKILL)
         said = self.wait_for_line(run, "n2 stands in for n1")
-        out, more = run.communicate(timeout=120)
+        out, more = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 0, said + more)
         result = json.loads(out)
         self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
@@ -251,7 +256,7 @@ class Launch(unittest.TestCase):
         self.assertIn("--set timeouts.lost_after=1s: one late heartbeat", wrong.stderr)
         run = subprocess.run([TROUPE, "launch", self.file, "--json", *SHORT,
                               "--set", "timeouts.heartbeat=100ms"], cwd=self.folder,
-                             capture_output=True, text=True, timeout=120, check=False,
+                             capture_output=True, text=True, timeout=HANG, check=False,
                              env={**os.environ, "TROUPE_TIMEOUTS__LOST_AFTER": "900ms"})
         self.assertEqual(run.returncode, 0, run.stderr)
 
@@ -259,12 +264,13 @@ class Launch(unittest.TestCase):
         settings = ["--set", "training.epochs=60"]
         alone = self.trained_alone(*settings)
         self.write(cluster_text([(1, 1), (1, 0), (1, 0)],
-                                '[timeouts]\nheartbeat = "200ms"\nlost_after = "1s"'))
+                                f'[timeouts]\nheartbeat = "{int(SLOWNESS * 200)}ms"\n'
+                                f'lost_after = "{int(SLOWNESS * 1000)}ms"'))
         run = self.start("--overwrite", *settings)
-        self.wait_for_line(run, "Epoch 5/60")
+        self.wait_for_line(run, "Epoch 1/60")
         for number in processes_of(self.file, "n2"):
             os.kill(number, signal.SIGKILL)
-        out, said = run.communicate(timeout=120)
+        out, said = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 0, said)
         result = json.loads(out)
         self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
@@ -277,9 +283,9 @@ class Launch(unittest.TestCase):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
                 run = self.start("--overwrite", "--set", "training.epochs=1000000")
-                self.wait_for_line(run, "Epoch 2/")
+                self.wait_for_line(run, "Epoch ")
                 run.send_signal(number)
-                out, said = run.communicate(timeout=60)
+                out, said = run.communicate(timeout=HANG)
                 self.assertEqual(run.returncode, 128 + number, said)
                 result = json.loads(out)
                 self.assertEqual(result["stopped_by"], "interrupt")
@@ -289,36 +295,36 @@ class Launch(unittest.TestCase):
     def test_second_signal_ends_everything_at_once(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))
         run = self.start("--set", "training.epochs=1000000")
-        self.wait_for_line(run, "Epoch 2/")
+        self.wait_for_line(run, "Epoch ")
         for number in processes_of(self.file, "n0"):
             os.kill(number, signal.SIGSTOP)  # a director that does not stop
         run.send_signal(signal.SIGINT)
-        time.sleep(0.2)
+        time.sleep(1.1)  # what comes within a second is the first once more
         begin = time.monotonic()
         run.send_signal(signal.SIGINT)
-        out, said = run.communicate(timeout=60)
+        out, said = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 130, said)
         self.assertEqual(json.loads(out)["error"]["code"], "interrupted")
-        self.assertLess(time.monotonic() - begin, 3)
+        self.assertLess(time.monotonic() - begin, lenient(12), "the director was waited for")
 
     def test_nothing_is_left_when_launch_is_killed(self):
         self.write(cluster_text(PLACEMENTS["peer of three"]))
         run = self.start("--set", "training.epochs=1000000")
-        self.wait_for_line(run, "Epoch 2/")
+        self.wait_for_line(run, "Epoch ")
         self.assertEqual(len(processes_of(self.file)), 3)
         run.kill()
-        run.communicate(timeout=60)
-        until = time.monotonic() + 10
+        run.communicate(timeout=HANG)
+        until = time.monotonic() + HANG
         while processes_of(self.file) and time.monotonic() < until:
             time.sleep(0.02)
 
     def test_killed_director_ends_the_run_with_its_signal_and_one_object(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))
         run = self.start("--set", "training.epochs=1000000")
-        self.wait_for_line(run, "Epoch 2/")
+        self.wait_for_line(run, "Epoch ")
         for number in processes_of(self.file, "n0"):
             os.kill(number, signal.SIGKILL)
-        out, said = run.communicate(timeout=60)
+        out, said = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 128 + signal.SIGKILL, said)
         self.assertEqual(json.loads(out)["error"]["code"], "internal")
         self.assertIn("troupe: error: node 'n0' failed first: killed by signal 9", said)

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 EXAMPLES = os.path.join(SOURCE, "examples")
@@ -22,7 +24,7 @@ def train(name, *settings):
     for setting in settings:
         arguments += ["--set", setting]
     with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=120)
+        run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=HANG)
     if run.returncode != 0:
         raise AssertionError(f"exit code {run.returncode}: " + run.stderr.replace("\n", " "))
     return json.loads(run.stdout)

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = os.path.join(SOURCE, "examples", "mnist.toml")
@@ -28,7 +30,7 @@ def run(folder, *settings, environment=None):
     arguments = [TROUPE, "train", JOB, "--json", "--quiet", "--overwrite"]
     for setting in settings:
         arguments += ["--set", setting]
-    return subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=600,
+    return subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=HANG,
                           check=False, env=dict(os.environ, **(environment or {})))
 
 

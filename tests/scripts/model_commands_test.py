@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
@@ -44,7 +46,7 @@ class ModelCommands(unittest.TestCase):
     @classmethod
     def run_troupe(cls, *arguments, **options):
         run = subprocess.run([TROUPE, *arguments], cwd=cls.folder, capture_output=True, text=True,
-                             timeout=120, **options)
+                             timeout=HANG, **options)
         if run.returncode != 0:
             raise AssertionError(f"exit code {run.returncode}: {run.stderr}")
         return run.stdout
@@ -122,7 +124,7 @@ class ModelCommands(unittest.TestCase):
                     rows.flush()
                     self.wait_until(lambda: self.holds_file_in(run.pid, place))
                     run.send_signal(number)
-                    self.assertEqual(run.wait(timeout=60), -number)
+                    self.assertEqual(run.wait(timeout=HANG), -number)
                 self.assertEqual(os.listdir(place), old)
                 for name in old:
                     with open(os.path.join(place, name)) as file:
@@ -142,7 +144,7 @@ class ModelCommands(unittest.TestCase):
         return False
 
     def wait_until(self, condition):
-        end = time.monotonic() + 60
+        end = time.monotonic() + HANG
         while not condition():
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from patience import HANG
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 
@@ -24,7 +26,7 @@ class Modes(unittest.TestCase):
         for setting in settings:
             arguments += ["--set", setting]
         return subprocess.run(arguments, cwd=self.folder, capture_output=True, text=True,
-                              timeout=120, check=False)
+                              timeout=HANG, check=False)
 
     def train(self, example, *settings):
         run = self.run_troupe(example, *settings)
@@ -52,6 +54,11 @@ class Modes(unittest.TestCase):
             self.assertIs(result["reproducible"], True)
             hashes.add(result["parameters_sha256"])
         self.assertEqual(len(hashes), 1, hashes)
+
+    def test_averages_of_rounds_are_as_good_as_the_last_model(self):
+        for averaging in ("mean", "exponential"):
+            result = self.train("local_sgd.toml", f"merge.averaging={averaging}")
+            self.assertGreaterEqual(result["test_accuracy"], 0.95, averaging)
 
     def test_the_mean_fails_where_median_and_krum_hold(self):
         for settings in ([], ["merge.rule=krum", "merge.faulty_count=1"]):

@@ -50,11 +50,8 @@ root/usr/bin/troupe version > version || fail "the packed command does not run"
 grep -q "^troupe $(dpkg-deb -f "$runtime" Version)\$" version || fail "not its version: $(cat version)"
 
 dpkg-deb -x "$dev" root
-for path in "$source" "$build"; do
-  if mentions=$(grep -rlF -- "$path" root); then
-    fail "these packed files name $path: $mentions"
-  fi
-done
+mentions=$("$source/tests/scripts/mentions.py" root "$source" "$build") ||
+  fail "these packed files name the source or build folder: $mentions"
 echo "$(dpkg-deb -f "$runtime" Package Version Installed-Size | tr '\n' ' ')"
 [ "${3:-}" = consumer ] || exit 0
 

@@ -15,11 +15,12 @@ import threading
 import time
 import unittest
 
+from patience import HANG, lenient
+
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = os.path.join(SOURCE, "examples", "digits.toml")
 ENDLESS = ["--set", "training.epochs=1000000"]
-PATIENCE = 30  # seconds
 
 
 def free_port():
@@ -43,7 +44,7 @@ class Said:
             self.lines += line
 
     def wait_for(self, pattern):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + HANG
         while not re.search(pattern, self.lines) and time.monotonic() < deadline:
             time.sleep(0.02)
         found = re.search(pattern, self.lines)
@@ -55,7 +56,7 @@ class Said:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            self.process.wait(PATIENCE)
+            self.process.wait(HANG)
         finally:
             self.process.kill()
             self.reader.join()
@@ -90,7 +91,7 @@ class Status(unittest.TestCase):
 
     def ask(self, *arguments, file=None):
         return subprocess.run([TROUPE, "status", file or self.file, *arguments], cwd=self.folder,
-                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+                              capture_output=True, text=True, timeout=HANG, check=False)
 
     def status(self):
         run = self.ask("--json")
@@ -108,24 +109,34 @@ class Status(unittest.TestCase):
                 return int(number)
         raise AssertionError(f"no process of {name}")
 
+    def status_once(self, condition):
+        """Of a director that may not be there yet."""
+        end = time.monotonic() + HANG
+        while True:
+            answer = self.ask("--json")
+            status = json.loads(answer.stdout) if answer.returncode == 0 else None
+            if status and condition(status):
+                return status
+            self.assertLess(time.monotonic(), end, answer.stdout)
+
     def status_once_all_are_heard(self, and_also=lambda status: True):
         """A node that is frozen before its first report has never been heard."""
-        end = time.monotonic() + 30
-        while True:
-            status = self.status()
-            if (all(node["last_heard_seconds"] is not None for node in status["nodes"])
-                    and and_also(status)):
-                return status
-            self.assertLess(time.monotonic(), end, status)
+        return self.status_once(lambda status: and_also(status) and all(
+            node["last_heard_seconds"] is not None for node in status["nodes"]))
 
     def test_frozen_worker_is_told_by_name_to_all_who_ask_and_by_the_director(self):
         self.write([0, 0, 0])
         launch = self.start("launch", self.file, *ENDLESS)
-        launch.wait_for("Epoch 3/")
+        launch.wait_for("Epoch ")
         before = self.status_once_all_are_heard()
         self.assertEqual(before["phase"], "training")
         self.assertGreater(before["steps_per_second"], 0)
         self.assertGreater(before["samples_per_second"], before["steps_per_second"])
+        self.assertGreater(before["seconds_left"], 0)
+        self.assertGreater(before["train_accuracy"], 0.5)
+        self.assertGreater(before["train_loss"], 0)
+        self.assertEqual(before["learning_rate"], 0.01)
+        self.assertGreater(before["newest_row"]["test_accuracy"], 0.5)
         self.assertEqual([node["name"] for node in before["nodes"]], ["main", "left", "right"])
         self.assertEqual([node["role"] for node in before["nodes"]],
                          ["director", "worker", "worker"])
@@ -138,7 +149,7 @@ class Status(unittest.TestCase):
             line = None
             while line is None or line[1] is None:
                 line = launch.wait_for(r"main +\| waiting for node right: (?:gradients of step (\d+), "
-                                       r"slices? [\d-]+|a sign of life) \(last heard \d\.\d s ago\)")
+                                       r"slices? [\d-]+|a sign of life) \(last heard \d+\.\d s ago\)")
                 if line[1] is None:  # frozen at an epoch's end, where nobody computes: once more
                     os.kill(right, signal.SIGCONT)
                     time.sleep(0.3)
@@ -151,7 +162,7 @@ class Status(unittest.TestCase):
             self.assertTrue(during["waits_for"].startswith("waiting for node right: "))
             self.assertTrue(any("from right" in text for text in during["nodes"][0]["waits_for"]))
             self.assertGreater(during["nodes"][2]["last_heard_seconds"], 1)
-            self.assertLess(during["nodes"][1]["last_heard_seconds"], 1.5)
+            self.assertLess(during["nodes"][1]["last_heard_seconds"], lenient(1.5))
             table = self.ask()
             self.assertEqual(table.returncode, 0, table.stderr)
             self.assertRegex(table.stdout, r"\nbehind +right, by \d+\.\d s: gradients of step")
@@ -177,9 +188,9 @@ class Status(unittest.TestCase):
     def test_who_waits_for_whom_at_the_start_is_told_on_both_sides(self):
         self.write([free_port() for _ in range(3)])
         left = self.start("node", self.file, "--name", "left", *ENDLESS)
-        left.wait_for(r"waiting for the director \(main\): Connection refused \(5\d s left\)")
+        left.wait_for(r"waiting for the director \(main\): Connection refused \(\d+ s left\)")
         main = self.start("node", self.file, "--name", "main", *ENDLESS)
-        main.wait_for(r"waiting for node right to join \(5\d s left\)")
+        main.wait_for(r"waiting for node right to join \(\d+ s left\)")
         left.wait_for(r"waiting for the director \(main\) to begin")
         status = self.status()
         self.assertEqual(status["phase"], "waiting")
@@ -194,10 +205,14 @@ class Status(unittest.TestCase):
         self.write([free_port() for _ in range(3)])
         nodes = [self.start("node", self.file, "--name", name, "--quiet", *ENDLESS)
                  for name in ("main", "left")]
-        time.sleep(3)
+        self.status_once(lambda status: status["nodes"][1]["state"] == "linked")
         self.assertEqual([node.end() for node in nodes], [130, 0])
         self.assertEqual([node.lines for node in nodes], [
+            "troupe: SIGINT: stopping; a second one, after 1 s or later, ends at once and keeps "
+            "nothing\n"
             "troupe: error: stopped before training began: waiting for right\n", ""])
+        # The next start is in nobody's way.
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "runs", "digits", "job.toml")))
 
     def test_errors_have_the_exit_codes_of_the_contract(self):
         port = free_port()

@@ -20,6 +20,7 @@ import time
 import unittest
 
 from cluster_run import DIRECTOR, Cluster
+from patience import lenient
 from secured_cluster import (REFUSAL_SECONDS, SecuredCluster, make_certificates, port_of, tls_text,
                              troupe)
 
@@ -60,34 +61,47 @@ class Refusals(SecuredCluster):
         self.assertTrue(cluster.wait_until(
             lambda: any(x.said(words) for x in cluster.processes.values()), 5), cluster.messages())
 
-    def refused_by_a_running_cluster(self, tls, words, at_the_other_side):
+    def turned_away_by_a_running_cluster(self, tls, words, at_the_other_side, code=77):
         with self.cluster(200) as cluster:
             self.wait_for_epoch(cluster, 2)
-            code, said = self.second("right", tls)
+            seen, said = self.second("right", tls, join="3s")
             self.assertTrue(cluster.is_running(), "the cluster ended too soon")
-            self.assertEqual(code, 77, said)
+            self.assertEqual(seen, code, said)
             self.assertIn(words, said)
             self.expect_said(cluster, at_the_other_side)
             result = cluster.result()
             self.expect_equal(result, cluster, 200)
             self.expect_that_nobody_was_lost(result, cluster)
 
-    def test_foreign_authority(self):
+    def test_certificate_that_the_director_does_not_believe(self):
+        """It proves its own name first: its refusal counts."""
         foreign = os.path.join(self.folder, "foreign")
         make_certificates(foreign, "right")
-        self.refused_by_a_running_cluster(
+        with open(os.path.join(foreign, "ca.pem"), "a", encoding="utf-8") as both:
+            with open(os.path.join(self.keys, "ca.pem"), encoding="utf-8") as ours:
+                both.write(ours.read())
+        self.turned_away_by_a_running_cluster(
+            tls_text(foreign), "it says that our certificate is not from its authority",
+            "its certificate is not from the authority of this cluster")
+
+    def test_foreign_authority(self):
+        """It cannot tell the director from an impostor: it says what is there, and waits."""
+        foreign = os.path.join(self.folder, "foreign")
+        make_certificates(foreign, "right")
+        self.turned_away_by_a_running_cluster(
             tls_text(foreign), "not from the authority of this cluster",
-            "it says that our certificate is not from its authority")
+            "it says that our certificate is not from its authority", code=69)
 
     def test_plain_process(self):
-        self.refused_by_a_running_cluster("", "secures its connections", "secures its connections")
+        self.turned_away_by_a_running_cluster("", "secures its connections",
+                                              "secures its connections")
 
     def test_secured_process_at_a_plain_port(self):
         with Cluster(self.folder, self.text(200, tls=""), self.nodes) as cluster:
             self.wait_for_epoch(cluster, 2)
-            code, said = self.second("right", tls_text(self.keys))
-            self.assertEqual(code, 77, said)
-            self.assertIn("does not secure its connections", said)
+            code, said = self.second("right", tls_text(self.keys), join="3s")
+            self.assertEqual(code, 69, said)
+            self.assertIn("main cannot be reached: main does not secure its connections", said)
             self.expect_said(cluster, "does not secure its connections")
             self.expect_equal(cluster.result(), cluster, 200)
 
@@ -108,12 +122,12 @@ class Refusals(SecuredCluster):
                                               for kind in ("pem", "key")))
                 begin = time.monotonic()
                 with socket.create_connection(("127.0.0.1", port_of(self.nodes[0]))) as plain:
-                    plain.settimeout(REFUSAL_SECONDS)
+                    plain.settimeout(lenient(REFUSAL_SECONDS))
                     with self.assertRaises(ssl.SSLError):
                         with context.wrap_socket(plain, server_hostname="main") as line:
                             line.recv(100)
-                self.assertLess(time.monotonic() - begin, REFUSAL_SECONDS)
-                self.assertTrue(cluster.wait_until(lambda: cluster.director().said(words), 5),
+                self.assertLess(time.monotonic() - begin, lenient(REFUSAL_SECONDS))
+                self.assertTrue(cluster.wait_until(lambda: cluster.director().said(words)),
                                 cluster.messages())
             self.expect_equal(cluster.result(), cluster, 200)
 
@@ -262,7 +276,7 @@ class Hostility(SecuredCluster):
         with self.cluster(epochs, starts=["main", "left"]) as cluster:
             pid = cluster.director().process.pid
             self.assertTrue(cluster.wait_until(
-                lambda: cluster.director().said("linked with left"), 20), cluster.messages())
+                lambda: cluster.director().said("linked with left")), cluster.messages())
             thread = gate_thread(pid)
             strangers = Strangers(port_of(self.nodes[0]))
             try:
@@ -274,7 +288,7 @@ class Hostility(SecuredCluster):
                 begin = time.monotonic()
                 cluster.start("right")
                 self.assertTrue(cluster.wait_until(
-                    lambda: cluster.director().said("linked with right"), 20), cluster.messages())
+                    lambda: cluster.director().said("linked with right")), cluster.messages())
                 joined = cluster.director().said("linked with right") - begin
                 result = cluster.result()
             finally:
@@ -285,7 +299,7 @@ class Hostility(SecuredCluster):
             self.assertGreaterEqual(strangers.opened, SILENT_CLIENTS)
             self.assertGreater(sprayed, 0)
             self.assertLessEqual(share, GATE_SHARE_MAX)
-            self.assertLessEqual(joined, JOIN_SECONDS)
+            self.assertLessEqual(joined, lenient(JOIN_SECONDS))
             self.expect_equal(result, cluster, epochs)
             self.expect_that_nobody_was_lost(result, cluster)
 

@@ -56,12 +56,15 @@ std::optional<failure> cluster::boot_director() {
   observer_ = make_listener(world_.system(), [this](const caf::message& news) {
     if (news.match_elements<training_finished>())
       finished_ = news.get_as<training_finished>(0);
+    else if (news.match_elements<training_progress>() && on_notice)
+      on_notice(news.get_as<training_progress>(0).notice);
   });
   const auto network = make_model(job_.resolved, shape_of(*job_.data));
   auto options = director_options_of(job_.resolved, *job_.data, *network);
   for (const auto& plan : options_.machines)
     options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
   options.rule.waits_for_rows = true;
+  options.membership.min_nodes = 1; // some are switched on late, or never
   options.piece_elements = options_.piece_elements;
   options.credit_bytes = options_.credit_bytes;
   options.membership.lost_after =
@@ -71,13 +74,17 @@ std::optional<failure> cluster::boot_director() {
     try {
       options.checkpoints = std::make_shared<checkpoint_store>(options_.disk, run_folder);
       options.resume_from = options.checkpoints->latest(options.job_sha256).newest;
-      options.membership.persisted_term = options.checkpoints->read_term();
+      options.membership.persisted_term = term_floor(
+        options.checkpoints->read_term(), world_.now().time_since_epoch() + options_.clock_ahead);
     } catch (const failure& problem) {
       world_.trace(std::string{"the director cannot start: "} + problem.what());
       return problem;
     }
-  else
+  else {
     options.rule.checkpoint_every = 0;
+    options.membership.persisted_term =
+      term_floor(0, world_.now().time_since_epoch() + options_.clock_ahead);
+  }
   resumed_from_ = options.resume_from;
   world_.boot(director_machine);
   world_.trace("the director starts" +
@@ -91,7 +98,7 @@ std::optional<failure> cluster::boot_director() {
   return std::nullopt;
 }
 
-void cluster::boot_process(size_t index) {
+void cluster::boot_process(size_t index, size_t lacking) {
   const auto machine = machine_of(index);
   world_.boot(machine);
   process_options options;
@@ -101,6 +108,14 @@ void cluster::boot_process(size_t index) {
       options.self.replica_count = std::max(options.self.replica_count, other.replica_count);
       options.self.shard_count = std::max(options.self.shard_count, other.shard_count);
     }
+  options.self.replica_count -= lacking;
+  options.on_misfit = [this, index](const std::string& why) {
+    world_.trace(options_.machines[index].name + " ends: " + why);
+    world_.after(duration{0}, [this, index] {
+      if (processes_[index])
+        crash_process(index, false);
+    });
+  };
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
   options.hooks = options_.hooks;
   options.piece_elements = options_.piece_elements;

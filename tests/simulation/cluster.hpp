@@ -40,6 +40,7 @@ struct cluster_options {
   wire_options wires;
   milliseconds join_timeout{2'000};
   std::shared_ptr<simulated_disk> disk; ///< the director's; null: no checkpoints
+  duration clock_ahead{0};              ///< of the director's wall clock: it is another day
   test_hooks hooks;
   size_t piece_elements = piece_elements_max;
   size_t credit_bytes = link_credit_bytes;
@@ -62,16 +63,14 @@ public:
 
   /// Why the director could not start; nothing when it did.
   std::optional<failure> boot_director();
-  void boot_process(size_t index);
+  /// `lacking`: so many replicas less than the director counts on.
+  void boot_process(size_t index, size_t lacking = 0);
   void crash_director(bool without_a_word);
   void crash_process(size_t index, bool without_a_word);
 
   /// What the director that crashed last had said last reaches everybody who runs: it was not dead,
   /// and does not know that it has been replaced.
   void hear_stale_director();
-  /// It is as if no director had been there before.
-  void forget_stale_director() { orders_ = stale_orders_ = {}; } // some were still under way
-
   /// As an interrupt does.
   void stop();
 
@@ -95,6 +94,8 @@ public:
   network& wires() { return network_; }
   const cluster_options& options() const { return options_; }
 
+  /// Called with each line for people.
+  std::function<void(const std::string&)> on_notice;
   /// Called with each view that arrives.
   std::function<void(const cluster_view&)> on_view;
   /// Called with each course that arrives.

@@ -49,7 +49,7 @@ void caretaker::look() {
   }
   // Too many were away at once for too long: people start it again.
   if (end.failed && end.failure == static_cast<uint8_t>(failure_code::unavailable) &&
-      world_.now() <= healed_at_ + 15s) {
+      world_.now() <= healed_at_ + 30s) {
     world_.trace("the run was given up: " + end.problem);
     cluster_.crash_director(false);
     restart_director_in(1s);
@@ -63,6 +63,9 @@ void caretaker::count(fault_kind kind) {
 }
 
 bool caretaker::befall(const fault& x) {
+  if (!cluster_.options().disk && x.kind >= fault_kind::disk_full &&
+      x.kind <= fault_kind::disk_loss)
+    return crash_director(x);
   world_.trace("** " + to_string(x.kind) + ", " + milliseconds_in_words(x.length));
   switch (x.kind) {
   case fault_kind::replica_crash:
@@ -88,6 +91,10 @@ bool caretaker::befall(const fault& x) {
     return drop_messages(x);
   case fault_kind::message_echo:
     return echo_messages(x);
+  case fault_kind::hung_threads:
+    return hang(x);
+  case fault_kind::other_file:
+    return take_other_file(x);
   case fault_kind::slow_machine:
     return slow_down(x);
   case fault_kind::late_join:
@@ -108,17 +115,6 @@ bool caretaker::befall(const fault& x) {
     return stop(x);
   }
   return false;
-}
-
-template <class Predicate>
-std::optional<size_t> caretaker::pick(uint64_t choice, Predicate fits) const {
-  std::vector<size_t> candidates;
-  for (size_t i = 0; i < cluster_.process_count(); ++i)
-    if (fits(i))
-      candidates.push_back(i);
-  if (candidates.empty())
-    return std::nullopt;
-  return candidates[choice % candidates.size()];
 }
 
 bool caretaker::holds_spans(size_t process) const {
@@ -159,10 +155,8 @@ bool caretaker::crash_director(const fault& x) {
     return false;
   const bool loses_power = x.choice / 4 % 2 == 0;
   cluster_.crash_director(loses_power && x.choice % 3 == 0);
-  if (loses_power)
+  if (loses_power && cluster_.options().disk)
     cluster_.options().disk->lose_power();
-  else
-    cluster_.options().disk->close_all();
   restart_director_in(x.length);
   return true;
 }
@@ -176,7 +170,8 @@ void caretaker::restart_director_in(duration wait) {
 }
 
 void caretaker::start_director() {
-  cluster_.options().disk->close_all();
+  if (cluster_.options().disk)
+    cluster_.options().disk->close_all();
   judge_.forget_stop();
   const auto problem = cluster_.boot_director();
   if (!problem) {
@@ -191,18 +186,11 @@ void caretaker::start_director() {
   start_anew();
 }
 
-// When every checkpoint or the term is lost, people clear the folder and start everybody again:
-// with the old processes still running, their higher term would tell the director to stand down.
+// When every checkpoint or the term is lost, people clear the folder and start the director again;
+// the others live on.
 void caretaker::start_anew() {
-  world_.trace("** all is started anew on an empty disk");
-  for (size_t i = 0; i < cluster_.process_count(); ++i)
-    if (world_.state_of(cluster::machine_of(i)) != machine_state::down) {
-      cluster_.crash_process(i, false);
-      cluster_.boot_process(i);
-    }
-  judge_.forget_terms();
+  world_.trace("** the director is started anew on an empty disk");
   judge_.forget_stop();
-  cluster_.forget_stale_director();
   cluster_.options().disk->replace();
   heals_at(world_.now());
   if (const auto problem = cluster_.boot_director())
@@ -264,7 +252,7 @@ bool caretaker::separate(const fault& x) {
   const auto a = cluster::machine_of(x.choice % count);
   const auto b = cluster::machine_of((x.choice + 1 + x.choice / 16 % (count - 1)) % count);
   // Two of them could leave nobody who computes with one who holds spans.
-  if (count < 3 || has_separated_ || !world_.is_running(a) || !world_.is_running(b))
+  if (count < 3 || has_separated_ || has_hung_ || !world_.is_running(a) || !world_.is_running(b))
     return false;
   has_separated_ = true;
   world_.trace("** " + world_.name_of(a) + " and " + world_.name_of(b) +
@@ -301,18 +289,6 @@ bool caretaker::trouble_wires(const fault& x, void (network::*set)(unsigned), un
   return false; // counted when it is over
 }
 
-bool caretaker::slow_down(const fault& x) {
-  const auto who =
-    pick(x.choice, [&](size_t i) { return world_.is_running(cluster::machine_of(i)); });
-  if (!who)
-    return false;
-  const auto machine = cluster::machine_of(*who);
-  world_.slow_down(machine, 500us + duration{static_cast<int64_t>(x.choice % 10'000'000)});
-  heals_at(world_.now() + x.length);
-  world_.after(x.length, [this, machine] { world_.slow_down(machine, duration{0}); });
-  return true;
-}
-
 bool caretaker::join_late(const fault& x) {
   const auto who = pick(x.choice, [&](size_t i) {
     return cluster_.options().machines[i].is_late &&
@@ -330,7 +306,6 @@ bool caretaker::replace_director(const fault& x) {
   if (world_.state_of(cluster::director_machine) == machine_state::down)
     return false;
   cluster_.crash_director(x.choice % 2 == 0);
-  cluster_.options().disk->close_all();
   restart_director_in(x.length);
   repeat_stale_director(20);
   return true;
@@ -355,6 +330,7 @@ bool caretaker::stop(const fault&) {
 void caretaker::let_all_run() {
   for (machine_id x = 0; x < world_.machine_count(); ++x) {
     world_.slow_down(x, duration{0});
+    world_.hang(x, {});
     if (world_.state_of(x) == machine_state::frozen)
       world_.thaw(x);
   }

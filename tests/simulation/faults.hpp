@@ -46,6 +46,9 @@ private:
   /// Counts the fault when it is over, if `hits` has grown.
   bool trouble_wires(const fault& x, void (network::*set)(unsigned), unsigned per_10000,
                      size_t (network::*hits)() const);
+  bool hang(const fault& x);
+  bool take_other_file(const fault& x);
+  void boot_when_it_ended(size_t process, duration wait);
   bool slow_down(const fault& x);
   bool join_late(const fault& x);
   bool fill_disk(const fault& x);
@@ -62,7 +65,15 @@ private:
   void repeat_stale_director(size_t times);
   /// Picks one of the processes for which `fits` holds; nothing when there is none.
   template <class Predicate>
-  std::optional<size_t> pick(uint64_t choice, Predicate fits) const;
+  std::optional<size_t> pick(uint64_t choice, Predicate fits) const {
+    std::vector<size_t> candidates;
+    for (size_t i = 0; i < cluster_.process_count(); ++i)
+      if (fits(i))
+        candidates.push_back(i);
+    if (candidates.empty())
+      return std::nullopt;
+    return candidates[choice % candidates.size()];
+  }
   bool holds_spans(size_t process) const;
   void heals_at(moment when) { healed_at_ = std::max(healed_at_, when); }
   void count(fault_kind kind);
@@ -75,6 +86,7 @@ private:
   moment healed_at_;
   std::optional<size_t> gone_; ///< a process that does not come back
   bool has_separated_ = false;
+  bool has_hung_ = false;             ///< somebody does, to the end
   bool may_lose_checkpoints_ = false; ///< a disk rotted or was lost
   bool may_fail_to_write_ = false;    ///< a disk was full or failed
   bool is_over_ = false;

@@ -140,11 +140,16 @@ void network::arrive(size_t index, size_t side, uint64_t generation, const caf::
   ++carried_count_;
   auto arrived = content;
   const bool hit = world_.random().below(10'000) < options_.damage_per_10000;
-  if (hit)
-    if (auto bad = damaged(world_.system(), content, world_.random())) {
-      arrived = std::move(*bad);
-      ++damaged_count_;
+  if (hit) {
+    ++damaged_count_;
+    auto bad = damaged(world_.system(), content, world_.random());
+    if (!bad) {
+      if (world_.traces())
+        world_.trace(arrow(x, side) + " unreadable: " + in_words(content));
+      return;
     }
+    arrived = std::move(*bad);
+  }
   if (world_.traces())
     world_.trace(arrow(x, side) + " " + in_words(arrived) + (hit ? " (damaged)" : ""));
   if (on_arrival)

@@ -31,7 +31,7 @@ struct wire_options {
   duration lost_after = std::chrono::seconds{5}; ///< of silence
   duration heartbeat = std::chrono::seconds{1};  ///< losses are noticed this much later at most
   duration retry_max = std::chrono::milliseconds{500}; ///< between two attempts to connect
-  unsigned damage_per_10000 = 0;   ///< of payloads that arrive with a flipped bit
+  unsigned damage_per_10000 = 0;   ///< of messages that arrive with a flipped bit
   unsigned loss_per_10000 = 0;     ///< of messages that do not arrive although their link stays
   unsigned echo_per_10000 = 0;     ///< of messages that arrive again, up to 3 s later
   unsigned last_words_percent = 0; ///< of crashes: what was sent before still arrives
@@ -71,7 +71,7 @@ public:
   /// A reset: both ends notice soon.
   void reset_link(machine_id a, machine_id b);
 
-  /// From now on so many payloads of 10,000 arrive damaged.
+  /// From now on so many messages of 10,000 arrive damaged.
   void set_damage(unsigned per_10000) { options_.damage_per_10000 = per_10000; }
 
   /// From now on so many messages of 10,000 do not arrive.

@@ -177,9 +177,4 @@ void oracle::check_history(const training_finished& x) {
     report("the history lacks " + in_words(expected[x.history.size()]));
 }
 
-void oracle::forget_terms() {
-  next_step_.clear();
-  views_.clear();
-}
-
 } // namespace troupe::simulation

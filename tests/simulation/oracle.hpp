@@ -48,9 +48,6 @@ public:
   void forget_stop() { stop_asked_at_.reset(); }
   void on_finished(const training_finished& x, const std::vector<float>& parameters);
 
-  /// All machines start anew, with an empty disk.
-  void forget_terms();
-
   /// A violation found by somebody else.
   void report(const std::string& what);
 

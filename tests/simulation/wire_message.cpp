@@ -160,12 +160,13 @@ std::optional<size_t> payload_at(const std::vector<char>& bytes, const payload& 
   return static_cast<size_t>(found - bytes.begin());
 }
 
+/// Nothing when it cannot be read.
 template <class T>
-caf::message reread(caf::actor_system& system, const std::vector<char>& bytes) {
+std::optional<caf::message> reread(caf::actor_system& system, const std::vector<char>& bytes) {
   T copy;
   caf::binary_deserializer source{system, bytes};
-  if (const auto problem = source(copy))
-    throw std::logic_error("simulation: a message cannot be read: " + system.render(problem));
+  if (source(copy))
+    return std::nullopt;
   return caf::make_message(std::move(copy));
 }
 
@@ -201,26 +202,24 @@ bool visit(const caf::message& content, F&& f) {
 } // namespace
 
 caf::message carried(caf::actor_system& system, const caf::message& content) {
-  caf::message result;
-  const bool known =
-    visit(content, [&]<class T>(const T& x) { result = reread<T>(system, written(system, x)); });
-  if (!known)
+  std::optional<caf::message> result;
+  visit(content, [&]<class T>(const T& x) { result = reread<T>(system, written(system, x)); });
+  if (!result)
     throw std::logic_error("simulation: this may not cross a wire: " + caf::to_string(content));
-  return result;
+  return *result;
 }
 
 std::optional<caf::message> damaged(caf::actor_system& system, const caf::message& content,
                                     dice& random) {
   std::optional<caf::message> result;
   visit(content, [&]<class T>(const T& x) {
-    if constexpr (requires { x.values.intact(); }) {
-      auto bytes = written(system, x);
-      if (const auto at = payload_at(bytes, x.values)) {
-        const auto hit = *at + random.below(x.values.values().size_bytes());
-        bytes[hit] = static_cast<char>(bytes[hit] ^ (1 << random.below(8)));
-        result = reread<T>(system, bytes);
-      }
-    }
+    auto bytes = written(system, x);
+    auto hit = random.below(bytes.size());
+    if constexpr (requires { x.values.intact(); }) // or most would hit values
+      if (const auto at = payload_at(bytes, x.values); at && random.chance(50))
+        hit = random.below(*at);
+    bytes[hit] = static_cast<char>(bytes[hit] ^ (1 << random.below(8)));
+    result = reread<T>(system, bytes);
   });
   return result;
 }

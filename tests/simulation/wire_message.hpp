@@ -22,7 +22,7 @@ namespace troupe::simulation {
 /// A copy that came over a wire. Throws std::logic_error for a message that may not cross one.
 caf::message carried(caf::actor_system& system, const caf::message& content);
 
-/// The same with one bit of its payload flipped on the way; nothing when it has no payload.
+/// The same with one bit flipped on the way, anywhere; nothing when it cannot be read any more.
 std::optional<caf::message> damaged(caf::actor_system& system, const caf::message& content,
                                     dice& random);
 

@@ -110,6 +110,9 @@ const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d"
 const std::vector<machine_plan> spares{
   {"a", 1, 1}, {"b", 2, 1}, {"c", 1, 0}, {"x", 0, 0}, {"y", 0, 0, true}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
+/// More replicas than slices, most of them in one process.
+const std::vector<machine_plan> idle{{"a", 0, 1}, {"b", 1, 0}, {"c", 3, 0}};
+const std::vector<machine_plan> idler{{"a", 1, 1}, {"b", 2, 1}, {"c", 3, 0}, {"x", 0, 0}};
 
 /// A stop takes a round trip only. So that something can befall it, somebody stands still
 /// meanwhile.
@@ -133,11 +136,11 @@ size_t workload_of(uint64_t seed) {
 
 std::string to_string(fault_kind x) {
   static constexpr std::array<const char*, fault_kind_count> names{
-    "replica crash",  "shard crash",       "director crash",    "short freeze", "long freeze",
-    "partition",      "lasting partition", "one-way partition", "link reset",   "corruption",
-    "message loss",   "message echo",      "slow machine",      "late join",    "disk full",
-    "disk failure",   "torn write",        "disk rot",          "disk loss",    "stale director",
-    "stop and resume"};
+    "replica crash", "shard crash",       "director crash",    "short freeze", "long freeze",
+    "partition",     "lasting partition", "one-way partition", "link reset",   "corruption",
+    "message loss",  "message echo",      "hung threads",      "other file",   "slow machine",
+    "late join",     "disk full",         "disk failure",      "torn write",   "disk rot",
+    "disk loss",     "stale director",    "stop and resume"};
   return names.at(static_cast<size_t>(x));
 }
 
@@ -152,6 +155,8 @@ const std::vector<workload>& workloads() {
     {"whole", whole_job(), three, servers},
     {"siblings", siblings_job(), rich, many, true, 1500, 18'000},
     {"spare", linear_job(), spares, spares},
+    {"idle", clipped_job(), idle, idler},
+    {"diskless", linear_job(), spares, peers, false, piece_elements_max, link_credit_bytes, true},
   };
   return all;
 }
@@ -167,11 +172,14 @@ std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& rando
     x.at_version = random.below(last_version);
     x.wait = random.chance(70) ? random.between(0ms, 5ms) : random.between(0s, 8s);
     const bool is_long = x.kind == fault_kind::long_freeze ||
+                         (x.kind == fault_kind::hung_threads && random.chance(50)) ||
                          (random.chance(50) && (x.kind == fault_kind::partition ||
                                                 x.kind == fault_kind::one_way_partition));
     x.length = is_long             ? random.between(6s, 12s)
                : random.chance(50) ? random.between(1ms, 300ms)
                                    : random.between(300ms, 4s);
+    if (is_long && x.kind == fault_kind::hung_threads)
+      x.length *= 4; // more than 3 x lost_after: it is taken out
     x.choice = random.bits();
     // Trouble comes in pairs: while others still see to the first.
     if (i > 0 && random.chance(35)) {

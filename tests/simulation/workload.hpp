@@ -20,9 +20,11 @@ enum class fault_kind : uint8_t {
   lasting_partition, ///< two processes cannot hear each other to the end; the director hears both
   one_way_partition, ///< one of two cannot hear the other
   link_reset,        ///< a connection is lost with what it carried
-  corruption,        ///< payloads arrive with a flipped bit
+  corruption,        ///< messages arrive with a flipped bit, anywhere in them
   message_loss,      ///< messages get lost although their link stays
   message_echo,      ///< messages come a second time, seconds later
+  hung_threads,      ///< a process is heard of, and its replicas and shards do nothing
+  other_file,        ///< a process comes back with a replica less than the director counts on
   slow_machine,      ///< each message takes a process milliseconds
   late_join,         ///< a spare machine is switched on
   disk_full,         ///< the director's disk takes no more for a while
@@ -34,7 +36,7 @@ enum class fault_kind : uint8_t {
   stop_and_resume,   ///< an interrupt; the run goes on in another cluster
 };
 
-inline constexpr size_t fault_kind_count = 21;
+inline constexpr size_t fault_kind_count = 23;
 
 std::string to_string(fault_kind x);
 
@@ -57,6 +59,8 @@ struct workload {
   size_t piece_elements = piece_elements_max;
   /// That may be under way on a link: three pieces, so that the others wait for it.
   size_t credit_bytes = link_credit_bytes;
+  /// The director writes nothing down.
+  bool is_diskless = false;
 };
 
 /// All of them; the order is that of `--workload` numbers in seeds.
@@ -64,7 +68,7 @@ const std::vector<workload>& workloads();
 
 /// Seeds draw from the first ones. Others are run by name only: drawing them would make another run
 /// of every seed, and each mutant's first seed another one.
-inline constexpr size_t drawn_workload_count = 8;
+inline constexpr size_t drawn_workload_count = 11;
 
 /// Which of them a seed runs, unless it is told: an index.
 size_t workload_of(uint64_t seed);

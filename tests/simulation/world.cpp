@@ -135,7 +135,7 @@ bool world::run_one_message() {
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto owner = owners_.find(jobs[i])->second;
     const auto& here = machines_[owner];
-    if (here.state == machine_state::running && here.busy_until <= now())
+    if (may_run(jobs[i], here) && here.busy_until <= now())
       ready_.emplace_back(i, owner);
   }
   if (ready_.empty())
@@ -147,6 +147,13 @@ bool world::run_one_message() {
   if (here.each_message > duration{0})
     here.busy_until = now() + here.each_message;
   return true;
+}
+
+bool world::may_run(const caf::resumable* job, const machine& here) const {
+  if (here.state != machine_state::running || here.hanging.empty())
+    return here.state == machine_state::running;
+  const auto* actor = dynamic_cast<const caf::local_actor*>(job);
+  return actor == nullptr || !here.hanging.contains(actor->name());
 }
 
 void world::run_at(size_t position, machine_id owner) {
@@ -166,8 +173,7 @@ bool world::move_time(moment until) {
   if (clock.has_pending_timeout())
     next = std::min(next, clock.schedule().begin()->first);
   for (const auto* job : scheduler_.jobs)
-    if (const auto& here = machines_[owners_.find(job)->second];
-        here.state == machine_state::running)
+    if (const auto& here = machines_[owners_.find(job)->second]; may_run(job, here))
       next = std::min(next, here.busy_until);
   if (next == moment::max())
     return false;

@@ -24,6 +24,7 @@
 #include <functional>
 #include <map>
 #include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -71,6 +72,8 @@ public:
   void boot(machine_id x);
   void freeze(machine_id x);
   void thaw(machine_id x);
+  /// Actors of these names hang, or go on: a machine that is heard of and computes nothing.
+  void hang(machine_id x, std::set<std::string> names) { machines_[x].hanging = std::move(names); }
   /// From now on each message takes the machine this long; zero: nothing.
   void slow_down(machine_id x, duration each_message) {
     machines_[x].each_message = each_message;
@@ -116,6 +119,7 @@ private:
     std::vector<caf::strong_actor_ptr> actors;
     duration each_message{0};
     moment busy_until{};
+    std::set<std::string> hanging; ///< names of actors
   };
 
   struct event {
@@ -128,6 +132,8 @@ private:
   };
 
   bool run_one_message();
+  /// Its machine runs, and it does not hang.
+  bool may_run(const caf::resumable* job, const machine& here) const;
   bool move_time(moment until);
   void run_at(size_t position, machine_id owner);
   void claim_new_actors(machine_id owner);

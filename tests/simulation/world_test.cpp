@@ -279,7 +279,7 @@ TEST_F(talking_machines, a_slow_machine_takes_its_time_for_each_message) {
   EXPECT_GT(books[0]->ticks, 190u);
 }
 
-TEST_F(talking_machines, a_damaged_payload_knows_it) {
+TEST_F(talking_machines, a_damaged_message_is_not_read_or_knows_it) {
   start(13, 2);
   run_for(1s);
   const auto send_piece = [&] {
@@ -292,12 +292,12 @@ TEST_F(talking_machines, a_damaged_payload_knows_it) {
     EXPECT_TRUE(way.get_as<state_piece>(0).values.intact());
     EXPECT_EQ(way.get_as<state_piece>(0).values.values()[7], 7);
     const auto bad = damaged(system.get(), way, here->random());
-    ASSERT_TRUE(bad);
-    EXPECT_FALSE(bad->get_as<state_piece>(0).values.intact());
+    EXPECT_FALSE(bad && bad->get_as<state_piece>(0).values.intact());
   };
-  for (int i = 0; i < 50; ++i)
+  for (int i = 0; i < 200; ++i)
     send_piece();
-  EXPECT_FALSE(damaged(system.get(), caf::make_message(want{}), here->random()));
+  for (int i = 0; i < 200; ++i)
+    EXPECT_FALSE(damaged(system.get(), caf::make_message(want{}), here->random()));
 }
 
 TEST_F(talking_machines, what_is_no_message_between_machines_is_refused) {

@@ -107,6 +107,12 @@ public:
       ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
   }
 
+  /// Bytes that were taken; 0 once the other side has closed.
+  size_t try_to_say(std::string_view text) const {
+    const auto sent = ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    return sent < 0 ? 0 : static_cast<size_t>(sent);
+  }
+
   /// What comes until the end of a line or of the connection; nothing when neither comes in time.
   std::optional<std::string> hear(milliseconds patience = milliseconds{10'000}) const {
     std::string text;

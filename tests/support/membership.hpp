@@ -4,6 +4,8 @@
 
 #include "troupe/coordinators/membership_rule.hpp"
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -66,6 +68,34 @@ inline texts texts_of(const membership_decisions& decisions) {
 
 inline std::string reason_of(const membership_decision& decision) {
   return std::visit([](const auto& what) { return what.reason; }, decision);
+}
+
+/// a: one replica; b: one replica; s, t: one shard each. 4 slices, 2 blocks.
+inline membership_options two_and_two() {
+  return {.expected = {{"a", 1, 0}, {"b", 1, 0}, {"s", 0, 1}, {"t", 0, 1}},
+          .home = {},
+          .slice_count = 4,
+          .parameter_count = 5000,
+          .join_timeout = milliseconds{1000},
+          .lost_after = milliseconds{100}};
+}
+
+inline member replica(const std::string& name, uint64_t incarnation = 1, size_t count = 1) {
+  return {name, incarnation, count, 0};
+}
+
+inline member shard(const std::string& name, uint64_t incarnation = 1, size_t count = 1) {
+  return {name, incarnation, 0, count};
+}
+
+/// All four have joined and term 1 is in use.
+inline membership_rule running(const membership_options& options = two_and_two()) {
+  membership_rule rule{options, at(0)};
+  for (const auto& expected : options.expected)
+    rule.on_joined({expected.name, 1, expected.replica_count, expected.shard_count}, at(0));
+  rule.on_term_persisted(options.persisted_term + 1);
+  EXPECT_EQ(rule.state(), membership_rule::phase::running);
+  return rule;
 }
 
 } // namespace troupe::test

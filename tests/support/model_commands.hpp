@@ -41,8 +41,8 @@ protected:
   }
 
   int run(const std::string& arguments) {
-    const std::string line =
-      "cd '" + folder.path() + "' && " TROUPE_BINARY_DIR "/bin/troupe " + arguments + " >out 2>err";
+    const std::string line = "cd '" + folder.path() + "' && '" TROUPE_BINARY_DIR "/bin/troupe' " +
+                             arguments + " >out 2>err";
     const int status = std::system(line.c_str());
     out = folder.read("out");
     err = folder.read("err");

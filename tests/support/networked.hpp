@@ -150,6 +150,7 @@ public:
   }
 
   test_node& operator[](size_t index) { return *nodes_[index]; }
+  const test_node& operator[](size_t index) const { return *nodes_[index]; }
   const job& resolved() const { return resolved_; }
   const troupe::cluster_plan& plan() const { return plan_; }
   /// Called on the director's waiting thread.

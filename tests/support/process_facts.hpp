@@ -13,11 +13,13 @@ inline process_facts facts_of(const std::string& name) {
   facts.version = "1.0";
   facts.node = name;
   facts.is_director = name == "a";
-  facts.job_sha256 = "job";
-  facts.data_fingerprint = "rows";
-  facts.numerics = "class";
+  facts.data = "rows";
+  facts.job = "job";
+  facts.cluster = "files";
   facts.course = "steps = 5";
+  facts.numerics = "class";
   facts.process = "process of " + name;
+  facts.life = name.front();
   return facts;
 }
 

@@ -63,6 +63,16 @@ inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_option
   return x;
 }
 
+/// One with nothing but tensors: it fits a job of that shape at any version.
+inline checkpoint plain_checkpoint(uint64_t version, const some_checkpoint_options& options) {
+  auto x = some_checkpoint(version, options);
+  x.optimizer_numbers.clear();
+  x.book = {};
+  x.stop = {};
+  x.history.clear();
+  return x;
+}
+
 inline bool same_bits(const const_buffer& a, const const_buffer& b) {
   const auto left = a.values(), right = b.values();
   return left.size() == right.size() &&

@@ -52,9 +52,9 @@ bool trains(const test::test_node& director) {
 }
 
 /// Stops the run, whose bits must be those of one process up to that version.
-networked_end expect_same_bits(test_cluster& cluster) {
-  cluster[0].stop();
-  auto end = cluster[0].end();
+networked_end expect_same_bits(test_cluster& cluster, size_t director = 0) {
+  cluster[director].stop();
+  auto end = cluster[director].end();
   auto shorter = endless_job();
   shorter.training.steps = end.training->summary.steps;
   EXPECT_EQ(test::values_of(end.training->parameters),
@@ -119,6 +119,48 @@ TEST(broken_wire, who_was_taken_out_joins_anew) {
   EXPECT_EQ(end.training->summary.rollbacks, 0u);
   EXPECT_GE(end.training->summary.views, 3u);
   EXPECT_EQ(c.end().reason, "finished");
+}
+
+/// Both ends of the one link of a cluster think that it is there.
+bool is_linked(const test_cluster& cluster) {
+  const auto thinks_so = [&](size_t i, const std::string& peer) {
+    return times_said(cluster[i], "linked with " + peer) >
+           times_said(cluster[i], "the link with " + peer + " is lost");
+  };
+  return thinks_so(0, "b") && thinks_so(1, "a");
+}
+
+/// A link whose wire stalls once while it is made: it is made anew, and the run is as without.
+void expect_equal_after(const test::wire_stall& stall, size_t director) {
+  const auto impatient_options = [](networked_options options) {
+    options.introduction_deadline = milliseconds{200};
+    return options;
+  };
+  test_cluster cluster{endless_job(), plan_of({bringing(1, 1), bringing(1, 1)}, director)};
+  test::relay wire{cluster.start(0, impatient_options(cluster.options_of(0))).port(), stall};
+  auto options = impatient_options(cluster.options_of(1));
+  options.cluster.nodes[0].address = wire.address();
+  cluster.start(1, options);
+  const auto where = "chunk " + std::to_string(stall.chunk) + (stall.is_answer ? " back" : "") +
+                     (stall.is_both ? ", both" : "");
+  EXPECT_TRUE(wait_until([&] { return wire.has_stalled() && is_linked(cluster); })) << where;
+  EXPECT_TRUE(trains(cluster[director])) << where;
+  try {
+    expect_same_bits(cluster, director);
+    EXPECT_EQ(cluster[1 - director].end().reason, "finished") << where;
+  } catch (const failure& error) {
+    ADD_FAILURE() << where << ": " << error.what();
+  }
+}
+
+TEST(broken_wire, a_stall_while_a_link_is_made_costs_its_time_only) {
+  for (const bool is_answer : {false, true})
+    for (size_t chunk = 0; chunk < 5; ++chunk) {
+      const bool is_both = chunk == 4; // of the third one once more
+      const milliseconds length{240 + 80 * chunk};
+      expect_equal_after({is_answer, is_both, is_both ? 2 : chunk, length},
+                         (chunk + (is_answer ? 1 : 0)) % 2);
+    }
 }
 
 } // namespace

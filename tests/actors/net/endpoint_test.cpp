@@ -1,3 +1,4 @@
+#include "troupe/actors/net/channel.hpp"
 #include "troupe/actors/net/endpoint.hpp"
 #include "troupe/data/failure.hpp"
 
@@ -59,6 +60,11 @@ TEST(endpoint, loopback_is_told_from_the_rest) {
     EXPECT_TRUE(is_loopback(host)) << host;
   for (const auto* host : {"0.0.0.0", "128.0.0.1", "::", "::2", "::ffff:10.0.0.1", "10.0.0.1"})
     EXPECT_FALSE(is_loopback(host)) << host;
+}
+
+TEST(socket_address, one_that_the_system_cannot_name_is_unknown) {
+  EXPECT_EQ(socket_address{}.host(), "an unknown address");
+  EXPECT_EQ(peer_host_of(channel{owned_socket{}}), "an unknown address");
 }
 
 } // namespace

@@ -99,14 +99,42 @@ TEST(gate, a_refusal_has_one_reason_on_both_sides_and_ends_the_dialling) {
   EXPECT_FALSE(a.log.next<refused_news>(milliseconds{300})) << "it dialled again";
 }
 
-TEST(gate, who_dials_the_wrong_process_refuses_it_on_both_sides) {
+TEST(gate, who_finds_the_wrong_process_tries_again_and_refuses_nobody) {
   logged_gate c{options_of("c")};
   logged_gate a{dialling("a", "b", c.door.port())};
-  const auto at_a = a.log.next<refused_news>();
-  const auto at_c = c.log.next<refused_news>();
-  ASSERT_TRUE(at_a && at_c);
-  EXPECT_EQ(at_a->what.why, at_c->what.why);
-  EXPECT_EQ(at_a->what.why.reason, "the process at the address of b is c");
+  for (int i = 0; i < 2; ++i) {
+    const auto at_a = a.log.next<failing_news>();
+    ASSERT_TRUE(at_a);
+    EXPECT_EQ(at_a->reason, "the process at the address of b is c");
+    EXPECT_TRUE(c.log.next<withdrawn_news>());
+  }
+  EXPECT_FALSE(a.log.next<refused_news>(milliseconds{0}));
+  EXPECT_FALSE(c.log.next<refused_news>(milliseconds{0}));
+}
+
+TEST(gate, who_only_compares_opens_nothing_and_asks_once) {
+  logged_gate a{options_of("a")};
+  auto options = dialling("b", "a", a.door.port());
+  options.dials[0].only_compares = true;
+  logged_gate b{options};
+  EXPECT_FALSE(b.log.next<failing_news>(milliseconds{200})) << "all is well";
+  EXPECT_FALSE(a.log.next<opened_news>(milliseconds{0}));
+  EXPECT_FALSE(a.log.next<candidate_news>(milliseconds{0}));
+  options.facts.cluster = "another file";
+  logged_gate other{options};
+  EXPECT_EQ(other.log.next<refused_news>()->what.why.code, refusal_code::mismatch);
+  EXPECT_EQ(a.log.next<refused_news>()->what.peer, "b");
+}
+
+TEST(gate, whoever_goes_on_talking_after_a_refusal_is_not_read_for_long) {
+  logged_gate a{options_of("a")};
+  const raw_client stranger{a.door.port()};
+  stranger.say("\x16\x03\x01"); // told that connections are plain
+  ASSERT_TRUE(stranger.hear());
+  size_t said = 0;
+  for (size_t chunk = 1; chunk > 0 && said < 20'000'000; said += chunk)
+    chunk = stranger.try_to_say(std::string(4096, 'x'));
+  EXPECT_LT(said, 20'000'000u);
 }
 
 TEST(gate, dials_until_somebody_is_there) {
@@ -192,7 +220,7 @@ TEST(gate, a_flood_of_silent_clients_keeps_nobody_out) {
 
 TEST(gate, strangers_are_closed_without_an_answer) {
   logged_gate a{options_of("a")};
-  const std::vector<std::string> texts{"GET / HTTP/1.1\n", std::string(5000, 'x'), "{}\n",
+  const std::vector<std::string> texts{"GET / HTTP/1.1\n", std::string(20'000, 'x'), "{}\n",
                                        write_hello({facts_of("b"), {}}) + "and more",
                                        std::string(32, '\0') + "\n"};
   for (const auto& text : texts) {
@@ -263,8 +291,9 @@ TEST(gate, a_port_can_be_had_again_at_once) {
 }
 
 TEST(gate, a_director_of_an_older_term_is_kept_waiting) {
-  logged_gate b{options_of("b")};
-  b.door.see_term(3);
+  auto of_b = options_of("b");
+  of_b.facts.term = 3;
+  logged_gate b{of_b};
   auto options = dialling("a", "b", b.door.port());
   options.facts.term = 2;
   logged_gate a{options};

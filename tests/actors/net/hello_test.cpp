@@ -34,8 +34,8 @@ TEST(hello, a_line_says_what_was_written) {
 
 TEST(hello, a_line_that_lacks_a_fact_is_none) {
   const auto text = write_hello({facts_of("b"), {}});
-  for (const auto* key : {"node", "incarnation", "director", "job_sha256", "data", "numerics",
-                          "course", "term", "process", "version"}) {
+  for (const auto* key : {"node", "incarnation", "director", "job", "data", "cluster", "numerics",
+                          "course", "term", "process", "life", "only_compares", "version"}) {
     auto lacking = text.substr(0, text.size() - 1);
     lacking.replace(lacking.find('"' + std::string{key} + '"'), 2, "\"_");
     EXPECT_FALSE(read_hello(lacking)) << key;
@@ -43,7 +43,7 @@ TEST(hello, a_line_that_lacks_a_fact_is_none) {
 }
 
 TEST(hello, another_protocol_is_understood_as_far_as_to_refuse_it) {
-  const auto line = read_hello(R"({"troupe":2,"node":"b"})");
+  const auto line = read_hello(R"({"troupe":99,"node":"b"})");
   ASSERT_TRUE(line);
   EXPECT_EQ(admit(facts_of("a"), *line->facts, three_nodes()).code, refusal_code::mismatch);
 }
@@ -92,11 +92,16 @@ TEST(hello, nothing_a_stranger_sends_does_harm) {
     EXPECT_FALSE(read_hello(text)) << text;
 }
 
-TEST(hello, a_reason_cannot_move_a_terminal) {
-  const auto line =
-    read_hello(R"({"answer":{"verdict":"refused","reason":"a\u001b[2Jb\nc","exit_code":77}})");
-  ASSERT_TRUE(line);
-  EXPECT_EQ(line->answer->reason, "a [2Jb c");
+TEST(hello, a_reason_is_short_and_cannot_move_a_terminal) {
+  const auto reason_of = [](const std::string& json_text) {
+    const auto line = read_hello(R"({"answer":{"verdict":"refused","reason":")" + json_text +
+                                 R"(","exit_code":77}})");
+    return line && line->answer ? line->answer->reason : "none";
+  };
+  EXPECT_EQ(reason_of(R"(a\u001b[2Jb\nc)"), "a [2Jb c");
+  EXPECT_EQ(reason_of(R"(a\u009b2Jb)"), "a 2Jb") << "one character that begins a sequence, too";
+  EXPECT_EQ(reason_of("gr\u00fc\u00dfe"), "gr\u00fc\u00dfe");
+  EXPECT_EQ(reason_of(std::string(5'000, 'x')).size(), reason_bytes_max);
 }
 
 TEST(greeting, both_sides_agree) {
@@ -134,14 +139,74 @@ TEST(greeting, a_refusal_reaches_the_other_side) {
 }
 
 TEST(greeting, the_dialling_side_refuses_too) {
+  auto facts = facts_of("a");
+  pair_of_greetings x;
+  facts.numerics = "another class";
+  carry(x.b, x.a);
+  x.b.on_bytes(write_hello({facts, verdict{}})); // who admits it all the same
+  EXPECT_EQ(x.b.outcome().code, refusal_code::mismatch);
+  x.a.on_answer({});
+  carry(x.b, x.a);
+  EXPECT_EQ(x.a.outcome(), x.b.outcome());
+}
+
+TEST(greeting, who_is_found_at_the_address_of_another_is_told_so_and_not_refused) {
   greeting c{facts_of("c"), three_nodes()};
   greeting a{facts_of("a"), three_nodes(), "b"};
   carry(a, c);
   c.on_answer({});
   carry(c, a);
-  EXPECT_FALSE(a.outcome().is_admitted());
   carry(a, c);
-  EXPECT_EQ(c.outcome(), a.outcome());
+  for (const auto* side : {&a, &c}) {
+    ASSERT_EQ(side->state(), greeting::phase::over);
+    EXPECT_EQ(side->outcome().kind, verdict_kind::later);
+    EXPECT_EQ(side->outcome().reason, "the process at the address of b is c");
+  }
+}
+
+TEST(greeting, what_another_process_says_at_an_address_is_not_believed) {
+  greeting a{facts_of("a"), three_nodes(), "b"};
+  a.on_bytes(write_hello({facts_of("c"), run_is_over("the run is finished")}));
+  ASSERT_EQ(a.state(), greeting::phase::over);
+  EXPECT_EQ(a.outcome().kind, verdict_kind::later);
+}
+
+TEST(greeting, who_only_compares_hears_what_differs_or_that_nothing_does) {
+  auto facts = facts_of("b");
+  facts.only_compares = true;
+  greeting a{facts_of("a"), three_nodes()};
+  greeting b{facts, three_nodes(), "a"};
+  carry(b, a);
+  EXPECT_EQ(a.state(), greeting::phase::over) << "its name is nobody's concern";
+  carry(a, b);
+  EXPECT_EQ(b.outcome(), nothing_differs());
+  facts.cluster = "replicas of node b = 12";
+  greeting again{facts_of("a"), three_nodes()};
+  greeting other{facts, three_nodes(), "a"};
+  carry(other, again);
+  carry(again, other);
+  EXPECT_EQ(other.outcome().code, refusal_code::mismatch);
+  EXPECT_EQ(other.outcome().kind, verdict_kind::refused);
+}
+
+TEST(greeting, who_only_compares_opens_nothing_whatever_it_hears) {
+  auto facts = facts_of("b");
+  facts.only_compares = true;
+  greeting b{facts, three_nodes(), "a"};
+  b.on_bytes(write_hello({facts_of("a"), verdict{}}));
+  EXPECT_FALSE(b.outcome().is_admitted());
+}
+
+TEST(greeting, whoever_is_no_process_of_ours_is_quoted_to_who_dialled_it) {
+  for (const std::string text :
+       {"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n"}) {
+    greeting b{facts_of("b"), three_nodes(), "a"};
+    b.on_bytes(text);
+    EXPECT_EQ(b.problem(), "it is no process of troupe: it says 'HTTP/1.1 400 Bad Request'");
+    greeting a{facts_of("a"), three_nodes()};
+    a.on_bytes(text);
+    EXPECT_EQ(a.problem(), "it is no process of troupe") << "strangers fill no log";
+  }
 }
 
 TEST(greeting, a_line_without_an_end_is_cut_off) {
@@ -171,25 +236,34 @@ TEST(greeting, an_answer_before_the_hello_is_cut_off) {
   EXPECT_EQ(b.state(), greeting::phase::broken);
 }
 
-TEST(greeting, a_name_must_be_a_proven_one) {
-  for (const bool a_lies : {true, false}) {
+TEST(greeting, who_comes_with_a_name_must_have_proven_it) {
+  pair_of_greetings x;
+  x.a.on_proof({"c"});
+  x.b.on_proof({"a"});
+  carry(x.b, x.a);
+  EXPECT_FALSE(read_hello(std::string_view{x.a.output()}.substr(0, x.a.output().size() - 1))->facts)
+    << "it learns nothing";
+  carry(x.a, x.b);
+  for (const auto* side : {&x.a, &x.b}) {
+    ASSERT_EQ(side->state(), greeting::phase::over);
+    EXPECT_EQ(side->outcome(), admit_proof("b", {"c"}));
+  }
+  EXPECT_FALSE(x.a.peer()) << "who lies about its name has none";
+}
+
+TEST(greeting, who_was_dialled_must_prove_its_name_before_anything_is_said) {
+  for (const auto& names : {std::vector<std::string>{"c"}, {"visitor"}, {}}) {
     pair_of_greetings x;
-    x.a.on_proof({"b"});
-    x.b.on_proof({"a"});
-    if (a_lies)
-      x.b.on_proof({"c"});
-    else
-      x.a.on_proof({"c"});
-    carry(x.b, x.a);
-    if (a_lies)
-      x.a.on_answer({});
-    carry(x.a, x.b);
-    carry(x.b, x.a);
-    for (const auto* side : {&x.a, &x.b}) {
-      ASSERT_EQ(side->state(), greeting::phase::over);
-      EXPECT_EQ(side->outcome(), admit_proof(a_lies ? "a" : "b", {"c"}));
-    }
-    EXPECT_EQ(x.a.peer().has_value(), a_lies) << "who lies about its name has none";
+    x.b.on_proof(names);
+    EXPECT_FALSE(x.b.believes());
+    EXPECT_FALSE(
+      read_hello(std::string_view{x.b.output()}.substr(0, x.b.output().size() - 1))->facts)
+      << "it learns nothing";
+    for (const auto& word : {run_is_over("finished"), name_in_use("b")})
+      x.b.on_bytes(write_hello({facts_of("a"), word}));
+    ASSERT_EQ(x.b.state(), greeting::phase::over);
+    EXPECT_EQ(x.b.outcome().kind, verdict_kind::later) << "nothing it says counts";
+    EXPECT_EQ(x.b.outcome().reason, admit_proof("a", names).reason);
   }
 }
 

@@ -51,6 +51,13 @@ uint16_t free_port() {
   return gate{test::options_of("a")}.port();
 }
 
+/// Whether it says so soon: what it hears is told on another thread.
+bool says(const test::test_node& node, const std::string& words) {
+  for (int i = 0; i < 500 && node.news().find(words) == std::string::npos; ++i)
+    std::this_thread::sleep_for(milliseconds{10});
+  return node.news().find(words) != std::string::npos;
+}
+
 failure_code code_of_end(test::test_node& node) {
   try {
     node.end();
@@ -105,6 +112,35 @@ TEST(networked_process, a_process_lost_in_mid_run_changes_no_bit) {
   EXPECT_EQ(cluster[1].end().reason, "finished");
 }
 
+// A service manager stops all processes at once: the director needs the others for its result.
+TEST(networked_process, worker_that_is_stopped_with_the_director_stays_for_the_result) {
+  const auto x = long_job();
+  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 1)})};
+  cluster.start_all();
+  wait_for_version(cluster[0], 50);
+  cluster[1].stop();
+  cluster[0].stop();
+  const auto end = cluster[0].end();
+  ASSERT_TRUE(end.training);
+  EXPECT_GE(end.training->summary.steps, 50u);
+  EXPECT_EQ(end.training->summary.stopped_by, "interrupt");
+  EXPECT_EQ(end.training->summary.replicas_lost, 0u);
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+}
+
+TEST(networked_process, nobody_is_told_of_an_end_before_the_result_is_kept) {
+  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 1)})};
+  auto options = cluster.options_of(0);
+  options.keep = [](training_result& result) {
+    EXPECT_FALSE(result.parameters.values().empty());
+    throw failure(failure_code::io_error, "the disk is full");
+  };
+  cluster.start(0, options);
+  cluster.start(1);
+  EXPECT_EQ(code_of_end(cluster[0]), failure_code::io_error);
+  EXPECT_EQ(code_of_end(cluster[1]), failure_code::io_error);
+}
+
 TEST(networked_process, a_lost_span_goes_back_and_changes_no_bit) {
   const auto x = long_job();
   test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 1)})};
@@ -137,8 +173,43 @@ TEST(networked_process, another_job_is_refused) {
   auto& other = cluster.start(1, options);
   EXPECT_EQ(code_of_end(other), failure_code::mismatch);
   EXPECT_FALSE(cluster[0].has_ended(milliseconds{300})) << "it waits for the right one";
-  EXPECT_NE(cluster[0].news().find("a and b differ in their job"), std::string::npos)
+  EXPECT_TRUE(says(cluster[0], "a and b differ in their job: seed = 5 and 99;"))
     << cluster[0].news();
+}
+
+TEST(networked_process, other_data_are_refused_by_what_differs) {
+  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 0)})};
+  cluster.start(0);
+  auto options = cluster.options_of(1);
+  auto other = small_job();
+  other.data.rows = 100;
+  options.data = load_data(other);
+  EXPECT_EQ(code_of_end(cluster.start(1, options)), failure_code::mismatch);
+  EXPECT_TRUE(says(cluster[0], "a and b differ in their data: rows = 200 and 100;"))
+    << cluster[0].news();
+}
+
+TEST(networked_process, another_cluster_file_is_refused_by_what_differs_whoever_has_it) {
+  for (const size_t director : {0, 1}) {
+    test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 1)}, director)};
+    cluster.start(0);
+    auto options = cluster.options_of(1);
+    options.cluster.nodes[0].replica_count = 12;
+    cluster.start(1, options);
+    auto& other = cluster[1 - director];
+    EXPECT_EQ(code_of_end(other), failure_code::mismatch);
+    EXPECT_TRUE(says(cluster[director], "replicas of node a = ")) << cluster[director].news();
+  }
+}
+
+// b thinks that the director dials, and the director that b does.
+TEST(networked_process, files_in_different_orders_are_refused_though_nobody_would_dial) {
+  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 1)})};
+  cluster.start(0);
+  auto options = cluster.options_of(1);
+  std::swap(options.cluster.nodes[0], options.cluster.nodes[1]);
+  EXPECT_EQ(code_of_end(cluster.start(1, options)), failure_code::mismatch);
+  EXPECT_TRUE(says(cluster[0], "differ in their cluster file: node 1 = ")) << cluster[0].news();
 }
 
 TEST(networked_process, a_name_in_use_is_refused) {

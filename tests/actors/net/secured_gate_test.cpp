@@ -139,33 +139,55 @@ TEST(secured_gate, whoever_proves_another_name_is_refused_on_both_sides) {
   EXPECT_FALSE(a.log.next<candidate_news>(milliseconds{0}));
 }
 
-TEST(secured_gate, whoever_is_dialled_and_proves_another_name_is_refused_on_both_sides) {
+TEST(secured_gate, whoever_is_dialled_and_proves_another_name_is_left_and_dialled_again) {
   const some_authority authority;
   logged_gate c{secured("c", authority.issue("c"))};
   logged_gate a{dialling(secured("a", authority.issue("a")), "b", c.door.port())};
-  const auto at_a = a.log.next<refused_news>();
-  const auto at_c = c.log.next<refused_news>();
-  ASSERT_TRUE(at_a && at_c);
-  EXPECT_EQ(at_a->what.why, at_c->what.why);
-  EXPECT_EQ(at_a->what.why.reason.find("b proves itself with a certificate for c"), 0u);
+  for (int i = 0; i < 2; ++i) {
+    const auto at_a = a.log.next<failing_news>();
+    ASSERT_TRUE(at_a);
+    EXPECT_EQ(at_a->reason.find("b proves itself with a certificate for c"), 0u);
+    const auto at_c = c.log.next<turned_away_news>();
+    ASSERT_TRUE(at_c);
+    EXPECT_EQ(at_c->reason, "it did not say who it is");
+  }
+  EXPECT_FALSE(a.log.next<refused_news>(milliseconds{0}));
+  EXPECT_FALSE(c.log.next<refused_news>(milliseconds{0})) << "c has done nothing wrong";
 }
 
-TEST(secured_gate, another_authority_is_named_on_both_sides_and_the_gate_serves_on) {
+TEST(secured_gate, an_unknown_authority_is_named_on_both_sides_and_proves_nothing) {
   const some_authority authority;
   const some_authority foreign{"foreign"};
   logged_gate a{secured("a", authority.issue("a"))};
   logged_gate b{dialling(secured("b", foreign.issue("b")), "a", a.door.port())};
-  const auto at_b = b.log.next<refused_news>(milliseconds{5'000});
+  const auto at_b = b.log.next<failing_news>(milliseconds{5'000});
   const auto at_a = a.log.next<refused_news>(milliseconds{5'000});
   ASSERT_TRUE(at_a && at_b);
-  EXPECT_EQ(at_b->what.why.code, refusal_code::no_permission);
-  EXPECT_EQ(at_b->what.peer, "a");
-  EXPECT_EQ(at_b->what.why.reason,
+  EXPECT_EQ(at_b->reason,
             "no secured connection with a: its certificate is not from the authority of this "
             "cluster");
   EXPECT_EQ(at_a->what.why.reason, "it says that our certificate is not from its authority");
+  EXPECT_EQ(at_a->what.peer, "") << "whoever that was ends nobody";
+  EXPECT_FALSE(b.log.next<refused_news>(milliseconds{0}));
   logged_gate c{dialling(secured("c", authority.issue("c")), "a", a.door.port())};
   EXPECT_TRUE(a.log.next<opened_news>());
+}
+
+// It comes as an alert, over a connection on which the other side has proven its name.
+TEST(secured_gate, who_is_proven_and_does_not_believe_us_refuses_for_good) {
+  const some_authority authority;
+  const some_authority foreign{"foreign"};
+  auto files = foreign.issue("b");
+  files.authority =
+    foreign.folder().write("both.pem", foreign.texts().certificate + authority.texts().certificate);
+  logged_gate a{secured("a", authority.issue("a"))};
+  logged_gate b{dialling(secured("b", files), "a", a.door.port())};
+  const auto at_b = b.log.next<refused_news>(milliseconds{5'000});
+  ASSERT_TRUE(at_b);
+  EXPECT_EQ(at_b->what.peer, "a");
+  EXPECT_EQ(at_b->what.why.code, refusal_code::no_permission);
+  EXPECT_EQ(at_b->what.why.reason, "no secured connection with a: it says that our certificate is "
+                                   "not from its authority");
 }
 
 /// With what the files of a process would not pass, or nothing.
@@ -218,11 +240,12 @@ TEST(secured_gate, plain_and_secured_processes_tell_each_other) {
   }
   logged_gate plain_a{options_of("a")};
   logged_gate b{dialling(secured("b", authority.issue("b")), "a", plain_a.door.port())};
-  for (auto* log : {&plain_a.log, &b.log}) {
-    const auto refused = log->next<refused_news>(milliseconds{5'000});
-    ASSERT_TRUE(refused);
-    EXPECT_EQ(refused->what.why, comes_secured("a"));
-  }
+  const auto refused = plain_a.log.next<refused_news>(milliseconds{5'000});
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->what.why, comes_secured("a"));
+  const auto failing = b.log.next<failing_news>(milliseconds{5'000});
+  ASSERT_TRUE(failing);
+  EXPECT_EQ(failing->reason, comes_secured("a").reason) << "anybody could have said that";
 }
 
 TEST(secured_gate, strangers_are_closed_and_told_of_with_their_host) {
@@ -291,6 +314,9 @@ TEST(secured_gate, files_that_do_not_fit_keep_it_from_starting) {
   const auto expired = authority.issue("a", hours_around_now(-2, -1), "expired");
   const auto open_key = authority.issue("a", hours_around_now(-1, 1), "open");
   ASSERT_EQ(::chmod(open_key.key.c_str(), 0644), 0);
+  const auto open_authority =
+    authority.folder().write("open-ca.pem", authority.texts().certificate);
+  ASSERT_EQ(::chmod(open_authority.c_str(), 0666), 0);
   const auto junk = authority.folder().write("junk.pem", "junk");
   const std::vector<std::pair<tls_files, failure_code>> cases{
     {{missing, good.certificate, good.key}, failure_code::missing_input},
@@ -299,6 +325,7 @@ TEST(secured_gate, files_that_do_not_fit_keep_it_from_starting) {
     {{junk, good.certificate, good.key}, failure_code::bad_data},
     {{good.authority, junk, good.key}, failure_code::bad_data},
     {open_key, failure_code::no_permission},
+    {{open_authority, good.certificate, good.key}, failure_code::no_permission},
     {expired, failure_code::no_permission},
     {{good.authority, good.certificate, of_b.key}, failure_code::no_permission},
     {of_b, failure_code::no_permission},
@@ -309,6 +336,8 @@ TEST(secured_gate, files_that_do_not_fit_keep_it_from_starting) {
     EXPECT_FALSE(error.where().empty()) << error.what();
   }
   EXPECT_EQ(failure_of(secured("a", good)).reason(), "it opens");
+  EXPECT_NE(failure_of(secured("a", cases[1].first)).hint().find("troupe certs issue a"),
+            std::string::npos);
 }
 
 TEST(secured_gate, listens_beyond_loopback) {

@@ -156,6 +156,34 @@ TEST(visit, who_does_not_answer_in_time_is_given_up) {
                                                                     : failure_code::mismatch);
 }
 
+failure failure_at(const std::string& answer) {
+  try {
+    read_visit_answer(answer, "here");
+  } catch (const failure& error) {
+    return error;
+  }
+  return {failure_code::diverged, "it is one"};
+}
+
+TEST(visit, an_answer_that_is_nested_without_end_is_no_director) {
+  for (const std::string& deep :
+       {std::string(100'000, '['), std::string(100'000, '[') + std::string(100'000, ']')}) {
+    const auto error = failure_at(R"({"status":{"phase":)" + deep);
+    EXPECT_EQ(error.code(), failure_code::mismatch);
+    EXPECT_EQ(error.reason(), "what answers is no director of troupe");
+  }
+  const auto whole =
+    R"({"status":{"phase":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}}";
+  EXPECT_EQ(failure_at(whole).code(), failure_code::mismatch);
+}
+
+TEST(visit, a_refusal_is_never_a_good_end_and_moves_no_terminal) {
+  const auto error =
+    failure_at(R"({"answer":{"verdict":"refused","reason":"a\u009b2Jb","exit_code":0}})");
+  EXPECT_EQ(error.code(), failure_code::mismatch);
+  EXPECT_EQ(error.reason(), "a 2Jb");
+}
+
 } // namespace
 
 } // namespace troupe

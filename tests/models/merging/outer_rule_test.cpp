@@ -148,11 +148,31 @@ TEST(parameter_average, is_the_mean_of_the_versions_it_was_told) {
 
 TEST(parameter_average, forgets_exponentially) {
   parameter_average x{{averaging_kind::exponential, 0.5}};
-  x.add(0, floats{8});
-  EXPECT_EQ(x.values(), floats{8}) << "no pull towards 0 at the start";
-  x.add(1, floats{0});
-  x.add(2, floats{1});
-  EXPECT_EQ(x.values(), floats{2.5f});
+  x.add(0, floats{7});
+  EXPECT_EQ(x.values(), floats{7}) << "no pull towards 0 at the start";
+  x.add(1, floats{1});
+  EXPECT_EQ(x.values(), floats{3}) << "(7 / 2 + 1) / (1 / 2 + 1)";
+  x.add(2, floats{17});
+  EXPECT_EQ(x.values(), floats{11}) << "(7 / 4 + 1 / 2 + 17) / (1 / 4 + 1 / 2 + 1)";
+}
+
+TEST(parameter_average, matches_reference) {
+  const auto reference = load_reference("merging.json");
+  for (const auto& expected : reference.at("averaged")) {
+    averaging_options options;
+    options.kind =
+      expected.at("kind") == "mean" ? averaging_kind::mean : averaging_kind::exponential;
+    options.decay = expected.at("decay");
+    SCOPED_TRACE(expected.at("kind").get<std::string>() + " " + std::to_string(options.decay));
+    parameter_average x{options};
+    for (size_t round = 0; round < 12; ++round) {
+      x.add(round + 1, flat<float>(reference.at("merged").at(round)));
+      const auto values = flat<double>(expected.at("after").at(round));
+      for (size_t i = 0; i < values.size(); ++i)
+        EXPECT_NEAR(x.values()[i], values[i], 1e-6 * (1 + std::abs(values[i])))
+          << round << ' ' << i;
+    }
+  }
 }
 
 TEST(parameter_average, of_kind_none_keeps_nothing) {

@@ -1,0 +1,43 @@
+#include "troupe/actors/resuming.hpp"
+
+#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/process.hpp"
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/data/checkpoint_fit.hpp"
+#include "troupe/data/failure.hpp"
+#include "troupe/models/optimizers/whole_model_rule.hpp"
+
+#include <vector>
+
+namespace troupe {
+
+std::optional<std::string> misfit_of(const checkpoint& x, const job& resolved,
+                                     const prepared_data& data) {
+  const auto shape = shape_of(data);
+  const auto plan = timeline_of(resolved, shape);
+  const auto network = make_model(resolved, shape);
+  const auto& layout = network->layout();
+  checkpoint_expectation expected{layout.size(), slot_count_of(resolved, layout), 0,
+                                  plan.steps_in_epoch(), plan.batch_size};
+  if (scope_of(resolved.optimizer.kind) != optimizer_scope::whole_model)
+    return misfit(x, expected);
+  const auto rule = make_whole_model_rule(resolved.optimizer, layout);
+  const std::vector<float> zeros(layout.size());
+  expected.number_count = rule->start(zeros).numbers().size();
+  if (auto found = misfit(x, expected))
+    return found;
+  if (!rule->accepts(x.optimizer_numbers))
+    return "its optimizer numbers are none of " + std::string{name_of(resolved.optimizer.kind)};
+  return std::nullopt;
+}
+
+void require_fit(const std::optional<checkpoint>& x, const job& resolved,
+                 const prepared_data& data) {
+  if (!x)
+    return;
+  if (const auto found = misfit_of(*x, resolved, data))
+    throw failure(failure_code::bad_data, "the checkpoint is of another shape: " + *found,
+                  "version " + std::to_string(x->version), "go on from another one");
+}
+
+} // namespace troupe

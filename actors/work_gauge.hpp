@@ -1,0 +1,70 @@
+// Work gauge: what a computing actor is at, for others of its process to read without asking it.
+//
+// An actor that computes answers no message, so only this tells one that works from one that
+// hangs. It is told of each piece of work (a slice's gradient, a chunk of an evaluation) as it
+// begins and as it ends; whoever judges compares a piece with the longest one that ended
+// (coordinators/work_watch.hpp). One thread writes, any may read.
+
+#pragma once
+
+#include "troupe/coordinators/moment.hpp"
+
+#include <caf/actor_clock.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace troupe {
+
+class work_gauge {
+public:
+  void begin(moment now) { since_ = now.time_since_epoch().count(); }
+  /// A short piece is no measure for a long one: only those that train are `measured`.
+  void end(moment now, bool measured) {
+    const auto took = now.time_since_epoch().count() - since_;
+    if (measured && took >= longest_)
+      longest_ = took + 1; // a piece that took no time has ended, too
+    changed_ = now.time_since_epoch().count();
+    since_ = 0;
+  }
+
+  /// When the piece under way began.
+  std::optional<moment> since() const {
+    const auto begin = since_.load();
+    return begin == 0 ? std::nullopt : std::optional{moment{moment::duration{begin}}};
+  }
+  /// When a piece ended last.
+  moment changed() const { return moment{moment::duration{changed_}}; }
+  /// Of the measured pieces that ended; zero when none has.
+  moment::duration longest() const { return moment::duration{longest_}; }
+
+private:
+  std::atomic<moment::rep> since_{0};
+  std::atomic<moment::rep> changed_{0};
+  std::atomic<moment::rep> longest_{0};
+};
+
+/// A piece of work, from here to the end of the scope. Without a gauge no clock is read.
+class piece_of_work {
+public:
+  piece_of_work(work_gauge* gauge, const caf::actor_clock& clock, bool measured)
+    : gauge_(gauge), clock_(clock), measured_(measured) {
+    if (gauge_)
+      gauge_->begin(clock_.now());
+  }
+  ~piece_of_work() {
+    if (gauge_)
+      gauge_->end(clock_.now(), measured_);
+  }
+  piece_of_work(const piece_of_work&) = delete;
+  piece_of_work& operator=(const piece_of_work&) = delete;
+
+private:
+  work_gauge* gauge_;
+  const caf::actor_clock& clock_;
+  bool measured_;
+};
+
+} // namespace troupe

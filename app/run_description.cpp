@@ -1,0 +1,234 @@
+#include "troupe/app/run_description.hpp"
+
+#include "troupe/actors/job_data.hpp"
+#include "troupe/coordinators/memory_need.hpp"
+#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/data/number_text.hpp"
+#include "troupe/data/shown_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace troupe {
+
+namespace {
+
+constexpr size_t classes_shown_max = 4;
+constexpr size_t names_shown_max = 4;
+
+/// More classes than this that are whole numbers deserve a warning, not a remark: grades and stars
+/// go to ten.
+constexpr size_t sure_class_count = 10;
+
+std::string plural(uint64_t count, std::string_view what, std::string_view more = "s") {
+  return std::to_string(count) + ' ' + std::string{what} + (count == 1 ? "" : std::string{more});
+}
+
+std::string number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string result;
+  for (size_t i = 0; i < std::min(names.size(), names_shown_max); ++i)
+    result += (i == 0 ? "" : ", ") + shown_text(names[i]);
+  return result + (names.size() > names_shown_max ? ", ..." : "");
+}
+
+class describer {
+public:
+  describer(const job& x, const prepared_data& data, size_t core_count)
+    : given_(x),
+      data_(data),
+      shape_(shape_of(data)),
+      resolved_(resolve(x, shape_, core_count)),
+      plan_(timeline_of(resolved_, shape_)),
+      is_guess_(!wants_classes(x.model)) {}
+
+  run_description result() && {
+    add("data", source() + ": " + rows());
+    add("target",
+        listed(data_.train.target_names) + ": " + (shape_.classification ? classes() : numbers()));
+    add("model", model());
+    add("training", training());
+    add("memory", memory());
+    warn_of_parts();
+    warn_of_classes();
+    warn_of_row_names();
+    warn_of_slices();
+    return std::move(result_);
+  }
+
+private:
+  void add(std::string_view name, const std::string& what) {
+    constexpr size_t name_columns = 10;
+    result_.text += name;
+    result_.text.append(name_columns - name.size(), ' ');
+    result_.text += what + '\n';
+  }
+
+  void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
+
+  std::array<const dataset*, 3> parts() const {
+    return {&data_.train, &data_.test, &data_.validation};
+  }
+
+  size_t row_count() const {
+    return data_.train.row_count + data_.test.row_count + data_.validation.row_count;
+  }
+
+  std::string source() const {
+    if (!given_.data.file.empty())
+      return shown_text(given_.data.file);
+    return given_.data.synthetic == synthetic_kind::none ? "rows in memory" : "synthetic rows";
+  }
+
+  std::string rows() const {
+    auto result = plural(row_count(), "row") + " of " + plural(shape_.feature_count, "feature") +
+                  "; " + std::to_string(data_.train.row_count) + " to train on";
+    if (data_.validation.row_count > 0)
+      result += ", " + std::to_string(data_.validation.row_count) + " for validation";
+    if (data_.test.row_count > 0)
+      result += ", " + std::to_string(data_.test.row_count) + " for testing";
+    return result + (given_.data.standardize ? "; standardised" : "");
+  }
+
+  std::vector<size_t> class_counts() const {
+    std::vector<size_t> result(shape_.output_count);
+    for (const auto* part : parts())
+      for (const auto label : part->labels)
+        ++result[static_cast<size_t>(label)];
+    return result;
+  }
+
+  std::string classes() const {
+    const auto counts = class_counts();
+    auto result = plural(counts.size(), "class", "es") + " (";
+    for (size_t i = 0; i < std::min(counts.size(), classes_shown_max); ++i)
+      result += (i == 0 ? "" : ", ") + shown_text(data_.train.classes[i]) + " in " +
+                std::to_string(counts[i]) + (i == 0 ? " rows" : "");
+    result += counts.size() > classes_shown_max ? ", ...)" : ")";
+    return result + (has_guessed_classes() ? "; whole numbers, taken for classes: if they are "
+                                             "amounts, set model.loss = \"squared\""
+                                           : "");
+  }
+
+  bool has_guessed_classes() const {
+    return is_guess_ && given_.data.synthetic == synthetic_kind::none &&
+           std::ranges::all_of(data_.train.classes, [](const std::string& name) {
+             double ignored = 0;
+             return read_number(name, ignored) == number_status::number;
+           });
+  }
+
+  std::string numbers() const {
+    double least = shape_.target_minimum, most = least;
+    bool whole = true;
+    for (const auto* part : parts())
+      for (const auto value : part->targets) {
+        most = std::max<double>(most, value);
+        whole = whole && std::trunc(value) == value;
+      }
+    return "numbers from " + number(least) + " to " + number(most) +
+           (whole && is_guess_ ? "; whole, taken for amounts: if they are classes, set "
+                                 "model.loss = \"categorical-cross-entropy\""
+                               : "");
+  }
+
+  std::string model() const {
+    const auto network = make_model(resolved_, shape_);
+    auto result =
+      std::string{name_of(resolved_.model.kind)} + ' ' + std::to_string(shape_.feature_count);
+    if (resolved_.model.kind == model_kind::neural_network)
+      for (const auto units : resolved_.model.hidden)
+        result += '-' + std::to_string(units);
+    return result + '-' + std::to_string(network->output_count()) + ", " +
+           plural(network->layout().size(), "parameter") + "; " +
+           std::string{name_of(*resolved_.model.loss)};
+  }
+
+  std::string training() const {
+    const auto& x = resolved_.training;
+    auto result = plural(plan_.last_version(), "step") + " of " + plural(x.batch_size, "row") +
+                  ", " + std::to_string(plan_.steps_in_epoch()) + " an epoch; ";
+    if (x.strategy == strategy_kind::parameters)
+      result += plural(*x.members, "member") + " apart for " + plural(*x.local_steps, "step");
+    else
+      result += plural(*x.slices, "slice") + ", " + std::string{name_of(x.consistency)};
+    result +=
+      ", " + plural(*x.replicas, "replica") + "; " + std::string{name_of(resolved_.optimizer.kind)};
+    if (const auto rate = resolved_.optimizer.learning_rate)
+      result += " at " + number(*rate);
+    const auto kind = resolved_.optimizer.schedule.kind;
+    return result + (kind == schedule_kind::constant ? "" : ", " + std::string{name_of(kind)});
+  }
+
+  std::string memory() const {
+    uint64_t bytes = 0;
+    for (const auto* part : parts())
+      bytes += (part->features.size() + part->labels.size() + part->targets.size()) * sizeof(float);
+    return "about " + bytes_text(memory_of(resolved_, shape_).likely_bytes) + " to train, " +
+           bytes_text(bytes) + " of data";
+  }
+
+  void warn_of_part(const char* key, double fraction, size_t count, const char* use) {
+    if (fraction > 0 && count == 0)
+      warn(std::string{key} + ": " + number(fraction) + " of " + plural(row_count(), "row") +
+           " is less than one: there are no rows for " + use);
+  }
+
+  void warn_of_parts() {
+    warn_of_part("data.test_fraction", given_.data.test_fraction, data_.test.row_count, "testing");
+    warn_of_part("data.validation_fraction", given_.data.validation_fraction,
+                 data_.validation.row_count, "validation");
+  }
+
+  void warn_of_classes() {
+    if (has_guessed_classes() && data_.train.classes.size() > sure_class_count)
+      warn("model.loss: the target's " + std::to_string(data_.train.classes.size()) +
+           " whole numbers are learned as classes: if they are amounts, set model.loss = "
+           "\"squared\"");
+    for (size_t i = 0; i < shape_.class_counts.size(); ++i)
+      if (shape_.class_counts[i] == 0)
+        return warn("the class " + shown_text(data_.train.classes[i]) +
+                    " has no row to train on: use more rows, or another job.seed to split them");
+  }
+
+  void warn_of_row_names() {
+    if (!data_.row_names.empty())
+      warn("the features " + listed(data_.row_names) +
+           " look like numbers or names of rows, which tell nothing of other rows: remove them "
+           "from the file unless they are measures");
+  }
+
+  void warn_of_slices() {
+    if (plan_.slice_count > plan_.batch_size)
+      warn("training.slices: of " + std::to_string(plan_.slice_count) + " slices " +
+           std::to_string(plan_.slice_count - plan_.batch_size) + " have no rows in steps of " +
+           plural(plan_.batch_size, "row"));
+    if (has_keeper(given_.training) && given_.training.strategy == strategy_kind::gradients &&
+        given_.training.slices.value_or(1) > 1)
+      warn("training.slices: " + std::to_string(*given_.training.slices) +
+           " do not count: in asynchronous training a replica computes whole steps");
+  }
+
+  const job& given_;
+  const prepared_data& data_;
+  data_shape shape_;
+  job resolved_;
+  timeline plan_;
+  bool is_guess_; ///< the job does not say whether targets are classes
+  run_description result_;
+};
+
+} // namespace
+
+run_description describe_run(const job& x, const prepared_data& data, size_t core_count) {
+  return describer{x, data, core_count}.result();
+}
+
+} // namespace troupe

@@ -1,0 +1,23 @@
+// What a run is about to learn, from what, and how: said before training, so that a wrong guess is
+// seen before the hours it would cost. A function of the job and its data; it reads nothing.
+
+#pragma once
+
+#include "troupe/coordinators/job.hpp"
+#include "troupe/data/prepare.hpp"
+
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct run_description {
+  std::string text;                  ///< whole lines, the first word says what each is about
+  std::vector<std::string> warnings; ///< one a line, without break: guesses that rest on little
+};
+
+/// Of the job as the user gave it, resolved for a machine with `core_count` cores; it has no
+/// problems with its data.
+run_description describe_run(const job& x, const prepared_data& data, size_t core_count);
+
+} // namespace troupe

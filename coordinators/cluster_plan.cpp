@@ -1,0 +1,28 @@
+#include "troupe/coordinators/cluster_plan.hpp"
+
+namespace troupe {
+
+std::string cluster_words(const cluster_plan& plan) {
+  std::string result;
+  const auto add = [&](const std::string& key, const std::string& value) {
+    result += (result.empty() ? "" : "\n") + key + " = " + value;
+  };
+  const auto add_time = [&](const char* key, milliseconds time) {
+    add(key, std::to_string(time.count()) + " ms");
+  };
+  add_time("timeouts.heartbeat", plan.timeouts.heartbeat);
+  add_time("timeouts.lost_after", plan.timeouts.lost_after);
+  add_time("timeouts.join", plan.timeouts.join);
+  for (const auto& node : plan.nodes)
+    if (node.is_director)
+      add("director", node.name);
+  for (size_t i = 0; i < plan.nodes.size(); ++i) {
+    const auto& node = plan.nodes[i];
+    add("node " + std::to_string(i + 1), node.name);
+    add("replicas of node " + node.name, std::to_string(node.replica_count));
+    add("shards of node " + node.name, std::to_string(node.shard_count));
+  }
+  return result;
+}
+
+} // namespace troupe

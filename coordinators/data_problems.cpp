@@ -1,0 +1,127 @@
+// What of a resolved job does not fit its data (resolve.hpp).
+
+#include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/training_modes.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+namespace troupe {
+
+namespace {
+
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+/// ": 'B' 357, 'benign' 1, 'M' 212": the classes found, with their rows; empty when they are
+/// unknown.
+std::string classes_text(const data_shape& shape) {
+  constexpr size_t shown_max = 8;
+  std::string result;
+  const auto count = std::min(shape.class_names.size(), shape.class_rows.size());
+  for (size_t c = 0; c < std::min(count, shown_max); ++c)
+    result +=
+      (c == 0 ? ": " : ", ") + shape.class_names[c] + ' ' + std::to_string(shape.class_rows[c]);
+  return result + (count > shown_max ? ", .." : "");
+}
+
+/// A class that is nowhere in training has no balanced weight: its mistakes would count nothing.
+void check_balance(const data_shape& shape, std::vector<job_problem>& result) {
+  const auto absent = std::ranges::find(shape.class_counts, size_t{0});
+  if (absent == shape.class_counts.end())
+    return;
+  const auto place = static_cast<size_t>(absent - shape.class_counts.begin());
+  const auto name =
+    place < shape.class_names.size() ? shape.class_names[place] : "number " + std::to_string(place);
+  result.push_back(
+    {"training.class_weights",
+     "class " + name + " has no training rows, so there is no balanced weight for it",
+     "leave its rows out, give a list of weights, or keep more rows for training"});
+}
+
+void check_classes(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
+  const auto loss = *x.model.loss;
+  if (is_binary(loss) && shape.output_count != 2)
+    result.push_back({"model.loss",
+                      std::string{name_of(loss)} + " needs exactly two classes, the data has " +
+                        std::to_string(shape.output_count) + classes_text(shape),
+                      "use softmax-regression or categorical-cross-entropy; classes that are one "
+                      "want one spelling"});
+  const auto& weights = x.training.class_weights;
+  if (weights.kind == class_weight_kind::balanced)
+    check_balance(shape, result);
+  if (weights.kind == class_weight_kind::list && weights.values.size() != shape.output_count)
+    result.push_back({"training.class_weights",
+                      std::to_string(weights.values.size()) + " weights for " +
+                        std::to_string(shape.output_count) + " classes",
+                      "give one number for each class, in the order of the classes"});
+}
+
+void check_numbers(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
+  const auto loss = *x.model.loss;
+  if (!accepts_target(loss, shape.target_minimum))
+    result.push_back({"model.loss",
+                      std::string{name_of(loss)} + " needs targets " +
+                        std::string{target_demand(loss)} + ", the lowest is " +
+                        number_text(shape.target_minimum),
+                      "use squared, or another target"});
+  if (x.training.class_weights.kind != class_weight_kind::none)
+    result.push_back({"training.class_weights", "the targets are numbers, not classes",
+                      "leave training.class_weights out"});
+}
+
+/// The normal equations are a matrix of doubles: 128 MiB and 32 MiB at these sizes.
+constexpr size_t closed_form_features_max = 4096;
+constexpr size_t gauss_newton_parameters_max = 2048;
+
+void check_solver(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
+  const auto name = std::string{name_of(x.optimizer.kind)};
+  if (x.model.loss != loss_kind::squared)
+    result.push_back(
+      {"model.loss", name + " needs the squared loss", "use another optimizer.kind"});
+  const auto refuse_size = [&](const char* what, size_t count, size_t count_max) {
+    if (count > count_max)
+      result.push_back({"optimizer.kind",
+                        name + " is for at most " + std::to_string(count_max) + ' ' + what +
+                          ", there are " + std::to_string(count),
+                        "use optimizer.kind = \"lbfgs\" with training.batch_size = \"all\""});
+  };
+  if (x.optimizer.kind == optimizer_kind::closed_form)
+    refuse_size("features", shape.feature_count, closed_form_features_max);
+  else
+    refuse_size("parameters", make_model(x, shape)->layout().size(), gauss_newton_parameters_max);
+}
+
+} // namespace
+
+std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
+  std::vector<job_problem> result;
+  const bool classes = is_classification(*resolved.model.loss);
+  if (classes != shape.classification)
+    result.push_back({"model.loss",
+                      std::string{name_of(*resolved.model.loss)} + " needs " +
+                        (shape.classification ? "numbers as targets, these are classes"
+                                              : "classes as targets, these are numbers"),
+                      shape.classification ? "use categorical-cross-entropy" : "use squared"});
+  else if (classes)
+    check_classes(resolved, shape, result);
+  else
+    check_numbers(resolved, shape, result);
+  if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
+    check_solver(resolved, shape, result);
+  std::ranges::move(mode_problems_with_data(resolved, shape.train_row_count),
+                    std::back_inserter(result));
+  if (needs_all_rows(resolved.optimizer.kind) &&
+      resolved.training.batch_size < shape.train_row_count)
+    result.push_back({"optimizer.kind",
+                      std::string{name_of(resolved.optimizer.kind)} +
+                        " needs the gradient of all rows, not of a batch",
+                      "set training.batch_size = \"all\""});
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,154 @@
+// What the membership rule does about who is here: terms, views, waits, the end.
+
+#include "troupe/coordinators/membership_rule.hpp"
+#include "troupe/coordinators/view_placement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+std::string seconds_of(milliseconds time) {
+  const auto whole = time.count() / 1000;
+  const auto rest = time.count() % 1000;
+  return rest == 0 ? std::to_string(whole) + " s" : std::to_string(time.count()) + " ms";
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string result;
+  for (const auto& name : names)
+    result += (result.empty() ? "" : ", ") + name;
+  return result;
+}
+
+} // namespace
+
+void membership_rule::evict_unreachable(membership_decisions& out) {
+  for (;;) {
+    const auto overdue = std::ranges::find_if(broken_, [&](const auto& entry) {
+      return entry.second.last - entry.second.since >= options_.lost_after;
+    });
+    if (overdue == broken_.end())
+      return;
+    const auto broken = overdue->first;
+    const auto name = to_evict(broken);
+    const auto& other = name == broken.first ? broken.second : broken.first;
+    const auto why = name + " was taken out: no link between it and " + other + " for " +
+                     seconds_of(options_.lost_after);
+    take_out(name, why, out);
+  }
+}
+
+void membership_rule::take_out(const std::string& name, const std::string& why,
+                               membership_decisions& out) {
+  const auto order = *order_of(name);
+  out.push_back(turn_away{name, members_[order]->incarnation, why});
+  remove(order, why);
+  readmission_.on_taken_out(name, now_);
+}
+
+membership_decisions membership_rule::settle(membership_decisions out) {
+  if (phase_ == phase::stopped)
+    return {};
+  evict_unreachable(out);
+  admit_waiting();
+  if (phase_ == phase::joining)
+    start_if_due();
+  else
+    fill_gaps();
+  if (phase_ == phase::restarting)
+    go_on_to_new_term(out);
+  else if (phase_ == phase::running)
+    publish_if_changed(out);
+  wait_if_lacking(out);
+  return out;
+}
+
+void membership_rule::start_if_due() {
+  const auto missing = missing_names();
+  const bool overdue = now_ - *lacking_since_ >= options_.join_timeout;
+  if (!missing.empty() && !overdue)
+    return;
+  why_.clear();
+  fill_gaps();
+  if (!lacking().empty() || is_too_few())
+    return;
+  const auto stand_ins = why_.empty() ? "" : "; " + why_;
+  why_ = missing.empty() ? "everybody is here"
+                         : "starting without " + listed(missing) + ": not joined within " +
+                             seconds_of(options_.join_timeout) + stand_ins;
+  phase_ = phase::restarting;
+  lacking_since_.reset();
+}
+
+void membership_rule::go_on_to_new_term(membership_decisions& out) {
+  if (lacks_shard())
+    return;
+  if (persisted_term_ == known_term_) {
+    if (asked_term_ == known_term_)
+      out.push_back(persist_term{++asked_term_, why_});
+    return;
+  }
+  known_term_ = persisted_term_;
+  phase_ = phase::running;
+  auto view = place_anew(present(), options_.slice_count, options_.parameter_count);
+  view.id = {known_term_, 1};
+  view.start_version = checkpoint_version_;
+  announce(std::move(view), true, out);
+}
+
+void membership_rule::publish_if_changed(membership_decisions& out) {
+  auto members = present();
+  if (members != view_->members)
+    announce(place_again(*view_, std::move(members), options_.slice_count), false, out);
+}
+
+void membership_rule::announce(cluster_view view, bool restarts, membership_decisions& out) {
+  view_ = std::move(view);
+  auto reason = std::exchange(why_, {});
+  if (restarts)
+    reason += "; training starts from version " + std::to_string(view_->start_version);
+  out.push_back(publish{*view_, restarts, std::move(reason)});
+}
+
+void membership_rule::wait_if_lacking(membership_decisions& out) {
+  const auto what = lacking();
+  if (phase_ != phase::joining && what.empty()) {
+    lacking_since_.reset();
+    told_.reset();
+    return;
+  }
+  if (!lacking_since_)
+    lacking_since_ = now_;
+  const auto missing = missing_names();
+  if (now_ - *lacking_since_ >= options_.join_timeout)
+    return stop(give_up{why_it_ends(what)}, out);
+  wait_for waiting{missing, *lacking_since_,
+                   "waiting for " + (missing.empty() ? "a process" : listed(missing)) +
+                     (what.empty() ? "" : "; nobody here has " + what)};
+  if (waiting != told_)
+    out.push_back(waiting);
+  told_ = waiting;
+}
+
+std::string membership_rule::why_it_ends(const std::string& lacks) const {
+  const auto missing = missing_names();
+  const auto names = missing.empty() ? "" : "; missing: " + listed(missing);
+  if (!lacks.empty())
+    return "no process with " + lacks + " was there for " + seconds_of(options_.join_timeout) +
+           names + ". Start one, or raise timeouts.join";
+  return "only " + std::to_string(expected_count() - missing.size()) + " of " +
+         std::to_string(expected_count()) + " nodes came within " +
+         seconds_of(options_.join_timeout) + names +
+         ". Start them, raise timeouts.join, or say with min_nodes how many are enough";
+}
+
+void membership_rule::stop(membership_decision last, membership_decisions& out) {
+  phase_ = phase::stopped;
+  told_.reset();
+  out.push_back(std::move(last));
+}
+
+} // namespace troupe

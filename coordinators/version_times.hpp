@@ -1,0 +1,50 @@
+// When versions came to be, as their shard told: for progress at once; for rows of the history,
+// checkpoints and the end, which are made once evaluations and copies are there. Reports go on
+// while no row is made, so only those are kept that somebody will ask for.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace troupe {
+
+class version_times {
+public:
+  /// Rows that wait for their evaluation and checkpoints that wait for copies are a few at a time.
+  static constexpr size_t kept_max = 64;
+
+  /// The first word on a version counts. One that is not `kept` is forgotten with the next.
+  void add(uint64_t version, double seconds, bool kept) {
+    newest_ = {version, of(version).value_or(seconds)};
+    if (kept)
+      seconds_.insert(newest_);
+    if (seconds_.size() > kept_max)
+      seconds_.erase(seconds_.begin());
+  }
+
+  /// Nothing when it was never told, or is forgotten.
+  std::optional<double> of(uint64_t version) const {
+    const auto found = seconds_.find(version);
+    if (found != seconds_.end())
+      return found->second;
+    return version == newest_.first && version > 0 ? std::optional{newest_.second} : std::nullopt;
+  }
+
+  /// Nobody asks for versions below this any more.
+  void forget_below(uint64_t version) {
+    seconds_.erase(seconds_.begin(), seconds_.lower_bound(version));
+  }
+
+  void clear() { *this = {}; }
+  size_t size() const { return seconds_.size(); }
+
+private:
+  std::map<uint64_t, double> seconds_;
+  std::pair<uint64_t, double> newest_; ///< version 0: none
+};
+
+} // namespace troupe

@@ -1,0 +1,81 @@
+// Work watch: whether a process whose heartbeats go on still works, and whether a run in which
+// nothing moves has anybody who works.
+//
+// Heartbeats come from threads that compute nothing. A process whose computing threads hang (a
+// debugger, a lock, a machine that swaps) is heard of every second and does nothing, and all others
+// wait for it. A long piece of work looks the same, so a piece is measured against the longest that
+// anybody of this run has ended:
+//
+//   longer than 20 times that, and than 3 x lost_after: the process hangs, and is taken out
+//   nobody has ended one yet:                           after ten minutes
+//   a stop was asked for:                               3 times, and 2 s
+//
+// Equal pieces take equal time on equal machines; 20 leaves room for a busy or a slow one. Who is
+// taken out by mistake costs time, never a bit.
+//
+// Standing still: no version, no value and no row moved for 3 x lost_after, and nobody worked. No
+// rule of the protocol waits that long by itself, so something waits in a circle.
+
+#pragma once
+
+#include "troupe/coordinators/moment.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace troupe {
+
+/// What a process says of its work.
+struct work_report {
+  milliseconds busy{0};    ///< how long one of its actors has been at a piece, or has not answered
+  milliseconds longest{0}; ///< of the pieces of training that ended; zero: none has
+
+  friend bool operator==(const work_report&, const work_report&) = default;
+};
+
+class work_watch {
+public:
+  /// Of the first piece of a run, which nothing is known about.
+  static constexpr milliseconds first_piece{600'000};
+  /// Who stops a run is not to wait.
+  static constexpr milliseconds stop_patience{2'000};
+  /// Less is no work that holds anybody up.
+  static constexpr milliseconds work_min{500};
+
+  work_watch() = default;
+  explicit work_watch(milliseconds lost_after) : patience_(3 * lost_after) {}
+
+  void on_report(const work_report& news, moment now) {
+    longest_ = std::max(longest_, news.longest);
+    if (news.busy >= work_min)
+      worked_ = now;
+  }
+  /// Something moved.
+  void on_moved(moment now) { worked_ = now; }
+
+  /// How long a piece may take before its process hangs.
+  milliseconds limit(bool stopping) const {
+    if (stopping)
+      return std::max(stop_patience, 3 * longest_);
+    return longest_ == milliseconds{0} ? first_piece : std::max(patience_, 20 * longest_);
+  }
+  /// At a piece that takes about as long as others did.
+  bool works_as_usual(const work_report& x) const {
+    return x.busy >= work_min && x.busy <= 3 * longest_;
+  }
+  bool hangs(const work_report& x, bool stopping) const { return x.busy > limit(stopping); }
+
+  /// Nobody has worked, and nothing has moved, for longer than any wait takes.
+  bool stands_still(moment now) const { return now - worked_ > patience_; }
+  milliseconds patience() const { return patience_; }
+
+  friend bool operator==(const work_watch&, const work_watch&) = default;
+
+private:
+  milliseconds patience_{15'000};
+  milliseconds longest_{0};
+  moment worked_{};
+};
+
+} // namespace troupe

@@ -1,0 +1,137 @@
+#include "troupe/data/checkpoint_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace troupe {
+
+namespace {
+
+using reason = std::optional<std::string>;
+
+reason unless_equal(uint64_t found, uint64_t expected, const std::string& what) {
+  if (found == expected)
+    return std::nullopt;
+  return "it has " + std::to_string(found) + " " + what + ", the job has " +
+         std::to_string(expected);
+}
+
+reason unless_at_most(uint64_t found, uint64_t most, const std::string& what) {
+  if (found <= most)
+    return std::nullopt;
+  return what + " is " + std::to_string(found) + ", at most " + std::to_string(most) +
+         " is possible";
+}
+
+reason unless_finite(double value, const std::string& what) {
+  return std::isfinite(value) ? reason{} : what + " is not finite";
+}
+
+reason unless_all_finite(const const_buffer& values, const std::string& what) {
+  const auto all = values.values();
+  const auto found =
+    std::find_if(all.begin(), all.end(), [](float x) { return !std::isfinite(x); });
+  if (found == all.end())
+    return std::nullopt;
+  return "value " + std::to_string(found - all.begin()) + " of " + what + " is not finite";
+}
+
+template <class... Checks>
+reason first_of(const Checks&... checks) {
+  reason result;
+  (void)((result = checks()).has_value() || ...);
+  return result;
+}
+
+reason misfit_of_tensors(const checkpoint& x, const checkpoint_expectation& expected) {
+  const auto size = expected.parameter_count;
+  return first_of(
+    [&] { return unless_equal(x.parameters.size(), size, "parameters"); },
+    [&] { return unless_equal(x.slots.size(), expected.slot_count, "optimizer slots"); },
+    [&]() -> reason {
+      for (const auto& slot : x.slots)
+        if (auto found = unless_equal(slot.size(), size, "values in an optimizer slot"))
+          return found;
+      return std::nullopt;
+    },
+    [&] {
+      return unless_equal(x.optimizer_numbers.size(), expected.number_count, "optimizer numbers");
+    },
+    [&] {
+      return x.best_parameters ? unless_equal(x.best_parameters.size(), size, "best parameters")
+                               : std::nullopt;
+    },
+    [&] { return unless_all_finite(x.parameters, "the parameters"); },
+    [&] { return unless_all_finite(x.best_parameters, "the best parameters"); });
+}
+
+reason misfit_of_row(const history_row& row, uint64_t before, uint64_t last, uint64_t per_epoch) {
+  const auto name = "the history's row of step " + std::to_string(row.steps);
+  if (row.steps <= before)
+    return name + " stands behind that of step " + std::to_string(before);
+  if (row.steps > last)
+    return name + " is beyond its version, " + std::to_string(last);
+  if (const auto epoch = (row.steps - 1) / per_epoch + 1; row.epoch != epoch)
+    return name + " says epoch " + std::to_string(row.epoch) + ", it was epoch " +
+           std::to_string(epoch);
+  return unless_finite(row.seconds, name + ": its time");
+}
+
+reason misfit_of_history(const checkpoint& x, uint64_t per_epoch) {
+  uint64_t before = 0;
+  for (const auto& row : x.history) {
+    if (auto found = misfit_of_row(row, before, x.version, per_epoch))
+      return found;
+    before = row.steps;
+  }
+  return unless_finite(x.seconds, "its time");
+}
+
+// Each step trains a batch at most, and a version is evaluated once at most.
+reason misfit_of_sums(const checkpoint& x, uint64_t batch_size) {
+  constexpr auto max = std::numeric_limits<uint64_t>::max();
+  const auto samples = x.version > max / batch_size ? max : x.version * batch_size;
+  return first_of(
+    [&] {
+      return unless_at_most(x.book.sample_count, samples, "the number of samples in its book");
+    },
+    [&] {
+      return unless_at_most(x.book.correct_count, x.book.sample_count,
+                            "the number of right answers in its book");
+    },
+    [&] { return unless_finite(x.book.loss_sum, "the loss in its book"); },
+    [&] { return unless_finite(x.book.squared_error_sum, "the squared error in its book"); });
+}
+
+reason misfit_of_rules(const checkpoint& x) {
+  return first_of(
+    [&] { return unless_at_most(x.stop.best_version, x.version, "the stop rule's best version"); },
+    [&] { return unless_at_most(x.stop.waited, x.version, "the stop rule's wait"); },
+    [&]() -> reason {
+      return std::isnan(x.stop.best_loss) ? reason{"the stop rule's best loss is no number"}
+                                          : std::nullopt;
+    },
+    [&]() -> reason {
+      if (!x.best_parameters)
+        return std::nullopt;
+      return std::isnan(x.best_loss)
+               ? reason{"the best version's loss is no number"}
+               : unless_at_most(x.best_version, x.version, "the best version");
+    });
+}
+
+} // namespace
+
+std::optional<std::string> misfit(const checkpoint& x, const checkpoint_expectation& expected) {
+  return first_of([&] { return misfit_of_tensors(x, expected); },
+                  [&] { return misfit_of_history(x, expected.steps_in_epoch); },
+                  [&] { return misfit_of_sums(x, expected.batch_size); },
+                  [&] { return misfit_of_rules(x); },
+                  [&] {
+                    return unless_at_most(x.replicas.size(), checkpoint_replicas_max,
+                                          "the number of its replicas");
+                  });
+}
+
+} // namespace troupe

@@ -1,0 +1,21 @@
+// How much memory this process may still take: the least of what the machine has left, of what its
+// control groups leave it (a container's limit, a batch system's), and of its own address space.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace troupe {
+
+/// Where the kernel tells of it; others for tests.
+struct memory_sources {
+  std::string proc = "/proc";
+  std::string groups = "/sys/fs/cgroup";
+};
+
+/// Bytes; the largest number where nothing says how many. Pages of files that a group holds count
+/// as free: the kernel takes them back first.
+uint64_t memory_available(const memory_sources& from = {});
+
+} // namespace troupe

@@ -1,0 +1,58 @@
+#include "troupe/coordinators/view_check.hpp"
+
+#include "troupe/coordinators/view_placement.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+
+namespace {
+
+/// a: two replicas and a shard, b: one of each. 4 slices, 2 blocks.
+cluster_view sound() {
+  auto view = place_anew({{"a", 1, 2, 1}, {"b", 2, 1, 1}}, 4, 5000);
+  view.id = {1, 1};
+  return view;
+}
+
+view_limits as(const std::string& name, size_t replicas, size_t shards) {
+  return {name, replicas, shards, 4, 5000, 20};
+}
+
+} // namespace
+
+TEST(view_check, a_view_of_the_same_cluster_file_fits) {
+  EXPECT_EQ(misfit_of(sound(), as("a", 2, 1)), "");
+  EXPECT_EQ(misfit_of(sound(), as("b", 1, 1)), "");
+  EXPECT_EQ(misfit_of(sound(), as("c", 0, 0)), "") << "who is not named";
+}
+
+TEST(view_check, a_view_that_counts_on_more_than_there_is_does_not_fit) {
+  EXPECT_EQ(misfit_of(sound(), as("a", 1, 1)),
+            "the director counts on replica 1 of this process, which has 1");
+  EXPECT_EQ(misfit_of(sound(), as("b", 1, 0)),
+            "the director counts on shard 0 of this process, which has 0");
+}
+
+TEST(view_check, every_index_and_range_is_looked_at) {
+  const auto spoiled = [](auto spoil) {
+    auto view = sound();
+    spoil(view);
+    return misfit_of(view, as("a", 2, 1));
+  };
+  EXPECT_NE(spoiled([](auto& x) { x.replicas[0].member = 2; }), "");
+  EXPECT_NE(spoiled([](auto& x) { x.replicas[2].slices.end = 5; }), "");
+  EXPECT_NE(spoiled([](auto& x) { x.replicas[2].slices = {3, 2}; }), "");
+  EXPECT_NE(spoiled([](auto& x) { x.shards[1].member = 7; }), "");
+  EXPECT_NE(spoiled([](auto& x) { x.shards[1].blocks.end = 3; }), "");
+  EXPECT_NE(spoiled([](auto& x) { x.shards[1].blocks.begin = 0; }), "");
+  EXPECT_NE(spoiled([](auto& x) { x.members[1].name = "a"; }), "");
+  EXPECT_NE(spoiled([](auto& x) { x.start_version = 21; }), "");
+}
+
+TEST(view_check, a_keepers_view_gives_each_replica_a_part) {
+  auto view = place_anew({{"a", 1, 2, 1}, {"b", 2, 6, 0}}, 8, 5000);
+  EXPECT_EQ(misfit_of(view, {"b", 6, 0, 0, 5000, 20}), "");
+}
+
+} // namespace troupe

@@ -1,0 +1,257 @@
+"""Random faults on clusters of real processes: the result is that of `troupe train`, nobody hangs,
+nothing is left behind.
+
+    python3 tests/scripts/cluster_random_test.py BUILD_FOLDER SOURCE_FOLDER [RUNS] [SEED]
+
+Each run draws one to six processes, with more replicas than slices as often as not, plain or
+secured, and one to four faults at any moment, the first tenth of a second and the last step
+included: processes are killed, stand still for less and for more than others wait (their links may
+be about to open), computing threads hang while heartbeats go on, the director dies and goes on,
+everybody dies, two signals come at once, somebody else answers at a dead node's address, wires
+delay, break and turn bits over. RUNS (3) of them, from SEED (printed); a failure prints the seed
+that repeats its choices.
+"""
+
+import os
+import random
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from cluster_run import (DIRECTOR, JOB, NAMES, Cluster, Node, cluster_text, free_ports, hang, timeouts,
+                         trained_alone)
+from fault_proxy import Wires
+from patience import HANG, SLOWNESS
+from secured_cluster import make_certificates, tls_text
+
+RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
+EPOCHS = 120
+ALL_NAMES = [*NAMES, "more"]
+LOST_AFTER = 1.0  # seconds
+GREETINGS = [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28", b"SSH-2.0-x\r\n", b"",
+             b'{"answer":{"verdict":"refused","reason":"over","exit_code":0}}\n',
+             b'{"answer":{"verdict":"refused","reason":"no","exit_code":77}}\n', os.urandom(64)]
+
+
+class Impostor:
+    """Somebody else at a port: says one thing to whoever comes, or shakes hands with a certificate
+    that proves nothing. Ends with its `with`."""
+
+    def __init__(self, port, draw, keys):
+        self.greeting = draw.choice(GREETINGS)
+        self.context = None
+        if keys and draw.random() < 0.5:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*self.certificate(keys, draw))
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(("127.0.0.1", port))
+        self.socket.listen()
+        self.is_over = False
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    @staticmethod
+    def certificate(keys, draw):
+        """A visitor's of the same authority, or one that its owner signed."""
+        if draw.random() < 0.5:
+            return f"{keys}/visitor.pem", f"{keys}/visitor.key"
+        own = f"{keys}/own"
+        if not os.path.exists(f"{own}.pem"):
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                            "ec_paramgen_curve:P-256", "-nodes", "-days", "3", "-subj", "/CN=main",
+                            "-keyout", f"{own}.key", "-out", f"{own}.pem"],
+                           check=True, capture_output=True)
+        return f"{own}.pem", f"{own}.key"
+
+    def serve(self):
+        self.socket.settimeout(0.1)
+        while not self.is_over:
+            try:
+                peer, _ = self.socket.accept()
+            except OSError:
+                continue
+            with peer:
+                try:
+                    peer.settimeout(0.5)
+                    if self.context:
+                        peer = self.context.wrap_socket(peer, server_side=True)
+                    peer.sendall(self.greeting)
+                    peer.recv(4096)
+                except OSError:
+                    pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.is_over = True
+        self.thread.join()
+        self.socket.close()
+
+
+class Trial:
+    """One run: what is drawn, and what befalls."""
+
+    def __init__(self, seed, folder):
+        self.draw = random.Random(seed)
+        self.folder = folder
+        count = self.draw.randint(1, 6)
+        self.slices = self.draw.randint(1, 6)
+        self.is_secured = self.draw.random() < 0.4
+        shapes = [(self.draw.randint(0, 3), self.draw.randint(0, 2)) for _ in range(count)]
+        if not any(replicas for replicas, _ in shapes):
+            shapes[-1] = (self.draw.randint(1, 3), shapes[-1][1])
+        if not any(shards for _, shards in shapes):
+            shapes[0] = (shapes[0][0], 1)
+        self.nodes = [Node(name, *shape, f"127.0.0.1:{port}") for name, port, shape
+                      in zip(ALL_NAMES, free_ports(count), shapes)]
+        self.keys = os.path.join(folder, "keys") if self.is_secured else None
+        if self.keys:
+            make_certificates(self.keys, *ALL_NAMES[:count], "visitor")
+        self.log = []
+
+    def settings(self):
+        every = self.draw.choice([10, 50, 0, None])
+        return (f"[training]\nepochs = {EPOCHS}\nslices = {self.slices}\n"
+                + ("" if every is None else f"[checkpoint]\nevery_steps = {every}\n")
+                + (tls_text(self.keys) if self.keys else ""))
+
+    def expected(self):
+        return trained_alone(JOB, [f"training.epochs={EPOCHS}", f"training.slices={self.slices}"])
+
+    def wire_all(self, wires):
+        """Whoever dials a node reaches it by way of a bad wire."""
+        for node in self.nodes:
+            wire = wires.new(int(node.address.rsplit(":", 1)[1]))
+            node.listen, node.address = node.address, f"127.0.0.1:{wire.port}"
+            wire.flip_chance, wire.flips_left, wire.flips_beside = 0.01, 20, True
+            wire.latency = self.draw.choice([0, 0.002])
+
+    def befall(self, cluster):
+        fault = self.draw.choice([self.kill, self.kill, self.freeze, self.freeze, self.hang,
+                                  self.kill_director, self.kill_all, self.signal_twice,
+                                  self.impersonate])
+        self.log.append(fault.__name__)
+        fault(cluster)
+
+    def victim(self, cluster, but_director=True):
+        names = [name for name, x in cluster.processes.items()
+                 if x.is_running() and not (but_director and name == DIRECTOR)]
+        return self.draw.choice(names) if names else None
+
+    @staticmethod
+    def stop(cluster, name, number=signal.SIGKILL):
+        cluster.processes[name].signal(number)
+        cluster.processes[name].end(30)
+
+    @staticmethod
+    def start(cluster, name):
+        cluster.start(name, *(["--resume"] if name == DIRECTOR else []))
+
+    def pause(self, seconds):
+        time.sleep(self.draw.uniform(0, seconds))
+
+    def kill(self, cluster):
+        name = self.victim(cluster)
+        if name:
+            self.stop(cluster, name)
+            self.pause(1.5)
+            self.start(cluster, name)
+
+    def freeze(self, cluster):
+        name = self.victim(cluster, but_director=False)
+        if name:
+            cluster.processes[name].signal(signal.SIGSTOP)
+            self.pause(4 * LOST_AFTER)
+            cluster.processes[name].signal(signal.SIGCONT)
+
+    def hang(self, cluster):
+        name = self.victim(cluster)
+        if name:
+            self.log.append(f"of {name}")
+            hang(cluster.processes[name].process.pid, self.draw.choice([0.5, 1, 6]))
+
+    def kill_director(self, cluster):
+        if cluster.is_running():
+            self.stop(cluster, DIRECTOR)
+            self.pause(1.5)
+            self.start(cluster, DIRECTOR)
+
+    def kill_all(self, cluster):
+        for name in cluster.processes:
+            self.stop(cluster, name)
+        for name in cluster.processes:
+            self.start(cluster, name)
+
+    def signal_twice(self, cluster):
+        """As process managers do: to everybody, and again at once."""
+        number = self.draw.choice([signal.SIGTERM, signal.SIGINT])
+        for _ in range(2):
+            for x in cluster.processes.values():
+                if x.is_running():
+                    x.signal(number)
+        for name in cluster.processes:
+            cluster.processes[name].end(30)
+        lock = os.path.join(cluster.folder, "runs", "digits", "lock")
+        assert not os.path.exists(lock), "a lock is left"
+        for name in cluster.processes:
+            self.start(cluster, name)
+
+    def impersonate(self, cluster):
+        name = self.victim(cluster)
+        if not name or cluster.nodes[name].listen:
+            return
+        self.stop(cluster, name)
+        with Impostor(int(cluster.nodes[name].address.rsplit(":", 1)[1]), self.draw, self.keys):
+            self.pause(2.5)
+        self.start(cluster, name)
+
+
+class RandomFaults(unittest.TestCase):
+    def play(self, seed, folder, wires):
+        trial = Trial(seed, folder)
+        if not trial.is_secured and trial.draw.random() < 0.3:
+            trial.wire_all(wires)
+        text = cluster_text(trial.nodes, trial.settings(), timeouts(LOST_AFTER * SLOWNESS, 20))
+        expected = trial.expected()
+        with Cluster(folder, text, trial.nodes) as cluster:
+            for _ in range(trial.draw.randint(1, 4)):
+                epoch = trial.draw.choice([0, 0, 5, 30, 60, 90, EPOCHS - 1])
+                cluster.wait_until(lambda e=epoch: cluster.director().epoch >= e, 60)
+                trial.pause(0.1)
+                if not cluster.is_running():
+                    break
+                trial.befall(cluster)
+            result = cluster.result(HANG)
+            why = f"seed {seed}: {trial.log}\n{text}\n{cluster.messages()}"
+            self.assertIn("parameters_sha256", result, why)
+            for key in ("parameters_sha256", "job_sha256", "steps", "test_accuracy"):
+                self.assertEqual(result[key], expected[key], f"{key}, {why}")
+            self.assertLessEqual(result["nodes"], len(trial.nodes), why)
+            for name, code in cluster.exit_codes().items():
+                # Who came back after the end found nobody.
+                self.assertIn(code, (0,) if name == DIRECTOR else (0, 69, -9), f"{name}, {why}")
+        return trial
+
+    def test_random_faults_change_no_bit(self):
+        for seed in range(SEED, SEED + RUNS):
+            with self.subTest(seed=seed), tempfile.TemporaryDirectory() as folder, \
+                    Wires(seed) as wires:
+                begin = time.monotonic()
+                trial = self.play(seed, folder, wires)
+                print(f"seed {seed}: {len(trial.nodes)} processes, {trial.slices} slices, "
+                      f"{'secured' if trial.is_secured else 'plain'}: {', '.join(trial.log)}; "
+                      f"{time.monotonic() - begin:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    print(f"seed {SEED}, {RUNS} runs", flush=True)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,78 @@
+"""Processes that are heard of and compute nothing, and interrupts while somebody is waited for.
+
+    python3 tests/scripts/hung_threads_test.py BUILD_FOLDER SOURCE_FOLDER
+
+The computing threads of a process are stopped, as in a debugger, while its heartbeats and reports
+go on. The others must do without it, and Ctrl-C must be heard whatever is waited for.
+"""
+
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, LOST_AFTER, Cluster, EqualRuns, cluster_text,
+                         hang, nodes_on_loopback, settings_of, timeouts)
+from patience import HANG, SLOWNESS, lenient
+
+EPOCHS = 400
+STOP_SECONDS = 6
+
+
+class HungThreads(EqualRuns):
+    def cluster(self, folder, shapes, epochs=EPOCHS):
+        nodes = nodes_on_loopback(shapes)
+        return Cluster(folder, cluster_text(nodes, settings_of(epochs),
+                                            timeouts(LOST_AFTER * SLOWNESS)), nodes)
+
+    def test_a_worker_whose_threads_hang_is_done_without(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                self.cluster(folder, [(1, 1), (1, 0), (1, 0)]) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
+            pid = cluster.processes["left"].process.pid
+
+            def see_that_others_go_on():
+                epoch = cluster.director().epoch
+                cluster.wait_until(lambda: cluster.director().said("left was taken out"), HANG)
+                self.went_on = cluster.wait_until(
+                    lambda: cluster.director().epoch > epoch + 1, HANG)
+            if not hang(pid, 0, see_that_others_go_on):
+                self.skipTest("threads may not be stopped here")
+            result = cluster.result(HANG)
+            self.assertTrue(self.went_on, cluster.messages())
+            self.expect_equal(result, cluster, EPOCHS)
+
+    def expect_stop(self, cluster):
+        begin = time.monotonic()
+        cluster.director().signal(signal.SIGINT)
+        result = cluster.result(HANG)
+        self.assertLess(cluster.director().ended_at - begin, lenient(STOP_SECONDS),
+                        cluster.messages())
+        self.assertEqual(cluster.exit_codes()[DIRECTOR], 130, cluster.messages())
+        return result
+
+    def test_an_interrupt_does_not_wait_for_who_hangs(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                self.cluster(folder, [(1, 1), (1, 0)], 20000) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
+            results = []
+            if not hang(cluster.processes["left"].process.pid, 0,
+                        lambda: results.append(self.expect_stop(cluster))):
+                self.skipTest("threads may not be stopped here")
+            self.assertIn("parameters_sha256", results[0], cluster.messages())
+
+    def test_an_interrupt_does_not_wait_for_a_lost_shard(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                self.cluster(folder, [(1, 0), (0, 1)], 20000) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
+            cluster.processes["left"].signal(signal.SIGKILL)
+            cluster.wait_until(lambda: cluster.director().said("the link with left is lost"), HANG)
+            result = self.expect_stop(cluster)
+            self.assertIn("parameters_sha256", result, cluster.messages())
+            self.assertGreater(result["steps"], 0)
+            self.assertEqual(result["steps"] % CHECKPOINT_STEPS, 0, cluster.messages())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

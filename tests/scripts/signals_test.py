@@ -1,0 +1,258 @@
+"""Whoever stops a run seldom sends one signal, nor at a good moment: timeout tells the child and its
+group, a service manager each process of a cluster, a user presses Ctrl-C while data are read.
+
+    python3 tests/scripts/signals_test.py BUILD_FOLDER SOURCE_FOLDER
+
+However it comes: model, history and summary are written or nothing was begun, the lock is gone, and
+nobody is said to have failed.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from patience import HANG, SLOWNESS
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+JOB = """[data]
+synthetic = "classification"
+rows = 600
+features = 8
+test_fraction = 0.25
+[model]
+kind = "neural-network"
+hidden = [16]
+[training]
+epochs = 1000000000
+replicas = 2
+slices = 2
+[checkpoint]
+every_steps = 50
+"""
+CLUSTER = """job = "job.toml"
+[[node]]
+name = "main"
+address = "127.0.0.1:0"
+director = true
+replicas = 1
+shards = 1
+[[node]]
+name = "worker"
+address = "127.0.0.1:0"
+replicas = 1
+shards = 1
+"""
+RESULT_FILES = {"model.safetensors", "history.csv", "summary.json", "job.toml", "identity.txt"}
+
+
+class Stopped(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+        self.write("job.toml", JOB)
+        self.write("cluster.toml", CLUSTER)
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def start(self, *command, **options):
+        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+
+    def train(self, *options, **more):
+        return self.start(TROUPE, "train", "job.toml", "--json", "--overwrite", *options, **more)
+
+    def wait_for(self, run, text):
+        """Reads what `run` says until it says `text`; returns what was read."""
+        said = ""
+        while text not in said:
+            line = run.stderr.readline()
+            self.assertNotEqual(line, "", f"ended without saying '{text}':\n{said}")
+            said += line
+        return said
+
+    def end(self, run):
+        out, said = run.communicate(timeout=HANG)
+        return out, said
+
+    def assert_kept(self, out, said):
+        """A whole result, and a checkpoint of it."""
+        result = json.loads(out)
+        self.assertEqual(result.get("stopped_by"), "interrupt", said)
+        names = set(os.listdir(self.path("runs", "job")))
+        self.assertLessEqual(RESULT_FILES, names)
+        self.assertNotIn("lock", names)
+        with open(self.path("runs", "job", "history.csv"), encoding="utf-8") as file:
+            steps = int(file.read().splitlines()[-1].split(",")[1])
+        self.assertIn(f"checkpoint-{steps:012}.troupe", names)
+        self.assertNotIn("failed first", said)
+        return result
+
+    def assert_nothing_left(self):
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(self.before))
+
+    def signal_both(self, run, number):
+        """As `timeout` does: the child, then its group."""
+        os.kill(run.pid, number)
+        os.killpg(run.pid, number)
+
+
+class Training(Stopped):
+    def test_timeout_keeps_the_model(self):
+        for number in STOP_SIGNALS * 3:
+            with self.subTest(number):
+                run = self.start("timeout", "--preserve-status", "-s", str(int(number)),
+                                 str(1.5 * SLOWNESS), TROUPE, "train", "job.toml", "--json",
+                                 "--overwrite")
+                out, said = self.end(run)
+                self.assertEqual(run.returncode, 128 + number, said)
+                self.assert_kept(out, said)
+
+    def test_signals_at_once_are_one_at_any_moment(self):
+        chance = random.Random(7)
+        self.before = os.listdir(self.folder)
+        kept = 0
+        for round_number in range(24):
+            number = STOP_SIGNALS[round_number % 2]
+            run = self.train()
+            time.sleep(chance.random() ** 2 * 0.6)
+            self.signal_both(run, number)
+            out, said = self.end(run)
+            with self.subTest(round_number, said=said[-1000:]):
+                self.assertIn(run.returncode, (128 + number, -number))
+                if not os.path.exists(self.path("runs")):  # it had not begun
+                    self.assert_nothing_left()
+                    continue
+                self.assert_kept(out, said)
+                kept += 1
+                subprocess.run(["rm", "-r", self.path("runs")], check=True)
+        self.assertGreater(kept, 0, "no signal found a run that trains")
+
+    def test_a_user_is_told(self):
+        run = self.train("--set", "training.replicas=1")
+        self.wait_for(run, "Epoch ")
+        self.wait_for(run, "Epoch ")
+        os.kill(run.pid, signal.SIGINT)
+        said = self.wait_for(run, "troupe: SIGINT: stopping")
+        out, more = self.end(run)
+        self.assertEqual(run.returncode, 130, said + more)
+        self.assert_kept(out, said + more)
+
+
+class Reading(Stopped):
+    def stop(self, run, number):
+        time.sleep(0.5)  # most often it waits for bytes by then; sooner is as good
+        self.signal_both(run, number)
+        out, said = self.end(run)
+        self.assertIn(run.returncode, (128 + number, -number), said)
+        if run.returncode > 0:
+            error = json.loads(out)["error"]
+            self.assertEqual(error["code"],
+                             "interrupted" if number == signal.SIGINT else "terminated")
+            self.assertIn("stopped while the data were read", error["what"])
+        self.assert_nothing_left()
+
+    def read(self, source, *more, **options):
+        self.write("job.toml", f'[data]\nfile = "{source}"\nformat = "csv"\n'
+                   '[model]\nkind = "logistic-regression"\n')
+        self.before = os.listdir(self.folder)
+        return self.train(*more, **options)
+
+    def test_a_named_pipe_nobody_writes_to(self):
+        os.mkfifo(self.path("rows"))
+        for number in STOP_SIGNALS:
+            self.stop(self.read("rows"), number)
+
+    def test_a_pipe_that_falls_silent(self):
+        for number in STOP_SIGNALS:
+            ends = os.pipe()
+            try:
+                os.write(ends[1], b"a,b,c\n1,2,0\n2,1,1\n")
+                self.stop(self.read("/dev/stdin", stdin=ends[0]), number)
+            finally:
+                os.close(ends[0])
+                os.close(ends[1])
+
+    def test_a_large_file(self):
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            for _ in range(400):
+                file.write("0.125,1.5,2.25,3.125,4.5,5.75,6.125,0\n1,2,3,4,5,6,7,1\n" * 3000)
+        run = self.read("rows.csv")
+        time.sleep(0.05)
+        self.signal_both(run, signal.SIGTERM)
+        _, said = self.end(run)
+        self.assertIn(run.returncode, (143, -15), said)
+        self.assertNotIn("Epoch", said)
+        self.assert_nothing_left()
+
+
+def children_of(run):
+    """Numbers of the nodes that a launcher started."""
+    with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
+        return [int(number) for number in file.read().split()]
+
+
+class Launched(Stopped):
+    def launch(self):
+        run = self.start(TROUPE, "launch", "cluster.toml", "--json", "--overwrite")
+        said = self.wait_for(run, "Epoch ") + self.wait_for(run, "Epoch ")
+        return run, said
+
+    def test_a_signal_to_every_process_keeps_the_model(self):
+        for round_number in range(6):
+            number = STOP_SIGNALS[round_number % 2]
+            run, said = self.launch()
+            everybody = [run.pid, *children_of(run)]
+            self.assertEqual(len(everybody), 3)
+            random.Random(round_number).shuffle(everybody)
+            for process in everybody:
+                os.kill(process, number)
+            out, more = self.end(run)
+            with self.subTest(round_number, said=(said + more)[-1000:]):
+                self.assertEqual(run.returncode, 128 + number)
+                self.assert_kept(out, said + more)
+
+    def test_a_signal_to_every_node_and_not_to_the_launcher_too(self):
+        run, said = self.launch()
+        for process in children_of(run):
+            os.kill(process, signal.SIGTERM)
+        out, more = self.end(run)
+        self.assertEqual(run.returncode, 143, said + more)
+        self.assert_kept(out, said + more)
+
+    def test_timeout_keeps_the_model(self):
+        run = self.start("timeout", "--preserve-status", str(4 * SLOWNESS), TROUPE, "launch",
+                         "cluster.toml", "--json", "--overwrite")
+        out, said = self.end(run)
+        self.assertEqual(run.returncode, 143, said)
+        self.assert_kept(out, said)
+
+    def test_a_worker_that_is_told_alone_leaves_and_the_run_goes_on(self):
+        run, said = self.launch()
+        worker = max(children_of(run))
+        os.kill(worker, signal.SIGTERM)
+        said += self.wait_for(run, "left on request")
+        said += self.wait_for(run, "Epoch ")
+        os.kill(run.pid, signal.SIGTERM)
+        out, more = self.end(run)
+        self.assertEqual(run.returncode, 143, said + more)
+        self.assert_kept(out, said + more)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -1,0 +1,70 @@
+// What befalls processes that go on: threads that hang, other files, slow machines.
+
+#include "troupe/tests/simulation/faults.hpp"
+#include "troupe/tests/simulation/trial.hpp"
+
+namespace troupe::simulation {
+
+using namespace std::chrono_literals;
+
+bool caretaker::hang(const fault& x) {
+  const auto who =
+    pick(x.choice, [&](size_t i) { return world_.is_running(cluster::machine_of(i)); });
+  if (!who)
+    return false;
+  const auto machine = cluster::machine_of(*who);
+  // Some hang to the end; the others must do without them, once they know how long work takes. With
+  // a lasting partition as well nobody might be left who can work with another.
+  const bool lasts = cluster_.version() > 0 && !has_separated_ && !has_hung_ &&
+                     x.choice / 8 % 2 == 0 && cluster_.options().machines[*who].shard_count == 0 &&
+                     cluster_.process_count() > 2;
+  has_hung_ = has_hung_ || lasts;
+  const auto length = lasts ? duration{24h} : x.length;
+  world_.trace("** the replicas and shards of " + world_.name_of(machine) + " hang" +
+               (lasts ? " to the end" : ""));
+  world_.hang(machine, {"replica", "shard"});
+  heals_at(world_.now() + (lasts ? duration{20s} : x.length));
+  world_.after(length, [this, machine] { world_.hang(machine, {}); });
+  return true;
+}
+
+// It finds out by the first view that counts on what it does not have, and somebody starts it with
+// the right file.
+bool caretaker::take_other_file(const fault& x) {
+  const auto who = pick(x.choice, [&](size_t i) {
+    return world_.is_running(cluster::machine_of(i)) && !holds_spans(i) &&
+           cluster_.options().machines[i].replica_count > 0;
+  });
+  if (!who)
+    return false;
+  cluster_.crash_process(*who, false);
+  cluster_.boot_process(*who, 1);
+  heals_at(world_.now() + x.length);
+  boot_when_it_ended(*who, x.length);
+  return true;
+}
+
+void caretaker::boot_when_it_ended(size_t process, duration wait) {
+  world_.after(wait, [this, process] {
+    if (is_over_)
+      return;
+    if (world_.state_of(cluster::machine_of(process)) != machine_state::down)
+      return boot_when_it_ended(process, 500ms);
+    heals_at(world_.now());
+    cluster_.boot_process(process);
+  });
+}
+
+bool caretaker::slow_down(const fault& x) {
+  const auto who =
+    pick(x.choice, [&](size_t i) { return world_.is_running(cluster::machine_of(i)); });
+  if (!who)
+    return false;
+  const auto machine = cluster::machine_of(*who);
+  world_.slow_down(machine, 500us + duration{static_cast<int64_t>(x.choice % 10'000'000)});
+  heals_at(world_.now() + x.length);
+  world_.after(x.length, [this, machine] { world_.slow_down(machine, duration{0}); });
+  return true;
+}
+
+} // namespace troupe::simulation
