@@ -1,12 +1,14 @@
 #include "troupe/actors/net/hello.hpp"
 
 #include "troupe/actors/net/tls_session.hpp"
+#include "troupe/data/checksum.hpp"
 #include "troupe/data/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace troupe {
@@ -114,6 +116,27 @@ json object_of(const verdict& answer) {
   return result;
 }
 
+constexpr const char* check_key = "check";
+
+std::string text_of(const json& object) {
+  return object.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+uint64_t check_of(const json& object) {
+  return short_checksum_of(std::as_bytes(std::span{text_of(object)}));
+}
+
+/// Takes the checksum out of a line; false when it is not the line's. Only another protocol's facts,
+/// and an answer alone, may do without.
+bool take_check(json& object) {
+  const auto found = object.find(check_key);
+  if (found == object.end())
+    return !object.contains("troupe") || object["troupe"] != protocol_number;
+  const json given = std::move(*found);
+  object.erase(found);
+  return given == check_of(object);
+}
+
 } // namespace
 
 std::string write_hello(const hello_line& x) {
@@ -128,14 +151,15 @@ std::string write_hello(const hello_line& x) {
   }
   if (x.answer)
     object["answer"] = object_of(*x.answer);
-  return object.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
+  object[check_key] = check_of(object);
+  return text_of(object) + '\n';
 }
 
 std::optional<hello_line> read_hello(std::string_view text) {
   if (text.size() >= hello_bytes_max)
     return std::nullopt;
-  const auto object = json::parse(text, nullptr, false);
-  if (!object.is_object())
+  auto object = json::parse(text, nullptr, false);
+  if (!object.is_object() || !take_check(object))
     return std::nullopt;
   hello_line result;
   if (object.contains("troupe") && !read_facts(object, result.facts.emplace()))

@@ -272,7 +272,11 @@ void links_state::lose(const std::string& peer) {
 
 // ---- the end ----
 
+// Anybody else that says so is of another mind, and the run goes on.
 void links_state::on_farewell(const farewell& news) {
+  const auto director = linked_.find(director_name_);
+  if (director == linked_.end() || director->second.peer.links.address() != self_->current_sender())
+    return;
   end(news.code, news.code == 0 ? news.reason : "the director ended the run: " + news.reason);
 }
 

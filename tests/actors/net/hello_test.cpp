@@ -74,6 +74,22 @@ TEST(hello, who_differs_hears_that_and_not_that_the_run_is_over) {
   EXPECT_EQ(b.outcome().code, refusal_code::mismatch);
 }
 
+TEST(hello, a_flipped_bit_anywhere_makes_it_no_hello) {
+  auto facts = facts_of("b");
+  facts.term = 7;
+  for (const auto& line :
+       {hello_line{facts, verdict{}}, hello_line{facts, {}}, hello_line{{}, verdict{}},
+        hello_line{{}, verdict{verdict_kind::refused, "full", refusal_code::mismatch}}}) {
+    const auto text = write_hello(line);
+    for (size_t bit = 0; bit < 8 * (text.size() - 1); ++bit) {
+      auto damaged = text.substr(0, text.size() - 1);
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+      const auto found = read_hello(damaged);
+      EXPECT_TRUE(!found || found == line) << damaged;
+    }
+  }
+}
+
 TEST(hello, nothing_a_stranger_sends_does_harm) {
   std::mt19937_64 random{7};
   const auto good = write_hello({facts_of("b"), verdict{}});
