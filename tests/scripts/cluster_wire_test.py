@@ -158,7 +158,7 @@ class BadWires(EqualRuns):
 
     def test_damage_beside_the_values_is_harmless(self):
         def settle(wire):
-            wire.flip_chance, wire.flips_left, wire.flips_beside = 0.02, 3 * FLIPS, True
+            wire.flip_chance, wire.flips_left, wire.flips_anywhere = 0.02, 3 * FLIPS, True
 
         def befall(cluster, _):
             cluster.wait_until(lambda: not any(x.flips_left for x in cluster.wires.values()))

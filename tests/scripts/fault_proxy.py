@@ -3,7 +3,7 @@
 Whoever dials a `Wire`'s port reaches the port behind it, by way of a thread of this process. The
 wire can be slow (`latency`, `jitter`, `bytes_per_second`), fall silent, break (with a reset or a
 proper end, between messages or in the middle of one), and turn bits over: within the floating-point
-values of a message, or among the names and counts in front of them.
+values of a message, or anywhere: in greetings, headers, names and counts too.
 
 It knows as much of what passes as it needs for that: after the lines of greeting come messages,
 each with a header of 32 bytes that has the length of the rest. Over a secured connection it sees
@@ -19,7 +19,6 @@ import threading
 
 HEADER_BYTES = 32
 RECORD_HEADER_BYTES = 5  # of TLS
-BESIDE_BYTES = 64  # of names, counts and checksums in front of the values, at least
 QUEUED_BYTES_MAX = 1 << 20  # of one direction; who sends more has to wait, as with any wire
 
 
@@ -175,7 +174,7 @@ class Wire:
         self.is_silent = False
         self.flips_left = 0
         self.flip_chance = 0.0  # of a message with values
-        self.flips_beside = False  # half of them among what a message says beside its values
+        self.flips_anywhere = False  # any message's, half of them before its values if it has some
         self.cut_is_due = None  # "reset" or "close" in the middle of the next message with values
         self.flip_count = self.cut_count = self.connection_count = 0
 
@@ -212,6 +211,8 @@ class Wire:
             connection = next(x for x in self.connections if direction in (x.there, x.back))
             self.loop.call_later(0.01, connection.end, reset)
             return
+        if self.flips_anywhere:
+            values = self.anywhere(message, values)
         if values and self.flips_left and self.random.random() < self.flip_chance:
             message = self.flipped(message, values)
         direction.send(message)
@@ -220,11 +221,14 @@ class Wire:
         self.flips_left -= 1
         self.flip_count += 1
         result = bytearray(message)
-        begin, end = values
-        if self.flips_beside and self.random.random() < 0.5:
-            begin, end = begin - BESIDE_BYTES, begin
-        result[self.random.randrange(begin, end)] ^= 1 << self.random.randrange(8)
+        result[self.random.randrange(*values)] ^= 1 << self.random.randrange(8)
         return bytes(result)
+
+    def anywhere(self, message, values):
+        """Where a bit may turn over: a line stays a line."""
+        if values and self.random.random() < 0.5:
+            return 0, values[0]
+        return 0, len(message) - message.endswith(b"\n")
 
 
 class Wires:
