@@ -7,10 +7,10 @@
 #include "troupe/data/failure.hpp"
 #include "troupe/data/secret_file.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <filesystem>
-#include <iomanip>
-#include <sstream>
 
 namespace troupe {
 
@@ -35,11 +35,8 @@ validity from_now(uint32_t day_count) {
 
 std::string date_text(sys_seconds when) {
   const std::chrono::year_month_day date{std::chrono::floor<days>(when)};
-  std::ostringstream out;
-  out << static_cast<int>(date.year()) << '-' << std::setfill('0') << std::setw(2)
-      << static_cast<unsigned>(date.month()) << '-' << std::setw(2)
-      << static_cast<unsigned>(date.day());
-  return out.str();
+  return fmt::format("{}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
 void expect_new(const std::string& path, bool overwrites) {

@@ -2,8 +2,7 @@
 
 #include "troupe/app/numerics_choice.hpp"
 
-#include <array>
-#include <cstdio>
+#include <fmt/format.h>
 
 #include <strings.h>
 
@@ -14,9 +13,7 @@ namespace {
 constexpr int64_t day_seconds = 86'400;
 
 std::string rounded(double x) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", x);
-  return text.data();
+  return fmt::format("{:.3g}", x);
 }
 
 std::string bytes_text(uint64_t bytes) {

@@ -134,7 +134,7 @@ json object_of(const saved_model& model, const std::string& file, const judgemen
 }
 
 std::string class_table(const json& object) {
-  text_table table{{"class", "precision", "recall", "f1", "rows"}};
+  text_table table{1, {"class", "precision", "recall", "f1", "rows"}};
   for (const auto& one : object["classes"])
     table.add({one["class"].get<std::string>(), figure_text(one["precision"]),
                figure_text(one["recall"]), figure_text(one["f1"]), one["rows"].dump()});
@@ -148,7 +148,7 @@ std::string matrix_table(const json& object) {
   if (names.size() > matrix_classes_max + 1)
     return "the confusion matrix of " + std::to_string(names.size() - 1) +
            " classes is printed with --json\n";
-  text_table table{names};
+  text_table table{1, names};
   for (size_t i = 0; i + 1 < names.size(); ++i) {
     std::vector<std::string> cells{names[i + 1]};
     for (const auto& count : object["confusion_matrix"][i])
@@ -159,7 +159,7 @@ std::string matrix_table(const json& object) {
 }
 
 std::string report_of(const json& object) {
-  text_table figures{{}};
+  text_table figures{1, {}};
   const auto add = [&](const std::string& name, const json& value) {
     figures.add({name, figure_text(value)});
   };

@@ -3,18 +3,11 @@
 #include "troupe/app/output.hpp"
 #include "troupe/data/summary_file.hpp"
 
-#include <algorithm>
-#include <cstdio>
+#include <fmt/format.h>
 
 namespace troupe {
 
 namespace {
-
-// Characters, not bytes: class names may hold any letter.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(std::ranges::count_if(
-    text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
-}
 
 void print_failure_object(const failure& error) {
   try {
@@ -26,40 +19,10 @@ void print_failure_object(const failure& error) {
 
 } // namespace
 
-text_table::text_table(std::vector<std::string> titles) {
-  if (!titles.empty())
-    rows_.push_back(std::move(titles));
-}
-
-void text_table::add(std::vector<std::string> cells) {
-  rows_.push_back(std::move(cells));
-}
-
-std::string text_table::text() const {
-  std::vector<size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t j = 0; j < row.size(); ++j)
-      widths[j] = std::max(widths[j], width_of(row[j]));
-  }
-  std::string result;
-  for (const auto& row : rows_) {
-    for (size_t j = 0; j < row.size(); ++j) {
-      const std::string pad(widths[j] - width_of(row[j]), ' ');
-      result += j == 0 ? row[j] + pad : "  " + pad + row[j];
-    }
-    result.erase(result.find_last_not_of(' ') + 1);
-    result += '\n';
-  }
-  return result;
-}
-
 std::string figure_text(const nlohmann::ordered_json& value) {
   if (!value.is_number_float())
     return value.is_null() ? "-" : value.dump();
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value.get<double>());
-  return text;
+  return fmt::format("{:.6g}", value.get<double>());
 }
 
 std::string one_line(const nlohmann::ordered_json& object) {

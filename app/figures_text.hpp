@@ -1,31 +1,16 @@
-// Figures as people and scripts read them: aligned tables, JSON on one line.
+// Figures as people and scripts read them: six digits, JSON on one line.
 
 #pragma once
 
 #include "troupe/data/csv.hpp"
+#include "troupe/data/text_table.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace troupe {
-
-/// Rows of cells in aligned columns, two blanks between them; the first column to the left, the
-/// others to the right.
-class text_table {
-public:
-  /// `titles` is the first row; none when it is empty.
-  explicit text_table(std::vector<std::string> titles);
-
-  void add(std::vector<std::string> cells);
-
-  std::string text() const;
-
-private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 /// A number with six significant digits, a whole number in full, null as "-".
 std::string figure_text(const nlohmann::ordered_json& value);

@@ -107,12 +107,12 @@ std::string heading(const json& object) {
 }
 
 std::string tables(const json& object) {
-  text_table layers{{"layer", "inputs", "outputs", "activation", "parameters"}};
+  text_table layers{1, {"layer", "inputs", "outputs", "activation", "parameters"}};
   for (const auto& x : object["layers"])
     layers.add({x["name"], x["inputs"].dump(), x["outputs"].dump(),
                 x["activation"].is_string() ? x["activation"].get<std::string>() : "-",
                 x["parameters"].dump()});
-  text_table tensors{{"tensor", "shape", "norm", "minimum", "maximum", "not finite"}};
+  text_table tensors{1, {"tensor", "shape", "norm", "minimum", "maximum", "not finite"}};
   for (const auto& x : object["tensors"])
     tensors.add({x["name"], shape_text(x["shape"]), figure_text(x["norm"]),
                  figure_text(x["minimum"]), figure_text(x["maximum"]), x["not_finite"].dump()});

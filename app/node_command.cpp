@@ -124,7 +124,7 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
   training_inputs inputs{};
   inputs.on_news = [&](const std::string& line) {
     if (!arguments.run.quiet)
-      print_message(line + '\n');
+      log_news(line);
   };
   inputs.stop_requested = [] { return stop_signal() != 0; };
   try {

@@ -2,9 +2,13 @@
 
 #include "troupe/app/job_errors.hpp"
 
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include <fcntl.h>
@@ -21,6 +25,13 @@ std::string lines_of(const std::string& where, const std::string& why, const std
   result += why + '\n';
   if (!hint.empty())
     result += "  hint: " + hint + '\n';
+  return result;
+}
+
+spdlog::logger make_log() {
+  spdlog::logger result{"troupe", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
+  result.set_pattern("%Y-%m-%d %H:%M:%S %v");
+  result.set_error_handler([](const std::string&) {}); // that nobody listens is no error
   return result;
 }
 
@@ -66,6 +77,11 @@ failure as_failure(const std::exception& error) {
 void print_message(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+}
+
+void log_news(std::string_view line) {
+  static spdlog::logger log = make_log();
+  log.info(line);
 }
 
 } // namespace troupe

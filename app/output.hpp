@@ -30,4 +30,8 @@ failure as_failure(const std::exception& error);
 /// Writes to standard error; that nobody listens there is no error.
 void print_message(std::string_view text);
 
+/// Writes one line of a run's log to standard error, behind the local date and time of day: what
+/// happened during a run, to be read beside the logs of other machines.
+void log_news(std::string_view line);
+
 } // namespace troupe

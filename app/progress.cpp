@@ -1,7 +1,8 @@
 #include "troupe/app/progress.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -17,18 +18,11 @@ namespace {
 constexpr size_t bar_columns = 20;
 constexpr size_t bar_columns_min = 6;
 
-template <class... Values>
-std::string formatted(const char* format, Values... values) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, values...);
-  return text.data();
-}
-
 // Four decimals for usual sizes; beyond them they would show nothing, or too much.
 std::string figure(double value) {
   const double size = std::abs(value);
   const bool usual = size == 0 || (size >= 1e-3 && size < 1e5) || !std::isfinite(value);
-  return formatted(usual ? "%.4f" : "%.3e", value);
+  return usual ? fmt::format("{:.4f}", value) : fmt::format("{:.3e}", value);
 }
 
 std::string pace(const training_progress& x) {
@@ -36,10 +30,10 @@ std::string pace(const training_progress& x) {
     return {};
   const double seconds = x.seconds_of_epoch / static_cast<double>(x.step);
   if (seconds < 1e-3)
-    return formatted(" %.0f us/step", seconds * 1e6);
+    return fmt::format(" {:.0f} us/step", seconds * 1e6);
   if (seconds < 1)
-    return formatted(" %.1f ms/step", seconds * 1e3);
-  return formatted(" %.2f s/step", seconds);
+    return fmt::format(" {:.1f} ms/step", seconds * 1e3);
+  return fmt::format(" {:.2f} s/step", seconds);
 }
 
 // "  12 s left", "  1:05:00 left", as if the rest took as long a step as all before. Nothing while
@@ -56,9 +50,9 @@ std::string time_left(const training_progress& x) {
   const auto whole = static_cast<unsigned long>(left);
   const auto seconds = whole % 60, minutes = whole / 60 % 60, hours = whole / 3600;
   if (hours > 0)
-    return formatted("  %lu:%02lu:%02lu left", hours, minutes, seconds);
-  return minutes > 0 ? formatted("  %lu:%02lu left", minutes, seconds)
-                     : formatted("  %lu s left", seconds);
+    return fmt::format("  {}:{:02}:{:02} left", hours, minutes, seconds);
+  return minutes > 0 ? fmt::format("  {}:{:02} left", minutes, seconds)
+                     : fmt::format("  {} s left", seconds);
 }
 
 /// A figure in two lengths. Where there is no room for all, the one with the highest rank goes

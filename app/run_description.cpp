@@ -6,10 +6,11 @@
 #include "troupe/data/number_text.hpp"
 #include "troupe/data/shown_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 namespace troupe {
 
@@ -24,12 +25,6 @@ constexpr size_t sure_class_count = 10;
 
 std::string plural(uint64_t count, std::string_view what, std::string_view more = "s") {
   return std::to_string(count) + ' ' + std::string{what} + (count == 1 ? "" : std::string{more});
-}
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -133,7 +128,7 @@ private:
         most = std::max<double>(most, value);
         whole = whole && std::trunc(value) == value;
       }
-    return "numbers from " + number(least) + " to " + number(most) +
+    return fmt::format("numbers from {:.6g} to {:.6g}", least, most) +
            (whole && is_guess_ ? "; whole, taken for amounts: if they are classes, set "
                                  "model.loss = \"categorical-cross-entropy\""
                                : "");
@@ -162,7 +157,7 @@ private:
     result +=
       ", " + plural(*x.replicas, "replica") + "; " + std::string{name_of(resolved_.optimizer.kind)};
     if (const auto rate = resolved_.optimizer.learning_rate)
-      result += " at " + number(*rate);
+      result += " at " + fmt::format("{:.6g}", *rate);
     const auto kind = resolved_.optimizer.schedule.kind;
     return result + (kind == schedule_kind::constant ? "" : ", " + std::string{name_of(kind)});
   }
@@ -177,7 +172,7 @@ private:
 
   void warn_of_part(const char* key, double fraction, size_t count, const char* use) {
     if (fraction > 0 && count == 0)
-      warn(std::string{key} + ": " + number(fraction) + " of " + plural(row_count(), "row") +
+      warn(fmt::format("{}: {:.6g} of ", key, fraction) + plural(row_count(), "row") +
            " is less than one: there are no rows for " + use);
   }
 

@@ -1,7 +1,7 @@
 #include "troupe/app/run_report.hpp"
 
-#include <array>
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <optional>
 #include <string_view>
 
@@ -11,12 +11,6 @@ namespace {
 
 constexpr size_t name_columns = 19; // the longest name and two blanks
 
-std::string formatted(const char* format, double value) {
-  std::array<char, 400> text{}; // a double has at most 309 digits before the point
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
 void add(std::string& out, std::string_view name, const std::string& value) {
   out += name;
   out.append(name_columns - name.size(), ' ');
@@ -25,7 +19,7 @@ void add(std::string& out, std::string_view name, const std::string& value) {
 
 void add_figure(std::string& out, std::string_view name, const std::optional<double>& value) {
   if (value)
-    add(out, name, formatted("%.6g", *value));
+    add(out, name, fmt::format("{:.6g}", *value));
 }
 
 } // namespace
@@ -38,8 +32,8 @@ std::string run_report(const training_summary& summary) {
     add(result, "best version", std::to_string(*summary.best_version));
   if (!summary.stopped_by.empty())
     add(result, "stopped by", summary.stopped_by);
-  add(result, "seconds", formatted("%.3f", summary.seconds));
-  add(result, "samples/s", formatted("%.0f", summary.samples_per_second));
+  add(result, "seconds", fmt::format("{:.3f}", summary.seconds));
+  add(result, "samples/s", fmt::format("{:.0f}", summary.samples_per_second));
   add_figure(result, "train loss", summary.train_loss);
   add_figure(result, "val loss", summary.validation_loss);
   add_figure(result, "val accuracy", summary.validation_accuracy);

@@ -2,14 +2,14 @@
 
 #include "troupe/data/failure.hpp"
 #include "troupe/data/shown_text.hpp"
+#include "troupe/data/text_table.hpp"
 #include "troupe/data/trainer_table.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <vector>
 
 namespace troupe {
@@ -17,13 +17,6 @@ namespace troupe {
 namespace {
 
 using json = nlohmann::json;
-
-template <class... Values>
-std::string formatted(const char* format, Values... values) {
-  std::array<char, 400> text{}; // a double has at most 309 digits before the point
-  std::snprintf(text.data(), text.size(), format, values...);
-  return text.data();
-}
 
 std::string count(const json& x) {
   return std::to_string(x.get<uint64_t>());
@@ -42,7 +35,7 @@ std::string awaited_text(const json& x) {
 }
 
 std::string seconds(const json& x) {
-  return x.is_null() ? "never" : formatted("%.1f s", x.get<double>());
+  return x.is_null() ? "never" : fmt::format("{:.1f} s", x.get<double>());
 }
 
 std::string listed(const json& texts) {
@@ -59,21 +52,6 @@ void add(std::string& out, std::string_view name, const std::string& value) {
   out += value + '\n';
 }
 
-// Columns as wide as their widest cell; the last one is free.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths(rows.front().size(), 0);
-  for (const auto& row : rows)
-    for (size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], row[i].size());
-  std::string result;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i + 1 < row.size(); ++i)
-      result += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
-    result += row.back() + '\n';
-  }
-  return result;
-}
-
 std::vector<std::string> row_of(const json& node) {
   return {text(node.at("name")),
           text(node.at("role")),
@@ -84,7 +62,7 @@ std::vector<std::string> row_of(const json& node) {
           count(node.at("spans")),
           node.at("step").is_null() ? "-" : count(node.at("step")),
           seconds(node.at("last_heard_seconds")),
-          formatted("%.1f", node.at("bytes_sent").get<double>() / 1e6),
+          fmt::format("{:.1f}", node.at("bytes_sent").get<double>() / 1e6),
           count(node.at("resends")),
           listed(node.at("waits_for"))};
 }
@@ -98,14 +76,14 @@ failure unreadable(const std::string& why) {
 
 void add_number(std::string& out, std::string_view name, const json& x) {
   if (!x.is_null())
-    add(out, name, formatted("%.6g", x.get<double>()));
+    add(out, name, fmt::format("{:.6g}", x.get<double>()));
 }
 
 std::string time_text(double seconds) {
   if (!(seconds < 1e9))
     return "-";
   const auto whole = static_cast<unsigned long>(std::max(seconds, 0.0));
-  return formatted("%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 // How well it learns, and how long it takes.
@@ -131,9 +109,9 @@ std::string report_of(const json& x) {
   add(result, "phase", text(x.at("phase")));
   add(result, "step", count(x.at("step")) + " of " + count(x.at("last_step")));
   add(result, "epoch", count(x.at("epoch")) + " of " + count(x.at("epochs")));
-  add(result, "seconds", formatted("%.1f", x.at("seconds").get<double>()));
-  add(result, "steps/s", formatted("%.1f", x.at("steps_per_second").get<double>()));
-  add(result, "samples/s", formatted("%.0f", x.at("samples_per_second").get<double>()));
+  add(result, "seconds", fmt::format("{:.1f}", x.at("seconds").get<double>()));
+  add(result, "steps/s", fmt::format("{:.1f}", x.at("steps_per_second").get<double>()));
+  add(result, "samples/s", fmt::format("{:.0f}", x.at("samples_per_second").get<double>()));
   add_results(result, x);
   add(result, "view",
       count(x.at("view").at("term")) + "." + count(x.at("view").at("number")) + " (" +
@@ -145,12 +123,12 @@ std::string report_of(const json& x) {
     add(result, "behind",
         text(late.at("node")) + ", by " + seconds(late.at("seconds")) + ": " +
           listed(late.at("lacks")));
-  std::vector<std::vector<std::string>> rows{{"node", "role", "state", "replicas", "shards",
-                                              "slices", "spans", "step", "heard", "MB sent",
-                                              "resends", "waits for"}};
+  text_table nodes{text_table::all_left,
+                   {"node", "role", "state", "replicas", "shards", "slices", "spans", "step",
+                    "heard", "MB sent", "resends", "waits for"}};
   for (const auto& node : x.at("nodes"))
-    rows.push_back(row_of(node));
-  result += '\n' + table(rows);
+    nodes.add(row_of(node));
+  result += '\n' + nodes.text();
   auto trainers = read_trainers(x.at("trainers").dump());
   if (!trainers)
     throw unreadable("no figures of replicas");

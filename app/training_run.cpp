@@ -61,7 +61,7 @@ training_result train_with_progress(const job& x, training_inputs inputs, const 
     if (!display)
       return;
     display->end_line();
-    print_message(line + '\n');
+    log_news(line);
   };
   inputs.on_news = say;
   inputs.stop_requested = [] { return stop_signal() != 0; };

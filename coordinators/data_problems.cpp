@@ -3,19 +3,14 @@
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/coordinators/training_modes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 
 namespace troupe {
 
 namespace {
-
-std::string number_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
 
 /// ": 'B' 357, 'benign' 1, 'M' 212": the classes found, with their rows; empty when they are
 /// unknown.
@@ -67,7 +62,7 @@ void check_numbers(const job& x, const data_shape& shape, std::vector<job_proble
     result.push_back({"model.loss",
                       std::string{name_of(loss)} + " needs targets " +
                         std::string{target_demand(loss)} + ", the lowest is " +
-                        number_text(shape.target_minimum),
+                        fmt::format("{:.9g}", shape.target_minimum),
                       "use squared, or another target"});
   if (x.training.class_weights.kind != class_weight_kind::none)
     result.push_back({"training.class_weights", "the targets are numbers, not classes",

@@ -3,9 +3,10 @@
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/saturating.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 namespace troupe {
 
@@ -83,10 +84,7 @@ std::string bytes_text(uint64_t bytes) {
   size_t unit = 0;
   for (; value >= 999.5 && unit + 1 < units.size(); ++unit)
     value /= 1024;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit > 0 && value < 9.95 ? "%.1f %s" : "%.0f %s", value,
-                units[unit]);
-  return text.data();
+  return fmt::format("{:.{}f} {}", value, unit > 0 && value < 9.95 ? 1 : 0, units[unit]);
 }
 
 } // namespace troupe

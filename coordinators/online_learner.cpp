@@ -5,22 +5,17 @@
 #include "troupe/models/numerics.hpp"
 #include "troupe/models/tree_accumulator.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
 namespace troupe {
 
 namespace {
-
-std::string number_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
 
 online_report refusal(online_verdict verdict, uint64_t version, std::string reason) {
   online_report report;
@@ -195,8 +190,8 @@ online_report online_learner::judge(online_report report, const buffer& next,
     if (!(report.loss_after <= limit)) {
       report.verdict = online_verdict::loss_grew;
       report.reason = "rolled back: the validation loss would go from " +
-                      number_text(report.loss_before) + " to " + number_text(report.loss_after) +
-                      ", above " + number_text(limit);
+                      fmt::format("{:.6g} to {:.6g}, above {:.6g}", report.loss_before,
+                                  report.loss_after, limit);
     }
   }
   if (report.verdict == online_verdict::applied) {

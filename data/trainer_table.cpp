@@ -1,12 +1,13 @@
 #include "troupe/data/trainer_table.hpp"
 
+#include "troupe/data/text_table.hpp"
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 
 namespace troupe {
 
@@ -59,9 +60,7 @@ std::string text_of(uint64_t count) {
 }
 
 std::string text_of(double milliseconds) {
-  std::array<char, 400> text{}; // a double has at most 309 digits before the point
-  std::snprintf(text.data(), text.size(), "%.1f", milliseconds);
-  return text.data();
+  return fmt::format("{:.1f}", milliseconds);
 }
 
 template <class Figure>
@@ -118,13 +117,6 @@ std::vector<column> columns_of(std::span<const trainer_record> trainers) {
   return result;
 }
 
-size_t width_of(const column& x) {
-  size_t result = x.title.size();
-  for (const auto& cell : x.cells)
-    result = std::max(result, cell.size());
-  return result;
-}
-
 } // namespace
 
 std::string lag_class_name(size_t index, size_t class_count) {
@@ -137,18 +129,17 @@ std::string lag_class_name(size_t index, size_t class_count) {
 }
 
 std::string trainer_table(std::span<const trainer_record> trainers) {
-  std::string result;
   if (trainers.empty())
-    return result;
+    return {};
+  text_table result{0, {}};
   const auto columns = columns_of(trainers);
   for (size_t line = 0; line <= trainers.size(); ++line) {
-    for (size_t c = 0; c < columns.size(); ++c) {
-      const auto& cell = line == 0 ? columns[c].title : columns[c].cells[line - 1];
-      result += (c == 0 ? "" : "  ") + std::string(width_of(columns[c]) - cell.size(), ' ') + cell;
-    }
-    result += '\n';
+    std::vector<std::string> cells;
+    for (const auto& one : columns)
+      cells.push_back(line == 0 ? one.title : one.cells[line - 1]);
+    result.add(std::move(cells));
   }
-  return result;
+  return result.text();
 }
 
 std::string trainers_json(std::span<const trainer_record> trainers) {
