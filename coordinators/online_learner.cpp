@@ -189,9 +189,9 @@ online_report online_learner::judge(online_report report, const buffer& next,
     const auto limit = options_.loss_growth_max * std::max(report.loss_before, options_.loss_floor);
     if (!(report.loss_after <= limit)) {
       report.verdict = online_verdict::loss_grew;
-      report.reason = "rolled back: the validation loss would go from " +
-                      fmt::format("{:.6g} to {:.6g}, above {:.6g}", report.loss_before,
-                                  report.loss_after, limit);
+      report.reason =
+        "rolled back: the validation loss would go from " +
+        fmt::format("{:.6g} to {:.6g}, above {:.6g}", report.loss_before, report.loss_after, limit);
     }
   }
   if (report.verdict == online_verdict::applied) {

@@ -123,11 +123,12 @@ std::string text_of(const json& object) {
 }
 
 uint64_t check_of(const json& object) {
-  return short_checksum_of(std::as_bytes(std::span{text_of(object)}));
+  const auto text = text_of(object);
+  return short_checksum_of(std::as_bytes(std::span{text}));
 }
 
-/// Takes the checksum out of a line; false when it is not the line's. Only another protocol's facts,
-/// and an answer alone, may do without.
+/// Takes the checksum out of a line; false when it is not the line's. Only another protocol's
+/// facts, and an answer alone, may do without.
 bool take_check(json& object) {
   const auto found = object.find(check_key);
   if (found == object.end())

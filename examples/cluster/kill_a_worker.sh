@@ -4,8 +4,8 @@
 #   examples/cluster/kill_a_worker.sh
 #
 # It starts examples/cluster/spare.toml on this machine (a director, a worker, a spare), kills the
-# worker "second" with kill -9 once the fifth epoch is over, shows what the director says about it,
-# and trains the same job in one process. It prints:
+# worker "second" with kill -9 once training goes on and the spare is there, shows what the director
+# says about it, and trains the same job in one process. It prints:
 #
 #   killed: second
 #   main | second was lost; spare stands in for second
@@ -17,7 +17,7 @@ cd "$(dirname "$0")/../.."
 troupe=${TROUPE:-build/bin/troupe}
 folder=$(mktemp -d)
 trap 'kill "$cluster" 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
-length=training.epochs=200
+length=training.epochs=400
 
 # One value out of a result.
 value() {
@@ -27,8 +27,12 @@ value() {
 "$troupe" launch examples/cluster/spare.toml --json --set "$length" \
   --set "output.directory=$folder/cluster" >"$folder/cluster.json" 2>"$folder/lines" &
 cluster=$!
+spare_is_here() {
+  "$troupe" status examples/cluster/spare.toml --set "output.directory=$folder/cluster" \
+    2>"$folder/status" | grep -Eq '^spare .* (linked|takes part) '
+}
 for _ in $(seq 600); do
-  grep -q 'Epoch ' "$folder/lines" && break
+  grep -q 'Epoch ' "$folder/lines" && spare_is_here && break
   kill -0 "$cluster" || { cat "$folder/lines"; exit 1; }
   sleep 0.1
 done
@@ -40,7 +44,8 @@ for number in $(cat "/proc/$cluster/task/$cluster/children"); do
   fi
 done
 wait "$cluster"
-grep 'main .*second \(is\|was\) lost' "$folder/lines" | tr -s ' ' | sort || true
+# Without the date and the time of day.
+sed -n 's/^main *| [-0-9]* [:0-9]* \(.*second \(is\|was\) lost\)/main | \1/p' "$folder/lines" | sort
 echo "replicas lost: $(value replicas_lost "$folder/cluster.json")," \
   "rollbacks: $(value rollbacks "$folder/cluster.json")"
 

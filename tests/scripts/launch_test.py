@@ -132,6 +132,16 @@ class Launch(unittest.TestCase):
             said += line
         return said
 
+    def wait_for_node(self, name):
+        """Until the director knows it: nobody waits for a spare."""
+        deadline = time.monotonic() + HANG
+        while time.monotonic() < deadline:
+            status = self.command("status", self.file, "--json")
+            known = json.loads(status.stdout).get("nodes", [])
+            if any(x["name"] == name and x["state"] != "missing" for x in known):
+                return
+        self.fail(f"{name} did not come: {status.stdout}")
+
     def trained_alone(self, *settings):
         run = self.command("train", JOB, "--json", "--quiet", "--overwrite", *settings)
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -155,6 +165,8 @@ class Launch(unittest.TestCase):
                 self.assertEqual(result["replicas"], sum(replicas for replicas, _ in nodes))
                 self.assertEqual(result["replicas_lost"], 0)
                 self.assertIn("n0 | Epoch 3/3", run.stderr)
+                self.assertRegex(run.stderr, r"(?m)^n0 \| \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*"
+                                             "everybody is here")
                 if any(0 < replicas for replicas, _ in nodes[1:]):
                     self.assertGreater(result["bytes_early"], 0, "nothing left early")
                 if result["resends"] == 0:
@@ -225,12 +237,13 @@ class Launch(unittest.TestCase):
         self.assertIn("the run is finished (step ", said)
 
     def spare_takes_over(self, shapes, rollbacks):
-        settings = ["--set", "training.epochs=60",
+        settings = ["--set", "training.epochs=400",
                     "--set", f"timeouts.lost_after={int(SLOWNESS * 1000)}ms"]
         alone = self.trained_alone(*settings[:2])
         self.write(cluster_text(shapes, '[timeouts]\nheartbeat = "200ms"'))
         run = self.start("--overwrite", *settings)
-        self.wait_for_line(run, "Epoch 1/60")
+        self.wait_for_line(run, "Epoch 1/")
+        self.wait_for_node("n2")
         for number in processes_of(self.file, "n1"):
             os.kill(number, signal.SIGKILL)
         said = self.wait_for_line(run, "n2 stands in for n1")
