@@ -139,7 +139,7 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
 
 int run(const chosen_node& here, const node_arguments& arguments) {
   ensure_numerics(here.cluster.job.value.runtime.numerics, arguments.run.process_arguments);
-  watch_stop_signals();
+  watch_stop_signals(one_signal_for, arguments.run.quiet);
   if (is_open_to_strangers(here.cluster))
     print_message(insecure_warning(arguments.run.job_file));
   return here.self().is_director ? lead(here, arguments) : follow(here, arguments);

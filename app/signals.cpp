@@ -17,6 +17,7 @@ std::atomic<moment::rep> first_at{0}; // 0: none came
 std::atomic<int> remembered{0};
 std::atomic<moment::rep> one_for{0};
 std::atomic<bool> on_terminal{false};
+std::atomic<bool> acknowledges{false};
 static_assert(std::atomic<moment::rep>::is_always_lock_free);
 
 void say(std::string_view text) {
@@ -37,7 +38,8 @@ void on_stop_signal(int number) {
   moment::rep first = 0;
   if (first_at.compare_exchange_strong(first, now.time_since_epoch().count())) {
     remembered = number;
-    acknowledge(number);
+    if (acknowledges)
+      acknowledge(number);
   } else if (is_another_signal(moment{moment::duration{first}}, now, milliseconds{one_for})) {
     if (on_terminal)
       say("\n");
@@ -60,7 +62,8 @@ void ignore_broken_pipes() {
   handle(SIGPIPE, SIG_IGN);
 }
 
-void watch_stop_signals(milliseconds one_signal) {
+void watch_stop_signals(milliseconds one_signal, bool is_quiet) {
+  acknowledges = !is_quiet;
   on_terminal = isatty(STDERR_FILENO);
   one_for = one_signal.count();
   handle(SIGINT, on_stop_signal);

@@ -1,14 +1,13 @@
 #include "troupe/actors/net/hello.hpp"
 
 #include "troupe/actors/net/tls_session.hpp"
-#include "troupe/data/checksum.hpp"
 #include "troupe/data/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <utility>
 
 namespace troupe {
@@ -116,7 +115,7 @@ json object_of(const verdict& answer) {
   return result;
 }
 
-constexpr const char* check_key = "check";
+constexpr const char* check_key = "check"; // CRC-32 of the line without it, keys in order
 
 std::string text_of(const json& object) {
   return object.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -124,7 +123,7 @@ std::string text_of(const json& object) {
 
 uint64_t check_of(const json& object) {
   const auto text = text_of(object);
-  return short_checksum_of(std::as_bytes(std::span{text}));
+  return crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
 }
 
 /// Takes the checksum out of a line; false when it is not the line's. Only another protocol's

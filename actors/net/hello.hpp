@@ -20,6 +20,9 @@
 // one that nobody accepts, and is tried again. On a plain connection there is no proof, and what is
 // said there is believed.
 //
+// A line has a checksum ("check": the CRC-32 of the line without it, keys in order, no blanks), so
+// that a flipped bit makes it no hello, and not another one. An answer alone may do without.
+//
 // Who only compares says so in its facts, and is told what differs or that nothing does.
 //
 // The lines are made and read here; `greeting` is the exchange as a state machine without sockets:

@@ -52,6 +52,25 @@ TEST(signals, signals_that_come_together_are_one) {
   }
 }
 
+// What a launcher that was told to be quiet starts is quiet when the launcher ends it.
+TEST(signals, it_is_acknowledged_in_a_line_but_by_who_is_quiet) {
+  for (const bool is_quiet : {false, true}) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const int status = status_of([&] {
+      dup2(ends[1], STDERR_FILENO);
+      watch_stop_signals(one_signal_for, is_quiet);
+      raise(SIGTERM);
+      return stop_signal() == SIGTERM ? 7 : 2;
+    });
+    close(ends[1]);
+    char letter = 0;
+    EXPECT_EQ(read(ends[0], &letter, 1), is_quiet ? 0 : 1);
+    close(ends[0]);
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+  }
+}
+
 TEST(signals, one_that_comes_later_ends_the_process_at_once) {
   for (const int number : {SIGINT, SIGTERM}) {
     const int status = status_of([number] {

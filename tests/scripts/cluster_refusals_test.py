@@ -20,7 +20,7 @@ import tempfile
 import unittest
 
 from cluster_run import (JOB, SOURCE, TROUPE, Cluster, EqualRuns, Node, cluster_text, free_ports,
-                         nodes_on_loopback, settings_of, timeouts)
+                         hello_of, nodes_on_loopback, settings_of, timeouts)
 from patience import HANG, SLOWNESS
 
 DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
@@ -166,7 +166,7 @@ class StrangersAtARunningCluster(EqualRuns):
                 "term": 0, "life": 1, "director": False, "only_compares": False, **changes}
         port = int(self.nodes[0].address.rsplit(":", 1)[1])
         with socket.create_connection(("127.0.0.1", port), timeout=HANG) as stranger:
-            stranger.sendall(json.dumps(line).encode() + b"\n")
+            stranger.sendall(hello_of(line))
             heard = b""
             while not heard.endswith(b"\n"):
                 more = stranger.recv(4096)
@@ -215,7 +215,7 @@ class OldProgram(unittest.TestCase):
                     said = json.loads(line.makefile().readline())
                     mine = dict(said, node="main", version="99.0", director=True, process="other",
                                 answer={"verdict": "admitted"})
-                    line.sendall(json.dumps(mine).encode() + b"\n")
+                    line.sendall(hello_of(mine))
                     process.process.wait(timeout=HANG)
                 self.assertEqual(process.process.returncode, 76)
         words = "\n".join(text for _, text in process.lines)

@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import unittest
+import zlib
 from dataclasses import dataclass, field
 
 from patience import HANG, SLOWNESS
@@ -54,6 +55,13 @@ def free_ports(count):
         if port not in ports:
             ports.append(port)
     return ports
+
+
+def hello_of(line):
+    """A line of greeting that says this: with its checksum (actors/net/hello.hpp)."""
+    facts = {key: value for key, value in line.items() if key != "check"}
+    text = json.dumps(facts, separators=(",", ":"), sort_keys=True)
+    return json.dumps({**facts, "check": zlib.crc32(text.encode())}).encode() + b"\n"
 
 
 def timeouts(lost_after=LOST_AFTER, join=20):

@@ -148,7 +148,7 @@ class Status(unittest.TestCase):
         try:
             line = None
             while line is None or line[1] is None:
-                line = launch.wait_for(r"main +\| waiting for node right: (?:gradients of step (\d+), "
+                line = launch.wait_for(r"main +\| \S+ \S+ waiting for node right: (?:gradients of step (\d+), "
                                        r"slices? [\d-]+|a sign of life) \(last heard \d+\.\d s ago\)")
                 if line[1] is None:  # frozen at an epoch's end, where nobody computes: once more
                     os.kill(right, signal.SIGCONT)
@@ -169,7 +169,7 @@ class Status(unittest.TestCase):
             self.assertRegex(table.stdout, r"\nright +worker +takes part ")
         finally:
             os.kill(right, signal.SIGCONT)
-        launch.wait_for(r"main +\| the wait is over, after \d+\.\d s")
+        launch.wait_for(r"main +\| \S+ \S+ the wait is over, after \d+\.\d s")
         after = self.status_once_all_are_heard(lambda status: max(
             one["last_by_max_ms"] for one in status["trainers"]) > 1000)
         blamed = max(after["trainers"], key=lambda one: one["last_by_max_ms"])
