@@ -38,7 +38,7 @@ void on_stop_signal(int number) {
   moment::rep first = 0;
   if (first_at.compare_exchange_strong(first, now.time_since_epoch().count())) {
     remembered = number;
-    if (acknowledges)
+    if (acknowledges || number == SIGINT)
       acknowledge(number);
   } else if (is_another_signal(moment{moment::duration{first}}, now, milliseconds{one_for})) {
     if (on_terminal)

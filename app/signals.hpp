@@ -11,9 +11,9 @@ namespace troupe {
 /// Ignores SIGPIPE: a reader that left is an error of the write, not the end of the process.
 void ignore_broken_pipes();
 
-/// From now on the first SIGINT or SIGTERM is remembered, and unless `is_quiet` acknowledged in a
-/// line on standard error. More of them within `one_signal` are the same signal; one after that
-/// ends the process with 128 + its number.
+/// From now on the first SIGINT or SIGTERM is remembered, and acknowledged in a line on standard
+/// error; who `is_quiet` acknowledges what a person sends, SIGINT, alone. More of them within
+/// `one_signal` are the same signal; one after that ends the process with 128 + its number.
 void watch_stop_signals(milliseconds one_signal = one_signal_for, bool is_quiet = false);
 
 /// The remembered signal's number; 0 while there was none.

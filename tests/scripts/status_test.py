@@ -148,8 +148,9 @@ class Status(unittest.TestCase):
         try:
             line = None
             while line is None or line[1] is None:
-                line = launch.wait_for(r"main +\| \S+ \S+ waiting for node right: (?:gradients of step (\d+), "
-                                       r"slices? [\d-]+|a sign of life) \(last heard \d+\.\d s ago\)")
+                line = launch.wait_for(r"main +\| \S+ \S+ waiting for node right: "
+                                       r"(?:gradients of step (\d+), slices? [\d-]+"
+                                       r"|a sign of life) \(last heard \d+\.\d s ago\)")
                 if line[1] is None:  # frozen at an epoch's end, where nobody computes: once more
                     os.kill(right, signal.SIGCONT)
                     time.sleep(0.3)
