@@ -23,6 +23,9 @@ constexpr size_t names_shown_max = 4;
 /// go to ten.
 constexpr size_t sure_class_count = 10;
 
+/// Squared errors of such targets outgrow usual learning rates.
+constexpr double large_target = 100;
+
 std::string plural(uint64_t count, std::string_view what, std::string_view more = "s") {
   return std::to_string(count) + ' ' + std::string{what} + (count == 1 ? "" : std::string{more});
 }
@@ -55,6 +58,7 @@ public:
     warn_of_classes();
     warn_of_row_names();
     warn_of_slices();
+    warn_of_large_targets();
     return std::move(result_);
   }
 
@@ -198,6 +202,21 @@ private:
       warn("the features " + listed(data_.row_names) +
            " look like numbers or names of rows, which tell nothing of other rows: remove them "
            "from the file unless they are measures");
+  }
+
+  /// A network's outputs begin near 0, and the steps of squared errors are as large as its errors.
+  void warn_of_large_targets() {
+    if (resolved_.model.kind != model_kind::neural_network || shape_.classification ||
+        *resolved_.model.loss != loss_kind::squared)
+      return;
+    double most = 0;
+    for (const auto value : data_.train.targets)
+      most = std::max<double>(most, std::abs(value));
+    if (most > large_target)
+      warn(
+        fmt::format("the target goes up to {:.6g}: a network's steps are as large as its errors, "
+                    "and with such amounts it diverges: divide the target by {:.0f}",
+                    most, std::pow(10, std::floor(std::log10(most)))));
   }
 
   void warn_of_slices() {

@@ -115,6 +115,28 @@ TEST_F(command, guesses_about_the_target_are_said_or_asked) {
   EXPECT_FALSE(said("warning: model.loss")) << err;
 }
 
+TEST_F(command, large_amounts_are_told_before_a_network_diverges) {
+  std::string rows = "x,price\n", small = rows;
+  for (int i = 0; i < 60; ++i) {
+    rows += std::to_string(i) + "," + std::to_string(3000 * i) + ".5\n";
+    small += std::to_string(i) + "," + std::to_string(0.03 * i) + "\n";
+  }
+  folder.write("large.csv", rows);
+  folder.write("small.csv", small);
+  folder.write("p.toml", "[data]\nfile = \"large.csv\"\nstandardize = true\n[model]\nhidden = [8]\n"
+                         "[training]\nepochs = 5\n");
+  EXPECT_EQ(run("train p.toml"), 1) << err;
+  EXPECT_TRUE(said("troupe: warning: the target goes up to 177000")) << err;
+  EXPECT_TRUE(said("divide the target by 100000")) << err;
+  EXPECT_EQ(run("train p.toml --overwrite --set data.file=small.csv"), 0) << err;
+  EXPECT_FALSE(said("goes up to")) << err;
+  EXPECT_EQ(run("train p.toml --overwrite --set data.file=large.csv "
+                "--set model.kind=linear-regression --set model.hidden=[]"),
+            0)
+    << err;
+  EXPECT_FALSE(said("goes up to")) << err;
+}
+
 TEST_F(command, slices_do_not_count_where_replicas_do_not_march_in_step_and_are_no_error) {
   EXPECT_EQ(run("train tiny.toml --set training.slices=4 --set training.consistency=asynchronous"),
             0)
