@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include "troupe/actors/configure.hpp"
 #include "troupe/actors/process.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/test_hooks.hpp"

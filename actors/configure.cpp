@@ -1,9 +1,10 @@
+#include "troupe/actors/configure.hpp"
+
 #include "troupe/actors/net/messages.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/train.hpp"
 
 #include <caf/actor_system_config.hpp>
 

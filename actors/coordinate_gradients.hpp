@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "troupe/actors/configure.hpp"
 #include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 

@@ -3,7 +3,6 @@
 #include "troupe/actors/director.hpp"
 
 #include "troupe/actors/node_exchange.hpp"
-#include "troupe/actors/process.hpp"
 #include "troupe/coordinators/placement.hpp"
 #include "troupe/data/checkpoint_store.hpp"
 

@@ -1,6 +1,6 @@
 #include "troupe/actors/keeper_desk.hpp"
 
-#include "troupe/actors/shard.hpp"
+#include "troupe/actors/protocol/training_progress.hpp"
 #include "troupe/coordinators/placement.hpp"
 
 #include <caf/actor_cast.hpp>

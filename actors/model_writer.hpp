@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/train.hpp"
+#include "troupe/actors/training_result.hpp"
 
 #include <cstdint>
 #include <map>

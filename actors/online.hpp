@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "troupe/actors/configure.hpp"
 #include "troupe/actors/guard.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/coordinators/online_learner.hpp"

@@ -5,7 +5,7 @@
 // optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
 // version and of the one before, so that a version every shard has can always be named.
 //
-// A whole-model rule (models/optimizers/whole_model_rule.hpp) has one shard that owns everything;
+// A whole-model rule (models/whole_model/whole_model_rule.hpp) has one shard that owns everything;
 // the others own nothing. With each version it also announces the point where the step's gradient
 // is wanted, if the rule has one.
 //
@@ -58,10 +58,6 @@ struct shard_options {
   uint64_t checkpoint_every = 0;                      ///< steps between checkpoints; 0: none
   std::shared_ptr<const whole_model_rule> whole_rule; ///< its shard owns all blocks
 };
-
-/// The least time between two progress reports: often enough for the eye, too rare to cost
-/// anything.
-inline constexpr std::chrono::milliseconds progress_interval{100};
 
 class shard_state {
 public:

@@ -12,60 +12,22 @@
 
 #pragma once
 
+#include "troupe/actors/configure.hpp"
+#include "troupe/actors/protocol/training_progress.hpp"
+#include "troupe/actors/training_result.hpp"
 #include "troupe/coordinators/job.hpp"
 #include "troupe/data/checkpoint.hpp"
-#include "troupe/data/dataset.hpp"
-#include "troupe/data/training_record.hpp"
-#include "troupe/models/buffer.hpp"
-#include "troupe/models/parameter_layout.hpp"
 
 #include <caf/fwd.hpp>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace troupe {
 
 class checkpoint_store; // data/checkpoint_store.hpp
 struct prepared_data;   // data/prepare.hpp
-
-/// Where a run stands; sent to observers a few times a second and at the end of each epoch.
-struct training_progress {
-  size_t epoch = 1; ///< the epoch being trained, counted from 1
-  size_t epochs = 0;
-  uint64_t step = 0; ///< steps done in this epoch
-  uint64_t steps_in_epoch = 0;
-  uint64_t version = 0; ///< steps done in all
-  double seconds = 0;   ///< since training started
-  double seconds_of_epoch = 0;
-  double train_loss = 0; ///< mean so far in this epoch
-  std::optional<double> train_accuracy;
-  std::optional<history_row> finished_epoch; ///< set at the end of an epoch, evaluation included
-  /// A line for people: who is waited for while the run stands still, or who takes part from now
-  /// on. Everything else is then as it was told before.
-  std::string notice{};
-
-  friend bool operator==(const training_progress&, const training_progress&) = default;
-};
-
-struct training_result {
-  job resolved; ///< the job as it was trained: every optional field filled in
-  std::shared_ptr<const prepared_data> data;
-  parameter_layout layout;
-  const_buffer parameters;
-  std::vector<history_row> history;
-  training_summary summary; ///< without the model file's path
-  /// Set when training ended early and badly (diverged); `parameters` are the best ones if a best
-  /// version is kept, else the last finite ones.
-  std::optional<std::string> problem;
-  /// Who computed, waited and came late, as a table for people; empty where nobody waits: for
-  /// solvers.
-  std::string statistics{};
-};
 
 struct train_options {
   /// Called with each progress message, on the thread that waits.
@@ -77,9 +39,6 @@ struct train_options {
   /// A checkpoint of this job to go on from; nothing: from the beginning.
   std::optional<checkpoint> resume_from;
 };
-
-/// Adds Troupe's message types to `config`; call it before making the actor system.
-void configure(caf::actor_system_config& config);
 
 /// Trains `x` on the threads of `system` and waits for the end. `x.runtime` is for the command,
 /// which makes the system: here the host's own settings stand.

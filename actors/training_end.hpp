@@ -4,7 +4,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/train.hpp"
+#include "troupe/actors/training_result.hpp"
 #include "troupe/coordinators/job.hpp"
 #include "troupe/data/prepare.hpp"
 #include "troupe/models/buffer.hpp"

@@ -10,7 +10,7 @@
 #include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/actors/protocol/payload.hpp"
 #include "troupe/actors/protocol/seal.hpp"
-#include "troupe/actors/train.hpp"
+#include "troupe/actors/protocol/training_progress.hpp"
 #include "troupe/coordinators/director_rule.hpp"
 #include "troupe/coordinators/replica_rule.hpp"
 #include "troupe/data/training_record.hpp"
@@ -136,7 +136,7 @@ typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
 /// process all spans of a version lie in one buffer, each at its own place. `values` are what is
 /// evaluated, saved and fetched; `point` is where the gradients of the step are taken, for rules
-/// that try points before they move (models/optimizers/whole_model_rule.hpp).
+/// that try points before they move (models/whole_model/whole_model_rule.hpp).
 struct parameter_span {
   uint64_t term = 0; ///< what was owned in an earlier term is not owned in this one
   uint64_t version = 0;

@@ -1,5 +1,6 @@
 // Every message type survives the wire, with the values CAF's own encoding would lose.
 
+#include "troupe/actors/configure.hpp"
 #include "troupe/actors/net/messages.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"

@@ -1,5 +1,6 @@
 // The round of norms, seen by one shard: we play its replica, the other shard and the director.
 
+#include "troupe/actors/configure.hpp"
 #include "troupe/actors/shard.hpp"
 #include "troupe/coordinators/placement.hpp"
 

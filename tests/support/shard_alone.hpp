@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "troupe/actors/configure.hpp"
 #include "troupe/actors/shard.hpp"
 
 #include <caf/actor_system.hpp>

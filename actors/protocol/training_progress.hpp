@@ -1,0 +1,39 @@
+// Where a run stands, for whoever watches it: `train` hands it to the application, the command
+// draws it. Its form on a wire is in messages.hpp.
+
+#pragma once
+
+#include "troupe/data/training_record.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+/// The least time between two progress reports of a shard or keeper: often enough for the eye, too
+/// rare to cost anything.
+inline constexpr std::chrono::milliseconds progress_interval{100};
+
+/// Where a run stands; sent to observers a few times a second and at the end of each epoch.
+struct training_progress {
+  size_t epoch = 1; ///< the epoch being trained, counted from 1
+  size_t epochs = 0;
+  uint64_t step = 0; ///< steps done in this epoch
+  uint64_t steps_in_epoch = 0;
+  uint64_t version = 0; ///< steps done in all
+  double seconds = 0;   ///< since training started
+  double seconds_of_epoch = 0;
+  double train_loss = 0; ///< mean so far in this epoch
+  std::optional<double> train_accuracy;
+  std::optional<history_row> finished_epoch; ///< set at the end of an epoch, evaluation included
+  /// A line for people: who is waited for while the run stands still, or who takes part from now
+  /// on. Everything else is then as it was told before.
+  std::string notice{};
+
+  friend bool operator==(const training_progress&, const training_progress&) = default;
+};
+
+} // namespace troupe

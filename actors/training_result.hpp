@@ -1,0 +1,35 @@
+// What training leaves behind: the trained parameters, the job as it was trained, history and
+// summary.
+
+#pragma once
+
+#include "troupe/coordinators/job.hpp"
+#include "troupe/data/training_record.hpp"
+#include "troupe/models/buffer.hpp"
+#include "troupe/models/parameter_layout.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct prepared_data; // data/prepare.hpp
+
+struct training_result {
+  job resolved; ///< the job as it was trained: every optional field filled in
+  std::shared_ptr<const prepared_data> data;
+  parameter_layout layout;
+  const_buffer parameters;
+  std::vector<history_row> history;
+  training_summary summary; ///< without the model file's path
+  /// Set when training ended early and badly (diverged); `parameters` are the best ones if a best
+  /// version is kept, else the last finite ones.
+  std::optional<std::string> problem;
+  /// Who computed, waited and came late, as a table for people; empty where nobody waits: for
+  /// solvers.
+  std::string statistics{};
+};
+
+} // namespace troupe
