@@ -12,6 +12,8 @@
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/coordinators/training_modes.hpp"
 #include "troupe/data/failure.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>

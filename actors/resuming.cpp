@@ -5,7 +5,7 @@
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/data/checkpoint_fit.hpp"
 #include "troupe/data/failure.hpp"
-#include "troupe/models/optimizers/whole_model_rule.hpp"
+#include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
 #include <vector>
 

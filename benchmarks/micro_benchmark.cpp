@@ -10,7 +10,7 @@
 #include "troupe/data/batch_reader.hpp"
 #include "troupe/models/blas.hpp"
 #include "troupe/models/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/random.hpp"
 #include "troupe/models/reduction.hpp"
 

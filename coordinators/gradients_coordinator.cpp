@@ -3,6 +3,7 @@
 #include "troupe/coordinators/canonical_tree.hpp"
 #include "troupe/coordinators/placement.hpp"
 #include "troupe/models/numerics.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/tree_accumulator.hpp"
 
 #include <algorithm>

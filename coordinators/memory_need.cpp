@@ -1,6 +1,6 @@
 #include "troupe/coordinators/memory_need.hpp"
 
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/saturating.hpp"
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include "troupe/coordinators/timeline.hpp"
 #include "troupe/models/blas.hpp"
 #include "troupe/models/numerics.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/tree_accumulator.hpp"
 
 #include <fmt/format.h>

@@ -3,10 +3,10 @@
 #include "troupe/models/activation.hpp"
 #include "troupe/models/blas.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/optimizers/whole_model_rule.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/random.hpp"
 #include "troupe/models/regularization.hpp"
+#include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
 #include <array>
 #include <bit>

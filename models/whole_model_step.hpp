@@ -5,8 +5,8 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/whole_model_rule.hpp"
 #include "troupe/models/reduction.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include <optional>
 #include <span>

@@ -1,19 +1,6 @@
 #include "troupe/models/optimizers/optimizer.hpp"
 
-#include "troupe/models/optimizers/adadelta.hpp"
-#include "troupe/models/optimizers/adagrad.hpp"
-#include "troupe/models/optimizers/adam.hpp"
-#include "troupe/models/optimizers/adamax.hpp"
-#include "troupe/models/optimizers/adamw.hpp"
-#include "troupe/models/optimizers/nadam.hpp"
-#include "troupe/models/optimizers/radam.hpp"
-#include "troupe/models/optimizers/rmsprop.hpp"
-#include "troupe/models/optimizers/rprop.hpp"
-#include "troupe/models/optimizers/sgd.hpp"
-
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 namespace troupe {
 
@@ -41,35 +28,6 @@ update_step optimizer::begin_step(uint64_t t, uint64_t sample_count, direction w
   step.learning_rate =
     static_cast<float>(*options_.learning_rate * schedule_factor(options_.schedule, t));
   return step;
-}
-
-std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options) {
-  switch (options.kind) {
-  case optimizer_kind::sgd:
-    return std::make_unique<sgd>(options);
-  case optimizer_kind::adam:
-    return std::make_unique<adam>(options);
-  case optimizer_kind::adamw:
-    return std::make_unique<adamw>(options);
-  case optimizer_kind::adamax:
-    return std::make_unique<adamax>(options);
-  case optimizer_kind::nadam:
-    return std::make_unique<nadam>(options);
-  case optimizer_kind::radam:
-    return std::make_unique<radam>(options);
-  case optimizer_kind::adagrad:
-    return std::make_unique<adagrad>(options);
-  case optimizer_kind::adadelta:
-    return std::make_unique<adadelta>(options);
-  case optimizer_kind::rmsprop:
-    return std::make_unique<rmsprop>(options);
-  case optimizer_kind::rprop:
-    return std::make_unique<rprop>(options);
-  default:
-    break;
-  }
-  throw std::invalid_argument(std::string{name_of(options.kind)} +
-                              ": not a rule that works element by element");
 }
 
 } // namespace troupe

@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -98,10 +97,5 @@ protected:
 private:
   optimizer_options options_;
 };
-
-/// The optimizer of the given options.
-/// Throws std::invalid_argument when a constant is out of its range, or the kind's rule is not
-/// element-wise.
-std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options);
 
 } // namespace troupe

@@ -4,7 +4,7 @@
 #include "troupe/data/failure.hpp"
 #include "troupe/models/least_squares.hpp"
 #include "troupe/models/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/reduction.hpp"
 #include "troupe/tests/support/training.hpp"
 

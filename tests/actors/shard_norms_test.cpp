@@ -3,6 +3,7 @@
 #include "troupe/actors/configure.hpp"
 #include "troupe/actors/shard.hpp"
 #include "troupe/coordinators/placement.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

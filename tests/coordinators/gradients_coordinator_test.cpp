@@ -1,4 +1,5 @@
 #include "troupe/coordinators/gradients_coordinator.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <gtest/gtest.h>
 

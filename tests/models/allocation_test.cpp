@@ -1,7 +1,7 @@
 // A step allocates nothing after the first: everything it needs is kept or pooled.
 
 #include "troupe/models/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/random.hpp"
 #include "troupe/models/reduction.hpp"
 

@@ -1,5 +1,7 @@
-#include "troupe/models/optimizers/lbfgs.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/whole_model/lbfgs.hpp"
 
+#include "troupe/models/whole_model/make_whole_model_rule.hpp"
 #include "troupe/tests/support/reference.hpp"
 #include "troupe/tests/support/whole_model_run.hpp"
 

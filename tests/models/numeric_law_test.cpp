@@ -6,7 +6,7 @@
 #include "troupe/models/elementary.hpp"
 #include "troupe/models/lanes.hpp"
 #include "troupe/models/numerics.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/random.hpp"
 
 #include <gtest/gtest.h>

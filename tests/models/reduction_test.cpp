@@ -1,3 +1,4 @@
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/reduction.hpp"
 
 #include "troupe/models/random.hpp"

@@ -1,3 +1,4 @@
+#include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/regularization.hpp"
 
 #include "troupe/models/random.hpp"

@@ -4,6 +4,7 @@
 
 #include "troupe/actors/configure.hpp"
 #include "troupe/actors/shard.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

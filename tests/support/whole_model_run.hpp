@@ -2,7 +2,8 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/whole_model_rule.hpp"
+#include "troupe/models/whole_model/make_whole_model_rule.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include <functional>
 #include <utility>

@@ -1,7 +1,7 @@
-#include "troupe/models/optimizers/whole_model_rule.hpp"
+#include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
-#include "troupe/models/optimizers/adafactor.hpp"
-#include "troupe/models/optimizers/lbfgs.hpp"
+#include "troupe/models/whole_model/adafactor.hpp"
+#include "troupe/models/whole_model/lbfgs.hpp"
 
 #include <stdexcept>
 #include <string>

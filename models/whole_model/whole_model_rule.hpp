@@ -15,11 +15,9 @@
 
 #include "troupe/models/batch.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/parameter_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 
@@ -68,10 +66,5 @@ protected:
 private:
   optimizer_options options_;
 };
-
-/// The whole-model rule of the given options for a model of this layout.
-/// Throws std::invalid_argument when a constant is out of its range, or the kind's rule is none.
-std::unique_ptr<whole_model_rule> make_whole_model_rule(const optimizer_options& options,
-                                                        const parameter_layout& layout);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-#include "troupe/models/optimizers/lbfgs.hpp"
+#include "troupe/models/whole_model/lbfgs.hpp"
 
 #include "troupe/models/lanes.hpp"
 

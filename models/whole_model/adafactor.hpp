@@ -18,7 +18,8 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/whole_model_rule.hpp"
+#include "troupe/models/parameter_layout.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 namespace troupe {
 

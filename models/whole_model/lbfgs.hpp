@@ -41,7 +41,7 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/whole_model_rule.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 namespace troupe {
 

@@ -1,4 +1,4 @@
-#include "troupe/models/optimizers/adafactor.hpp"
+#include "troupe/models/whole_model/adafactor.hpp"
 
 #include "troupe/models/elementary.hpp"
 #include "troupe/models/lanes.hpp"
