@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "troupe/data/csv_header.hpp"
 #include "troupe/data/table.hpp"
 
 #include <cstddef>
@@ -18,12 +19,6 @@
 #include <string>
 
 namespace troupe {
-
-enum class csv_header : uint8_t {
-  automatic, ///< row 1 is a header if none of its cells is a number and not all are empty
-  yes,
-  no,
-};
 
 struct csv_options {
   csv_header header = csv_header::automatic;

@@ -3,14 +3,20 @@
 
 #pragma once
 
-#include "troupe/data/csv.hpp"
-
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace troupe {
+
+/// What row 1 of a file is.
+enum class csv_header : uint8_t {
+  automatic, ///< row 1 is a header if none of its cells is a number and not all are empty
+  yes,
+  no,
+};
 
 /// Whether row 1 names the columns. `automatic`: when none of its cells is a number and not all are
 /// empty.

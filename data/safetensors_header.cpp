@@ -1,7 +1,6 @@
 #include "troupe/data/safetensors_header.hpp"
 
 #include "troupe/data/failure.hpp"
-#include "troupe/data/safetensors.hpp"
 #include "troupe/data/shown_text.hpp"
 
 #include <nlohmann/json.hpp>

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,6 +12,13 @@
 #include <vector>
 
 namespace troupe {
+
+/// A longer header is refused; the limit of the format's own reader.
+inline constexpr size_t safetensors_header_bytes_max = 100'000'000;
+
+/// More tensors are refused: a layout looks each new name up among all others, so twice as many
+/// take four times as long (these take a fraction of a second). Large models have some thousand.
+inline constexpr size_t safetensors_tensors_max = 16'384;
 
 /// One tensor of a header; its numbers are not checked against each other.
 struct safetensors_entry {
