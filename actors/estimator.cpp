@@ -3,6 +3,7 @@
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/model_writer.hpp"
 #include "troupe/actors/train.hpp"
+#include "troupe/coordinators/job_check.hpp"
 #include "troupe/coordinators/timeline.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/models/metrics.hpp"

@@ -1,5 +1,6 @@
 #include "troupe/actors/job_data.hpp"
 
+#include "troupe/coordinators/job_check.hpp"
 #include "troupe/coordinators/memory_need.hpp"
 #include "troupe/data/failure.hpp"
 #include "troupe/data/memory_room.hpp"

@@ -2,6 +2,7 @@
 
 #include "troupe/app/job_schema.hpp"
 #include "troupe/app/override.hpp"
+#include "troupe/coordinators/job_check.hpp"
 
 #include <algorithm>
 #include <cerrno>

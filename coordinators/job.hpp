@@ -3,7 +3,8 @@
 // Applications fill it in code; the `troupe` command fills it from a TOML file (docs/jobs.md lists
 // the keys; `data.test_fraction` in a file is `job.data.test_fraction` here). The optional fields
 // are resolved against the data by `resolve` (coordinators/resolve.hpp): only a resolved job has an
-// identity. The comment of each field gives unit and range; `problems` checks them.
+// identity. The comment of each field gives unit and range; `problems`
+// (job_check.hpp) checks them.
 
 #pragma once
 
@@ -209,17 +210,5 @@ struct job {
 
   friend bool operator==(const job&, const job&) = default;
 };
-
-/// One thing wrong with a job: the key as a job file spells it, why, and what to do.
-struct job_problem {
-  std::string key;
-  std::string why;
-  std::string hint;
-
-  friend bool operator==(const job_problem&, const job_problem&) = default;
-};
-
-/// Everything wrong with `x`, in the order of its fields; empty when it can be trained.
-std::vector<job_problem> problems(const job& x);
 
 } // namespace troupe

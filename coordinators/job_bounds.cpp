@@ -1,6 +1,6 @@
 #include "troupe/coordinators/job_bounds.hpp"
 
-#include "troupe/coordinators/job.hpp"
+#include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,15 +8,18 @@
 
 #pragma once
 
+#include "troupe/coordinators/job_problem.hpp"
+
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace troupe {
-
-struct job_problem; // coordinators/job.hpp
 
 struct whole_bounds {
   std::string_view key; ///< as a job file spells it
@@ -32,6 +35,22 @@ std::string bounds_text(const whole_bounds& bounds);
 
 /// Why the value is no value for the key; nothing when it is.
 std::optional<job_problem> bounds_problem(std::string_view key, uint64_t value);
+
+/// Collects problems; each check reads as one line of a specification. Views, as most checks hold.
+class problem_list {
+public:
+  void require(bool holds, std::string_view key, std::string_view why, std::string_view hint) {
+    if (!holds)
+      found.push_back({std::string{key}, std::string{why}, std::string{hint}});
+  }
+
+  void in_bounds(std::string_view key, std::optional<uint64_t> value) {
+    if (auto problem = value ? bounds_problem(key, *value) : std::nullopt)
+      found.push_back(std::move(*problem));
+  }
+
+  std::vector<job_problem> found;
+};
 
 /// Nodes of a cluster: each links with every other one, and says so once a second.
 inline constexpr size_t node_count_max = 1'024;

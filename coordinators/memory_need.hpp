@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "troupe/coordinators/job_problem.hpp"
 #include "troupe/coordinators/resolve.hpp"
 
 #include <cstdint>

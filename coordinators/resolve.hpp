@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/job_problem.hpp"
 #include "troupe/coordinators/stop_rule.hpp"
 #include "troupe/coordinators/timeline.hpp"
 #include "troupe/models/model.hpp"

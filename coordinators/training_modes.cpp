@@ -14,21 +14,6 @@ namespace troupe {
 
 namespace {
 
-class problem_list {
-public:
-  void require(bool holds, std::string_view key, std::string_view why, std::string_view hint) {
-    if (!holds)
-      found.push_back({std::string{key}, std::string{why}, std::string{hint}});
-  }
-
-  void in_bounds(std::string_view key, std::optional<uint64_t> value) {
-    if (auto problem = value ? bounds_problem(key, *value) : std::nullopt)
-      found.push_back(std::move(*problem));
-  }
-
-  std::vector<job_problem> found;
-};
-
 bool merges(const training_options& x) {
   return x.strategy == strategy_kind::parameters;
 }

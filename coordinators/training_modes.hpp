@@ -16,6 +16,7 @@
 #pragma once
 
 #include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/job_problem.hpp"
 #include "troupe/coordinators/local_rounds.hpp"
 #include "troupe/coordinators/timeline.hpp"
 

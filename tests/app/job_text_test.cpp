@@ -3,6 +3,7 @@
 #include "troupe/app/job_file.hpp"
 #include "troupe/app/job_schema.hpp"
 #include "troupe/coordinators/job_bounds.hpp"
+#include "troupe/coordinators/job_check.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // Which model, loss and weights a job means, what it may not ask for, and what makes it another
 // job.
 
+#include "troupe/coordinators/job_check.hpp"
 #include "troupe/coordinators/resolve.hpp"
 #include "troupe/models/neural_network.hpp"
 

@@ -1,6 +1,7 @@
 #include "troupe/coordinators/job.hpp"
 
 #include "troupe/coordinators/job_bounds.hpp"
+#include "troupe/coordinators/job_check.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // What a job's optimizer keys mean for its checks and its identity.
 
+#include "troupe/coordinators/job_check.hpp"
 #include "troupe/coordinators/resolve.hpp"
 
 #include <gtest/gtest.h>

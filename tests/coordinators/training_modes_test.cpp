@@ -1,5 +1,6 @@
 // What a job may say of its modes, what it may not combine, and where rounds end.
 
+#include "troupe/coordinators/job_check.hpp"
 #include "troupe/coordinators/training_modes.hpp"
 
 #include "troupe/coordinators/resolve.hpp"

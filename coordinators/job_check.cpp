@@ -1,4 +1,4 @@
-#include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/job_check.hpp"
 
 #include "troupe/coordinators/job_bounds.hpp"
 #include "troupe/coordinators/training_modes.hpp"
@@ -14,23 +14,7 @@ namespace troupe {
 
 namespace {
 
-// Collects problems; each check reads as one line of a specification. Views, as most checks hold.
-class checker {
-public:
-  void require(bool holds, std::string_view key, std::string_view why, std::string_view hint) {
-    if (!holds)
-      result.push_back({std::string{key}, std::string{why}, std::string{hint}});
-  }
-
-  void in_bounds(std::string_view key, std::optional<uint64_t> value) {
-    if (auto found = value ? bounds_problem(key, *value) : std::nullopt)
-      result.push_back(std::move(*found));
-  }
-
-  std::vector<job_problem> result;
-};
-
-void check_data(checker& check, const data_options& x) {
+void check_data(problem_list& check, const data_options& x) {
   const bool synthetic = x.synthetic != synthetic_kind::none;
   check.require(synthetic || !x.file.empty(), "data.file", "the job names no data",
                 "set data.file to a file of rows, or data.synthetic to \"classification\" or "
@@ -64,7 +48,7 @@ void check_data(checker& check, const data_options& x) {
                 "keep the sum of the two below 1");
 }
 
-void check_loss(checker& check, const model_options& x) {
+void check_loss(problem_list& check, const model_options& x) {
   using enum model_kind;
   const auto kind = std::string{name_of(x.kind)};
   check.require(
@@ -85,7 +69,7 @@ void check_loss(checker& check, const model_options& x) {
                 "use the error from which a row counts as an outlier, such as 1");
 }
 
-void check_model(checker& check, const model_options& x) {
+void check_model(problem_list& check, const model_options& x) {
   check.require(x.hidden.size() <= hidden_layers_max, "model.hidden",
                 std::to_string(x.hidden.size()) + " hidden layers",
                 "use at most " + std::to_string(hidden_layers_max));
@@ -108,7 +92,7 @@ void check_model(checker& check, const model_options& x) {
                 "model.initialization_scale", "must be above 0", "use a number such as 0.05");
 }
 
-void check_parts(checker& check, const std::string& key, const schedule_options& x) {
+void check_parts(problem_list& check, const std::string& key, const schedule_options& x) {
   const bool has_parts = x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential;
   const bool has_milestones =
     x.kind == schedule_kind::multi_step || x.kind == schedule_kind::sequential;
@@ -138,7 +122,7 @@ void check_parts(checker& check, const std::string& key, const schedule_options&
                 "name the first step of every part but the first");
 }
 
-void check_schedule(checker& check, const schedule_options& x) {
+void check_schedule(problem_list& check, const schedule_options& x) {
   const std::string key = "optimizer.schedule";
   const auto is_share = [](double value) { return value >= 0 && value <= 1; };
   check.in_bounds(key + ".steps", x.steps);
@@ -173,7 +157,7 @@ std::string rules_with(std::optional<double> optimizer_options::*member) {
 }
 
 // A constant that the rule does not have would be a wish nobody hears.
-void check_constants(checker& check, const optimizer_options& x) {
+void check_constants(problem_list& check, const optimizer_options& x) {
   const auto defaults = defaults_of(x.kind);
   for (const auto& [key, member] : optimizer_constants) {
     if (!(x.*member) || defaults.*member)
@@ -186,7 +170,7 @@ void check_constants(checker& check, const optimizer_options& x) {
   }
 }
 
-void check_gradient_changes(checker& check, const optimizer_options& x) {
+void check_gradient_changes(problem_list& check, const optimizer_options& x) {
   const auto not_negative = [&](const char* key, double value, const char* hint) {
     check.require(value >= 0 && std::isfinite(value), key, "must be 0 or more", hint);
   };
@@ -198,7 +182,7 @@ void check_gradient_changes(checker& check, const optimizer_options& x) {
                 "the job clips by value and by norm", "keep one of the two");
 }
 
-void check_optimizer(checker& check, const optimizer_options& x) {
+void check_optimizer(problem_list& check, const optimizer_options& x) {
   const auto is_decay = [](const std::optional<double>& value) {
     return !value || (*value >= 0 && *value < 1);
   };
@@ -235,7 +219,7 @@ void check_optimizer(checker& check, const optimizer_options& x) {
 }
 
 // A line search compares losses and gradients of one and the same smooth function.
-void check_lbfgs(checker& check, const job& x) {
+void check_lbfgs(problem_list& check, const job& x) {
   const bool lbfgs = x.optimizer.kind == optimizer_kind::lbfgs;
   const auto size = x.optimizer.history_size;
   check.require(lbfgs || size == optimizer_options{}.history_size, "optimizer.history_size",
@@ -255,7 +239,7 @@ void check_lbfgs(checker& check, const job& x) {
 }
 
 // One actor solves for all parameters of a small regression at once.
-void check_solver(checker& check, const job& x) {
+void check_solver(problem_list& check, const job& x) {
   if (scope_of(x.optimizer.kind) != optimizer_scope::solver)
     return;
   const bool closed_form = x.optimizer.kind == optimizer_kind::closed_form;
@@ -279,7 +263,7 @@ void check_solver(checker& check, const job& x) {
                 name + " is the work of one actor", "leave it out");
 }
 
-void check_class_weights(checker& check, const class_weight_options& x) {
+void check_class_weights(problem_list& check, const class_weight_options& x) {
   double sum = 0;
   bool holds = true;
   for (auto weight : x.values) {
@@ -290,7 +274,7 @@ void check_class_weights(checker& check, const class_weight_options& x) {
                 "weights must be 0 or more, and not all 0", "use a number for each class");
 }
 
-void check_training(checker& check, const training_options& x) {
+void check_training(problem_list& check, const training_options& x) {
   check_class_weights(check, x.class_weights);
   if (x.batch_size > 0) // else all rows
     check.in_bounds("training.batch_size", x.batch_size);
@@ -316,20 +300,20 @@ void check_training(checker& check, const training_options& x) {
 } // namespace
 
 std::vector<job_problem> problems(const job& x) {
-  checker check;
+  problem_list check;
   check_data(check, x.data);
   check_model(check, x.model);
   check_optimizer(check, x.optimizer);
   check_lbfgs(check, x);
   check_solver(check, x);
   check_training(check, x.training);
-  std::ranges::move(mode_problems(x), std::back_inserter(check.result));
+  std::ranges::move(mode_problems(x), std::back_inserter(check.found));
   check.in_bounds("runtime.threads", x.runtime.threads);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",
                 "use \"native\" or the name of a processor type such as \"x86-64-v3\"");
   check.in_bounds("checkpoint.every_steps", x.checkpoint.every_steps);
   check.in_bounds("checkpoint.keep", x.checkpoint.keep);
-  return std::move(check.result);
+  return std::move(check.found);
 }
 
 } // namespace troupe
