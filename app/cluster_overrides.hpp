@@ -4,8 +4,8 @@
 #pragma once
 
 #include "troupe/app/cluster_schema.hpp"
+#include "troupe/app/environment.hpp"
 #include "troupe/app/job_errors.hpp"
-#include "troupe/app/job_file.hpp"
 
 #include <map>
 #include <string>

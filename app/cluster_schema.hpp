@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/app/cluster_file.hpp"
 #include "troupe/app/schema_key.hpp"
+#include "troupe/coordinators/cluster_plan.hpp"
 
 #include <optional>
 #include <string>
@@ -44,9 +44,6 @@ std::string duration_text(milliseconds x);
 
 /// What a node may be called: it becomes part of file names and of a certificate.
 bool is_node_name(std::string_view text);
-
-/// A cluster and its job as one file with every key, defaults included.
-std::string cluster_text(const loaded_cluster& x);
 
 /// The table of keys in docs/clusters.md, as Markdown.
 std::string cluster_keys_markdown();

@@ -1,5 +1,6 @@
 #include "troupe/app/cluster_file.hpp"
 #include "troupe/app/cluster_schema.hpp"
+#include "troupe/app/cluster_text.hpp"
 #include "troupe/app/commands.hpp"
 #include "troupe/app/job_file.hpp"
 #include "troupe/app/job_schema.hpp"

@@ -64,11 +64,6 @@ std::string read_text(const std::string& path) {
 
 } // namespace
 
-std::string place_text(const std::string& path, source_position at) {
-  return path + ":" + std::to_string(std::max<size_t>(1, at.line)) + ":" +
-         std::to_string(std::max<size_t>(1, at.column));
-}
-
 toml_value::table read_toml_file(const std::string& path) {
   auto parsed = parse_toml(read_text(path));
   if (const auto* problem = std::get_if<toml_problem>(&parsed))

@@ -3,17 +3,17 @@
 
 #pragma once
 
-#include "troupe/app/job_file.hpp"
+#include "troupe/app/environment.hpp"
+#include "troupe/app/job_errors.hpp"
+#include "troupe/app/job_places.hpp"
 #include "troupe/app/toml_value.hpp"
+#include "troupe/coordinators/job.hpp"
 
 #include <set>
 #include <string>
 #include <vector>
 
 namespace troupe {
-
-/// "file:line:column"; what is unknown counts as 1.
-std::string place_text(const std::string& path, source_position at);
 
 /// The tables of a TOML file. Throws failure(missing_input | no_permission) when it cannot be read,
 /// job_errors when it is no TOML or has more than 1 MiB.

@@ -9,8 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include <unistd.h>
-
 namespace troupe {
 
 namespace {
@@ -49,27 +47,6 @@ std::string file_meant_by(const std::string& path) {
 
 } // namespace
 
-std::string job_places::of(std::string key) const {
-  for (;;) {
-    if (const auto found = by_key.find(key); found != by_key.end())
-      return found->second;
-    const size_t dot = key.rfind('.');
-    if (dot == std::string::npos)
-      return place_text(file, {});
-    key.resize(dot);
-  }
-}
-
-environment process_environment() {
-  environment result;
-  for (char** variable = environ; variable && *variable; ++variable) {
-    const std::string text = *variable;
-    if (const size_t equals = text.find('='); equals != std::string::npos)
-      result.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return result;
-}
-
 loaded_job load_job_and_places(const std::string& path, const std::vector<std::string>& sets,
                                const environment& variables) {
   job_draft x;
@@ -89,10 +66,6 @@ loaded_job load_job_and_places(const std::string& path, const std::vector<std::s
 job load_job(const std::string& path, const std::vector<std::string>& sets,
              const environment& variables) {
   return load_job_and_places(path, sets, variables).value;
-}
-
-job_error error_at(const job_problem& problem, const job_places& places) {
-  return {places.of(problem.key), "'" + problem.key + "': " + problem.why, problem.hint};
 }
 
 void throw_with_place(const failure& error, const loaded_job& x) {

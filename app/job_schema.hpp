@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/app/schema_key.hpp"
+#include "troupe/app/job_key.hpp"
 #include "troupe/coordinators/job.hpp"
 
 #include <optional>
@@ -12,8 +12,6 @@
 #include <vector>
 
 namespace troupe {
-
-using job_key = schema_key<job>;
 
 /// In the order of the documentation; the keys of a section are neighbours.
 const std::vector<job_key>& job_schema();

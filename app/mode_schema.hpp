@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/app/job_schema.hpp"
+#include "troupe/app/job_key.hpp"
 
 #include <vector>
 

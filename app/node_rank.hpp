@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/app/job_file.hpp"
+#include "troupe/app/environment.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,6 +1,7 @@
 #include "troupe/app/cluster_file.hpp"
 
 #include "troupe/app/cluster_schema.hpp"
+#include "troupe/app/cluster_text.hpp"
 #include "troupe/app/node_address.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
