@@ -1,5 +1,6 @@
 #include "troupe/actors/job_data.hpp"
 #include "troupe/actors/net/networked_process.hpp"
+#include "troupe/actors/net/process_gate.hpp"
 #include "troupe/app/cluster_address.hpp"
 #include "troupe/app/cluster_file.hpp"
 #include "troupe/app/commands.hpp"

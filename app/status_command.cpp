@@ -1,4 +1,4 @@
-#include "troupe/actors/net/visit.hpp"
+#include "troupe/actors/net/visitor.hpp"
 #include "troupe/app/cluster_file.hpp"
 #include "troupe/app/commands.hpp"
 #include "troupe/app/director_address.hpp"

@@ -45,7 +45,7 @@ owned_socket listener_of(const gate_options& options) {
 gate::gate(gate_options options) {
   auto listener = listener_of(options);
   port_ = port_of(listener);
-  loop_ = std::make_unique<loop>(std::move(options), std::move(listener));
+  loop_ = std::make_unique<gate_loop>(std::move(options), std::move(listener));
 }
 
 gate::~gate() = default;
@@ -55,23 +55,23 @@ void gate::start(std::function<void(gate_news)> tell) {
 }
 
 void gate::answer(uint64_t ticket, const verdict& what) {
-  loop_->post([ticket, what](loop& here) { here.on_answer(ticket, what); });
+  loop_->post([ticket, what](gate_loop& here) { here.on_answer(ticket, what); });
 }
 
 void gate::answer_visit(uint64_t ticket, const std::string& line) {
-  loop_->post([ticket, line](loop& here) { here.on_visit_answer(ticket, line); });
+  loop_->post([ticket, line](gate_loop& here) { here.on_visit_answer(ticket, line); });
 }
 
 void gate::dial_again(const std::string& name) {
-  loop_->post([name](loop& here) { here.on_dial_again(name); });
+  loop_->post([name](gate_loop& here) { here.on_dial_again(name); });
 }
 
 void gate::close(const verdict& over) {
-  loop_->post([over](loop& here) { here.on_over(over); });
+  loop_->post([over](gate_loop& here) { here.on_over(over); });
 }
 
 void gate::see_term(uint64_t term) {
-  loop_->post([term](loop& here) { here.on_term(term); });
+  loop_->post([term](gate_loop& here) { here.on_term(term); });
 }
 
 } // namespace troupe

@@ -40,7 +40,7 @@ std::string seconds_text(milliseconds time) {
 
 } // namespace
 
-void gate::loop::greet(connection& x) const {
+void gate_loop::greet(connection& x) const {
   auto facts = options_.facts;
   facts.incarnation = random_number();
   if (x.dialled) {
@@ -59,7 +59,7 @@ void gate::loop::greet(connection& x) const {
 
 // ---- the beginning ----
 
-void gate::loop::accept_all(moment now) {
+void gate_loop::accept_all(moment now) {
   int error = 0;
   while (error == 0 && accepts_.due(now) <= now) {
     auto socket = accept_from(listener_);
@@ -83,7 +83,7 @@ void gate::loop::accept_all(moment now) {
 
 // When all slots are taken the oldest connection of a stranger goes: a flood of silent ones cannot
 // keep the others out.
-void gate::loop::add(connection&& x) {
+void gate_loop::add(connection&& x) {
   const auto is_stranger = [](const auto& entry) {
     return !entry.second.dialled && !entry.second.was_announced;
   };
@@ -94,7 +94,7 @@ void gate::loop::add(connection&& x) {
   connections_.emplace(next_ticket_++, std::move(x));
 }
 
-short gate::loop::events_of(connection& x) const {
+short gate_loop::events_of(connection& x) const {
   switch (x.at) {
   case stage::connecting:
     return POLLOUT;
@@ -108,7 +108,7 @@ short gate::loop::events_of(connection& x) const {
   return 0;
 }
 
-void gate::loop::on_ready(uint64_t ticket, bool readable, moment now) {
+void gate_loop::on_ready(uint64_t ticket, bool readable, moment now) {
   const auto found = connections_.find(ticket);
   if (found == connections_.end())
     return;
@@ -126,7 +126,7 @@ void gate::loop::on_ready(uint64_t ticket, bool readable, moment now) {
   }
 }
 
-void gate::loop::finish_connecting(uint64_t ticket, moment now) {
+void gate_loop::finish_connecting(uint64_t ticket, moment now) {
   auto& x = connections_.at(ticket);
   if (const auto problem = x.line.connect_problem())
     return drop(ticket, *problem, now);
@@ -139,7 +139,7 @@ void gate::loop::finish_connecting(uint64_t ticket, moment now) {
 
 // ---- securing ----
 
-void gate::loop::secure(connection& x, tls_side side) {
+void gate_loop::secure(connection& x, tls_side side) {
   x.line.secure(identity_->current(), side);
   if (const auto problem = identity_->take_problem())
     tell_(files_unfit_news{*problem});
@@ -147,7 +147,7 @@ void gate::loop::secure(connection& x, tls_side side) {
 
 /// False when hands cannot be shaken: nothing has come yet, or something that is no TLS. Nothing is
 /// spent on silent strangers: a session is made for whoever begins one.
-bool gate::loop::expect_tls(uint64_t ticket, moment now) {
+bool gate_loop::expect_tls(uint64_t ticket, moment now) {
   auto& x = connections_.at(ticket);
   if (x.speaks_tls)
     return true;
@@ -172,7 +172,7 @@ bool gate::loop::expect_tls(uint64_t ticket, moment now) {
   return false;
 }
 
-void gate::loop::shake_hands(uint64_t ticket, moment now) {
+void gate_loop::shake_hands(uint64_t ticket, moment now) {
   if (!expect_tls(ticket, now)) {
     // Readable and without a byte: it has closed.
     std::string ignored;
@@ -203,7 +203,7 @@ void gate::loop::shake_hands(uint64_t ticket, moment now) {
 
 // Who came is refused for good. Who was dialled, too, once it has proven who it is: before that
 // anybody may have answered there, and whoever should have may come back.
-void gate::loop::fail_hands(uint64_t ticket, transfer why, moment now) {
+void gate_loop::fail_hands(uint64_t ticket, transfer why, moment now) {
   const auto& x = connections_.at(ticket);
   if (!why.is_refusal)
     return drop(ticket, why.problem, now);
@@ -218,7 +218,7 @@ void gate::loop::fail_hands(uint64_t ticket, transfer why, moment now) {
 
 // ---- talking ----
 
-void gate::loop::begin_to_talk(uint64_t ticket, moment now) {
+void gate_loop::begin_to_talk(uint64_t ticket, moment now) {
   auto& x = connections_.at(ticket);
   greet(x);
   if (x.line.has_pending())
@@ -226,7 +226,7 @@ void gate::loop::begin_to_talk(uint64_t ticket, moment now) {
   go_on(ticket, now);
 }
 
-void gate::loop::read_from(uint64_t ticket, moment now) {
+void gate_loop::read_from(uint64_t ticket, moment now) {
   auto& x = connections_.at(ticket);
   std::string bytes;
   // The dialling actor system may greet right behind the last line: that is not ours to read.
@@ -244,7 +244,7 @@ void gate::loop::read_from(uint64_t ticket, moment now) {
     drop(ticket, what.problem.empty() ? "it closed the connection" : what.problem, now);
 }
 
-void gate::loop::tell_questions(uint64_t ticket, connection& x) {
+void gate_loop::tell_questions(uint64_t ticket, connection& x) {
   if (x.hello->state() == greeting::phase::asking && !std::exchange(x.was_announced, true))
     tell_(candidate_news{ticket, *x.hello->peer()});
   if (x.hello->state() == greeting::phase::visited && !std::exchange(x.is_visitor, true))
@@ -252,7 +252,7 @@ void gate::loop::tell_questions(uint64_t ticket, connection& x) {
 }
 
 /// Sends what there is to be said, and looks whether that was all.
-void gate::loop::go_on(uint64_t ticket, moment now) {
+void gate_loop::go_on(uint64_t ticket, moment now) {
   const auto found = connections_.find(ticket);
   if (found == connections_.end() || found->second.at != stage::talking)
     return;
@@ -271,7 +271,7 @@ void gate::loop::go_on(uint64_t ticket, moment now) {
     conclude(ticket, hello.outcome(), now);
 }
 
-void gate::loop::on_answer(uint64_t ticket, const verdict& what) {
+void gate_loop::on_answer(uint64_t ticket, const verdict& what) {
   const auto found = connections_.find(ticket);
   if (found == connections_.end() || found->second.at != stage::talking)
     return;
@@ -279,7 +279,7 @@ void gate::loop::on_answer(uint64_t ticket, const verdict& what) {
   go_on(ticket, moment::clock::now());
 }
 
-void gate::loop::on_visit_answer(uint64_t ticket, const std::string& line) {
+void gate_loop::on_visit_answer(uint64_t ticket, const std::string& line) {
   const auto found = connections_.find(ticket);
   if (found == connections_.end() || found->second.at != stage::talking)
     return;
@@ -289,7 +289,7 @@ void gate::loop::on_visit_answer(uint64_t ticket, const std::string& line) {
 
 // ---- the end ----
 
-void gate::loop::open(uint64_t ticket) {
+void gate_loop::open(uint64_t ticket) {
   auto& x = connections_.at(ticket);
   if (x.dialled)
     dials_[*x.dialled].clock.on_opened();
@@ -299,8 +299,8 @@ void gate::loop::open(uint64_t ticket) {
   tell_(std::move(news));
 }
 
-void gate::loop::tell_refusal(const connection& x, const std::string& said_name,
-                              const verdict& outcome, moment now) {
+void gate_loop::tell_refusal(const connection& x, const std::string& said_name,
+                             const verdict& outcome, moment now) {
   if (!x.dialled)
     return tell_(refused_news{{said_name, outcome, false}, peer_host_of(x.line)});
   auto& dialled = dials_[*x.dialled];
@@ -310,7 +310,7 @@ void gate::loop::tell_refusal(const connection& x, const std::string& said_name,
   tell_(refused_news{{dialled.target.name, outcome, true}, {}});
 }
 
-void gate::loop::conclude(uint64_t ticket, const verdict& given, moment now) {
+void gate_loop::conclude(uint64_t ticket, const verdict& given, moment now) {
   auto& x = connections_.at(ticket);
   const auto outcome = given; // it may be the hello's own
   if (outcome.is_admitted())
@@ -333,7 +333,7 @@ void gate::loop::conclude(uint64_t ticket, const verdict& given, moment now) {
 }
 
 // What was said last may still be on its way: closing at once could destroy it.
-void gate::loop::linger(connection& x, moment now) const {
+void gate_loop::linger(connection& x, moment now) const {
   x.line.say_no_more();
   x.line.forget_session();
   x.at = stage::lingering;
@@ -342,7 +342,7 @@ void gate::loop::linger(connection& x, moment now) const {
   x.deadline = now + linger_time;
 }
 
-void gate::loop::end_lingering(uint64_t ticket) {
+void gate_loop::end_lingering(uint64_t ticket) {
   auto& x = connections_.at(ticket);
   std::string ignored;
   const bool is_over = x.line.read(ignored).is_over;
@@ -351,7 +351,7 @@ void gate::loop::end_lingering(uint64_t ticket) {
     connections_.erase(ticket);
 }
 
-void gate::loop::drop(uint64_t ticket, std::string why, moment now) {
+void gate_loop::drop(uint64_t ticket, std::string why, moment now) {
   const auto found = connections_.find(ticket);
   const auto dialled = found->second.dialled;
   const bool was_announced = found->second.was_announced;
@@ -365,7 +365,7 @@ void gate::loop::drop(uint64_t ticket, std::string why, moment now) {
     tell_(turned_away_news{host, why});
 }
 
-void gate::loop::drop_overdue(moment now) {
+void gate_loop::drop_overdue(moment now) {
   std::vector<uint64_t> overdue;
   for (const auto& [ticket, x] : connections_)
     if (x.deadline <= now)

@@ -29,7 +29,7 @@ moment clock_now() {
 
 } // namespace
 
-gate::loop::loop(gate_options options, owned_socket listener)
+gate_loop::gate_loop(gate_options options, owned_socket listener)
   : options_(std::move(options)), listener_(std::move(listener)) {
   waker_ = std::make_shared<owned_socket>(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!*waker_)
@@ -40,22 +40,22 @@ gate::loop::loop(gate_options options, owned_socket listener)
     dials_.push_back({target, {options_.dial_delay_min, options_.dial_delay_max}, {}, {}, {}, {}});
 }
 
-void gate::loop::start(std::function<void(gate_news)> tell) {
+void gate_loop::start(std::function<void(gate_news)> tell) {
   tell_ = std::move(tell);
   thread_ = std::thread{[this] { run(); }};
 }
 
-gate::loop::~loop() {
+gate_loop::~gate_loop() {
   {
     const std::lock_guard guard{mutex_};
     is_stopping_ = true;
   }
-  post([](loop&) {});
+  post([](gate_loop&) {});
   if (thread_.joinable())
     thread_.join();
 }
 
-void gate::loop::post(std::function<void(loop&)> command) {
+void gate_loop::post(std::function<void(gate_loop&)> command) {
   {
     const std::lock_guard guard{mutex_};
     commands_.push_back(std::move(command));
@@ -63,7 +63,7 @@ void gate::loop::post(std::function<void(loop&)> command) {
   wake(*waker_);
 }
 
-void gate::loop::run() {
+void gate_loop::run() {
   ::prctl(PR_SET_NAME, "troupe-gate"); // so that people see what strangers cost
   for (;;) {
     carry_out_commands();
@@ -79,10 +79,10 @@ void gate::loop::run() {
   }
 }
 
-void gate::loop::carry_out_commands() {
+void gate_loop::carry_out_commands() {
   uint64_t calls = 0;
   [[maybe_unused]] const auto count = ::read(waker_->get(), &calls, sizeof calls);
-  std::vector<std::function<void(loop&)>> commands;
+  std::vector<std::function<void(gate_loop&)>> commands;
   {
     const std::lock_guard guard{mutex_};
     commands.swap(commands_);
@@ -91,7 +91,7 @@ void gate::loop::carry_out_commands() {
     command(*this);
 }
 
-moment gate::loop::next_deadline(moment now) const {
+moment gate_loop::next_deadline(moment now) const {
   auto result = now + idle_time;
   for (const auto& [ticket, x] : connections_)
     result = std::min(result, x.deadline);
@@ -105,7 +105,7 @@ moment gate::loop::next_deadline(moment now) const {
   return result;
 }
 
-void gate::loop::wait(moment now) {
+void gate_loop::wait(moment now) {
   std::vector<pollfd> sockets{{waker_->get(), POLLIN, 0},
                               {accepts_from_ > now ? -1 : listener_.get(), POLLIN, 0}};
   std::vector<uint64_t> tickets;
@@ -128,7 +128,7 @@ void gate::loop::wait(moment now) {
 
 // ---- dialling ----
 
-void gate::loop::begin_due_dials(moment now) {
+void gate_loop::begin_due_dials(moment now) {
   for (size_t i = 0; i < dials_.size(); ++i) {
     auto& x = dials_[i];
     if (x.clock.due() && *x.clock.due() <= now)
@@ -147,14 +147,14 @@ void gate::loop::begin_due_dials(moment now) {
   }
 }
 
-void gate::loop::begin_attempt(size_t index, moment now) {
+void gate_loop::begin_attempt(size_t index, moment now) {
   auto& x = dials_[index];
   x.clock.on_begun();
   x.answer_due = now + options_.hello_deadline;
   x.question.emplace(x.target.where, [waker = waker_] { wake(*waker); });
 }
 
-void gate::loop::try_next_address(size_t index, moment now) {
+void gate_loop::try_next_address(size_t index, moment now) {
   auto& x = dials_[index];
   while (!x.addresses.empty()) {
     const auto where = x.addresses.front();
@@ -167,7 +167,7 @@ void gate::loop::try_next_address(size_t index, moment now) {
   fail_dial(index, x.problem, now);
 }
 
-void gate::loop::fail_dial(size_t index, const std::string& why, moment now) {
+void gate_loop::fail_dial(size_t index, const std::string& why, moment now) {
   auto& x = dials_[index];
   x.problem = why;
   if (!x.addresses.empty())
@@ -176,18 +176,18 @@ void gate::loop::fail_dial(size_t index, const std::string& why, moment now) {
   tell_(failing_news{x.target.name, *x.clock.failing_since(), why});
 }
 
-void gate::loop::on_dial_again(const std::string& name) {
+void gate_loop::on_dial_again(const std::string& name) {
   for (auto& x : dials_)
     if (x.target.name == name)
       x.clock.on_lost(clock_now());
 }
 
-void gate::loop::on_term(uint64_t term) {
+void gate_loop::on_term(uint64_t term) {
   options_.facts.term = std::max(options_.facts.term, term);
 }
 
 // Whoever waits for its name to be free, or is in the middle of its hello, hears it too.
-void gate::loop::on_over(const verdict& over) {
+void gate_loop::on_over(const verdict& over) {
   options_.over = over;
   std::vector<uint64_t> asking;
   for (auto& [ticket, x] : connections_) {

@@ -3,7 +3,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate.hpp"
+#include "troupe/actors/net/gate_news.hpp"
+#include "troupe/actors/net/gate_options.hpp"
 #include "troupe/actors/net/hello.hpp"
 #include "troupe/actors/net/tls_identity.hpp"
 #include "troupe/coordinators/dial_clock.hpp"
@@ -21,15 +22,15 @@
 
 namespace troupe {
 
-class gate::loop {
+class gate_loop {
 public:
-  loop(gate_options options, owned_socket listener);
-  ~loop();
+  gate_loop(gate_options options, owned_socket listener);
+  ~gate_loop();
 
   void start(std::function<void(gate_news)> tell);
 
   /// From any thread: carried out by the loop, soon.
-  void post(std::function<void(loop&)> command);
+  void post(std::function<void(gate_loop&)> command);
 
   // On the loop's thread.
   void on_answer(uint64_t ticket, const verdict& what);
@@ -114,7 +115,7 @@ private:
   std::vector<dial> dials_;
 
   std::mutex mutex_; ///< of the two below
-  std::vector<std::function<void(loop&)>> commands_;
+  std::vector<std::function<void(gate_loop&)>> commands_;
   bool is_stopping_ = false;
   std::thread thread_;
 };

@@ -1,5 +1,6 @@
 #include "troupe/actors/net/networked_process.hpp"
 
+#include "troupe/actors/configure.hpp"
 #include "troupe/actors/director.hpp"
 #include "troupe/actors/guard.hpp"
 #include "troupe/actors/job_data.hpp"

@@ -10,60 +10,18 @@
 
 #pragma once
 
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/actors/train.hpp"
+#include "troupe/actors/net/networked_options.hpp"
+#include "troupe/actors/training_result.hpp"
 #include "troupe/coordinators/cluster_plan.hpp"
-#include "troupe/coordinators/job.hpp"
-#include "troupe/data/checkpoint.hpp"
-#include "troupe/data/tls_files.hpp"
 
 #include <caf/fwd.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace troupe {
-
-class checkpoint_store; // data/checkpoint_store.hpp
-struct prepared_data;   // data/prepare.hpp
-
-struct networked_options {
-  cluster_plan cluster;
-  std::string own_name; ///< which of the nodes this process is
-  /// A socket from who started this process, bound to the node's address and not listening yet: the
-  /// node listens on it and closes it. -1: it binds one itself.
-  int inherited_listen_fd = -1;
-  /// What connections are secured with. Absent: they are plain, and whoever reaches the port can
-  /// take part, so it is to be one of loopback or `cluster.insecure` set.
-  std::optional<tls_files> tls;
-  job resolved; ///< the same in every process but for what placement and paths say
-  std::shared_ptr<const prepared_data> data;
-
-  /// Where checkpoints go, and one to go on from: on the director only. Null: none are written.
-  std::shared_ptr<checkpoint_store> checkpoints;
-  std::optional<checkpoint> resume_from;
-
-  /// Called with each progress message, on the thread that waits; on the director only.
-  std::function<void(const training_progress&)> on_progress;
-  /// Called with the result on the director, before the others are told that the run is finished:
-  /// what it throws they are told instead, and `wait` throws it.
-  std::function<void(training_result&)> keep;
-  /// Called with one line about each change among the others (linked, lost, refused, cannot be
-  /// reached), on the thread that waits.
-  std::function<void(const std::string&)> on_news;
-  /// Asked about ten times a second, on the thread that waits. True stops training at a version
-  /// when this is the director; any other process leaves after a moment, in which the director may
-  /// turn out to stop too (coordinators/stop_signals.hpp).
-  std::function<bool()> stop_requested;
-
-  /// For a hello, and then for the introductions: a connection that stalls longer is made anew.
-  milliseconds introduction_deadline{5'000};
-
-  test_hooks hooks;
-};
 
 /// How a process's part came to its end.
 struct networked_end {
@@ -104,12 +62,5 @@ private:
   struct parts;
   std::unique_ptr<parts> parts_;
 };
-
-/// For a director that finds its run finished: tells every other node of the plan who dials, or is
-/// dialled, that there is nothing to do (`how`, in words), so that none waits for the join timeout.
-/// Returns when all were told, after `patience`, or when it is asked to stop. Needs no actor
-/// system. Throws failure as the constructor above does.
-void tell_that_it_is_over(const networked_options& options, const std::string& how,
-                          milliseconds patience);
 
 } // namespace troupe

@@ -1,6 +1,7 @@
 #include "troupe/actors/net/process_gate.hpp"
 
 #include "troupe/actors/job_data.hpp"
+#include "troupe/actors/net/gate.hpp"
 #include "troupe/coordinators/cluster_plan.hpp"
 #include "troupe/coordinators/dial_clock.hpp"
 #include "troupe/coordinators/membership_rule.hpp"

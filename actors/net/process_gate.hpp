@@ -4,8 +4,10 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate.hpp"
-#include "troupe/actors/net/networked_process.hpp"
+#include "troupe/actors/net/gate_options.hpp"
+#include "troupe/actors/net/networked_options.hpp"
+#include "troupe/coordinators/cluster_plan.hpp"
+#include "troupe/coordinators/moment.hpp"
 
 #include <string>
 
@@ -25,5 +27,12 @@ networked_options with_placed_keeper(networked_options options);
 /// earlier one. Who comes before the director asks it all the same whether anything differs: with
 /// files in different orders each could wait for the other to dial.
 gate_options gate_options_of(const std::string& process, const networked_options& x);
+
+/// For a director that finds its run finished: tells every other node of the plan who dials, or is
+/// dialled, that there is nothing to do (`how`, in words), so that none waits for the join timeout.
+/// Returns when all were told, after `patience`, or when it is asked to stop. Needs no actor
+/// system. Throws failure as the constructor of `networked_process` does.
+void tell_that_it_is_over(const networked_options& options, const std::string& how,
+                          milliseconds patience);
 
 } // namespace troupe

@@ -1,18 +1,11 @@
 #include "troupe/actors/net/visit.hpp"
 
-#include "troupe/actors/net/channel.hpp"
-#include "troupe/actors/net/hello.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/training_end.hpp"
-#include "troupe/data/failure.hpp"
 #include "troupe/data/trainer_table.hpp"
-#include "troupe/version.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <poll.h>
-
-#include <algorithm>
 #include <utility>
 
 namespace troupe {
@@ -119,145 +112,6 @@ json answer_of(const char* verdict_name) {
   return {{"troupe", protocol_number}, {"answer", {{"verdict", verdict_name}}}};
 }
 
-// ---- the visitor's side ----
-
-/// Brackets within brackets of an answer: ours has a handful.
-constexpr size_t nesting_max = 32;
-
-/// Deeper text is not taken apart: whoever writes a value out goes as deep as it is.
-bool is_nested_too_deep(std::string_view text) {
-  size_t depth = 0;
-  bool is_string = false;
-  for (size_t i = 0; i < text.size() && depth <= nesting_max; ++i) {
-    const char c = text[i];
-    if (c == '"')
-      is_string = !is_string;
-    else if (is_string && c == '\\')
-      ++i;
-    else if (!is_string && (c == '[' || c == '{'))
-      ++depth;
-    else if (!is_string && (c == ']' || c == '}') && depth > 0)
-      --depth;
-  }
-  return depth > nesting_max;
-}
-
-[[noreturn]] void no_director(const std::string& where) {
-  throw failure(failure_code::mismatch, "what answers is no director of troupe", where,
-                "check the director's address in the cluster file");
-}
-
-/// A visitor is never told that it may not take part because the run has ended well.
-failure_code code_of(refusal_code x) {
-  return x == refusal_code::finished ? failure_code::mismatch : static_cast<failure_code>(x);
-}
-
-[[noreturn]] void nobody(const endpoint& where, const std::string& why) {
-  throw failure(failure_code::unavailable, "the director does not answer: " + why, to_string(where),
-                "is the cluster running?");
-}
-
-/// True when the socket is ready for `events` in time.
-bool wait_for(const channel& line, short events, moment due) {
-  if (line.has_pending())
-    return true;
-  for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(due - moment::clock::now());
-    pollfd ready{line.descriptor(), events, 0};
-    const int count = ::poll(&ready, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
-    if (count > 0)
-      return true;
-    if (count == 0 || left <= milliseconds{0})
-      return false;
-  }
-}
-
-std::string in_seconds(milliseconds deadline) {
-  return "within " + time_text(deadline);
-}
-
-channel connect(const endpoint& where, milliseconds deadline) {
-  const auto found = resolve(where, deadline);
-  if (found.addresses.empty())
-    throw failure(failure_code::missing_input, found.problem, to_string(where),
-                  "check the director's address in the cluster file");
-  std::string problem;
-  for (const auto& address : found.addresses) {
-    channel line{begin_connect(address, problem)};
-    if (line.descriptor() < 0)
-      continue;
-    if (!wait_for(line, POLLOUT, moment::clock::now() + deadline))
-      problem = "no connection " + in_seconds(deadline);
-    else if (const auto failed = line.connect_problem())
-      problem = *failed;
-    else
-      return line;
-  }
-  nobody(where, problem);
-}
-
-[[noreturn]] void not_permitted(const endpoint& where, const std::string& why) {
-  throw failure(failure_code::no_permission, why, to_string(where),
-                "the [tls] of the cluster file is to be the one that the cluster runs with");
-}
-
-[[noreturn]] void throw_unsecured(const endpoint& where, const transfer& why) {
-  if (!why.is_refusal)
-    nobody(where, why.problem);
-  not_permitted(where, "no secured connection with the director: " + why.problem);
-}
-
-/// Whatever is no TLS, such as a director that does not secure its connections.
-void expect_tls(const channel& line, const endpoint& where, const visit_security& security) {
-  const auto first = line.first_byte();
-  if (first && *first != tls_handshake_byte && *first != tls_alert_byte)
-    not_permitted(where, comes_secured(security.director).reason);
-}
-
-void expect_director(const channel& line, const endpoint& where, const visit_security& security) {
-  const auto proof = admit_proof(security.director, line.session()->peer_names());
-  if (!proof.is_admitted())
-    not_permitted(where, proof.reason);
-}
-
-void secure(channel& line, const endpoint& where, milliseconds deadline,
-            const visit_security& security) {
-  const auto due = moment::clock::now() + deadline;
-  line.secure(load_tls(security.files, {}), tls_side::dials);
-  using progress = tls_session::progress;
-  for (int round = 0;; ++round) {
-    if (round == 1) // it has answered for the first time
-      expect_tls(line, where, security);
-    const auto how = line.session()->shake_hands();
-    if (how == progress::done)
-      return expect_director(line, where, security);
-    if (how == progress::failed && round == 0 && line.session()->has_met_no_tls())
-      not_permitted(where, comes_secured(security.director).reason);
-    if (how == progress::failed)
-      throw_unsecured(where, line.session()->problem());
-    if (!wait_for(line, how == progress::wants_to_read ? POLLIN : POLLOUT, due))
-      nobody(where, "it has been silent for " + time_text(deadline));
-  }
-}
-
-std::string exchange(channel& line, const endpoint& where, milliseconds deadline) {
-  const auto due = moment::clock::now() + deadline;
-  line.write(write_visit({protocol_number, TROUPE_VERSION, "status"})); // a fresh socket takes it
-  std::string heard;
-  while (heard.find('\n') == std::string::npos) {
-    if (!wait_for(line, POLLIN, due))
-      nobody(where, "it has been silent for " + time_text(deadline));
-    const auto what = line.read(heard);
-    if (what.is_refusal)
-      throw_unsecured(where, what);
-    if (what.is_over && heard.find('\n') == std::string::npos)
-      nobody(where, "it closed the connection");
-    if (heard.size() > visit_bytes_max)
-      no_director(to_string(where));
-  }
-  return heard.substr(0, heard.find('\n'));
-}
-
 } // namespace
 
 std::string write_visit(const visit_request& x) {
@@ -302,28 +156,6 @@ std::string visit_answer(const training_status& status) {
 
 std::string status_json(const training_status& status) {
   return object_of(status).dump(-1, ' ', true, json::error_handler_t::replace);
-}
-
-std::string read_visit_answer(std::string_view line, const std::string& where) {
-  if (is_nested_too_deep(line))
-    no_director(where);
-  const auto object = json::parse(line, nullptr, false);
-  if (object.is_object() && object.contains("status") && object["status"].is_object())
-    return object["status"].dump(-1, ' ', true, json::error_handler_t::replace);
-  const auto refused = object.is_object() && object.contains("answer")
-                         ? read_hello(json{{"answer", object["answer"]}}.dump())
-                         : std::nullopt;
-  if (refused && refused->answer && !refused->answer->is_admitted())
-    throw failure(code_of(refused->answer->code), refused->answer->reason, where);
-  no_director(where);
-}
-
-std::string ask_for_status(const endpoint& where, milliseconds deadline,
-                           const std::optional<visit_security>& security) {
-  auto line = connect(where, deadline);
-  if (security)
-    secure(line, where, deadline, *security);
-  return read_visit_answer(exchange(line, where, deadline), to_string(where));
 }
 
 } // namespace troupe

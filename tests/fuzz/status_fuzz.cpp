@@ -1,6 +1,6 @@
 // What `troupe status` shows of an object that came over a wire.
 
-#include "troupe/actors/net/visit.hpp"
+#include "troupe/actors/net/visitor.hpp"
 #include "troupe/app/status_report.hpp"
 #include "troupe/data/shown_text.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"

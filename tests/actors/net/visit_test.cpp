@@ -2,6 +2,7 @@
 
 #include "troupe/actors/net/visit.hpp"
 
+#include "troupe/actors/net/visitor.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/tests/support/gates.hpp"
 #include "troupe/tests/support/networked.hpp"
