@@ -10,6 +10,10 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+from class_figures import figures_of
+
 HEADER = "// A header of this test only.\n\n#pragma once\n"
 
 
@@ -171,6 +175,131 @@ class check_laws(unittest.TestCase):
                          "app/CMakeLists.txt"):
                 self.refused(path, f"\nset(x {flag})\n", flag, "docs/numerics.md", line=2)
         self.refused("data/a.cpp", '__attribute__((optimize("fast-math"))) int x();\n', "fast-math")
+
+    # ---- The shape of the house: scripts/house_laws.py ------------------------------------------
+
+    def house(self, tree, *expected):
+        """Each line begins with the first and holds the other words of its entry of `expected`."""
+        code, lines = check(tree)
+        self.assertEqual((code, len(lines)), (1, len(expected)), lines)
+        for line, (start, *words) in zip(lines, expected):
+            self.assertTrue(line.startswith(start), line)
+            for word in words:
+                self.assertIn(word, line)
+
+    def kept(self, tree):
+        code, lines = check(tree)
+        self.assertEqual(code, 0, lines)
+
+    def test_components_do_not_include_each_other_in_a_circle(self):
+        def including(*names):
+            return HEADER + "".join(f'#include "troupe/{name}.hpp"\n' for name in names)
+        line = {"data/a.hpp": including("data/b"), "data/b.hpp": including("data/c"),
+                "data/c.hpp": including()}
+        self.kept(line)
+        self.house(line | {"data/c.cpp": including("data/c", "data/a")},
+                   ("data/a.hpp:4: a cycle of components: data/a.hpp:4 -> data/b; ",
+                    "data/b.hpp:4 -> data/c; ", "data/c.cpp:5 -> data/a; "))
+        # A part of a component without a header of its own belongs to it.
+        self.house(line | {"data/c_end.cpp": including("data/c", "data/a")},
+                   ("data/a.hpp:4: ", "data/c_end.cpp:5 -> data/a; "))
+        self.kept(line | {"data/c_end.cpp": including("data/c", "data/a"),
+                          "data/c_end.hpp": including()})
+        self.kept({"tests/a.hpp": including("tests/b"), "tests/b.hpp": including("tests/a")})
+
+    def test_a_class_has_at_most_thirty_methods(self):
+        def wide(count):
+            return HEADER + "class wide final : public base<int> {\npublic:\n  wide();\n" + "".join(
+                f"  void f{i}(int x = (1 + 2)) const;\n" for i in range(count)) + "};\n"
+        self.kept({"app/a.hpp": wide(30)})
+        self.house({"app/a.hpp": wide(31)}, ("app/a.hpp:4: wide has 31 methods, more than 30",))
+        self.kept({"tests/a.hpp": wide(31)})
+
+    def test_a_class_has_at_most_twenty_data_members(self):
+        def wide(count):
+            return "namespace {\nstruct wide {\n" + "".join(
+                f"  std::map<int, std::function<void(int)>> m{i}{{}};\n" for i in range(count)) + (
+                "};\n}\n")
+        self.kept({"app/a.cpp": wide(20)})
+        self.house({"app/a.cpp": wide(21)}, ("app/a.cpp:2: wide has 21 data members",))
+
+    def test_folders_have_at_most_thirty_files(self):
+        def folder(name, count):
+            return {f"{name}/f{i}.txt": "" for i in range(count)} | {"app/a.cpp": "\n"}
+        for name in ("models", "actors/net", "tests", "tests/data/more"):
+            self.kept(folder(name, 30) | folder(name + "/below", 30))
+            self.house(folder(name, 31), (f"{name}:1: 31 files, more than 30", "subfolders"))
+        self.kept(folder("docs", 31))
+
+    def test_actors_know_each_other_by_protocol_only(self):
+        actor = HEADER + "worker_actor::behavior_type worker();\n"
+        include = '#include "troupe/actors/worker.hpp"\n'
+        own = {"actors/worker.hpp": actor, "actors/worker.cpp": include,
+               "actors/worker_talk.cpp": include}
+        self.kept(own | {"actors/process.cpp": include, "app/worker.cpp": include})
+        self.kept({"actors/protocol/worker.hpp": actor,
+                   "actors/a.cpp": '#include "troupe/actors/protocol/worker.hpp"\n'})
+        self.house(own | {"actors/other.cpp": "\n" + include},
+                   ("actors/other.cpp:2: actors/other includes 1 ", "actors/worker", "protocol"))
+
+    def test_debts_may_only_shrink(self):
+        def tree(count, debt):
+            return {f"data/f{i}.txt": "" for i in range(count)} | {
+                "data/a.cpp": "\n", "scripts/house-debts.toml": f'[folders]\n"data" = {debt}\n'}
+        self.kept(tree(31, 32))
+        self.house(tree(32, 32), ("data:1: 33 files, more than the 32 of its debt",))
+        self.house(tree(31, 33), ("scripts/house-debts.toml:2: ", "write 32 for 33"))
+        self.house(tree(29, 33), ("scripts/house-debts.toml:2: ", "remove the line"))
+        self.house({"data/a.cpp": "\n", "scripts/house-debts.toml": "[methods]\ngone = 31\n"},
+                   ("scripts/house-debts.toml:2: gone keeps the law of methods", "remove the line"))
+
+
+class class_figures(unittest.TestCase):
+    def counted(self, code, **expected):
+        """name = (methods, data members)"""
+        found = {name.replace("::", "_in_"): (methods, members)
+                 for name, _, methods, members in figures_of(code)}
+        self.assertEqual(found, expected, code)
+
+    def body(self, code, methods, members):
+        self.counted(f"namespace n {{\nclass x final : public y<int> {{\n{code}\n}};\n}}\n",
+                     x=(methods, members))
+
+    def test_what_is_no_method(self):
+        for code in ("x();", "explicit x(int a = 1);", "~x();", "virtual ~x() = default;",
+                     "x(const x&) = delete;", "void f() = delete;", "x& operator=(x&&);",
+                     "bool operator()(int a) const { return a < 1; }", "operator bool() const;",
+                     "x() : y<int>(1), z{2} {}", "template <class T> x(T a) : x() { a(); }",
+                     "friend bool operator==(const x&, const x&) = default;",
+                     "friend void f() { g(); }", "friend class y;", "using t = void (*)(int);",
+                     "static_assert(sizeof(int) == 4);", "enum class e : int { a, b = f(1) };",
+                     "class hidden;", "public:"):
+            self.body(code, 0, 0)
+
+    def test_methods(self):
+        for code in ("void f();", "static x make();", "virtual void f() const = 0;",
+                     "std::map<int, void (*)(x)> f(int a = g(1), x b = {}) const;",
+                     "template <class T, class U = y<T>> auto f(T a) -> y<T> { return {a}; }",
+                     "auto& f() const& noexcept(true) override { if (a) { return b; } }",
+                     "[[nodiscard]] constexpr bool f() const { return a < b; }",
+                     "decltype(auto) f();", "#define ODD(a) \\\n  a(\nvoid f();"):
+            self.body(code, 1, 0)
+        self.body("public:\n  void f();\nprivate:\n  int g() { return 1; }\n  bool h() const;", 3, 0)
+
+    def test_data_members(self):
+        for code in ("int a;", "int a = f(1, 2);", "std::function<void(int)> a;", "int a{1};",
+                     "std::array<int, (1 << 3)> a{};", "alignas(64) float a[4] = {1, 2};",
+                     "size_t a = size_t{16} << 20;", "void (*a)(int) = nullptr;", "int a : 3;",
+                     "const std::map<int, y<int>>& a;", "mutable bool a = b < c;"):
+            self.body(code, 0, 1)
+        self.body("int a = 1, b{2}, c;\nstd::map<int, int> d, e;", 0, 5)
+        self.body("static constexpr int a = 1;\nstatic inline const char* b = c;", 0, 0)
+
+    def test_a_class_within_a_class_has_its_own_figures(self):
+        self.counted("class a {\n  struct b { int c; void d(); };\n  b e;\n  struct { int f; } g;\n"
+                     "  class h;\n};\nstruct a::h : b { int i; };\ntemplate <>\nstruct j<a> {};\n"
+                     "class k;\nstruct l m() { return {}; }\n",
+                     a=(0, 2), a_in_b=(1, 1), a_in_h=(0, 1), j=(0, 0))
 
 
 if __name__ == "__main__":
