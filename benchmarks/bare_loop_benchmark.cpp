@@ -7,11 +7,11 @@
 
 #include "troupe/benchmarks/bare_loop.hpp"
 
-#include "troupe/actors/train.hpp"
-#include "troupe/actors/work_sharing.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/models/blas.hpp"
-#include "troupe/models/random.hpp"
+#include "troupe/actors/base/work_sharing.hpp"
+#include "troupe/actors/run/train.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/math/blas.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

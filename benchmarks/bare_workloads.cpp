@@ -9,8 +9,8 @@
 
 #include "troupe/benchmarks/bare_loop.hpp"
 
-#include "troupe/models/blas.hpp"
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/math/blas.hpp"
 
 #include <chrono>
 #include <cstdio>

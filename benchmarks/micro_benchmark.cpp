@@ -7,12 +7,12 @@
 
 #include "troupe/benchmarks/bare_loop.hpp"
 
-#include "troupe/data/batch_reader.hpp"
-#include "troupe/models/blas.hpp"
-#include "troupe/models/neural_network.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/math/blas.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/neural_network.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/random.hpp"
-#include "troupe/models/reduction.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -7,9 +7,9 @@
 // others, which need 10 us. Prints "mode,seconds,test loss" for each row of each history. Virtual
 // time is the same wherever and however often it runs: adding, updating and evaluating take none.
 
-#include "troupe/app/job_file.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/models/blas.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/models/math/blas.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/timed_run.hpp"
 

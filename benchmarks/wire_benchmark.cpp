@@ -8,9 +8,9 @@
 // secured connection, as the gate hands it over. Beside it, in the
 // same run: bytes through a bare loopback socket, and copies in memory. docs/benchmarks.md.
 
-#include "troupe/actors/net/handover.hpp"
-#include "troupe/actors/net/networked_process.hpp"
-#include "troupe/actors/node_exchange.hpp"
+#include "troupe/actors/net/links/handover.hpp"
+#include "troupe/actors/net/process/networked_process.hpp"
+#include "troupe/actors/node/node_exchange.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/tests/support/certificates.hpp"
 

@@ -10,10 +10,10 @@
 //
 // Run it from the folder that holds examples/, or name a file like examples/data/digits.csv.gz.
 
-#include "troupe/actors/job_data.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/actors/train.hpp"
-#include "troupe/coordinators/resolve.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/train.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

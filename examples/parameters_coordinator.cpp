@@ -17,11 +17,11 @@
 //   garden 1 alone: over 90 % of all flowers right: no
 //   main model: over 90 % of all flowers right: yes
 
-#include "troupe/coordinators/parameters_coordinator.hpp"
-#include "troupe/data/batch_reader.hpp"
-#include "troupe/data/csv.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/models/neural_network.hpp"
+#include "troupe/coordinators/modes/parameters_coordinator.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/network/neural_network.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -8,29 +8,20 @@ set(troupe_fuzz_targets checkpoint cluster csv hello idx job libsvm npy safetens
 if(TROUPE_FUZZ)
   find_package(tomlplusplus REQUIRED)
   # What the decoders need and no more; that one is missing shows when linking.
-  file(GLOB troupe_decoder_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.cpp
-       ${PROJECT_SOURCE_DIR}/models/merging/*.cpp ${PROJECT_SOURCE_DIR}/models/optimizers/*.cpp)
+  file(GLOB_RECURSE troupe_decoder_sources CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/models/*.cpp ${PROJECT_SOURCE_DIR}/data/*.cpp
+       ${PROJECT_SOURCE_DIR}/coordinators/*.cpp ${PROJECT_SOURCE_DIR}/actors/net/socket/*.cpp
+       ${PROJECT_SOURCE_DIR}/app/toml/*.cpp ${PROJECT_SOURCE_DIR}/app/job/*.cpp)
   foreach(source IN ITEMS
-      actors/net/channel actors/net/endpoint actors/net/hello actors/net/socket_bio
-      actors/net/tls_identity actors/net/tls_session actors/net/visit actors/protocol/payload
-      app/cluster_file app/cluster_overrides app/cluster_schema app/did_you_mean app/job_draft
-      app/job_errors app/job_file app/job_schema app/job_text app/mode_schema app/model_schema
-      app/node_address app/other_names app/override app/schedule_schema app/schema_key app/status_report
-      app/toml_value
-      coordinators/admission coordinators/fact_words coordinators/job coordinators/job_bounds
-      coordinators/memory_need coordinators/model_merger coordinators/resolve coordinators/timeline
-      coordinators/training_modes coordinators/waits
-      models/activation models/batch models/blas models/buffer models/cholesky models/metrics
-      models/dropout models/initialization
-      models/large_pages models/layers/dense models/layers/narrow_dense models/losses/binary_losses
-      models/losses/evaluate_loss models/losses/link models/losses/regression_losses models/model
-      models/lanes models/neural_network models/numerics models/parameter_layout models/random
-      models/reduction models/regularization models/schedule)
+      actors/net/gate/hello actors/net/gate/visit actors/net/gate/visitor actors/protocol/payload
+      actors/protocol/seal app/cluster/cluster_file app/cluster/cluster_overrides
+      app/cluster/cluster_schema app/cluster/cluster_text app/cluster/node_address
+      app/terminal/status_report)
     list(APPEND troupe_decoder_sources ${PROJECT_SOURCE_DIR}/${source}.cpp)
   endforeach()
   # Distances of words compare every letter with every other: as hints to the search they mean
   # nothing, would crowd out those that do, and take half of its time.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/data/closest_name.cpp PROPERTIES
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/data/text/closest_name.cpp PROPERTIES
                               COMPILE_OPTIONS -fno-sanitize-coverage=trace-cmp)
   add_library(troupe_decoders STATIC ${troupe_decoder_sources})
   target_include_directories(troupe_decoders PUBLIC ${PROJECT_BINARY_DIR}/include)
@@ -38,7 +29,7 @@ if(TROUPE_FUZZ)
   target_compile_definitions(troupe_decoders PUBLIC CAF_ENABLE_TYPE_ID_CHECKS)
   target_link_libraries(troupe_decoders PUBLIC CAF::core CAF::io xtensor Threads::Threads
                         nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus openblas ZLIB::ZLIB
-                        xxhash OpenSSL::SSL OpenSSL::Crypto troupe_settings)
+                        xxhash fmt::fmt OpenSSL::SSL OpenSSL::Crypto troupe_settings)
 else()
   add_library(troupe_decoders INTERFACE)
   target_link_libraries(troupe_decoders INTERFACE troupe_app troupe_settings ZLIB::ZLIB

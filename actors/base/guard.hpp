@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/models/numerics.hpp"
+#include "troupe/models/base/numerics.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/error.hpp>

@@ -1,4 +1,4 @@
-#include "troupe/actors/version_buffers.hpp"
+#include "troupe/actors/base/version_buffers.hpp"
 
 namespace troupe {
 

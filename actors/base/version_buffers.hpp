@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/models/buffer.hpp"
+#include "troupe/models/base/buffer.hpp"
 
 #include <cstdint>
 #include <map>

@@ -3,11 +3,11 @@
 // An actor that computes answers no message, so only this tells one that works from one that
 // hangs. It is told of each piece of work (a slice's gradient, a chunk of an evaluation) as it
 // begins and as it ends; whoever judges compares a piece with the longest one that ended
-// (coordinators/work_watch.hpp). One thread writes, any may read.
+// (coordinators/membership/work_watch.hpp). One thread writes, any may read.
 
 #pragma once
 
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
 
 #include <caf/actor_clock.hpp>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/actors/state_collector.hpp"
-#include "troupe/data/checkpoint.hpp"
+#include "troupe/actors/director/state_collector.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
 
 #include <memory>
 #include <optional>

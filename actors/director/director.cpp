@@ -1,6 +1,6 @@
-#include "troupe/actors/director.hpp"
+#include "troupe/actors/director/director.hpp"
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
 // The figures a director gives out: rows, progress, status.
 
-#include "troupe/actors/director.hpp"
+#include "troupe/actors/director/director.hpp"
 
-#include "troupe/models/schedule.hpp"
+#include "troupe/models/training/schedule.hpp"
 
 namespace troupe {
 

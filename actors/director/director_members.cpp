@@ -1,9 +1,9 @@
 // The director and the processes: who takes part, views and terms, courses and holds.
 
-#include "troupe/actors/director.hpp"
+#include "troupe/actors/director/director.hpp"
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
 
 #include <algorithm>
 

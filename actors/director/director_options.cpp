@@ -1,12 +1,12 @@
 // What a director needs to know of a job.
 
-#include "troupe/actors/director.hpp"
+#include "troupe/actors/director/director.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/actors/process.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/digest.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/process.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/text/digest.hpp"
+#include "troupe/models/base/numerics.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,10 @@
 // The director and state: parameters it fetches, checkpoints it writes and hands out.
 
-#include "troupe/actors/director.hpp"
+#include "troupe/actors/director/director.hpp"
 
-#include "troupe/actors/node_exchange.hpp"
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/actors/node/node_exchange.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // What a director says of the run while it goes on: to whoever asks, and by itself when it stands
 // still.
 
-#include "troupe/actors/director.hpp"
+#include "troupe/actors/director/director.hpp"
 
 #include <algorithm>
 

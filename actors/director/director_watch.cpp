@@ -1,6 +1,6 @@
 // Who does nothing, what waits in a circle, and what a stop does not wait for.
 
-#include "troupe/actors/director.hpp"
+#include "troupe/actors/director/director.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/state_collector.hpp"
+#include "troupe/actors/director/state_collector.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/span_set.hpp"
+#include "troupe/coordinators/base/span_set.hpp"
 
 #include <memory>
 #include <vector>

@@ -1,6 +1,6 @@
-#include "troupe/actors/coordinate_gradients.hpp"
+#include "troupe/actors/embed/coordinate_gradients.hpp"
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 
 #include <utility>
 

@@ -1,18 +1,18 @@
 // Gradients coordinator as an actor: trainers anywhere pull parameters, compute gradients at them
-// and hand them in; it moves the main model (coordinators/asynchronous_coordinator.hpp decides who
-// waits and what is too late).
+// and hand them in; it moves the main model (coordinators/modes/asynchronous_coordinator.hpp
+// decides who waits and what is too late).
 //
-//   trainer --pull, its index--> coordinator --gradient_work--> trainer     (later if it has to
-//   wait) trainer --gradient_offer--> coordinator --gradient_report--> trainer
+//   trainer --pull, its index--> coordinator --gradient_work--> trainer     (later if it has to wait)
+//   trainer --gradient_offer---> coordinator --gradient_report--> trainer
 //
 // A trainer that says where it is (its index, a listener) is counted out when it ends, so that
 // nobody waits for it, and counted in again when somebody says the same index anew.
 
 #pragma once
 
-#include "troupe/actors/configure.hpp"
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
+#include "troupe/actors/run/configure.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,6 +1,6 @@
-#include "troupe/actors/coordinate_parameters.hpp"
+#include "troupe/actors/embed/coordinate_parameters.hpp"
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // Parameters coordinator as an actor: children anywhere train models of their own and send them; it
-// merges them into the main model (coordinators/parameters_coordinator.hpp decides when and how),
-// and answers each with what became of its model.
+// merges them into the main model (coordinators/modes/parameters_coordinator.hpp decides when and
+// how), and answers each with what became of its model.
 //
 //   auto main = system.spawn(coordinate_parameters, coordinate_parameters_options{rule, initial});
 //   self->request(main, timeout, child_model{7, 1, values, 120}).receive(
@@ -11,9 +11,9 @@
 
 #pragma once
 
-#include "troupe/actors/configure.hpp"
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
+#include "troupe/actors/run/configure.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,14 +1,14 @@
-#include "troupe/actors/estimator.hpp"
+#include "troupe/actors/embed/estimator.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/actors/model_writer.hpp"
-#include "troupe/actors/train.hpp"
-#include "troupe/coordinators/job_check.hpp"
-#include "troupe/coordinators/timeline.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/models/metrics.hpp"
-#include "troupe/models/numerics.hpp"
-#include "troupe/models/reduction.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/model_writer.hpp"
+#include "troupe/actors/run/train.hpp"
+#include "troupe/coordinators/job/job_check.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/training/metrics.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -1,6 +1,6 @@
-#include "troupe/actors/online.hpp"
+#include "troupe/actors/embed/online.hpp"
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 
 #include <utility>
 

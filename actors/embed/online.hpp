@@ -1,6 +1,7 @@
 // Online learner as an actor: any number of actors send it batches, it learns them in the order
 // they arrive, and answers each with a verdict. Whoever serves predictions pulls the parameters in
-// use; an update that went wrong never reaches them (coordinators/online_learner.hpp decides).
+// use; an update that went wrong never reaches them (coordinators/modes/online_learner.hpp
+// decides).
 //
 //   auto learner = system.spawn(online, online_options{network, parameters, {}, {}});
 //   self->request(learner, timeout, online_batch{..}).receive(
@@ -10,10 +11,10 @@
 
 #pragma once
 
-#include "troupe/actors/configure.hpp"
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
-#include "troupe/coordinators/online_learner.hpp"
+#include "troupe/actors/run/configure.hpp"
+#include "troupe/coordinators/modes/online_learner.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

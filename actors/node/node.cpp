@@ -1,7 +1,7 @@
-#include "troupe/actors/node.hpp"
+#include "troupe/actors/node/node.hpp"
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -17,32 +17,32 @@
 // is the ordinary message. So what was sent is kept while somebody may ask: gradients until the
 // next version is whole here, the last two versions of local spans, the last two checkpoint copies,
 // and results until the director's course says that they arrived. Gradients go as the largest sums
-// that this process owns (coordinators/local_sums.hpp): replicas do the adding when it asks.
+// that this process owns (coordinators/step/local_sums.hpp): replicas do the adding when it asks.
 //
-// Pieces go out as far as there is credit (coordinators/link_credit.hpp); what waits for it waits
-// by name, and its values are looked up in what is kept when their turn comes.
+// Pieces go out as far as there is credit (coordinators/exchange/link_credit.hpp); what waits for
+// it waits by name, and its values are looked up in what is kept when their turn comes.
 //
 // Where a keeper owns all parameters (`kept`), nobody marches in step: the node beside the keeper
 // passes its orders on to trainers of other processes, and their nodes pass on what came of them
-// (actors/order_desk.hpp, actors/work_desk.hpp).
+// (actors/orders/order_desk.hpp, actors/orders/work_desk.hpp).
 //
 // In a run of one process (`wired` false) replicas and shards exchange pointers themselves, and the
 // node only passes on views and courses and answers the director.
 
 #pragma once
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/actors/node_exchange.hpp"
-#include "troupe/actors/order_desk.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/work_gauge.hpp"
+#include "troupe/actors/node/node_exchange.hpp"
+#include "troupe/actors/orders/order_desk.hpp"
+#include "troupe/actors/orders/work_desk.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/work_desk.hpp"
-#include "troupe/actors/work_gauge.hpp"
-#include "troupe/coordinators/link_credit.hpp"
-#include "troupe/coordinators/local_sums.hpp"
-#include "troupe/coordinators/repair_clock.hpp"
-#include "troupe/coordinators/view_check.hpp"
+#include "troupe/coordinators/exchange/link_credit.hpp"
+#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "troupe/coordinators/membership/view_check.hpp"
+#include "troupe/coordinators/step/local_sums.hpp"
 
-#include "troupe/models/model.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

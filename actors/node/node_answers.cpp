@@ -1,8 +1,8 @@
 // Pieces: what others are sent, what they may ask for, and what is asked of them.
 
-#include "troupe/actors/node.hpp"
+#include "troupe/actors/node/node.hpp"
 
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
 

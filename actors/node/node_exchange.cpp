@@ -1,4 +1,4 @@
-#include "troupe/actors/node_exchange.hpp"
+#include "troupe/actors/node/node_exchange.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -3,11 +3,11 @@
 
 #pragma once
 
+#include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/version_buffers.hpp"
-#include "troupe/coordinators/gradient_gathering.hpp"
-#include "troupe/coordinators/repair_clock.hpp"
-#include "troupe/coordinators/version_gathering.hpp"
+#include "troupe/coordinators/exchange/gradient_gathering.hpp"
+#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "troupe/coordinators/exchange/version_gathering.hpp"
 
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 // What goes to other processes: pieces as far as there is credit, everything else at once.
 
-#include "troupe/actors/node.hpp"
+#include "troupe/actors/node/node.hpp"
 
 #include <algorithm>
 

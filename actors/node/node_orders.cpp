@@ -2,8 +2,8 @@
 // sends orders and puts results together (order_desk.hpp), a trainer's the other way
 // (work_desk.hpp).
 
-#include "troupe/actors/distant_trainer.hpp"
-#include "troupe/actors/node.hpp"
+#include "troupe/actors/node/node.hpp"
+#include "troupe/actors/orders/distant_trainer.hpp"
 
 #include <caf/actor_cast.hpp>
 

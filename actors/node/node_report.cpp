@@ -1,6 +1,6 @@
 // What a node says about its process.
 
-#include "troupe/actors/node.hpp"
+#include "troupe/actors/node/node.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // Local replicas' gradients, for the shards of other processes: as few and as large sums as there
 // are.
 
-#include "troupe/actors/node.hpp"
+#include "troupe/actors/node/node.hpp"
 
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Views, courses and holds: from the cluster's to the process's.
 
-#include "troupe/actors/node.hpp"
+#include "troupe/actors/node/node.hpp"
 
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <utility>

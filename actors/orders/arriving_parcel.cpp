@@ -1,4 +1,4 @@
-#include "troupe/actors/arriving_parcel.hpp"
+#include "troupe/actors/orders/arriving_parcel.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/coordinators/parcel_gathering.hpp"
+#include "troupe/coordinators/exchange/parcel_gathering.hpp"
 
 #include <vector>
 
@@ -19,7 +19,7 @@ public:
   bool offer(const parcel_piece& news);
 
   bool is_whole() const { return gathering_.is_whole(); }
-  /// As a `want` says it (coordinators/parcel_gathering.hpp).
+  /// As a `want` says it (coordinators/exchange/parcel_gathering.hpp).
   std::vector<index_range> missing() const { return gathering_.missing(); }
 
   const std::vector<buffer>& vectors() const { return vectors_; }

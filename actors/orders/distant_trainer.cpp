@@ -1,4 +1,4 @@
-#include "troupe/actors/distant_trainer.hpp"
+#include "troupe/actors/orders/distant_trainer.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
-#include "troupe/actors/gradients_keeper.hpp"
+#include "troupe/actors/orders/gradients_keeper.hpp"
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 
 #include <caf/actor_cast.hpp>
 

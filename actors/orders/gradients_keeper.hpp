@@ -1,7 +1,7 @@
 // Gradients keeper: gradients without steps that all wait for. It owns the main model and the
 // optimizer; each trainer computes whole steps of its own and gets the newest parameters with the
 // next one. Who waits, and what a late gradient is worth, is decided by the staleness rule
-// (coordinators/asynchronous_coordinator.hpp).
+// (coordinators/modes/asynchronous_coordinator.hpp).
 //
 //   trainer --gradient of its step--> keeper --applied, kept or discarded--> version + 1
 //      ^                                 |
@@ -16,11 +16,11 @@
 
 #pragma once
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/actors/keeper_desk.hpp"
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/coordinators/asynchronous_coordinator.hpp"
-#include "troupe/coordinators/work_book.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/orders/keeper_desk.hpp"
+#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
+#include "troupe/coordinators/modes/work_book.hpp"
 
 #include <caf/stateful_actor.hpp>
 

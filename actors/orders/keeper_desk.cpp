@@ -1,7 +1,7 @@
-#include "troupe/actors/keeper_desk.hpp"
+#include "troupe/actors/orders/keeper_desk.hpp"
 
 #include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <caf/actor_cast.hpp>
 

@@ -9,14 +9,14 @@
 //
 // Trainers sit on seats. Whoever is lost, because it went down or a view does not name it any more,
 // leaves one empty, and its share of evaluations goes to another; who comes takes the lowest empty
-// seat, or a new one (coordinators/work_book.hpp says the same of work).
+// seat, or a new one (coordinators/modes/work_book.hpp says the same of work).
 
 #pragma once
 
+#include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/protocol/trainer_messages.hpp"
-#include "troupe/actors/version_buffers.hpp"
-#include "troupe/coordinators/timeline.hpp"
-#include "troupe/coordinators/training_statistics.hpp"
+#include "troupe/coordinators/run/training_statistics.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 

@@ -12,8 +12,8 @@
 
 #pragma once
 
-#include "troupe/actors/arriving_parcel.hpp"
-#include "troupe/coordinators/repair_clock.hpp"
+#include "troupe/actors/orders/arriving_parcel.hpp"
+#include "troupe/coordinators/exchange/repair_clock.hpp"
 
 #include <chrono>
 #include <functional>
@@ -29,7 +29,7 @@ namespace troupe {
 /// An order is late when nothing has come of it for this long, and for three times as long as
 /// orders of its trainer take: a trainer that needs a minute is at work, and one that needs a
 /// millisecond is not late because a link hesitates. As long as people are spared other waits
-/// (coordinators/waits.hpp).
+/// (coordinators/run/waits.hpp).
 inline constexpr milliseconds order_patience_min{2'000};
 inline constexpr int order_patience_factor = 3;
 

@@ -1,7 +1,7 @@
-#include "troupe/actors/rounds_keeper.hpp"
+#include "troupe/actors/orders/rounds_keeper.hpp"
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 
 #include <caf/actor_cast.hpp>
 

@@ -1,6 +1,6 @@
 // Rounds keeper: the strategy `parameters`. It owns the main model and the members' optimizer
 // states; members train alone for some steps, on whichever trainer is free, and when all of a round
-// are back their models are merged (coordinators/local_rounds.hpp).
+// are back their models are merged (coordinators/modes/local_rounds.hpp).
 //
 //   round open: every member to a free trainer --all are back--> merged --below the horizon--> open
 //
@@ -11,11 +11,11 @@
 
 #pragma once
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/actors/keeper_desk.hpp"
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/coordinators/local_rounds.hpp"
-#include "troupe/coordinators/work_book.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/orders/keeper_desk.hpp"
+#include "troupe/coordinators/modes/local_rounds.hpp"
+#include "troupe/coordinators/modes/work_book.hpp"
 
 #include <caf/stateful_actor.hpp>
 

@@ -1,9 +1,9 @@
-#include "troupe/actors/trainer.hpp"
+#include "troupe/actors/orders/trainer.hpp"
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/merging/sign_flip.hpp"
-#include "troupe/models/whole_model_step.hpp"
+#include "troupe/models/training/whole_model_step.hpp"
 
 #include <caf/actor_cast.hpp>
 

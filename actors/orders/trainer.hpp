@@ -9,17 +9,17 @@
 
 #pragma once
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/trainer_messages.hpp"
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/actors/work_gauge.hpp"
-#include "troupe/coordinators/timeline.hpp"
-#include "troupe/data/batch_reader.hpp"
-#include "troupe/data/epoch_order.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/models/model.hpp"
-#include "troupe/models/reduction.hpp"
-#include "troupe/models/regularization.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/data/training_rows/epoch_order.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/model.hpp"
+#include "troupe/models/training/regularization.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,4 +1,4 @@
-#include "troupe/actors/work_desk.hpp"
+#include "troupe/actors/orders/work_desk.hpp"
 
 #include <algorithm>
 

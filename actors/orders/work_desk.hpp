@@ -17,10 +17,10 @@
 
 #pragma once
 
-#include "troupe/actors/arriving_parcel.hpp"
+#include "troupe/actors/orders/arriving_parcel.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/coordinators/repair_clock.hpp"
-#include "troupe/coordinators/timeline.hpp"
+#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <map>

@@ -7,11 +7,11 @@
 #pragma once
 
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/cluster_view.hpp"
-#include "troupe/coordinators/hold_rule.hpp"
-#include "troupe/coordinators/link_credit.hpp"
-#include "troupe/coordinators/waits.hpp"
-#include "troupe/coordinators/work_watch.hpp"
+#include "troupe/coordinators/exchange/link_credit.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "troupe/coordinators/membership/work_watch.hpp"
+#include "troupe/coordinators/run/hold_rule.hpp"
+#include "troupe/coordinators/run/waits.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
@@ -71,7 +71,7 @@ typename Inspector::result_type inspect(Inspector& f, view_number& x) {
   return f(x.term, x.number);
 }
 
-/// director -> all nodes (coordinators/cluster_view.hpp).
+/// director -> all nodes (coordinators/membership/cluster_view.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, cluster_view& x) {
   return sealed(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas, x.shards);
@@ -108,13 +108,13 @@ typename Inspector::result_type inspect(Inspector& f, hold_request& x) {
 }
 
 /// node -> director. This process starts no step from `next_step` on until the next course
-/// (coordinators/hold_rule.hpp).
+/// (coordinators/run/hold_rule.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, hold_answer& x) {
   return sealed(f, "troupe.hold_answer", x.name, x.view, x.next_step, x.shard_versions);
 }
 
-/// With each piece, and alone as a question (coordinators/link_credit.hpp).
+/// With each piece, and alone as a question (coordinators/exchange/link_credit.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, link_stamp& x) {
   return sealed(f, "troupe.link_stamp", x.from, x.link, x.position);

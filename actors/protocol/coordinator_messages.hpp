@@ -1,11 +1,12 @@
-// The messages of the coordinators as actors of an application (actors/coordinate_parameters.hpp,
-// actors/coordinate_gradients.hpp). All of them can cross a wire.
+// The messages of the coordinators as actors of an application
+// (actors/embed/coordinate_parameters.hpp, actors/embed/coordinate_gradients.hpp). All of them can
+// cross a wire.
 
 #pragma once
 
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/asynchronous_coordinator.hpp"
-#include "troupe/coordinators/parameters_coordinator.hpp"
+#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
+#include "troupe/coordinators/modes/parameters_coordinator.hpp"
 
 #include <cstdint>
 #include <string>

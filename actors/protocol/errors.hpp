@@ -3,7 +3,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/fwd.hpp"
-#include "troupe/models/names.hpp"
+#include "troupe/models/base/names.hpp"
 
 #include <caf/error.hpp>
 #include <caf/make_message.hpp>

@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/cluster_view.hpp"
-#include "troupe/coordinators/replica_statistics.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "troupe/coordinators/run/replica_statistics.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>

@@ -1,8 +1,7 @@
 // The actors of synchronous training, as each sees the others: the whole protocol on one page.
 //
 //   observer <--progress, finished-- director ==cluster view, course, hold, want==> node
-//                                      ^  ^                                          | view,
-//                                      horizon,
+//                                      ^  ^                                          | view, horizon,
 //                evaluation -----------+  +---- training report, not finite          | hold, start
 //                                      |              |                              v
 //                                   replica <====> shard                      replicas, shards
@@ -187,7 +186,7 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 
-/// The links of a process (actors/net/links.hpp) as those of another process see them.
+/// The links of a process (actors/net/links/links.hpp) as those of another process see them.
 using links_actor = caf::typed_actor<
   // Who is at the other end, and its actors. Again with another incarnation: it joins anew.
   caf::reacts_to<introduction>,
@@ -196,7 +195,7 @@ using links_actor = caf::typed_actor<
   // Are you there? Asked when another process wants this one's name.
   caf::replies_to<caf::ping_atom>::with<caf::pong_atom>>;
 
-/// Goes on learning from batches as they come (actors/online.hpp).
+/// Goes on learning from batches as they come (actors/embed/online.hpp).
 using online_actor = caf::typed_actor<
   // Rows to learn from: learned in the order they arrive, and answered once they are. Not
   // idempotent: what comes twice is learned twice.
@@ -209,7 +208,7 @@ using model_listener_actor = caf::typed_actor<
   // The main model after a round; its version counts rounds.
   caf::reacts_to<parameter_span>>;
 
-/// Merges models that children train apart (actors/coordinate_parameters.hpp).
+/// Merges models that children train apart (actors/embed/coordinate_parameters.hpp).
 using parameters_coordinator_actor = caf::typed_actor<
   // A child's model. What comes twice is counted once.
   caf::replies_to<child_model>::with<merge_report>,
@@ -223,7 +222,7 @@ using parameters_coordinator_actor = caf::typed_actor<
   caf::reacts_to<atom::tick>>;
 
 /// Moves one model by gradients of trainers that do not march in step
-/// (actors/coordinate_gradients.hpp).
+/// (actors/embed/coordinate_gradients.hpp).
 using gradients_coordinator_actor = caf::typed_actor<
   // A trainer, by its index, wants work. Answered when the rule lets it go on; asked twice it gets
   // the same.

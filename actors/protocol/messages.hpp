@@ -11,10 +11,10 @@
 #include "troupe/actors/protocol/payload.hpp"
 #include "troupe/actors/protocol/seal.hpp"
 #include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/coordinators/director_rule.hpp"
-#include "troupe/coordinators/replica_rule.hpp"
-#include "troupe/data/training_record.hpp"
-#include "troupe/models/batch.hpp"
+#include "troupe/coordinators/run/director_rule.hpp"
+#include "troupe/coordinators/step/replica_rule.hpp"
+#include "troupe/data/records/training_record.hpp"
+#include "troupe/models/base/batch.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>

@@ -1,9 +1,9 @@
-// The messages of online learning (actors/online.hpp): fields, meaning, units.
+// The messages of online learning (actors/embed/online.hpp): fields, meaning, units.
 
 #pragma once
 
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/online_learner.hpp"
+#include "troupe/coordinators/modes/online_learner.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -24,7 +24,7 @@ typename Inspector::result_type inspect(Inspector& f, online_batch& x) {
   return f(caf::meta::type_name("troupe.online_batch"), x.features, x.labels, x.targets);
 }
 
-/// online learner -> application: what became of a batch (coordinators/online_learner.hpp).
+/// online learner -> application: what became of a batch (coordinators/modes/online_learner.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, online_report& x) {
   auto verdict = static_cast<uint8_t>(x.verdict);

@@ -1,7 +1,7 @@
 #include "troupe/actors/protocol/payload.hpp"
 
-#include "troupe/coordinators/link_credit.hpp"
-#include "troupe/data/checksum.hpp"
+#include "troupe/coordinators/exchange/link_credit.hpp"
+#include "troupe/data/text/checksum.hpp"
 
 #include <caf/binary_deserializer.hpp>
 #include <caf/deserializer.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/models/buffer.hpp"
+#include "troupe/models/base/buffer.hpp"
 
 #include <caf/fwd.hpp>
 

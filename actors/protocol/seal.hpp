@@ -9,7 +9,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/payload.hpp"
-#include "troupe/data/checksum.hpp"
+#include "troupe/data/text/checksum.hpp"
 
 #include <caf/deserializer.hpp>
 #include <caf/error.hpp>

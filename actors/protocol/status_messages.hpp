@@ -1,5 +1,5 @@
 // The answer to "how does training go?": of the run, and of each of its processes. Asked in one
-// process, or from outside through the gate (actors/net/visit.hpp).
+// process, or from outside through the gate (actors/net/gate/visit.hpp).
 
 #pragma once
 

@@ -1,10 +1,10 @@
 // The messages between a keeper and its trainers, the replicas of the modes where one actor owns
-// all parameters (coordinators/training_modes.hpp). They stay in their process.
+// all parameters (coordinators/job/training_modes.hpp). They stay in their process.
 
 #pragma once
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/models/buffer.hpp"
+#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>

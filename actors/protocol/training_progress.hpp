@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/training_record.hpp"
+#include "troupe/data/records/training_record.hpp"
 
 #include <chrono>
 #include <cstddef>

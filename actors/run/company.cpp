@@ -1,14 +1,14 @@
-#include "troupe/actors/company.hpp"
+#include "troupe/actors/run/company.hpp"
 
-#include "troupe/actors/director.hpp"
-#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/director/director.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/resuming.hpp"
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/coordinators/training_modes.hpp"
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/resuming.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/numerics.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

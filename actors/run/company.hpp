@@ -8,23 +8,23 @@
 //      +--> shard 0 .. K-1     add and update     (the scheduler's threads)
 //
 // A job whose optimizer is a solver has one actor in the place of all replicas and shards
-// (actors/solver.hpp).
+// (actors/step/solver.hpp).
 //
 // `train` makes one, watches it and takes it apart. Use it directly to hold the director's handle:
 // to subscribe, to ask for its status, to publish it to other systems, or to stop it.
 
 #pragma once
 
-#include "troupe/actors/configure.hpp"
-#include "troupe/actors/process.hpp"
+#include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/coordinators/job.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/checkpoint.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/models/blas.hpp"
-#include "troupe/models/model.hpp"
+#include "troupe/actors/run/configure.hpp"
+#include "troupe/actors/run/process.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/math/blas.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -68,7 +68,7 @@ public:
   const std::vector<replica_actor>& replicas() const { return process_->replicas(); }
   const std::vector<shard_actor>& shards() const { return process_->shards(); }
   const model& network() const { return process_->network(); }
-  /// Who owns all parameters (coordinators/training_modes.hpp); null where shards do.
+  /// Who owns all parameters (coordinators/job/training_modes.hpp); null where shards do.
   const keeper_actor& keeper() const { return process_->keeper(); }
   const local_node_actor& node() const { return process_->node(); }
 

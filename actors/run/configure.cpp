@@ -1,6 +1,6 @@
-#include "troupe/actors/configure.hpp"
+#include "troupe/actors/run/configure.hpp"
 
-#include "troupe/actors/net/messages.hpp"
+#include "troupe/actors/net/links/messages.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"

@@ -1,13 +1,13 @@
-#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/run/job_data.hpp"
 
-#include "troupe/coordinators/job_check.hpp"
-#include "troupe/coordinators/memory_need.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/memory_room.hpp"
-#include "troupe/data/read_data.hpp"
-#include "troupe/data/reading_stop.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/data/synthetic.hpp"
+#include "troupe/coordinators/job/job_check.hpp"
+#include "troupe/coordinators/job/memory_need.hpp"
+#include "troupe/data/formats/read_data.hpp"
+#include "troupe/data/source/reading_stop.hpp"
+#include "troupe/data/table/memory_room.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/data/training_rows/synthetic.hpp"
 
 #include <algorithm>
 #include <limits>

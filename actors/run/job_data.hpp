@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/job.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/prepare.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
 #include <functional>
 #include <memory>

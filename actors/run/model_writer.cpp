@@ -1,10 +1,10 @@
-#include "troupe/actors/model_writer.hpp"
+#include "troupe/actors/run/model_writer.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/atomic_file.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/data/safetensors.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/training_result.hpp"
+#include "troupe/actors/run/training_result.hpp"
 
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-class reserved_file; // data/atomic_file.hpp
+class reserved_file; // data/disk/atomic_file.hpp
 
 /// The metadata of a result's model file. Real numbers are hexadecimal bits of float32, separated
 /// by blanks; lists of names are JSON arrays.

@@ -11,14 +11,14 @@
 
 #pragma once
 
+#include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/actors/work_gauge.hpp"
-#include "troupe/coordinators/cluster_view.hpp"
-#include "troupe/coordinators/job.hpp"
-#include "troupe/coordinators/link_credit.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/models/model.hpp"
+#include "troupe/coordinators/exchange/link_credit.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <caf/fwd.hpp>
 

@@ -1,10 +1,10 @@
-#include "troupe/actors/resuming.hpp"
+#include "troupe/actors/run/resuming.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/actors/process.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/checkpoint_fit.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/process.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/checkpoint/checkpoint_fit.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
 #include <vector>

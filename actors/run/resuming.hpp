@@ -1,10 +1,11 @@
-// Going on from a checkpoint: whether it can be one of the job (data/checkpoint_fit.hpp).
+// Going on from a checkpoint: whether it can be one of the job
+// (data/checkpoint/checkpoint_fit.hpp).
 
 #pragma once
 
-#include "troupe/coordinators/job.hpp"
-#include "troupe/data/checkpoint.hpp"
-#include "troupe/data/prepare.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
 #include <optional>
 #include <string>

@@ -1,10 +1,10 @@
-#include "troupe/actors/train.hpp"
+#include "troupe/actors/run/train.hpp"
 
-#include "troupe/actors/company.hpp"
-#include "troupe/actors/job_data.hpp"
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/training_end.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/actors/run/company.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/training_end.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

@@ -12,11 +12,11 @@
 
 #pragma once
 
-#include "troupe/actors/configure.hpp"
 #include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/actors/training_result.hpp"
-#include "troupe/coordinators/job.hpp"
-#include "troupe/data/checkpoint.hpp"
+#include "troupe/actors/run/configure.hpp"
+#include "troupe/actors/run/training_result.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -26,8 +26,8 @@
 
 namespace troupe {
 
-class checkpoint_store; // data/checkpoint_store.hpp
-struct prepared_data;   // data/prepare.hpp
+class checkpoint_store; // data/checkpoint/checkpoint_store.hpp
+struct prepared_data;   // data/training_rows/prepare.hpp
 
 struct train_options {
   /// Called with each progress message, on the thread that waits.

@@ -1,13 +1,13 @@
-#include "troupe/actors/training_end.hpp"
+#include "troupe/actors/run/training_end.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/coordinators/training_modes.hpp"
-#include "troupe/data/digest.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/safetensors.hpp"
-#include "troupe/data/trainer_table.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/records/trainer_table.hpp"
+#include "troupe/data/text/digest.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/numerics.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>

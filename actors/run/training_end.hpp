@@ -4,11 +4,11 @@
 #pragma once
 
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/training_result.hpp"
-#include "troupe/coordinators/job.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/models/buffer.hpp"
-#include "troupe/models/model.hpp"
+#include "troupe/actors/run/training_result.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/base/buffer.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <caf/fwd.hpp>
 

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/job.hpp"
-#include "troupe/data/training_record.hpp"
-#include "troupe/models/buffer.hpp"
-#include "troupe/models/parameter_layout.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/records/training_record.hpp"
+#include "troupe/models/base/buffer.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace troupe {
 
-struct prepared_data; // data/prepare.hpp
+struct prepared_data; // data/training_rows/prepare.hpp
 
 struct training_result {
   job resolved; ///< the job as it was trained: every optional field filled in

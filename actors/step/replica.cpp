@@ -1,7 +1,7 @@
-#include "troupe/actors/replica.hpp"
+#include "troupe/actors/step/replica.hpp"
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <utility>

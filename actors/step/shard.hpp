@@ -11,7 +11,7 @@
 //
 // When gradients are clipped by their norm, a round stands between: the shard adds into a buffer of
 // its own, tells the other shards the squares of its blocks, and updates when it knows those of
-// all (coordinators/norms_rule.hpp).
+// all (coordinators/step/norms_rule.hpp).
 //
 // A term begins with a view whose term is new: the shard goes to the view's start version, with the
 // state that `shard_start` brought (nothing: the initial one). Versions that are to be checkpointed
@@ -24,17 +24,17 @@
 
 #pragma once
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/actors/version_buffers.hpp"
-#include "troupe/coordinators/norms_rule.hpp"
-#include "troupe/coordinators/replica_statistics.hpp"
-#include "troupe/coordinators/shard_rule.hpp"
+#include "troupe/coordinators/run/replica_statistics.hpp"
+#include "troupe/coordinators/step/norms_rule.hpp"
+#include "troupe/coordinators/step/shard_rule.hpp"
+#include "troupe/models/math/reduction.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/reduction.hpp"
-#include "troupe/models/regularization.hpp"
-#include "troupe/models/whole_model_step.hpp"
+#include "troupe/models/training/regularization.hpp"
+#include "troupe/models/training/whole_model_step.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,6 +1,6 @@
 // What a shard tells the director: the book of figures, and why a step was not applied.
 
-#include "troupe/actors/shard.hpp"
+#include "troupe/actors/step/shard.hpp"
 
 #include <cmath>
 #include <utility>

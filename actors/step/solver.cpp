@@ -1,12 +1,12 @@
-#include "troupe/actors/solver.hpp"
+#include "troupe/actors/step/solver.hpp"
 
-#include "troupe/actors/guard.hpp"
-#include "troupe/actors/version_buffers.hpp"
-#include "troupe/data/batch_reader.hpp"
-#include "troupe/models/gauss_newton.hpp"
-#include "troupe/models/lanes.hpp"
-#include "troupe/models/least_squares.hpp"
-#include "troupe/models/tree_accumulator.hpp"
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/version_buffers.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/models/math/lanes.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
+#include "troupe/models/solvers/gauss_newton.hpp"
+#include "troupe/models/solvers/least_squares.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -3,18 +3,18 @@
 // To the director it is one replica and one shard, so a run has the same history, evaluation, stop
 // rules and result as any other. It holds the one slice and all blocks, exchanges nothing, and each
 // version is one solution:
-//   closed-form    version 1 is the least-squares solution (models/least_squares.hpp), the only one
-//   gauss-newton   each version is one step of Gauss-Newton (models/gauss_newton.hpp)
+//   closed-form    version 1 is the least-squares solution (models/solvers/least_squares.hpp)
+//   gauss-newton   each version is one step of Gauss-Newton (models/solvers/gauss_newton.hpp)
 // Rows of the history show the loss of their own version. Between two steps other messages get
 // their turn; while one is computed the director answers.
 
 #pragma once
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/replica_rule.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/models/model.hpp"
+#include "troupe/coordinators/step/replica_rule.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/network/model.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <caf/stateful_actor.hpp>

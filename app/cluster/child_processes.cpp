@@ -1,6 +1,6 @@
-#include "troupe/app/child_processes.hpp"
+#include "troupe/app/cluster/child_processes.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,12 +4,12 @@
 //   main    | Epoch 1/20  22/22 ...
 //   worker  | linked with main
 //
-// What to do about an end or a signal is decided elsewhere (coordinators/launch_rule.hpp).
+// What to do about an end or a signal is decided elsewhere (coordinators/links/launch_rule.hpp).
 
 #pragma once
 
-#include "troupe/coordinators/launch_rule.hpp"
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+#include "troupe/coordinators/links/launch_rule.hpp"
 
 #include <cstddef>
 #include <deque>

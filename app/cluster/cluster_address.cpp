@@ -1,7 +1,7 @@
-#include "troupe/app/cluster_address.hpp"
+#include "troupe/app/cluster/cluster_address.hpp"
 
-#include "troupe/app/node_address.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/app/cluster/node_address.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <cerrno>
 #include <cstring>

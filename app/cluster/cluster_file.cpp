@@ -1,11 +1,11 @@
-#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
 
-#include "troupe/app/cluster_overrides.hpp"
-#include "troupe/app/cluster_schema.hpp"
-#include "troupe/app/job_draft.hpp"
-#include "troupe/app/node_address.hpp"
-#include "troupe/coordinators/job_bounds.hpp"
-#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/app/cluster/cluster_overrides.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
+#include "troupe/app/cluster/node_address.hpp"
+#include "troupe/app/job/job_draft.hpp"
+#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,10 +1,10 @@
-#include "troupe/app/cluster_overrides.hpp"
+#include "troupe/app/cluster/cluster_overrides.hpp"
 
-#include "troupe/app/cluster_schema.hpp"
-#include "troupe/app/job_draft.hpp"
-#include "troupe/app/job_schema.hpp"
-#include "troupe/app/override.hpp"
-#include "troupe/data/closest_name.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
+#include "troupe/app/job/job_draft.hpp"
+#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/toml/override.hpp"
+#include "troupe/data/text/closest_name.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/app/cluster_schema.hpp"
-#include "troupe/app/environment.hpp"
-#include "troupe/app/job_errors.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
+#include "troupe/app/job/job_errors.hpp"
+#include "troupe/app/toml/environment.hpp"
 
 #include <map>
 #include <string>

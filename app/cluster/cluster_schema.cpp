@@ -1,6 +1,6 @@
-#include "troupe/app/cluster_schema.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
 
-#include "troupe/app/node_address.hpp"
+#include "troupe/app/cluster/node_address.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,10 @@
-// The keys of a cluster file beside those of its job (app/job_schema.hpp): of a node, and of all.
+// The keys of a cluster file beside those of its job (app/job/job_schema.hpp): of a node, and of
+// all.
 
 #pragma once
 
-#include "troupe/app/schema_key.hpp"
-#include "troupe/coordinators/cluster_plan.hpp"
+#include "troupe/app/toml/schema_key.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
-// A cluster as the text of a file: the counterpart of app/cluster_file.hpp.
+// A cluster as the text of a file: the counterpart of app/cluster/cluster_file.hpp.
 
 #pragma once
 
-#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
 
 #include <string>
 

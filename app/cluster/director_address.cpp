@@ -1,7 +1,7 @@
-#include "troupe/app/director_address.hpp"
+#include "troupe/app/cluster/director_address.hpp"
 
-#include "troupe/data/atomic_file.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "troupe/app/launch_report.hpp"
+#include "troupe/app/cluster/launch_report.hpp"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
-#include "troupe/app/node_address.hpp"
+#include "troupe/app/cluster/node_address.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <arpa/inet.h>
 

@@ -1,10 +1,10 @@
-// Addresses as a cluster file spells them (actors/net/endpoint.hpp), and what can be said of one
-// without asking a name server.
+// Addresses as a cluster file spells them (actors/net/socket/endpoint.hpp), and what can be said of
+// one without asking a name server.
 
 #pragma once
 
-#include "troupe/actors/net/endpoint.hpp"
-#include "troupe/app/schema_key.hpp"
+#include "troupe/actors/net/socket/endpoint.hpp"
+#include "troupe/app/toml/schema_key.hpp"
 
 #include <optional>
 #include <string_view>

@@ -1,8 +1,8 @@
-#include "troupe/app/node_choice.hpp"
+#include "troupe/app/cluster/node_choice.hpp"
 
-#include "troupe/actors/net/tls_identity.hpp"
-#include "troupe/app/did_you_mean.hpp"
-#include "troupe/app/node_address.hpp"
+#include "troupe/actors/net/socket/tls_identity.hpp"
+#include "troupe/app/cluster/node_address.hpp"
+#include "troupe/app/toml/did_you_mean.hpp"
 
 #include <array>
 

@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "troupe/app/cluster_file.hpp"
-#include "troupe/app/node_rank.hpp"
-#include "troupe/data/tls_files.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
+#include "troupe/app/cluster/node_rank.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -26,7 +26,7 @@ void expect_ports(const loaded_cluster& cluster);
 std::optional<tls_files> tls_of(const loaded_cluster& cluster, size_t node);
 
 /// The same, once it is known that the files fit: before anything else begins. Throws as load_tls
-/// (actors/net/tls_identity.hpp).
+/// (actors/net/socket/tls_identity.hpp).
 std::optional<tls_files> checked_tls_of(const loaded_cluster& cluster, size_t node);
 
 /// The warning that a node gives when strangers can reach its cluster and nothing is secured.

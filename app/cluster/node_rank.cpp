@@ -1,6 +1,6 @@
-#include "troupe/app/node_rank.hpp"
+#include "troupe/app/cluster/node_rank.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>

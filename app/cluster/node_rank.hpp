@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/app/environment.hpp"
+#include "troupe/app/toml/environment.hpp"
 
 #include <cstddef>
 #include <optional>

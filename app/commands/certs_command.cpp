@@ -1,11 +1,11 @@
-#include "troupe/actors/net/tls_identity.hpp"
-#include "troupe/app/cluster_file.hpp"
-#include "troupe/app/commands.hpp"
-#include "troupe/app/node_choice.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/data/certificate.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/secret_file.hpp"
+#include "troupe/actors/net/socket/tls_identity.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
+#include "troupe/app/cluster/node_choice.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/data/disk/secret_file.hpp"
+#include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <fmt/format.h>
 

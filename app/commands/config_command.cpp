@@ -1,10 +1,10 @@
-#include "troupe/app/cluster_file.hpp"
-#include "troupe/app/cluster_schema.hpp"
-#include "troupe/app/cluster_text.hpp"
-#include "troupe/app/commands.hpp"
-#include "troupe/app/job_file.hpp"
-#include "troupe/app/job_schema.hpp"
-#include "troupe/app/output.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
+#include "troupe/app/cluster/cluster_text.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/terminal/output.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,9 @@
-#include "troupe/app/cluster_file.hpp"
-#include "troupe/app/commands.hpp"
-#include "troupe/app/doctor_judgement.hpp"
-#include "troupe/app/numerics_choice.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/app/training_run.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/doctor/doctor_judgement.hpp"
+#include "troupe/app/run/numerics_choice.hpp"
+#include "troupe/app/run/training_run.hpp"
+#include "troupe/app/terminal/output.hpp"
 
 #include <cstdlib>
 

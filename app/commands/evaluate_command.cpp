@@ -1,12 +1,12 @@
-#include "troupe/app/commands.hpp"
-#include "troupe/app/figures_text.hpp"
-#include "troupe/app/model_rows.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/app/run_rows.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/run_directory.hpp"
-#include "troupe/models/metrics.hpp"
-#include "troupe/models/tree_accumulator.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/predict/model_rows.hpp"
+#include "troupe/app/predict/run_rows.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/data/run_folder/run_directory.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
+#include "troupe/models/training/metrics.hpp"
 
 #include <nlohmann/json.hpp>
 

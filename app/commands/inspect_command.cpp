@@ -1,9 +1,9 @@
-#include "troupe/app/commands.hpp"
-#include "troupe/app/figures_text.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/data/saved_model.hpp"
-#include "troupe/models/metrics.hpp"
-#include "troupe/models/neural_network.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/data/model_file/saved_model.hpp"
+#include "troupe/models/network/neural_network.hpp"
+#include "troupe/models/training/metrics.hpp"
 
 #include <nlohmann/json.hpp>
 

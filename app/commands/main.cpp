@@ -1,10 +1,10 @@
 // The troupe command: reads the command line, runs one command, turns failures into exit codes.
 
-#include "troupe/app/commands.hpp"
-#include "troupe/app/did_you_mean.hpp"
-#include "troupe/app/job_schema.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/app/signals.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/run/signals.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/app/toml/did_you_mean.hpp"
 #include "troupe/version.hpp"
 
 #include <CLI/CLI.hpp>

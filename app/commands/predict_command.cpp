@@ -1,8 +1,8 @@
-#include "troupe/app/commands.hpp"
-#include "troupe/app/figures_text.hpp"
-#include "troupe/app/model_rows.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/app/prediction_writer.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/predict/model_rows.hpp"
+#include "troupe/app/predict/prediction_writer.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/terminal/output.hpp"
 
 namespace troupe {
 

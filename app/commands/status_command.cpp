@@ -1,11 +1,11 @@
-#include "troupe/actors/net/visitor.hpp"
-#include "troupe/app/cluster_file.hpp"
-#include "troupe/app/commands.hpp"
-#include "troupe/app/director_address.hpp"
-#include "troupe/app/node_choice.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/app/status_report.hpp"
-#include "troupe/app/training_run.hpp"
+#include "troupe/actors/net/gate/visitor.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
+#include "troupe/app/cluster/director_address.hpp"
+#include "troupe/app/cluster/node_choice.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/run/training_run.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/app/terminal/status_report.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,12 +1,12 @@
-#include "troupe/actors/job_data.hpp"
-#include "troupe/app/commands.hpp"
-#include "troupe/app/job_file.hpp"
-#include "troupe/app/numerics_choice.hpp"
-#include "troupe/app/signals.hpp"
-#include "troupe/app/system_config.hpp"
-#include "troupe/app/training_run.hpp"
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/coordinators/resolve.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/app/run/numerics_choice.hpp"
+#include "troupe/app/run/signals.hpp"
+#include "troupe/app/run/system_config.hpp"
+#include "troupe/app/run/training_run.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <caf/actor_system.hpp>
 

@@ -1,7 +1,7 @@
-#include "troupe/app/commands.hpp"
-#include "troupe/app/output.hpp"
-#include "troupe/models/blas.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/math/blas.hpp"
 #include "troupe/version.hpp"
 
 #include <caf/config.hpp>

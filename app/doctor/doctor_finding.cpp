@@ -1,4 +1,4 @@
-#include "troupe/app/doctor_finding.hpp"
+#include "troupe/app/doctor/doctor_finding.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,11 @@
 // What `troupe doctor` found out about one thing, and what to do about it. The doctor's judgement
-// is here and in app/doctor_judgement.hpp, apart from the looking (app/machine_facts.hpp), so that
-// every verdict can be tested without a machine that deserves it.
+// is here and in app/doctor/doctor_judgement.hpp, apart from the looking
+// (app/doctor/machine_facts.hpp), so that every verdict can be tested without a machine that
+// deserves it.
 
 #pragma once
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <string>
 #include <vector>

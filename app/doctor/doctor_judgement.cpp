@@ -1,6 +1,6 @@
-#include "troupe/app/doctor_judgement.hpp"
+#include "troupe/app/doctor/doctor_judgement.hpp"
 
-#include "troupe/app/numerics_choice.hpp"
+#include "troupe/app/run/numerics_choice.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-// What the doctor thinks of what it saw (app/machine_facts.hpp): functions from facts to findings,
-// with the thresholds and the reason for each.
+// What the doctor thinks of what it saw (app/doctor/machine_facts.hpp): functions from facts to
+// findings, with the thresholds and the reason for each.
 
 #pragma once
 
-#include "troupe/app/doctor_finding.hpp"
-#include "troupe/app/machine_facts.hpp"
+#include "troupe/app/doctor/doctor_finding.hpp"
+#include "troupe/app/doctor/machine_facts.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,9 @@
-#include "troupe/app/machine_facts.hpp"
+#include "troupe/app/doctor/machine_facts.hpp"
 
-#include "troupe/app/cluster_address.hpp"
-#include "troupe/app/node_address.hpp"
-#include "troupe/models/blas.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/app/cluster/cluster_address.hpp"
+#include "troupe/app/cluster/node_address.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/math/blas.hpp"
 
 #include <openssl/asn1.h>
 #include <openssl/pem.h>

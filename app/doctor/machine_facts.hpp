@@ -1,9 +1,9 @@
 // What `troupe doctor` looks at: the machine, a folder, a port, a certificate. Nothing is judged
-// here (app/doctor_judgement.hpp) and nothing is changed.
+// here (app/doctor/doctor_judgement.hpp) and nothing is changed.
 
 #pragma once
 
-#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
 
 #include <cstdint>
 #include <optional>

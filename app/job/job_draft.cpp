@@ -1,8 +1,8 @@
-#include "troupe/app/job_draft.hpp"
+#include "troupe/app/job/job_draft.hpp"
 
-#include "troupe/app/job_schema.hpp"
-#include "troupe/app/override.hpp"
-#include "troupe/coordinators/job_check.hpp"
+#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/toml/override.hpp"
+#include "troupe/coordinators/job/job_check.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,11 +3,11 @@
 
 #pragma once
 
-#include "troupe/app/environment.hpp"
-#include "troupe/app/job_errors.hpp"
-#include "troupe/app/job_places.hpp"
-#include "troupe/app/toml_value.hpp"
-#include "troupe/coordinators/job.hpp"
+#include "troupe/app/job/job_errors.hpp"
+#include "troupe/app/job/job_places.hpp"
+#include "troupe/app/toml/environment.hpp"
+#include "troupe/app/toml/toml_value.hpp"
+#include "troupe/coordinators/job/job.hpp"
 
 #include <set>
 #include <string>

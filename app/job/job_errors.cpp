@@ -1,4 +1,4 @@
-#include "troupe/app/job_errors.hpp"
+#include "troupe/app/job/job_errors.hpp"
 
 #include <stdexcept>
 #include <utility>

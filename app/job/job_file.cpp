@@ -1,8 +1,8 @@
-#include "troupe/app/job_file.hpp"
+#include "troupe/app/job/job_file.hpp"
 
-#include "troupe/app/job_draft.hpp"
-#include "troupe/app/job_schema.hpp"
-#include "troupe/data/closest_name.hpp"
+#include "troupe/app/job/job_draft.hpp"
+#include "troupe/app/job/job_schema.hpp"
+#include "troupe/data/text/closest_name.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/app/environment.hpp"
-#include "troupe/app/job_errors.hpp"
-#include "troupe/app/job_places.hpp"
-#include "troupe/coordinators/job.hpp"
+#include "troupe/app/job/job_errors.hpp"
+#include "troupe/app/job/job_places.hpp"
+#include "troupe/app/toml/environment.hpp"
+#include "troupe/coordinators/job/job.hpp"
 
 #include <string>
 #include <vector>

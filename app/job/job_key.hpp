@@ -1,9 +1,9 @@
-// A key of a job file: an entry of the table in app/job_schema.hpp.
+// A key of a job file: an entry of the table in app/job/job_schema.hpp.
 
 #pragma once
 
-#include "troupe/app/schema_key.hpp"
-#include "troupe/coordinators/job.hpp"
+#include "troupe/app/toml/schema_key.hpp"
+#include "troupe/coordinators/job/job.hpp"
 
 namespace troupe {
 

@@ -1,4 +1,4 @@
-#include "troupe/app/job_places.hpp"
+#include "troupe/app/job/job_places.hpp"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "troupe/app/job_errors.hpp"
-#include "troupe/app/toml_value.hpp"
-#include "troupe/coordinators/job_problem.hpp"
+#include "troupe/app/job/job_errors.hpp"
+#include "troupe/app/toml/toml_value.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
 
 #include <map>
 #include <string>

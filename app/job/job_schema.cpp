@@ -1,9 +1,9 @@
-#include "troupe/app/job_schema.hpp"
+#include "troupe/app/job/job_schema.hpp"
 
-#include "troupe/app/mode_schema.hpp"
-#include "troupe/app/model_schema.hpp"
-#include "troupe/app/other_names.hpp"
-#include "troupe/app/schedule_schema.hpp"
+#include "troupe/app/job/mode_schema.hpp"
+#include "troupe/app/job/model_schema.hpp"
+#include "troupe/app/job/schedule_schema.hpp"
+#include "troupe/app/toml/other_names.hpp"
 
 #include <algorithm>
 

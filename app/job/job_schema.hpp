@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/app/job_key.hpp"
-#include "troupe/coordinators/job.hpp"
+#include "troupe/app/job/job_key.hpp"
+#include "troupe/coordinators/job/job.hpp"
 
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ const std::vector<job_key>& job_schema();
 /// The key with this full path; null when there is none.
 const job_key* find_job_key(const std::string& path);
 
-/// The path of the one key whose last part, or other name (app/other_names.hpp), is `name`:
+/// The path of the one key whose last part, or other name (app/toml/other_names.hpp), is `name`:
 /// "epochs" -> "training.epochs". Nothing when there is none, or more than one.
 std::optional<std::string> key_called(std::string_view name);
 

@@ -1,6 +1,6 @@
 // How the schema writes: a job as TOML, and the keys as a table for the documentation.
 
-#include "troupe/app/job_schema.hpp"
+#include "troupe/app/job/job_schema.hpp"
 
 #include <filesystem>
 

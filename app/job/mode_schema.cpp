@@ -1,6 +1,6 @@
-#include "troupe/app/mode_schema.hpp"
+#include "troupe/app/job/mode_schema.hpp"
 
-#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 
 #include <string>
 #include <utility>

@@ -1,9 +1,9 @@
-// The keys of a job file that choose a training mode (coordinators/training_modes.hpp): strategy,
-// consistency, and what belongs to them.
+// The keys of a job file that choose a training mode (coordinators/job/training_modes.hpp):
+// strategy, consistency, and what belongs to them.
 
 #pragma once
 
-#include "troupe/app/job_key.hpp"
+#include "troupe/app/job/job_key.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "troupe/app/model_schema.hpp"
+#include "troupe/app/job/model_schema.hpp"
 
 namespace troupe {
 

@@ -1,9 +1,9 @@
 // The keys of a job's model, and of how its classes are weighed: part of the table in
-// app/job_schema.hpp.
+// app/job/job_schema.hpp.
 
 #pragma once
 
-#include "troupe/app/job_key.hpp"
+#include "troupe/app/job/job_key.hpp"
 
 #include <vector>
 

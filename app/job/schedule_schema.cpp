@@ -1,4 +1,4 @@
-#include "troupe/app/schedule_schema.hpp"
+#include "troupe/app/job/schedule_schema.hpp"
 
 #include <algorithm>
 

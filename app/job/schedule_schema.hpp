@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/app/schema_key.hpp"
-#include "troupe/models/schedule.hpp"
+#include "troupe/app/toml/schema_key.hpp"
+#include "troupe/models/training/schedule.hpp"
 
 #include <string>
 #include <vector>

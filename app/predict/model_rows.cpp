@@ -1,14 +1,14 @@
-#include "troupe/app/model_rows.hpp"
+#include "troupe/app/predict/model_rows.hpp"
 
-#include "troupe/app/figures_text.hpp"
-#include "troupe/data/array_reader.hpp"
-#include "troupe/data/csv_reader.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/libsvm_reader.hpp"
-#include "troupe/data/number_text.hpp"
-#include "troupe/data/read_array.hpp"
-#include "troupe/data/read_data.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/data/formats/arrays/array_reader.hpp"
+#include "troupe/data/formats/arrays/read_array.hpp"
+#include "troupe/data/formats/csv/csv_reader.hpp"
+#include "troupe/data/formats/libsvm/libsvm_reader.hpp"
+#include "troupe/data/formats/read_data.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/number_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <cmath>

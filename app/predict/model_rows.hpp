@@ -4,9 +4,9 @@
 
 #pragma once
 
-#include "troupe/app/commands.hpp"
-#include "troupe/data/row_reader.hpp"
-#include "troupe/data/saved_model.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/data/model_file/saved_model.hpp"
+#include "troupe/data/table/row_reader.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
-#include "troupe/app/prediction_writer.hpp"
+#include "troupe/app/predict/prediction_writer.hpp"
 
-#include "troupe/app/output.hpp"
+#include "troupe/app/terminal/output.hpp"
 
 #include <algorithm>
 #include <bit>

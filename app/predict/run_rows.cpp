@@ -1,9 +1,9 @@
-#include "troupe/app/run_rows.hpp"
+#include "troupe/app/predict/run_rows.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/app/job_file.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/run_directory.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/data/run_folder/run_directory.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <filesystem>
 #include <fstream>

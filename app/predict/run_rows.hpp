@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/data/dataset.hpp"
-#include "troupe/models/names.hpp"
+#include "troupe/data/table/dataset.hpp"
+#include "troupe/models/base/names.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
-#include "troupe/app/numerics_choice.hpp"
+#include "troupe/app/run/numerics_choice.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/models/blas.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/math/blas.hpp"
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,10 +1,10 @@
-#include "troupe/app/run_description.hpp"
+#include "troupe/app/run/run_description.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/coordinators/memory_need.hpp"
-#include "troupe/coordinators/training_modes.hpp"
-#include "troupe/data/number_text.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/memory_need.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/data/text/number_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job.hpp"
-#include "troupe/data/prepare.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
 #include <string>
 #include <vector>

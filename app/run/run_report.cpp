@@ -1,4 +1,4 @@
-#include "troupe/app/run_report.hpp"
+#include "troupe/app/run/run_report.hpp"
 
 #include <fmt/format.h>
 

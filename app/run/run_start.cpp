@@ -1,14 +1,14 @@
-#include "troupe/app/run_start.hpp"
+#include "troupe/app/run/run_start.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/actors/model_writer.hpp"
-#include "troupe/actors/resuming.hpp"
-#include "troupe/app/job_file.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/digest.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/summary_file.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/model_writer.hpp"
+#include "troupe/actors/run/resuming.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/records/summary_file.hpp"
+#include "troupe/data/text/digest.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/numerics.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -3,12 +3,12 @@
 
 #pragma once
 
-#include "troupe/coordinators/job.hpp"
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/folder_claim.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/data/run_directory.hpp"
-#include "troupe/data/training_record.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/records/training_record.hpp"
+#include "troupe/data/run_folder/folder_claim.hpp"
+#include "troupe/data/run_folder/run_directory.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "troupe/app/signals.hpp"
+#include "troupe/app/run/signals.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -51,7 +51,8 @@ void on_stop_signal(int number) {
 void handle(int number, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART; // whoever reads data asks between pieces (data/reading_stop.hpp)
+  action.sa_flags =
+    SA_RESTART; // whoever reads data asks between pieces (data/source/reading_stop.hpp)
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, nullptr);
 }

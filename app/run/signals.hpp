@@ -1,10 +1,10 @@
 // Signals of the command: the first SIGINT or SIGTERM asks training to stop and keep what it has, a
-// later one ends the process at once (coordinators/stop_signals.hpp).
+// later one ends the process at once (coordinators/run/stop_signals.hpp).
 
 #pragma once
 
-#include "troupe/coordinators/stop_signals.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/coordinators/run/stop_signals.hpp"
+#include "troupe/data/text/failure.hpp"
 
 namespace troupe {
 

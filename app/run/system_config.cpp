@@ -1,8 +1,8 @@
-#include "troupe/app/system_config.hpp"
+#include "troupe/app/run/system_config.hpp"
 
-#include "troupe/actors/net/networked_process.hpp"
-#include "troupe/actors/train.hpp"
-#include "troupe/actors/work_sharing.hpp"
+#include "troupe/actors/base/work_sharing.hpp"
+#include "troupe/actors/net/process/networked_process.hpp"
+#include "troupe/actors/run/train.hpp"
 
 #include <caf/atom.hpp>
 

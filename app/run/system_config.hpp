@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/cluster_plan.hpp"
-#include "troupe/coordinators/job.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
 
 #include <caf/actor_system_config.hpp>
 

@@ -4,13 +4,13 @@
 
 #pragma once
 
-#include "troupe/actors/train.hpp"
-#include "troupe/app/commands.hpp"
-#include "troupe/app/job_file.hpp"
-#include "troupe/coordinators/job.hpp"
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/prepare.hpp"
-#include "troupe/data/training_record.hpp"
+#include "troupe/actors/run/train.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/records/training_record.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
 #include <functional>
 #include <memory>

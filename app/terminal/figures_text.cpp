@@ -1,7 +1,7 @@
-#include "troupe/app/figures_text.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
 
-#include "troupe/app/output.hpp"
-#include "troupe/data/summary_file.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/data/records/summary_file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/app/output.hpp"
+#include "troupe/app/terminal/output.hpp"
 
-#include "troupe/app/job_errors.hpp"
+#include "troupe/app/job/job_errors.hpp"
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>

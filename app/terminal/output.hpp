@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <exception>
 #include <string>

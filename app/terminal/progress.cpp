@@ -1,4 +1,4 @@
-#include "troupe/app/progress.hpp"
+#include "troupe/app/terminal/progress.hpp"
 
 #include <fmt/format.h>
 

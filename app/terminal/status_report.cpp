@@ -1,9 +1,9 @@
-#include "troupe/app/status_report.hpp"
+#include "troupe/app/terminal/status_report.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/data/text_table.hpp"
-#include "troupe/data/trainer_table.hpp"
+#include "troupe/data/records/trainer_table.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/data/text/text_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

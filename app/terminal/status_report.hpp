@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// `status` is the object of actors/net/visit.hpp, as text. Throws failure(mismatch) when it lacks
-/// what this version shows.
+/// `status` is the object of actors/net/gate/visit.hpp, as text. Throws failure(mismatch) when it
+/// lacks what this version shows.
 std::string status_report(std::string_view status);
 
 } // namespace troupe

@@ -1,6 +1,6 @@
-#include "troupe/app/did_you_mean.hpp"
+#include "troupe/app/toml/did_you_mean.hpp"
 
-#include "troupe/data/closest_name.hpp"
+#include "troupe/data/text/closest_name.hpp"
 
 namespace troupe {
 

@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// "did you mean 'epochs'?", or empty when no candidate is near (data/closest_name.hpp).
+/// "did you mean 'epochs'?", or empty when no candidate is near (data/text/closest_name.hpp).
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-#include "troupe/app/environment.hpp"
+#include "troupe/app/toml/environment.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/app/other_names.hpp"
+#include "troupe/app/toml/other_names.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "troupe/app/override.hpp"
+#include "troupe/app/toml/override.hpp"
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/app/schema_key.hpp"
-#include "troupe/app/toml_value.hpp"
+#include "troupe/app/toml/schema_key.hpp"
+#include "troupe/app/toml/toml_value.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
-#include "troupe/app/schema_key.hpp"
+#include "troupe/app/toml/schema_key.hpp"
 
-#include "troupe/app/did_you_mean.hpp"
-#include "troupe/app/other_names.hpp"
-#include "troupe/data/closest_name.hpp"
+#include "troupe/app/toml/did_you_mean.hpp"
+#include "troupe/app/toml/other_names.hpp"
+#include "troupe/data/text/closest_name.hpp"
 
 #include <algorithm>
 #include <cmath>

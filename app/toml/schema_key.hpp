@@ -1,12 +1,12 @@
 // One row of a table of keys: how a key of a job file is called, read, checked, written and
-// explained. Tables exist for a job (app/job_schema.hpp) and for a schedule within it; reading
+// explained. Tables exist for a job (app/job/job_schema.hpp) and for a schedule within it; reading
 // files, `--set`, the environment, `config show` and the documentation all follow them.
 
 #pragma once
 
-#include "troupe/app/toml_value.hpp"
-#include "troupe/coordinators/job_bounds.hpp"
-#include "troupe/models/names.hpp"
+#include "troupe/app/toml/toml_value.hpp"
+#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/models/base/names.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -165,7 +165,7 @@ schema_key<Target> plain_key(key_texts texts, std::string type, Access access) {
 }
 
 /// A key whose value is a whole number; its bounds are those of `section` + its path
-/// (coordinators/job_bounds.hpp).
+/// (coordinators/job/job_bounds.hpp).
 template <class Target, class Access>
 schema_key<Target> whole_key(key_texts texts, Access access, const std::string& section = {}) {
   const auto& bounds = bounds_of(section + texts.path);

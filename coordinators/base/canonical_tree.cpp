@@ -1,4 +1,4 @@
-#include "troupe/coordinators/canonical_tree.hpp"
+#include "troupe/coordinators/base/canonical_tree.hpp"
 
 #include <bit>
 #include <utility>

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "troupe/models/reduction.hpp"
+#include "troupe/models/math/reduction.hpp"
 
 #include <compare>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/span_set.hpp"
+#include "troupe/coordinators/base/span_set.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/gradient_gathering.hpp"
+#include "troupe/coordinators/exchange/gradient_gathering.hpp"
 
 namespace troupe {
 

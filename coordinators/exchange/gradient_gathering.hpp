@@ -16,9 +16,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/span_set.hpp"
-#include "troupe/coordinators/timeline.hpp"
-#include "troupe/coordinators/version_gathering.hpp"
+#include "troupe/coordinators/base/span_set.hpp"
+#include "troupe/coordinators/exchange/version_gathering.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
 
 #include <cstdint>
 #include <map>

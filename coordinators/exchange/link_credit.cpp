@@ -1,4 +1,4 @@
-#include "troupe/coordinators/link_credit.hpp"
+#include "troupe/coordinators/exchange/link_credit.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -24,8 +24,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/repair_clock.hpp"
-#include "troupe/coordinators/span_set.hpp"
+#include "troupe/coordinators/base/span_set.hpp"
+#include "troupe/coordinators/exchange/repair_clock.hpp"
 
 #include <compare>
 #include <cstddef>

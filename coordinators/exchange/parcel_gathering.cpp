@@ -1,4 +1,4 @@
-#include "troupe/coordinators/parcel_gathering.hpp"
+#include "troupe/coordinators/exchange/parcel_gathering.hpp"
 
 #include <algorithm>
 

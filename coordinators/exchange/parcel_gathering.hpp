@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/span_set.hpp"
+#include "troupe/coordinators/base/span_set.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/version_gathering.hpp"
+#include "troupe/coordinators/exchange/version_gathering.hpp"
 
 #include <algorithm>
 #include <iterator>

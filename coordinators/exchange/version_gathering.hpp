@@ -20,7 +20,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/span_set.hpp"
+#include "troupe/coordinators/base/span_set.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 // What of a resolved job does not fit its data (resolve.hpp).
 
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 
 #include <fmt/format.h>
 

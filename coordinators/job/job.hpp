@@ -2,20 +2,20 @@
 //
 // Applications fill it in code; the `troupe` command fills it from a TOML file (docs/jobs.md lists
 // the keys; `data.test_fraction` in a file is `job.data.test_fraction` here). The optional fields
-// are resolved against the data by `resolve` (coordinators/resolve.hpp): only a resolved job has an
-// identity. The comment of each field gives unit and range; `problems`
+// are resolved against the data by `resolve` (coordinators/job/resolve.hpp): only a resolved job
+// has an identity. The comment of each field gives unit and range; `problems`
 // (job_check.hpp) checks them.
 
 #pragma once
 
-#include "troupe/coordinators/model_merger.hpp"
-#include "troupe/coordinators/staleness_rule.hpp"
-#include "troupe/models/activation.hpp"
-#include "troupe/models/initialization.hpp"
+#include "troupe/coordinators/modes/model_merger.hpp"
+#include "troupe/coordinators/modes/staleness_rule.hpp"
+#include "troupe/models/base/names.hpp"
 #include "troupe/models/losses/loss.hpp"
 #include "troupe/models/merging/outer_rule.hpp"
 #include "troupe/models/merging/parameter_average.hpp"
-#include "troupe/models/names.hpp"
+#include "troupe/models/network/activation.hpp"
+#include "troupe/models/network/initialization.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <cstddef>
@@ -145,10 +145,10 @@ struct training_options {
   /// are validation rows and evaluations on the way.
   std::optional<bool> keep_best;
   class_weight_options class_weights;
-  // Strategy `parameters` only (coordinators/local_rounds.hpp).
+  // Strategy `parameters` only (coordinators/modes/local_rounds.hpp).
   std::optional<size_t> members;       ///< models trained apart, >= 1; absent: slices
   std::optional<uint64_t> local_steps; ///< steps of each member in a round, >= 1; absent: 10
-  // Other consistencies than synchronous only (coordinators/staleness_rule.hpp).
+  // Other consistencies than synchronous only (coordinators/modes/staleness_rule.hpp).
   size_t staleness_max = 0;                     ///< bounded: clocks a replica may be ahead
   size_t first_count = 1;                       ///< half_synchronous: gradients of a step, >= 1
   double lag_ratio = 1.5;                       ///< lag: > 0, times replicas: updates too late

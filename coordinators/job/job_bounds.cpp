@@ -1,4 +1,4 @@
-#include "troupe/coordinators/job_bounds.hpp"
+#include "troupe/coordinators/job/job_bounds.hpp"
 
 #include "troupe/models/optimizers/optimizer_options.hpp"
 

@@ -4,11 +4,11 @@
 // The upper bounds are no advice. They keep a slip of the finger (a zero too many, a number of
 // bytes) from becoming hours of silence or an overflow; within them every product that Troupe
 // computes fits 64 bits. What a machine has no memory for is refused apart
-// (coordinators/memory_need.hpp).
+// (coordinators/job/memory_need.hpp).
 
 #pragma once
 
-#include "troupe/coordinators/job_problem.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
 
 #include <cstddef>
 #include <cstdint>

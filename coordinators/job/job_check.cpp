@@ -1,7 +1,7 @@
-#include "troupe/coordinators/job_check.hpp"
+#include "troupe/coordinators/job/job_check.hpp"
 
-#include "troupe/coordinators/job_bounds.hpp"
-#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 
 #include <algorithm>
 #include <cmath>

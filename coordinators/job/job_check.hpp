@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job.hpp"
-#include "troupe/coordinators/job_problem.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
-#include "troupe/coordinators/memory_need.hpp"
+#include "troupe/coordinators/job/memory_need.hpp"
 
+#include "troupe/models/base/saturating.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/saturating.hpp"
 
 #include <fmt/format.h>
 

@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job_problem.hpp"
-#include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
-#include "troupe/coordinators/resolve.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
 
-#include "troupe/coordinators/training_modes.hpp"
-#include "troupe/models/neural_network.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/network/neural_network.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -3,11 +3,11 @@
 
 #pragma once
 
-#include "troupe/coordinators/job.hpp"
-#include "troupe/coordinators/job_problem.hpp"
-#include "troupe/coordinators/stop_rule.hpp"
-#include "troupe/coordinators/timeline.hpp"
-#include "troupe/models/model.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
+#include "troupe/coordinators/job/stop_rule.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/stop_rule.hpp"
+#include "troupe/coordinators/job/stop_rule.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 
-#include "troupe/coordinators/job_bounds.hpp"
+#include "troupe/coordinators/job/job_bounds.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <algorithm>

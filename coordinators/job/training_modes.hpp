@@ -15,10 +15,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/job.hpp"
-#include "troupe/coordinators/job_problem.hpp"
-#include "troupe/coordinators/local_rounds.hpp"
-#include "troupe/coordinators/timeline.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
+#include "troupe/coordinators/modes/local_rounds.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +31,9 @@ namespace troupe {
 /// merging, members further apart.
 inline constexpr uint64_t default_local_steps = 10;
 
-/// True for the modes whose parameters or gradients one keeper owns (actors/rounds_keeper.hpp,
-/// actors/gradients_keeper.hpp), false for synchronous gradients.
+/// True for the modes whose parameters or gradients one keeper owns
+/// (actors/orders/rounds_keeper.hpp, actors/orders/gradients_keeper.hpp), false for synchronous
+/// gradients.
 bool has_keeper(const training_options& x);
 
 /// True when the trained bits depend on the job alone.

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/admission.hpp"
+#include "troupe/coordinators/links/admission.hpp"
 
-#include "troupe/coordinators/fact_words.hpp"
+#include "troupe/coordinators/links/fact_words.hpp"
 
 #include <algorithm>
 #include <array>

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/cluster_plan.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
 
 #include <cstdint>
 #include <string>

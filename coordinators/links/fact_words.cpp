@@ -1,4 +1,4 @@
-#include "troupe/coordinators/fact_words.hpp"
+#include "troupe/coordinators/links/fact_words.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/launch_rule.hpp"
+#include "troupe/coordinators/links/launch_rule.hpp"
 
-#include "troupe/coordinators/stop_signals.hpp"
+#include "troupe/coordinators/run/stop_signals.hpp"
 
 #include <algorithm>
 #include <csignal>

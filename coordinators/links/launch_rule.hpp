@@ -10,7 +10,7 @@
 //
 // A stop signal goes to the director alone: it needs the others to agree on a version, and lets
 // them go once it has the result. A later one kills everybody at once; what comes together with the
-// first is the first (coordinators/stop_signals.hpp).
+// first is the first (coordinators/run/stop_signals.hpp).
 //
 // A node that is lost is no end: its work is done again elsewhere, and the bits stay the same. But
 // one that says that it cannot take part (a wrong version, a missing file) would say so again, and
@@ -18,7 +18,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
 
 #include <cstddef>
 #include <optional>

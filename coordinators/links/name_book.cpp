@@ -1,4 +1,4 @@
-#include "troupe/coordinators/name_book.hpp"
+#include "troupe/coordinators/links/name_book.hpp"
 
 namespace troupe {
 

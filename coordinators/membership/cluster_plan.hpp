@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
 
 #include <algorithm>
 

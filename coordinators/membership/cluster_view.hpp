@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/canonical_tree.hpp"
+#include "troupe/coordinators/base/canonical_tree.hpp"
 
 #include <compare>
 #include <cstddef>

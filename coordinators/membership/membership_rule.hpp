@@ -43,9 +43,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/cluster_view.hpp"
-#include "troupe/coordinators/moment.hpp"
-#include "troupe/coordinators/readmission.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "troupe/coordinators/membership/readmission.hpp"
 
 #include <map>
 #include <optional>

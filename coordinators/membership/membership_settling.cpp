@@ -1,7 +1,7 @@
 // What the membership rule does about who is here: terms, views, waits, the end.
 
-#include "troupe/coordinators/membership_rule.hpp"
-#include "troupe/coordinators/view_placement.hpp"
+#include "troupe/coordinators/membership/membership_rule.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
 
 #include <algorithm>
 #include <utility>

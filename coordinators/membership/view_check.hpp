@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
 
 #include <string>
 

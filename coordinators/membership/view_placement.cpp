@@ -1,6 +1,6 @@
-#include "troupe/coordinators/view_placement.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
 
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -15,8 +15,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/gradients_coordinator.hpp"
-#include "troupe/coordinators/staleness_rule.hpp"
+#include "troupe/coordinators/modes/gradients_coordinator.hpp"
+#include "troupe/coordinators/modes/staleness_rule.hpp"
 #include "troupe/models/merging/delay_compensation.hpp"
 
 #include <cstddef>

@@ -1,10 +1,10 @@
-#include "troupe/coordinators/gradients_coordinator.hpp"
+#include "troupe/coordinators/modes/gradients_coordinator.hpp"
 
-#include "troupe/coordinators/canonical_tree.hpp"
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <array>

@@ -23,11 +23,11 @@
 
 #pragma once
 
-#include "troupe/models/buffer.hpp"
+#include "troupe/models/base/buffer.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/parameter_layout.hpp"
-#include "troupe/models/reduction.hpp"
-#include "troupe/models/regularization.hpp"
+#include "troupe/models/training/regularization.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
-#include "troupe/coordinators/local_rounds.hpp"
+#include "troupe/coordinators/modes/local_rounds.hpp"
 
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/math/lanes.hpp"
 #include "troupe/models/merging/elastic.hpp"
-#include "troupe/models/numerics.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -20,7 +20,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/model_merger.hpp"
+#include "troupe/coordinators/modes/model_merger.hpp"
 #include "troupe/models/merging/outer_rule.hpp"
 #include "troupe/models/merging/parameter_average.hpp"
 

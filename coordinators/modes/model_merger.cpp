@@ -1,8 +1,8 @@
-#include "troupe/coordinators/model_merger.hpp"
+#include "troupe/coordinators/modes/model_merger.hpp"
 
+#include "troupe/models/base/numerics.hpp"
 #include "troupe/models/merging/layout_union.hpp"
 #include "troupe/models/merging/regression_mean.hpp"
-#include "troupe/models/numerics.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -17,10 +17,10 @@
 
 #pragma once
 
-#include "troupe/models/buffer.hpp"
+#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/merging/merge_weights.hpp"
 #include "troupe/models/merging/robust.hpp"
-#include "troupe/models/parameter_layout.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>

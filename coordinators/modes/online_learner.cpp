@@ -1,10 +1,10 @@
-#include "troupe/coordinators/online_learner.hpp"
+#include "troupe/coordinators/modes/online_learner.hpp"
 
-#include "troupe/coordinators/timeline.hpp"
-#include "troupe/models/blas.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/math/blas.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/tree_accumulator.hpp"
 
 #include <fmt/format.h>
 

@@ -17,9 +17,9 @@
 
 #pragma once
 
-#include "troupe/models/model.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/model.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/reduction.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/coordinators/parameters_coordinator.hpp"
+#include "troupe/coordinators/modes/parameters_coordinator.hpp"
 
-#include "troupe/models/numerics.hpp"
-#include "troupe/models/reduction.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/math/reduction.hpp"
 
 #include <algorithm>
 #include <array>

@@ -23,8 +23,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/model_merger.hpp"
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+#include "troupe/coordinators/modes/model_merger.hpp"
 #include "troupe/models/merging/outer_rule.hpp"
 
 #include <cstddef>

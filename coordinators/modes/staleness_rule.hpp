@@ -30,7 +30,7 @@
 
 #pragma once
 
-#include "troupe/models/names.hpp"
+#include "troupe/models/base/names.hpp"
 
 #include <algorithm>
 #include <array>

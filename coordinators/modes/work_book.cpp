@@ -1,4 +1,4 @@
-#include "troupe/coordinators/work_book.hpp"
+#include "troupe/coordinators/modes/work_book.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -30,10 +30,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/replica_rule.hpp"
-#include "troupe/coordinators/stop_rule.hpp"
-#include "troupe/coordinators/timeline.hpp"
-#include "troupe/models/batch.hpp"
+#include "troupe/coordinators/job/stop_rule.hpp"
+#include "troupe/coordinators/step/replica_rule.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/models/base/batch.hpp"
 
 #include <map>
 #include <optional>
@@ -153,7 +153,8 @@ public:
                                   const std::vector<batch_sums>& sums);
   /// Every shard has reached this version, the horizon.
   director_decisions on_marked(uint64_t version);
-  /// All hold: training is to end at this version (coordinators/hold_rule.hpp). Later ones count.
+  /// All hold: training is to end at this version (coordinators/run/hold_rule.hpp). Later ones
+  /// count.
   director_decisions on_stop_named(uint64_t version);
   /// The parameters of `version` are kept. Ignored unless it is the one that was asked for last.
   director_decisions on_kept(uint64_t version);

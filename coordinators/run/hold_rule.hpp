@@ -36,7 +36,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
 
 #include <map>
 #include <string>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
 
 #include <chrono>
 #include <cstdint>

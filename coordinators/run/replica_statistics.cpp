@@ -1,4 +1,4 @@
-#include "troupe/coordinators/replica_statistics.hpp"
+#include "troupe/coordinators/run/replica_statistics.hpp"
 
 #include <algorithm>
 

@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/cluster_view.hpp"
-#include "troupe/coordinators/training_statistics.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "troupe/coordinators/run/training_statistics.hpp"
 
 #include <chrono>
 #include <cstddef>

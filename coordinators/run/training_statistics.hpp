@@ -11,12 +11,12 @@
 //     is the network's (and that of queues).
 //
 // Every wait of the barrier has a name in it, that of a lost trainer as well: the time from the
-// last result until the loss was found is its own when nobody else had anything to do. data/
-// trainer_table.hpp makes a table of it for people.
+// last result until the loss was found is its own when nobody else had anything to do.
+// data/records/trainer_table.hpp makes a table of it for people.
 
 #pragma once
 
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
 
 #include <array>
 #include <chrono>

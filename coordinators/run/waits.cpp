@@ -1,4 +1,4 @@
-#include "troupe/coordinators/waits.hpp"
+#include "troupe/coordinators/run/waits.hpp"
 
 #include <algorithm>
 

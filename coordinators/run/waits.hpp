@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/norms_rule.hpp"
+#include "troupe/coordinators/step/norms_rule.hpp"
 
-#include "troupe/models/tree_accumulator.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
-#include "troupe/models/regularization.hpp"
+#include "troupe/models/training/regularization.hpp"
 
 #include <algorithm>
 

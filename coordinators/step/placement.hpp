@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/canonical_tree.hpp"
+#include "troupe/coordinators/base/canonical_tree.hpp"
 
 #include <cstddef>
 #include <span>
@@ -32,8 +32,8 @@ std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_coun
 /// The blocks of each shard when a rule needs the whole model in one place: the first has all.
 std::vector<index_range> assign_all_blocks_to_first(size_t parameter_count, size_t shard_count);
 
-/// The squares of a mean gradient (gradient_sum * factor), added block by block (models/
-/// regularization.hpp); the span starts at a block's first element.
+/// The squares of a mean gradient (gradient_sum * factor), added block by block
+/// (models/training/regularization.hpp); the span starts at a block's first element.
 std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, float factor);
 
 /// The parameters of a range of blocks.

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/replica_rule.hpp"
+#include "troupe/coordinators/step/replica_rule.hpp"
 
 #include <algorithm>
 

@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/timeline.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -17,7 +17,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/timeline.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/timeline.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
 
-#include "troupe/models/saturating.hpp"
+#include "troupe/models/base/saturating.hpp"
 
 #include <algorithm>
 

@@ -2,14 +2,14 @@
 // a run that never stopped.
 //
 // It is one file of whole logical tensors, so any number of shards can load it, whatever number
-// wrote it. A file is either intact or refused: see data/checkpoint_file.hpp for its layout, and
-// data/checkpoint_store.hpp for the folder it lies in.
+// wrote it. A file is either intact or refused: see data/checkpoint/checkpoint_file.hpp for its
+// layout, and data/checkpoint/checkpoint_store.hpp for the folder it lies in.
 
 #pragma once
 
-#include "troupe/data/training_record.hpp"
-#include "troupe/models/batch.hpp"
-#include "troupe/models/buffer.hpp"
+#include "troupe/data/records/training_record.hpp"
+#include "troupe/models/base/batch.hpp"
+#include "troupe/models/base/buffer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace troupe {
 
-/// What a stop rule remembers (coordinators/stop_rule.hpp).
+/// What a stop rule remembers (coordinators/job/stop_rule.hpp).
 struct stop_rule_memory {
   double best_loss = std::numeric_limits<double>::infinity();
   uint64_t best_version = 0; ///< the version with that loss

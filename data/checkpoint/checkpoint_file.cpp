@@ -1,8 +1,8 @@
-#include "troupe/data/checkpoint_file.hpp"
+#include "troupe/data/checkpoint/checkpoint_file.hpp"
 
-#include "troupe/data/checkpoint_record.hpp"
-#include "troupe/data/checksum.hpp"
-#include "troupe/data/disk_failure.hpp"
+#include "troupe/data/checkpoint/checkpoint_record.hpp"
+#include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/text/checksum.hpp"
 
 #include <algorithm>
 #include <array>

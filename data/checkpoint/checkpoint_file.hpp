@@ -5,11 +5,10 @@
 //       12   4  R, bytes of the record
 //       16   8  bytes of the file
 //       24  16  checksum of the 24 bytes above and the record
-//       40   R  the record: everything but the tensors (data/checkpoint_record.hpp); zeros at its
-//               end bring the tensors to a multiple of 64
+//       40   R  the record: everything but the tensors (checkpoint_record.hpp); zeros at its end
+//               bring the tensors to a multiple of 64
 //       ..      the tensors, float32: parameters, each slot, best parameters if there are any
-//       ..      a checksum of 16 bytes for each chunk of 1 MiB of each tensor (the last may be
-//       short)
+//       ..      a checksum of 16 bytes for each chunk of 1 MiB of each tensor (the last may be short)
 //       ..  16  checksum of the record's checksum and all of these
 //       ..   8  "TROUPEND"
 //
@@ -20,8 +19,8 @@
 
 #pragma once
 
-#include "troupe/data/checkpoint.hpp"
-#include "troupe/data/disk.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/disk/disk.hpp"
 
 #include <memory>
 #include <span>

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/data/checkpoint.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
 
 #include <cstdint>
 #include <optional>

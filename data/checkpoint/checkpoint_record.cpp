@@ -1,6 +1,6 @@
-#include "troupe/data/checkpoint_record.hpp"
+#include "troupe/data/checkpoint/checkpoint_record.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
 #include <bit>

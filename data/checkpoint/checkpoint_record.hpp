@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/checkpoint.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
 
-#include "troupe/data/checksum.hpp"
-#include "troupe/data/disk_failure.hpp"
+#include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/text/checksum.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -6,13 +6,13 @@
 //   term    the highest term in use
 //
 // A folder belongs to one run and is written by one process at a time: whoever makes a store makes
-// sure of that (data/run_directory.hpp holds a lock).
+// sure of that (data/run_folder/run_directory.hpp holds a lock).
 
 #pragma once
 
-#include "troupe/data/checkpoint.hpp"
-#include "troupe/data/checkpoint_file.hpp"
-#include "troupe/data/disk.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/checkpoint/checkpoint_file.hpp"
+#include "troupe/data/disk/disk.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
-#include "troupe/data/atomic_file.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
 
-#include "troupe/data/disk_failure.hpp"
+#include "troupe/data/disk/disk_failure.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

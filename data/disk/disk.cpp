@@ -1,4 +1,4 @@
-#include "troupe/data/disk.hpp"
+#include "troupe/data/disk/disk.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

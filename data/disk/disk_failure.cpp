@@ -1,4 +1,4 @@
-#include "troupe/data/disk_failure.hpp"
+#include "troupe/data/disk/disk_failure.hpp"
 
 #include <cerrno>
 #include <system_error>

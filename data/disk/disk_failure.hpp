@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
-#include "troupe/data/secret_file.hpp"
+#include "troupe/data/disk/secret_file.hpp"
 
-#include "troupe/data/disk_failure.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,13 +1,13 @@
-#include "troupe/data/read_data.hpp"
+#include "troupe/data/formats/read_data.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/idx.hpp"
-#include "troupe/data/libsvm.hpp"
-#include "troupe/data/npy.hpp"
-#include "troupe/data/read_array.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/data/text_source.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/data/formats/arrays/idx.hpp"
+#include "troupe/data/formats/arrays/npy.hpp"
+#include "troupe/data/formats/arrays/read_array.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
+#include "troupe/data/source/text_source.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/base/numerics.hpp"
 
 #include <algorithm>
 #include <array>

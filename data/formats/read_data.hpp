@@ -5,9 +5,9 @@
 
 #pragma once
 
-#include "troupe/data/csv.hpp"
-#include "troupe/data/table.hpp"
-#include "troupe/models/names.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/table/table.hpp"
+#include "troupe/models/base/names.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/data/certificate.hpp"
+#include "troupe/data/identity/certificate.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/ec.h>

@@ -1,5 +1,5 @@
 // The files with which connections are secured: whose word counts, and what a process proves its
-// own name with. data/certificate.hpp says what is in them.
+// own name with. data/identity/certificate.hpp says what is in them.
 
 #pragma once
 

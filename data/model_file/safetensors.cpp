@@ -1,11 +1,11 @@
-#include "troupe/data/safetensors.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
 
-#include "troupe/data/atomic_file.hpp"
-#include "troupe/data/digest.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/safetensors_header.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/data/text_source.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/model_file/safetensors_header.hpp"
+#include "troupe/data/source/text_source.hpp"
+#include "troupe/data/text/digest.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -12,7 +12,7 @@
 
 #pragma once
 
-#include "troupe/models/parameter_layout.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 
 #include <cstddef>
 #include <map>
@@ -22,7 +22,7 @@
 
 namespace troupe {
 
-class reserved_file; // data/atomic_file.hpp
+class reserved_file; // data/disk/atomic_file.hpp
 
 struct safetensors_file {
   std::map<std::string, std::string> metadata;

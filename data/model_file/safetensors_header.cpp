@@ -1,7 +1,7 @@
-#include "troupe/data/safetensors_header.hpp"
+#include "troupe/data/model_file/safetensors_header.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,12 +1,12 @@
-#include "troupe/data/saved_model.hpp"
+#include "troupe/data/model_file/saved_model.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/number_text.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/models/names.hpp"
-#include "troupe/models/neural_network.hpp"
-#include "troupe/models/numerics.hpp"
-#include "troupe/models/tree_accumulator.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/number_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/base/names.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
+#include "troupe/models/network/neural_network.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
-// A trained model as it lies in a file, ready to predict: what actors/model_writer.cpp wrote, read
-// back and checked.
+// A trained model as it lies in a file, ready to predict: what actors/run/model_writer.cpp wrote,
+// read back and checked.
 //
 // The file says what the model is (metadata: kind, activation, loss, names, standardisation) and
 // what it learned (tensors). Neither is believed before both agree: a model is built from the
@@ -8,11 +8,11 @@
 
 #pragma once
 
-#include "troupe/data/prepare.hpp"
-#include "troupe/data/safetensors.hpp"
-#include "troupe/models/blas.hpp"
-#include "troupe/models/buffer.hpp"
-#include "troupe/models/model.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/base/buffer.hpp"
+#include "troupe/models/math/blas.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -27,7 +27,7 @@
 namespace troupe {
 
 /// Rows of one call of a model's `predict` and `evaluate`: the chunks of evaluation during training
-/// (coordinators/timeline.hpp), because a row's bits depend on the number of rows in its call.
+/// (coordinators/step/timeline.hpp), because a row's bits depend on the number of rows in its call.
 inline constexpr size_t prediction_chunk_rows = 256;
 
 /// Shapes: F features, C outputs, P parameters.

@@ -1,7 +1,7 @@
-#include "troupe/data/history_file.hpp"
+#include "troupe/data/records/history_file.hpp"
 
-#include "troupe/data/atomic_file.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <array>
 #include <charconv>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/training_record.hpp"
+#include "troupe/data/records/training_record.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-#include "troupe/data/summary_file.hpp"
+#include "troupe/data/records/summary_file.hpp"
 
-#include "troupe/data/trainer_table.hpp"
+#include "troupe/data/records/trainer_table.hpp"
 
 #include <nlohmann/json.hpp>
 

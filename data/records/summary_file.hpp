@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/training_record.hpp"
+#include "troupe/data/records/training_record.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
-#include "troupe/data/trainer_table.hpp"
+#include "troupe/data/records/trainer_table.hpp"
 
-#include "troupe/data/text_table.hpp"
+#include "troupe/data/text/text_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

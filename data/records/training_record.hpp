@@ -1,5 +1,5 @@
 // What a training run leaves for people and scripts: figures of each epoch and of the whole run.
-// Writers: data/history_file.hpp (CSV) and data/summary_file.hpp (JSON).
+// Writers: data/records/history_file.hpp (CSV) and data/records/summary_file.hpp (JSON).
 
 #pragma once
 

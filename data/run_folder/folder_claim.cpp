@@ -1,6 +1,6 @@
-#include "troupe/data/folder_claim.hpp"
+#include "troupe/data/run_folder/folder_claim.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,8 +1,8 @@
-#include "troupe/data/run_directory.hpp"
+#include "troupe/data/run_folder/run_directory.hpp"
 
-#include "troupe/data/atomic_file.hpp"
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/folder_claim.hpp"
+#include "troupe/data/run_folder/folder_claim.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,7 @@ inline constexpr std::string_view identity_file_name = "identity.txt";
 /// What to do with a run that is in the folder already.
 enum class earlier_run : uint8_t { refuse, replace, resume };
 
-/// A folder, claimed while this lives (data/folder_claim.hpp).
+/// A folder, claimed while this lives (data/run_folder/folder_claim.hpp).
 ///
 /// A run is finished when it has a summary, which is therefore written last. A run that is resumed
 /// counts as unfinished until it has one again.

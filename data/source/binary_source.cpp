@@ -1,6 +1,6 @@
-#include "troupe/data/binary_source.hpp"
+#include "troupe/data/source/binary_source.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
 #include <utility>

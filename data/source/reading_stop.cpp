@@ -1,6 +1,6 @@
-#include "troupe/data/reading_stop.hpp"
+#include "troupe/data/source/reading_stop.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
-#include "troupe/data/text_source.hpp"
+#include "troupe/data/source/text_source.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/read_ahead.hpp"
-#include "troupe/data/reading_stop.hpp"
+#include "troupe/data/source/read_ahead.hpp"
+#include "troupe/data/source/reading_stop.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -48,7 +48,7 @@ public:
   ///
   /// Throws failure naming the offset in bytes in the file: bad_data when gzip data are damaged or
   /// end early, io_error when reading fails; interrupted when the caller's reading is to end
-  /// (data/reading_stop.hpp), also while a pipe is silent.
+  /// (data/source/reading_stop.hpp), also while a pipe is silent.
   size_t read(std::span<char> out);
 
 private:

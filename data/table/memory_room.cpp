@@ -1,4 +1,4 @@
-#include "troupe/data/memory_room.hpp"
+#include "troupe/data/table/memory_room.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>

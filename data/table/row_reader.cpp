@@ -1,9 +1,9 @@
-#include "troupe/data/row_reader.hpp"
+#include "troupe/data/table/row_reader.hpp"
 
-#include "troupe/data/closest_name.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/data/text/closest_name.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/base/numerics.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,8 +1,8 @@
-#include "troupe/data/table.hpp"
+#include "troupe/data/table/table.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/base/numerics.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "troupe/data/table_limit.hpp"
+#include "troupe/data/table/table_limit.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/memory_room.hpp"
+#include "troupe/data/table/memory_room.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <utility>
 

@@ -12,7 +12,7 @@ namespace troupe {
 class table_limit {
 public:
   /// `bytes_max` bounds the table read from `path`; 0: the memory this process may
-  /// take now (data/memory_room.hpp).
+  /// take now (data/table/memory_room.hpp).
   explicit table_limit(std::string path, uint64_t bytes_max = 0);
 
   uint64_t bytes_max() const noexcept { return bytes_max_; }

@@ -1,4 +1,4 @@
-#include "troupe/data/checksum.hpp"
+#include "troupe/data/text/checksum.hpp"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // Checksums that find damage: XXH3, which reads as fast as memory. They are no proof against
-// malice; data/digest.hpp is.
+// malice; data/text/digest.hpp is.
 
 #pragma once
 

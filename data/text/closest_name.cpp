@@ -1,4 +1,4 @@
-#include "troupe/data/closest_name.hpp"
+#include "troupe/data/text/closest_name.hpp"
 
 #include <algorithm>
 #include <numeric>

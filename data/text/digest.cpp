@@ -1,6 +1,6 @@
-#include "troupe/data/digest.hpp"
+#include "troupe/data/text/digest.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <openssl/evp.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/models/names.hpp"
+#include "troupe/models/base/names.hpp"
 
 #include <cstdint>
 #include <stdexcept>

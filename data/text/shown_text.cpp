@@ -1,4 +1,4 @@
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "troupe/data/batch_reader.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/data/dataset.hpp"
-#include "troupe/models/batch.hpp"
+#include "troupe/data/table/dataset.hpp"
+#include "troupe/models/base/batch.hpp"
 
 #include <cstddef>
 #include <cstdint>

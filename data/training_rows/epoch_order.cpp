@@ -1,7 +1,7 @@
-#include "troupe/data/epoch_order.hpp"
+#include "troupe/data/training_rows/epoch_order.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/models/random.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/random.hpp"
 
 #include <limits>
 

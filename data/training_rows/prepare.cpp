@@ -1,10 +1,10 @@
-#include "troupe/data/prepare.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
-#include "troupe/data/digest.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/models/numerics.hpp"
-#include "troupe/models/random.hpp"
-#include "troupe/models/tree_accumulator.hpp"
+#include "troupe/data/text/digest.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <cctype>

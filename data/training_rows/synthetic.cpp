@@ -1,10 +1,10 @@
-#include "troupe/data/synthetic.hpp"
+#include "troupe/data/training_rows/synthetic.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/memory_room.hpp"
-#include "troupe/models/numerics.hpp"
-#include "troupe/models/random.hpp"
-#include "troupe/models/saturating.hpp"
+#include "troupe/data/table/memory_room.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/base/saturating.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/dataset.hpp"
+#include "troupe/data/table/dataset.hpp"
 
 #include <cstddef>
 #include <cstdint>

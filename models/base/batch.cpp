@@ -1,4 +1,4 @@
-#include "troupe/models/batch.hpp"
+#include "troupe/models/base/batch.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,11 @@
-#include "troupe/models/numerics.hpp"
+#include "troupe/models/base/numerics.hpp"
 
-#include "troupe/models/activation.hpp"
-#include "troupe/models/blas.hpp"
+#include "troupe/models/base/random.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
+#include "troupe/models/math/blas.hpp"
+#include "troupe/models/network/activation.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/random.hpp"
-#include "troupe/models/regularization.hpp"
+#include "troupe/models/training/regularization.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
 #include <array>

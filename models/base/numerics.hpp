@@ -17,7 +17,7 @@ std::string numerics_class();
 /// While one lives, the calling thread rounds to nearest and neither flushes nor ignores subnormal
 /// numbers; what was set before comes back after it. Hosts built with -ffast-math change this, and
 /// threads begin with what their maker had set. Actors have one around all they do
-/// (actors/guard.hpp), functions that compute on a caller's thread one of their own.
+/// (actors/base/guard.hpp), functions that compute on a caller's thread one of their own.
 class default_rounding {
 public:
   default_rounding();

@@ -1,6 +1,6 @@
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/random.hpp"
 
-#include "troupe/models/elementary.hpp"
+#include "troupe/models/math/elementary.hpp"
 
 #include <Random123/philox.h>
 

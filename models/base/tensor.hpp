@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "troupe/models/parameter_layout.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>

@@ -1,9 +1,9 @@
 #include "troupe/models/layers/dense.hpp"
 
-#include "troupe/models/blas.hpp"
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/layers/narrow_dense.hpp"
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/math/blas.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 #include "troupe/models/layers/narrow_dense.hpp"
 
-#include "troupe/models/lanes.hpp"
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "troupe/models/losses/evaluate_loss.hpp"
 
-#include "troupe/models/elementary.hpp"
-#include "troupe/models/lanes.hpp"
 #include "troupe/models/losses/row_losses.hpp"
+#include "troupe/models/math/elementary.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
 #include <stdexcept>

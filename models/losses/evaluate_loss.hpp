@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/models/batch.hpp"
+#include "troupe/models/base/batch.hpp"
 #include "troupe/models/losses/loss.hpp"
 
 #include <span>

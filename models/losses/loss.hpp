@@ -8,8 +8,8 @@
 
 #pragma once
 
+#include "troupe/models/base/names.hpp"
 #include "troupe/models/losses/link.hpp"
-#include "troupe/models/names.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/models/elementary.hpp"
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/losses/row_losses.hpp"
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/math/elementary.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <stdexcept>
 

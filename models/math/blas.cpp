@@ -1,4 +1,4 @@
-#include "troupe/models/blas.hpp"
+#include "troupe/models/math/blas.hpp"
 
 #include <xtensor-blas/xblas.hpp>
 

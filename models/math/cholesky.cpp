@@ -1,6 +1,6 @@
-#include "troupe/models/cholesky.hpp"
+#include "troupe/models/math/cholesky.hpp"
 
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <cmath>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 namespace troupe {
 

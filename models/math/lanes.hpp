@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/base/multiversion.hpp"
 
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace troupe {
 
 inline constexpr size_t lane_count = 16;
 
-/// Combines 16 lanes: neighbours first, halving each time.
+/// Combines 16 lanes: l and l + 8 first, then l and l + 4, halving each time.
 template <class T>
 TROUPE_ALWAYS_INLINE T combine_lanes(std::array<T, lane_count>& lanes) {
   for (size_t width = lane_count / 2; width > 0; width /= 2)

@@ -1,6 +1,6 @@
-#include "troupe/models/reduction.hpp"
+#include "troupe/models/math/reduction.hpp"
 
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
 #include <stdexcept>

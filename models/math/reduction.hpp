@@ -8,7 +8,7 @@
 #pragma once
 
 #include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/regularization.hpp"
+#include "troupe/models/training/regularization.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "troupe/models/merging/average.hpp"
 
-#include "troupe/models/multiversion.hpp"
-#include "troupe/models/reduction.hpp"
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/math/reduction.hpp"
 
 #include <cmath>
 #include <stdexcept>

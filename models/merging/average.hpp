@@ -1,11 +1,11 @@
 // Averages of models: one set of parameters from several that were trained apart.
 //
 // Every rule here adds in double, model by model in the order given, so the bits depend on the
-// models and that order alone. Whoever merges sorts first (coordinators/model_merger.hpp).
+// models and that order alone. Whoever merges sorts first (coordinators/modes/model_merger.hpp).
 
 #pragma once
 
-#include "troupe/models/names.hpp"
+#include "troupe/models/base/names.hpp"
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/models/parameter_layout.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 
 #include <span>
 #include <vector>

@@ -9,9 +9,9 @@
 
 #pragma once
 
-#include "troupe/models/batch.hpp"
-#include "troupe/models/model.hpp"
-#include "troupe/models/names.hpp"
+#include "troupe/models/base/batch.hpp"
+#include "troupe/models/base/names.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <array>
 #include <cstddef>

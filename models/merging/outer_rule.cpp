@@ -1,6 +1,6 @@
 #include "troupe/models/merging/outer_rule.hpp"
 
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

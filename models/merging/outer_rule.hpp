@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "troupe/models/names.hpp"
+#include "troupe/models/base/names.hpp"
 
 #include <array>
 #include <cstddef>

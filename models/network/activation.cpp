@@ -1,7 +1,7 @@
-#include "troupe/models/activation.hpp"
+#include "troupe/models/network/activation.hpp"
 
-#include "troupe/models/elementary.hpp"
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/math/elementary.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -1,7 +1,7 @@
-#include "troupe/models/dropout.hpp"
+#include "troupe/models/network/dropout.hpp"
 
-#include "troupe/models/multiversion.hpp"
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/base/random.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "troupe/models/batch.hpp"
+#include "troupe/models/base/batch.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "troupe/models/initialization.hpp"
+#include "troupe/models/network/initialization.hpp"
 
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/random.hpp"
 
 #include <algorithm>
 #include <cmath>

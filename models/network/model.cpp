@@ -1,4 +1,4 @@
-#include "troupe/models/model.hpp"
+#include "troupe/models/network/model.hpp"
 
 namespace troupe {
 

@@ -6,10 +6,10 @@
 
 #pragma once
 
-#include "troupe/models/batch.hpp"
-#include "troupe/models/buffer.hpp"
+#include "troupe/models/base/batch.hpp"
+#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/losses/loss.hpp"
-#include "troupe/models/parameter_layout.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
-#include "troupe/models/neural_network.hpp"
+#include "troupe/models/network/neural_network.hpp"
 
-#include "troupe/models/dropout.hpp"
 #include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
+#include "troupe/models/network/dropout.hpp"
 
 #include <algorithm>
 #include <stdexcept>

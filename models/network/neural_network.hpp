@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/models/activation.hpp"
-#include "troupe/models/initialization.hpp"
 #include "troupe/models/layers/dense.hpp"
-#include "troupe/models/model.hpp"
+#include "troupe/models/network/activation.hpp"
+#include "troupe/models/network/initialization.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/parameter_layout.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 
 #include <limits>
 #include <stdexcept>

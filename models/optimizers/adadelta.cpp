@@ -1,6 +1,6 @@
 #include "troupe/models/optimizers/adadelta.hpp"
 
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/base/multiversion.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #include "troupe/models/optimizers/adamw.hpp"
 
-#include "troupe/models/elementary.hpp"
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/math/elementary.hpp"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "troupe/models/buffer.hpp"
+#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <cstddef>

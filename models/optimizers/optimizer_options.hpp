@@ -3,7 +3,7 @@
 //
 // Each rule has constants of its own, with its paper's values as defaults; `defaults_of` is the
 // table. A constant left out takes that value, and one the rule does not have is refused by the
-// checks of a job (coordinators/job_check.cpp) and ignored by the rules.
+// checks of a job (coordinators/job/job_check.cpp) and ignored by the rules.
 //
 // A kind's scope says what it needs to see at once, and so who can run it: an element-wise rule
 // runs on any piece of the parameters, a whole-model rule needs the whole gradient and the loss, a
@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "troupe/models/names.hpp"
-#include "troupe/models/schedule.hpp"
+#include "troupe/models/base/names.hpp"
+#include "troupe/models/training/schedule.hpp"
 
 #include <array>
 #include <cstddef>
@@ -60,7 +60,7 @@ struct name_table<optimizer_kind> {
 enum class optimizer_scope : uint8_t {
   element_wise, ///< models/optimizers/optimizer.hpp
   whole_model,  ///< models/whole_model/whole_model_rule.hpp
-  solver        ///< actors/solver.hpp
+  solver        ///< actors/step/solver.hpp
 };
 
 constexpr optimizer_scope scope_of(optimizer_kind kind) {

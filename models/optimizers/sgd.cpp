@@ -1,6 +1,6 @@
 #include "troupe/models/optimizers/sgd.hpp"
 
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/base/multiversion.hpp"
 
 #include <stdexcept>
 

@@ -1,6 +1,6 @@
-#include "troupe/models/gauss_newton.hpp"
+#include "troupe/models/solvers/gauss_newton.hpp"
 
-#include "troupe/models/cholesky.hpp"
+#include "troupe/models/math/cholesky.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/batch.hpp"
-#include "troupe/models/model.hpp"
+#include "troupe/models/base/batch.hpp"
+#include "troupe/models/network/model.hpp"
 
 #include <span>
 

@@ -1,7 +1,7 @@
-#include "troupe/models/least_squares.hpp"
+#include "troupe/models/solvers/least_squares.hpp"
 
-#include "troupe/models/cholesky.hpp"
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/math/cholesky.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <span>
 #include <stdexcept>

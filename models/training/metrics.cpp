@@ -1,6 +1,6 @@
-#include "troupe/models/metrics.hpp"
+#include "troupe/models/training/metrics.hpp"
 
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

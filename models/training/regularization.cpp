@@ -1,7 +1,7 @@
-#include "troupe/models/regularization.hpp"
+#include "troupe/models/training/regularization.hpp"
 
-#include "troupe/models/lanes.hpp"
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

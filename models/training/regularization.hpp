@@ -13,8 +13,8 @@
 
 #pragma once
 
+#include "troupe/models/network/parameter_layout.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
-#include "troupe/models/parameter_layout.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,6 @@
-#include "troupe/models/schedule.hpp"
+#include "troupe/models/training/schedule.hpp"
 
-#include "troupe/models/elementary.hpp"
+#include "troupe/models/math/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>

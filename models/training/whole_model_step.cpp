@@ -1,4 +1,4 @@
-#include "troupe/models/whole_model_step.hpp"
+#include "troupe/models/training/whole_model_step.hpp"
 
 #include <cmath>
 

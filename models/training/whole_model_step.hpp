@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/models/reduction.hpp"
+#include "troupe/models/math/reduction.hpp"
 #include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include <optional>

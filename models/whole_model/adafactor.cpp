@@ -1,7 +1,7 @@
 #include "troupe/models/whole_model/adafactor.hpp"
 
-#include "troupe/models/elementary.hpp"
-#include "troupe/models/lanes.hpp"
+#include "troupe/models/math/elementary.hpp"
+#include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

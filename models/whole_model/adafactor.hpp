@@ -18,7 +18,7 @@
 
 #pragma once
 
-#include "troupe/models/parameter_layout.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 #include "troupe/models/whole_model/whole_model_rule.hpp"
 
 namespace troupe {

@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/models/batch.hpp"
+#include "troupe/models/base/batch.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 // Checkpoints: the whole file, its head with the checksum mended (no search would find a good one),
 // and the record alone. What can be read is held against a job, whose shape the seeds have.
 
-#include "troupe/data/checkpoint_file.hpp"
-#include "troupe/data/checkpoint_fit.hpp"
-#include "troupe/data/checkpoint_record.hpp"
-#include "troupe/data/checksum.hpp"
+#include "troupe/data/checkpoint/checkpoint_file.hpp"
+#include "troupe/data/checkpoint/checkpoint_fit.hpp"
+#include "troupe/data/checkpoint/checkpoint_record.hpp"
+#include "troupe/data/text/checksum.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
 

@@ -1,7 +1,7 @@
 // Cluster files. One may name a job file to be read as well, as nothing but a path: here the words
 // "job =" are left out, so that the search reads no files of this machine.
 
-#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 using namespace troupe;

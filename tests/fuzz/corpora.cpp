@@ -3,12 +3,12 @@
 //
 //   fuzz_corpora FOLDER
 
-#include "troupe/actors/net/hello.hpp"
+#include "troupe/actors/net/gate/hello.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/app/status_report.hpp"
-#include "troupe/data/checkpoint_file.hpp"
-#include "troupe/data/checkpoint_record.hpp"
-#include "troupe/data/safetensors.hpp"
+#include "troupe/app/terminal/status_report.hpp"
+#include "troupe/data/checkpoint/checkpoint_file.hpp"
+#include "troupe/data/checkpoint/checkpoint_record.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
 #include "troupe/tests/fuzz/wire_types.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/plain_disk.hpp"

@@ -1,6 +1,6 @@
 // CSV, plain or gzip, whole and part by part.
 
-#include "troupe/data/csv.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 using namespace troupe;

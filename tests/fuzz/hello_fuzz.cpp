@@ -1,6 +1,6 @@
 // The lines of a hello and of a visit, and both sides of the exchange with bytes in any pieces.
 
-#include "troupe/actors/net/hello.hpp"
+#include "troupe/actors/net/gate/hello.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <cstddef>
 #include <cstdint>

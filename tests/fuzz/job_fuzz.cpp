@@ -1,9 +1,9 @@
 // Job files, and single values as --set takes them. No key makes reading one open another file.
 
-#include "troupe/app/job_file.hpp"
-#include "troupe/app/job_schema.hpp"
-#include "troupe/app/toml_value.hpp"
-#include "troupe/coordinators/memory_need.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/toml/toml_value.hpp"
+#include "troupe/coordinators/job/memory_need.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 using namespace troupe;

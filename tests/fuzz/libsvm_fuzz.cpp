@@ -1,6 +1,6 @@
 // LIBSVM's sparse text, plain or gzip.
 
-#include "troupe/data/libsvm.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 using namespace troupe;

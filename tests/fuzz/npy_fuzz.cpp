@@ -1,7 +1,7 @@
 // Arrays of the format NPY, plain or gzip; the targets are a column of them.
 
-#include "troupe/data/npy.hpp"
-#include "troupe/data/read_array.hpp"
+#include "troupe/data/formats/arrays/npy.hpp"
+#include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 using namespace troupe;

@@ -1,6 +1,6 @@
 // Model files: safetensors, and what a model's metadata say of its tensors.
 
-#include "troupe/data/saved_model.hpp"
+#include "troupe/data/model_file/saved_model.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 using namespace troupe;

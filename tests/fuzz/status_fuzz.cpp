@@ -1,8 +1,8 @@
 // What `troupe status` shows of an object that came over a wire.
 
-#include "troupe/actors/net/visitor.hpp"
-#include "troupe/app/status_report.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/actors/net/gate/visitor.hpp"
+#include "troupe/app/terminal/status_report.hpp"
+#include "troupe/data/text/shown_text.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/net/messages.hpp"
+#include "troupe/actors/net/links/messages.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"

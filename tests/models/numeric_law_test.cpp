@@ -1,13 +1,13 @@
 // The numeric law: results depend on values and shapes alone, not on where data lie, how long an
 // array is beyond them, or which instruction set computes.
 
-#include "troupe/models/activation.hpp"
-#include "troupe/models/blas.hpp"
-#include "troupe/models/elementary.hpp"
-#include "troupe/models/lanes.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/math/blas.hpp"
+#include "troupe/models/math/elementary.hpp"
+#include "troupe/models/math/lanes.hpp"
+#include "troupe/models/network/activation.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/random.hpp"
 
 #include <gtest/gtest.h>
 

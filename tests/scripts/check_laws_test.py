@@ -58,13 +58,13 @@ class check_laws(unittest.TestCase):
                          ["models/a.cpp:1", "models/a.cpp:3", "data/b.cpp:1"])
 
     def test_own_headers_are_named_in_full_and_in_quotes(self):
-        self.clean("models/a.cpp", '#include "troupe/models/buffer.hpp"\n')
+        self.clean("models/a.cpp", '#include "troupe/models/base/buffer.hpp"\n')
         self.clean("app/a.cpp", '#include "troupe/version.hpp"\n')
-        for name in ("models/buffer.hpp", "buffer.hpp", "../models/buffer.hpp", "zlib.h",
+        for name in ("models/base/buffer.hpp", "buffer.hpp", "../models/buffer.hpp", "zlib.h",
                      "troupe/models/../data/csv.hpp", "troupe/nowhere/a.hpp", "troupe/buffer.hpp"):
             self.refused("app/a.cpp", f'\n#include "{name}"\n', name, "full form", line=2)
-        self.refused("models/a.cpp", "#include <troupe/models/buffer.hpp>\n",
-                     '#include "troupe/models/buffer.hpp"')
+        self.refused("models/a.cpp", "#include <troupe/models/base/buffer.hpp>\n",
+                     '#include "troupe/models/base/buffer.hpp"')
         self.refused("models/a.cpp", "#  include SOME_HEADER\n", "without a name")
 
     def test_rooms_look_only_where_they_may(self):
@@ -109,7 +109,7 @@ class check_laws(unittest.TestCase):
                 self.clean(f"{room}/a.cpp", f"#include <{name}>\n")
 
     def test_one_source_alone_sees_blas(self):
-        self.clean("models/blas.cpp", "#include <xtensor-blas/xblas.hpp>\n")
+        self.clean("models/math/blas.cpp", "#include <xtensor-blas/xblas.hpp>\n")
         self.refused("models/layers/blas.cpp", "#include <xtensor-blas/xblas.hpp>\n", "models/")
 
     def test_the_catch_all_header_of_caf_is_refused_everywhere(self):
@@ -141,7 +141,7 @@ class check_laws(unittest.TestCase):
                      "std::ranges::shuffle(a, c);", "std::sample(a, b, c, 3, d);",
                      "std::default_random_engine x;"):
             for room in ("models", "app", "benchmarks", "examples"):
-                self.refused(f"{room}/a.cpp", code + "\n", "troupe/models/random.hpp")
+                self.refused(f"{room}/a.cpp", code + "\n", "troupe/models/base/random.hpp")
             self.clean("tests/a.cpp", code + "\n")
 
     def test_words_in_comments_and_strings_are_free(self):
@@ -236,7 +236,7 @@ class check_laws(unittest.TestCase):
         include = '#include "troupe/actors/worker.hpp"\n'
         own = {"actors/worker.hpp": actor, "actors/worker.cpp": include,
                "actors/worker_talk.cpp": include}
-        self.kept(own | {"actors/process.cpp": include, "app/worker.cpp": include})
+        self.kept(own | {"actors/run/process.cpp": include, "app/worker.cpp": include})
         self.kept({"actors/protocol/worker.hpp": actor,
                    "actors/a.cpp": '#include "troupe/actors/protocol/worker.hpp"\n'})
         self.house(own | {"actors/other.cpp": "\n" + include},

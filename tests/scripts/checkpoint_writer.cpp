@@ -6,8 +6,8 @@
 //
 // Ends with the exit code of a failure, its text on standard error.
 
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 
 #include <cstdio>

@@ -58,7 +58,7 @@ def free_ports(count):
 
 
 def hello_of(line):
-    """A line of greeting that says this: with its checksum (actors/net/hello.hpp)."""
+    """A line of greeting that says this: with its checksum (actors/net/gate/hello.hpp)."""
     facts = {key: value for key, value in line.items() if key != "check"}
     text = json.dumps(facts, separators=(",", ":"), sort_keys=True)
     return json.dumps({**facts, "check": zlib.crc32(text.encode())}).encode() + b"\n"

@@ -1,10 +1,10 @@
 #include "troupe/tests/simulation/cluster.hpp"
 
-#include "troupe/actors/director.hpp"
-#include "troupe/actors/job_data.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/actors/director/director.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/simulation/wire_message.hpp"
 
 #include <caf/scoped_actor.hpp>

@@ -3,11 +3,11 @@
 
 #pragma once
 
-#include "troupe/actors/process.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/data/checkpoint.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/prepare.hpp"
+#include "troupe/actors/run/process.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/tests/simulation/network.hpp"
 #include "troupe/tests/simulation/simulated_disk.hpp"
 #include "troupe/tests/simulation/world.hpp"

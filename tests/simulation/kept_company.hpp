@@ -12,8 +12,8 @@
 
 #pragma once
 
-#include "troupe/actors/company.hpp"
 #include "troupe/actors/protocol/trainer_messages.hpp"
+#include "troupe/actors/run/company.hpp"
 #include "troupe/tests/simulation/cluster.hpp"
 #include "troupe/tests/simulation/world.hpp"
 

@@ -8,7 +8,7 @@
 // that violates anything ends it, with the command that runs this seed again, line by line.
 // Exit code 1 then, 2 for wrong options.
 
-#include "troupe/models/blas.hpp"
+#include "troupe/models/math/blas.hpp"
 #include "troupe/tests/simulation/mode_trial.hpp"
 #include "troupe/tests/simulation/seed_range.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"

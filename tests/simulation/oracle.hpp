@@ -12,10 +12,10 @@
 
 #pragma once
 
+#include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/coordinators/timeline.hpp"
-#include "troupe/data/checkpoint.hpp"
+#include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
 
 #include <map>
 #include <optional>

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "troupe/data/disk.hpp"
+#include "troupe/data/disk/disk.hpp"
 #include "troupe/tests/simulation/dice.hpp"
 
 #include <functional>

@@ -2,8 +2,8 @@
 
 #include "troupe/tests/simulation/simulated_disk.hpp"
 
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/actors/train.hpp"
+#include "troupe/actors/run/train.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -1,6 +1,6 @@
 #include "troupe/tests/simulation/timed_run.hpp"
 
-#include "troupe/coordinators/training_modes.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 
 #include <stdexcept>
 

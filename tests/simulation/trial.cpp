@@ -1,7 +1,7 @@
 #include "troupe/tests/simulation/trial.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/coordinators/resolve.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/tests/simulation/faults.hpp"
 
 #include <stdexcept>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/models/names.hpp"
+#include "troupe/models/base/names.hpp"
 #include "troupe/tests/simulation/cluster.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // Workloads do what they are there for, before anything befalls them.
 
-#include "troupe/coordinators/stop_rule.hpp"
+#include "troupe/coordinators/job/stop_rule.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/trial.hpp"
 

@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/coordinators/base/moment.hpp"
 #include "troupe/tests/simulation/dice.hpp"
 
 #include <caf/actor_system.hpp>

@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "troupe/data/certificate.hpp"
-#include "troupe/data/secret_file.hpp"
-#include "troupe/data/tls_files.hpp"
+#include "troupe/data/disk/secret_file.hpp"
+#include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <chrono>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/canonical_tree.hpp"
-#include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
 
 #include <array>
 #include <compare>

@@ -3,13 +3,13 @@
 
 #pragma once
 
-#include "troupe/coordinators/gradient_gathering.hpp"
-#include "troupe/coordinators/hold_rule.hpp"
-#include "troupe/coordinators/membership_rule.hpp"
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/coordinators/replica_rule.hpp"
-#include "troupe/coordinators/shard_rule.hpp"
-#include "troupe/coordinators/version_gathering.hpp"
+#include "troupe/coordinators/exchange/gradient_gathering.hpp"
+#include "troupe/coordinators/exchange/version_gathering.hpp"
+#include "troupe/coordinators/membership/membership_rule.hpp"
+#include "troupe/coordinators/run/hold_rule.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/coordinators/step/replica_rule.hpp"
+#include "troupe/coordinators/step/shard_rule.hpp"
 #include "troupe/tests/support/cluster_messages.hpp"
 
 #include <algorithm>

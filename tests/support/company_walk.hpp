@@ -5,11 +5,11 @@
 
 #pragma once
 
-#include "troupe/coordinators/director_rule.hpp"
-#include "troupe/coordinators/hold_rule.hpp"
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/coordinators/replica_rule.hpp"
-#include "troupe/coordinators/shard_rule.hpp"
+#include "troupe/coordinators/run/director_rule.hpp"
+#include "troupe/coordinators/run/hold_rule.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/coordinators/step/replica_rule.hpp"
+#include "troupe/coordinators/step/shard_rule.hpp"
 
 #include <deque>
 #include <functional>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/models/activation.hpp"
 #include "troupe/models/losses/loss.hpp"
-#include "troupe/models/neural_network.hpp"
+#include "troupe/models/network/activation.hpp"
+#include "troupe/models/network/neural_network.hpp"
 
 #include <algorithm>
 #include <cmath>

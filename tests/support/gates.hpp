@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate.hpp"
-#include "troupe/actors/net/hello.hpp"
+#include "troupe/actors/net/gate/gate.hpp"
+#include "troupe/actors/net/gate/hello.hpp"
 #include "troupe/tests/support/process_facts.hpp"
 
 #include <arpa/inet.h>

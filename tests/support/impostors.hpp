@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/channel.hpp"
-#include "troupe/actors/net/hello.hpp"
+#include "troupe/actors/net/gate/hello.hpp"
+#include "troupe/actors/net/socket/channel.hpp"
 #include "troupe/tests/support/certificates.hpp"
 #include "troupe/tests/support/process_facts.hpp"
 

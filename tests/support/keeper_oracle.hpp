@@ -14,8 +14,8 @@
 
 #pragma once
 
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/coordinators/job.hpp"
+#include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/coordinators/job/job.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/safetensors.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/models/buffer.hpp"
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/buffer.hpp"
+#include "troupe/models/base/random.hpp"
 
 #include <algorithm>
 #include <cstdint>

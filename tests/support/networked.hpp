@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/actors/net/networked_process.hpp"
-#include "troupe/coordinators/resolve.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/actors/net/process/networked_process.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <atomic>

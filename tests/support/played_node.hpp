@@ -6,10 +6,10 @@
 
 #pragma once
 
-#include "troupe/actors/node.hpp"
-#include "troupe/actors/train.hpp"
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/models/neural_network.hpp"
+#include "troupe/actors/node/node.hpp"
+#include "troupe/actors/run/train.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/network/neural_network.hpp"
 #include "troupe/tests/support/payloads.hpp"
 
 #include <caf/actor_cast.hpp>

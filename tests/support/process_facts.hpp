@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/admission.hpp"
+#include "troupe/coordinators/links/admission.hpp"
 
 #include <string>
 

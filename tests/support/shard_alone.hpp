@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/actors/configure.hpp"
-#include "troupe/actors/shard.hpp"
+#include "troupe/actors/run/configure.hpp"
+#include "troupe/actors/step/shard.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <caf/actor_system.hpp>

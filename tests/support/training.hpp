@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/actors/company.hpp"
-#include "troupe/actors/job_data.hpp"
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/train.hpp"
+#include "troupe/actors/run/company.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/train.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

@@ -22,9 +22,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate_news.hpp"
-#include "troupe/actors/net/gate_options.hpp"
-#include "troupe/coordinators/admission.hpp"
+#include "troupe/actors/net/gate/gate_news.hpp"
+#include "troupe/actors/net/gate/gate_options.hpp"
+#include "troupe/coordinators/links/admission.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -53,7 +53,7 @@ public:
   void start(std::function<void(gate_news)> tell);
 
   void answer(uint64_t ticket, const verdict& what);
-  /// `line` with its end, from actors/net/visit.hpp.
+  /// `line` with its end, from actors/net/gate/visit.hpp.
   void answer_visit(uint64_t ticket, const std::string& line);
   /// The connection to a dialled name is gone.
   void dial_again(const std::string& name);

@@ -3,12 +3,12 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate_news.hpp"
-#include "troupe/actors/net/gate_options.hpp"
-#include "troupe/actors/net/hello.hpp"
-#include "troupe/actors/net/tls_identity.hpp"
-#include "troupe/coordinators/dial_clock.hpp"
-#include "troupe/coordinators/rate_limit.hpp"
+#include "troupe/actors/net/gate/gate_news.hpp"
+#include "troupe/actors/net/gate/gate_options.hpp"
+#include "troupe/actors/net/gate/hello.hpp"
+#include "troupe/actors/net/socket/tls_identity.hpp"
+#include "troupe/coordinators/links/dial_clock.hpp"
+#include "troupe/coordinators/links/rate_limit.hpp"
 
 #include <functional>
 #include <map>

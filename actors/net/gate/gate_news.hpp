@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/channel.hpp"
-#include "troupe/coordinators/admission.hpp"
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/actors/net/socket/channel.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+#include "troupe/coordinators/links/admission.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include "troupe/actors/net/endpoint.hpp"
-#include "troupe/coordinators/admission.hpp"
-#include "troupe/coordinators/moment.hpp"
-#include "troupe/data/tls_files.hpp"
+#include "troupe/actors/net/socket/endpoint.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+#include "troupe/coordinators/links/admission.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/actors/net/hello.hpp"
+#include "troupe/actors/net/gate/hello.hpp"
 
-#include "troupe/actors/net/tls_session.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/actors/net/socket/tls_session.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 #include <zlib.h>

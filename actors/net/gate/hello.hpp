@@ -30,8 +30,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/visit.hpp"
-#include "troupe/coordinators/admission.hpp"
+#include "troupe/actors/net/gate/visit.hpp"
+#include "troupe/coordinators/links/admission.hpp"
 
 #include <cstddef>
 #include <optional>

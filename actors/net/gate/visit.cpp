@@ -1,8 +1,8 @@
-#include "troupe/actors/net/visit.hpp"
+#include "troupe/actors/net/gate/visit.hpp"
 
 #include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/training_end.hpp"
-#include "troupe/data/trainer_table.hpp"
+#include "troupe/actors/run/training_end.hpp"
+#include "troupe/data/records/trainer_table.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,10 @@
-#include "troupe/actors/net/visitor.hpp"
+#include "troupe/actors/net/gate/visitor.hpp"
 
-#include "troupe/actors/net/channel.hpp"
-#include "troupe/actors/net/hello.hpp"
-#include "troupe/actors/net/visit.hpp"
-#include "troupe/coordinators/waits.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/actors/net/gate/hello.hpp"
+#include "troupe/actors/net/gate/visit.hpp"
+#include "troupe/actors/net/socket/channel.hpp"
+#include "troupe/coordinators/run/waits.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/version.hpp"
 
 #include <nlohmann/json.hpp>

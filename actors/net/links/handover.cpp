@@ -1,6 +1,6 @@
-#include "troupe/actors/net/handover.hpp"
+#include "troupe/actors/net/links/handover.hpp"
 
-#include "troupe/actors/net/tls_scribe.hpp"
+#include "troupe/actors/net/links/tls_scribe.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>

@@ -1,6 +1,6 @@
-#include "troupe/actors/net/links.hpp"
+#include "troupe/actors/net/links/links.hpp"
 
-#include "troupe/actors/guard.hpp"
+#include "troupe/actors/base/guard.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate_news.hpp"
+#include "troupe/actors/net/gate/gate_news.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>

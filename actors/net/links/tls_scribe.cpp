@@ -1,4 +1,4 @@
-#include "troupe/actors/net/tls_scribe.hpp"
+#include "troupe/actors/net/links/tls_scribe.hpp"
 
 #include <caf/io/network/default_multiplexer.hpp>
 #include <caf/io/network/interfaces.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/net/tls_session.hpp"
+#include "troupe/actors/net/socket/tls_session.hpp"
 
 #include <caf/io/fwd.hpp>
 #include <caf/io/network/native_socket.hpp>

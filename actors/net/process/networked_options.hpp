@@ -2,14 +2,14 @@
 
 #pragma once
 
+#include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/actors/test_hooks.hpp"
-#include "troupe/actors/training_result.hpp"
-#include "troupe/coordinators/cluster_plan.hpp"
-#include "troupe/coordinators/job.hpp"
-#include "troupe/coordinators/moment.hpp"
-#include "troupe/data/checkpoint.hpp"
-#include "troupe/data/tls_files.hpp"
+#include "troupe/actors/run/training_result.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 
 #include <functional>
 #include <memory>
@@ -18,8 +18,8 @@
 
 namespace troupe {
 
-class checkpoint_store; // data/checkpoint_store.hpp
-struct prepared_data;   // data/prepare.hpp
+class checkpoint_store; // data/checkpoint/checkpoint_store.hpp
+struct prepared_data;   // data/training_rows/prepare.hpp
 
 struct networked_options {
   cluster_plan cluster;
@@ -47,7 +47,7 @@ struct networked_options {
   std::function<void(const std::string&)> on_news;
   /// Asked about ten times a second, on the thread that waits. True stops training at a version
   /// when this is the director; any other process leaves after a moment, in which the director may
-  /// turn out to stop too (coordinators/stop_signals.hpp).
+  /// turn out to stop too (coordinators/run/stop_signals.hpp).
   std::function<bool()> stop_requested;
 
   /// For a hello, and then for the introductions: a connection that stalls longer is made anew.

@@ -5,14 +5,14 @@
 //   auto end = here.wait();                    // trains with the others, until the director ends
 //
 // It owns the replicas and shards of the process, the director if the plan puts it here, the gate
-// (actors/net/gate.hpp) and the links (actors/net/links.hpp) over which they meet the others.
-// The trained bits are those of `train` in one process, whatever the plan.
+// (actors/net/gate/gate.hpp) and the links (actors/net/links/links.hpp) over which they meet the
+// others. The trained bits are those of `train` in one process, whatever the plan.
 
 #pragma once
 
-#include "troupe/actors/net/networked_options.hpp"
-#include "troupe/actors/training_result.hpp"
-#include "troupe/coordinators/cluster_plan.hpp"
+#include "troupe/actors/net/process/networked_options.hpp"
+#include "troupe/actors/run/training_result.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
 
 #include <caf/fwd.hpp>
 

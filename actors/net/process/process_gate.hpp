@@ -4,10 +4,10 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate_options.hpp"
-#include "troupe/actors/net/networked_options.hpp"
-#include "troupe/coordinators/cluster_plan.hpp"
-#include "troupe/coordinators/moment.hpp"
+#include "troupe/actors/net/gate/gate_options.hpp"
+#include "troupe/actors/net/process/networked_options.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
-#include "troupe/actors/net/take_part.hpp"
+#include "troupe/actors/net/process/take_part.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/coordinators/resolve.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
 
 #include <thread>
 

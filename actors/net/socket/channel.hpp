@@ -6,9 +6,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/endpoint.hpp"
-#include "troupe/actors/net/tls_session.hpp"
-#include "troupe/actors/net/transfer.hpp"
+#include "troupe/actors/net/socket/endpoint.hpp"
+#include "troupe/actors/net/socket/tls_session.hpp"
+#include "troupe/actors/net/socket/transfer.hpp"
 
 #include <memory>
 #include <optional>

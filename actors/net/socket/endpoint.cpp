@@ -1,7 +1,7 @@
-#include "troupe/actors/net/endpoint.hpp"
+#include "troupe/actors/net/socket/endpoint.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>

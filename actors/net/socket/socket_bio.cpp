@@ -1,4 +1,4 @@
-#include "troupe/actors/net/socket_bio.hpp"
+#include "troupe/actors/net/socket/socket_bio.hpp"
 
 #include <openssl/bio.h>
 

@@ -1,9 +1,9 @@
-#include "troupe/actors/net/tls_identity.hpp"
+#include "troupe/actors/net/socket/tls_identity.hpp"
 
-#include "troupe/coordinators/admission.hpp"
-#include "troupe/data/certificate.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/secret_file.hpp"
+#include "troupe/coordinators/links/admission.hpp"
+#include "troupe/data/disk/secret_file.hpp"
+#include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>

@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "troupe/data/tls_files.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
-#include "troupe/actors/net/tls_session.hpp"
+#include "troupe/actors/net/socket/tls_session.hpp"
 
-#include "troupe/actors/net/socket_bio.hpp"
-#include "troupe/data/certificate.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/actors/net/socket/socket_bio.hpp"
+#include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

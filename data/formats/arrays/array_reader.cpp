@@ -1,7 +1,7 @@
-#include "troupe/data/array_reader.hpp"
+#include "troupe/data/formats/arrays/array_reader.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <numeric>

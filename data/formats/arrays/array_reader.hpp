@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/data/array_rows.hpp"
-#include "troupe/data/row_reader.hpp"
+#include "troupe/data/formats/arrays/array_rows.hpp"
+#include "troupe/data/table/row_reader.hpp"
 
 #include <cstddef>
 #include <cstdint>

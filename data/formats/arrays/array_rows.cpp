@@ -1,8 +1,8 @@
-#include "troupe/data/array_rows.hpp"
+#include "troupe/data/formats/arrays/array_rows.hpp"
 
-#include "troupe/data/idx.hpp"
-#include "troupe/data/npy.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/formats/arrays/idx.hpp"
+#include "troupe/data/formats/arrays/npy.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -4,9 +4,9 @@
 
 #pragma once
 
-#include "troupe/data/array_header.hpp"
-#include "troupe/data/array_values.hpp"
-#include "troupe/data/binary_source.hpp"
+#include "troupe/data/formats/arrays/array_header.hpp"
+#include "troupe/data/formats/arrays/array_values.hpp"
+#include "troupe/data/source/binary_source.hpp"
 
 #include <compare>
 #include <cstddef>

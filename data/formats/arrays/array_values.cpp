@@ -1,6 +1,6 @@
-#include "troupe/data/array_values.hpp"
+#include "troupe/data/formats/arrays/array_values.hpp"
 
-#include "troupe/models/multiversion.hpp"
+#include "troupe/models/base/multiversion.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/data/array_header.hpp"
-#include "troupe/data/binary_source.hpp"
+#include "troupe/data/formats/arrays/array_header.hpp"
+#include "troupe/data/source/binary_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/data/idx.hpp"
+#include "troupe/data/formats/arrays/idx.hpp"
 
 #include <array>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "troupe/data/npy.hpp"
+#include "troupe/data/formats/arrays/npy.hpp"
 
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <array>

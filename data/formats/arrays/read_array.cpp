@@ -1,9 +1,9 @@
-#include "troupe/data/read_array.hpp"
+#include "troupe/data/formats/arrays/read_array.hpp"
 
-#include "troupe/data/array_rows.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/data/table_limit.hpp"
-#include "troupe/models/large_pages.hpp"
+#include "troupe/data/formats/arrays/array_rows.hpp"
+#include "troupe/data/table/table_limit.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/base/large_pages.hpp"
 
 #include <charconv>
 #include <limits>

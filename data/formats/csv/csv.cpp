@@ -1,14 +1,14 @@
-#include "troupe/data/csv.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
 
-#include "troupe/data/closest_name.hpp"
-#include "troupe/data/csv_header.hpp"
-#include "troupe/data/csv_records.hpp"
-#include "troupe/data/csv_rows.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/number_text.hpp"
-#include "troupe/data/shown_text.hpp"
-#include "troupe/data/table_limit.hpp"
-#include "troupe/models/large_pages.hpp"
+#include "troupe/data/formats/csv/csv_header.hpp"
+#include "troupe/data/formats/csv/csv_records.hpp"
+#include "troupe/data/formats/csv/csv_rows.hpp"
+#include "troupe/data/table/table_limit.hpp"
+#include "troupe/data/text/closest_name.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/number_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/base/large_pages.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "troupe/data/csv_header.hpp"
-#include "troupe/data/table.hpp"
+#include "troupe/data/formats/csv/csv_header.hpp"
+#include "troupe/data/table/table.hpp"
 
 #include <cstddef>
 #include <cstdint>

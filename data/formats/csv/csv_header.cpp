@@ -1,7 +1,7 @@
-#include "troupe/data/csv_header.hpp"
+#include "troupe/data/formats/csv/csv_header.hpp"
 
-#include "troupe/data/number_text.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/number_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/data/csv.hpp"
-#include "troupe/data/csv_records.hpp"
-#include "troupe/data/row_reader.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/formats/csv/csv_records.hpp"
+#include "troupe/data/table/row_reader.hpp"
 
 #include <cstddef>
 #include <string>

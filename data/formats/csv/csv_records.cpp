@@ -1,9 +1,9 @@
-#include "troupe/data/csv_records.hpp"
+#include "troupe/data/formats/csv/csv_records.hpp"
 
-#include "troupe/data/csv_header.hpp"
+#include "troupe/data/formats/csv/csv_header.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "troupe/data/text_source.hpp"
+#include "troupe/data/source/text_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

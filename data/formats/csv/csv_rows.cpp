@@ -1,8 +1,8 @@
-#include "troupe/data/csv_rows.hpp"
+#include "troupe/data/formats/csv/csv_rows.hpp"
 
-#include "troupe/data/digit_text.hpp"
-#include "troupe/data/number_text.hpp"
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/digit_text.hpp"
+#include "troupe/data/text/number_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 namespace troupe {
 

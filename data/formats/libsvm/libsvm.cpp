@@ -1,9 +1,9 @@
-#include "troupe/data/libsvm.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/libsvm_rows.hpp"
-#include "troupe/data/table_limit.hpp"
-#include "troupe/models/large_pages.hpp"
+#include "troupe/data/formats/libsvm/libsvm_rows.hpp"
+#include "troupe/data/table/table_limit.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/large_pages.hpp"
 
 #include <algorithm>
 #include <deque>

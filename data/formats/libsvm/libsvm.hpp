@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/data/table.hpp"
+#include "troupe/data/table/table.hpp"
 
 #include <cstddef>
 #include <cstdint>

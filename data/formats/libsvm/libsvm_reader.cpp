@@ -1,4 +1,4 @@
-#include "troupe/data/libsvm_reader.hpp"
+#include "troupe/data/formats/libsvm/libsvm_reader.hpp"
 
 #include <utility>
 

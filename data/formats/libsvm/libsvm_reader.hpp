@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/data/libsvm_rows.hpp"
-#include "troupe/data/row_reader.hpp"
+#include "troupe/data/formats/libsvm/libsvm_rows.hpp"
+#include "troupe/data/table/row_reader.hpp"
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/data/csv_records.hpp"
-#include "troupe/data/number_text.hpp"
+#include "troupe/data/formats/csv/csv_records.hpp"
+#include "troupe/data/text/number_text.hpp"
 
 #include <cstddef>
 #include <cstdint>

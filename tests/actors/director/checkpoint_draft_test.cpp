@@ -1,4 +1,4 @@
-#include "troupe/actors/checkpoint_draft.hpp"
+#include "troupe/actors/director/checkpoint_draft.hpp"
 #include "troupe/tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // Going on from a checkpoint, in one process: whatever the moment, whoever goes on, the rest of the
 // run is that of a run nobody disturbed.
 
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/data/digest.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/text/digest.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
 #include "troupe/tests/support/training.hpp"
 

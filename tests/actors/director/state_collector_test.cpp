@@ -1,4 +1,4 @@
-#include "troupe/actors/state_collector.hpp"
+#include "troupe/actors/director/state_collector.hpp"
 #include "troupe/tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>

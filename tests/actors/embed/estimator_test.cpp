@@ -1,8 +1,8 @@
 // fit, predict, score: what they learn, what they refuse, and that a file holds all of it.
 
-#include "troupe/actors/estimator.hpp"
+#include "troupe/actors/embed/estimator.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"
 

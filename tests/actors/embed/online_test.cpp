@@ -1,8 +1,8 @@
 // The online learner behind its messages: order, verdicts, and parameters that others may pull.
 
-#include "troupe/actors/online.hpp"
+#include "troupe/actors/embed/online.hpp"
 
-#include "troupe/models/neural_network.hpp"
+#include "troupe/models/network/neural_network.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "troupe/actors/node_exchange.hpp"
+#include "troupe/actors/node/node_exchange.hpp"
 #include "troupe/tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // What every keeper keeps for those who sit with it. Trainers, director and node are played; the
 // keeper is that of local rounds.
 
-#include "troupe/actors/rounds_keeper.hpp"
-#include "troupe/actors/train.hpp"
+#include "troupe/actors/orders/rounds_keeper.hpp"
+#include "troupe/actors/run/train.hpp"
 #include "troupe/tests/support/played_node.hpp"
 
 #include <gtest/gtest.h>

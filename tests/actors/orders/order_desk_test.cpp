@@ -1,8 +1,8 @@
 // Orders over a wire that loses, repeats, reorders and damages: the keeper's desk and a trainer's,
 // with nothing between them but this test.
 
-#include "troupe/actors/order_desk.hpp"
-#include "troupe/actors/work_desk.hpp"
+#include "troupe/actors/orders/order_desk.hpp"
+#include "troupe/actors/orders/work_desk.hpp"
 #include "troupe/tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Whom the keeper's desk says it waits for: work under way is no news, work that is late is.
 
-#include "troupe/actors/order_desk.hpp"
+#include "troupe/actors/orders/order_desk.hpp"
 #include "troupe/tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>

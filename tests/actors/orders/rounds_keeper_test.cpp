@@ -1,7 +1,7 @@
 // The strategy `parameters` as a whole run: the bits follow from the job, whoever computes.
 
-#include "troupe/coordinators/training_modes.hpp"
-#include "troupe/data/trainer_table.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/data/records/trainer_table.hpp"
 #include "troupe/tests/support/keeper_oracle.hpp"
 #include "troupe/tests/support/training.hpp"
 

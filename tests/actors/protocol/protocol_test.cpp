@@ -1,11 +1,11 @@
 // Every message type survives the wire, with the values CAF's own encoding would lose.
 
-#include "troupe/actors/configure.hpp"
-#include "troupe/actors/net/messages.hpp"
+#include "troupe/actors/net/links/messages.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/actors/run/configure.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

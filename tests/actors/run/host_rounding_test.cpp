@@ -1,8 +1,8 @@
 // Whatever direction of rounding an application has set, before its actor system was made or on the
 // thread that calls: a job's bits are the job's, and the application finds its own mode again.
 
-#include "troupe/actors/estimator.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/actors/embed/estimator.hpp"
+#include "troupe/models/base/numerics.hpp"
 #include "troupe/tests/support/networked.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"

@@ -1,8 +1,8 @@
 // A job's data options reach the reader of each format.
 
-#include "troupe/actors/job_data.hpp"
+#include "troupe/actors/run/job_data.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // Jobs of every kind of model, trained by actors on real rows.
 
-#include "troupe/data/batch_reader.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/models/least_squares.hpp"
-#include "troupe/models/neural_network.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/neural_network.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/reduction.hpp"
+#include "troupe/models/solvers/least_squares.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // L-BFGS as the optimizer of a job: versions, points and figures, seen from outside.
 
-#include "troupe/data/batch_reader.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
 #include "troupe/tests/support/reference.hpp"
 #include "troupe/tests/support/training.hpp"
 #include "troupe/tests/support/whole_model_run.hpp"

@@ -1,8 +1,8 @@
-#include "troupe/actors/model_writer.hpp"
+#include "troupe/actors/run/model_writer.hpp"
 
-#include "troupe/data/csv.hpp"
-#include "troupe/data/safetensors.hpp"
-#include "troupe/data/saved_model.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/model_file/saved_model.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "troupe/tests/support/training.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/models/neural_network.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

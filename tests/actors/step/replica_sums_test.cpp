@@ -1,6 +1,6 @@
 // A replica that adds what other replicas of its process computed.
 
-#include "troupe/actors/replica.hpp"
+#include "troupe/actors/step/replica.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>

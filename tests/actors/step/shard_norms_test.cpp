@@ -1,8 +1,8 @@
 // The round of norms, seen by one shard: we play its replica, the other shard and the director.
 
-#include "troupe/actors/configure.hpp"
-#include "troupe/actors/shard.hpp"
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/actors/run/configure.hpp"
+#include "troupe/actors/step/shard.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <caf/actor_system.hpp>

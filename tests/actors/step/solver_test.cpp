@@ -1,9 +1,9 @@
 // The closed form and Gauss-Newton as optimizers of a job.
 
-#include "troupe/actors/solver.hpp"
-#include "troupe/data/batch_reader.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/models/least_squares.hpp"
+#include "troupe/actors/step/solver.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/models/solvers/least_squares.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "troupe/app/child_processes.hpp"
+#include "troupe/app/cluster/child_processes.hpp"
 
 #include "troupe/tests/support/temporary_folder.hpp"
 

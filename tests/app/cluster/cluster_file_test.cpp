@@ -1,8 +1,8 @@
-#include "troupe/app/cluster_file.hpp"
+#include "troupe/app/cluster/cluster_file.hpp"
 
-#include "troupe/app/cluster_schema.hpp"
-#include "troupe/app/cluster_text.hpp"
-#include "troupe/app/node_address.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
+#include "troupe/app/cluster/cluster_text.hpp"
+#include "troupe/app/cluster/node_address.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "troupe/app/doctor_judgement.hpp"
+#include "troupe/app/doctor/doctor_judgement.hpp"
 
 #include "troupe/tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
-#include "troupe/app/job_file.hpp"
+#include "troupe/app/job/job_file.hpp"
 
-#include "troupe/app/job_schema.hpp"
+#include "troupe/app/job/job_schema.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

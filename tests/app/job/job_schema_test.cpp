@@ -1,5 +1,5 @@
-#include "troupe/app/job_schema.hpp"
-#include "troupe/coordinators/job_check.hpp"
+#include "troupe/app/job/job_schema.hpp"
+#include "troupe/coordinators/job/job_check.hpp"
 
 #include <gtest/gtest.h>
 

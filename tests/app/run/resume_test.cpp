@@ -1,7 +1,7 @@
 // --resume and --overwrite, as scripts see them: what is refused, what is continued, what is said.
 
-#include "troupe/data/checkpoint_store.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/models/base/numerics.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

@@ -1,12 +1,12 @@
 // Where a training begins: from which checkpoint, and when a finished run goes on (lengths and stop
 // rules are no part of the job).
 
-#include "troupe/app/run_start.hpp"
+#include "troupe/app/run/run_start.hpp"
 
-#include "troupe/actors/job_data.hpp"
-#include "troupe/data/digest.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/models/numerics.hpp"
+#include "troupe/actors/run/job_data.hpp"
+#include "troupe/data/text/digest.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/numerics.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "troupe/app/signals.hpp"
+#include "troupe/app/run/signals.hpp"
 
 #include <gtest/gtest.h>
 

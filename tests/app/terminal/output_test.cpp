@@ -1,8 +1,8 @@
-#include "troupe/app/output.hpp"
+#include "troupe/app/terminal/output.hpp"
 
-#include "troupe/app/job_errors.hpp"
-#include "troupe/app/numerics_choice.hpp"
-#include "troupe/app/run_report.hpp"
+#include "troupe/app/job/job_errors.hpp"
+#include "troupe/app/run/numerics_choice.hpp"
+#include "troupe/app/run/run_report.hpp"
 
 #include <gtest/gtest.h>
 

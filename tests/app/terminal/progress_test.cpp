@@ -1,4 +1,4 @@
-#include "troupe/app/progress.hpp"
+#include "troupe/app/terminal/progress.hpp"
 
 #include "troupe/tests/support/temporary_folder.hpp"
 

@@ -1,8 +1,8 @@
-#include "troupe/app/status_report.hpp"
+#include "troupe/app/terminal/status_report.hpp"
 
-#include "troupe/actors/net/visit.hpp"
+#include "troupe/actors/net/gate/visit.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What depends on a terminal, on a pseudo terminal: when progress is live and in colour.
 
-#include "troupe/app/progress.hpp"
+#include "troupe/app/terminal/progress.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/app/did_you_mean.hpp"
+#include "troupe/app/toml/did_you_mean.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/canonical_tree.hpp"
+#include "troupe/coordinators/base/canonical_tree.hpp"
 
-#include "troupe/models/tree_accumulator.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/tests/support/traced.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // What has come and what is missing: span sets, versions, gradients, and when to ask.
 
-#include "troupe/coordinators/gradient_gathering.hpp"
-#include "troupe/coordinators/repair_clock.hpp"
-#include "troupe/coordinators/version_gathering.hpp"
+#include "troupe/coordinators/exchange/gradient_gathering.hpp"
+#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "troupe/coordinators/exchange/version_gathering.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

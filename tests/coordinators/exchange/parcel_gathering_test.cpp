@@ -1,6 +1,6 @@
-#include "troupe/coordinators/parcel_gathering.hpp"
+#include "troupe/coordinators/exchange/parcel_gathering.hpp"
 
-#include "troupe/coordinators/cluster_plan.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "troupe/coordinators/admission.hpp"
-#include "troupe/coordinators/dial_clock.hpp"
-#include "troupe/coordinators/director_watch.hpp"
-#include "troupe/coordinators/fact_words.hpp"
+#include "troupe/coordinators/links/admission.hpp"
+#include "troupe/coordinators/links/dial_clock.hpp"
+#include "troupe/coordinators/links/director_watch.hpp"
+#include "troupe/coordinators/links/fact_words.hpp"
 
 #include "troupe/tests/support/process_facts.hpp"
 

@@ -2,7 +2,7 @@
 // does what its gate and links would. Whatever stalls, and when, the dialling one never meets its
 // own name, and both are linked over one connection soon after the wire is whole.
 
-#include "troupe/coordinators/name_book.hpp"
+#include "troupe/coordinators/links/name_book.hpp"
 
 #include <gtest/gtest.h>
 

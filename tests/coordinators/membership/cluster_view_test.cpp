@@ -1,7 +1,7 @@
-#include "troupe/coordinators/cluster_view.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
 
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/coordinators/view_placement.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 #include "troupe/tests/support/membership.hpp"
 
 #include <gtest/gtest.h>

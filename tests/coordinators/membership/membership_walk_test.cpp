@@ -1,8 +1,8 @@
 // The membership rule under any events: what a view promises is kept after each of them.
 
-#include "troupe/coordinators/membership_rule.hpp"
+#include "troupe/coordinators/membership/membership_rule.hpp"
 
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 #include "troupe/tests/support/membership.hpp"
 
 #include <gtest/gtest.h>

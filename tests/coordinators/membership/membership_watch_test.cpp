@@ -1,4 +1,4 @@
-#include "troupe/coordinators/membership_rule.hpp"
+#include "troupe/coordinators/membership/membership_rule.hpp"
 
 #include "troupe/tests/support/membership.hpp"
 

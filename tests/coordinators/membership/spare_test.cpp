@@ -1,7 +1,7 @@
 // Spares: processes that bring nothing until somebody is missing (membership_rule.hpp).
 
-#include "troupe/coordinators/cluster_plan.hpp"
-#include "troupe/coordinators/membership_rule.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "troupe/coordinators/membership/membership_rule.hpp"
 #include "troupe/tests/support/membership.hpp"
 
 #include <gtest/gtest.h>

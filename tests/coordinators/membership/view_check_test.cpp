@@ -1,6 +1,6 @@
-#include "troupe/coordinators/view_check.hpp"
+#include "troupe/coordinators/membership/view_check.hpp"
 
-#include "troupe/coordinators/view_placement.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/work_watch.hpp"
+#include "troupe/coordinators/membership/work_watch.hpp"
 
 #include <gtest/gtest.h>
 

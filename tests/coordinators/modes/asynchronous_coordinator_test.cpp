@@ -1,4 +1,4 @@
-#include "troupe/coordinators/asynchronous_coordinator.hpp"
+#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
 
 #include "troupe/tests/support/models.hpp"
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/gradients_coordinator.hpp"
+#include "troupe/coordinators/modes/gradients_coordinator.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <gtest/gtest.h>

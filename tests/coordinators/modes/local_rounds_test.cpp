@@ -1,8 +1,8 @@
-#include "troupe/coordinators/local_rounds.hpp"
+#include "troupe/coordinators/modes/local_rounds.hpp"
 
-#include "troupe/coordinators/gradients_coordinator.hpp"
-#include "troupe/models/neural_network.hpp"
-#include "troupe/models/reduction.hpp"
+#include "troupe/coordinators/modes/gradients_coordinator.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/neural_network.hpp"
 #include "troupe/tests/support/models.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "troupe/coordinators/model_merger.hpp"
+#include "troupe/coordinators/modes/model_merger.hpp"
 
-#include "troupe/models/least_squares.hpp"
 #include "troupe/models/merging/regression_mean.hpp"
+#include "troupe/models/solvers/least_squares.hpp"
 #include "troupe/tests/support/models.hpp"
 
 #include <gtest/gtest.h>

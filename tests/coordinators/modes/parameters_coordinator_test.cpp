@@ -1,4 +1,4 @@
-#include "troupe/coordinators/parameters_coordinator.hpp"
+#include "troupe/coordinators/modes/parameters_coordinator.hpp"
 
 #include "troupe/tests/support/models.hpp"
 

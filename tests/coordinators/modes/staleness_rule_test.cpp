@@ -1,4 +1,4 @@
-#include "troupe/coordinators/staleness_rule.hpp"
+#include "troupe/coordinators/modes/staleness_rule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Work that is given out once, and again only when whoever had it is lost.
 
-#include "troupe/coordinators/work_book.hpp"
+#include "troupe/coordinators/modes/work_book.hpp"
 
 #include <gtest/gtest.h>
 

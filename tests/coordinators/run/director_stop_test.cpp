@@ -1,6 +1,6 @@
 // A request to stop can come at any moment of a run: these are the moments.
 
-#include "troupe/coordinators/director_rule.hpp"
+#include "troupe/coordinators/run/director_rule.hpp"
 
 #include <gtest/gtest.h>
 

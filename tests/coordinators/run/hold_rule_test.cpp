@@ -1,4 +1,4 @@
-#include "troupe/coordinators/hold_rule.hpp"
+#include "troupe/coordinators/run/hold_rule.hpp"
 
 #include <gtest/gtest.h>
 

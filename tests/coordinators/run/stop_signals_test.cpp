@@ -1,4 +1,4 @@
-#include "troupe/coordinators/stop_signals.hpp"
+#include "troupe/coordinators/run/stop_signals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/version_times.hpp"
+#include "troupe/coordinators/run/version_times.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "troupe/coordinators/pace.hpp"
-#include "troupe/coordinators/waits.hpp"
+#include "troupe/coordinators/run/pace.hpp"
+#include "troupe/coordinators/run/waits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/local_sums.hpp"
+#include "troupe/coordinators/step/local_sums.hpp"
 
 #include <gtest/gtest.h>
 

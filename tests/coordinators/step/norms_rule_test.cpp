@@ -1,7 +1,7 @@
-#include "troupe/coordinators/norms_rule.hpp"
+#include "troupe/coordinators/step/norms_rule.hpp"
 
-#include "troupe/coordinators/gradients_coordinator.hpp"
-#include "troupe/coordinators/placement.hpp"
+#include "troupe/coordinators/modes/gradients_coordinator.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <gtest/gtest.h>
 

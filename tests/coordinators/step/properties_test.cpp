@@ -1,10 +1,10 @@
 // What holds for any input of the rules: properties on drawn cases, shrunk when they fail.
 
-#include "troupe/coordinators/norms_rule.hpp"
-#include "troupe/coordinators/placement.hpp"
-#include "troupe/coordinators/replica_rule.hpp"
-#include "troupe/coordinators/shard_rule.hpp"
-#include "troupe/coordinators/stop_rule.hpp"
+#include "troupe/coordinators/job/stop_rule.hpp"
+#include "troupe/coordinators/step/norms_rule.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/coordinators/step/replica_rule.hpp"
+#include "troupe/coordinators/step/shard_rule.hpp"
 #include "troupe/tests/support/traced.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/shard_rule.hpp"
+#include "troupe/coordinators/step/shard_rule.hpp"
 
 #include "troupe/tests/support/traced.hpp"
 

@@ -1,10 +1,10 @@
 // The promise of a checkpoint's file: what was written comes back to the bit, and a file that was
 // cut anywhere or in which any bit changed is not loaded.
 
-#include "troupe/data/checkpoint_file.hpp"
+#include "troupe/data/checkpoint/checkpoint_file.hpp"
 
-#include "troupe/data/checksum.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/checksum.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 

@@ -1,8 +1,8 @@
 // Records that were not written by us: whatever stands in them, they are refused with the byte.
 
-#include "troupe/data/checkpoint_record.hpp"
+#include "troupe/data/checkpoint/checkpoint_record.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // The folder of checkpoints: what a write does in which order, what a failure leaves, which one is
 // found, what is said of the others.
 
-#include "troupe/data/checkpoint_store.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 

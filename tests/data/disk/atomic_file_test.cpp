@@ -1,6 +1,6 @@
-#include "troupe/data/atomic_file.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/unprivileged.hpp"
 

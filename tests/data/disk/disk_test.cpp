@@ -1,6 +1,6 @@
 // The disk of this machine keeps the contract of the interface.
 
-#include "troupe/data/disk.hpp"
+#include "troupe/data/disk/disk.hpp"
 
 #include "troupe/tests/support/temporary_folder.hpp"
 

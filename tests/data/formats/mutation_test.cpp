@@ -2,11 +2,11 @@
 // throws failure; any other end of it (another exception, a crash, a sanitizer's report) is a
 // fault.
 
-#include "troupe/data/csv.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/libsvm.hpp"
-#include "troupe/data/read_array.hpp"
-#include "troupe/data/safetensors.hpp"
+#include "troupe/data/formats/arrays/read_array.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

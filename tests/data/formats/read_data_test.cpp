@@ -1,8 +1,8 @@
 // Which reader a file is given to.
 
-#include "troupe/data/read_data.hpp"
+#include "troupe/data/formats/read_data.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
 #include "troupe/tests/support/certificates.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/unprivileged.hpp"
 
 #include <gtest/gtest.h>

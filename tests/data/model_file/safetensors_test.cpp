@@ -1,7 +1,7 @@
-#include "troupe/data/safetensors.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/safetensors_header.hpp"
+#include "troupe/data/model_file/safetensors_header.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Model files read back: what is right predicts, everything wrong is named.
 
-#include "troupe/data/saved_model.hpp"
+#include "troupe/data/model_file/saved_model.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-#include "troupe/data/history_file.hpp"
+#include "troupe/data/records/history_file.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

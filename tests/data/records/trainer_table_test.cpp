@@ -1,4 +1,4 @@
-#include "troupe/data/trainer_table.hpp"
+#include "troupe/data/records/trainer_table.hpp"
 
 #include <gtest/gtest.h>
 

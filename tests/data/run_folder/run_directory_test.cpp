@@ -1,6 +1,6 @@
-#include "troupe/data/run_directory.hpp"
+#include "troupe/data/run_folder/run_directory.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

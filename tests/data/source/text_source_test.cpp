@@ -1,8 +1,8 @@
-#include "troupe/data/text_source.hpp"
+#include "troupe/data/source/text_source.hpp"
 
-#include "troupe/data/csv.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/reading_stop.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/source/reading_stop.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/unprivileged.hpp"

@@ -1,11 +1,11 @@
 // Small compressed files that ask for much memory.
 
-#include "troupe/data/table_limit.hpp"
+#include "troupe/data/table/table_limit.hpp"
 
-#include "troupe/data/csv.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/libsvm.hpp"
-#include "troupe/data/read_array.hpp"
+#include "troupe/data/formats/arrays/read_array.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
-#include "troupe/data/table.hpp"
+#include "troupe/data/table/table.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 

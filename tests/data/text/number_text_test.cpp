@@ -1,4 +1,4 @@
-#include "troupe/data/number_text.hpp"
+#include "troupe/data/text/number_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/data/shown_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
-#include "troupe/data/closest_name.hpp"
+#include "troupe/data/text/closest_name.hpp"
 
 #include <gtest/gtest.h>
 

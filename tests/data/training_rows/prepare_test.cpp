@@ -1,9 +1,9 @@
-#include "troupe/data/prepare.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
-#include "troupe/data/batch_reader.hpp"
-#include "troupe/data/epoch_order.hpp"
-#include "troupe/data/failure.hpp"
-#include "troupe/data/synthetic.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/data/training_rows/epoch_order.hpp"
+#include "troupe/data/training_rows/synthetic.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/buffer.hpp"
+#include "troupe/models/base/buffer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Large pages change speed only.
 
-#include "troupe/models/large_pages.hpp"
+#include "troupe/models/base/large_pages.hpp"
 
 #include <gtest/gtest.h>
 

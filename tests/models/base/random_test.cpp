@@ -1,4 +1,4 @@
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/random.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include "troupe/models/layers/narrow_dense.hpp"
 
-#include "troupe/models/neural_network.hpp"
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

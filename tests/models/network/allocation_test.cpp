@@ -1,9 +1,9 @@
 // A step allocates nothing after the first: everything it needs is kept or pooled.
 
-#include "troupe/models/neural_network.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/neural_network.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/random.hpp"
-#include "troupe/models/reduction.hpp"
 
 #include <gtest/gtest.h>
 

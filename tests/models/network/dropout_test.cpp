@@ -1,7 +1,7 @@
-#include "troupe/models/dropout.hpp"
+#include "troupe/models/network/dropout.hpp"
 
-#include "troupe/models/neural_network.hpp"
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/network/neural_network.hpp"
 #include "troupe/tests/support/double_network.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "troupe/models/initialization.hpp"
+#include "troupe/models/network/initialization.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "troupe/models/gauss_newton.hpp"
+#include "troupe/models/solvers/gauss_newton.hpp"
 
-#include "troupe/models/cholesky.hpp"
-#include "troupe/models/least_squares.hpp"
-#include "troupe/models/neural_network.hpp"
-#include "troupe/models/random.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/math/cholesky.hpp"
+#include "troupe/models/network/neural_network.hpp"
+#include "troupe/models/solvers/least_squares.hpp"
 #include "troupe/tests/support/reference.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Linear and logistic regression end where theory says: at the solution of Newton's method.
 
-#include "troupe/models/neural_network.hpp"
+#include "troupe/models/network/neural_network.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/tests/support/reference.hpp"
 

@@ -1,8 +1,8 @@
 // Metrics against cases worked by hand and against NumPy.
 
-#include "troupe/models/metrics.hpp"
+#include "troupe/models/training/metrics.hpp"
 
-#include "troupe/models/tree_accumulator.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/tests/support/reference.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/regularization.hpp"
+#include "troupe/models/training/regularization.hpp"
 
-#include "troupe/models/random.hpp"
-#include "troupe/models/reduction.hpp"
+#include "troupe/models/base/random.hpp"
+#include "troupe/models/math/reduction.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/schedule.hpp"
+#include "troupe/models/training/schedule.hpp"
 
 #include "troupe/tests/support/reference.hpp"
 

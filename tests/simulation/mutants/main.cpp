@@ -7,7 +7,7 @@
 // prints rows for docs/mutants.md. Exit code 1 when a mutant survived that should be found, or is
 // stale; 2 for wrong options.
 
-#include "troupe/models/blas.hpp"
+#include "troupe/models/math/blas.hpp"
 #include "troupe/tests/simulation/mode_trial.hpp"
 #include "troupe/tests/simulation/mutants/mutant.hpp"
 #include "troupe/tests/simulation/mutants/mutant_in_force.hpp"

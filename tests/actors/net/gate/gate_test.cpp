@@ -2,7 +2,7 @@
 
 #include "troupe/tests/support/gates.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 

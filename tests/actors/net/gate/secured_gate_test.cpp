@@ -1,7 +1,7 @@
 // The gate over secured connections of the loopback, with certificates made here (T1, T2, T3).
 
-#include "troupe/actors/net/visitor.hpp"
-#include "troupe/data/failure.hpp"
+#include "troupe/actors/net/gate/visitor.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/certificates.hpp"
 #include "troupe/tests/support/gates.hpp"
 #include "troupe/tests/support/networked.hpp"

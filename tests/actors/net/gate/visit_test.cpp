@@ -1,8 +1,8 @@
 // Visitors: the lines, the greeting, the gate, and whole clusters that are asked how they are.
 
-#include "troupe/actors/net/visit.hpp"
+#include "troupe/actors/net/gate/visit.hpp"
 
-#include "troupe/actors/net/visitor.hpp"
+#include "troupe/actors/net/gate/visitor.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/tests/support/gates.hpp"
 #include "troupe/tests/support/networked.hpp"

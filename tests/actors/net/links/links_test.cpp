@@ -1,6 +1,6 @@
 // The links of a process, without a gate: whose word counts.
 
-#include "troupe/actors/net/links.hpp"
+#include "troupe/actors/net/links/links.hpp"
 #include "troupe/tests/support/gates.hpp"
 
 #include <caf/actor_system.hpp>

@@ -1,7 +1,7 @@
 // Whole runs over real sockets: the bits are those of one process, whoever joins, leaves, or is
 // refused.
 
-#include "troupe/actors/net/process_gate.hpp"
+#include "troupe/actors/net/process/process_gate.hpp"
 #include "troupe/tests/support/gates.hpp"
 #include "troupe/tests/support/networked.hpp"
 

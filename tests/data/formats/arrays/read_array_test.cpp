@@ -1,8 +1,8 @@
 // IDX files by hand, NPY files by NumPy (tests/reference/arrays.py), and what is said of bad ones.
 
-#include "troupe/data/read_array.hpp"
+#include "troupe/data/formats/arrays/read_array.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/reference.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"

@@ -1,8 +1,8 @@
 // The part-by-part reader: the same rows and the same complaints as the reader of whole files.
 
-#include "troupe/data/csv_reader.hpp"
+#include "troupe/data/formats/csv/csv_reader.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/joined_rows.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

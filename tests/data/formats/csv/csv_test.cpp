@@ -1,8 +1,8 @@
 // What the CSV reader takes, and what it says about everything else.
 
-#include "troupe/data/csv.hpp"
+#include "troupe/data/formats/csv/csv.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

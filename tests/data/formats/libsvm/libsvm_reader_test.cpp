@@ -1,10 +1,10 @@
 // The part-by-part reader of libsvm files: the same rows and complaints as the reader of whole
 // files.
 
-#include "troupe/data/libsvm_reader.hpp"
+#include "troupe/data/formats/libsvm/libsvm_reader.hpp"
 
-#include "troupe/data/failure.hpp"
-#include "troupe/data/libsvm.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/joined_rows.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

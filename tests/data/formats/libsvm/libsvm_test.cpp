@@ -1,8 +1,8 @@
 // What the reader of sparse text takes, and what it says about everything else.
 
-#include "troupe/data/libsvm.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
 
-#include "troupe/data/failure.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
