@@ -76,12 +76,6 @@ public:
   size_t buffers_made() const { return process_->buffers_made(); }
 
 private:
-  void spawn_solver(caf::actor_system& system, const job& resolved,
-                    const std::shared_ptr<const prepared_data>& data, view& everybody);
-  void spawn_replicas_and_shards(caf::actor_system& system, const job& resolved,
-                                 const std::shared_ptr<const prepared_data>& data,
-                                 const company_options& options, view& everybody);
-
   blas::one_thread blas_; ///< for as long as anybody computes
   std::unique_ptr<process> process_;
   director_actor director_;

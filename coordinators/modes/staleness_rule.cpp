@@ -33,7 +33,6 @@ staleness_rule::staleness_rule(const staleness_options& options, size_t trainer_
           "first_count must be between 1 and the number of trainers");
   require(options.lag_ratio > 0 && options.lag_ratio < lag_ratio_limit,
           "lag_ratio must be above 0 and below a million");
-  require(options.starving_after >= 1, "starving_after must be at least 1");
   require(options.scaling_power >= 0 && options.scaling_power <= 10,
           "scaling_power must be between 0 and 10");
 }
@@ -210,14 +209,6 @@ std::vector<size_t> staleness_rule::released() {
       trainers_[i].waits = false;
       result.push_back(i);
     }
-  return result;
-}
-
-std::vector<size_t> staleness_rule::starving() const {
-  std::vector<size_t> result;
-  for (size_t i = 0; i < trainers_.size(); ++i)
-    if (trainers_[i].account.discards_in_row >= options_.starving_after)
-      result.push_back(i);
   return result;
 }
 

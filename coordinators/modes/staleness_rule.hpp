@@ -18,8 +18,7 @@
 // Of the last, three things are certain here. With one trainer nothing is discarded. A trainer's
 // own updates never count against it. And nobody starves: after `discards_in_row_max` discards in a
 // row a trainer's next gradient is applied whatever its lag, so of any d + 1 gradients in a row at
-// least one counts (d = 1: a trainer that is twice as slow as the others loses at most half). Who
-// turns that off is told who starves.
+// least one counts (d = 1: a trainer that is twice as slow as the others loses at most half).
 //
 // Instead of discarding, a late gradient can take a smaller step (`scaling`), or be corrected
 // (models/merging/delay_compensation.hpp). None of the modes gives the same bits twice: what is
@@ -75,7 +74,6 @@ struct staleness_options {
   bool drop_late = false;   ///< half_synchronous: late gradients are dropped, not counted next
   double lag_ratio = 1.5;   ///< lag: r in (0, lag_ratio_limit)
   std::optional<size_t> discards_in_row_max = 1; ///< lag, drop_late: absent: no limit
-  size_t starving_after = 3; ///< discards in a row, >= 1, from which a trainer is said to starve
   step_scaling scaling = step_scaling::none;
   double scaling_power = 0.5; ///< polynomial: a in [0, 10]
 
@@ -169,9 +167,6 @@ public:
 
   /// Trainers that were told to wait and may pull now, ascending; each is named once.
   std::vector<size_t> released();
-
-  /// Trainers that lost `starving_after` or more gradients in a row, ascending.
-  std::vector<size_t> starving() const;
 
   const trainer_account& account(size_t trainer) const { return trainers_.at(trainer).account; }
   uint64_t update_count() const { return update_count_; } ///< gradients, or half_synchronous: steps

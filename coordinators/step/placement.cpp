@@ -27,12 +27,6 @@ std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_coun
   return split_evenly(block_count(parameter_count), shard_count);
 }
 
-std::vector<index_range> assign_all_blocks_to_first(size_t parameter_count, size_t shard_count) {
-  auto parts = assign_blocks(parameter_count, 1);
-  parts.resize(shard_count);
-  return parts;
-}
-
 index_range elements_of_blocks(const index_range& blocks, size_t parameter_count) {
   return {std::min(blocks.begin * block_size, parameter_count),
           std::min(blocks.end * block_size, parameter_count)};

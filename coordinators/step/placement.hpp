@@ -29,9 +29,6 @@ size_t block_count(size_t parameter_count);
 /// The blocks of each shard; with fewer blocks than shards some are empty.
 std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_count);
 
-/// The blocks of each shard when a rule needs the whole model in one place: the first has all.
-std::vector<index_range> assign_all_blocks_to_first(size_t parameter_count, size_t shard_count);
-
 /// The squares of a mean gradient (gradient_sum * factor), added block by block
 /// (models/training/regularization.hpp); the span starts at a block's first element.
 std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, float factor);

@@ -263,21 +263,6 @@ TEST(staleness_rule, nobody_loses_more_in_a_row_than_allowed) {
   }
 }
 
-TEST(staleness_rule, without_a_limit_who_starves_is_named) {
-  auto options = lag(0.1, std::nullopt);
-  options.starving_after = 3;
-  played x{options, 2};
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(x.rule.starving(), trainers{});
-    x.pull(0);
-    x.both(1);
-    expect(x.push(0), verdict::refuse, reason::late);
-  }
-  EXPECT_EQ(x.rule.starving(), trainers{0});
-  x.both(0);
-  EXPECT_EQ(x.rule.starving(), trainers{});
-}
-
 TEST(staleness_rule, steps_shrink_with_staleness_if_so_chosen) {
   auto options = mode_of(consistency_mode::asynchronous);
   const auto scale_after = [&](int updates) {

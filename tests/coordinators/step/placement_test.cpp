@@ -70,12 +70,6 @@ TEST(placement, shards_partition_the_parameters) {
     }
 }
 
-TEST(placement, a_rule_over_the_whole_model_has_it_on_the_first_shard) {
-  const auto parts = assign_all_blocks_to_first(2 * block_size + 1, 3);
-  EXPECT_EQ(parts, (std::vector<index_range>{{0, 3}, {}, {}}));
-  EXPECT_EQ(assign_all_blocks_to_first(5, 1), (std::vector<index_range>{{0, 1}}));
-}
-
 TEST(placement, short_steps_stay_on_one_thread) {
   EXPECT_EQ(useful_threads(1'000, 11, 8), 1u);
   EXPECT_EQ(useful_threads(99'999, 10, 8), 1u);
