@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace troupe {
@@ -23,6 +24,13 @@ double deviation(const std::vector<float>& values) {
   return std::sqrt(square / static_cast<double>(values.size()));
 }
 
+/// Share of the values within `width` deviations of 0.
+double share_within(const std::vector<float>& values, double width) {
+  const double limit = width * deviation(values);
+  const auto count = std::ranges::count_if(values, [&](float x) { return std::abs(x) < limit; });
+  return static_cast<double>(count) / static_cast<double>(values.size());
+}
+
 } // namespace
 
 TEST(initialization, zero_is_zero) {
@@ -37,6 +45,20 @@ TEST(initialization, he_has_the_deviation_of_its_fan_in) {
 TEST(initialization, lecun_has_the_deviation_of_its_fan_in) {
   EXPECT_NEAR(deviation(weights(initialization_kind::lecun, {1, 0, 200, 300})),
               std::sqrt(1 / 200.0), 0.001);
+}
+
+// 60,000 values: the mean's own deviation is a 245th of theirs, that of a share below 0.002.
+TEST(initialization, normal_kinds_have_mean_zero_and_the_form_of_a_bell) {
+  for (const auto kind :
+       {initialization_kind::he, initialization_kind::lecun, initialization_kind::normal}) {
+    const auto values = weights(kind, {1, 0, 200, 300});
+    const double mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    EXPECT_NEAR(mean / deviation(values), 0, 4 / 245.0) << name_of(kind);
+    EXPECT_NEAR(share_within(values, 0.5), 0.3829, 0.008) << name_of(kind);
+    EXPECT_NEAR(share_within(values, 1), 0.6827, 0.008) << name_of(kind);
+    EXPECT_NEAR(share_within(values, 2), 0.9545, 0.004) << name_of(kind);
+  }
 }
 
 TEST(initialization, uniform_and_normal_follow_their_scale) {
