@@ -10,9 +10,6 @@
 #include <caf/serializer.hpp>
 
 #include <bit>
-#include <cstring>
-#include <stdexcept>
-#include <utility>
 
 namespace troupe {
 
@@ -41,27 +38,10 @@ buffer receive_buffer(size_t size) {
 
 } // namespace
 
-payload::payload(const_buffer storage, size_t offset, size_t size)
-  : storage_(std::move(storage)), offset_(offset), size_(size) {
-  if (offset > storage_.size() || size > storage_.size() - offset)
-    throw std::invalid_argument("payload: a span that leaves its buffer");
-}
-
-bool payload::intact() const {
-  return !from_wire_ || checksum_of(values()) == checksum_;
-}
-
 uint64_t payload::checksum() const {
   if (!checksum_)
-    checksum_ = checksum_of(values());
+    checksum_ = received_checksum() ? received_checksum() : checksum_of(values());
   return *checksum_;
-}
-
-bool operator==(const payload& a, const payload& b) {
-  const auto x = a.values();
-  const auto y = b.values();
-  return x.size() == y.size() &&
-         (x.empty() || std::memcmp(x.data(), y.data(), x.size_bytes()) == 0);
 }
 
 caf::error inspect(caf::serializer& sink, payload& x) {
@@ -83,16 +63,11 @@ caf::error inspect(caf::deserializer& source, payload& x) {
     return problem;
   if (size > payload_size_max || !has_bytes(source, size * sizeof(float)))
     return caf::make_error(caf::sec::end_of_stream, "payload is longer than its message");
-  payload result;
   const auto storage = receive_buffer(static_cast<size_t>(size));
   if (size > 0)
     if (auto problem = source.apply_raw(size * sizeof(float), storage.values().data()))
       return problem;
-  result.storage_ = storage;
-  result.size_ = static_cast<size_t>(size);
-  result.from_wire_ = true;
-  result.checksum_ = checksum;
-  x = std::move(result);
+  x = float_view{storage, static_cast<size_t>(size), checksum, checksum_of};
   return caf::none;
 }
 
