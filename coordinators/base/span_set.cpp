@@ -28,6 +28,16 @@ bool span_set::add(const index_range& range) {
   return true;
 }
 
+index_range span_set::first_missing_in(const index_range& range) const {
+  auto begin = range.begin;
+  for (const auto& held : ranges_) {
+    if (held.begin > begin)
+      return {begin, std::max(begin, std::min(held.begin, range.end))};
+    begin = std::max(begin, held.end);
+  }
+  return {begin, std::max(begin, range.end)};
+}
+
 std::vector<index_range> span_set::missing_in(const index_range& range) const {
   std::vector<index_range> result;
   auto begin = range.begin;

@@ -1,0 +1,90 @@
+#include "troupe/coordinators/exchange/arriving_tensor.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+bool is_same_place(const float_view& a, const float_view& b) {
+  return a.offset() == b.offset() && a.storage().same_storage(b.storage());
+}
+
+std::span<const float> part_of(const tensor_piece& x, const index_range& elements) {
+  return x.values.values().subspan(elements.begin - x.first_element, elements.size());
+}
+
+} // namespace
+
+piece_verdict arriving_tensor::offer(const tensor_piece& news, const tensor_memory& memory,
+                                     bool may_share) {
+  const index_range elements{news.first_element, news.first_element + news.values.size()};
+  const auto part = shared_part(elements, elements_);
+  const bool is_first = here_.ranges().empty();
+  if (!is_first && note_.facts != news.note.facts)
+    return piece_verdict::conflict;
+  if (here_.contains(part))
+    return holds_same(news, part) ? piece_verdict::known : piece_verdict::conflict;
+  const auto whole = may_share ? around(news) : float_view{};
+  if (is_first)
+    shared_ = whole;
+  if (whole.size() == 0 || !is_same_place(shared_, whole))
+    for (const auto& gap : here_.missing_in(part))
+      store(news, gap, memory);
+  here_.add(part);
+  note_.facts = news.note.facts;
+  for (size_t i = 0; i < note_.remarks.size(); ++i)
+    note_.remarks[i] = std::max(note_.remarks[i], news.note.remarks[i]);
+  return piece_verdict::accepted;
+}
+
+float_view arriving_tensor::around(const tensor_piece& news) const {
+  const auto& storage = news.values.storage();
+  const auto offset = news.values.offset();
+  const auto first = news.first_element;
+  const bool has_begin = elements_.begin >= first || first - elements_.begin <= offset;
+  const auto begin = offset + elements_.begin - first; // wraps twice, or not at all
+  if (!has_begin || begin > storage.size() || elements_.size() > storage.size() - begin)
+    return {};
+  return {storage, begin, elements_.size()};
+}
+
+bool arriving_tensor::holds_same(const tensor_piece& news, const index_range& part) const {
+  const auto held = values().part(part.begin - elements_.begin, part.size());
+  return held == news.values.part(part.begin - news.first_element, part.size());
+}
+
+void arriving_tensor::store(const tensor_piece& news, const index_range& part,
+                            const tensor_memory& memory) {
+  own(memory);
+  const auto source = part_of(news, part);
+  const auto target = own_.storage.values().subspan(part.begin - own_.first_element, part.size());
+  if (source.data() != target.data()) // a version is written where replicas read it
+    std::ranges::copy(source, target.begin());
+}
+
+// What is here moves along.
+void arriving_tensor::own(const tensor_memory& memory) {
+  if (own_.storage)
+    return;
+  own_ = memory(of_);
+  if (!own_.covers(elements_))
+    throw std::invalid_argument("arriving_tensor: memory for " + std::to_string(elements_.end) +
+                                " elements is too small");
+  const auto to = own_.storage.values();
+  for (const auto& range : here_.ranges())
+    std::ranges::copy(shared_.part(range.begin - elements_.begin, range.size()).values(),
+                      to.subspan(range.begin - own_.first_element, range.size()).begin());
+  shared_ = {};
+}
+
+float_view arriving_tensor::values() const {
+  if (!own_.storage)
+    return shared_;
+  return {own_.storage, elements_.begin - own_.first_element, elements_.size()};
+}
+
+} // namespace troupe

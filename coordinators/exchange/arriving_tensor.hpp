@@ -1,0 +1,81 @@
+// Arriving tensor: one tensor while it is put together from pieces, in any order, some twice.
+//
+// Values are copied to memory that is asked for with the first of them. Where all pieces lie in one
+// buffer already, each at its place (in one process, or because one piece is all there is), that
+// buffer is the result and nothing is copied: who expects it says whether it may be.
+
+#pragma once
+
+#include "troupe/coordinators/base/span_set.hpp"
+#include "troupe/coordinators/exchange/exchange_messages.hpp"
+
+#include <cstdint>
+#include <functional>
+
+namespace troupe {
+
+/// Where elements of a tensor go: value k of the storage is element first_element + k.
+struct float_window {
+  buffer storage;
+  uint64_t first_element = 0;
+
+  bool covers(const index_range& x) const {
+    return first_element <= x.begin && x.end - first_element <= storage.size();
+  }
+};
+
+/// Asked once for each tensor. Throws nothing that its caller does not expect of `on_piece`.
+using tensor_memory = std::function<float_window(const tensor_name&)>;
+
+/// What comes of a piece (expected_tensor.hpp has the rules). Of several verdicts the last in this
+/// list tells most.
+enum class piece_verdict : uint8_t {
+  unexpected,
+  early,
+  stale,
+  malformed,
+  known,
+  damaged,
+  accepted,
+  conflict,
+};
+
+class arriving_tensor {
+public:
+  arriving_tensor(const tensor_name& of, const index_range& elements)
+    : of_(of), elements_(elements) {}
+
+  /// Takes what it does not have of an intact piece that has some of its elements: accepted, known,
+  /// or conflict. Throws std::invalid_argument when `memory` gives less than the elements need.
+  piece_verdict offer(const tensor_piece& news, const tensor_memory& memory, bool may_share);
+
+  const tensor_name& name() const { return of_; }
+  const index_range& elements() const { return elements_; }
+  const span_set& here() const { return here_; }
+  bool is_whole() const { return here_.contains(elements_); }
+  const tensor_note& note() const { return note_; }
+  /// The values of its elements; those that are not here are anything.
+  float_view values() const;
+
+  /// The same elements of the same tensor are here.
+  friend bool operator==(const arriving_tensor& a, const arriving_tensor& b) {
+    return a.of_ == b.of_ && a.elements_ == b.elements_ && a.here_ == b.here_ && a.note_ == b.note_;
+  }
+
+private:
+  /// The whole tensor as it would lie around the values of a piece; empty when their buffer has no
+  /// room for it.
+  float_view around(const tensor_piece& news) const;
+  bool holds_same(const tensor_piece& news, const index_range& part) const;
+  void store(const tensor_piece& news, const index_range& part, const tensor_memory& memory);
+  void own(const tensor_memory& memory);
+
+  tensor_name of_;
+  index_range elements_;
+  span_set here_;
+  float_view shared_; ///< others' memory that holds all that is here, each at its place
+  float_window own_;  ///< its storage is empty until it is needed
+  tensor_note note_;
+};
+
+} // namespace troupe

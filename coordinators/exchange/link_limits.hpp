@@ -1,0 +1,29 @@
+// Limits of a link: how much may be under way on it, and what goes first.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace troupe {
+
+/// What may be under way on a link: 16 MiB, a tenth of a second at 1.3 Gbit/s. That is more than
+/// any link of a data centre holds between two credits. Doubled, a sender may keep twice as much
+/// memory for each link, and a sign of life waits twice as long behind it.
+inline constexpr size_t link_credit_bytes = size_t{16} << 20;
+
+/// Elements of a piece on a wire: 256 KiB, small enough that a link's heartbeat is never stuck
+/// behind one for long, large enough that its frame costs nothing.
+inline constexpr size_t piece_elements_max = size_t{1} << 16;
+
+/// The part of the window that checkpoints may fill: training waits behind 4 MiB at most.
+inline constexpr size_t checkpoint_window_parts = 4;
+
+/// The part of the window after which a receiver returns credit: 1 MiB, four pieces. It must be
+/// well below the part above, or a sender of checkpoints stands still until it asks.
+inline constexpr size_t credit_return_parts = 16;
+
+/// What goes first: steps wait for training pieces, nobody waits for a checkpoint.
+enum class urgency : uint8_t { training, checkpoint };
+
+} // namespace troupe

@@ -1,0 +1,66 @@
+// Tensor names: what travels between processes, and who they are to each other.
+//
+// What a tensor holds follows from its name, whoever made it: so a piece of it is good from
+// anybody, at any time, as often as it comes. Tensors that are a sum over the leaves of the
+// canonical tree (canonical_tree.hpp) say which; all others have one leaf.
+
+#pragma once
+
+#include "troupe/coordinators/base/canonical_tree.hpp"
+
+#include <compare>
+#include <cstdint>
+
+namespace troupe {
+
+/// A process as this one counts them; who makes links numbers them. The director is nobody's
+/// number: a process may be beside it and have one of its own.
+enum class peer_id : uint32_t { director = 0 };
+
+/// What a tensor is; its key and its part count within that.
+enum class tensor_kind : uint8_t {
+  gradient,   ///< key: the step; node: the slices that are added in it
+  parameters, ///< key: the version
+  state,      ///< key: the version; part: 0 the parameters, then the optimizer's slots
+  order,      ///< key: the order's number; part: the vector
+  result,     ///< key: the order's number; part: the vector
+};
+inline constexpr size_t tensor_kind_count = 5;
+
+/// The node of what is no sum.
+inline constexpr tree_node only_leaf{0, 1};
+
+struct tensor_name {
+  tensor_kind kind = tensor_kind::gradient;
+  uint64_t term = 0;
+  uint64_t key = 0;
+  tree_node node = only_leaf; ///< in a want: every node with one of these leaves
+  uint64_t part = 0;
+
+  friend auto operator<=>(const tensor_name&, const tensor_name&) = default;
+};
+
+/// Keys [begin, end).
+struct key_range {
+  uint64_t begin = 0;
+  uint64_t end = UINT64_MAX;
+
+  bool contains(uint64_t key) const { return begin <= key && key < end; }
+};
+
+inline key_range only_key(uint64_t key) {
+  return {key, key + 1};
+}
+
+inline key_range keys_before(uint64_t end) {
+  return {0, end};
+}
+
+/// What both ranges have; empty when they have nothing in common.
+inline index_range shared_part(const index_range& a, const index_range& b) {
+  const auto begin = a.begin > b.begin ? a.begin : b.begin;
+  const auto end = a.end < b.end ? a.end : b.end;
+  return {begin, end > begin ? end : begin};
+}
+
+} // namespace troupe
