@@ -57,7 +57,7 @@ struct tensor_source {
 struct expectation {
   tensor_kind kind = tensor_kind::state;
   uint64_t key = 0;
-  index_range elements;
+  index_range elements{};
   uint64_t part_count = 1;
   size_t leaf_count = 1; ///< more than one: sums
   bool newest = false;   ///< later keys are as good, up to `last_key`

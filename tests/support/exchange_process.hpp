@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/tests/support/exchange_wire.hpp"
+#include "troupe/tests/support/exchange_run.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -17,34 +17,6 @@
 #include <vector>
 
 namespace troupe::test {
-
-/// What all know of a run. Process i is peer i + 1; the director is beside none of them.
-struct exchange_run {
-  std::vector<index_range> spans; ///< by process; may be empty
-  size_t element_count = 0;
-  size_t slice_count = 1;
-  uint64_t last_version = 2;
-  uint64_t checkpoint_every = 1;
-  uint64_t order_count = 0; ///< of the first process, to the others in turn
-  bool may_share = false;
-  bool grows = false; ///< gradients leave while they are computed
-  exchange_options limits;
-
-  uint64_t last_checkpoint() const { return last_version - last_version % checkpoint_every; }
-};
-
-inline constexpr uint64_t state_parts = 3;
-inline constexpr uint64_t order_parts = 2;
-
-inline peer_id peer_of(size_t process) {
-  return static_cast<peer_id>(process + 1);
-}
-
-struct exchange_view {
-  uint64_t term = 0;
-  uint64_t start_version = 0;
-  std::vector<index_range> slices; ///< by process
-};
 
 class exchange_process {
 public:

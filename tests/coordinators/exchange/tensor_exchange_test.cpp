@@ -1,0 +1,401 @@
+// One exchange and what it asks its owner to do, event by event.
+
+#include "troupe/coordinators/exchange/tensor_exchange.hpp"
+
+#include "troupe/tests/support/exchange_wire.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+using namespace test;
+using namespace std::chrono_literals;
+
+constexpr peer_id a{1};
+constexpr peer_id b{2};
+constexpr index_range all{0, 40};
+constexpr size_t piece_elements = 10;
+constexpr size_t piece_bytes = piece_elements * sizeof(float);
+
+tensor_name version(uint64_t key, uint64_t term = 1) {
+  return {tensor_kind::parameters, term, key};
+}
+
+tensor_name gradient(uint64_t step, const tree_node& node = {0, 1}) {
+  return {tensor_kind::gradient, 1, step, node};
+}
+
+kept_tensor kept(const tensor_name& name, const index_range& elements = all) {
+  return {name, elements.begin, true_values(name, elements), true_note(name)};
+}
+
+expectation versions_of(peer_id owner) {
+  expectation what;
+  what.kind = tensor_kind::parameters;
+  what.elements = all;
+  what.newest = true;
+  what.last_key = 9;
+  what.sources = {{owner, all}};
+  what.memory = [](const tensor_name&) { return float_window{buffer{all.size()}}; };
+  return what;
+}
+
+/// An exchange in term 1 with links to both, room for `pieces` pieces each.
+class exchange_test : public testing::Test {
+protected:
+  exchange_test() { begin(4); }
+
+  void begin(size_t pieces) {
+    x = tensor_exchange{{pieces * piece_bytes, piece_elements}};
+    x.begin_term(1);
+    x.link_opened(a, 5, true);
+    x.link_opened(b, 6, true);
+  }
+
+  /// What it has asked for since, of one kind.
+  template <class T>
+  std::vector<T> taken() {
+    x.take_effects(effects);
+    std::vector<T> result;
+    for (const auto& effect : effects)
+      if (const auto* one = std::get_if<T>(&effect))
+        result.push_back(*one);
+    return result;
+  }
+
+  void publish(const kept_tensor& what, const std::vector<tensor_route>& routes) {
+    x.publish(what, routes, now);
+  }
+  void grow(const kept_tensor& what, const index_range& elements) {
+    const tensor_route route{a, all};
+    x.grow(what, elements, {&route, 1}, now);
+  }
+  void want(const tensor_name& name, std::vector<index_range> elements, bool or_newer = false) {
+    x.on_want(a, {name, std::move(elements), or_newer}, now);
+  }
+
+  tensor_exchange x;
+  moment now{};
+  std::vector<exchange_effect> effects;
+};
+
+std::vector<index_range> elements_of(const std::vector<send_piece>& pieces) {
+  std::vector<index_range> result;
+  for (const auto& [to, what] : pieces)
+    result.push_back({what.first_element, what.first_element + what.values.size()});
+  return result;
+}
+
+using ranges = std::vector<index_range>;
+
+} // namespace
+
+TEST_F(exchange_test, what_is_published_goes_to_its_routes_as_far_as_there_is_credit) {
+  begin(2);
+  publish(kept(version(0)), {{a, {0, 30}}, {b, {35, 40}}});
+  const auto pieces = taken<send_piece>();
+  EXPECT_EQ(elements_of(pieces), (ranges{{0, 10}, {10, 20}, {35, 40}}));
+  EXPECT_EQ(pieces[1].what.stamp, (link_position{5, 2 * piece_bytes}));
+  EXPECT_EQ(pieces[2].to, b);
+  EXPECT_EQ(pieces[2].what.note, true_note(version(0)));
+  EXPECT_TRUE(is_true(version(0), 35, pieces[2].what.values));
+  x.on_credit(a, {5, piece_bytes}, now);
+  EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{20, 30}}));
+  EXPECT_EQ(x.figures().bytes_sent, 3 * piece_bytes + 5 * sizeof(float));
+}
+
+TEST_F(exchange_test, publishing_again_changes_nothing) {
+  publish(kept(version(0)), {{a, {0, 10}}});
+  x.on_credit(a, {5, piece_bytes}, now);
+  taken<send_piece>();
+  const auto before = x;
+  publish(kept(version(0)), {{a, {0, 10}}});
+  EXPECT_TRUE(taken<send_piece>().empty());
+  EXPECT_EQ(x, before);
+}
+
+TEST_F(exchange_test, what_grows_leaves_as_it_is_final_and_the_rest_when_all_is) {
+  const auto what = kept(gradient(0));
+  grow(what, {20, 25});
+  EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{20, 25}}));
+  grow(what, {20, 25});
+  grow(what, {20, 30});
+  EXPECT_EQ(x.figures().bytes_early, 10 * sizeof(float));
+  x.on_credit(a, {5, 10 * sizeof(float)}, now);
+  taken<send_piece>();
+  publish(what, {{a, all}});
+  EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{0, 10}, {10, 20}, {30, 40}}));
+  EXPECT_EQ(x.figures().bytes_early, 10 * sizeof(float)) << "the rest was not early";
+}
+
+TEST_F(exchange_test, what_does_not_grow_there_is_not_sent_from_there) {
+  grow(kept(gradient(0)), {0, 10});
+  taken<send_piece>();
+  grow(kept(gradient(0)), {10, 20}); // computed anew, in other memory
+  EXPECT_TRUE(taken<send_piece>().empty());
+  publish(kept(gradient(0)), {{a, all}});
+  EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{10, 20}, {20, 30}, {30, 40}}));
+}
+
+TEST_F(exchange_test, who_wants_what_grows_is_sent_what_is_final) {
+  x.grow(kept(gradient(0)), {10, 14}, {}, now);
+  want(gradient(0), {all});
+  EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{10, 14}}));
+}
+
+TEST_F(exchange_test, wants_are_answered_from_what_is_kept_and_told) {
+  for (const uint64_t key : {0u, 1u, 2u})
+    publish(kept(version(key), {10, 30}), {});
+  want(version(1), {{0, 12}, {28, 99}});
+  x.take_effects(effects);
+  ASSERT_EQ(effects.size(), 3u);
+  EXPECT_EQ(std::get<tensor_asked>(effects[0]).by, a);
+  EXPECT_EQ(std::get<send_piece>(effects[1]).what.values, true_values(version(1), {10, 12}));
+  EXPECT_EQ(std::get<send_piece>(effects[2]).what.first_element, 28u);
+  EXPECT_EQ(x.figures().resends, 2u);
+  want(version(1), {{10, 20}}, true);
+  x.on_credit(a, {5, 4 * sizeof(float)}, now);
+  const auto pieces = taken<send_piece>();
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[1].what.of, version(2)) << "or newer";
+}
+
+TEST_F(exchange_test, a_want_for_sums_means_all_that_have_one_of_its_leaves) {
+  publish(kept(gradient(3, {0, 2}), {0, 5}), {});
+  publish(kept(gradient(3, {2, 3}), {0, 5}), {});
+  publish(kept(gradient(3, {3, 4}), {0, 5}), {});
+  want(gradient(3, {1, 3}), {all});
+  const auto pieces = taken<send_piece>();
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].what.of.node, (tree_node{0, 2}));
+  EXPECT_EQ(pieces[1].what.of.node, (tree_node{2, 3}));
+}
+
+TEST_F(exchange_test, odd_wants_cost_nothing) {
+  publish(kept(version(0)), {});
+  const auto before = x;
+  want(version(0), {{30, 20}, {40, SIZE_MAX}, {SIZE_MAX, 0}, {7, 7}});
+  want(version(0, 2), {all});
+  want({tensor_kind::parameters, 1, 0, {1, 0}}, {all});
+  want({tensor_kind::parameters, 1, 0, only_leaf, UINT64_MAX}, {all}, true);
+  x.on_want(peer_id{99}, {version(0), {all}}, now);
+  EXPECT_TRUE(taken<send_piece>().empty());
+  EXPECT_EQ(x, before);
+}
+
+TEST_F(exchange_test, wants_are_answered_up_to_a_number_of_ranges) {
+  const auto name = version(0);
+  const index_range many{0, 3 * want_ranges_max};
+  x.publish(kept(name, many), {}, now);
+  ranges every_second;
+  for (size_t e = 0; e < many.end; e += 2)
+    every_second.push_back({e, e + 1});
+  want(name, every_second);
+  const auto figures = x.figures();
+  EXPECT_EQ(figures.ranges_waiting + figures.bytes_under_way / sizeof(float), want_ranges_max);
+}
+
+TEST_F(exchange_test, wants_add_nothing_to_a_link_on_which_much_waits) {
+  const index_range many{0, 8 * waiting_ranges_max};
+  publish(kept(version(0), many), {});
+  for (size_t first = 0; first < many.end; first += 2 * want_ranges_max) {
+    ranges every_second;
+    for (size_t e = first; e < first + 2 * want_ranges_max; e += 2)
+      every_second.push_back({e, e + 1});
+    want(version(0), every_second);
+  }
+  EXPECT_LE(x.figures().ranges_waiting, waiting_ranges_max);
+  EXPECT_GE(x.figures().ranges_waiting, waiting_ranges_max - 1);
+}
+
+TEST_F(exchange_test, the_newest_two_are_kept_of_each_span) {
+  begin(1);
+  for (const uint64_t key : {0u, 1u, 2u}) {
+    auto what = kept(version(key), {0, 20});
+    what.newest_kept = 2;
+    publish(what, {{a, all}});
+  }
+  auto other = kept(version(0), {20, 40});
+  other.newest_kept = 2;
+  publish(other, {});
+  taken<send_piece>();
+  EXPECT_EQ(x.figures().tensors_kept, 3u);
+  x.on_credit(a, {5, piece_bytes}, now);
+  const auto pieces = taken<send_piece>();
+  ASSERT_EQ(pieces.size(), 1u);
+  EXPECT_EQ(pieces[0].what.of, version(1)) << "the rest of version 0 is gone";
+}
+
+TEST_F(exchange_test, what_is_forgotten_is_gone_and_waits_no_more) {
+  begin(1);
+  publish(kept(gradient(3)), {{a, all}});
+  publish(kept(gradient(4)), {{a, all}});
+  publish(kept(version(3)), {{a, all}});
+  taken<send_piece>();
+  x.forget(tensor_kind::gradient, keys_before(4));
+  EXPECT_EQ(x.figures().tensors_kept, 2u);
+  EXPECT_EQ(x.figures().ranges_waiting, 2u);
+  want(gradient(3), {all});
+  x.on_credit(a, {5, piece_bytes}, now);
+  EXPECT_EQ(taken<send_piece>().at(0).what.of, gradient(4));
+  x.forget(tensor_kind::gradient, only_key(4));
+  x.forget(tensor_kind::parameters, {});
+  EXPECT_EQ(x.figures().tensors_kept, 0u);
+  EXPECT_EQ(x.figures().ranges_waiting, 0u);
+}
+
+TEST_F(exchange_test, a_new_term_forgets_all_but_credit) {
+  begin(1);
+  publish(kept(version(0)), {{a, all}});
+  x.expect(versions_of(b), now);
+  taken<send_piece>();
+  x.begin_term(2);
+  EXPECT_EQ(x.figures().tensors_kept, 0u);
+  EXPECT_EQ(x.figures().bytes_under_way, piece_bytes);
+  publish(kept(version(1)), {{a, all}});
+  EXPECT_EQ(x.figures().tensors_kept, 0u) << "of the term before";
+  publish(kept(version(1, 2)), {{a, all}});
+  EXPECT_TRUE(taken<send_piece>().empty());
+  EXPECT_EQ(x.on_piece(b, {version(0, 2), 0, true_values(version(0), all), {}, {}}, now),
+            piece_verdict::unexpected);
+  EXPECT_EQ(x.on_piece(b, {version(0, 1), 0, true_values(version(0), all), {}, {}}, now),
+            piece_verdict::stale);
+  EXPECT_EQ(x.on_piece(b, {version(0, 3), 0, true_values(version(0), all), {}, {}}, now),
+            piece_verdict::early);
+}
+
+TEST_F(exchange_test, who_is_withdrawn_is_sent_nothing_that_waited) {
+  begin(1);
+  publish(kept(version(0)), {{a, all}, {b, all}});
+  taken<send_piece>();
+  x.withdraw(a);
+  x.on_credit(a, {5, piece_bytes}, now);
+  x.on_credit(b, {6, piece_bytes}, now);
+  const auto pieces = taken<send_piece>();
+  ASSERT_EQ(pieces.size(), 1u);
+  EXPECT_EQ(pieces[0].to, b);
+}
+
+TEST_F(exchange_test, without_a_link_nothing_is_sent_and_a_new_one_begins_anew) {
+  x.link_closed(a);
+  publish(kept(version(0)), {{a, all}});
+  x.send(a, version(0), all, now);
+  EXPECT_TRUE(taken<send_piece>().empty());
+  x.link_opened(a, 8, false);
+  x.send(a, version(0), {5, 10}, now);
+  const auto pieces = taken<send_piece>();
+  ASSERT_EQ(pieces.size(), 1u);
+  EXPECT_EQ(pieces[0].what.stamp, (link_position{8, 5 * sizeof(float)}));
+  EXPECT_EQ(x.figures().bytes_sent, 0u) << "it crosses no wire";
+}
+
+TEST_F(exchange_test, the_director_is_a_peer_and_its_wants_are_no_repairs) {
+  x.link_opened(peer_id::director, 1, true);
+  publish(kept(version(0)), {});
+  x.on_want(peer_id::director, {version(0), {all}}, now);
+  EXPECT_EQ(taken<send_piece>().size(), 4u);
+  EXPECT_EQ(x.figures().resends, 0u);
+}
+
+// ---- what is expected ----
+
+TEST_F(exchange_test, what_arrives_is_told_once_with_its_values) {
+  x.expect(versions_of(a), now);
+  const auto what = kept(version(0));
+  EXPECT_EQ(x.on_piece(a, {what.of, 0, what.part({0, 25}), what.note, {5, 100}}, now),
+            piece_verdict::accepted);
+  EXPECT_TRUE(taken<tensor_arrived>().empty());
+  EXPECT_EQ(x.offer(kept(version(0), {25, 40}), now), piece_verdict::accepted) << "from here";
+  const auto news = taken<tensor_arrived>();
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].values, what.values);
+  EXPECT_EQ(x.on_piece(a, {what.of, 0, what.values, what.note, {5, 100}}, now),
+            piece_verdict::stale);
+}
+
+TEST_F(exchange_test, odd_pieces_are_malformed) {
+  x.expect(versions_of(a), now);
+  const auto verdict = [&](uint64_t first, size_t count) {
+    return x.on_piece(a, {version(0), first, {buffer{count}, 0, count}, {}, {}}, now);
+  };
+  EXPECT_EQ(verdict(0, 0), piece_verdict::malformed);
+  EXPECT_EQ(verdict(UINT64_MAX, 3), piece_verdict::malformed);
+  EXPECT_EQ(verdict(UINT64_MAX - 2, 3), piece_verdict::malformed);
+  EXPECT_EQ(verdict(element_count_max, 3), piece_verdict::unexpected);
+}
+
+TEST_F(exchange_test, silence_is_followed_by_a_want_and_credit_goes_before_it) {
+  x.expect(versions_of(a), now);
+  const auto what = kept(version(0));
+  x.on_piece(a, {what.of, 0, what.part({0, 1}), what.note, {5, 4}}, now);
+  x.tick(now + 199ms);
+  EXPECT_TRUE(taken<send_want>().empty());
+  x.tick(now + 200ms);
+  x.take_effects(effects);
+  ASSERT_EQ(effects.size(), 2u);
+  EXPECT_EQ(std::get<send_credit>(effects[0]).what, (link_position{5, 4}));
+  EXPECT_EQ(std::get<send_want>(effects[1]).what, (tensor_want{version(0), {{1, 40}}, true}));
+  x.link_closed(a);
+  x.tick(now + 10s);
+  EXPECT_TRUE(taken<send_want>().empty()) << "there is no way";
+  EXPECT_EQ(x.awaited().size(), 1u) << "but people are told";
+}
+
+TEST_F(exchange_test, expectations_are_replaced_and_dismissed) {
+  x.expect(versions_of(a), now);
+  x.offer(kept(version(0), {0, 5}), now);
+  EXPECT_EQ(x.figures().tensors_arriving, 1u);
+  x.expect(versions_of(b), now);
+  EXPECT_EQ(x.figures().tensors_arriving, 0u);
+  ASSERT_EQ(x.awaited().size(), 1u);
+  EXPECT_EQ(x.awaited()[0].to, b);
+  x.set_sources(tensor_kind::parameters, 0, all, {{a, {0, 4}}});
+  EXPECT_EQ(x.awaited()[0].what.elements, (ranges{{0, 4}}));
+  x.dismiss(tensor_kind::gradient, {});
+  EXPECT_EQ(x.awaited().size(), 1u);
+  x.dismiss(tensor_kind::parameters, only_key(0));
+  EXPECT_TRUE(x.awaited().empty());
+  EXPECT_EQ(x.offer(kept(version(0)), now), piece_verdict::unexpected);
+}
+
+// ---- credit ----
+
+TEST_F(exchange_test, credit_goes_back_after_a_part_of_the_window_whatever_the_piece_was) {
+  x = tensor_exchange{{16 * piece_bytes, piece_elements}};
+  x.begin_term(1);
+  x.link_opened(a, 5, true);
+  const auto news = [&](uint64_t position) {
+    x.on_piece(a, {version(0), 0, true_values(version(0), {0, 1}), {}, {3, position}}, now);
+    return taken<send_credit>();
+  };
+  EXPECT_TRUE(news(piece_bytes - 1).empty());
+  const auto told = news(piece_bytes);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].what, (link_position{3, piece_bytes}));
+  EXPECT_TRUE(news(piece_bytes).empty());
+}
+
+TEST_F(exchange_test, a_question_is_answered_with_credit_and_asked_when_it_is_missing) {
+  x.on_stamp(a, {9, 77});
+  x.on_stamp(peer_id{99}, {9, 77});
+  const auto told = taken<send_credit>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].what, (link_position{9, 77}));
+  begin(2);
+  publish(kept(version(0)), {{a, all}});
+  taken<send_piece>();
+  x.tick(now + 199ms);
+  EXPECT_TRUE(taken<send_stamp>().empty());
+  x.tick(now + 200ms);
+  const auto asked = taken<send_stamp>();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].what, (link_position{5, 2 * piece_bytes}));
+}
+
+} // namespace troupe
