@@ -126,9 +126,9 @@ void tensor_exchange::set_sources(tensor_kind kind, uint64_t key, const index_ra
       x.set_sources(sources);
 }
 
-void tensor_exchange::dismiss(tensor_kind kind, const key_range& keys) {
+void tensor_exchange::dismiss(tensor_kind kind, const key_range& keys, const index_range& within) {
   std::erase_if(expected_, [&](const expected_tensor& x) {
-    return x.kind() == kind && keys.contains(x.key());
+    return x.kind() == kind && keys.contains(x.key()) && within.contains(x.elements());
   });
 }
 

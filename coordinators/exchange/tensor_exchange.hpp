@@ -109,8 +109,10 @@ public:
   /// Others have it now. Nothing happens when it is not expected.
   void set_sources(tensor_kind kind, uint64_t key, const index_range& elements,
                    const std::vector<tensor_source>& sources);
-  /// What was expected is needed no more, whole or not. Its memory is let go of.
-  void dismiss(tensor_kind kind, const key_range& keys);
+  /// What was expected is needed no more, whole or not. Its memory is let go of. `within`: only
+  /// what lies within these elements, as one shard of several goes on.
+  void dismiss(tensor_kind kind, const key_range& keys,
+               const index_range& within = {0, element_count_max});
   /// These elements are here without a wire.
   piece_verdict offer(const kept_tensor& x, moment now);
 

@@ -182,6 +182,8 @@ TEST_F(exchange_test, odd_wants_cost_nothing) {
   const auto before = x;
   want(version(0), {{30, 20}, {40, SIZE_MAX}, {SIZE_MAX, 0}, {7, 7}});
   want(version(0, 2), {all});
+  EXPECT_EQ(taken<tensor_asked>().size(), 1u) << "another term is nobody's";
+  x.send(a, version(0, 2), all, now);
   want({tensor_kind::parameters, 1, 0, {1, 0}}, {all});
   want({tensor_kind::parameters, 1, 0, only_leaf, UINT64_MAX}, {all}, true);
   x.on_want(peer_id{99}, {version(0), {all}}, now);
@@ -257,6 +259,7 @@ TEST_F(exchange_test, a_new_term_forgets_all_but_credit) {
   taken<send_piece>();
   x.begin_term(2);
   EXPECT_EQ(x.figures().tensors_kept, 0u);
+  EXPECT_EQ(x.figures().ranges_waiting, 0u);
   EXPECT_EQ(x.figures().bytes_under_way, piece_bytes);
   publish(kept(version(1)), {{a, all}});
   EXPECT_EQ(x.figures().tensors_kept, 0u) << "of the term before";
@@ -351,17 +354,20 @@ TEST_F(exchange_test, expectations_are_replaced_and_dismissed) {
   x.expect(versions_of(a), now);
   x.offer(kept(version(0), {0, 5}), now);
   EXPECT_EQ(x.figures().tensors_arriving, 1u);
-  x.expect(versions_of(b), now);
+  auto anew = versions_of(b);
+  anew.key = 3;
+  x.expect(anew, now);
   EXPECT_EQ(x.figures().tensors_arriving, 0u);
   ASSERT_EQ(x.awaited().size(), 1u);
   EXPECT_EQ(x.awaited()[0].to, b);
-  x.set_sources(tensor_kind::parameters, 0, all, {{a, {0, 4}}});
+  x.set_sources(tensor_kind::parameters, 3, all, {{a, {0, 4}}});
   EXPECT_EQ(x.awaited()[0].what.elements, (ranges{{0, 4}}));
   x.dismiss(tensor_kind::gradient, {});
-  EXPECT_EQ(x.awaited().size(), 1u);
-  x.dismiss(tensor_kind::parameters, only_key(0));
+  x.dismiss(tensor_kind::parameters, {}, {0, 39});
+  EXPECT_EQ(x.awaited().size(), 1u) << "of another kind, and of fewer elements";
+  x.dismiss(tensor_kind::parameters, only_key(3));
   EXPECT_TRUE(x.awaited().empty());
-  EXPECT_EQ(x.offer(kept(version(0)), now), piece_verdict::unexpected);
+  EXPECT_EQ(x.offer(kept(version(3)), now), piece_verdict::unexpected);
 }
 
 // ---- credit ----
