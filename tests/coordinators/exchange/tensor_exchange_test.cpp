@@ -2,7 +2,7 @@
 
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 
-#include "troupe/tests/support/exchange_wire.hpp"
+#include "troupe/tests/support/exchange/exchange_wire.hpp"
 
 #include <gtest/gtest.h>
 

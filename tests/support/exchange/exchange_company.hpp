@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/tests/support/exchange_process.hpp"
+#include "troupe/tests/support/exchange/exchange_process.hpp"
 
 #include <memory>
 #include <set>
