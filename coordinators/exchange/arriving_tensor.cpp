@@ -44,10 +44,9 @@ piece_verdict arriving_tensor::offer(const tensor_piece& news, const tensor_memo
 float_view arriving_tensor::around(const tensor_piece& news) const {
   const auto& storage = news.values.storage();
   const auto offset = news.values.offset();
-  const auto first = news.first_element;
-  const bool has_begin = elements_.begin >= first || first - elements_.begin <= offset;
-  const auto begin = offset + elements_.begin - first; // wraps twice, or not at all
-  if (!has_begin || begin > storage.size() || elements_.size() > storage.size() - begin)
+  // Should it begin before the buffer, this wraps to more than any size.
+  const auto begin = offset + elements_.begin - news.first_element;
+  if (begin > storage.size() || elements_.size() > storage.size() - begin)
     return {};
   return {storage, begin, elements_.size()};
 }

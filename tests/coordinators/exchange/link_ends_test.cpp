@@ -117,9 +117,10 @@ TEST(outgoing_link, who_waits_for_credit_asks_for_it_again_and_again) {
   EXPECT_FALSE(link.question(start + 500ms)) << "twice as patient now";
   EXPECT_TRUE(link.question(start + 600ms));
   see(link, piece_bytes, start + 700ms);
-  EXPECT_FALSE(link.question(start + 850ms)) << "credit has come";
-  see(link, window, start + 900ms);
-  take_all(link, start + 900ms);
+  EXPECT_FALSE(link.question(start + 899ms)) << "credit has come";
+  EXPECT_TRUE(link.question(start + 900ms)) << "and patience is short again";
+  see(link, window, start + 910ms);
+  take_all(link, start + 910ms);
   EXPECT_FALSE(link.question(start + 10s)) << "nothing waits";
 }
 

@@ -1,8 +1,6 @@
 // One exchange and what it asks its owner to do, event by event.
 
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
-
-#include "troupe/tests/support/exchange/exchange_wire.hpp"
+#include "troupe/tests/support/exchange/one_exchange.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,89 +10,8 @@
 
 namespace troupe {
 
-namespace {
-
 using namespace test;
 using namespace std::chrono_literals;
-
-constexpr peer_id a{1};
-constexpr peer_id b{2};
-constexpr index_range all{0, 40};
-constexpr size_t piece_elements = 10;
-constexpr size_t piece_bytes = piece_elements * sizeof(float);
-
-tensor_name version(uint64_t key, uint64_t term = 1) {
-  return {tensor_kind::parameters, term, key};
-}
-
-tensor_name gradient(uint64_t step, const tree_node& node = {0, 1}) {
-  return {tensor_kind::gradient, 1, step, node};
-}
-
-kept_tensor kept(const tensor_name& name, const index_range& elements = all) {
-  return {name, elements.begin, true_values(name, elements), true_note(name)};
-}
-
-expectation versions_of(peer_id owner) {
-  expectation what;
-  what.kind = tensor_kind::parameters;
-  what.elements = all;
-  what.newest = true;
-  what.last_key = 9;
-  what.sources = {{owner, all}};
-  what.memory = [](const tensor_name&) { return float_window{buffer{all.size()}}; };
-  return what;
-}
-
-/// An exchange in term 1 with links to both, room for `pieces` pieces each.
-class exchange_test : public testing::Test {
-protected:
-  exchange_test() { begin(4); }
-
-  void begin(size_t pieces) {
-    x = tensor_exchange{{pieces * piece_bytes, piece_elements}};
-    x.begin_term(1);
-    x.link_opened(a, 5, true);
-    x.link_opened(b, 6, true);
-  }
-
-  /// What it has asked for since, of one kind.
-  template <class T>
-  std::vector<T> taken() {
-    x.take_effects(effects);
-    std::vector<T> result;
-    for (const auto& effect : effects)
-      if (const auto* one = std::get_if<T>(&effect))
-        result.push_back(*one);
-    return result;
-  }
-
-  void publish(const kept_tensor& what, const std::vector<tensor_route>& routes) {
-    x.publish(what, routes, now);
-  }
-  void grow(const kept_tensor& what, const index_range& elements) {
-    const tensor_route route{a, all};
-    x.grow(what, elements, {&route, 1}, now);
-  }
-  void want(const tensor_name& name, std::vector<index_range> elements, bool or_newer = false) {
-    x.on_want(a, {name, std::move(elements), or_newer}, now);
-  }
-
-  tensor_exchange x;
-  moment now{};
-  std::vector<exchange_effect> effects;
-};
-
-std::vector<index_range> elements_of(const std::vector<send_piece>& pieces) {
-  std::vector<index_range> result;
-  for (const auto& [to, what] : pieces)
-    result.push_back({what.first_element, what.first_element + what.values.size()});
-  return result;
-}
-
-using ranges = std::vector<index_range>;
-
-} // namespace
 
 TEST_F(exchange_test, what_is_published_goes_to_its_routes_as_far_as_there_is_credit) {
   begin(2);
@@ -143,77 +60,20 @@ TEST_F(exchange_test, what_does_not_grow_there_is_not_sent_from_there) {
   EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{10, 20}, {20, 30}, {30, 40}}));
 }
 
+TEST_F(exchange_test, remarks_are_those_of_the_last_word) {
+  auto what = kept(gradient(0));
+  grow(what, {0, 10});
+  what.note.remarks = {0, 77};
+  grow(what, {10, 20});
+  const auto pieces = taken<send_piece>();
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[1].what.note.remarks[1], 77u);
+}
+
 TEST_F(exchange_test, who_wants_what_grows_is_sent_what_is_final) {
   x.grow(kept(gradient(0)), {10, 14}, {}, now);
   want(gradient(0), {all});
   EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{10, 14}}));
-}
-
-TEST_F(exchange_test, wants_are_answered_from_what_is_kept_and_told) {
-  for (const uint64_t key : {0u, 1u, 2u})
-    publish(kept(version(key), {10, 30}), {});
-  want(version(1), {{0, 12}, {28, 99}});
-  x.take_effects(effects);
-  ASSERT_EQ(effects.size(), 3u);
-  EXPECT_EQ(std::get<tensor_asked>(effects[0]).by, a);
-  EXPECT_EQ(std::get<send_piece>(effects[1]).what.values, true_values(version(1), {10, 12}));
-  EXPECT_EQ(std::get<send_piece>(effects[2]).what.first_element, 28u);
-  EXPECT_EQ(x.figures().resends, 2u);
-  want(version(1), {{10, 20}}, true);
-  x.on_credit(a, {5, 4 * sizeof(float)}, now);
-  const auto pieces = taken<send_piece>();
-  ASSERT_EQ(pieces.size(), 2u);
-  EXPECT_EQ(pieces[1].what.of, version(2)) << "or newer";
-}
-
-TEST_F(exchange_test, a_want_for_sums_means_all_that_have_one_of_its_leaves) {
-  publish(kept(gradient(3, {0, 2}), {0, 5}), {});
-  publish(kept(gradient(3, {2, 3}), {0, 5}), {});
-  publish(kept(gradient(3, {3, 4}), {0, 5}), {});
-  want(gradient(3, {1, 3}), {all});
-  const auto pieces = taken<send_piece>();
-  ASSERT_EQ(pieces.size(), 2u);
-  EXPECT_EQ(pieces[0].what.of.node, (tree_node{0, 2}));
-  EXPECT_EQ(pieces[1].what.of.node, (tree_node{2, 3}));
-}
-
-TEST_F(exchange_test, odd_wants_cost_nothing) {
-  publish(kept(version(0)), {});
-  const auto before = x;
-  want(version(0), {{30, 20}, {40, SIZE_MAX}, {SIZE_MAX, 0}, {7, 7}});
-  want(version(0, 2), {all});
-  EXPECT_EQ(taken<tensor_asked>().size(), 1u) << "another term is nobody's";
-  x.send(a, version(0, 2), all, now);
-  want({tensor_kind::parameters, 1, 0, {1, 0}}, {all});
-  want({tensor_kind::parameters, 1, 0, only_leaf, UINT64_MAX}, {all}, true);
-  x.on_want(peer_id{99}, {version(0), {all}}, now);
-  EXPECT_TRUE(taken<send_piece>().empty());
-  EXPECT_EQ(x, before);
-}
-
-TEST_F(exchange_test, wants_are_answered_up_to_a_number_of_ranges) {
-  const auto name = version(0);
-  const index_range many{0, 3 * want_ranges_max};
-  x.publish(kept(name, many), {}, now);
-  ranges every_second;
-  for (size_t e = 0; e < many.end; e += 2)
-    every_second.push_back({e, e + 1});
-  want(name, every_second);
-  const auto figures = x.figures();
-  EXPECT_EQ(figures.ranges_waiting + figures.bytes_under_way / sizeof(float), want_ranges_max);
-}
-
-TEST_F(exchange_test, wants_add_nothing_to_a_link_on_which_much_waits) {
-  const index_range many{0, 8 * waiting_ranges_max};
-  publish(kept(version(0), many), {});
-  for (size_t first = 0; first < many.end; first += 2 * want_ranges_max) {
-    ranges every_second;
-    for (size_t e = first; e < first + 2 * want_ranges_max; e += 2)
-      every_second.push_back({e, e + 1});
-    want(version(0), every_second);
-  }
-  EXPECT_LE(x.figures().ranges_waiting, waiting_ranges_max);
-  EXPECT_GE(x.figures().ranges_waiting, waiting_ranges_max - 1);
 }
 
 TEST_F(exchange_test, the_newest_two_are_kept_of_each_span) {
