@@ -303,9 +303,6 @@ TEST(staleness_rule, impossible_options_throw) {
   EXPECT_THROW(staleness_rule(lag(0), 2), std::invalid_argument);
   EXPECT_THROW(staleness_rule(lag(NAN), 2), std::invalid_argument);
   auto options = mode_of(consistency_mode::asynchronous);
-  options.starving_after = 0;
-  EXPECT_THROW(staleness_rule(options, 2), std::invalid_argument);
-  options = mode_of(consistency_mode::asynchronous);
   options.scaling_power = -1;
   EXPECT_THROW(staleness_rule(options, 2), std::invalid_argument);
 }

@@ -268,15 +268,14 @@ TEST(staleness_walk, a_trainer_at_half_speed_loses_no_more_than_its_bound) {
     }
 }
 
-TEST(staleness_walk, without_the_bound_it_loses_all_and_is_named) {
+TEST(staleness_walk, without_the_bound_it_loses_all) {
   staleness_options options;
   options.mode = consistency_mode::lag;
   options.discards_in_row_max.reset();
   for (size_t count : {8, 16}) {
     company x{options, one_at_half_speed(count)};
     const auto& rule = x.run(1'000'000);
-    EXPECT_LE(rule.account(0).applied_count, 1u) << "the defect: silently, elsewhere";
-    EXPECT_EQ(rule.starving(), std::vector<size_t>{0}) << "here the report says who";
+    EXPECT_LE(rule.account(0).applied_count, 1u);
     EXPECT_GE(rule.account(0).discarded_count, 498u);
     for (size_t i = 1; i < count; ++i)
       EXPECT_EQ(rule.account(i).discarded_count, 0u) << "at even speed nobody loses anything";
