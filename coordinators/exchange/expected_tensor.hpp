@@ -3,7 +3,7 @@
 //
 //   piece                                                        verdict      what happens
 //   ------------------------------------------------------------------------------------------
-//   of another kind or key, or of none of the elements           unexpected   nothing
+//   of a kind or elements that nobody expects                     unexpected   nothing
 //   of a later key (of a later term)                             early        nothing
 //   of an earlier key (of an earlier term), or older than the
 //     newest three keys that are gathered                        stale        nothing
