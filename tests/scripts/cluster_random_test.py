@@ -132,7 +132,7 @@ class Trial:
         for node in self.nodes:
             wire = wires.new(int(node.address.rsplit(":", 1)[1]))
             node.listen, node.address = node.address, f"127.0.0.1:{wire.port}"
-            wire.flip_chance, wire.flips_left, wire.flips_anywhere = 0.01, 20, True
+            wire.flip_chance, wire.flips_left, wire.flips_greetings = 0.01, 20, True
             wire.latency = self.draw.choice([0, 0.002])
 
     def befall(self, cluster):

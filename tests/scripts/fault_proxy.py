@@ -2,12 +2,12 @@
 
 Whoever dials a `Wire`'s port reaches the port behind it, by way of a thread of this process. The
 wire can be slow (`latency`, `jitter`, `bytes_per_second`), fall silent, break (with a reset or a
-proper end, between messages or in the middle of one), and turn bits over: within the floating-point
-values of a message, or anywhere: in greetings, headers, names and counts too.
+proper end, between records or in the middle of one), and turn bits over.
 
-It knows as much of what passes as it needs for that: after the lines of greeting come messages,
-each with a header of 32 bytes that has the length of the rest. Over a secured connection it sees
-records, each with a header of 5 bytes, and bits are turned over anywhere in them.
+It knows as much of what passes as it needs for that: after the lines of greeting come records, each
+with a header that has the length of the rest (actors/net/socket/checked_session.hpp; over a secured
+connection they are those of TLS). Bits are turned over anywhere in them, and in greetings if so
+asked.
 """
 
 import asyncio
@@ -17,23 +17,9 @@ import socket
 import struct
 import threading
 
-HEADER_BYTES = 32
-RECORD_HEADER_BYTES = 5  # of TLS
+RECORD_HEADER_BYTES = 12
+TLS_HEADER_BYTES = 5
 QUEUED_BYTES_MAX = 1 << 20  # of one direction; who sends more has to wait, as with any wire
-
-
-def values_of(message):
-    """Where a message has its floating-point values: (first byte, end), or None.
-
-    They stand behind their count and checksum of 8 bytes each, and end the message, or leave 8 more
-    bytes to it (actors/protocol/payload.cpp and the pieces of cluster_messages.hpp).
-    """
-    for rest in (0, 8):
-        for begin in range(HEADER_BYTES + 16, min(len(message) - 64, 400)):
-            size = len(message) - rest - begin
-            if size % 4 == 0 and message[begin - 16:begin - 8] == struct.pack(">Q", size // 4):
-                return begin, begin + size
-    return None
 
 
 class Direction:
@@ -61,27 +47,27 @@ class Direction:
         if self.target is None or self.wire.is_silent:
             return self.source.pause_reading()
         while message := self.next_message():
-            self.wire.pass_on(self, message)
+            self.wire.pass_on(self, *message)
         if self.is_blocked or self.queued > QUEUED_BYTES_MAX:
             self.source.pause_reading()
         else:
             self.source.resume_reading()
 
     def next_message(self):
+        """(bytes, whether it is a line of greeting), or None."""
+        is_line = not self.wire.is_secured and self.lines > 0
         if self.wire.is_secured:
-            size = RECORD_HEADER_BYTES + int.from_bytes(self.buffer[3:5], "big")
-        elif self.lines:
+            size = TLS_HEADER_BYTES + int.from_bytes(self.buffer[3:5], "big")
+        elif is_line:
             size = self.buffer.find(b"\n") + 1
             self.lines -= 1 if size else 0
-        elif len(self.buffer) < HEADER_BYTES:
-            size = 0
         else:
-            size = HEADER_BYTES + int.from_bytes(self.buffer[4:8], "big")
+            size = RECORD_HEADER_BYTES + int.from_bytes(self.buffer[:4], "big")
         if size == 0 or size > len(self.buffer):
             return None
         message = bytes(self.buffer[:size])
         del self.buffer[:size]
-        return message
+        return message, is_line
 
     def send(self, message):
         loop = self.wire.loop
@@ -173,9 +159,9 @@ class Wire:
         self.bytes_per_second = 0  # each way; 0: without a limit
         self.is_silent = False
         self.flips_left = 0
-        self.flip_chance = 0.0  # of a message with values
-        self.flips_anywhere = False  # any message's, half of them before its values if it has some
-        self.cut_is_due = None  # "reset" or "close" in the middle of the next message with values
+        self.flip_chance = 0.0  # of a record
+        self.flips_greetings = False  # too
+        self.cut_is_due = None  # "reset" or "close" in the middle of the next record
         self.flip_count = self.cut_count = self.connection_count = 0
 
     async def listen(self):
@@ -198,37 +184,27 @@ class Wire:
             return connection.end()
         connection.there.update()
 
-    def pass_on(self, direction, message):
-        values = None
-        if self.flips_left or self.cut_is_due:
-            values = (0, len(message)) if self.is_secured else values_of(message)
-        if values and self.cut_is_due:
+    def pass_on(self, direction, message, is_line):
+        if self.cut_is_due and not is_line:
             reset, self.cut_is_due = self.cut_is_due == "reset", None
             self.cut_count += 1
-            direction.write(message[:(values[0] + values[1]) // 2])
+            direction.write(message[:len(message) // 2])
             # The first half is to arrive before the end does.
             direction.is_cut = True
             connection = next(x for x in self.connections if direction in (x.there, x.back))
             self.loop.call_later(0.01, connection.end, reset)
             return
-        if self.flips_anywhere:
-            values = self.anywhere(message, values)
-        if values and self.flips_left and self.random.random() < self.flip_chance:
-            message = self.flipped(message, values)
+        may_flip = self.flips_left and (self.flips_greetings or not is_line)
+        if may_flip and self.random.random() < self.flip_chance:
+            message = self.flipped(message, len(message) - is_line)  # a line stays a line
         direction.send(message)
 
-    def flipped(self, message, values):
+    def flipped(self, message, size):
         self.flips_left -= 1
         self.flip_count += 1
         result = bytearray(message)
-        result[self.random.randrange(*values)] ^= 1 << self.random.randrange(8)
+        result[self.random.randrange(size)] ^= 1 << self.random.randrange(8)
         return bytes(result)
-
-    def anywhere(self, message, values):
-        """Where a bit may turn over: a line stays a line."""
-        if values and self.random.random() < 0.5:
-            return 0, values[0]
-        return 0, len(message) - message.endswith(b"\n")
 
 
 class Wires:

@@ -1,6 +1,6 @@
 #include "troupe/actors/net/links/handover.hpp"
 
-#include "troupe/actors/net/links/tls_scribe.hpp"
+#include "troupe/actors/net/links/session_scribe.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <memory>
 #include <utility>
 
 namespace troupe {
@@ -26,13 +27,12 @@ void connection_hold::cut() {
 }
 
 caf::io::scribe_ptr make_scribe(caf::actor_system& system, channel&& connection) {
-  auto& backend = system.middleman().backend();
+  auto& backend = static_cast<caf::io::network::default_multiplexer&>(system.middleman().backend());
   auto session = connection.release_session();
   const int descriptor = connection.release().release();
-  if (!session)
-    return backend.new_scribe(descriptor);
-  return make_tls_scribe(static_cast<caf::io::network::default_multiplexer&>(backend), descriptor,
-                         std::move(session));
+  return session ? make_session_scribe(backend, descriptor, std::move(session))
+                 : make_session_scribe(backend, descriptor,
+                                       std::make_unique<checked_session>(descriptor));
 }
 
 caf::actor protocol_broker(caf::actor_system& system) {

@@ -32,7 +32,8 @@ private:
 /// The number under which the one shown actor is known; there is no port behind it.
 inline constexpr uint16_t shown_actor_number = 1;
 
-/// Wraps the connection for the actor system. The scribe of a secured one keeps its session.
+/// Wraps the connection for the actor system. The scribe keeps the session: of a secured connection
+/// its own, of a plain one a checked one.
 caf::io::scribe_ptr make_scribe(caf::actor_system& system, channel&& connection);
 
 /// The actor that speaks the actor system's protocol. It takes, after the accepting side's

@@ -1,4 +1,4 @@
-#include "troupe/actors/net/links/tls_scribe.hpp"
+#include "troupe/actors/net/links/session_scribe.hpp"
 
 #include <caf/io/network/default_multiplexer.hpp>
 #include <caf/io/network/interfaces.hpp>
@@ -18,9 +18,10 @@ namespace {
 namespace network = caf::io::network;
 
 /// What the loop's stream asks of a kind of connection.
-class tls_policy {
+template <class Session>
+class session_policy {
 public:
-  explicit tls_policy(std::unique_ptr<tls_session> session) : session_(std::move(session)) {}
+  explicit session_policy(std::unique_ptr<Session> session) : session_(std::move(session)) {}
 
   network::rw_state read_some(size_t& count, network::native_socket, void* onto, size_t size) {
     return size == 0 ? nothing_asked(count)
@@ -35,7 +36,7 @@ public:
 
   bool try_accept(network::native_socket&, network::native_socket) { return false; }
 
-  // What the session has decrypted the socket does not announce again.
+  // What the session has read already the socket does not announce again.
   bool must_read_more(network::native_socket, size_t) { return session_->has_pending(); }
 
 private:
@@ -49,15 +50,16 @@ private:
     return what.is_over ? network::rw_state::failure : network::rw_state::success;
   }
 
-  std::unique_ptr<tls_session> session_;
+  std::unique_ptr<Session> session_;
 };
 
-class tls_scribe : public caf::io::scribe {
+template <class Session>
+class session_scribe : public caf::io::scribe {
 public:
-  tls_scribe(network::default_multiplexer& backend, network::native_socket socket,
-             std::unique_ptr<tls_session> session)
+  session_scribe(network::default_multiplexer& backend, network::native_socket socket,
+                 std::unique_ptr<Session> session)
     : scribe(network::conn_hdl_from_socket(socket)),
-      stream_(backend, socket, tls_policy{std::move(session)}) {}
+      stream_(backend, socket, session_policy<Session>{std::move(session)}) {}
 
   void configure_read(caf::io::receive_policy::config config) override {
     stream_.configure_read(config);
@@ -87,15 +89,21 @@ public:
 
 private:
   bool is_reading_ = false;
-  network::stream_impl<tls_policy> stream_;
+  network::stream_impl<session_policy<Session>> stream_;
 };
 
 } // namespace
 
-caf::io::scribe_ptr make_tls_scribe(network::default_multiplexer& backend,
-                                    network::native_socket socket,
-                                    std::unique_ptr<tls_session> session) {
-  return caf::make_counted<tls_scribe>(backend, socket, std::move(session));
+caf::io::scribe_ptr make_session_scribe(network::default_multiplexer& backend,
+                                        network::native_socket socket,
+                                        std::unique_ptr<tls_session> session) {
+  return caf::make_counted<session_scribe<tls_session>>(backend, socket, std::move(session));
+}
+
+caf::io::scribe_ptr make_session_scribe(network::default_multiplexer& backend,
+                                        network::native_socket socket,
+                                        std::unique_ptr<checked_session> session) {
+  return caf::make_counted<session_scribe<checked_session>>(backend, socket, std::move(session));
 }
 
 } // namespace troupe
