@@ -130,7 +130,8 @@ class StrangersAtARunningCluster(EqualRuns):
         self.expect_other_file("node 4 = nothing and up", change=change)
 
     def test_cluster_file_with_other_timeouts(self):
-        self.expect_other_file("timeouts.join = 20000 ms and 7000 ms", "--set", "timeouts.join=7s")
+        self.expect_other_file(f"timeouts.join = {int(1000 * SLOWNESS * 20)} ms and 7000 ms",
+                               "--set", "timeouts.join=7s")
 
     def test_wrong_data(self):
         changed = os.path.join(self.folder, "digits.csv.gz")
