@@ -22,12 +22,13 @@ import unittest
 
 from cluster_run import (DIRECTOR, JOB, Cluster, EqualRuns, cluster_text, nodes_on_loopback,
                          settings_of, timeouts, trained_alone)
+from patience import SLOWNESS
 from secured_cluster import (SHAPES, SecuredCluster, make_certificates, port_of, tls_text,
                              troupe)
 
 ENDLESS = 1_000_000  # epochs
 # The shorter, the more often impostors are dialled; whoever is lost meanwhile comes back.
-TIMING = timeouts(lost_after=1, join=120)
+TIMING = timeouts(lost_after=SLOWNESS, join=120)
 IS_WHOLE = len(sys.argv) > 3
 MEETINGS = 2 if IS_WHOLE else 1  # of each impostor with each survivor
 SECONDS = 20  # for them
