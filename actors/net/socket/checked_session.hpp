@@ -1,5 +1,5 @@
 // A checked session on a plain socket of ours: what is written travels in records with a checksum,
-// and what is read has passed it. TCP's own sum has 16 bits, so some damage passes it, and the actor
+// and what is read has passed it. TCP's own sum has 16 bits, so some damage passes, and the actor
 // system believes its headers: a flipped bit in one could end a process. Here it ends the
 // connection, which is made anew; nobody above sees a damaged byte. Secured connections
 // (tls_session.hpp) have this from TLS. It is no proof against malice.
