@@ -23,6 +23,8 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
   if (options.membership.expected.size() <= 1)
     teller_ = wait_teller{alone_patience};
   rule_.emplace(options_.rule);
+  exchange_ = {speaking_director(), options.exchange};
+  drafts_.emplace(exchange_, options.parameter_count, options.slot_count, tensors_);
   watch_ = work_watch{options.membership.lost_after};
   // A type that was damaged on a wire: nobody prints, nobody ends.
   self_->set_default_handler(caf::drop);
@@ -38,12 +40,21 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [this](const training_report& news) { on_training_report(news); },
     [this](const evaluation& news) { on_evaluation(news); },
     [this](const not_finite_report& news) { on_not_finite(news); },
-    [this](const state_piece& news) { on_state_piece(news); },
+    [this](const sent_piece& news) { on_piece(news); },
+    [this](const sent_want& news) {
+      exchange_.on(news, self_->clock().now());
+      settle();
+    },
+    [this](const sent_credit& news) {
+      exchange_.on(news, self_->clock().now());
+      settle();
+    },
+    [this](const sent_stamp& news) {
+      exchange_.on(news);
+      settle();
+    },
     [this](const shard_numbers& news) { on_shard_numbers(news); },
     [this](const hold_answer& news) { on_hold_answer(news); },
-    [this](const want& news) { on_want(news); },
-    [this](const credit& news) { on_credit(news); },
-    [this](const link_stamp& news) { on_link_stamp(news); },
     [this](atom::pull) { return on_pull(); },
     [this](atom::tick) { on_tick(); },
   };
@@ -140,8 +151,6 @@ void director_state::on_tick() {
   see_to_stop(now);
   see_to_waits(now);
   ask_for_missing(now);
-  for (auto& [who, there] : links_)
-    flow(there);
   if (now - repeated_ < repeat_interval)
     return;
   repeated_ = now;
@@ -205,7 +214,7 @@ void director_state::carry_out(const finish_at& decision) {
   // asked for it even if the best one is kept: one that cannot reach it says so before the end.
   parameters_.reset();
   // A shard that met a bad value gets no further: nobody waits for checkpoints beyond it.
-  std::erase_if(drafts_, [&](const checkpoint_draft& draft) { return draft.version() > end; });
+  drafts_->drop_from(end + 1);
   if (is_result_kept() && !options_.rule.rows.empty())
     parameters_ = best_parameters_;
   fetch(end);
@@ -235,9 +244,7 @@ void director_state::finish_when_complete() {
   for (const auto& who : view_.members)
     if (who.replica_count + who.shard_count > 0 && reports_[who.name].news.round < round_)
       return; // what it did and what it sent is still to be heard
-  const bool writes =
-    std::ranges::any_of(drafts_, [](const auto& draft) { return draft.has_memory(); });
-  if (!writes)
+  if (!drafts_->is_awaiting())
     publish_finished();
 }
 
@@ -256,8 +263,8 @@ void director_state::fail(failure_code code, const std::string& why, const std::
 
 void director_state::publish_finished() {
   finished_ = true;
-  fetching_.reset();
-  drafts_.clear();
+  exchange_->dismiss(tensor_kind::parameters, {});
+  drafts_->clear();
   result_.history = history_;
   fill_in_figures();
   for (const auto& observer : observers_)

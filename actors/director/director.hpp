@@ -10,13 +10,12 @@
 // and what a loss costs, `hold_rule` at which version a cluster stops. This shell turns messages
 // into their events and their decisions into messages. Nothing it sends is acknowledged: views,
 // courses and holds are repeated every second, and what it misses (parameters, checkpoint state) it
-// asks for like everybody else.
+// asks for by an exchange like everybody else (actors/base/exchange_port.hpp).
 
 #pragma once
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/director/checkpoint_draft.hpp"
-#include "troupe/actors/director/state_collector.hpp"
+#include "troupe/actors/director/checkpoint_drafts.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/coordinators/exchange/repair_clock.hpp"
 #include "troupe/coordinators/job/job.hpp"
@@ -60,8 +59,7 @@ struct director_options {
   std::string numerics;                          ///< likewise
   std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
   std::optional<checkpoint> resume_from;         ///< nothing: from the beginning
-  size_t piece_elements = piece_elements_max;
-  size_t credit_bytes = link_credit_bytes; ///< that may be under way to one process
+  exchange_options exchange;
 };
 
 /// What a director needs to know of a resolved job; who takes part is still open.
@@ -138,25 +136,23 @@ private:
   void send_to_members(const T& news);
   uint64_t term() const { return view_.id.term; }
 
-  // director_state_pieces.cpp: parameters and checkpoints, piece by piece.
-  void on_state_piece(const state_piece& news);
+  // director_tensors.cpp: parameters and checkpoints.
+  /// Sends what the exchange wants sent, and sees to what has come.
+  void settle();
+  std::vector<tensor_source> owners();
+  void on_piece(const sent_piece& news);
+  void on_arrived(const tensor_arrived& news);
+  void on_asked(const tensor_asked& news);
   void on_shard_numbers(const shard_numbers& news);
-  void on_want(const want& news);
-  void on_credit(const credit& news);
-  void on_link_stamp(const link_stamp& news);
-  struct link;
-  /// Sends of the checkpoint what there is credit for.
-  void flow(link& to);
-  void tell_credit(link_receipt& receipt, const std::string& to);
-  void acknowledge(const link_stamp& stamp);
   void fetch(uint64_t version);
   void ask_for_missing(moment now);
   void on_fetched(uint64_t version, const const_buffer& parameters);
+  /// This version's state is to be written, and is not yet.
+  bool is_checkpointed(uint64_t version) const;
+  void keep_rows_of_undisturbed_run(checkpoint& x) const;
   std::string hint_of_older_checkpoint() const;
   void write_if_complete();
-  /// The draft of a version that is to be checkpointed, made when first asked for; else null.
-  checkpoint_draft* draft_of(uint64_t version);
-  void keep_rows_of_undisturbed_run(checkpoint& x) const;
+  void hand_out_checkpoint();
 
   // director_figures.cpp
   history_row row_of(const epoch_figures& figures) const;
@@ -204,11 +200,10 @@ private:
   struct link {
     member who;
     node_actor way;
-    link_credit out;
     moment since{};
   };
   std::map<std::string, link> links_;
-  std::map<std::string, link_receipt> receipts_; ///< by sender
+  exchange_port exchange_;
   struct heard {
     node_report news;
     moment at{};
@@ -240,13 +235,11 @@ private:
   std::vector<history_row> history_;
 
   std::set<std::string> took_part_; ///< names in any view
-  uint64_t round_ = 0; ///< of wants: an older answer about what replicas did is too old
-  std::optional<state_collector> fetching_;
-  repair_clock fetching_clock_;
+  uint64_t round_ = 0; ///< of counts: an older report about what replicas did is too old
+  repair_clock count_clock_;
   std::optional<checkpoint> checkpoint_; ///< the last complete one, or the one resumed from
   std::shared_ptr<buffer_pool> tensors_; ///< for what comes from other processes
-  std::vector<checkpoint_draft> drafts_;
-  repair_clock drafts_clock_;
+  std::optional<checkpoint_drafts> drafts_;
 
   bool stop_asked_ = false;
   moment stop_asked_at_{};

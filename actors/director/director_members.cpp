@@ -31,14 +31,11 @@ void director_state::send_to_members(const T& news) {
 template void director_state::send_to_members(const cluster_view&);
 template void director_state::send_to_members(const course&);
 template void director_state::send_to_members(const hold_request&);
-template void director_state::send_to_members(const want&);
 
 void director_state::on_member(const member& who, const node_actor& way) {
   self_->monitor(way);
-  links_[who.name] = {who,
-                      way,
-                      {who.incarnation, options_.credit_bytes, options_.piece_elements},
-                      self_->clock().now()};
+  links_[who.name] = {who, way, self_->clock().now()};
+  exchange_.open(exchange_.id_of(who.name), who.incarnation, way, true);
   reports_.erase(who.name);
   if (membership_ && !finished_)
     carry_out(membership_->on_joined(who, self_->clock().now()));
@@ -52,6 +49,7 @@ void director_state::on_down(const caf::down_msg& news) {
   const auto who = found->second.who;
   const auto known_lost = reports_[who.name].news.replicas_lost;
   links_.erase(found);
+  exchange_.close(exchange_.id_of(who.name));
   reports_.erase(who.name);
   if (finished_)
     return;
@@ -196,19 +194,18 @@ void director_state::begin_term() {
   first_term_ = first_term_.value_or(view_.id.term);
   ending_ = false;
   parameters_.reset();
-  fetching_.reset();
-  for (auto& [who, there] : links_)
-    there.out.forget();
-  drafts_.clear();
+  exchange_->begin_term(term());
+  drafts_->begin_term(owners());
   hold_request_.reset();
   report_seconds_.clear();
   best_parameters_ = {};
   history_.clear();
   seconds_before_ = row_seconds_ = 0;
   version_ = view_.start_version;
-  if (view_.start_version > 0)
+  if (view_.start_version > 0) {
     remember_checkpoint();
-  else
+    hand_out_checkpoint();
+  } else
     rule_.emplace(options_.rule);
   if (stop_asked_) // then the end is here
     carry_out(rule_->on_stop_requested());
@@ -242,8 +239,8 @@ director_memory director_state::memory_of(const checkpoint& x) const {
 }
 
 course director_state::current_course() const {
-  return {term(), sequence_, horizon_, rule_->row_version(),
-          checkpoint_ ? checkpoint_->version : 0};
+  return {term(), sequence_, horizon_, rule_->row_version(), checkpoint_ ? checkpoint_->version : 0,
+          round_};
 }
 
 void director_state::send_course() {

@@ -45,18 +45,28 @@ std::string in_words(const order_sheet& x) {
 
 } // namespace
 
+void order_desk::begin_term(uint64_t term) {
+  term_ = term;
+  open_.clear();
+  newest_.clear();
+  usual_.clear();
+  last_number_ = 0;
+}
+
 order_sheet order_desk::open(const distant_order& order, moment now) {
   const auto number = ++last_number_;
+  const auto vectors = vectors_of(order);
   auto& x = open_[number];
   x.order = order;
-  x.vectors = vectors_of(order);
   x.sheet = sheet_of(order);
   x.sheet.term = term_;
   x.sheet.number = number;
-  x.sheet.vector_count = x.vectors.size();
+  x.sheet.vector_count = x.vector_count = vectors.size();
   x.clock.restart(now);
   x.opened = x.heard = now;
   newest_[order.who.process] = number;
+  publish_vectors(exchange_, {tensor_kind::order, term_, number, only_leaf, 0}, vectors,
+                  exchange_.id_of(order.who.process), now);
   return current(x);
 }
 
@@ -75,32 +85,38 @@ std::optional<order_desk::finished_order> order_desk::offer(const result_sheet& 
     return std::nullopt;
   auto& x = found->second;
   // What comes back is what went out, moved along: values, and the member's state.
-  const auto expected = x.sheet.evaluates || !news.finite ? 0 : x.vectors.size();
+  const auto expected = x.sheet.evaluates || !news.finite ? 0 : x.vector_count;
   if (news.vector_count != expected)
     return std::nullopt;
   x.result = news;
-  x.values.emplace(*pool_, expected);
-  x.clock.restart(now);
   x.heard = now;
   // Faded by a tenth with each order: after one long absence forty are enough to forget it.
   auto& usual = usual_[x.order.who];
   usual = std::max(moment::duration{now - x.opened}, usual - usual / 10);
-  return finish_if_whole(found);
+  if (expected == 0)
+    return finish(found);
+  x.values.emplace(exchange_, tensor_kind::result, news.number, expected,
+                   exchange_.id_of(x.order.who.process), buffers_, now);
+  return std::nullopt;
 }
 
-std::optional<order_desk::finished_order> order_desk::offer(const parcel_piece& news, moment now) {
-  const auto found = open_.find(news.number);
-  if (news.term != term_ || found == open_.end() || !found->second.values ||
-      !found->second.values->offer(news))
-    return std::nullopt;
-  found->second.clock.restart(now);
-  found->second.heard = now;
-  return finish_if_whole(found);
+void order_desk::hear(uint64_t number, moment now) {
+  if (const auto found = open_.find(number); found != open_.end())
+    found->second.heard = now;
 }
 
-std::optional<order_desk::finished_order> order_desk::finish_if_whole(place found) {
-  if (!found->second.values->is_whole())
-    return std::nullopt;
+std::optional<order_desk::finished_order> order_desk::finish(uint64_t number) {
+  const auto found = open_.find(number);
+  return found == open_.end() || !found->second.result ? std::nullopt : finish(found);
+}
+
+void order_desk::let_go(uint64_t number) {
+  exchange_->forget(tensor_kind::order, only_key(number));
+  exchange_->dismiss(tensor_kind::result, only_key(number));
+}
+
+std::optional<order_desk::finished_order> order_desk::finish(place found) {
+  let_go(found->first);
   const auto x = std::move(found->second);
   open_.erase(found);
   if (x.sheet.evaluates)
@@ -114,9 +130,9 @@ std::optional<order_desk::finished_order> order_desk::finish_if_whole(place foun
   result.sums = x.result->sums;
   result.finite = x.result->finite;
   result.computed = std::chrono::nanoseconds{x.result->computed_ns};
-  if (const auto& vectors = x.values->vectors(); !vectors.empty()) {
-    result.values = vectors.front();
-    result.state = optimizer_state{std::vector<buffer>{vectors.begin() + 1, vectors.end()}};
+  if (x.values) {
+    result.values = x.values->vectors().front();
+    result.state = x.values->state();
   }
   return finished_order{work.keeper, std::move(result)};
 }
@@ -129,42 +145,21 @@ std::optional<trainer_life> order_desk::lost_by(const result_sheet& news) const 
 }
 
 void order_desk::keep_if(const std::function<bool(const trainer_life&)>& is_here) {
-  std::erase_if(open_, [&](const auto& entry) { return !is_here(entry.second.order.who); });
+  std::erase_if(open_, [&](const auto& entry) {
+    const bool is_lost = !is_here(entry.second.order.who);
+    if (is_lost)
+      let_go(entry.first);
+    return is_lost;
+  });
   std::erase_if(usual_, [&](const auto& entry) { return !is_here(entry.first); });
 }
 
-std::vector<order_desk::reminder> order_desk::due(moment now) {
-  std::vector<reminder> result;
-  for (auto& [number, x] : open_) {
-    if (!x.clock.due(now))
-      continue;
-    const auto& to = x.order.who.process;
-    if (!x.result) {
-      result.push_back({to, current(x)});
-      continue;
-    }
-    want question;
-    question.kind = want_kind::results;
-    question.version = number;
-    question.elements = x.values->missing();
-    result.push_back({to, question});
-  }
+std::vector<std::pair<std::string, order_sheet>> order_desk::due(moment now) {
+  std::vector<std::pair<std::string, order_sheet>> result;
+  for (auto& [number, x] : open_)
+    if (!x.result && x.clock.due(now))
+      result.emplace_back(x.order.who.process, current(x));
   return result;
-}
-
-std::optional<payload> order_desk::kept(uint64_t number, uint64_t vector) const {
-  const auto found = open_.find(number);
-  if (found == open_.end() || vector >= found->second.vectors.size())
-    return std::nullopt;
-  const auto& values = found->second.vectors[vector];
-  return payload{values, 0, values.size()};
-}
-
-std::optional<order_desk::address> order_desk::address_of(uint64_t number) const {
-  const auto found = open_.find(number);
-  if (found == open_.end())
-    return std::nullopt;
-  return address{found->second.order.who.process, found->second.vectors.size()};
 }
 
 // What is announced need only travel: how long the trainer computed says nothing about that.

@@ -1,18 +1,20 @@
 // Order desk: the orders that a keeper gave to trainers of other processes, until their results are
 // here. A plain object: the node beside the keeper feeds it.
 //
-//   open ---> sheet and pieces go out ---> result sheet ---> its pieces ---> whole: to the keeper
-//     |         ^    | nothing comes: the sheet again          ^   | some are missing: wanted
-//     |         +----+                                         +---+
+//   open ---> sheet and vectors go out ---> result sheet ---> its vectors ---> whole: to the keeper
+//     |         ^    | nothing comes: the sheet again
+//     |         +----+
 //     +-- the trainer is lost: forgotten, whatever still comes of it is of no order. Its process
 //         is out of the view; or it went on without it and says so by a sheet
 //
 // So the keeper hears of each order once at most, and never of one whose trainer it has lost. The
-// vectors of an order are kept while it is open: whoever has it may ask for them.
+// vectors of an order are kept while it is open; those of a result are expected once its sheet is
+// here.
 
 #pragma once
 
-#include "troupe/actors/orders/arriving_parcel.hpp"
+#include "troupe/actors/orders/order_vectors.hpp"
+#include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/coordinators/exchange/repair_clock.hpp"
 
 #include <chrono>
@@ -21,7 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -35,12 +37,14 @@ inline constexpr int order_patience_factor = 3;
 
 class order_desk {
 public:
-  order_desk() = default;
-  /// `pool`: buffers of the model's size, for results.
-  order_desk(uint64_t term, std::shared_ptr<buffer_pool> pool)
-    : term_(term), pool_(std::move(pool)) {}
+  /// `buffers`: for results.
+  order_desk(exchange_port& exchange, vector_buffers buffers)
+    : exchange_(exchange), buffers_(std::move(buffers)) {}
 
-  /// A new order; returns its sheet. Its `vector_count` vectors are to be sent too.
+  /// A term begins: numbers start again. The exchange has forgotten all vectors.
+  void begin_term(uint64_t term);
+
+  /// A new order; returns its sheet, which must go before what the exchange has to send.
   order_sheet open(const distant_order& order, moment now);
 
   /// A trainer's result, and whom it is for.
@@ -51,7 +55,10 @@ public:
   /// What comes of orders. Something is returned when a result is whole now; evaluations end
   /// without a word, their sums go to the director.
   std::optional<finished_order> offer(const result_sheet& news, moment now);
-  std::optional<finished_order> offer(const parcel_piece& news, moment now);
+  /// All vectors of a result are here.
+  std::optional<finished_order> finish(uint64_t number);
+  /// Values of a result have come.
+  void hear(uint64_t number, moment now);
 
   /// The trainer that has ended, by a sheet that says so. Nothing: it is of no open order.
   std::optional<trainer_life> lost_by(const result_sheet& news) const;
@@ -59,21 +66,8 @@ public:
   /// Trainers that are there no more: their orders are void.
   void keep_if(const std::function<bool(const trainer_life&)>& is_here);
 
-  /// What has been missing for long: a sheet, to be sent again, or a question for values.
-  struct reminder {
-    std::string to;
-    std::variant<order_sheet, want> what;
-  };
-  std::vector<reminder> due(moment now);
-
-  /// A vector of an open order; nothing when it is open no longer.
-  std::optional<payload> kept(uint64_t number, uint64_t vector) const;
-  /// The process that an open order was given to, and the count of its vectors.
-  struct address {
-    std::string process;
-    uint64_t vector_count = 0;
-  };
-  std::optional<address> address_of(uint64_t number) const;
+  /// Sheets to be sent again, because nothing has come of their orders for long.
+  std::vector<std::pair<std::string, order_sheet>> due(moment now);
 
   /// Whom results are awaited from for long, and which.
   std::vector<awaited> waits(moment now) const;
@@ -82,9 +76,9 @@ private:
   struct open_order {
     distant_order order;
     order_sheet sheet;
-    std::vector<const_buffer> vectors;
+    size_t vector_count = 0;
     std::optional<result_sheet> result{};
-    std::optional<arriving_parcel> values{}; ///< of the result
+    std::optional<arriving_vectors> values{}; ///< of the result; nothing when it has none
     repair_clock clock{};
     moment opened{};
     moment heard{}; ///< something new came of it; at first it was opened
@@ -93,11 +87,14 @@ private:
 
   /// With what is open by now.
   order_sheet current(const open_order& x) const;
-  std::optional<finished_order> finish_if_whole(place found);
+  std::optional<finished_order> finish(place found);
+  /// Nobody may ask for its vectors any more, or send more of its result.
+  void let_go(uint64_t number);
   bool is_late(const open_order& x, moment now) const;
 
+  exchange_port& exchange_;
+  vector_buffers buffers_;
   uint64_t term_ = 0;
-  std::shared_ptr<buffer_pool> pool_;
   std::map<uint64_t, open_order> open_;    ///< by number
   std::map<std::string, uint64_t> newest_; ///< number, by process
   /// How long orders took until their result was announced, by trainer: the longest, which fades.

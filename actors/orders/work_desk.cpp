@@ -26,7 +26,13 @@ bool is_possible(const order_sheet& x, const order_bounds& bounds) {
          are_possible_steps(x, bounds.plan);
 }
 
-std::optional<result_sheet> work_desk::offer(const order_sheet& news, moment now) {
+void work_desk::begin_term(uint64_t term) {
+  term_ = term;
+  orders_.clear();
+  newest_ = 0;
+}
+
+std::optional<result_sheet> work_desk::offer(const order_sheet& news, peer_id keeper, moment now) {
   if (news.term != term_)
     return std::nullopt;
   // A sheet that is late may name an order whose result has been here, or that is void.
@@ -41,57 +47,64 @@ std::optional<result_sheet> work_desk::offer(const order_sheet& news, moment now
   x.sheet = news;
   if (lost_.contains(news.replica))
     return end_without_result(news.number, x);
-  x.parcel.emplace(*pool_, news.vector_count);
-  x.clock.restart(now);
+  x.vectors.emplace(exchange_, tensor_kind::order, news.number, news.vector_count, keeper, buffers_,
+                    now);
   return std::nullopt;
 }
 
 void work_desk::forget_all_but(const std::vector<uint64_t>& open, uint64_t last) {
   std::erase_if(orders_, [&](const auto& entry) {
-    return entry.first <= last && std::ranges::find(open, entry.first) == open.end();
+    const bool is_over = entry.first <= last && std::ranges::find(open, entry.first) == open.end();
+    if (is_over) {
+      exchange_->dismiss(tensor_kind::order, only_key(entry.first));
+      exchange_->forget(tensor_kind::result, only_key(entry.first));
+    }
+    return is_over;
   });
 }
 
-std::vector<work_desk::whole_order> work_desk::offer(const parcel_piece& news, moment now) {
-  const auto found = orders_.find(news.number);
-  if (news.term != term_ || found == orders_.end() || !found->second.parcel ||
-      !found->second.parcel->offer(news))
+std::vector<work_desk::whole_order> work_desk::begin(uint64_t number) {
+  const auto found = orders_.find(number);
+  if (found == orders_.end() || !found->second.vectors)
     return {};
-  found->second.clock.restart(now);
+  found->second.is_whole = true;
   return begin_whole(found->second.sheet.replica);
 }
 
 std::vector<work_desk::whole_order> work_desk::begin_whole(uint64_t replica) {
   std::vector<whole_order> result;
   for (auto& [number, x] : orders_) {
-    if (x.sheet.replica != replica || !x.parcel)
+    if (x.sheet.replica != replica || !x.vectors)
       continue;
-    if (!x.parcel->is_whole())
+    if (!x.is_whole)
       break;
-    const auto& vectors = x.parcel->vectors();
-    result.push_back({x.sheet, vectors.front(),
-                      optimizer_state{std::vector<buffer>{vectors.begin() + 1, vectors.end()}}});
-    x.parcel.reset();
+    result.push_back({x.sheet, x.vectors->vectors().front(), x.vectors->state()});
+    x.vectors.reset();
+    exchange_->dismiss(tensor_kind::order, only_key(number));
   }
   return result;
 }
 
-std::optional<result_sheet> work_desk::finish(const trainer_result& news) {
+std::optional<result_sheet> work_desk::finish(const trainer_result& news, peer_id keeper,
+                                              moment now) {
   const auto found = orders_.find(news.ticket);
   if (found == orders_.end() || found->second.result)
     return std::nullopt;
   auto& x = found->second;
+  std::vector<const_buffer> vectors;
   if (news.finite) {
-    x.vectors = {news.values};
+    vectors = {news.values};
     for (const auto& slot : news.state.slots())
-      x.vectors.emplace_back(slot);
+      vectors.emplace_back(slot);
   }
+  publish_vectors(exchange_, {tensor_kind::result, term_, news.ticket, only_leaf, 0}, vectors,
+                  keeper, now);
   x.result = result_sheet{term_,
                           news.ticket,
                           news.sums,
                           news.finite,
                           static_cast<uint64_t>(news.computed.count()),
-                          x.vectors.size()};
+                          vectors.size()};
   return x.result;
 }
 
@@ -114,40 +127,15 @@ std::vector<result_sheet> work_desk::lose(uint64_t replica) {
   return result;
 }
 
-result_sheet work_desk::end_without_result(uint64_t number, order_in_work& x) const {
-  x.parcel.reset();
+result_sheet work_desk::end_without_result(uint64_t number, order_in_work& x) {
+  x.vectors.reset();
+  exchange_->dismiss(tensor_kind::order, only_key(number));
   result_sheet sheet;
   sheet.term = term_;
   sheet.number = number;
   sheet.is_lost = true;
   x.result = sheet;
   return sheet;
-}
-
-std::vector<want> work_desk::due(moment now) {
-  std::vector<want> result;
-  for (auto& [number, x] : orders_) {
-    if (!x.parcel || !x.clock.due(now))
-      continue;
-    auto& question = result.emplace_back();
-    question.kind = want_kind::orders;
-    question.version = number;
-    question.elements = x.parcel->missing();
-  }
-  return result;
-}
-
-std::optional<payload> work_desk::kept(uint64_t number, uint64_t vector) const {
-  const auto found = orders_.find(number);
-  if (found == orders_.end() || vector >= found->second.vectors.size())
-    return std::nullopt;
-  const auto& values = found->second.vectors[vector];
-  return payload{values, 0, values.size()};
-}
-
-uint64_t work_desk::vector_count(uint64_t number) const {
-  const auto found = orders_.find(number);
-  return found == orders_.end() ? 0 : found->second.vectors.size();
 }
 
 } // namespace troupe

@@ -1,10 +1,9 @@
 // Work desk: the orders that trainers of this process have from a keeper elsewhere. A plain object:
 // the node beside the trainers feeds it.
 //
-//   sheet ---> its pieces ---> whole: to the trainer ---> its result: kept, sheet and pieces go out
-//                ^   | some are missing: wanted              |  ^ the order's sheet comes again:
-//                +---+                                       |  | so does the result's
-//                                                            +--+
+//   sheet ---> its vectors ---> whole: to the trainer ---> its result: kept, sheet and vectors go out
+//                                                            |  ^ the order's sheet comes again:
+//                                                            +--+ so does the result's
 //
 // A trainer that has ended answers every order it has or is given with a sheet that says so.
 //
@@ -17,9 +16,8 @@
 
 #pragma once
 
-#include "troupe/actors/orders/arriving_parcel.hpp"
+#include "troupe/actors/orders/order_vectors.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/coordinators/exchange/repair_clock.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
@@ -45,14 +43,16 @@ bool is_possible(const order_sheet& news, const order_bounds& bounds);
 
 class work_desk {
 public:
-  work_desk() = default;
-  /// `pool`: buffers of the model's size, for what orders bring.
-  work_desk(uint64_t term, std::shared_ptr<buffer_pool> pool)
-    : term_(term), pool_(std::move(pool)) {}
+  /// `buffers`: for what orders bring.
+  work_desk(exchange_port& exchange, vector_buffers buffers)
+    : exchange_(exchange), buffers_(std::move(buffers)) {}
+
+  /// A term begins. Nothing is ordered, and what was is void; the exchange has forgotten it.
+  void begin_term(uint64_t term);
 
   /// A sheet has come. The sheet of its result, when that is here: it was lost, or is late; or
   /// its trainer has ended.
-  std::optional<result_sheet> offer(const order_sheet& news, moment now);
+  std::optional<result_sheet> offer(const order_sheet& news, peer_id keeper, moment now);
 
   /// An order that can be begun now.
   struct whole_order {
@@ -60,41 +60,34 @@ public:
     const_buffer parameters;
     optimizer_state state; ///< the member's
   };
-  std::vector<whole_order> offer(const parcel_piece& news, moment now);
+  /// All vectors of an order are here: those that can be begun by that.
+  std::vector<whole_order> begin(uint64_t number);
 
-  /// A trainer here has finished. The result's sheet, whose vectors are to be sent too; nothing
-  /// when nobody misses it.
-  std::optional<result_sheet> finish(const trainer_result& news);
+  /// A trainer here has finished. The result's sheet, which must go before what the exchange has to
+  /// send; nothing when nobody misses it.
+  std::optional<result_sheet> finish(const trainer_result& news, peer_id keeper, moment now);
   std::optional<result_sheet> finish(const evaluation& news);
 
   /// A trainer here has ended: the sheets that say so, of its orders without a result. What is
   /// ordered of it from now on is answered at once.
   std::vector<result_sheet> lose(uint64_t replica);
 
-  /// Questions for what has been missing for long, to the keeper's process.
-  std::vector<want> due(moment now);
-
-  /// A vector of a result; nothing when nobody misses it.
-  std::optional<payload> kept(uint64_t number, uint64_t vector) const;
-  /// Vectors of a result; 0 when it is not here.
-  uint64_t vector_count(uint64_t number) const;
-
 private:
   struct order_in_work {
     order_sheet sheet;
-    std::optional<arriving_parcel> parcel{}; ///< until it is begun
+    std::optional<arriving_vectors> vectors{}; ///< until it is begun
+    bool is_whole = false;                     ///< they are
     std::optional<result_sheet> result{};
-    std::vector<const_buffer> vectors{}; ///< of the result
-    repair_clock clock{};
   };
 
   /// Those of this trainer that are whole, up to the first that is not.
   std::vector<whole_order> begin_whole(uint64_t replica);
-  result_sheet end_without_result(uint64_t number, order_in_work& x) const;
+  result_sheet end_without_result(uint64_t number, order_in_work& x);
   void forget_all_but(const std::vector<uint64_t>& open, uint64_t last);
 
+  exchange_port& exchange_;
+  vector_buffers buffers_;
   uint64_t term_ = 0;
-  std::shared_ptr<buffer_pool> pool_;
   std::map<uint64_t, order_in_work> orders_; ///< by number
   std::set<uint64_t> lost_;                  ///< trainers
   uint64_t newest_ = 0;                      ///< the newest order that was heard of

@@ -1,13 +1,10 @@
 // The messages between processes: fields, meaning, units. All may be lost, late, or come twice.
 //
-// What a piece holds follows from the job and its name (step or version, tree node, element) alone,
-// so it is good whoever sends it, in any view, before or after a roll-back. Views and senders are
-// for decisions about the future and for the log.
+// Vectors travel by the exchange, whatever they are (tensor_messages.hpp).
 
 #pragma once
 
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/exchange/link_credit.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/membership/work_watch.hpp"
 #include "troupe/coordinators/run/hold_rule.hpp"
@@ -84,6 +81,7 @@ struct course {
   horizon_rule rule;
   uint64_t row_version = 0;        ///< rows up to this version are complete: their reports may go
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint: older copies may go
+  uint64_t round = 0; ///< counts when the director wants to know what was done: reports carry it
 
   friend bool operator==(const course&, const course&) = default;
 };
@@ -91,7 +89,7 @@ struct course {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, course& x) {
   return sealed(f, "troupe.course", x.term, x.sequence, x.rule.version, x.rule.final, x.row_version,
-                x.checkpoint_version);
+                x.checkpoint_version, x.round);
 }
 
 /// director -> all nodes, until all that compute have answered. Start no further step.
@@ -114,60 +112,6 @@ typename Inspector::result_type inspect(Inspector& f, hold_answer& x) {
   return sealed(f, "troupe.hold_answer", x.name, x.view, x.next_step, x.shard_versions);
 }
 
-/// With each piece, and alone as a question (coordinators/exchange/link_credit.hpp).
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, link_stamp& x) {
-  return sealed(f, "troupe.link_stamp", x.from, x.link, x.position);
-}
-
-/// Against the pieces' direction, once a sixteenth of the window has come, and before each `want`.
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, credit& x) {
-  return sealed(f, "troupe.credit", x.from, x.link, x.position);
-}
-
-/// node -> node. Elements [first_element, + values) of the sum of the slice gradients below `node`.
-struct gradient_piece {
-  uint64_t term = 0; ///< an earlier one is over: a stop is agreed on within a term
-  uint64_t step = 0;
-  tree_node node;
-  batch_sums sums;            ///< of the whole node
-  uint64_t first_element = 0; ///< in the model
-  payload values;
-  uint64_t replica = 0; ///< who computed it, for messages to people only
-  link_stamp stamp = {};
-  std::chrono::nanoseconds computed{0}; ///< that replica's time in this step so far, likewise
-
-  friend bool operator==(const gradient_piece&, const gradient_piece&) = default;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, gradient_piece& x) {
-  wire_time computed{x.computed};
-  return sealed(f, "troupe.gradient_piece", x.term, x.step, x.node, x.sums, x.first_element,
-                x.replica, computed, x.stamp, x.values);
-}
-
-/// node -> node, and between node and director. Elements of a version's parameters (slot 0) or of
-/// the optimizer's state at that version (slots from 1 on). The bits of a version are the same in
-/// every term; the term tells that the sender is not ahead of a roll-back the receiver knows of.
-struct state_piece {
-  uint64_t term = 0;
-  uint64_t version = 0;
-  uint64_t slot = 0;
-  uint64_t first_element = 0;
-  payload values;
-  link_stamp stamp = {};
-
-  friend bool operator==(const state_piece&, const state_piece&) = default;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, state_piece& x) {
-  return sealed(f, "troupe.state_piece", x.term, x.version, x.slot, x.first_element, x.stamp,
-                x.values);
-}
-
 /// Between node and director: the few numbers that belong to a shard's state at a version.
 struct shard_numbers {
   uint64_t version = 0;
@@ -184,42 +128,6 @@ typename Inspector::result_type inspect(Inspector& f, shard_numbers& x) {
   wire_doubles numbers{x.numbers};
   return sealed(f, "troupe.shard_numbers", x.version, x.first_element, numbers, x.keeps_book,
                 x.book);
-}
-
-/// What a `want` asks for.
-enum class want_kind : uint8_t {
-  parameters, ///< of `version` on `elements`; `newest`: also of later versions
-  gradients,  ///< of step `version`, of `slices`, on `elements`
-  norms,      ///< of step `version`
-  checkpoint, ///< the whole state at `version` on `elements`
-  orders,     ///< the vectors of order `version` on `elements`, one vector after the other
-  results,    ///< likewise of that order's result
-};
-
-/// Anybody -> whoever should have it. Answered by the ordinary messages, or by nothing.
-struct want {
-  std::string asker; ///< name of the process; empty: the director
-  want_kind kind = want_kind::parameters;
-  uint64_t version = 0;
-  bool newest = false;
-  std::vector<index_range> elements;
-  std::vector<index_range> slices;
-  uint64_t round = 0; ///< the director's: reports carry the newest one that was heard
-
-  friend bool operator==(const want&, const want&) = default;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, want& x) {
-  auto kind = static_cast<uint8_t>(x.kind);
-  auto load = [&]() -> caf::error {
-    if (kind > static_cast<uint8_t>(want_kind::results))
-      return caf::make_error(caf::sec::invalid_argument, "nothing of this kind can be wanted");
-    x.kind = static_cast<want_kind>(kind);
-    return caf::none;
-  };
-  return sealed(f, "troupe.want", x.asker, kind, x.version, x.newest, x.elements, x.slices, x.round,
-                caf::meta::load_callback(load));
 }
 
 template <class Inspector>
@@ -250,7 +158,7 @@ struct node_report {
   std::optional<uint64_t> held;         ///< the newest version that is whole here
   std::vector<uint64_t> shard_versions; ///< of local shards with a span
   std::vector<replica_status> replicas; ///< of local replicas
-  uint64_t round = 0;                   ///< of the director's last want when they were asked
+  uint64_t round = 0;                   ///< of the last course when they were asked
   std::vector<std::string> unreachable; ///< members it has no link to
   uint64_t bytes_sent = 0;              ///< of pieces, to other processes
   uint64_t bytes_early = 0;             ///< of these, sent while their gradient was being computed

@@ -98,49 +98,40 @@ using relay_actor = caf::typed_actor<
   // A shard's state at a version that is to be checkpointed.
   caf::reacts_to<shard_copy>>;
 
+/// Whoever has a tensor exchange (tensor_messages.hpp): nodes and the director.
+using tensor_actor = caf::typed_actor<
+  // Elements of a tensor.
+  caf::reacts_to<sent_piece>,
+  // Somebody misses something that this process should have.
+  caf::reacts_to<sent_want>,
+  // What of the pieces sent there has been seen: so much more may be sent.
+  caf::reacts_to<sent_credit>,
+  // Everything up to this position was sent: what has been seen of it? Answered with credit.
+  caf::reacts_to<sent_stamp>>;
+
 /// The node as other processes see it. Everything comes over a wire that may lose it.
-using node_actor = caf::typed_actor<
+using node_actor = tensor_actor::extend<
   // director: who takes part. The higher one wins.
   caf::reacts_to<cluster_view>,
   // director: how far training goes, and what it has of the reports.
   caf::reacts_to<course>,
   // director: start no further step until the next course.
   caf::reacts_to<hold_request>,
-  // A part of a gradient sum, for a shard here.
-  caf::reacts_to<gradient_piece>,
-  // A part of a version's parameters; from the director also of the optimizer's state.
-  caf::reacts_to<state_piece>,
-  // The same state's few numbers, from the director.
+  // The few numbers of a checkpoint's state, from the director.
   caf::reacts_to<shard_numbers>,
-  // Shares of the gradient's norm, for the shards here.
-  caf::reacts_to<block_norms>,
-  // Somebody misses something that this process should have.
-  caf::reacts_to<want>,
-  // What of the pieces sent there has been seen: so much more may be sent.
-  caf::reacts_to<credit>,
-  // Everything up to this position was sent: what has been seen of it? Answered with `credit`.
-  caf::reacts_to<link_stamp>,
   // An order of a keeper there to a trainer here; its vectors come in pieces.
   caf::reacts_to<order_sheet>,
   // What came of an order of the keeper here; likewise.
-  caf::reacts_to<result_sheet>,
-  // A part of a vector of an order, or of a result.
-  caf::reacts_to<parcel_piece>>;
+  caf::reacts_to<result_sheet>>;
 
 /// The director as the nodes see it.
-using director_link_actor = reports_actor::extend<
+using director_link_actor = tensor_actor::extend_with<reports_actor>::extend<
   // A process, about itself: a second after the last one, and when something changed.
   caf::reacts_to<node_report>,
-  // What the director wanted: parameters of a version, or a checkpoint's state.
-  caf::reacts_to<state_piece>,
   // The few numbers of a checkpoint's state.
   caf::reacts_to<shard_numbers>,
   // A process on hold.
-  caf::reacts_to<hold_answer>,
-  // A process whose shards begin a term misses a checkpoint's state.
-  caf::reacts_to<want>,
-  // As between nodes, for the pieces between node and director.
-  caf::reacts_to<credit>, caf::reacts_to<link_stamp>>;
+  caf::reacts_to<hold_answer>>;
 
 /// Whoever wants to know how training goes. Subscribes with `watch`.
 using observer_actor = caf::typed_actor<
@@ -172,7 +163,7 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   // The rest of what a relay takes: see there.
-  caf::reacts_to<contribution>, caf::reacts_to<parameter_span>,
+  caf::reacts_to<contribution>, caf::reacts_to<parameter_span>, caf::reacts_to<block_norms>,
   caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
   // The way to the director, and the incarnation under which this process joined over it; the
   // link is watched from now on.
@@ -259,7 +250,6 @@ CAF_BEGIN_TYPE_ID_BLOCK(troupe_cluster, caf::id_block::troupe_online::end)
 
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::cluster_view))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::course))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::gradient_piece))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::hold_answer))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::hold_request))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::member))
@@ -267,8 +257,6 @@ CAF_ADD_TYPE_ID(troupe_cluster, (troupe::node_report))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_copy))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_numbers))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_start))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::state_piece))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::want))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::reports_actor))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::relay_actor))
 CAF_ADD_TYPE_ID(troupe_cluster, (troupe::node_actor))
@@ -288,15 +276,18 @@ CAF_ADD_TYPE_ID(troupe_net, (troupe::links_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_net)
 
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_credit, caf::id_block::troupe_net::end)
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_exchange, caf::id_block::troupe_net::end)
 
-CAF_ADD_TYPE_ID(troupe_credit, (troupe::credit))
-CAF_ADD_TYPE_ID(troupe_credit, (troupe::link_stamp))
-CAF_ADD_TYPE_ID(troupe_credit, (troupe::summation))
+CAF_ADD_TYPE_ID(troupe_exchange, (troupe::sent_credit))
+CAF_ADD_TYPE_ID(troupe_exchange, (troupe::sent_piece))
+CAF_ADD_TYPE_ID(troupe_exchange, (troupe::sent_stamp))
+CAF_ADD_TYPE_ID(troupe_exchange, (troupe::sent_want))
+CAF_ADD_TYPE_ID(troupe_exchange, (troupe::summation))
+CAF_ADD_TYPE_ID(troupe_exchange, (troupe::tensor_actor))
 
-CAF_END_TYPE_ID_BLOCK(troupe_credit)
+CAF_END_TYPE_ID_BLOCK(troupe_exchange)
 
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_trainers, caf::id_block::troupe_credit::end)
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_trainers, caf::id_block::troupe_exchange::end)
 
 CAF_ADD_TYPE_ID(troupe_trainers, (troupe::evaluation_order))
 CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_figures))
@@ -324,7 +315,6 @@ CAF_BEGIN_TYPE_ID_BLOCK(troupe_orders, caf::id_block::troupe_coordinators::end)
 
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::distant_order))
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_sheet))
-CAF_ADD_TYPE_ID(troupe_orders, (troupe::parcel_piece))
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::result_sheet))
 
 CAF_END_TYPE_ID_BLOCK(troupe_orders)

@@ -130,7 +130,7 @@ struct block_norms {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
   wire_doubles sums{x.square_sums};
-  return sealed(f, "troupe.block_norms", x.step, x.first_block, sums);
+  return f(caf::meta::type_name("troupe.block_norms"), x.step, x.first_block, sums);
 }
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one

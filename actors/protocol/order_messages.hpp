@@ -86,26 +86,6 @@ typename Inspector::result_type inspect(Inspector& f, result_sheet& x) {
                 x.vector_count, x.is_lost);
 }
 
-/// Between the keeper's process and a trainer's: elements [first_element, + values) of a vector of
-/// an order, or of its result.
-struct parcel_piece {
-  uint64_t term = 0;
-  bool is_result = false;
-  uint64_t number = 0; ///< of the order
-  uint64_t vector = 0; ///< among those of its sheet
-  uint64_t first_element = 0;
-  payload values;
-  link_stamp stamp = {};
-
-  friend bool operator==(const parcel_piece&, const parcel_piece&) = default;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, parcel_piece& x) {
-  return sealed(f, "troupe.parcel_piece", x.term, x.is_result, x.number, x.vector, x.first_element,
-                x.stamp, x.values);
-}
-
 /// A distant trainer -> its node: what the keeper wants of the trainer it stands for. Never crosses
 /// a wire.
 struct distant_order {

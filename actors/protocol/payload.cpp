@@ -1,6 +1,6 @@
 #include "troupe/actors/protocol/payload.hpp"
 
-#include "troupe/coordinators/exchange/link_credit.hpp"
+#include "troupe/coordinators/exchange/link_limits.hpp"
 #include "troupe/data/text/checksum.hpp"
 
 #include <caf/binary_deserializer.hpp>

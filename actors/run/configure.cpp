@@ -5,6 +5,7 @@
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
 
 #include <caf/actor_system_config.hpp>
 
@@ -26,7 +27,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_online>();
   config.add_message_types<caf::id_block::troupe_cluster>();
   config.add_message_types<caf::id_block::troupe_net>();
-  config.add_message_types<caf::id_block::troupe_credit>();
+  config.add_message_types<caf::id_block::troupe_exchange>();
   config.add_message_types<caf::id_block::troupe_trainers>();
   config.add_message_types<caf::id_block::troupe_coordinators>();
   config.add_message_types<caf::id_block::troupe_orders>();

@@ -2,6 +2,7 @@
 
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/node/node.hpp"
+#include "troupe/actors/orders/distant_trainer.hpp"
 #include "troupe/actors/orders/gradients_keeper.hpp"
 #include "troupe/actors/orders/rounds_keeper.hpp"
 #include "troupe/actors/orders/trainer.hpp"
@@ -15,6 +16,7 @@
 #include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
+#include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
 
@@ -151,8 +153,10 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.seed = resolved.seed;
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   for_node.uses_norms = changes.norm_max() > 0 && !has_keeper(resolved.training);
-  for_node.piece_elements = options.piece_elements;
-  for_node.credit_bytes = options.credit_bytes;
+  for_node.exchange = options.exchange;
+  for_node.stand_in = [](local_node_actor::pointer node, const trainer_life& who) {
+    return node->spawn(distant_trainer, who, caf::actor_cast<local_node_actor>(node));
+  };
   for_node.on_standing = options.on_standing;
   for_node.on_misfit = options.on_misfit;
   for_node.gauges = gauges_;

@@ -14,7 +14,7 @@
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/exchange/link_credit.hpp"
+#include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
@@ -36,11 +36,10 @@ struct process_options {
   bool detached = false;         ///< the node runs on a thread of its own
   bool wired = true;             ///< the run has other processes
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
-  size_t piece_elements = piece_elements_max;
-  size_t credit_bytes = link_credit_bytes; ///< that may be under way to one neighbour
-  standing_listener on_standing;           ///< may be empty
-  misfit_listener on_misfit;               ///< likewise
-  std::function<void()> on_hold;           ///< the director stops training; may be empty
+  exchange_options exchange;
+  standing_listener on_standing; ///< may be empty
+  misfit_listener on_misfit;     ///< likewise
+  std::function<void()> on_hold; ///< the director stops training; may be empty
   test_hooks hooks;
 };
 

@@ -13,11 +13,12 @@ expected_tensor::expected_tensor(expectation what, moment now) : what_(std::move
     clock_.restart(now);
 }
 
-piece_verdict expected_tensor::offer(const tensor_piece& news, moment now) {
+piece_verdict expected_tensor::offer(const tensor_piece& news, moment now, bool is_own) {
   const index_range elements{news.first_element, news.first_element + news.values.size()};
   if (const auto verdict = judge_name(news.of); verdict != piece_verdict::accepted)
     return verdict;
-  if (shared_part(elements, what_.elements).empty())
+  const auto meets = [&](const index_range& x) { return !shared_part(elements, x).empty(); };
+  if (!meets(what_.elements) || (!is_own && std::ranges::any_of(what_.made_here, meets)))
     return piece_verdict::unexpected;
   if (!has_room_for(news.of.key))
     return piece_verdict::stale;

@@ -3,7 +3,8 @@
 //
 //   piece                                                        verdict      what happens
 //   ------------------------------------------------------------------------------------------
-//   of a kind or elements that nobody expects                     unexpected   nothing
+//   of a kind or elements that nobody expects, or that are made
+//     in this process                                            unexpected   nothing
 //   of a later key (of a later term)                             early        nothing
 //   of an earlier key (of an earlier term), or older than the
 //     newest three keys that are gathered                        stale        nothing
@@ -63,6 +64,7 @@ struct expectation {
   bool newest = false;   ///< later keys are as good, up to `last_key`
   uint64_t last_key = 0;
   std::vector<tensor_source> sources{};
+  std::vector<index_range> made_here{}; ///< elements that are offered, and taken from no wire
   tensor_memory memory{};
   bool may_share = false;    ///< a buffer that holds all of it need not be copied
   bool comes_unasked = true; ///< false: asked for at once
@@ -75,8 +77,8 @@ public:
   /// Throws std::invalid_argument for the newest of several parts or leaves.
   expected_tensor(expectation what, moment now);
 
-  /// A piece of this kind has come.
-  piece_verdict offer(const tensor_piece& news, moment now);
+  /// A piece of this kind has come. `is_own`: it was made in this process.
+  piece_verdict offer(const tensor_piece& news, moment now, bool is_own = false);
 
   /// Tensors that became whole since the last call go to the end of `out`.
   void take_arrived(std::vector<exchange_effect>& out);

@@ -75,6 +75,15 @@ public:
               take(entries_[i].what, part);
   }
 
+  /// Calls `take(tensor)` for each of this kind that is final everywhere.
+  template <class Function>
+  void for_each_whole(tensor_kind kind, const Function& take) const {
+    for (size_t i = 0; i < count_; ++i)
+      if (entries_[i].what.of.kind == kind &&
+          entries_[i].here.contains(entries_[i].what.elements()))
+        take(entries_[i].what);
+  }
+
   size_t count() const { return count_; }
 
   friend bool operator==(const kept_tensors& a, const kept_tensors& b) {

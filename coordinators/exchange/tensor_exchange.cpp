@@ -133,10 +133,14 @@ void tensor_exchange::dismiss(tensor_kind kind, const key_range& keys, const ind
 }
 
 piece_verdict tensor_exchange::offer(const kept_tensor& x, moment now) {
-  return judge({x.of, x.first_element, x.values, x.note, {}}, now);
+  return judge({x.of, x.first_element, x.values, x.note, {}}, now, true);
 }
 
-piece_verdict tensor_exchange::judge(const tensor_piece& news, moment now) {
+void tensor_exchange::offer_kept(tensor_kind kind, moment now) {
+  kept_.for_each_whole(kind, [&](const kept_tensor& x) { offer(x, now); });
+}
+
+piece_verdict tensor_exchange::judge(const tensor_piece& news, moment now, bool is_own) {
   const auto size = news.values.size();
   if (size == 0 || news.first_element > element_count_max || size > element_count_max)
     return piece_verdict::malformed;
@@ -145,7 +149,7 @@ piece_verdict tensor_exchange::judge(const tensor_piece& news, moment now) {
   auto result = piece_verdict::unexpected;
   for (auto& x : expected_)
     if (x.kind() == news.of.kind) {
-      result = std::max(result, x.offer(news, now));
+      result = std::max(result, x.offer(news, now, is_own));
       x.take_arrived(effects_);
     }
   return result;
@@ -182,7 +186,7 @@ piece_verdict tensor_exchange::on_piece(peer_id from, const tensor_piece& news, 
     if (in.due(options_.window_bytes))
       tell_credit(from, found->second);
   }
-  return judge(news, now);
+  return judge(news, now, false);
 }
 
 void tensor_exchange::on_want(peer_id from, const tensor_want& question, moment now) {

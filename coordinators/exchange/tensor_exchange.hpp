@@ -115,6 +115,8 @@ public:
                const index_range& within = {0, element_count_max});
   /// These elements are here without a wire.
   piece_verdict offer(const kept_tensor& x, moment now);
+  /// All that is kept of this kind, whole tensors only.
+  void offer_kept(tensor_kind kind, moment now);
 
   // ---- The wire ----
 
@@ -153,7 +155,7 @@ private:
   void flow_everywhere(moment now);
   void send_granted(peer_id to, link& way, const outgoing_link::granted& piece);
   void drop_what_is_gone();
-  piece_verdict judge(const tensor_piece& news, moment now);
+  piece_verdict judge(const tensor_piece& news, moment now, bool is_own);
   void ask(const expected_tensor& x);
   void tell_credit(peer_id to, link& way);
 

@@ -24,8 +24,9 @@ enum class tensor_kind : uint8_t {
   state,      ///< key: the version; part: 0 the parameters, then the optimizer's slots
   order,      ///< key: the order's number; part: the vector
   result,     ///< key: the order's number; part: the vector
+  norms,      ///< key: the step; squares of the gradient's blocks, each a double in two elements
 };
-inline constexpr size_t tensor_kind_count = 5;
+inline constexpr size_t tensor_kind_count = 6;
 
 /// The node of what is no sum.
 inline constexpr tree_node only_leaf{0, 1};

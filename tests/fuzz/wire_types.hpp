@@ -8,6 +8,7 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
 
 #include <cstddef>
 #include <tuple>
@@ -50,7 +51,7 @@ struct only_sent<std::tuple<Types...>> {
 using wire_types = typename only_sent<decltype(std::tuple_cat(
   types_of<caf::id_block::troupe_messages>{}, types_of<caf::id_block::troupe_online>{},
   types_of<caf::id_block::troupe_cluster>{}, types_of<caf::id_block::troupe_net>{},
-  types_of<caf::id_block::troupe_credit>{}))>::type;
+  types_of<caf::id_block::troupe_exchange>{}))>::type;
 
 inline constexpr size_t wire_type_count = std::tuple_size_v<wire_types>;
 

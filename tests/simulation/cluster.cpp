@@ -65,8 +65,7 @@ std::optional<failure> cluster::boot_director() {
     options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
   options.rule.waits_for_rows = true;
   options.membership.min_nodes = 1; // some are switched on late, or never
-  options.piece_elements = options_.piece_elements;
-  options.credit_bytes = options_.credit_bytes;
+  options.exchange = options_.exchange;
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.membership.join_timeout = options_.join_timeout;
@@ -118,8 +117,7 @@ void cluster::boot_process(size_t index, size_t lacking) {
   };
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
   options.hooks = options_.hooks;
-  options.piece_elements = options_.piece_elements;
-  options.credit_bytes = options_.credit_bytes;
+  options.exchange = options_.exchange;
   world_.act_on(machine, [&] {
     processes_[index] =
       std::make_unique<process>(world_.system(), job_.resolved, job_.data, options);

@@ -42,8 +42,7 @@ struct cluster_options {
   std::shared_ptr<simulated_disk> disk; ///< the director's; null: no checkpoints
   duration clock_ahead{0};              ///< of the director's wall clock: it is another day
   test_hooks hooks;
-  size_t piece_elements = piece_elements_max;
-  size_t credit_bytes = link_credit_bytes;
+  exchange_options exchange;
 };
 
 /// The folder of checkpoints on the director's disk.

@@ -86,8 +86,7 @@ private:
     options.wires = draw_wires(world_.random());
     const bool is_twin = what_.reference.versions.empty();
     options.hooks.keeps_slices_apart = !what_.what->adds_siblings || is_twin;
-    options.piece_elements = what_.what->piece_elements;
-    options.credit_bytes = what_.what->credit_bytes;
+    options.exchange = what_.what->exchange;
     options.clock_ahead = clock_ahead_;
     return options;
   }
@@ -115,7 +114,7 @@ private:
     report_.messages += world_.messages_run();
     report_.virtual_time += world_.elapsed();
     report_.fingerprint = report_.fingerprint * 31 + world_.fingerprint();
-    if (cluster_.wires().most_bytes_under_way() > cluster_.options().credit_bytes)
+    if (cluster_.wires().most_bytes_under_way() > cluster_.options().exchange.window_bytes)
       judge_.report(std::to_string(cluster_.wires().most_bytes_under_way()) +
                     " bytes of pieces were under way on a link, more than there is credit for");
     caretaker_.let_all_run();

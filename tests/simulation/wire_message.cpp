@@ -31,10 +31,6 @@ std::string or_dash(const std::optional<uint64_t>& value) {
   return value ? std::to_string(*value) : "-";
 }
 
-std::string elements_in_words(uint64_t first, const payload& values) {
-  return "elements " + range_in_words(first, first + values.values().size());
-}
-
 std::string words(const cluster_view& x) {
   std::string text =
     "view " + id_in_words(x.id) + " from version " + std::to_string(x.start_version) + ", members";
@@ -67,16 +63,28 @@ std::string words(const hold_answer& x) {
   return text;
 }
 
-std::string words(const gradient_piece& x) {
-  return "gradient piece of step " + std::to_string(x.step) + ", slices " +
-         range_in_words(x.node.begin, x.node.end) + ", " +
-         elements_in_words(x.first_element, x.values);
+std::string name_in_words(const tensor_name& x) {
+  const auto key = std::to_string(x.key);
+  switch (x.kind) {
+  case tensor_kind::gradient:
+    return "gradients of step " + key + ", slices " + range_in_words(x.node.begin, x.node.end);
+  case tensor_kind::parameters:
+    return "parameters of version " + key;
+  case tensor_kind::state:
+    return "state of version " + key + ", part " + std::to_string(x.part);
+  case tensor_kind::order:
+    return "order " + key + ", vector " + std::to_string(x.part);
+  case tensor_kind::result:
+    return "result of order " + key + ", vector " + std::to_string(x.part);
+  case tensor_kind::norms:
+    return "norms of step " + key;
+  }
+  return "?";
 }
 
-std::string words(const state_piece& x) {
-  return (x.slot == 0 ? "parameters" : "slot " + std::to_string(x.slot)) + " of version " +
-         std::to_string(x.version) + " in term " + std::to_string(x.term) + ", " +
-         elements_in_words(x.first_element, x.values);
+std::string words(const sent_piece& x) {
+  return name_in_words(x.what.of) + " in term " + std::to_string(x.what.of.term) + ", elements " +
+         range_in_words(x.what.first_element, x.what.first_element + x.what.values.size());
 }
 
 std::string words(const shard_numbers& x) {
@@ -84,27 +92,18 @@ std::string words(const shard_numbers& x) {
          std::to_string(x.first_element) + (x.keeps_book ? ", with the book" : "");
 }
 
-std::string words(const block_norms& x) {
-  return "norms of step " + std::to_string(x.step) + ", blocks " +
-         range_in_words(x.first_block, x.first_block + x.square_sums.size());
+std::string words(const sent_credit& x) {
+  return "credit up to " + std::to_string(x.what.bytes) + " of link " + std::to_string(x.what.link);
 }
 
-std::string words(const credit& x) {
-  return "credit up to " + std::to_string(x.position) + " of link " + std::to_string(x.link);
+std::string words(const sent_stamp& x) {
+  return "what has come of " + std::to_string(x.what.bytes) + " bytes on link " +
+         std::to_string(x.what.link) + "?";
 }
 
-std::string words(const link_stamp& x) {
-  return "what has come of " + std::to_string(x.position) + " bytes on link " +
-         std::to_string(x.link) + "?";
-}
-
-std::string words(const want& x) {
-  static constexpr const char* kinds[] = {"parameters", "gradients", "norms",
-                                          "checkpoint", "an order",  "a result"};
-  return (x.asker.empty() ? "the director" : x.asker) + " wants " +
-         kinds[static_cast<size_t>(x.kind)] + (x.newest ? " (newest)" : "") + " of " +
-         std::to_string(x.version) + ", elements " + ranges_in_words(x.elements) +
-         (x.slices.empty() ? "" : ", slices " + ranges_in_words(x.slices));
+std::string words(const sent_want& x) {
+  return (x.by.is_director ? "the director" : x.by.process) + " wants " + name_in_words(x.what.of) +
+         (x.what.or_newer ? " or newer" : "") + ", elements " + ranges_in_words(x.what.elements);
 }
 
 std::string words(const order_sheet& x) {
@@ -115,11 +114,6 @@ std::string words(const order_sheet& x) {
 
 std::string words(const result_sheet& x) {
   return "result of order " + std::to_string(x.number);
-}
-
-std::string words(const parcel_piece& x) {
-  return (x.is_result ? "result of order " : "order ") + std::to_string(x.number) + ", vector " +
-         std::to_string(x.vector) + ", " + elements_in_words(x.first_element, x.values);
 }
 
 std::string words(const node_report& x) {
@@ -151,7 +145,7 @@ std::string words(const not_finite_report& x) {
 }
 
 // A payload lies in the bytes as its length, its checksum and its values.
-std::optional<size_t> payload_at(const std::vector<char>& bytes, const payload& values) {
+std::optional<size_t> payload_at(const std::vector<char>& bytes, const float_view& values) {
   const auto raw = std::as_bytes(values.values());
   if (raw.empty())
     return std::nullopt;
@@ -193,10 +187,9 @@ bool visit_one_of(const caf::message& content, F&& f) {
 
 template <class F>
 bool visit(const caf::message& content, F&& f) {
-  return visit_one_of<gradient_piece, state_piece, want, block_norms, node_report, course,
-                      cluster_view, hold_request, hold_answer, shard_numbers, training_report,
-                      evaluation, not_finite_report, credit, link_stamp, order_sheet, result_sheet,
-                      parcel_piece>(content, f);
+  return visit_one_of<sent_piece, sent_want, node_report, course, cluster_view, hold_request,
+                      hold_answer, shard_numbers, training_report, evaluation, not_finite_report,
+                      sent_credit, sent_stamp, order_sheet, result_sheet>(content, f);
 }
 
 } // namespace
@@ -215,8 +208,8 @@ std::optional<caf::message> damaged(caf::actor_system& system, const caf::messag
   visit(content, [&]<class T>(const T& x) {
     auto bytes = written(system, x);
     auto hit = random.below(bytes.size());
-    if constexpr (requires { x.values.intact(); }) // or most would hit values
-      if (const auto at = payload_at(bytes, x.values); at && random.chance(50))
+    if constexpr (std::is_same_v<T, sent_piece>) // or most would hit values
+      if (const auto at = payload_at(bytes, x.what.values); at && random.chance(50))
         hit = random.below(*at);
     bytes[hit] = static_cast<char>(bytes[hit] ^ (1 << random.below(8)));
     result = reread<T>(system, bytes);
@@ -232,21 +225,17 @@ std::string in_words(const caf::message& content) {
 }
 
 size_t piece_bytes(const caf::message& content) {
-  if (content.match_elements<gradient_piece>())
-    return content.get_as<gradient_piece>(0).values.values().size_bytes();
-  if (content.match_elements<state_piece>())
-    return content.get_as<state_piece>(0).values.values().size_bytes();
-  if (content.match_elements<parcel_piece>())
-    return content.get_as<parcel_piece>(0).values.values().size_bytes();
-  return 0;
+  return content.match_elements<sent_piece>()
+           ? content.get_as<sent_piece>(0).what.values.values().size_bytes()
+           : 0;
 }
 
 std::optional<uint64_t> version_shown(const caf::message& content) {
-  if (content.match_elements<gradient_piece>())
-    return content.get_as<gradient_piece>(0).step;
-  if (content.match_elements<state_piece>())
-    return content.get_as<state_piece>(0).version;
-  return std::nullopt;
+  if (!content.match_elements<sent_piece>())
+    return std::nullopt;
+  const auto& name = content.get_as<sent_piece>(0).what.of;
+  const bool is_version = name.kind != tensor_kind::order && name.kind != tensor_kind::result;
+  return is_version ? std::optional{name.key} : std::nullopt;
 }
 
 } // namespace troupe::simulation

@@ -8,6 +8,7 @@
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
 #include "troupe/tests/simulation/dice.hpp"
 
 #include <caf/actor_system.hpp>

@@ -150,13 +150,13 @@ const std::vector<workload>& workloads() {
     {"server", linear_job(), servers, one},
     {"clip", clipped_job(), three, servers},
     {"patience", patient_job(), three, one},
-    {"best", best_job(), servers, peers, false, 3000, 36'000},
-    {"dropout", dropout_job(), peers, many, false, 2000, 16'000},
+    {"best", best_job(), servers, peers, false, {36'000, 3000}},
+    {"dropout", dropout_job(), peers, many, false, {16'000, 2000}},
     {"whole", whole_job(), three, servers},
-    {"siblings", siblings_job(), rich, many, true, 1500, 18'000},
+    {"siblings", siblings_job(), rich, many, true, {18'000, 1500}},
     {"spare", linear_job(), spares, spares},
     {"idle", clipped_job(), idle, idler},
-    {"diskless", linear_job(), spares, peers, false, piece_elements_max, link_credit_bytes, true},
+    {"diskless", linear_job(), spares, peers, false, {}, true},
   };
   return all;
 }

@@ -55,10 +55,8 @@ struct workload {
   std::vector<machine_plan> other_machines; ///< that go on after an interrupt
   /// Replicas add slices before they send them, which the twin's do not.
   bool adds_siblings = false;
-  /// Of what crosses wires: small ones, so that parts of a span are lost.
-  size_t piece_elements = piece_elements_max;
-  /// That may be under way on a link: three pieces, so that the others wait for it.
-  size_t credit_bytes = link_credit_bytes;
+  /// Small pieces, so that parts of a span are lost; three may be under way, so that others wait.
+  exchange_options exchange{};
   /// The director writes nothing down.
   bool is_diskless = false;
 };

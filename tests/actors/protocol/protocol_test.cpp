@@ -170,7 +170,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
 
 TEST_F(protocol, messages_between_processes_survive) {
   expect_block_survives<caf::id_block::troupe_cluster>();
-  expect_block_survives<caf::id_block::troupe_credit>();
+  expect_block_survives<caf::id_block::troupe_exchange>();
   expect_survives(
     cluster_view{{3, 2}, 40, {{"a", 7, 2, 1}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}});
   expect_survives(course{3, 8, {12, true}, 10, 6});

@@ -1,0 +1,129 @@
+// Exchange port: a tensor exchange and the ways to its peers. It knows peers by name outside and by
+// number inside, and turns what the exchange wants sent into messages. Nodes and the director have
+// one each.
+
+#pragma once
+
+#include "troupe/actors/protocol/interfaces.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
+#include "troupe/coordinators/exchange/tensor_exchange.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+class exchange_port {
+public:
+  exchange_port() = default;
+  exchange_port(speaker self, const exchange_options& options)
+    : self_(std::move(self)), exchange_(options) {}
+
+  tensor_exchange* operator->() { return &exchange_; }
+  const tensor_exchange* operator->() const { return &exchange_; }
+
+  /// A process's number: the same as long as this lives, never on a wire.
+  peer_id id_of(const std::string& process) {
+    const auto found = std::ranges::find(names_, process);
+    const auto place = found - names_.begin();
+    if (found == names_.end())
+      names_.push_back(process);
+    return static_cast<peer_id>(1 + place);
+  }
+  /// Nothing for a process that was never heard of.
+  std::optional<peer_id> find(const speaker& who) const {
+    if (who.is_director)
+      return peer_id::director;
+    const auto found = std::ranges::find(names_, who.process);
+    if (found == names_.end())
+      return std::nullopt;
+    return static_cast<peer_id>(1 + (found - names_.begin()));
+  }
+  /// Of a process; empty for the director.
+  const std::string& name_of(peer_id who) const {
+    static const std::string none;
+    return who == peer_id::director ? none : names_.at(static_cast<size_t>(who) - 1);
+  }
+
+  /// There is a link. `over_wire`: what goes there counts as sent.
+  void open(peer_id who, uint64_t link, const tensor_actor& way, bool over_wire) {
+    ways_[who] = way;
+    exchange_.link_opened(who, link, over_wire);
+  }
+  void close(peer_id who) {
+    ways_.erase(who);
+    exchange_.link_closed(who);
+  }
+
+  // ---- The wire; strangers are not listened to ----
+
+  piece_verdict on(const sent_piece& news, moment now) {
+    const auto from = find(news.by);
+    return from ? exchange_.on_piece(*from, news.what, now) : piece_verdict::unexpected;
+  }
+  void on(const sent_want& news, moment now) {
+    if (const auto from = find(news.by))
+      exchange_.on_want(*from, news.what, now);
+  }
+  void on(const sent_credit& news, moment now) {
+    if (const auto from = find(news.by))
+      exchange_.on_credit(*from, news.what, now);
+  }
+  void on(const sent_stamp& news) {
+    if (const auto from = find(news.by))
+      exchange_.on_stamp(*from, news.what);
+  }
+
+  /// Sends what there is to be sent; `take` is told what has arrived and what is asked for, and may
+  /// use the exchange. Call it after whatever may have led to something.
+  template <class Self, class Function>
+  void settle(Self* self, const Function& take) {
+    if (std::exchange(is_settling_, true))
+      return; // what is new is seen to below
+    for (exchange_.take_effects(effects_); !effects_.empty(); exchange_.take_effects(effects_))
+      for (auto& effect : effects_)
+        std::visit(
+          [&]<class T>(T& x) {
+            if constexpr (std::is_same_v<T, send_piece>)
+              send(self, x.to, sent_piece{{self_, std::move(x.what)}});
+            else if constexpr (std::is_same_v<T, send_want>)
+              send(self, x.to, sent_want{{self_, std::move(x.what)}});
+            else if constexpr (std::is_same_v<T, send_stamp>)
+              send(self, x.to, sent_stamp{{self_, x.what}});
+            else if constexpr (std::is_same_v<T, send_credit>)
+              send(self, x.to, sent_credit{{self_, x.what}});
+            else
+              take(std::as_const(x));
+          },
+          effect);
+    is_settling_ = false;
+  }
+
+  /// A question beside those of the exchange: for what goes with a tensor that is here.
+  template <class Self>
+  void ask(Self* self, peer_id who, const tensor_want& what) const {
+    send(self, who, sent_want{{self_, what}});
+  }
+
+private:
+  template <class Self, class T>
+  void send(Self* self, peer_id to, T message) const {
+    if (const auto found = ways_.find(to); found != ways_.end())
+      self->send(found->second, std::move(message));
+  }
+
+  speaker self_;
+  tensor_exchange exchange_;
+  std::vector<std::string> names_; ///< by number, from 1
+  std::map<peer_id, tensor_actor> ways_;
+  std::vector<exchange_effect> effects_; ///< kept for its memory
+  bool is_settling_ = false;
+};
+
+} // namespace troupe

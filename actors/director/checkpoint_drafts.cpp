@@ -1,0 +1,109 @@
+#include "troupe/actors/director/checkpoint_drafts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+const_buffer whole_buffer(const float_view& values, buffer_pool& pool) {
+  if (values.storage().size() == values.size())
+    return values.storage();
+  const auto own = pool.acquire();
+  std::ranges::copy(values.values(), own.values().begin());
+  return own;
+}
+
+void checkpoint_drafts::begin_term(std::vector<tensor_source> owners) {
+  drafts_.clear();
+  owners_ = std::move(owners);
+}
+
+void checkpoint_drafts::expect(uint64_t version, moment now) {
+  const auto [place, is_new] = drafts_.try_emplace(version);
+  if (!is_new)
+    return;
+  place->second.tensors.resize(1 + slot_count_);
+  expectation what;
+  what.kind = tensor_kind::state;
+  what.key = version;
+  what.elements = {0, parameter_count_};
+  what.part_count = 1 + slot_count_;
+  what.may_share = true; // in one process a version's parameters lie in one buffer
+  what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
+  exchange_->expect(std::move(what), now);
+}
+
+void checkpoint_drafts::set_memory(checkpoint memory, moment now) {
+  const auto version = memory.version;
+  expect(version, now);
+  drafts_[version].memory = std::move(memory);
+  exchange_->set_sources(tensor_kind::state, version, {0, parameter_count_}, owners_);
+  numbers_clock_.restart(now);
+}
+
+void checkpoint_drafts::drop_from(uint64_t version) {
+  drafts_.erase(drafts_.lower_bound(version), drafts_.end());
+  exchange_->dismiss(tensor_kind::state, {version, UINT64_MAX});
+}
+
+void checkpoint_drafts::on_arrived(const tensor_arrived& news) {
+  if (const auto found = drafts_.find(news.of.key); found != drafts_.end())
+    found->second.tensors.at(news.of.part) = whole_buffer(news.values, *pool_);
+}
+
+bool checkpoint_drafts::on_numbers(const shard_numbers& news) {
+  const auto found = drafts_.find(news.version);
+  return found != drafts_.end() && found->second.told.try_emplace(news.first_element, news).second;
+}
+
+bool checkpoint_drafts::has_tensors(const draft& x) const {
+  return std::ranges::all_of(x.tensors, [](const const_buffer& one) { return bool(one); });
+}
+
+bool checkpoint_drafts::has_numbers(const draft& x) const {
+  return std::ranges::all_of(owners_, [&](const tensor_source& one) {
+    return one.elements.empty() || x.told.contains(one.elements.begin);
+  });
+}
+
+std::optional<checkpoint> checkpoint_drafts::take_complete() {
+  const auto found = std::ranges::find_if(drafts_, [this](const auto& entry) {
+    return entry.second.memory && has_tensors(entry.second) && has_numbers(entry.second);
+  });
+  if (found == drafts_.end())
+    return std::nullopt;
+  const auto version = found->first;
+  auto& x = found->second;
+  auto result = std::move(*x.memory);
+  result.parameters = x.tensors.front();
+  result.slots.assign(x.tensors.begin() + 1, x.tensors.end());
+  for (const auto& [first, one] : x.told) {
+    if (!one.numbers.empty())
+      result.optimizer_numbers = one.numbers;
+    if (one.keeps_book)
+      result.book = one.book;
+  }
+  exchange_->dismiss(tensor_kind::state, keys_before(version + 1));
+  drafts_.erase(drafts_.begin(), std::next(found));
+  return result;
+}
+
+bool checkpoint_drafts::is_awaiting() const {
+  return std::ranges::any_of(drafts_,
+                             [](const auto& entry) { return entry.second.memory.has_value(); });
+}
+
+std::vector<send_want> checkpoint_drafts::due(moment now) {
+  std::vector<send_want> result;
+  if (drafts_.empty() || !numbers_clock_.due(now))
+    return result;
+  for (const auto& [version, x] : drafts_)
+    if (x.memory && has_tensors(x))
+      for (const auto& one : owners_)
+        if (!one.elements.empty() && !x.told.contains(one.elements.begin))
+          result.push_back(
+            {one.peer, {{tensor_kind::state, x.memory->term, version, only_leaf, 0}, {}, false}});
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,125 @@
+#include "troupe/actors/node/course_keeper.hpp"
+
+#include <caf/actor_cast.hpp>
+
+#include <algorithm>
+
+namespace troupe {
+
+void course_keeper::begin_term() {
+  hold_.reset();
+  answer_.reset();
+  held_.clear();
+  if (course_ && course_->term != seat_.view.id.term)
+    course_.reset();
+}
+
+uint64_t course_keeper::latest_sequence() const {
+  return std::max(course_ ? course_->sequence : 0, hold_ ? hold_->sequence : 0);
+}
+
+void course_keeper::on_course(const course& news) {
+  if (news.term != seat_.view.id.term || news.rule.version > seat_.options.plan.last_version())
+    return;
+  round_ = std::max(round_, news.round);
+  outbox_.forget_rows(news.row_version);
+  if (course_ && news.sequence == course_->sequence) {
+    course_ = news;
+    if (keeper_is_here() && !hold_) // it keeps evaluations until their row is complete
+      pass_on_to_shards();
+  }
+  if (news.sequence <= latest_sequence())
+    return;
+  course_ = news;
+  hold_.reset();
+  answer_.reset();
+  outbox_.forget_marks_before(news.rule.version);
+  pass_on();
+}
+
+std::optional<uint64_t> course_keeper::horizon_version() const {
+  return course_ ? std::optional{course_->rule.version} : std::nullopt;
+}
+
+void course_keeper::pass_on() const {
+  if (!course_ || hold_ || !seat_.takes_part())
+    return;
+  for (const auto& place : seat_.view.replicas)
+    if (seat_.is_mine(place))
+      pass_on_to(place.index);
+  pass_on_to_shards();
+}
+
+void course_keeper::pass_on_to(size_t replica) const {
+  if (course_ && !hold_)
+    seat_.self->send(seat_.replicas[replica], horizon{course_->rule, course_->row_version});
+}
+
+void course_keeper::pass_on_to_shards() const {
+  for (const auto& one : spans_.all())
+    seat_.self->send(seat_.shards[one.local], horizon{course_->rule, course_->row_version});
+}
+
+void course_keeper::on_hold_request(const hold_request& news) {
+  if (news.term != seat_.view.id.term || !seat_.takes_part())
+    return;
+  const bool is_known = hold_ && news.sequence == hold_->sequence;
+  if (is_known && (!answer_ || answer_->view == seat_.view.id)) { // the answer was lost
+    if (answer_)
+      seat_.tell_director(*answer_);
+    return;
+  }
+  // A hold may be faster than its view: what was said in the view before does not count.
+  if (!is_known && news.sequence <= latest_sequence())
+    return;
+  hold_ = news;
+  if (seat_.options.on_hold)
+    seat_.options.on_hold();
+  answer_.reset();
+  held_.clear();
+  ask_to_hold();
+  answer();
+}
+
+// Replicas that have not begun know of no view to answer in, and begin no step while this is so.
+// Trainers begin none by themselves.
+void course_keeper::ask_to_hold() const {
+  if (keeper_is_here())
+    seat_.self->send(caf::actor_cast<keeper_actor>(seat_.shards[spans_.all().front().local]),
+                     atom::hold_v, uint64_t{0}, hold_->sequence);
+  if (seat_.options.kept || !actors_.have_begun())
+    return;
+  for (const auto& place : seat_.view.replicas)
+    if (seat_.is_mine(place))
+      seat_.self->send(seat_.replicas[place.index], atom::hold_v, hold_->sequence);
+}
+
+void course_keeper::on_held(uint64_t replica, uint64_t round, uint64_t next_step) {
+  if (!hold_ || hold_->sequence != round || answer_)
+    return;
+  held_[replica] = next_step;
+  answer();
+}
+
+void course_keeper::answer() {
+  if (!awaits_replicas() || !seat_.takes_part() || (actors_.have_begun() && awaits_held()))
+    return;
+  answer_ = hold_answer{seat_.options.self.name, seat_.view.id, 0, {}};
+  for (const auto& [replica, step] : held_)
+    answer_->next_step = std::max(answer_->next_step, step);
+  for (const auto& one : spans_.all())
+    answer_->shard_versions.push_back(one.version);
+  seat_.tell_director(*answer_);
+}
+
+// Of replicas each answers for itself, of trainers the keeper alone.
+bool course_keeper::awaits_held() const {
+  const auto asked = seat_.options.kept
+                       ? std::ptrdiff_t{keeper_is_here()}
+                       : std::ranges::count_if(seat_.view.replicas, [this](const auto& place) {
+                           return seat_.is_mine(place);
+                         });
+  return held_.size() < static_cast<size_t>(asked);
+}
+
+} // namespace troupe

@@ -1,0 +1,59 @@
+// Keeping: where a keeper owns all parameters, nobody marches in step. The node beside the keeper
+// passes its orders on to trainers of other processes and puts their results together
+// (actors/orders/order_desk.hpp); a trainer's node works the other way (actors/orders/work_desk.hpp).
+
+#pragma once
+
+#include "troupe/actors/node/node_work.hpp"
+#include "troupe/actors/orders/order_desk.hpp"
+#include "troupe/actors/orders/work_desk.hpp"
+
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace troupe {
+
+class keeping : public node_work {
+public:
+  keeping(node_seat& seat, local_spans& spans, local_actors& actors, course_keeper& courses,
+          result_outbox& outbox)
+    : node_work(seat, spans, actors, courses, outbox),
+      orders_(seat.exchange, {seat.options.parameters, seat.element_count()}),
+      work_(seat.exchange, {seat.options.parameters, seat.element_count()}) {}
+
+  void begin_term() override;
+  void on_view(const cluster_view& before, size_t me_before) override;
+  void rest() override { begin_orders(); }
+
+  void on_arrived(const tensor_arrived& news) override;
+  void on_accepted(const tensor_name& what) override;
+  void tick(moment now) override;
+  std::vector<awaited> waits(moment now, std::optional<uint64_t> horizon) const override;
+
+  void on_evaluation(const evaluation& news) override { send(work_.finish(news)); }
+  void on_distant_order(const distant_order& order) override;
+  void on_result(const trainer_result& news) override;
+  bool spare(size_t replica) override;
+
+  void on_sheet(const order_sheet& news) override;
+  void on_sheet(const result_sheet& news) override;
+
+private:
+  void begin_orders();
+  /// Spawns those that a new view names, ends those that it does not.
+  void meet_distant_trainers();
+  void forget_orders_of_the_lost();
+  void lose_distant_trainer(const trainer_life& who);
+  void end(const trainer_actor& distant) const;
+  const std::string& keeper_process() const;
+  void deliver(const std::optional<order_desk::finished_order>& order) const;
+  void give(const work_desk::whole_order& order) const;
+  void send(const std::optional<result_sheet>& sheet) const;
+
+  order_desk orders_;                    ///< of the keeper here
+  work_desk work_;                       ///< of the trainers here
+  std::set<trainer_life> lost_trainers_; ///< of processes that go on without them
+};
+
+} // namespace troupe

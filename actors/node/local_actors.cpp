@@ -1,0 +1,73 @@
+#include "troupe/actors/node/local_actors.hpp"
+
+#include <caf/actor_cast.hpp>
+
+namespace troupe {
+
+replica_actor node_seat::replica_at(const replica_place& place) const {
+  if (is_mine(place))
+    return replicas[place.index];
+  const auto found = distant.find(life_of(place));
+  return found == distant.end() ? replica_actor{} : caf::actor_cast<replica_actor>(found->second);
+}
+
+trainer_life node_seat::life_of(const replica_place& place) const {
+  const auto& owner = view.members[place.member];
+  return {owner.name, owner.incarnation, place.index};
+}
+
+view local_actors::local_view(uint64_t start_version) const {
+  const auto& here = seat_.view;
+  view result;
+  result.term = here.id.term;
+  result.number = here.id.number;
+  result.start_version = start_version;
+  result.director = caf::actor_cast<reports_actor>(seat_.self);
+  result.relay = caf::actor_cast<relay_actor>(seat_.self);
+  result.wired = seat_.options.wired && !seat_.options.kept;
+  for (const auto& place : here.replicas)
+    result.replicas.push_back(
+      {seat_.replica_at(place), place.slices, {here.members[place.member].name, place.index}});
+  for (const auto& place : here.shards)
+    result.shards.push_back(
+      {seat_.is_mine(place) ? seat_.shards[place.index] : shard_actor{}, place.blocks});
+  return result;
+}
+
+void local_actors::tell_replicas(uint64_t start_version) {
+  auto news = local_view(start_version);
+  for (size_t i = 0; i < seat_.view.replicas.size(); ++i)
+    if (const auto& place = seat_.view.replicas[i]; seat_.is_mine(place)) {
+      news.index = i;
+      news.restarts = restarts_[place.index];
+      seat_.self->send(seat_.replicas[place.index], news);
+    }
+}
+
+void local_actors::tell_shards() {
+  auto news = local_view(seat_.view.start_version);
+  for (size_t k = 0; k < seat_.view.shards.size(); ++k)
+    if (const auto& place = seat_.view.shards[k]; seat_.is_mine(place)) {
+      news.index = k;
+      seat_.self->send(seat_.shards[place.index], news);
+    }
+}
+
+void local_actors::restart_replicas() {
+  for (auto& count : restarts_)
+    ++count;
+}
+
+void local_actors::tell_to_rest() {
+  restart_replicas();
+  have_begun_ = false;
+  auto news = local_view(0);
+  news.shards.clear();
+  news.replicas.assign(1, {});
+  for (size_t i = 0; i < seat_.replicas.size(); ++i) {
+    news.restarts = restarts_[i];
+    seat_.self->send(seat_.replicas[i], news);
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,138 @@
+#include "troupe/actors/node/local_spans.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace troupe {
+
+namespace {
+
+/// Versions of a span, and copies of its state, that somebody may still ask for.
+constexpr size_t kept_max = 2;
+
+} // namespace
+
+void local_spans::begin_term() {
+  versions_ = std::make_shared<version_buffers>(seat_.options.parameters);
+  all_.clear();
+  beginnings_.clear();
+  numbers_.clear();
+  has_started_ = false;
+  const auto start = seat_.view.start_version;
+  for (size_t k = 0; k < seat_.view.shards.size(); ++k) {
+    const auto& place = seat_.view.shards[k];
+    const auto elements = seat_.span_of(place);
+    if (seat_.is_mine(place) && !elements.empty())
+      all_.push_back({k, place.index, elements, start});
+  }
+  if (start == 0)
+    return seat_.options.network->initialize(seat_.options.seed, versions_->of(0).values());
+  beginnings_.resize(all_.size());
+  for (const auto& one : all_)
+    expect_state(one);
+  numbers_clock_.restart(seat_.now());
+}
+
+void local_spans::expect_state(const local_span& one) {
+  const auto parameters = versions_->of(one.version);
+  expectation what;
+  what.kind = tensor_kind::state;
+  what.key = one.version;
+  what.elements = one.elements;
+  what.part_count = 1 + seat_.options.slot_count;
+  what.sources = {{peer_id::director, one.elements}};
+  what.comes_unasked = false;
+  what.memory = [parameters, elements = one.elements](const tensor_name& name) {
+    return name.part == 0 ? float_window{parameters, 0}
+                          : float_window{buffer{elements.size()}, elements.begin};
+  };
+  seat_.exchange->expect(std::move(what), seat_.now());
+}
+
+bool local_spans::is_ready() const {
+  return std::ranges::all_of(beginnings_,
+                             [](const beginning& x) { return x.is_whole && x.numbers; });
+}
+
+void local_spans::start_shards() {
+  for (size_t k = 0; k < all_.size(); ++k) {
+    shard_start start{seat_.view.id.term, versions_, {}, {}};
+    if (!beginnings_.empty()) {
+      start.slots = beginnings_[k].slots;
+      start.numbers = *beginnings_[k].numbers;
+    }
+    seat_.self->send(seat_.shards[all_[k].local], std::move(start));
+  }
+  beginnings_.clear();
+  has_started_ = true;
+  seat_.exchange->dismiss(tensor_kind::state, {});
+}
+
+void local_spans::on_arrived(const tensor_arrived& news) {
+  for (size_t k = 0; k < beginnings_.size(); ++k) {
+    if (all_[k].elements != news.elements)
+      continue;
+    auto& slots = beginnings_[k].slots;
+    slots.resize(seat_.options.slot_count);
+    if (news.of.part > 0)
+      slots[news.of.part - 1] = news.values;
+    beginnings_[k].is_whole = beginnings_[k].is_whole || news.complete;
+  }
+}
+
+void local_spans::on_numbers(const shard_numbers& news) {
+  for (size_t k = 0; k < beginnings_.size(); ++k)
+    if (news.version == all_[k].version && news.first_element == all_[k].elements.begin &&
+        !beginnings_[k].numbers)
+      beginnings_[k].numbers = news;
+}
+
+void local_spans::on_copy(const shard_copy& news) {
+  const auto* one = find(news.shard);
+  if (one == nullptr || news.numbers.first_element != one->elements.begin ||
+      news.parameters.size() != one->elements.size())
+    return; // of an earlier term
+  const std::array route{tensor_route{peer_id::director, one->elements}};
+  for (size_t part = 0; part <= news.slots.size(); ++part)
+    seat_.exchange->publish(
+      {.of = {tensor_kind::state, seat_.view.id.term, news.version, only_leaf, part},
+       .first_element = one->elements.begin,
+       .values = part == 0 ? news.parameters : news.slots[part - 1],
+       .haste = urgency::checkpoint,
+       .newest_kept = kept_max},
+      route, seat_.now());
+  auto& numbers = numbers_[news.version];
+  std::erase_if(
+    numbers, [&](const shard_numbers& x) { return x.first_element == news.numbers.first_element; });
+  numbers.push_back(news.numbers);
+  while (numbers_.size() > kept_max)
+    numbers_.erase(numbers_.begin());
+  seat_.tell_director(news.numbers);
+}
+
+// Asked beside the parameters, or alone (see tick).
+void local_spans::on_asked(const tensor_want& what) const {
+  const auto found = numbers_.find(what.of.key);
+  if (found != numbers_.end() && what.of.part == 0)
+    for (const auto& one : found->second)
+      seat_.tell_director(one);
+}
+
+// The exchange asks for tensors; who has all of them may still miss the numbers.
+void local_spans::tick(moment now) {
+  if (beginnings_.empty() || !numbers_clock_.due(now))
+    return;
+  if (std::ranges::any_of(beginnings_, [](const beginning& x) { return x.is_whole && !x.numbers; }))
+    seat_.exchange.ask(
+      seat_.self, peer_id::director,
+      {{tensor_kind::state, seat_.view.id.term, seat_.view.start_version, only_leaf, 0},
+       {},
+       false});
+}
+
+local_span* local_spans::find(uint64_t shard) {
+  const auto found = std::ranges::find(all_, shard, &local_span::shard);
+  return found == all_.end() ? nullptr : &*found;
+}
+
+} // namespace troupe

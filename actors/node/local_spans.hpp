@@ -1,0 +1,72 @@
+// Local spans: the spans of the parameters that shards of this process own, the state they begin a
+// term with, and the copies of it that go into checkpoints.
+//
+//   begin_term, from version 0 --------------------------------------> is_ready
+//   begin_term, from a checkpoint --> pieces and numbers come in ----> is_ready: shards are told
+
+#pragma once
+
+#include "troupe/actors/base/version_buffers.hpp"
+#include "troupe/actors/node/node_seat.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+struct local_span {
+  size_t shard = 0; ///< index in the view
+  size_t local = 0; ///< index in the process
+  index_range elements;
+  uint64_t version = 0; ///< the newest that its shard announced
+};
+
+class local_spans {
+public:
+  explicit local_spans(node_seat& seat) : seat_(seat) {}
+
+  /// Those of the seat's view, and the state they start from.
+  void begin_term();
+  /// Everything that its shards begin with is here.
+  bool is_ready() const;
+  /// Tells the shards what they begin with.
+  void start_shards();
+  /// True from then on, until another term begins.
+  bool has_started() const { return has_started_; }
+
+  void on_arrived(const tensor_arrived& news);
+  void on_numbers(const shard_numbers& news);
+  /// A shard's state at a version that is to be checkpointed.
+  void on_copy(const shard_copy& news);
+  /// The director misses a checkpoint's state: the few numbers go beside it.
+  void on_asked(const tensor_want& what) const;
+  void tick(moment now);
+
+  std::vector<local_span>& all() { return all_; }
+  const std::vector<local_span>& all() const { return all_; }
+  local_span* find(uint64_t shard);
+  /// Parameters of versions, the spans of all processes in one buffer each.
+  version_buffers& versions() const { return *versions_; }
+
+private:
+  /// What a shard begins with, while it comes from the director; beside the parameters.
+  struct beginning {
+    std::vector<payload> slots;
+    std::optional<shard_numbers> numbers;
+    bool is_whole = false; ///< all tensors are here
+  };
+  void expect_state(const local_span& one);
+
+  node_seat& seat_;
+  std::vector<local_span> all_;
+  std::vector<beginning> beginnings_;                      ///< by span; none: from version 0
+  std::map<uint64_t, std::vector<shard_numbers>> numbers_; ///< of copies, by version
+  std::shared_ptr<version_buffers> versions_;
+  repair_clock numbers_clock_;
+  bool has_started_ = false;
+};
+
+} // namespace troupe

@@ -1,0 +1,343 @@
+#include "troupe/actors/node/marching.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstring>
+
+namespace troupe {
+
+namespace {
+
+/// Versions of a span that somebody may still ask for.
+constexpr size_t kept_max = 2;
+
+/// Elements that stand for a block's sum of squares, which is a double.
+constexpr uint64_t norm_elements = 2;
+
+index_range norms_of(const index_range& blocks) {
+  return {blocks.begin * norm_elements, blocks.end * norm_elements};
+}
+
+float_view in_elements(const std::vector<double>& numbers) {
+  const buffer storage{numbers.size() * norm_elements};
+  std::memcpy(storage.values().data(), numbers.data(), numbers.size() * sizeof(double));
+  return {storage, 0, storage.size()};
+}
+
+std::vector<double> in_doubles(const float_view& elements) {
+  std::vector<double> result(elements.size() / norm_elements);
+  std::memcpy(result.data(), elements.values().data(), result.size() * sizeof(double));
+  return result;
+}
+
+batch_sums sums_of(const tensor_note& note) {
+  return {std::bit_cast<double>(note.facts[0]), note.facts[1], note.facts[2],
+          std::bit_cast<double>(note.facts[3])};
+}
+
+/// "slice 2", "slices 2-3, 6".
+std::string slices_text(const std::vector<index_range>& ranges) {
+  std::string list;
+  size_t count = 0;
+  for (const auto& range : ranges) {
+    count += range.size();
+    list += (list.empty() ? "" : ", ") + std::to_string(range.begin) +
+            (range.size() > 1 ? "-" + std::to_string(range.end - 1) : "");
+  }
+  return (count == 1 ? "slice " : "slices ") + list;
+}
+
+} // namespace
+
+// ---- Views ----
+
+void marching::begin_term() {
+  sums_ = local_sums{seat_.options.plan};
+  parts_.clear();
+  norms_step_.reset();
+  take_up_slices();
+  for (const auto& one : spans_.all())
+    expect_gradients(one);
+  expect_norms(seat_.view.start_version);
+  // Who comes in the middle of a term cannot know how far the others are.
+  gather_from(seat_.view.id.number == 1 ? std::optional{seat_.view.start_version} : std::nullopt);
+}
+
+void marching::on_view(const cluster_view& before, size_t me_before) {
+  take_up_slices();
+  for (const auto& one : spans_.all())
+    seat_.exchange->set_sources(tensor_kind::gradient, one.version, one.elements,
+                                gradient_sources(one));
+  if (!seat_.computes())
+    seat_.exchange->dismiss(tensor_kind::parameters, {});
+  else if (!before.computes(me_before))
+    gather_from(std::nullopt);
+  if (!actors_.have_begun() && seat_.computes())
+    return;
+  const auto fresh = idle_before(before, me_before);
+  for (const auto i : fresh)
+    actors_.restart_replica(seat_.view.replicas[i].index);
+  actors_.tell_replicas(held_.value_or(seat_.view.start_version));
+  for (const auto i : fresh) {
+    announce_to(i);
+    courses_.pass_on_to(seat_.view.replicas[i].index);
+  }
+}
+
+// Versions pass by a replica without slices: what it knows of them is old, if anything.
+std::vector<size_t> marching::idle_before(const cluster_view& before, size_t me_before) const {
+  std::vector<size_t> result;
+  for (size_t i = 0; i < seat_.view.replicas.size() && held_; ++i) {
+    const auto& place = seat_.view.replicas[i];
+    const bool had_slices = std::ranges::any_of(before.replicas, [&](const replica_place& other) {
+      return other.member == me_before && other.index == place.index && !other.slices.empty();
+    });
+    if (seat_.is_mine(place) && !place.slices.empty() && !had_slices)
+      result.push_back(i);
+  }
+  return result;
+}
+
+// ---- Versions ----
+
+void marching::gather_from(std::optional<uint64_t> first) {
+  actors_.set_begun(false);
+  held_.reset();
+  wanted_ = first;
+  parameters_ = {};
+  seat_.exchange->dismiss(tensor_kind::parameters, {});
+  if (!seat_.computes())
+    return;
+  expectation what;
+  what.kind = tensor_kind::parameters;
+  what.key = first.value_or(0);
+  what.elements = {0, seat_.element_count()};
+  what.newest = true;
+  what.last_key = seat_.options.plan.last_version();
+  for (const auto& place : seat_.view.shards)
+    if (const auto elements = seat_.span_of(place); seat_.is_mine(place))
+      what.made_here.push_back(elements);
+    else
+      what.sources.push_back({seat_.exchange.id_of(seat_.owner_of(place)), elements});
+  what.memory = [this](const tensor_name& name) {
+    return float_window{spans_.versions().of(name.key), 0};
+  };
+  seat_.exchange->expect(std::move(what), seat_.now());
+  // What local shards have announced already counts.
+  seat_.exchange->offer_kept(tensor_kind::parameters, seat_.now());
+}
+
+// A local shard owns a version: others want it, and so do the replicas here.
+void marching::on_parameter_span(const parameter_span& news) {
+  auto* one = spans_.find(news.shard);
+  if (!seat_.takes_part() || news.term != seat_.view.id.term || one == nullptr ||
+      news.values.size() != one->elements.size())
+    return;
+  const kept_tensor version{.of = {tensor_kind::parameters, news.term, news.version, only_leaf, 0},
+                            .first_element = one->elements.begin,
+                            .values = news.values,
+                            .newest_kept = kept_max};
+  std::vector<tensor_route> routes;
+  for (size_t i = 0; i < seat_.view.members.size(); ++i)
+    if (i != *seat_.me && seat_.view.computes(i))
+      routes.push_back({seat_.exchange.id_of(seat_.view.members[i].name), one->elements});
+  seat_.exchange->publish(version, routes, seat_.now());
+  if (news.version > one->version) {
+    one->version = news.version;
+    seat_.exchange->dismiss(tensor_kind::gradient, keys_before(news.version), one->elements);
+    expect_gradients(*one);
+    expect_norms(news.version);
+  }
+  seat_.exchange->offer(version, seat_.now());
+}
+
+// Replicas hear of whole versions only, one after the other; after a jump they begin anew.
+void marching::on_version(const tensor_arrived& news) {
+  held_ = news.of.key;
+  wanted_ = *held_ + 1;
+  parameters_ = news.values.storage();
+  sums_.drop_before(*held_);
+  parts_.erase(parts_.begin(), parts_.lower_bound(*held_));
+  seat_.exchange->forget(tensor_kind::gradient, keys_before(*held_));
+  if (news.jump || !actors_.have_begun()) {
+    actors_.restart_replicas();
+    actors_.set_begun(true);
+    actors_.tell_replicas(*held_);
+    courses_.pass_on();
+  }
+  for (size_t i = 0; i < seat_.view.replicas.size(); ++i)
+    if (seat_.is_mine(seat_.view.replicas[i]) && !seat_.view.replicas[i].slices.empty())
+      announce_to(i);
+}
+
+void marching::announce_to(size_t replica) const {
+  for (size_t k = 0; k < seat_.view.shards.size(); ++k)
+    if (const auto elements = seat_.span_of(seat_.view.shards[k]); !elements.empty())
+      seat_.self->send(seat_.replicas[seat_.view.replicas[replica].index],
+                       parameter_span{seat_.view.id.term, *held_, k,
+                                      payload{parameters_, elements.begin, elements.size()}});
+}
+
+// ---- What local shards wait for ----
+
+std::vector<tensor_source> marching::gradient_sources(const local_span& one) const {
+  const auto& plan = seat_.options.plan;
+  std::vector<tensor_source> result;
+  for (const auto& place : seat_.view.replicas) {
+    auto slices = place.slices; // a step may have no rows for the last of them
+    while (!slices.empty() && !plan.slice_exists(one.version, slices.end - 1))
+      --slices.end;
+    while (!slices.empty() && !plan.slice_exists(one.version, slices.begin))
+      ++slices.begin;
+    if (!seat_.is_mine(place) && !slices.empty())
+      result.push_back(
+        {seat_.exchange.id_of(seat_.view.members[place.member].name), one.elements, slices});
+  }
+  return result;
+}
+
+void marching::expect_gradients(const local_span& one) {
+  if (one.version >= seat_.options.plan.last_version())
+    return;
+  auto& pool = pools_[one.elements.size()];
+  if (!pool)
+    pool = std::make_shared<buffer_pool>(one.elements.size());
+  expectation what;
+  what.kind = tensor_kind::gradient;
+  what.key = one.version;
+  what.elements = one.elements;
+  what.leaf_count = seat_.options.plan.slice_count;
+  what.sources = gradient_sources(one);
+  // Recycled: at each step anew, memory of this size would come zeroed from the kernel.
+  what.memory = [pool, begin = one.elements.begin](const tensor_name&) {
+    return float_window{pool->acquire(), begin};
+  };
+  what.may_share = true;
+  seat_.exchange->expect(std::move(what), seat_.now());
+}
+
+void marching::on_gradient(const tensor_arrived& news) {
+  for (const auto& one : spans_.all())
+    if (one.elements == news.elements && one.version == news.of.key)
+      seat_.self->send(
+        seat_.shards[one.local],
+        contribution{news.of.key, news.of.node, news.elements.begin, news.values,
+                     sums_of(news.note), news.note.remarks[0], news.of.term, false,
+                     std::chrono::nanoseconds{static_cast<int64_t>(news.note.remarks[1])}});
+}
+
+// Others are asked for theirs once this process has its own: before that nobody waits.
+void marching::expect_norms(uint64_t step) {
+  if (!seat_.options.uses_norms || spans_.all().empty() || (norms_step_ && step <= *norms_step_) ||
+      step >= seat_.options.plan.last_version())
+    return;
+  norms_step_ = step;
+  seat_.exchange->dismiss(tensor_kind::norms, keys_before(step));
+  for (const auto& place : seat_.view.shards) {
+    if (seat_.is_mine(place) || place.blocks.empty())
+      continue;
+    const auto elements = norms_of(place.blocks);
+    expectation what;
+    what.kind = tensor_kind::norms;
+    what.key = step;
+    what.elements = elements;
+    what.memory = [elements](const tensor_name&) {
+      return float_window{buffer{elements.size()}, elements.begin};
+    };
+    seat_.exchange->expect(std::move(what), seat_.now());
+  }
+}
+
+void marching::on_block_norms(const block_norms& news) {
+  if (!seat_.takes_part())
+    return;
+  const index_range blocks{news.first_block, news.first_block + news.square_sums.size()};
+  const auto elements = norms_of(blocks);
+  std::vector<tensor_route> routes;
+  for (size_t i = 0; i < seat_.view.members.size(); ++i)
+    if (i != *seat_.me && seat_.view.holds_spans(i))
+      routes.push_back({seat_.exchange.id_of(seat_.view.members[i].name), elements});
+  seat_.exchange->publish({.of = {tensor_kind::norms, seat_.view.id.term, news.step, only_leaf, 0},
+                           .first_element = elements.begin,
+                           .values = in_elements(news.square_sums),
+                           .newest_kept = kept_max},
+                          routes, seat_.now());
+  for (const auto& place : seat_.view.shards)
+    if (!seat_.is_mine(place) && !place.blocks.empty())
+      seat_.exchange->set_sources(
+        tensor_kind::norms, news.step, norms_of(place.blocks),
+        {{seat_.exchange.id_of(seat_.owner_of(place)), norms_of(place.blocks)}});
+}
+
+void marching::on_norms(const tensor_arrived& news) const {
+  for (const auto& one : spans_.all())
+    seat_.self->send(
+      seat_.shards[one.local],
+      block_norms{news.of.key, news.elements.begin / norm_elements, in_doubles(news.values)});
+}
+
+std::vector<tensor_route> marching::routes_of_spans() const {
+  std::vector<tensor_route> result;
+  for (const auto& place : seat_.view.shards)
+    if (const auto elements = seat_.span_of(place); !seat_.is_mine(place) && !elements.empty())
+      result.push_back({seat_.exchange.id_of(seat_.owner_of(place)), elements});
+  return result;
+}
+
+// ---- The exchange ----
+
+void marching::on_arrived(const tensor_arrived& news) {
+  if (news.of.kind == tensor_kind::gradient)
+    on_gradient(news);
+  else if (news.of.kind == tensor_kind::parameters)
+    on_version(news);
+  else if (news.of.kind == tensor_kind::norms)
+    on_norms(news);
+}
+
+void marching::on_conflict(const tensor_piece& news) {
+  not_finite_report conflict;
+  conflict.term = seat_.view.id.term;
+  conflict.step = news.of.key;
+  conflict.problem = step_problem::conflict;
+  if (news.of.kind == tensor_kind::gradient) {
+    conflict.what = "two different gradients of slice " + std::to_string(news.of.node.begin);
+    conflict.has_slice = true;
+    conflict.slice = news.of.node.begin;
+    conflict.replica = news.note.remarks[0];
+  } else if (news.of.kind == tensor_kind::norms)
+    conflict.what = "two different norms of one block";
+  else
+    conflict.what = "two different parameters of version " + std::to_string(news.of.key);
+  outbox_.add(conflict);
+}
+
+// At the horizon nobody computes, and nothing of the step is missed. Who lacks gradients of
+// somebody cannot have that one's parameters.
+std::vector<awaited> marching::waits(moment, std::optional<uint64_t> horizon) const {
+  std::map<peer_id, span_set> slices;
+  std::map<peer_id, uint64_t> steps;
+  std::map<peer_id, uint64_t> versions;
+  for (const auto& [from, what] : seat_.exchange->awaited()) {
+    if (what.of.kind == tensor_kind::gradient && (!horizon || what.of.key < *horizon)) {
+      slices[from].add(what.of.node);
+      steps[from] = what.of.key;
+    } else if (what.of.kind == tensor_kind::parameters && wanted_ == what.of.key &&
+               (!horizon || what.of.key <= *horizon))
+      versions[from] = what.of.key;
+  }
+  std::vector<awaited> result;
+  for (const auto& [from, missing] : slices)
+    result.push_back(
+      {seat_.exchange.name_of(from),
+       "gradients of step " + std::to_string(steps[from]) + ", " + slices_text(missing.ranges())});
+  for (const auto& [from, version] : versions)
+    if (!slices.contains(from))
+      result.push_back(
+        {seat_.exchange.name_of(from), "parameters of version " + std::to_string(version)});
+  return result;
+}
+
+} // namespace troupe

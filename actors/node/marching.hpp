@@ -1,0 +1,80 @@
+// Marching: replicas and shards of several processes, step by step. Local replicas' gradients go to
+// the shards of other processes, as few and as large sums as there are; parameters of whole
+// versions come to them, one by one; shards get the gradients of other processes' replicas, and the
+// squares of other shards' blocks when gradients are clipped by their norm.
+//
+//   tensor       published                           expected
+//   ---------------------------------------------------------------------------------------------
+//   gradient     sums of local replicas, while they  by each local span, of the slices that others
+//                are computed; until the next        have
+//                version is whole here
+//   parameters   local spans, the last two versions  by who computes: the newest whole version
+//   norms        of local blocks, the last two       of other blocks; asked for once the own are
+//                steps                               known
+
+#pragma once
+
+#include "troupe/actors/node/node_work.hpp"
+#include "troupe/coordinators/step/local_sums.hpp"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+class marching : public node_work {
+public:
+  using node_work::node_work;
+
+  void begin_term() override;
+  void on_view(const cluster_view& before, size_t me_before) override;
+  std::optional<uint64_t> held() const override { return held_; }
+
+  void on_arrived(const tensor_arrived& news) override;
+  void on_asked(const tensor_asked&) override {} // all that was announced is kept
+  void on_conflict(const tensor_piece& news) override;
+  std::vector<awaited> waits(moment now, std::optional<uint64_t> horizon) const override;
+
+  void on_contribution(const contribution& news) override;
+  void on_parameter_span(const parameter_span& news) override;
+  void on_block_norms(const block_norms& news) override;
+
+private:
+  // marching.cpp: versions, and what shards wait for.
+  /// Expects versions from `first` on; nothing: from whichever the others have.
+  void gather_from(std::optional<uint64_t> first);
+  void on_version(const tensor_arrived& news);
+  /// Of the version that is whole here, to the replica at this place of the view.
+  void announce_to(size_t replica) const;
+  /// Indexes in the view of local replicas that had no slices in the view before, and have some.
+  std::vector<size_t> idle_before(const cluster_view& before, size_t me_before) const;
+  void expect_gradients(const local_span& one);
+  void expect_norms(uint64_t step);
+  void on_gradient(const tensor_arrived& news);
+  void on_norms(const tensor_arrived& news) const;
+  /// Who else sums gradients of this step for this span.
+  std::vector<tensor_source> gradient_sources(const local_span& one) const;
+  /// The elements of shards of other processes.
+  std::vector<tensor_route> routes_of_spans() const;
+
+  // marching_sums.cpp: local replicas' gradients, for the shards of other processes.
+  void take_up_slices();
+  void on_begun(const contribution& news);
+  void carry_out(uint64_t step, const std::vector<local_sums::sum>& sums);
+  void have_added(uint64_t step, const local_sums::sum& what);
+  kept_tensor gradient_of(const contribution& work) const;
+  not_finite_report malformed(const contribution& news) const;
+
+  std::optional<uint64_t> held_;   ///< the newest version that is whole here
+  std::optional<uint64_t> wanted_; ///< the next; nothing while a joiner does not know
+  const_buffer parameters_;        ///< of `held_`
+  local_sums sums_;
+  std::map<uint64_t, std::vector<contribution>> parts_;  ///< by step: not sent yet
+  std::map<size_t, std::shared_ptr<buffer_pool>> pools_; ///< of spans' sizes, by size
+  std::optional<uint64_t> norms_step_;                   ///< the newest whose norms are expected
+};
+
+} // namespace troupe

@@ -1,0 +1,91 @@
+// Local replicas' gradients, for the shards of other processes: as few and as large sums as there
+// are.
+
+#include "troupe/actors/node/marching.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace troupe {
+
+not_finite_report marching::malformed(const contribution& news) const {
+  not_finite_report result;
+  result.term = seat_.view.id.term;
+  result.step = news.step;
+  result.what = "a gradient with " + std::to_string(news.gradient_sum.size()) +
+                " values for a model of " + std::to_string(seat_.element_count());
+  result.problem = step_problem::malformed;
+  result.has_slice = true;
+  result.slice = news.node.begin;
+  result.replica = news.replica;
+  return result;
+}
+
+// A part of what a replica owns, or a sum that it was asked for.
+void marching::on_contribution(const contribution& news) {
+  if (!seat_.takes_part() || news.term != seat_.view.id.term || (held_ && news.step < *held_))
+    return;
+  if (news.is_begun)
+    return on_begun(news);
+  if (news.gradient_sum.size() != seat_.element_count())
+    return outbox_.add(malformed(news));
+  auto& parts = parts_[news.step];
+  std::erase_if(parts, [&](const contribution& part) { return part.node == news.node; });
+  parts.push_back(news);
+  carry_out(news.step, sums_.on_part(news.step, news.node));
+}
+
+void marching::take_up_slices() {
+  std::vector<index_range> slices;
+  for (const auto& place : seat_.view.replicas)
+    if (seat_.is_mine(place))
+      slices.push_back(place.slices);
+  for (const auto& [step, sums] : sums_.set_slices(slices))
+    carry_out(step, sums);
+}
+
+void marching::carry_out(uint64_t step, const std::vector<local_sums::sum>& sums) {
+  for (const auto& one : sums) {
+    auto& parts = parts_[step];
+    if (one.parts.size() > 1)
+      have_added(step, one);
+    else if (const auto found = std::ranges::find(parts, one.node, &contribution::node);
+             found != parts.end())
+      seat_.exchange->publish(gradient_of(*found), routes_of_spans(), seat_.now());
+    std::erase_if(parts, [&](const contribution& part) { return one.node.contains(part.node); });
+  }
+}
+
+// Whoever brought the last part has nothing to do until the step is complete.
+void marching::have_added(uint64_t step, const local_sums::sum& what) {
+  summation order{seat_.view.id.term, step, what.node, what.plan, {}};
+  const auto& parts = parts_[step];
+  for (const auto& node : what.parts)
+    order.parts.push_back(*std::ranges::find(parts, node, &contribution::node));
+  const auto last = parts.back().replica;
+  const auto& places = seat_.view.replicas;
+  const bool is_here = last < places.size() && seat_.is_mine(places[last]);
+  seat_.self->send(seat_.replicas[is_here ? places[last].index : 0], std::move(order));
+}
+
+// Its values leave as they are computed.
+void marching::on_begun(const contribution& news) {
+  if (!sums_.goes_alone(news.step, news.node))
+    return;
+  const index_range elements{news.first_element, news.first_element + news.gradient_sum.size()};
+  auto whole = news;
+  whole.first_element = 0;
+  whole.gradient_sum = {news.gradient_sum.storage(), 0, seat_.element_count()};
+  seat_.exchange->grow(gradient_of(whole), elements, routes_of_spans(), seat_.now());
+}
+
+kept_tensor marching::gradient_of(const contribution& work) const {
+  const auto& sums = work.sums;
+  return {.of = {tensor_kind::gradient, seat_.view.id.term, work.step, work.node, 0},
+          .values = work.gradient_sum,
+          .note = {.facts = {std::bit_cast<uint64_t>(sums.loss_sum), sums.sample_count,
+                             sums.correct_count, std::bit_cast<uint64_t>(sums.squared_error_sum)},
+                   .remarks = {work.replica, static_cast<uint64_t>(work.computed.count())}}};
+}
+
+} // namespace troupe

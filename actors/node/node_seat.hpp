@@ -1,0 +1,93 @@
+// A node's seat: what all parts of a node look at. Who is in its process, its place in the view,
+// and the ways to others. Only the node itself writes to it (node.hpp); its parts read and send.
+
+#pragma once
+
+#include "troupe/actors/base/exchange_port.hpp"
+#include "troupe/actors/base/work_gauge.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/order_messages.hpp"
+#include "troupe/coordinators/membership/view_check.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/network/model.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct node_options {
+  member self;
+  bool wired = true; ///< the run has other processes
+  bool kept = false; ///< the shard is a keeper, and replicas are trainers
+  std::shared_ptr<const model> network;
+  std::shared_ptr<buffer_pool> parameters; ///< buffers of the model's size
+  timeline plan;
+  evaluation_rows rows;
+  uint64_t seed = 0;     ///< of the job
+  size_t slot_count = 0; ///< of the optimizer
+  bool uses_norms = false;
+  exchange_options exchange;
+  standing_listener on_standing;                   ///< called on the node's thread; may be empty
+  misfit_listener on_misfit;                       ///< likewise
+  std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
+  std::function<void()> on_hold;                   ///< likewise, when the director asks to hold
+  /// Stands beside a keeper for a trainer of another process.
+  std::function<trainer_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
+};
+
+struct node_seat {
+  local_node_actor::pointer self = nullptr;
+  node_options options;
+  std::vector<replica_actor> replicas;
+  std::vector<shard_actor> shards;
+  std::set<size_t> lost_replicas;                ///< without which the others go on
+  std::map<trainer_life, trainer_actor> distant; ///< stand for trainers elsewhere, at a keeper
+
+  director_link_actor director;
+  std::map<std::string, node_actor> peers; ///< those with a link
+  exchange_port exchange;
+  std::function<void()> settle; ///< after what was not a message of the node: see exchange_port
+
+  cluster_view view;
+  std::optional<size_t> me; ///< index in the view
+
+  moment now() const { return self->clock().now(); }
+  bool takes_part() const { return me.has_value(); }
+  bool computes() const { return me && view.computes(*me); }
+  size_t element_count() const { return options.network->layout().size(); }
+  index_range span_of(const shard_place& place) const {
+    return elements_of_blocks(place.blocks, element_count());
+  }
+  template <class Place>
+  bool is_mine(const Place& place) const {
+    return me && place.member == *me;
+  }
+  const std::string& owner_of(const shard_place& place) const {
+    return view.members[place.member].name;
+  }
+  /// Null when it is in another process, unless the keeper is here: then who stands for it.
+  replica_actor replica_at(const replica_place& place) const;
+  trainer_life life_of(const replica_place& place) const;
+
+  template <class T>
+  void tell_director(const T& news) const {
+    if (director)
+      self->send(director, news);
+  }
+  template <class T>
+  void tell(const std::string& process, const T& news) const {
+    if (const auto found = peers.find(process); found != peers.end())
+      self->send(found->second, news);
+  }
+};
+
+} // namespace troupe

@@ -1,0 +1,44 @@
+#include "troupe/actors/node/node_work.hpp"
+
+#include <array>
+
+namespace troupe {
+
+void node_work::begin_replicas() {
+  actors_.set_begun(true);
+  actors_.tell_replicas(seat_.view.start_version);
+}
+
+void node_work::on_view(const cluster_view&, size_t) {
+  actors_.tell_replicas(seat_.view.start_version);
+}
+
+// The shard alone knows its versions: they are kept once somebody wants them.
+void node_work::on_asked(const tensor_asked& news) {
+  if (news.what.of.kind != tensor_kind::parameters || news.by != peer_id::director)
+    return;
+  for (const auto& one : spans_.all())
+    seat_.self
+      ->request(seat_.shards[one.local], local_answer_deadline, atom::pull_v, news.what.of.key)
+      .then(
+        [this, one](const parameter_span& answer) {
+          if (answer.term != seat_.view.id.term || answer.values.size() != one.elements.size())
+            return;
+          const std::array route{tensor_route{peer_id::director, one.elements}};
+          seat_.exchange->publish(
+            {.of = {tensor_kind::parameters, answer.term, answer.version, only_leaf, 0},
+             .first_element = one.elements.begin,
+             .values = answer.values,
+             .newest_kept = 1},
+            route, seat_.now());
+          seat_.settle();
+        },
+        // A version that is gone or will not come: the director hears why from the shard itself.
+        [](const caf::error&) {});
+}
+
+std::vector<awaited> node_work::waits(moment, std::optional<uint64_t>) const {
+  return {};
+}
+
+} // namespace troupe

@@ -1,0 +1,82 @@
+// Node work: what a node does for the actors of its process while it takes part, apart from who
+// takes part and how far they go. This one is for a run in one process, where replicas and shards
+// exchange pointers: it only hands versions to the director. Others are for a company that marches
+// in step over wires (marching.hpp) and for a keeper and its trainers (keeping.hpp).
+
+#pragma once
+
+#include "troupe/actors/node/course_keeper.hpp"
+#include "troupe/actors/node/local_actors.hpp"
+#include "troupe/actors/node/result_outbox.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// How long a local actor may take to say what it has done or to hand over a version: it may be in
+/// the middle of a long step, so this is far more than any step should take.
+inline constexpr std::chrono::minutes local_answer_deadline{10};
+
+class node_work {
+public:
+  node_work(node_seat& seat, local_spans& spans, local_actors& actors, course_keeper& courses,
+            result_outbox& outbox)
+    : seat_(seat), spans_(spans), actors_(actors), courses_(courses), outbox_(outbox) {}
+  virtual ~node_work() = default;
+  node_work(const node_work&) = delete;
+  node_work& operator=(const node_work&) = delete;
+
+  // ---- The view ----
+
+  /// A term begins with the seat's view. Shards are told later, once their state is here.
+  virtual void begin_term() { begin_replicas(); }
+  /// A later view of the same term, and what was before it.
+  virtual void on_view(const cluster_view& before, size_t me_before);
+  /// The view does not name this process.
+  virtual void rest() {}
+  /// The newest version that is whole here; nothing where nobody gathers them.
+  virtual std::optional<uint64_t> held() const { return std::nullopt; }
+
+  // ---- The exchange ----
+
+  virtual void on_arrived(const tensor_arrived&) {}
+  /// Somebody misses something; what is kept of it is on its way.
+  virtual void on_asked(const tensor_asked& news);
+  /// A piece of this came, and told something new.
+  virtual void on_accepted(const tensor_name&) {}
+  /// A piece came whose bits differ from those that are here.
+  virtual void on_conflict(const tensor_piece&) {}
+  virtual void tick(moment) {}
+  /// What is late by itself. `horizon`: nobody computes from it on.
+  virtual std::vector<awaited> waits(moment, std::optional<uint64_t> horizon) const;
+
+  // ---- Local actors ----
+
+  virtual void on_contribution(const contribution&) {}
+  virtual void on_parameter_span(const parameter_span&) {}
+  virtual void on_block_norms(const block_norms&) {}
+  virtual void on_evaluation(const evaluation&) {}
+  virtual void on_distant_order(const distant_order&) {}
+  virtual void on_result(const trainer_result&) {}
+  /// A replica is lost; false: the process cannot go on without it.
+  virtual bool spare(size_t) { return false; }
+
+  // ---- Sheets of keepers and trainers elsewhere ----
+
+  virtual void on_sheet(const order_sheet&) {}
+  virtual void on_sheet(const result_sheet&) {}
+
+protected:
+  void begin_replicas();
+
+  node_seat& seat_;
+  local_spans& spans_;
+  local_actors& actors_;
+  course_keeper& courses_;
+  result_outbox& outbox_;
+};
+
+} // namespace troupe

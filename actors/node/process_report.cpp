@@ -1,0 +1,168 @@
+#include "troupe/actors/node/process_report.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+process_report::process_report(node_seat& seat, const local_spans& spans,
+                               const course_keeper& courses, const result_outbox& outbox,
+                               const node_work& work)
+  : seat_(seat),
+    spans_(spans),
+    courses_(courses),
+    outbox_(outbox),
+    work_(work),
+    statuses_(seat.replicas.size()),
+    asked_(seat.replicas.size() + seat.shards.size()) {}
+
+void process_report::send_soon() {
+  last_ = seat_.now();
+  is_due_ = true;
+  for (size_t i = 0; i < asked_.size(); ++i)
+    ask_actor(i);
+  if (everybody_answered())
+    send();
+}
+
+void process_report::tick(moment now) {
+  if (is_due_) // who computes is not waited for
+    return send();
+  const auto interval = unreachable_.empty() ? node_report_interval : broken_link_interval;
+  if (now - last_ >= interval || sent_round_ < courses_.round())
+    send_soon();
+}
+
+void process_report::on_link(const std::string& process) {
+  if (std::ranges::find(unreachable_, process) != unreachable_.end())
+    send();
+}
+
+// Who computes answers after it; until then what was heard last stands.
+void process_report::ask_actor(size_t index) {
+  auto& x = asked_[index];
+  if (x.since || seat_.lost_replicas.contains(index))
+    return;
+  x.since = seat_.now();
+  x.asked_round = courses_.round();
+  const auto ignore = [this, index](const caf::error&) { on_actor_heard(index); };
+  if (index < seat_.replicas.size()) {
+    seat_.self->request(seat_.replicas[index], local_answer_deadline, atom::status_v)
+      .then(
+        [this, index](const replica_status& status) {
+          statuses_[index] = status;
+          on_actor_heard(index);
+        },
+        ignore);
+    return;
+  }
+  const auto& shard = seat_.shards[index - seat_.replicas.size()];
+  seat_.self->request(shard, local_answer_deadline, atom::figures_v)
+    .then(
+      [this, index, shard](const trainer_figures& news) {
+        if (shard == who_counts())
+          figures_ = news;
+        on_actor_heard(index);
+      },
+      ignore);
+}
+
+void process_report::on_actor_heard(size_t index) {
+  auto& x = asked_[index];
+  x.since.reset();
+  x.heard_round = x.asked_round;
+  if (x.heard_round < courses_.round())
+    return ask_actor(index);
+  if (is_due_ && everybody_answered())
+    send();
+}
+
+bool process_report::everybody_answered() const {
+  return std::ranges::none_of(asked_, [](const asked_actor& x) { return x.since.has_value(); });
+}
+
+uint64_t process_report::heard_round() const {
+  auto result = courses_.round();
+  for (size_t i = 0; i < asked_.size(); ++i)
+    if (!seat_.lost_replicas.contains(i))
+      result = std::min(result, asked_[i].heard_round);
+  return result;
+}
+
+// At a piece of work, or without an answer while no other replica here has ended a piece: what an
+// actor waits for may be the thread that another computes on.
+work_report process_report::work_of_actors() const {
+  work_report result;
+  const auto now = seat_.now();
+  const auto note = [&](moment::duration busy) {
+    result.busy = std::max(result.busy, std::chrono::duration_cast<milliseconds>(busy));
+  };
+  moment changed{};
+  for (const auto& gauge : seat_.options.gauges) {
+    changed = std::max(changed, gauge->changed());
+    result.longest = std::max(result.longest, std::chrono::ceil<milliseconds>(gauge->longest()));
+    if (const auto since = gauge->since())
+      note(now - *since);
+  }
+  for (const auto& x : asked_)
+    if (x.since)
+      note(now - std::max(*x.since, changed));
+  return result;
+}
+
+shard_actor process_report::who_counts() const {
+  const auto& shards = seat_.view.shards;
+  const auto first =
+    std::ranges::find_if(shards, [](const shard_place& place) { return !place.blocks.empty(); });
+  const bool is_here = first != shards.end() && seat_.is_mine(*first);
+  return is_here ? seat_.shards.at(first->index) : shard_actor{};
+}
+
+void process_report::send() {
+  last_ = seat_.now();
+  is_due_ = false;
+  const auto& self = seat_.options.self;
+  node_report news;
+  news.name = self.name;
+  news.incarnation = self.incarnation;
+  news.view = seat_.view.id;
+  news.held = work_.held();
+  for (const auto& one : spans_.all()) // a keeper's versions come here by its reports alone
+    news.shard_versions.push_back(
+      seat_.options.kept ? std::max(one.version, outbox_.reported_version()) : one.version);
+  news.replicas = statuses_;
+  news.round = sent_round_ = heard_round();
+  news.unreachable = unreachable_ = members_without_link();
+  const auto figures = seat_.exchange->figures();
+  news.bytes_sent = figures.bytes_sent;
+  news.bytes_early = figures.bytes_early;
+  news.resends = figures.resends;
+  news.waits = waits();
+  news.work = work_of_actors();
+  news.replicas_lost = seat_.lost_replicas.size();
+  if (who_counts())
+    news.figures = figures_;
+  seat_.tell_director(news);
+}
+
+std::vector<std::string> process_report::members_without_link() const {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < seat_.view.members.size(); ++i)
+    if (seat_.me && i != *seat_.me && !seat_.peers.contains(seat_.view.members[i].name))
+      result.push_back(seat_.view.members[i].name);
+  return result;
+}
+
+std::vector<awaited> process_report::waits() const {
+  if (!misfit_.empty())
+    return {{"", "a view that it can follow: " + misfit_}};
+  if (!seat_.takes_part())
+    return {{"", "its place in the view"}};
+  if (!spans_.has_started())
+    return {{"", "the state of checkpoint " + std::to_string(seat_.view.start_version) +
+                   " from the director"}};
+  if (courses_.awaits_replicas())
+    return {{"", "replicas to finish their step"}};
+  return work_.waits(seat_.now(), courses_.horizon_version());
+}
+
+} // namespace troupe

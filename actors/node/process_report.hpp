@@ -1,0 +1,70 @@
+// Process report: what a node says about its process, once a second and when something changed. It
+// asks its actors what they did; who computes answers after it, and is not waited for.
+
+#pragma once
+
+#include "troupe/actors/node/node_work.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// How often a node reports to the director without a reason.
+inline constexpr milliseconds node_report_interval{1000};
+
+/// How often while it has no link to a member: whoever is to be taken out for that is so only when
+/// it is said still, so this much later at most.
+inline constexpr milliseconds broken_link_interval{250};
+
+class process_report {
+public:
+  process_report(node_seat& seat, const local_spans& spans, const course_keeper& courses,
+                 const result_outbox& outbox, const node_work& work);
+
+  /// Asks its actors what they did, and reports when all have answered, or at the next tick.
+  void send_soon();
+  /// Reports what is known.
+  void send();
+  void tick(moment now);
+
+  /// There is a link to this process: somebody might be taken out for want of it.
+  void on_link(const std::string& process);
+  /// Why the newest view cannot be followed; empty: it can.
+  void set_misfit(const std::string& why) { misfit_ = why; }
+
+private:
+  /// A local actor, which answers when it is done with what it computes.
+  struct asked_actor {
+    std::optional<moment> since; ///< asked, and has not answered
+    uint64_t asked_round = 0;
+    uint64_t heard_round = 0;
+  };
+  void ask_actor(size_t index);
+  void on_actor_heard(size_t index);
+  bool everybody_answered() const;
+  /// The director's counts that all actors had heard of when they answered.
+  uint64_t heard_round() const;
+  work_report work_of_actors() const;
+  /// Who of this process can say what everybody did; null when nobody can.
+  shard_actor who_counts() const;
+  std::vector<std::string> members_without_link() const;
+  std::vector<awaited> waits() const;
+
+  node_seat& seat_;
+  const local_spans& spans_;
+  const course_keeper& courses_;
+  const result_outbox& outbox_;
+  const node_work& work_;
+  std::vector<replica_status> statuses_; ///< of local replicas, as last heard
+  trainer_figures figures_;              ///< of everybody, likewise
+  std::vector<asked_actor> asked_;       ///< replicas, then shards
+  bool is_due_ = false;
+  uint64_t sent_round_ = 0;
+  moment last_{};
+  std::vector<std::string> unreachable_; ///< members without a link, as last reported
+  std::string misfit_;
+};
+
+} // namespace troupe

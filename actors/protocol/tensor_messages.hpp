@@ -1,0 +1,97 @@
+// What the tensor exchanges of two processes say to each other, on a wire: the plain structs of
+// coordinators/exchange/exchange_messages.hpp and who says them. All may be lost, late, or come
+// twice; what a piece holds follows from its name, so it is good whoever sends it.
+
+#pragma once
+
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/coordinators/exchange/exchange_messages.hpp"
+
+#include <string>
+
+namespace troupe {
+
+/// Who of a company speaks: a process, or the director, who may be beside one of them.
+struct speaker {
+  std::string process; ///< none of the director
+  bool is_director = false;
+
+  friend bool operator==(const speaker&, const speaker&) = default;
+};
+
+inline speaker speaking_director() {
+  return {{}, true};
+}
+
+template <class T>
+struct said {
+  speaker by;
+  T what;
+
+  friend bool operator==(const said&, const said&) = default;
+};
+
+/// Elements of a tensor, to who expects or wants them.
+struct sent_piece : said<tensor_piece> {};
+/// Somebody misses elements that the other end should have. Answered by pieces, or by nothing.
+struct sent_want : said<tensor_want> {};
+/// Against the pieces' direction, once a sixteenth of the window has come, and before each want.
+struct sent_credit : said<link_position> {};
+/// So much was sent: what has come? Answered with credit.
+struct sent_stamp : said<link_position> {};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, speaker& x) {
+  return f(x.process, x.is_director);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, link_position& x) {
+  return f(x.link, x.bytes);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, tensor_note& x) {
+  return f(x.facts, x.remarks);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, tensor_name& x) {
+  auto kind = static_cast<uint8_t>(x.kind);
+  auto load = [&]() -> caf::error {
+    if (kind >= tensor_kind_count)
+      return caf::make_error(caf::sec::invalid_argument, "there is no tensor of this kind");
+    x.kind = static_cast<tensor_kind>(kind);
+    return caf::none;
+  };
+  return f(kind, x.term, x.key, x.node, x.part, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, sent_piece& x) {
+  auto& piece = x.what;
+  payload values{piece.values};
+  auto load = [&]() -> caf::error {
+    piece.values = values;
+    return caf::none;
+  };
+  return sealed(f, "troupe.sent_piece", x.by, piece.of, piece.first_element, piece.note,
+                piece.stamp, values, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, sent_want& x) {
+  return sealed(f, "troupe.sent_want", x.by, x.what.of, x.what.elements, x.what.or_newer);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, sent_credit& x) {
+  return sealed(f, "troupe.sent_credit", x.by, x.what);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, sent_stamp& x) {
+  return sealed(f, "troupe.sent_stamp", x.by, x.what);
+}
+
+} // namespace troupe
