@@ -3,6 +3,7 @@
 #include "troupe/actors/director/director.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/simulation/wire_message.hpp"
@@ -63,6 +64,11 @@ std::optional<failure> cluster::boot_director() {
   auto options = director_options_of(job_.resolved, *job_.data, *network);
   for (const auto& plan : options_.machines)
     options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
+  if (has_keeper(job_.resolved.training)) { // as in a real cluster: each replica has a part
+    options.membership.slice_count = 0;
+    for (const auto& plan : options_.machines)
+      options.membership.slice_count += plan.replica_count;
+  }
   options.rule.waits_for_rows = true;
   options.membership.min_nodes = 1; // some are switched on late, or never
   options.exchange = options_.exchange;

@@ -1,9 +1,11 @@
 // troupe_simulation: runs whole clusters by seed, on one thread, in virtual time.
 //
 //   troupe_simulation --seeds A..B [--workload NAME] [--trace]
+//   troupe_simulation --kept --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --modes --seeds A..B [--workload NAME] [--trace]
 //
-// With --modes each seed is run in every mode where a keeper owns all parameters, in one process.
+// With --kept a keeper owns all parameters, and its trainers are in other processes. With --modes
+// each seed is run in every such mode, in one process.
 // Seeds from A up to B, without B. Prints what befell them and how fast they ran. The first seed
 // that violates anything ends it, with the command that runs this seed again, line by line.
 // Exit code 1 then, 2 for wrong options.
@@ -30,6 +32,7 @@ struct command_line {
   seed_range seeds;
   std::string workload;
   bool modes = false;
+  bool kept = false; ///< workloads with a keeper, its trainers in other processes
   bool trace = false;
   bool keeps_going = false; ///< after a violation
   bool replays = false;     ///< each seed runs twice and must be the same
@@ -46,6 +49,8 @@ std::optional<command_line> read_command_line(int count, char** words) {
       result.trace = true;
     else if (word == "--modes")
       result.modes = true;
+    else if (word == "--kept")
+      result.kept = true;
     else if (word == "--keep-going")
       result.keeps_going = true;
     else if (word == "--replay")
@@ -198,7 +203,7 @@ public:
 private:
   const prepared_workload& workload_of(uint64_t seed) {
     const auto& known = workloads();
-    auto index = troupe::simulation::workload_of(seed);
+    auto index = troupe::simulation::workload_of(seed, options_.kept);
     for (size_t i = 0; i < known.size(); ++i)
       if (known[i].name == options_.workload)
         index = i;
@@ -244,8 +249,9 @@ private:
 int main(int count, char** words) {
   const auto options = troupe::simulation::read_command_line(count, words);
   if (!options) {
-    std::cerr << "usage: troupe_simulation [--modes] --seeds A..B [--workload NAME] [--trace]\n"
-                 "         [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";
+    std::cerr
+      << "usage: troupe_simulation [--kept | --modes] --seeds A..B [--workload NAME] [--trace]\n"
+         "         [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";
     return 2;
   }
   const troupe::blas::one_thread blas;

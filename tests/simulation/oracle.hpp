@@ -16,6 +16,7 @@
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/tests/simulation/workload.hpp"
 
 #include <map>
 #include <optional>
@@ -35,7 +36,7 @@ struct twin {
 class oracle {
 public:
   /// `reference` empty: what is seen is remembered, as the twin.
-  oracle(const timeline& plan, size_t parameter_count, const twin* reference,
+  oracle(const timeline& plan, size_t parameter_count, const twin* reference, agreement with_twin,
          uint64_t checkpoint_every = 0);
 
   void on_applied(const applied_step& x);
@@ -64,10 +65,12 @@ private:
   void check_parameters(uint64_t version, size_t first, std::span<const float> values,
                         const std::string& whose);
   void check_history(const training_finished& x);
+  void check_rows(const training_finished& x);
   void check_stop(const training_finished& x);
 
   timeline plan_;
   const twin* reference_;
+  agreement with_twin_;
   uint64_t checkpoint_every_;
   uint64_t highest_version_ = 0;          ///< that any shard has owned
   std::optional<uint64_t> stop_asked_at_; ///< version

@@ -145,7 +145,7 @@ prepared_workload prepare(caf::actor_system& system, const workload& what) {
   result.plan = timeline_of(result.trained.resolved, shape);
   const auto network = make_model(result.trained.resolved, shape);
   result.parameter_count = network->layout().size();
-  oracle recorder{result.plan, result.parameter_count, nullptr};
+  oracle recorder{result.plan, result.parameter_count, nullptr, what.with_twin};
   trial_report report;
   act only{system, 0, result, what.machines, new_disk(0), recorder, report, {}};
   if (!only.play({}))
@@ -161,7 +161,7 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
                        const trial_options& options) {
   trial_report report;
   dice random{options.seed * 0x9e3779b97f4a7c15ULL + 1};
-  oracle judge{what.plan, what.parameter_count, &what.reference,
+  oracle judge{what.plan, what.parameter_count, &what.reference, what.what->with_twin,
                what.what->is_diskless ? 0 : what.trained.resolved.checkpoint.every_steps};
   const auto drawn = random.bits();
   const auto disk = what.what->is_diskless ? nullptr : new_disk(drawn);

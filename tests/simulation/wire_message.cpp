@@ -231,6 +231,8 @@ size_t piece_bytes(const caf::message& content) {
 }
 
 std::optional<uint64_t> version_shown(const caf::message& content) {
+  if (content.match_elements<order_sheet>())
+    return content.get_as<order_sheet>(0).first_step;
   if (!content.match_elements<sent_piece>())
     return std::nullopt;
   const auto& name = content.get_as<sent_piece>(0).what.of;

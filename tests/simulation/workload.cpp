@@ -102,6 +102,40 @@ job siblings_job() {
   return x;
 }
 
+/// A keeper owns all parameters, and orders gradients of its trainers.
+job kept_job(consistency_kind consistency) {
+  auto x = linear_job();
+  x.name = "kept";
+  x.training.slices.reset();
+  x.training.consistency = consistency;
+  x.optimizer.learning_rate = 0.01;
+  x.checkpoint.every_steps = 0;
+  if (consistency == consistency_kind::half_synchronous)
+    x.training.first_count = 1;
+  return x;
+}
+
+/// A keeper merges models that its trainers move on by themselves. Adam has a state, which travels.
+job rounds_job() {
+  auto x = linear_job();
+  x.name = "rounds";
+  x.training.slices.reset();
+  x.training.strategy = strategy_kind::parameters;
+  x.training.members = 4;
+  x.training.local_steps = 2;
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.momentum = 0;
+  x.checkpoint.every_steps = 0;
+  return x;
+}
+
+job elastic_job() {
+  auto x = rounds_job();
+  x.name = "elastic";
+  x.merge.elastic_alpha = 0.1;
+  return x;
+}
+
 const std::vector<machine_plan> peers{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> servers{{"a", 0, 2}, {"b", 1, 0}, {"c", 2, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> three{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}};
@@ -109,6 +143,9 @@ const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}
 const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d", 1, 0, true}};
 const std::vector<machine_plan> spares{
   {"a", 1, 1}, {"b", 2, 1}, {"c", 1, 0}, {"x", 0, 0}, {"y", 0, 0, true}};
+/// The first process has the keeper.
+const std::vector<machine_plan> trainers{{"a", 1, 1}, {"b", 2, 0}, {"c", 1, 0}, {"d", 1, 0, true}};
+const std::vector<machine_plan> servant{{"a", 0, 1}, {"b", 1, 0}, {"c", 2, 0}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
 /// More replicas than slices, most of them in one process.
 const std::vector<machine_plan> idle{{"a", 0, 1}, {"b", 1, 0}, {"c", 3, 0}};
@@ -130,8 +167,9 @@ void trouble_stop(std::vector<fault>& out, dice& random) {
 
 } // namespace
 
-size_t workload_of(uint64_t seed) {
-  return seed / fault_kind_count % drawn_workload_count;
+size_t workload_of(uint64_t seed, bool kept) {
+  const auto turn = seed / fault_kind_count;
+  return kept ? drawn_workload_count + turn % kept_workload_count : turn % drawn_workload_count;
 }
 
 std::string to_string(fault_kind x) {
@@ -157,6 +195,32 @@ const std::vector<workload>& workloads() {
     {"spare", linear_job(), spares, spares},
     {"idle", clipped_job(), idle, idler},
     {"diskless", linear_job(), spares, peers, false, {}, true},
+    {"rounds", rounds_job(), trainers, servant, false, {}, true, agreement::result},
+    {"elastic", elastic_job(), servant, trainers, false, {18'000, 1500}, true, agreement::result},
+    {"asynchronous",
+     kept_job(consistency_kind::asynchronous),
+     trainers,
+     servant,
+     false,
+     {},
+     true,
+     agreement::end},
+    {"bounded",
+     kept_job(consistency_kind::bounded),
+     servant,
+     trainers,
+     false,
+     {18'000, 1500},
+     true,
+     agreement::end},
+    {"first",
+     kept_job(consistency_kind::half_synchronous),
+     trainers,
+     trainers,
+     false,
+     {},
+     true,
+     agreement::end},
   };
   return all;
 }

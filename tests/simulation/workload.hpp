@@ -48,6 +48,10 @@ struct fault {
   uint64_t choice = 0; ///< whom it hits, among those it can hit
 };
 
+/// How far any run of a job agrees with its twin. Where a keeper owns all parameters it depends on
+/// the order of arrival what asynchronous gradients lead to, and no shard applies whole steps.
+enum class agreement : uint8_t { every_version, result, end };
+
 struct workload {
   std::string name;
   job what;
@@ -59,6 +63,7 @@ struct workload {
   exchange_options exchange{};
   /// The director writes nothing down.
   bool is_diskless = false;
+  agreement with_twin = agreement::every_version;
 };
 
 /// All of them; the order is that of `--workload` numbers in seeds.
@@ -67,9 +72,11 @@ const std::vector<workload>& workloads();
 /// Seeds draw from the first ones. Others are run by name only: drawing them would make another run
 /// of every seed, and each mutant's first seed another one.
 inline constexpr size_t drawn_workload_count = 11;
+/// The last ones: a keeper and trainers of other processes.
+inline constexpr size_t kept_workload_count = 5;
 
-/// Which of them a seed runs, unless it is told: an index.
-size_t workload_of(uint64_t seed);
+/// Which of them a seed runs, unless it is told: an index. `kept`: of those with a keeper.
+size_t workload_of(uint64_t seed, bool kept = false);
 
 /// What befalls seed `seed`: every kind has its turn as the first one.
 std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& random);

@@ -1,0 +1,60 @@
+#include "troupe/actors/node/result_outbox.hpp"
+
+namespace troupe {
+
+template <class T>
+void result_outbox::tell(const T& news) {
+  clock_.restart(seat_.now());
+  seat_.tell_director(news);
+}
+
+void result_outbox::begin_term() {
+  rows_.clear();
+  marks_.clear();
+  evaluations_.clear();
+  not_finite_.reset();
+  reported_version_ = 0;
+}
+
+void result_outbox::add(const training_report& news) {
+  reported_version_ = news.version;
+  if (news.is_row)
+    rows_[news.version] = news;
+  else if (news.is_mark)
+    marks_[news.version] = news;
+  tell(news);
+}
+
+void result_outbox::add(const evaluation& news) {
+  evaluations_[{news.version, news.first_chunk}] = news;
+  tell(news);
+}
+
+void result_outbox::add(const not_finite_report& news) {
+  not_finite_ = news;
+  tell(news);
+}
+
+void result_outbox::forget_rows(uint64_t version) {
+  rows_.erase(rows_.begin(), rows_.upper_bound(version));
+  std::erase_if(evaluations_, [=](const auto& entry) { return entry.first.first <= version; });
+}
+
+void result_outbox::forget_marks_before(uint64_t version) {
+  marks_.erase(marks_.begin(), marks_.lower_bound(version));
+}
+
+void result_outbox::tick(moment now) {
+  if (!clock_.due(now))
+    return;
+  for (const auto& [version, row] : rows_)
+    seat_.tell_director(row);
+  for (const auto& [version, mark] : marks_)
+    seat_.tell_director(mark);
+  for (const auto& [key, result] : evaluations_)
+    seat_.tell_director(result);
+  if (not_finite_)
+    seat_.tell_director(*not_finite_);
+}
+
+} // namespace troupe
