@@ -10,8 +10,8 @@
 
 #include "troupe/actors/net/links/handover.hpp"
 #include "troupe/actors/net/process/networked_process.hpp"
-#include "troupe/actors/node/node_exchange.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
+#include "troupe/coordinators/exchange/link_ends.hpp"
 #include "troupe/tests/support/certificates.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -49,7 +49,7 @@ namespace {
 
 struct sink_state {
   caf::actor sender;
-  link_receipt receipt;
+  incoming_link link;
   buffer values;
   uint64_t element_count = 0;
   uint64_t here = 0;
@@ -57,11 +57,11 @@ struct sink_state {
 
 using sink_actor = caf::stateful_actor<sink_state, caf::event_based_actor>;
 
-void take(sink_actor* self, const state_piece& news) {
+void take(sink_actor* self, const tensor_piece& news) {
   auto& state = self->state;
-  state.receipt.on_stamp(news.stamp);
-  if (state.receipt.due(link_credit_bytes))
-    self->send(state.sender, state.receipt.tell({}));
+  state.link.on_stamp(news.stamp);
+  if (state.link.due(link_credit_bytes))
+    self->send(state.sender, sent_credit{{{}, state.link.tell()}});
   if (!news.values.intact())
     std::abort();
   std::ranges::copy(news.values.values(), state.values.values().begin() +
@@ -77,7 +77,7 @@ caf::behavior sink(sink_actor* self, uint64_t element_count) {
   self->state.element_count = element_count;
   self->state.values = buffer{element_count};
   return {
-    [=](const state_piece& news) { take(self, news); },
+    [=](const sent_piece& news) { take(self, news.what); },
     [=](const caf::actor& sender) {
       self->state.sender = sender;
       self->send(sender, caf::ok_atom_v);
@@ -164,21 +164,20 @@ std::vector<double> send_versions(const socket_address& where, const tls_context
   const buffer values{element_count};
   for (size_t i = 0; i < values.size(); ++i)
     values.values()[i] = static_cast<float>(i);
-  link_credit link{1, link_credit_bytes, piece_elements};
+  outgoing_link link{1, link_credit_bytes, piece_elements};
   std::vector<double> result;
   for (uint64_t version = 0; version < version_count; ++version) {
     const auto begin = clock_type::now();
-    link.add({piece_kind::state, version, {}, 0, 0}, {0, element_count}, urgency::training);
+    link.add({tensor_kind::parameters, 1, version}, {0, element_count}, urgency::training);
     for (bool done = false; !done;) {
       while (const auto piece = link.next(begin))
-        self->send(receiver,
-                   state_piece{1,
-                               version,
-                               0,
-                               piece->elements.begin,
-                               payload{values, piece->elements.begin, piece->elements.size()},
-                               {"a", link.link(), piece->position}});
-      self->receive([&](const credit& news) { link.on_credit(news.link, news.position, begin); },
+        self->send(receiver, sent_piece{{{"a"},
+                                         {piece->name,
+                                          piece->elements.begin,
+                                          {values, piece->elements.begin, piece->elements.size()},
+                                          {},
+                                          {link.link(), piece->position}}}});
+      self->receive([&](const sent_credit& news) { link.on_credit(news.what, begin); },
                     [&](caf::ok_atom) { done = true; });
     }
     result.push_back(seconds_since(begin));

@@ -1,6 +1,7 @@
 // Two nodes of a run with a keeper: its orders reach trainers of the other process, and what comes
 // of them reaches it. Keeper, trainers and director are played; the nodes are real.
 
+#include "troupe/actors/orders/distant_trainer.hpp"
 #include "troupe/tests/support/played_node.hpp"
 
 #include <gtest/gtest.h>
@@ -148,21 +149,21 @@ public:
     }
   }
 
-  /// The keeper's report; then the director asks how things are.
+  /// The keeper's report; a second later its node says how things are.
   void report(const training_report& news) {
     caf::anon_send(here_, news);
-    want question;
-    question.round = 1;
-    caf::anon_send(here_, question);
+    scheduler_->advance_time(node_report_interval);
     run();
   }
 
-  /// A sheet that the keeper's process would not send.
+  /// A sheet that the keeper's process would not send, and the first of its values.
   void announce_there(order_sheet news) {
     news.term = 1;
     news.number = news.last = 1;
     news.open = {1};
     caf::anon_send(there_, news);
+    const tensor_piece values{{tensor_kind::order, 1, 1}, 0, test::payload_of({7}), {}, {}};
+    caf::anon_send(there_, sent_piece{{{"here"}, values}});
     run();
   }
   size_t buffers_made() const { return buffers_->made_count(); }
@@ -173,14 +174,12 @@ public:
     caf::anon_send(here_, std::string{"there"}, incarnation, caf::actor_cast<node_actor>(there_));
     run();
   }
-  /// It says how it is when it is asked.
+  /// It answers the director.
   bool lives_there() {
-    const auto before = director.nodes.size();
-    want question;
-    question.round = 1 + before;
-    caf::anon_send(there_, question);
+    const auto before = director.credits.size();
+    caf::anon_send(there_, sent_stamp{{speaking_director(), {9, 0}}});
     run();
-    return director.nodes.size() > before;
+    return director.credits.size() > before;
   }
 
   void say_held(uint64_t round, uint64_t next_step) {
@@ -207,7 +206,10 @@ private:
     options.plan = {
       .row_count = 8, .batch_size = 4, .slice_count = 1, .epoch_count = 40, .step_limit = {}};
     options.rows = {.test = 4 * evaluation_chunk_rows, .validation = 0};
-    options.piece_elements = 1500;
+    options.exchange.piece_elements = 1500;
+    options.stand_in = [](local_node_actor::pointer node, const trainer_life& who) {
+      return node->spawn(distant_trainer, who, local_node_actor{node});
+    };
     std::vector<replica_actor> replicas;
     for (const auto& trainer : trainers)
       replicas.push_back(caf::actor_cast<replica_actor>(trainer));
@@ -348,9 +350,9 @@ TEST(node_orders, the_keepers_version_is_that_of_its_last_report) {
   news.term = 1;
   news.version = 30;
   run.report(news);
-  ASSERT_FALSE(run.director.nodes.empty());
-  EXPECT_EQ(run.director.nodes.back().name, "here");
-  EXPECT_EQ(run.director.nodes.back().shard_versions, (std::vector<uint64_t>{30}));
+  EXPECT_TRUE(std::ranges::any_of(run.director.nodes, [](const node_report& x) {
+    return x.name == "here" && x.shard_versions == std::vector<uint64_t>{30};
+  }));
 }
 
 TEST(node_orders, the_keeper_answers_a_hold_for_all) {

@@ -18,6 +18,11 @@ using waits = std::vector<awaited>;
 
 class order_waits : public testing::Test {
 protected:
+  order_waits() {
+    exchange->begin_term(1);
+    desk.begin_term(1);
+  }
+
   void order(uint64_t step, const trainer_life& who = left) {
     trainer_order work;
     work.first_step = step;
@@ -25,12 +30,18 @@ protected:
     desk.open({who, work, std::nullopt}, now);
   }
   void announce(uint64_t number) { desk.offer(result_sheet{1, number, {}, true, 0, 1}, now); }
-  void bring(uint64_t number, size_t first, size_t count) {
-    desk.offer(parcel_piece{1, true, number, 0, first, test::counting_from(0, count), {}}, now);
+  /// Values of a result, from the first on.
+  void bring(uint64_t number, size_t count = size) {
+    const tensor_piece news{
+      {tensor_kind::result, 1, number}, 0, test::counting_from(0, count), {}, {}};
+    EXPECT_EQ(exchange->on_piece(exchange.id_of("left"), news, now), piece_verdict::accepted);
+    desk.hear(number, now);
+    EXPECT_TRUE(count < size || desk.finish(number));
   }
   waits in(std::chrono::nanoseconds time) const { return desk.waits(now + time); }
 
-  order_desk desk{1, std::make_shared<buffer_pool>(size)};
+  exchange_port exchange;
+  order_desk desk{exchange, {std::make_shared<buffer_pool>(size), size}};
   moment now{};
 };
 
@@ -46,7 +57,7 @@ TEST_F(order_waits, are_patient_with_a_trainer_that_was_always_slow) {
   order(3);
   now += 10s;
   announce(1);
-  bring(1, 0, size);
+  bring(1);
   order(4);
   order(5, right);
   EXPECT_EQ(in(2s), (waits{{"right", "the gradient of step 5"}})) << "of this one nothing is known";
@@ -58,12 +69,12 @@ TEST_F(order_waits, forget_a_long_absence_after_a_while) {
   order(3);
   now += 60s;
   announce(1);
-  bring(1, 0, size);
+  bring(1);
   for (uint64_t number = 2; number < 45; ++number) {
     order(number);
     now += 10ms;
     announce(number);
-    bring(number, 0, size);
+    bring(number);
   }
   order(45);
   EXPECT_EQ(in(2s).size(), 1u);
@@ -82,8 +93,9 @@ TEST_F(order_waits, name_what_was_announced_and_does_not_come) {
   order(3);
   now += 10s;
   announce(1);
+  EXPECT_EQ(in(1999ms), waits{});
   now += 1s;
-  bring(1, 0, 4);
+  bring(1, 4);
   EXPECT_EQ(in(1999ms), waits{}) << "some of it came just now";
   EXPECT_EQ(in(2s), (waits{{"left", "values of the gradient of step 3"}}));
 }

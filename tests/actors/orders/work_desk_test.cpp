@@ -106,7 +106,11 @@ TEST(work_desk, every_order_has_the_vectors_of_its_work) {
 TEST(work_desk, a_trainer_that_has_ended_gives_its_orders_back) {
   const moment now{};
   const auto pool = std::make_shared<buffer_pool>(10);
-  work_desk desk{1, pool};
+  exchange_port exchange;
+  exchange->begin_term(1);
+  work_desk desk{exchange, {pool, 10}};
+  desk.begin_term(1);
+  const auto keeper = exchange.id_of("keeper");
   const auto told = [&](uint64_t number, uint64_t replica) {
     order_sheet news;
     news.term = 1;
@@ -114,13 +118,13 @@ TEST(work_desk, a_trainer_that_has_ended_gives_its_orders_back) {
     news.replica = replica;
     for (uint64_t k = 1; k <= number; ++k)
       news.open.push_back(k);
-    return desk.offer(news, now);
+    return desk.offer(news, keeper, now);
   };
   EXPECT_FALSE(told(1, 0) || told(2, 1) || told(3, 0));
   trainer_result finished;
   finished.ticket = 1;
   finished.values = pool->acquire();
-  const auto first = desk.finish(finished);
+  desk.finish(finished, keeper, now);
   const auto lost = desk.lose(0);
   ASSERT_EQ(lost.size(), 1u) << "the first order has its result, the second one is another's";
   EXPECT_TRUE(lost[0].is_lost);
@@ -130,20 +134,23 @@ TEST(work_desk, a_trainer_that_has_ended_gives_its_orders_back) {
   EXPECT_EQ(told(4, 0)->number, 4u) << "the keeper had not heard of it";
   EXPECT_FALSE(told(5, 1)) << "another trainer's";
   EXPECT_EQ(told(1, 0), std::nullopt) << "a late sheet";
-  for (const auto& question : desk.due(now + milliseconds{200}))
-    EXPECT_TRUE(question.version != 3 && question.version != 4) << "nothing is missed of these";
-  EXPECT_EQ(desk.vector_count(1), first->vector_count);
+  for (const auto& [from, question] : exchange->awaited())
+    EXPECT_TRUE(question.of.key != 3 && question.of.key != 4) << "nothing is missed of these";
+  EXPECT_EQ(exchange->figures().tensors_kept, 1u) << "the result";
 }
 
 TEST(work_desk, only_a_lost_trainers_sheet_of_an_open_order_says_who_is_lost) {
   const moment now{};
-  order_desk keeper{1, std::make_shared<buffer_pool>(10)};
+  exchange_port exchange;
+  exchange->begin_term(1);
+  order_desk keeper{exchange, {std::make_shared<buffer_pool>(10), 10}};
+  keeper.begin_term(1);
   const trainer_life who{"left", 7, 1};
-  keeper.open({who, std::nullopt, evaluation_order{{}, 1, 3, {}, {0, 1}}}, now);
+  keeper.open({who, std::nullopt, evaluation_order{{}, 1, 3, buffer{10}, {0, 1}}}, now);
   result_sheet news{1, 1, {}, true, 0, 0, true};
   EXPECT_EQ(keeper.lost_by(news), who);
   EXPECT_FALSE(keeper.offer(news, now));
-  EXPECT_TRUE(keeper.address_of(1)) << "an evaluation that was given back is not done";
+  EXPECT_EQ(exchange->figures().tensors_kept, 1u) << "an order that was given back is not done";
   news.is_lost = false;
   EXPECT_FALSE(keeper.lost_by(news));
   news = {2, 1, {}, true, 0, 0, true};

@@ -1,0 +1,197 @@
+// Checkpoints in the making: ten parameters and one slot, of two shards with a span, one without.
+
+#include "troupe/actors/director/checkpoint_drafts.hpp"
+#include "troupe/tests/support/payloads.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+
+namespace {
+
+using namespace std::chrono_literals;
+using test::counting_from;
+
+constexpr size_t size = 10;
+
+class checkpoint_drafts_test : public testing::Test {
+protected:
+  checkpoint_drafts_test() {
+    exchange->begin_term(1);
+    for (const auto who : {a, b})
+      exchange->link_opened(who, 1, true);
+    drafts.begin_term({{a, {0, 6}}, {b, {6, size}}, {b, {size, size}}});
+  }
+
+  void remember(uint64_t version) {
+    checkpoint memory;
+    memory.version = version;
+    memory.term = 1;
+    memory.seconds = 1.5;
+    drafts.set_memory(std::move(memory), now);
+  }
+  /// Elements of a tensor, of which the first is `from` + its number.
+  void bring(uint64_t version, uint64_t part, float from, const index_range& elements = {0, size}) {
+    bring(version, part, elements.begin,
+          counting_from(from + static_cast<float>(elements.begin), elements.size()));
+  }
+  void bring(uint64_t version, uint64_t part, uint64_t first, const payload& values) {
+    exchange->on_piece(
+      a, {{tensor_kind::state, 1, version, only_leaf, part}, first, values, {}, {}}, now);
+    exchange->take_effects(effects);
+    for (const auto& effect : effects)
+      if (const auto* news = std::get_if<tensor_arrived>(&effect))
+        drafts.on_arrived(*news);
+  }
+  void bring_tensors(uint64_t version) {
+    bring(version, 0, 0);
+    bring(version, 1, 20);
+  }
+  void tell_numbers(uint64_t version) {
+    drafts.on_numbers({version, 0, {1, 2}, true, {3, 4, 0, 0}});
+    drafts.on_numbers({version, 6, {}, false, {9, 9, 9, 9}});
+  }
+
+  static constexpr peer_id a{1}, b{2};
+  moment now{};
+  exchange_port exchange;
+  std::shared_ptr<buffer_pool> pool = std::make_shared<buffer_pool>(size);
+  checkpoint_drafts drafts{exchange, size, 1, pool};
+  std::vector<exchange_effect> effects;
+};
+
+} // namespace
+
+TEST_F(checkpoint_drafts_test, one_is_complete_with_memory_tensors_and_numbers_whatever_is_last) {
+  for (const uint64_t last : {0, 1, 2, 3}) {
+    const auto version = 5 + last;
+    drafts.expect(version, now);
+    const auto give = [&](uint64_t what) {
+      if (what < 2)
+        bring(version, what, static_cast<float>(20 * what));
+      else
+        what == 2 ? tell_numbers(version) : remember(version);
+    };
+    for (const uint64_t what : {3, 2, 1, 0})
+      if (what != last)
+        give(what);
+    EXPECT_FALSE(drafts.take_complete()) << "what is missing: " << last;
+    give(last);
+    const auto whole = drafts.take_complete();
+    ASSERT_TRUE(whole) << last;
+    EXPECT_EQ(whole->version, version);
+    EXPECT_EQ(whole->seconds, 1.5);
+    EXPECT_EQ(whole->parameters.values()[9], 9);
+    EXPECT_EQ(whole->slots.at(0).values()[9], 29);
+    EXPECT_EQ(whole->optimizer_numbers, (std::vector<double>{1, 2})) << "not of who has none";
+    EXPECT_EQ(whole->book, (batch_sums{3, 4, 0, 0})) << "from the shard that keeps it";
+    EXPECT_FALSE(drafts.take_complete());
+  }
+}
+
+TEST_F(checkpoint_drafts_test, owners_are_asked_once_the_director_remembers_the_version) {
+  drafts.expect(5, now);
+  bring(5, 0, 0);
+  bring(5, 1, 20, {4, 8});
+  EXPECT_TRUE(exchange->awaited().empty());
+  EXPECT_FALSE(drafts.is_awaiting());
+  remember(5);
+  EXPECT_TRUE(drafts.is_awaiting());
+  const tensor_name slot{tensor_kind::state, 1, 5, only_leaf, 1};
+  const auto missing = exchange->awaited();
+  ASSERT_EQ(missing.size(), 2u);
+  EXPECT_EQ(missing[0].to, a);
+  EXPECT_EQ(missing[0].what, (tensor_want{slot, {{0, 4}}}));
+  EXPECT_EQ(missing[1].to, b);
+  EXPECT_EQ(missing[1].what, (tensor_want{slot, {{8, 10}}}));
+}
+
+TEST_F(checkpoint_drafts_test, numbers_are_asked_for_beside_tensors_that_are_here) {
+  remember(5);
+  drafts.on_numbers({5, 0, {}, true, {}});
+  now += 200ms;
+  EXPECT_TRUE(drafts.due(now).empty()) << "they come with the tensors";
+  bring_tensors(5);
+  EXPECT_TRUE(drafts.due(now + 399ms).empty());
+  const auto questions = drafts.due(now + 400ms);
+  ASSERT_EQ(questions.size(), 1u) << "not of a span without elements";
+  EXPECT_EQ(questions[0].to, b);
+  EXPECT_EQ(questions[0].what, (tensor_want{{tensor_kind::state, 1, 5}, {}}));
+}
+
+TEST_F(checkpoint_drafts_test, numbers_count_once_and_those_of_unknown_versions_not_at_all) {
+  remember(5);
+  bring_tensors(5);
+  EXPECT_FALSE(drafts.on_numbers({4, 0, {7}, true, {7, 7, 0, 0}}));
+  EXPECT_TRUE(drafts.on_numbers({5, 0, {1}, true, {1, 1, 0, 0}}));
+  EXPECT_FALSE(drafts.on_numbers({5, 0, {8}, true, {8, 8, 0, 0}}));
+  EXPECT_TRUE(drafts.on_numbers({5, 6, {}, false, {}}));
+  const auto whole = drafts.take_complete();
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->optimizer_numbers, std::vector<double>{1});
+  EXPECT_EQ(whole->book.sample_count, 1u);
+}
+
+TEST_F(checkpoint_drafts_test, a_complete_one_ends_those_before_it_and_none_that_is_later) {
+  for (const uint64_t version : {5, 6, 7})
+    remember(version);
+  tell_numbers(6);
+  bring_tensors(6);
+  EXPECT_EQ(drafts.take_complete().value().version, 6u);
+  tell_numbers(5);
+  bring_tensors(5);
+  EXPECT_FALSE(drafts.take_complete());
+  tell_numbers(7);
+  bring_tensors(7);
+  EXPECT_EQ(drafts.take_complete().value().version, 7u);
+  EXPECT_FALSE(drafts.is_awaiting());
+}
+
+TEST_F(checkpoint_drafts_test, versions_that_will_not_be_reached_are_dropped) {
+  for (const uint64_t version : {5, 6})
+    remember(version);
+  drafts.drop_from(6);
+  tell_numbers(6);
+  bring_tensors(6);
+  EXPECT_FALSE(drafts.take_complete());
+  EXPECT_TRUE(drafts.is_awaiting());
+  drafts.clear();
+  EXPECT_FALSE(drafts.is_awaiting());
+  EXPECT_TRUE(exchange->awaited().empty());
+}
+
+TEST_F(checkpoint_drafts_test, a_tensor_in_a_buffer_of_its_size_is_that_buffer) {
+  const auto whole = counting_from(0, size).storage();
+  const auto within = counting_from(-3, size + 6).storage();
+  remember(5);
+  tell_numbers(5);
+  for (const auto& [first, count] : {std::pair{6, 4}, {0, 6}}) {
+    bring(5, 0, first, payload{whole, static_cast<size_t>(first), static_cast<size_t>(count)});
+    bring(5, 1, first, payload{within, static_cast<size_t>(first + 3), static_cast<size_t>(count)});
+  }
+  const auto result = drafts.take_complete();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->parameters.same_storage(whole));
+  EXPECT_EQ(result->slots.at(0).size(), size) << "a part of more than a tensor is";
+  EXPECT_EQ(result->slots.at(0).values()[9], 9);
+}
+
+// Fresh ones, each in place of one just freed, would cost memory that the allocator never gives
+// back.
+TEST_F(checkpoint_drafts_test, one_after_the_other_takes_no_new_buffers) {
+  std::optional<checkpoint> last; // the director has it until the next one is written
+  for (uint64_t version = 1; version <= 100; ++version) {
+    drafts.expect(version, now);
+    for (const uint64_t part : {0, 1})
+      for (const index_range& elements : {index_range{0, 6}, {6, size}})
+        bring(version, part, static_cast<float>(version), elements);
+    tell_numbers(version);
+    remember(version);
+    last = drafts.take_complete();
+    ASSERT_TRUE(last);
+    EXPECT_EQ(last->parameters.values()[7], static_cast<float>(version + 7));
+    EXPECT_LE(pool->made_count(), 4u) << "two tensors of two checkpoints";
+  }
+}
+
+} // namespace troupe
