@@ -120,9 +120,9 @@ void local_spans::on_asked(const tensor_want& what) const {
 
 // The exchange asks for tensors; who has all of them may still miss the numbers.
 void local_spans::tick(moment now) {
-  if (beginnings_.empty() || !numbers_clock_.due(now))
-    return;
-  if (std::ranges::any_of(beginnings_, [](const beginning& x) { return x.is_whole && !x.numbers; }))
+  const bool lacks_numbers =
+    std::ranges::any_of(beginnings_, [](const beginning& x) { return x.is_whole && !x.numbers; });
+  if (lacks_numbers && numbers_clock_.due(now))
     seat_.exchange.ask(
       seat_.self, peer_id::director,
       {{tensor_kind::state, seat_.view.id.term, seat_.view.start_version, only_leaf, 0},

@@ -183,17 +183,19 @@ void marching::announce_to(size_t replica) const {
 // ---- What local shards wait for ----
 
 std::vector<tensor_source> marching::gradient_sources(const local_span& one) const {
-  const auto& plan = seat_.options.plan;
   std::vector<tensor_source> result;
   for (const auto& place : seat_.view.replicas) {
-    auto slices = place.slices; // a step may have no rows for the last of them
-    while (!slices.empty() && !plan.slice_exists(one.version, slices.end - 1))
-      --slices.end;
-    while (!slices.empty() && !plan.slice_exists(one.version, slices.begin))
-      ++slices.begin;
-    if (!seat_.is_mine(place) && !slices.empty())
-      result.push_back(
-        {seat_.exchange.id_of(seat_.view.members[place.member].name), one.elements, slices});
+    if (seat_.is_mine(place))
+      continue;
+    const auto peer = seat_.exchange.id_of(seat_.view.members[place.member].name);
+    for (auto slice = place.slices.begin; slice < place.slices.end; ++slice) {
+      if (!seat_.options.plan.slice_exists(one.version, slice))
+        continue; // a step may have no rows for some
+      if (!result.empty() && result.back().peer == peer && result.back().leaves.end == slice)
+        ++result.back().leaves.end;
+      else
+        result.push_back({peer, one.elements, {slice, slice + 1}});
+    }
   }
   return result;
 }

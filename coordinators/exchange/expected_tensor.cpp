@@ -105,6 +105,10 @@ void expected_tensor::take_arrived(std::vector<exchange_effect>& out) {
 }
 
 bool expected_tensor::due(moment now) {
+  if (what_.sources.empty()) {
+    clock_.restart(now); // nobody to ask: patience begins with the first
+    return false;
+  }
   return !(what_.is_plain() && is_complete()) && clock_.due(now);
 }
 

@@ -50,14 +50,15 @@ caf::behavior talker(caf::stateful_actor<talker_state>* self, std::string name, 
       ++book->ticks;
       ++self->state.sent;
       for (const auto& [peer, way] : self->state.ways)
-        caf::anon_send(way, want{name, want_kind::norms, self->state.sent, false, {}, {}});
+        caf::anon_send(
+          way, sent_want{{{name, false}, {{tensor_kind::norms, 1, self->state.sent}, {}, false}}});
     },
     [=](atom::pull, const payload&) {},
-    [=](const want& news) {
-      book->heard.push_back(news.asker + ":" + std::to_string(news.version));
+    [=](const sent_want& news) {
+      book->heard.push_back(news.by.process + ":" + std::to_string(news.what.of.key));
       book->heard_at.push_back(self->clock().now().time_since_epoch() - 1h);
     },
-    [=](const state_piece& news) { book->intact.push_back(news.values.intact()); },
+    [=](const sent_piece& news) { book->intact.push_back(news.what.values.intact()); },
   };
 }
 
@@ -287,17 +288,17 @@ TEST_F(talking_machines, a_damaged_message_is_not_read_or_knows_it) {
     for (size_t i = 0; i < 100; ++i)
       values.values()[i] = static_cast<float>(i);
     wires->on_arrival = [](machine_id, machine_id, const caf::message&) {};
-    const auto way =
-      carried(system.get(), caf::make_message(state_piece{1, 1, 0, 0, {values, 0, 100}}));
-    EXPECT_TRUE(way.get_as<state_piece>(0).values.intact());
-    EXPECT_EQ(way.get_as<state_piece>(0).values.values()[7], 7);
+    const tensor_piece piece{{tensor_kind::parameters, 1, 1}, 0, {values, 0, 100}, {}, {}};
+    const auto way = carried(system.get(), caf::make_message(sent_piece{{{"b", false}, piece}}));
+    EXPECT_TRUE(way.get_as<sent_piece>(0).what.values.intact());
+    EXPECT_EQ(way.get_as<sent_piece>(0).what.values.values()[7], 7);
     const auto bad = damaged(system.get(), way, here->random());
-    EXPECT_FALSE(bad && bad->get_as<state_piece>(0).values.intact());
+    EXPECT_FALSE(bad && bad->get_as<sent_piece>(0).what.values.intact());
   };
   for (int i = 0; i < 200; ++i)
     send_piece();
   for (int i = 0; i < 200; ++i)
-    EXPECT_FALSE(damaged(system.get(), caf::make_message(want{}), here->random()));
+    EXPECT_FALSE(damaged(system.get(), caf::make_message(sent_want{}), here->random()));
 }
 
 TEST_F(talking_machines, what_is_no_message_between_machines_is_refused) {

@@ -3,9 +3,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "troupe/coordinators/exchange/tensor_name.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -41,6 +42,15 @@ inline constexpr size_t shard_count = 2;
 inline constexpr size_t director_process_id = 4;
 inline const std::array<std::string, 4> process_names{"a", "b", "s", "t"};
 
+inline size_t process_of(const std::string& name) {
+  return static_cast<size_t>(std::ranges::find(process_names, name) - process_names.begin());
+}
+
+/// As exchanges number them.
+inline peer_id peer_of(size_t process) {
+  return static_cast<peer_id>(process);
+}
+
 enum class message_kind : uint8_t {
   parameters,
   contribution,
@@ -62,6 +72,7 @@ struct message {
   index_range elements{};
   tree_node node{}; ///< or slices
   content value{};
+  bool or_newer = false; ///< of a want for parameters
   view_number view{};
   cluster_view news{}; ///< of kind view
 

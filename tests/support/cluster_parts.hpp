@@ -1,12 +1,9 @@
-// The processes of a small cluster as plain values: what a node does with the pure rules, without
-// actors, wires or time. An event goes in, messages go out into an outbox.
+// The replicas and shards of a small cluster as plain values: what a node does with the pure rules,
+// without actors, wires or time. An event goes in, messages go out into an outbox.
 
 #pragma once
 
-#include "troupe/coordinators/exchange/gradient_gathering.hpp"
-#include "troupe/coordinators/exchange/version_gathering.hpp"
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/coordinators/run/hold_rule.hpp"
+#include "troupe/coordinators/exchange/expected_tensor.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/coordinators/step/shard_rule.hpp"
@@ -14,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -28,11 +27,14 @@ struct cluster_plan {
   bool drops_outdated = false;    ///< messages that can do nothing any more are taken away at once
   size_t first_troubled = 0;      ///< the first replica that may crash
 
-  std::vector<index_range> pieces(size_t shard) const {
-    if (shard + 1 < shard_count || pieces_of_last_span == 1)
-      return {spans[shard]};
-    return {{spans[shard].begin, spans[shard].begin + 1},
-            {spans[shard].begin + 1, spans[shard].end}};
+  /// Of a span that travels, those with elements that are wanted.
+  std::vector<index_range> pieces(size_t shard, const index_range& wanted) const {
+    const auto& span = spans[shard];
+    std::vector<index_range> result{span};
+    if (shard + 1 == shard_count && pieces_of_last_span > 1)
+      result = {{span.begin, span.begin + 1}, {span.begin + 1, span.end}};
+    std::erase_if(result, [&](const auto& x) { return shared_part(x, wanted).empty(); });
+    return result;
   }
   bool has_rows(uint64_t step, const tree_node& node) const {
     for (auto slice = node.begin; slice < node.end; ++slice)
@@ -46,20 +48,59 @@ inline size_t shard_of(const cluster_plan& plan, const index_range& elements) {
   return plan.spans[0].contains(elements) ? 0 : 1;
 }
 
-inline constexpr size_t versions_max = gathered_versions_max + 1;
+/// The elements of a message: their bits follow from the name of what they are.
+inline tensor_piece piece_of(tensor_kind kind, const message& what) {
+  const buffer storage{what.elements.size()};
+  for (auto e = what.elements.begin; e < what.elements.end; ++e)
+    storage.values()[e - what.elements.begin] =
+      std::bit_cast<float>(static_cast<uint32_t>(derive({what.value.id, e}).id));
+  const auto node = kind == tensor_kind::gradient ? what.node : only_leaf;
+  return {{kind, 1, what.version, node}, what.elements.begin, {storage, 0, storage.size()}, {}, {}};
+}
+
+/// Offers the elements of a message; true when they were news. What became whole goes to `whole`.
+inline bool offer_to(expected_tensor& wanted, const message& what,
+                     std::optional<tensor_arrived>& whole) {
+  const auto verdict = wanted.offer(piece_of(wanted.kind(), what), {});
+  if (verdict == piece_verdict::conflict)
+    throw std::logic_error{"equal work gave different bits"};
+  std::vector<exchange_effect> news;
+  wanted.take_arrived(news);
+  if (!news.empty())
+    whole = std::get<tensor_arrived>(news.front());
+  return verdict == piece_verdict::accepted;
+}
+
+/// Copies of a process share it: what an element of a tensor is does not depend on what happened.
+inline tensor_memory memory_of(const index_range& elements) {
+  return [=](const tensor_name&) { return float_window{buffer{elements.size()}, elements.begin}; };
+}
+
+inline constexpr size_t versions_max = gathered_keys_max + 1;
+
+inline expected_tensor newest_parameters(const cluster_plan& known) {
+  expectation what;
+  what.kind = tensor_kind::parameters;
+  what.elements = {0, known.spans.back().end};
+  what.newest = true;
+  what.last_key = known.plan.last_version();
+  for (size_t k = 0; k < shard_count; ++k)
+    what.sources.push_back({peer_of(replica_count + k), known.spans[k]});
+  what.memory = memory_of(what.elements);
+  return {std::move(what), {}};
+}
 
 struct replica_process {
   replica_process(const cluster_plan& known, size_t which)
-    : id(which),
-      parameters({known.spans.begin(), known.spans.end()}, 0),
-      rule(known.plan, shard_count) {
+    : id(which), parameters(newest_parameters(known)), rule(known.plan, shard_count) {
     rule.set_horizon({known.plan.last_version(), true});
   }
 
   size_t id;
   bool alive = true;
   cluster_view view{};
-  version_gathering parameters;
+  expected_tensor parameters;
+  std::optional<uint64_t> held{}; ///< the newest version that is whole here
   replica_rule rule;
   /// By version; the one held and those that are gathered are fewer.
   std::array<std::array<content, shard_count>, versions_max> values{};
@@ -79,16 +120,17 @@ struct replica_process {
   uint64_t first_not_started() const { return replica_rule{rule}.hold(); }
 
   void on_parameters(const cluster_plan& known, const message& what, outbox& out) {
-    if (parameters.offer(what.version, what.elements) != gather_verdict::accepted)
+    std::optional<tensor_arrived> whole;
+    if (!offer_to(parameters, what, whole))
       return;
-    const auto k = shard_of(known, what.elements);
-    values[what.version % versions_max][k] = what.value;
-    if (const auto whole = parameters.take_whole()) {
-      if (whole->jump)
-        begin_anew(known, whole->version);
-      for (size_t shard = 0; shard < shard_count; ++shard)
-        rule.announce(whole->version, shard);
-    }
+    values[what.version % versions_max][shard_of(known, what.elements)] = what.value;
+    if (!whole)
+      return;
+    held = whole->of.key;
+    if (whole->jump)
+      begin_anew(known, *held);
+    for (size_t shard = 0; shard < shard_count; ++shard)
+      rule.announce(*held, shard);
     advance(known, out);
   }
 
@@ -111,9 +153,7 @@ struct replica_process {
     const index_range asked{std::max(mine.begin, what.node.begin),
                             std::min(mine.end, what.node.end)};
     if (asked.begin < asked.end)
-      for (size_t k = 0; k < shard_count; ++k)
-        if (replica_count + k == what.from)
-          send(known, asked, k, out);
+      send(known, asked, what.from - replica_count, what.elements, out);
   }
 
   void on_hold(const message& what, outbox& out) {
@@ -135,11 +175,15 @@ struct replica_process {
   }
 
   void repair(outbox& out) const {
-    for (const auto& elements : parameters.missing())
-      out.push_back({.kind = message_kind::want_parameters,
-                     .to = replica_count + (elements.begin < 2 ? 0u : 1u),
-                     .from = id,
-                     .version = *parameters.wanted()});
+    parameters.ask(1, [&](peer_id peer, tensor_want&& question) {
+      for (const auto& elements : question.elements)
+        out.push_back({.kind = message_kind::want_parameters,
+                       .to = static_cast<size_t>(peer),
+                       .from = id,
+                       .version = question.of.key,
+                       .elements = elements,
+                       .or_newer = question.or_newer});
+    });
   }
 
 private:
@@ -158,14 +202,15 @@ private:
 
   void contribute(const cluster_plan& known, const index_range& range, outbox& out) const {
     for (size_t k = 0; k < shard_count; ++k)
-      send(known, range, k, out);
+      send(known, range, k, known.spans[k], out);
   }
 
-  void send(const cluster_plan& known, const index_range& range, size_t shard, outbox& out) const {
+  void send(const cluster_plan& known, const index_range& range, size_t shard,
+            const index_range& wanted, outbox& out) const {
     const auto step = rule.version();
     for (const auto& node : largest_nodes(known.plan.slice_count, range))
       if (known.has_rows(step, node))
-        for (const auto& elements : known.pieces(shard))
+        for (const auto& elements : known.pieces(shard, wanted))
           out.push_back({.kind = message_kind::contribution,
                          .to = replica_count + shard,
                          .from = 0, // its content is good whoever sends it
@@ -193,18 +238,17 @@ private:
 };
 
 struct shard_process {
-  shard_process(const cluster_plan& known, size_t which)
-    : index(which),
-      rule(known.plan),
-      gathering(known.plan, known.spans[which], 0),
-      values{derive({3, which}), {}} {}
+  shard_process(const cluster_plan& known, size_t which, const cluster_view& first)
+    : index(which), view(first), rule(known.plan), values{derive({3, which}), {}} {
+    expect_gradients(known);
+  }
 
   size_t index;
-  cluster_view view{};
+  cluster_view view;
   shard_rule rule;
-  gradient_gathering gathering;
-  std::vector<content> held{};   ///< of rule.held()
-  std::array<content, 2> values; ///< of even and odd versions
+  std::optional<expected_tensor> gradients{}; ///< of rule.version(); none of the last
+  std::vector<content> held{};                ///< of rule.held()
+  std::array<content, 2> values;              ///< of even and odd versions
   uint64_t horizon = ~uint64_t{0};
 
   friend bool operator==(const shard_process&, const shard_process&) = default;
@@ -214,13 +258,17 @@ struct shard_process {
     return version == rule.version() || version + 1 == rule.version();
   }
 
-  void on_view(const cluster_view& newer) {
-    if (view.id < newer.id)
-      view = newer;
+  void on_view(const cluster_plan& known, const cluster_view& newer) {
+    if (newer.id <= view.id)
+      return;
+    view = newer;
+    if (gradients)
+      gradients->set_sources(sources(known));
   }
 
   void on_contribution(const cluster_plan& known, const message& what, outbox& out) {
-    if (!gathering.offer(what.version, what.node, what.elements).whole)
+    std::optional<tensor_arrived> whole;
+    if (!gradients || !offer_to(*gradients, what, whole) || !whole)
       return;
     const auto offered = rule.offer(what.version, what.node, what.value.id);
     if (offered.verdict == offer_verdict::conflict)
@@ -234,22 +282,21 @@ struct shard_process {
       return;
     const auto next = derive({4, value().id, evaluate_plan(*plan, held).id});
     rule.advance();
-    gathering.advance(rule.version());
     held.clear();
+    expect_gradients(known);
     values[rule.version() % 2] = next;
     announce(known, out);
   }
 
-  // Whoever has been away cannot know what there is: both versions.
   void on_want(const cluster_plan& known, const message& what, outbox& out) const {
-    if (rule.version() > 0)
-      send(known, what.from, rule.version() - 1, out);
-    send(known, what.from, rule.version(), out);
+    for (auto version = what.version; version <= rule.version(); ++version)
+      if (keeps(version) && (what.or_newer || version == what.version))
+        send(known, what.from, version, what.elements, out);
   }
 
   void announce(const cluster_plan& known, outbox& out) const {
     for (size_t i = 0; i < replica_count; ++i)
-      send(known, i, rule.version(), out);
+      send(known, i, rule.version(), known.spans[index], out);
   }
 
   void on_hold(const message& what, outbox& out) const {
@@ -263,88 +310,61 @@ struct shard_process {
   }
 
   void repair(outbox& out) const {
-    for (const auto& place : view.replicas)
-      for (const auto& slices : gathering.missing({place.slices}))
-        for (size_t i = 0; i < replica_count; ++i)
-          if (view.members[place.member].name == process_names[i])
-            out.push_back({.kind = message_kind::want_gradients,
-                           .to = i,
-                           .from = replica_count + index,
-                           .version = rule.version(),
-                           .node = slices});
+    if (gradients)
+      gradients->ask(1, [&](peer_id peer, tensor_want&& question) {
+        for (const auto& elements : question.elements)
+          out.push_back({.kind = message_kind::want_gradients,
+                         .to = static_cast<size_t>(peer),
+                         .from = replica_count + index,
+                         .version = question.of.key,
+                         .elements = elements,
+                         .node = question.of.node});
+      });
   }
 
 private:
+  void expect_gradients(const cluster_plan& known) {
+    gradients.reset();
+    if (rule.version() >= known.plan.last_version())
+      return;
+    expectation what;
+    what.kind = tensor_kind::gradient;
+    what.key = rule.version();
+    what.elements = known.spans[index];
+    what.leaf_count = known.plan.slice_count;
+    what.sources = sources(known);
+    what.memory = memory_of(what.elements);
+    what.may_share = true;
+    gradients.emplace(std::move(what), moment{});
+  }
+
+  /// Who has which slices that exist in this step: of two they are one range.
+  std::vector<tensor_source> sources(const cluster_plan& known) const {
+    std::vector<tensor_source> result;
+    for (const auto& place : view.replicas) {
+      auto slices = place.slices;
+      while (!slices.empty() && !known.plan.slice_exists(rule.version(), slices.begin))
+        ++slices.begin;
+      while (!slices.empty() && !known.plan.slice_exists(rule.version(), slices.end - 1))
+        --slices.end;
+      if (!slices.empty())
+        result.push_back(
+          {peer_of(process_of(view.members[place.member].name)), known.spans[index], slices});
+    }
+    return result;
+  }
+
   // To members of its own view only: whoever is out gets no further.
-  void send(const cluster_plan& known, size_t replica, uint64_t version, outbox& out) const {
+  void send(const cluster_plan& known, size_t replica, uint64_t version, const index_range& wanted,
+            outbox& out) const {
     if (view.find(process_names[replica]))
-      for (const auto& elements : known.pieces(index))
+      for (const auto& elements : known.pieces(index, wanted))
         out.push_back({.kind = message_kind::parameters,
                        .to = replica,
                        .from = 0,
                        .version = version,
                        .elements = elements,
                        .value = values[version % 2]});
-  }
-};
-
-struct director_process {
-  membership_rule members;
-  hold_rule stop{};
-  uint64_t stop_version = ~uint64_t{0}; ///< once named
-
-  friend bool operator==(const director_process&, const director_process&) = default;
-
-  const cluster_view& view() const { return *members.view(); }
-
-  void on_loss(size_t process, outbox& out) {
-    for (const auto& decision : members.on_lost(process_names[process], 1, {}))
-      if (const auto* published = std::get_if<publish>(&decision)) {
-        for (size_t to = 0; to < process_names.size(); ++to)
-          send_view(to, out);
-        carry_out(stop.on_view(published->view), out);
-      }
-  }
-
-  void on_stop_requested(outbox& out) { carry_out(stop.on_stop_requested(), out); }
-
-  void on_held(const message& what, outbox& out) {
-    hold_answer answer{process_names[what.from], what.view, 0, {}};
-    if (what.from < replica_count)
-      answer.next_step = what.version;
-    else
-      answer.shard_versions = {what.version};
-    carry_out(stop.on_held(answer), out);
-  }
-
-  void send_view(size_t to, outbox& out) const {
-    if (view().find(process_names[to]))
-      out.push_back({.kind = message_kind::view, .to = to, .news = view()});
-  }
-
-  void send_horizon(size_t to, outbox& out) const {
-    out.push_back({.kind = message_kind::horizon, .to = to, .version = stop_version});
-  }
-
-  void ask(const std::vector<std::string>& names, outbox& out) const {
-    for (size_t to = 0; to < process_names.size(); ++to)
-      if (std::ranges::count(names, process_names[to]) > 0)
-        out.push_back({.kind = message_kind::hold, .to = to, .view = view().id});
-  }
-
-private:
-  void carry_out(const hold_decisions& decisions, outbox& out) {
-    for (const auto& decision : decisions) {
-      if (const auto* asked = std::get_if<ask_to_hold>(&decision)) {
-        ask(asked->names, out);
-        continue;
-      }
-      stop_version = std::get<stop_at>(decision).version;
-      for (const auto& who : view().members)
-        send_horizon(
-          static_cast<size_t>(std::ranges::find(process_names, who.name) - process_names.begin()),
-          out);
-    }
   }
 };
 

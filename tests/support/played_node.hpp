@@ -1,8 +1,9 @@
 // A node between neighbours that a test plays: a director, another process, a replica and a shard
 // of its own. Everything they hear is written down; time is virtual.
 //
-// Two processes share a run of 6,000 parameters, four slices, two steps an epoch: "here" owns
-// slices 0 and 1 and the first block, "there" the rest.
+// Two processes share a run of 6,000 parameters, four slices, two steps an epoch, the second one
+// with rows for slices 1 and 3 only: "here" owns slices 0 and 1 and the first block, "there" the
+// rest.
 
 #pragma once
 
@@ -20,6 +21,7 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -34,18 +36,16 @@ struct heard {
   std::vector<not_finite_report> not_finite{};
   std::vector<evaluation> evaluations{};
   std::vector<node_report> nodes{};
-  std::vector<state_piece> states{};
+  std::vector<sent_piece> pieces{};
+  std::vector<sent_want> wants{};
+  std::vector<sent_credit> credits{};
+  std::vector<sent_stamp> stamps{}; ///< alone
   std::vector<shard_numbers> numbers{};
   std::vector<hold_answer> holds{};
-  std::vector<want> wants{};
-  std::vector<credit> credits{};
-  std::vector<link_stamp> stamps{}; ///< alone
-  std::vector<gradient_piece> gradients{};
   trainer_figures figures{}; ///< what the shard says of everybody
   std::vector<block_norms> norms{};
   std::vector<order_sheet> orders{};
   std::vector<result_sheet> results{};
-  std::vector<parcel_piece> parcels{};
   std::vector<view> views{};
   std::vector<contribution> contributions{};
   std::vector<parameter_span> spans{};
@@ -62,18 +62,17 @@ auto note(std::vector<T>& where) {
 
 inline director_link_actor::behavior_type played_director(director_link_actor::pointer,
                                                           heard* notes) {
-  return {note(notes->reports), note(notes->evaluations), note(notes->not_finite),
-          note(notes->nodes),   note(notes->states),      note(notes->numbers),
-          note(notes->holds),   note(notes->wants),       note(notes->credits),
-          note(notes->stamps)};
+  return {note(notes->pieces),     note(notes->wants),   note(notes->credits),
+          note(notes->stamps),     note(notes->reports), note(notes->evaluations),
+          note(notes->not_finite), note(notes->nodes),   note(notes->numbers),
+          note(notes->holds)};
 }
 
 inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) {
-  return {[](const cluster_view&) {}, [](const course&) {}, [](const hold_request&) {},
-          note(notes->gradients),     note(notes->states),  note(notes->numbers),
-          note(notes->norms),         note(notes->wants),   note(notes->credits),
-          note(notes->stamps),        note(notes->orders),  note(notes->results),
-          note(notes->parcels)};
+  return {note(notes->pieces),        note(notes->wants),         note(notes->credits),
+          note(notes->stamps),        [](const cluster_view&) {}, [](const course&) {},
+          [](const hold_request&) {}, note(notes->numbers),       note(notes->orders),
+          note(notes->results)};
 }
 
 inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {
@@ -117,11 +116,10 @@ public:
     options.network = std::make_shared<neural_network>(line);
     options.parameters = std::make_shared<buffer_pool>(parameter_count);
     options.plan = {
-      .row_count = 8, .batch_size = 4, .slice_count = 4, .epoch_count = 4, .step_limit = {}};
+      .row_count = 6, .batch_size = 4, .slice_count = 4, .epoch_count = 4, .step_limit = {}};
     options.slot_count = slot_count;
     options.uses_norms = true;
-    options.piece_elements = piece_elements;
-    options.credit_bytes = credit_bytes;
+    options.exchange = {credit_bytes, piece_elements};
     replica_actor_ = system_->spawn(played_replica, &replica);
     shard_actor_ = system_->spawn(played_shard, &shard);
     director_actor_ = system_->spawn(played_director, &director);
@@ -162,12 +160,10 @@ public:
 
   /// The neighbour says that all pieces have come that were sent there so far.
   void acknowledge_there() {
-    credit news{"there", 9, 0};
-    for (const auto& piece : there.states)
-      news.position = std::max(news.position, piece.stamp.position);
-    for (const auto& piece : there.gradients)
-      news.position = std::max(news.position, piece.stamp.position);
-    tell(news);
+    link_position seen{9, 0};
+    for (const auto& piece : there.pieces)
+      seen.bytes = std::max(seen.bytes, piece.what.stamp.bytes);
+    tell(sent_credit{{from_there(), seen}});
   }
 
   /// Time passes, tick by tick.
@@ -192,10 +188,20 @@ public:
             {{0, 0, {0, 1}}, {1, 0, {1, 2}}}};
   }
 
-  /// Parameters of any version: each value is its element's number.
-  static state_piece piece_there(uint64_t version, size_t first, size_t size, uint64_t slot = 0,
-                                 uint64_t term = 1) {
-    return {term, version, slot, first, counting_from(static_cast<float>(first), size)};
+  /// The neighbour speaks.
+  static speaker from_there() { return {"there", false}; }
+
+  /// Elements [first, first + size) of a tensor: each value is its element's number.
+  static tensor_piece piece_of(const tensor_name& name, size_t first, size_t size) {
+    return {name, first, counting_from(static_cast<float>(first), size), {}, {}};
+  }
+  /// Parameters of any version, from the neighbour.
+  static sent_piece piece_there(uint64_t version, size_t first, size_t size, uint64_t term = 1) {
+    return {{from_there(), piece_of({tensor_kind::parameters, term, version}, first, size)}};
+  }
+  /// A checkpoint's state, from the director.
+  static sent_piece state_piece(const tensor_name& name, size_t first, size_t size) {
+    return {{speaking_director(), piece_of(name, first, size)}};
   }
   static parameter_span span_here(uint64_t version, uint64_t term = 1) {
     return {term, version, 0, counting_from(0, here_count)};
@@ -206,10 +212,17 @@ public:
     tell(piece_there(version, here_count, parameter_count - here_count));
   }
 
+  /// What travels with each piece of a gradient.
+  static tensor_note note_of(const batch_sums& sums, uint64_t replica) {
+    return {{std::bit_cast<uint64_t>(sums.loss_sum), sums.sample_count, sums.correct_count,
+             std::bit_cast<uint64_t>(sums.squared_error_sum)},
+            {replica, 0}};
+  }
   /// Elements [first, first + size) of what slices 2 and 3 of a step add up to.
-  static gradient_piece gradient_there(uint64_t step, size_t first, size_t size) {
-    return {1, step, {2, 4}, {0.5, 2, 1, 0}, first, counting_from(static_cast<float>(first), size),
-            1};
+  static sent_piece gradient_there(uint64_t step, size_t first, size_t size) {
+    auto result = piece_of({tensor_kind::gradient, 1, step, {2, 4}}, first, size);
+    result.note = note_of({0.5, 2, 1, 0}, 1);
+    return {{from_there(), result}};
   }
 
   void kill_shard() {
@@ -246,20 +259,35 @@ inline std::vector<float> counted(size_t first, size_t size) {
   return values_of(counting_from(static_cast<float>(first), size));
 }
 
-inline std::vector<want> wants_of(const heard& who, want_kind kind) {
-  auto result = who.wants;
-  std::erase_if(result, [&](const want& x) { return x.kind != kind; });
+inline std::vector<tensor_piece> pieces_of(const heard& who, tensor_kind kind) {
+  std::vector<tensor_piece> result;
+  for (const auto& one : who.pieces)
+    if (one.what.of.kind == kind)
+      result.push_back(one.what);
   return result;
 }
 
-inline want asking(const std::string& asker, want_kind kind, uint64_t version) {
-  want result;
-  result.asker = asker;
-  result.kind = kind;
-  result.version = version;
-  result.elements = {{0, played_node::parameter_count}};
-  result.slices = {{0, 4}};
+inline std::vector<tensor_want> wants_of(const heard& who, tensor_kind kind) {
+  std::vector<tensor_want> result;
+  for (const auto& one : who.wants)
+    if (one.what.of.kind == kind)
+      result.push_back(one.what);
   return result;
+}
+
+/// What pieces hold, in the order of their elements.
+inline std::vector<float> joined(std::vector<tensor_piece> pieces) {
+  std::ranges::sort(pieces, {}, &tensor_piece::first_element);
+  std::vector<float> result;
+  for (const auto& piece : pieces)
+    result.insert(result.end(), piece.values.values().begin(), piece.values.values().end());
+  return result;
+}
+
+/// All elements, of all slices when it is a gradient.
+inline sent_want asking(const speaker& asker, tensor_kind kind, uint64_t key, uint64_t term = 1) {
+  const auto node = kind == tensor_kind::gradient ? tree_node{0, 4} : only_leaf;
+  return {{asker, {{kind, term, key, node}, {{0, played_node::parameter_count}}, false}}};
 }
 
 } // namespace troupe::test

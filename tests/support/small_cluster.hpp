@@ -34,8 +34,7 @@ public:
       put(result, replica);
     }
     for (size_t k = 0; k < shard_count; ++k) {
-      shard_process shard{known_, k};
-      shard.view = director.view();
+      shard_process shard{known_, k, director.view()};
       shard.announce(known_, out);
       put(result, shard);
     }
@@ -115,7 +114,7 @@ public:
     if (high > low + 1)
       return "no version is whole anywhere";
     for (auto number : w.replicas)
-      if (const auto held = replicas_[number].parameters.held())
+      if (const auto held = replicas_[number].held)
         for (size_t k = 0; k < shard_count; ++k)
           if (replicas_[number].values[*held % versions_max][k] != reference(*held, k))
             return "a replica holds what an undisturbed run has not";
@@ -195,7 +194,7 @@ private:
 
   void put(world& w, const replica_process& part) {
     const auto key = derive({part.alive, part.view.id.number, part.rule.version(),
-                             part.parameters.held().value_or(none), part.holds, part.horizon});
+                             part.held.value_or(none), part.holds, part.horizon});
     w.replicas[part.id] = replicas_.number_of(part, key.id ^ part.id);
   }
   void put(world& w, const shard_process& part) {
@@ -253,7 +252,7 @@ private:
     if (what.kind == message_kind::contribution)
       part.on_contribution(known_, what, out);
     else if (what.kind == message_kind::view)
-      part.on_view(what.news);
+      part.on_view(known_, what.news);
     else if (what.kind == message_kind::want_parameters)
       part.on_want(known_, what, out);
     else if (what.kind == message_kind::hold)
@@ -315,7 +314,7 @@ private:
     case message_kind::contribution:
       return what.version < shards_[w.shards[what.to - replica_count]].rule.version();
     case message_kind::parameters:
-      return what.version < replicas_[w.replicas[what.to]].parameters.wanted().value_or(0);
+      return what.version < replicas_[w.replicas[what.to]].parameters.key();
     case message_kind::view:
       return what.news.id <= view_of(w, what.to);
     case message_kind::horizon:
@@ -323,7 +322,7 @@ private:
     case message_kind::want_gradients:
       return what.version < shards_[w.shards[what.from - replica_count]].rule.version();
     case message_kind::want_parameters:
-      return what.version < replicas_[w.replicas[what.from]].parameters.wanted().value_or(0);
+      return what.version < replicas_[w.replicas[what.from]].parameters.key();
     case message_kind::loss:
       return false;
     }

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "troupe/tests/support/cluster_director.hpp"
 #include "troupe/tests/support/cluster_parts.hpp"
 
 #include <array>

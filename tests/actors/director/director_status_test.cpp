@@ -20,11 +20,10 @@ namespace {
 using namespace std::chrono_literals;
 
 node_actor::behavior_type deaf_node() {
-  return {[](const cluster_view&) {},   [](const course&) {},      [](const hold_request&) {},
-          [](const gradient_piece&) {}, [](const state_piece&) {}, [](const shard_numbers&) {},
-          [](const block_norms&) {},    [](const want&) {},        [](const credit&) {},
-          [](const link_stamp&) {},     [](const order_sheet&) {}, [](const result_sheet&) {},
-          [](const parcel_piece&) {}};
+  return {[](const sent_piece&) {},   [](const sent_want&) {},     [](const sent_credit&) {},
+          [](const sent_stamp&) {},   [](const cluster_view&) {},  [](const course&) {},
+          [](const hold_request&) {}, [](const shard_numbers&) {}, [](const order_sheet&) {},
+          [](const result_sheet&) {}};
 }
 
 class watched_director {

@@ -4,13 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 namespace troupe {
 
 namespace {
 
 using test::asking;
+using test::pieces_of;
 using test::played_node;
 using namespace std::chrono_literals;
 
@@ -20,8 +19,17 @@ constexpr size_t piece_bytes = played_node::piece_elements * sizeof(float);
 /// Room for two pieces on each link.
 constexpr size_t two_pieces = 2 * piece_bytes;
 
-credit credit_there(const std::vector<state_piece>& pieces) {
-  return {"there", pieces.back().stamp.link, pieces.back().stamp.position};
+/// All that has come up to the last piece.
+sent_credit credit_of(const speaker& by, const std::vector<sent_piece>& pieces) {
+  return {{by, pieces.back().what.stamp}};
+}
+
+sent_credit credit_there(const std::vector<sent_piece>& pieces) {
+  return credit_of(played_node::from_there(), pieces);
+}
+
+sent_want asking_there(uint64_t term = 1) {
+  return asking(played_node::from_there(), tensor_kind::parameters, 0, term);
 }
 
 } // namespace
@@ -30,15 +38,15 @@ TEST(node_credit, pieces_wait_until_the_neighbour_has_seen_those_before) {
   played_node run{0, two_pieces};
   run.begin();
   run.tell(played_node::span_here(0)); // three pieces
-  ASSERT_EQ(run.there.states.size(), 2u);
-  EXPECT_EQ(run.there.states[0].stamp, (link_stamp{"here", 9, piece_bytes}));
-  EXPECT_EQ(run.there.states[1].stamp, (link_stamp{"here", 9, 2 * piece_bytes}));
+  ASSERT_EQ(run.there.pieces.size(), 2u);
+  EXPECT_EQ(run.there.pieces[0].what.stamp, (link_position{9, piece_bytes}));
+  EXPECT_EQ(run.there.pieces[1].what.stamp, (link_position{9, 2 * piece_bytes}));
   for (int i = 0; i < 3; ++i)
-    run.tell(asking("there", want_kind::parameters, 0));
-  EXPECT_EQ(run.there.states.size(), 2u) << "wanting is no credit";
-  run.tell(credit_there(run.there.states));
-  EXPECT_EQ(run.there.states.size(), 3u) << "and queues nothing twice";
-  EXPECT_TRUE(run.there.states[2].values.values().size() == here - 3000);
+    run.tell(asking_there());
+  EXPECT_EQ(run.there.pieces.size(), 2u) << "wanting is no credit";
+  run.tell(credit_there(run.there.pieces));
+  EXPECT_EQ(run.there.pieces.size(), 3u) << "and queues nothing twice";
+  EXPECT_EQ(run.there.pieces[2].what.values.size(), here - 3000);
 }
 
 TEST(node_credit, without_credit_the_neighbour_is_asked_what_has_come) {
@@ -49,17 +57,19 @@ TEST(node_credit, without_credit_the_neighbour_is_asked_what_has_come) {
   EXPECT_TRUE(run.there.stamps.empty());
   run.wait(100ms);
   ASSERT_EQ(run.there.stamps.size(), 1u);
-  EXPECT_EQ(run.there.stamps[0], (link_stamp{"here", 9, two_pieces}));
+  EXPECT_EQ(run.there.stamps[0], (sent_stamp{{{"here", false}, {9, two_pieces}}}));
 }
 
-TEST(node_credit, small_messages_do_not_wait) {
+TEST(node_credit, wants_do_not_wait_and_norms_do_as_all_that_holds_values) {
   played_node run{0, two_pieces};
   run.begin();
   run.tell(played_node::span_here(0));
   run.tell(block_norms{0, 0, {4}});
-  EXPECT_EQ(run.there.norms.size(), 1u);
+  EXPECT_TRUE(pieces_of(run.there, tensor_kind::norms).empty());
   run.wait(250ms);
   EXPECT_FALSE(run.there.wants.empty());
+  run.tell(credit_there(run.there.pieces));
+  EXPECT_EQ(pieces_of(run.there, tensor_kind::norms).size(), 1u);
 }
 
 // Version 1 replaces it: whoever still misses version 0 by then is not waited for by anybody.
@@ -68,10 +78,10 @@ TEST(node_credit, what_is_kept_no_longer_is_not_sent) {
   run.begin();
   for (const uint64_t version : {0u, 1u, 2u})
     run.tell(played_node::span_here(version));
-  EXPECT_EQ(run.there.states.size(), 2u);
-  run.tell(credit_there(run.there.states));
-  ASSERT_EQ(run.there.states.size(), 4u);
-  EXPECT_EQ(run.there.states[2].version, 1u) << "the rest of version 0 is gone";
+  EXPECT_EQ(run.there.pieces.size(), 2u);
+  run.tell(credit_there(run.there.pieces));
+  ASSERT_EQ(run.there.pieces.size(), 4u);
+  EXPECT_EQ(run.there.pieces[2].what.of.key, 1u) << "the rest of version 0 is gone";
 }
 
 TEST(node_credit, a_new_term_and_a_new_link_forget_what_waits) {
@@ -79,14 +89,14 @@ TEST(node_credit, a_new_term_and_a_new_link_forget_what_waits) {
   run.begin();
   run.tell(played_node::span_here(0));
   run.begin(2);
-  run.tell(credit_there(run.there.states));
-  EXPECT_EQ(run.there.states.size(), 2u);
+  run.tell(credit_there(run.there.pieces));
+  EXPECT_EQ(run.there.pieces.size(), 2u);
   run.tell(played_node::span_here(0, 2));
-  EXPECT_EQ(run.there.states.size(), 4u) << "of the new term, though the same was under way";
+  EXPECT_EQ(run.there.pieces.size(), 4u) << "of the new term, though the same was under way";
   run.link_there(13);
-  run.tell(asking("there", want_kind::parameters, 0));
-  ASSERT_EQ(run.there.states.size(), 6u);
-  EXPECT_EQ(run.there.states[4].stamp, (link_stamp{"here", 13, piece_bytes})) << "from 0";
+  run.tell(asking_there(2));
+  ASSERT_EQ(run.there.pieces.size(), 6u);
+  EXPECT_EQ(run.there.pieces[4].what.stamp, (link_position{13, piece_bytes})) << "from 0";
 }
 
 TEST(node_credit, who_leaves_the_view_is_sent_nothing_more) {
@@ -98,32 +108,32 @@ TEST(node_credit, who_leaves_the_view_is_sent_nothing_more) {
   alone.replicas = {{0, 0, {0, 4}}};
   alone.shards.pop_back();
   run.tell(alone);
-  run.tell(credit_there(run.there.states));
-  EXPECT_EQ(run.there.states.size(), 2u);
+  run.tell(credit_there(run.there.pieces));
+  EXPECT_EQ(run.there.pieces.size(), 2u);
 }
 
 TEST(node_credit, credit_goes_back_after_a_part_with_each_want_and_when_asked) {
   played_node run{0, 16 * piece_bytes};
   run.begin();
   auto news = played_node::piece_there(0, here, 1000);
-  news.stamp = {"there", 5, piece_bytes - 4};
+  news.what.stamp = {5, piece_bytes - 4};
   run.tell(news);
   EXPECT_TRUE(run.there.credits.empty());
-  news.stamp.position = piece_bytes;
-  news.term = 9; // what is not looked at was seen all the same
+  news.what.stamp.bytes = piece_bytes;
+  news.what.of.term = 9; // what is not looked at was seen all the same
   run.tell(news);
   ASSERT_EQ(run.there.credits.size(), 1u);
-  EXPECT_EQ(run.there.credits[0], (credit{"here", 5, piece_bytes}));
+  EXPECT_EQ(run.there.credits[0], (sent_credit{{{"here", false}, {5, piece_bytes}}}));
   auto gradient = played_node::gradient_there(0, 0, 2);
-  gradient.stamp = {"there", 5, piece_bytes + 8};
+  gradient.what.stamp = {5, piece_bytes + 8};
   run.tell(gradient);
   EXPECT_EQ(run.there.credits.size(), 1u);
   run.wait(300ms);
   ASSERT_FALSE(run.there.wants.empty());
   EXPECT_EQ(run.there.credits.size(), 2u);
-  run.tell(link_stamp{"there", 5, 2 * piece_bytes});
+  run.tell(sent_stamp{{played_node::from_there(), {5, 2 * piece_bytes}}});
   ASSERT_EQ(run.there.credits.size(), 3u);
-  EXPECT_EQ(run.there.credits.back().position, 2 * piece_bytes) << "what has not come is lost";
+  EXPECT_EQ(run.there.credits.back().what.bytes, 2 * piece_bytes) << "what has not come is lost";
 }
 
 TEST(node_credit, training_goes_before_checkpoints_to_the_director) {
@@ -133,16 +143,16 @@ TEST(node_credit, training_goes_before_checkpoints_to_the_director) {
   const auto values = test::counting_from(0, here);
   run.tell(shard_copy{4, 0, values, {values}, {4, 0, {}, true, {}}});
   EXPECT_EQ(run.director.numbers.size(), 1u);
-  ASSERT_EQ(run.director.states.size(), 1u) << "a quarter, or one piece";
+  ASSERT_EQ(run.director.pieces.size(), 1u) << "a quarter, or one piece";
   run.tell(played_node::span_here(5));
-  auto fetch = asking({}, want_kind::parameters, 5);
-  fetch.elements = {{0, 1500}};
+  auto fetch = asking(speaking_director(), tensor_kind::parameters, 5);
+  fetch.what.elements = {{0, 1500}};
   run.tell(fetch);
-  ASSERT_EQ(run.director.states.size(), 2u);
-  EXPECT_EQ(run.director.states[1].version, 5u);
+  ASSERT_EQ(run.director.pieces.size(), 2u);
+  EXPECT_EQ(run.director.pieces[1].what.of, (tensor_name{tensor_kind::parameters, 1, 5}));
   for (int i = 0; i < 20; ++i)
-    run.tell(credit{{}, 7, run.director.states.back().stamp.position});
-  EXPECT_EQ(run.director.states.size(), 7u) << "three pieces of each tensor, and the one";
+    run.tell(credit_of(speaking_director(), run.director.pieces));
+  EXPECT_EQ(run.director.pieces.size(), 7u) << "three pieces of each tensor, and the one";
 }
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// A node with two replicas: what it sends of their gradients.
+// What a node sends of the gradients of its replicas, of which it may have two.
 
 #include "troupe/tests/support/played_node.hpp"
 
@@ -8,8 +8,12 @@ namespace troupe {
 
 namespace {
 
+using test::counted;
+using test::pieces_of;
 using test::played_node;
+using ranges = std::vector<index_range>;
 
+constexpr size_t here = played_node::here_count;
 constexpr size_t all = played_node::parameter_count;
 constexpr auto add = reduction_plan::add;
 
@@ -29,7 +33,51 @@ void begin(played_node& run) {
   run.give_version(0);
 }
 
+/// What a replica here made of slices 0 and 1.
+contribution work_here(uint64_t step) {
+  return {step, {0, 2}, 0, test::counting_from(0, all), {1, 2, 0, 0}, 0, 1};
+}
+
+/// What has gone to the process there.
+std::vector<tensor_piece> sent_by(const played_node& run) {
+  return pieces_of(run.there, tensor_kind::gradient);
+}
+
 } // namespace
+
+TEST(node_sums, a_gradient_of_another_shape_goes_nowhere_and_is_named) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  auto work = work_here(0);
+  work.gradient_sum = {work.gradient_sum.storage(), 0, work.gradient_sum.values().size() - 1};
+  run.tell(work);
+  EXPECT_TRUE(sent_by(run).empty());
+  ASSERT_EQ(run.director.not_finite.size(), 1u);
+  EXPECT_EQ(run.director.not_finite[0].problem, step_problem::malformed);
+}
+
+TEST(node_sums, gradients_of_replicas_here_go_where_their_shard_is_and_are_kept_for_who_asks) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.tell(work_here(0));
+  EXPECT_EQ(sent_by(run).size(), 2u);
+  EXPECT_EQ(test::joined(sent_by(run)), counted(here, all - here));
+  EXPECT_EQ(sent_by(run)[0].note, played_node::note_of({1, 2, 0, 0}, 0));
+  auto question = test::asking(played_node::from_there(), tensor_kind::gradient, 0);
+  question.what.elements = {{here, all}};
+  run.acknowledge_there();
+  run.tell(question);
+  EXPECT_EQ(sent_by(run).size(), 4u);
+  run.acknowledge_there();
+  question.what.of.node = {2, 4};
+  run.tell(question);
+  EXPECT_EQ(sent_by(run).size(), 4u) << "nobody here has these";
+  run.give_version(1);
+  run.tell(work_here(0));
+  EXPECT_EQ(sent_by(run).size(), 4u) << "of a step that is over";
+}
 
 TEST(node_sums, two_replicas_cost_the_wire_one_gradient) {
   played_node run{0, link_credit_bytes, 2};
@@ -37,7 +85,7 @@ TEST(node_sums, two_replicas_cost_the_wire_one_gradient) {
   run.tell(work_of(1, 1, 100));
   EXPECT_TRUE(run.replica.summations.empty());
   run.tell(work_of(0, 0, 0));
-  EXPECT_TRUE(run.there.gradients.empty());
+  EXPECT_TRUE(sent_by(run).empty());
   ASSERT_EQ(run.replica.summations.size(), 1u);
   const auto& order = run.replica.summations[0];
   EXPECT_EQ(order.node, (tree_node{0, 2}));
@@ -49,12 +97,12 @@ TEST(node_sums, two_replicas_cost_the_wire_one_gradient) {
   auto sum = work_of(0, 0, 50);
   sum.node = {0, 2};
   run.tell(sum);
-  ASSERT_EQ(run.there.gradients.size(), 2u) << "two pieces of the span there";
-  EXPECT_EQ(run.there.gradients[0].node, (tree_node{0, 2}));
-  auto question = test::asking("there", want_kind::gradients, 0);
-  question.elements = {{played_node::here_count, all}};
+  ASSERT_EQ(sent_by(run).size(), 2u) << "two pieces of the span there";
+  EXPECT_EQ(sent_by(run)[0].of.node, (tree_node{0, 2}));
+  auto question = test::asking(played_node::from_there(), tensor_kind::gradient, 0);
+  question.what.elements = {{here, all}};
   run.tell(question);
-  EXPECT_EQ(run.there.gradients.size(), 2u) << "under way still";
+  EXPECT_EQ(sent_by(run).size(), 2u) << "under way still";
 }
 
 TEST(node_sums, a_part_whose_neighbour_has_moved_goes_alone) {
@@ -64,7 +112,7 @@ TEST(node_sums, a_part_whose_neighbour_has_moved_goes_alone) {
   auto moved = two_replicas_here(2);
   moved.replicas = {{0, 0, {0, 1}}, {0, 1, {1, 1}}, {1, 0, {1, 4}}};
   run.tell(moved);
-  EXPECT_EQ(run.there.gradients.size(), 2u);
+  EXPECT_EQ(sent_by(run).size(), 2u);
   EXPECT_TRUE(run.replica.summations.empty());
 }
 
@@ -85,15 +133,16 @@ TEST(node_sums, what_was_held_in_an_earlier_term_is_gone) {
 
 namespace {
 
-/// Values [begin, end) of slice 0's gradient, which is this process's only one.
-contribution begun(size_t begin, size_t end) {
-  auto result = work_of(0, 0, 0);
+/// Values [begin, end) of a gradient, while others are being computed in the same memory.
+contribution begun(const contribution& whole, size_t begin, size_t end) {
+  auto result = whole;
   result.first_element = begin;
   result.gradient_sum = payload{result.gradient_sum.storage(), begin, end - begin};
   result.is_begun = true;
   return result;
 }
 
+/// Slice 0's gradient is this process's only one.
 void begin_with_one_slice(played_node& run) {
   auto news = played_node::both(1, 1);
   news.replicas = {{0, 0, {0, 1}}, {1, 0, {1, 4}}};
@@ -101,10 +150,10 @@ void begin_with_one_slice(played_node& run) {
   run.give_version(0);
 }
 
-std::vector<index_range> elements_of(const std::vector<gradient_piece>& pieces) {
-  std::vector<index_range> result;
+ranges elements_of(const std::vector<tensor_piece>& pieces) {
+  ranges result;
   for (const auto& piece : pieces)
-    result.push_back({piece.first_element, piece.first_element + piece.values.values().size()});
+    result.push_back({piece.first_element, piece.first_element + piece.values.size()});
   return result;
 }
 
@@ -112,55 +161,53 @@ std::vector<index_range> elements_of(const std::vector<gradient_piece>& pieces) 
 
 TEST(node_sums, each_piece_says_how_long_its_replica_has_computed_by_then) {
   using std::chrono::nanoseconds;
-  constexpr auto first = played_node::here_count;
+  auto whole = work_of(0, 0, 0);
   played_node run;
   begin_with_one_slice(run);
   for (size_t i = 1; i <= 2; ++i) {
-    auto news = begun(first + i, first + i + 1);
+    auto news = begun(whole, here + i, here + i + 1);
     news.computed = nanoseconds{static_cast<int64_t>(10 * i)};
     run.tell(news);
   }
-  auto whole = work_of(0, 0, 0);
   whole.computed = nanoseconds{50};
   run.tell(whole);
-  ASSERT_GE(run.there.gradients.size(), 3u);
-  EXPECT_EQ(run.there.gradients[0].computed, nanoseconds{10});
-  EXPECT_EQ(run.there.gradients[1].computed, nanoseconds{20});
-  EXPECT_EQ(run.there.gradients[2].computed, nanoseconds{50});
+  const auto sent = sent_by(run);
+  ASSERT_GE(sent.size(), 3u);
+  EXPECT_EQ(sent[0].note.remarks[1], 10u);
+  EXPECT_EQ(sent[1].note.remarks[1], 20u);
+  EXPECT_EQ(sent[2].note.remarks[1], 50u);
 }
 
 TEST(node_sums, what_is_computed_leaves_at_once_and_only_once) {
-  constexpr auto first = played_node::here_count; // of the span there
+  const auto whole = work_of(0, 0, 0);
   played_node run;
   begin_with_one_slice(run);
-  run.tell(begun(0, first + 1));
-  ASSERT_EQ(elements_of(run.there.gradients), (std::vector<index_range>{{first, first + 1}}));
-  EXPECT_EQ(run.there.gradients[0].sums, work_of(0, 0, 0).sums);
-  EXPECT_EQ(run.there.gradients[0].values.values()[0], static_cast<float>(first));
-  run.tell(begun(0, first + 1));
-  EXPECT_EQ(run.there.gradients.size(), 1u) << "again";
-  run.tell(work_of(0, 0, 0));
-  const auto middle = first + 1 + played_node::piece_elements;
-  EXPECT_EQ(elements_of(run.there.gradients),
-            (std::vector<index_range>{{first, first + 1}, {first + 1, middle}, {middle, all}}));
+  run.tell(begun(whole, 0, here + 1));
+  ASSERT_EQ(elements_of(sent_by(run)), (ranges{{here, here + 1}}));
+  EXPECT_EQ(sent_by(run)[0].note, played_node::note_of(whole.sums, 0));
+  EXPECT_EQ(sent_by(run)[0].values.values()[0], static_cast<float>(here));
+  run.tell(begun(whole, 0, here + 1));
+  EXPECT_EQ(sent_by(run).size(), 1u) << "again";
+  run.tell(whole);
+  const auto middle = here + 1 + played_node::piece_elements;
+  EXPECT_EQ(elements_of(sent_by(run)),
+            (ranges{{here, here + 1}, {here + 1, middle}, {middle, all}}));
 }
 
 TEST(node_sums, unfinished_values_are_not_for_asking) {
-  constexpr auto first = played_node::here_count;
   played_node run;
   begin_with_one_slice(run);
-  run.tell(begun(first, first + 1));
-  auto question = test::asking("there", want_kind::gradients, 0);
-  question.elements = {{first, all}};
-  run.tell(question);
-  EXPECT_EQ(run.there.gradients.size(), 1u);
+  run.tell(begun(work_of(0, 0, 0), here, here + 1));
+  run.acknowledge_there();
+  run.tell(test::asking(played_node::from_there(), tensor_kind::gradient, 0));
+  EXPECT_EQ(elements_of(sent_by(run)), (ranges{{here, here + 1}, {here, here + 1}}));
 }
 
 TEST(node_sums, what_is_to_be_added_waits_for_the_whole) {
   played_node run{0, link_credit_bytes, 2};
   begin(run);
-  run.tell(begun(0, all));
-  EXPECT_TRUE(run.there.gradients.empty());
+  run.tell(begun(work_of(0, 0, 0), 0, all));
+  EXPECT_TRUE(sent_by(run).empty());
 }
 
 } // namespace troupe

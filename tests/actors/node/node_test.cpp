@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <bit>
 
 namespace troupe {
 
@@ -12,6 +12,8 @@ namespace {
 
 using test::asking;
 using test::counted;
+using test::joined;
+using test::pieces_of;
 using test::played_node;
 using test::values_of;
 using test::wants_of;
@@ -21,19 +23,26 @@ using namespace std::chrono_literals;
 constexpr size_t all = played_node::parameter_count;
 constexpr size_t here = played_node::here_count;
 
-/// The values of pieces, in the order of their elements.
-template <class Piece>
-std::vector<float> joined(std::vector<Piece> pieces) {
-  std::ranges::sort(pieces, {}, &Piece::first_element);
-  std::vector<float> result;
-  for (const auto& piece : pieces)
-    result.insert(result.end(), piece.values.values().begin(), piece.values.values().end());
-  return result;
-}
-
 /// What replicas here made of slices 0 and 1.
 contribution work_here(uint64_t step) {
   return {step, {0, 2}, 0, test::counting_from(0, all), {1, 2, 0, 0}, 0, 1};
+}
+
+using double_in_elements = std::array<float, 2>;
+
+/// A block's share of the gradient's norm, from the neighbour.
+sent_piece norm_there(uint64_t step, uint64_t block, double square_sum) {
+  const auto elements = std::bit_cast<double_in_elements>(square_sum);
+  return {{played_node::from_there(),
+           {{tensor_kind::norms, 1, step},
+            2 * block,
+            test::payload_of({elements[0], elements[1]}),
+            {},
+            {}}}};
+}
+
+double norm_in(const tensor_piece& x) {
+  return std::bit_cast<double>(double_in_elements{x.values.values()[0], x.values.values()[1]});
 }
 
 } // namespace
@@ -73,7 +82,7 @@ TEST(node, parameters_of_another_term_are_not_gathered) {
     played_node run;
     run.begin();
     run.tell(played_node::span_here(0));
-    run.tell(played_node::piece_there(0, here, all - here, 0, term));
+    run.tell(played_node::piece_there(0, here, all - here, term));
     EXPECT_TRUE(run.replica.spans.empty());
     run.tell(played_node::piece_there(0, here, all - here));
     EXPECT_EQ(run.replica.spans.size(), 2u);
@@ -99,16 +108,16 @@ TEST(node, a_damaged_piece_is_ignored_and_asked_for_again) {
   run.tell(test::over_a_wire(last, 1));
   EXPECT_TRUE(run.replica.spans.empty());
   run.wait(150ms);
-  EXPECT_TRUE(wants_of(run.there, want_kind::parameters).empty()) << "it may be on its way";
+  EXPECT_TRUE(wants_of(run.there, tensor_kind::parameters).empty()) << "it may be on its way";
   run.wait(100ms);
-  const auto wants = wants_of(run.there, want_kind::parameters);
+  const auto wants = wants_of(run.there, tensor_kind::parameters);
   ASSERT_EQ(wants.size(), 1u);
-  EXPECT_EQ(wants[0].asker, "here");
+  EXPECT_EQ(run.there.wants[0].by, (speaker{"here", false}));
   EXPECT_EQ(wants[0].elements, (ranges{{here + 1500, all}})) << "no more than is missing";
   run.wait(300ms);
-  EXPECT_EQ(wants_of(run.there, want_kind::parameters).size(), 1u) << "twice as patient now";
+  EXPECT_EQ(wants_of(run.there, tensor_kind::parameters).size(), 1u) << "twice as patient now";
   run.wait(150ms);
-  EXPECT_EQ(wants_of(run.there, want_kind::parameters).size(), 2u);
+  EXPECT_EQ(wants_of(run.there, tensor_kind::parameters).size(), 2u);
   run.tell(test::over_a_wire(last));
   EXPECT_EQ(run.replica.spans.size(), 2u);
   EXPECT_TRUE(run.stranger.wants.empty());
@@ -118,17 +127,34 @@ TEST(node, a_version_of_the_shard_here_goes_to_the_process_that_computes_in_piec
   played_node run;
   run.begin();
   run.tell(played_node::span_here(0));
-  EXPECT_EQ(run.there.states.size(), 3u);
-  EXPECT_EQ(joined(run.there.states), counted(0, here));
+  EXPECT_EQ(run.there.pieces.size(), 3u);
+  EXPECT_EQ(run.there.pieces[0].by, (speaker{"here", false}));
+  EXPECT_EQ(joined(pieces_of(run.there, tensor_kind::parameters)), counted(0, here));
   run.tell(played_node::span_here(0));
-  EXPECT_EQ(run.there.states.size(), 3u) << "said again by the shard, not by the node";
-  EXPECT_TRUE(run.stranger.states.empty());
+  EXPECT_EQ(run.there.pieces.size(), 3u) << "said again by the shard, not by the node";
+  EXPECT_TRUE(run.stranger.pieces.empty());
+}
+
+TEST(node, what_others_say_of_the_span_here_is_ignored) {
+  played_node run;
+  run.begin();
+  run.tell(played_node::piece_there(0, 0, all));
+  run.tell(played_node::span_here(0));
+  EXPECT_TRUE(run.replica.spans.empty());
+  auto other = played_node::piece_there(0, 0, 2);
+  other.what.values = test::payload_of({7, 8});
+  run.tell(other);
+  EXPECT_TRUE(run.director.not_finite.empty());
+  run.tell(played_node::piece_there(0, here, all - here));
+  EXPECT_EQ(run.replica.spans.size(), 2u);
 }
 
 TEST(node, gradients_of_others_are_put_together_for_the_shard_here) {
-  const std::vector<gradient_piece> pieces{played_node::gradient_there(0, 0, 1500),
-                                           played_node::gradient_there(0, 1500, 1500),
-                                           played_node::gradient_there(0, 3000, here - 3000)};
+  std::vector<sent_piece> pieces{played_node::gradient_there(0, 0, 1500),
+                                 played_node::gradient_there(0, 1500, 1500),
+                                 played_node::gradient_there(0, 3000, here - 3000)};
+  for (size_t i = 0; i < 3; ++i)
+    pieces[i].what.note.remarks[1] = 5 + i % 2;
   for (const size_t first : {0u, 1u, 2u}) {
     played_node run;
     run.begin();
@@ -144,6 +170,8 @@ TEST(node, gradients_of_others_are_put_together_for_the_shard_here) {
     EXPECT_EQ(whole.node, (tree_node{2, 4}));
     EXPECT_EQ(whole.sums, (batch_sums{0.5, 2, 1, 0}));
     EXPECT_EQ(whole.term, 1u);
+    EXPECT_EQ(whole.replica, 1u);
+    EXPECT_EQ(whole.computed, 6ns) << "the longest that a piece says";
     EXPECT_TRUE(run.director.not_finite.empty());
   }
 }
@@ -154,21 +182,31 @@ TEST(node, gradients_that_are_missing_are_asked_for_by_slice) {
   run.give_version(0);
   run.tell(test::over_a_wire(played_node::gradient_there(0, 0, 1500), 1));
   auto of_another_term = played_node::gradient_there(0, 0, here);
-  of_another_term.term = 2;
+  of_another_term.what.of.term = 2;
   run.tell(of_another_term);
   EXPECT_TRUE(run.shard.contributions.empty());
   run.wait(150ms);
-  EXPECT_TRUE(wants_of(run.there, want_kind::gradients).empty());
+  EXPECT_TRUE(wants_of(run.there, tensor_kind::gradient).empty());
   run.wait(100ms);
-  const auto wants = wants_of(run.there, want_kind::gradients);
+  const auto wants = wants_of(run.there, tensor_kind::gradient);
   ASSERT_EQ(wants.size(), 1u);
-  EXPECT_EQ(wants[0].version, 0u);
-  EXPECT_EQ(wants[0].slices, (ranges{{2, 4}}));
-  EXPECT_EQ(wants[0].elements, (ranges{{0, here}}));
+  EXPECT_EQ(wants[0], (tensor_want{{tensor_kind::gradient, 1, 0, {2, 4}}, {{0, here}}}));
   run.tell(played_node::gradient_there(0, 0, here));
   EXPECT_EQ(run.shard.contributions.size(), 1u);
   run.wait(3000ms);
-  EXPECT_EQ(wants_of(run.there, want_kind::gradients).size(), 1u) << "it is there";
+  EXPECT_EQ(wants_of(run.there, tensor_kind::gradient).size(), 1u) << "it is there";
+}
+
+TEST(node, of_a_gradient_that_came_in_part_the_rest_is_asked_for) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  run.tell(played_node::gradient_there(0, 0, 1500));
+  run.tell(played_node::gradient_there(0, 3000, here - 3000));
+  run.wait(250ms);
+  const auto wants = wants_of(run.there, tensor_kind::gradient);
+  ASSERT_EQ(wants.size(), 1u);
+  EXPECT_EQ(wants[0].elements, (ranges{{1500, 3000}}));
 }
 
 TEST(node, equal_work_with_other_bits_is_reported_with_its_slice_and_replica) {
@@ -177,7 +215,7 @@ TEST(node, equal_work_with_other_bits_is_reported_with_its_slice_and_replica) {
   run.tell(played_node::span_here(0));
   run.tell(played_node::gradient_there(0, 0, here));
   auto other = played_node::gradient_there(0, 0, 2);
-  other.values = test::payload_of({0, 1.5f});
+  other.what.values = test::payload_of({0, 1.5f});
   run.tell(other);
   ASSERT_EQ(run.director.not_finite.size(), 1u);
   const auto& report = run.director.not_finite[0];
@@ -188,79 +226,57 @@ TEST(node, equal_work_with_other_bits_is_reported_with_its_slice_and_replica) {
   EXPECT_EQ(report.term, 1u);
 }
 
-TEST(node, a_gradient_of_another_shape_goes_nowhere_and_is_named) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
-  auto work = work_here(0);
-  work.gradient_sum = {work.gradient_sum.storage(), 0, work.gradient_sum.values().size() - 1};
-  run.tell(work);
-  EXPECT_TRUE(run.there.gradients.empty());
-  ASSERT_EQ(run.director.not_finite.size(), 1u);
-  EXPECT_EQ(run.director.not_finite[0].problem, step_problem::malformed);
-}
-
-TEST(node, gradients_of_replicas_here_go_where_their_shard_is_and_are_kept_for_who_asks) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
-  run.tell(work_here(0));
-  EXPECT_EQ(run.there.gradients.size(), 2u);
-  EXPECT_EQ(joined(run.there.gradients), counted(here, all - here));
-  EXPECT_EQ(run.there.gradients[0].sums, (batch_sums{1, 2, 0, 0}));
-  auto question = asking("there", want_kind::gradients, 0);
-  question.elements = {{here, all}};
-  run.acknowledge_there();
-  run.tell(question);
-  EXPECT_EQ(run.there.gradients.size(), 4u);
-  run.acknowledge_there();
-  question.slices = {{2, 4}};
-  run.tell(question);
-  EXPECT_EQ(run.there.gradients.size(), 4u) << "nobody here has these";
-  run.give_version(1);
-  run.tell(work_here(0));
-  EXPECT_EQ(run.there.gradients.size(), 4u) << "of a step that is over";
-}
-
 TEST(node, wants_are_answered_to_members_of_the_view_only) {
+  const auto there = played_node::from_there();
+  auto newest = asking(there, tensor_kind::parameters, 0);
+  newest.what.or_newer = true;
   played_node run;
   run.begin();
   run.give_version(0);
   run.give_version(1);
   run.tell(work_here(1));
   run.tell(block_norms{1, 0, {4}});
-  for (const auto kind : {want_kind::parameters, want_kind::gradients, want_kind::norms})
-    run.tell(asking("stranger", kind, 1));
-  EXPECT_TRUE(run.stranger.states.empty() && run.stranger.gradients.empty() &&
-              run.stranger.norms.empty());
+  for (const auto kind : {tensor_kind::parameters, tensor_kind::gradient, tensor_kind::norms})
+    run.tell(asking({"stranger", false}, kind, 1));
+  EXPECT_TRUE(run.stranger.pieces.empty());
   run.acknowledge_there();
   run.there = {};
-  run.tell(asking("there", want_kind::parameters, 0));
-  EXPECT_EQ(joined(run.there.states), counted(0, here)) << "the version before";
-  run.tell(asking("there", want_kind::parameters, 2));
-  EXPECT_EQ(run.there.states.size(), 3u) << "not there yet";
-  auto newest = asking("there", want_kind::parameters, 0);
-  newest.newest = true;
+  run.tell(asking(there, tensor_kind::parameters, 0));
+  EXPECT_EQ(joined(pieces_of(run.there, tensor_kind::parameters)), counted(0, here))
+    << "the version before";
+  run.tell(asking(there, tensor_kind::parameters, 2));
+  EXPECT_EQ(run.there.pieces.size(), 3u) << "not there yet";
   run.acknowledge_there();
   run.tell(newest);
-  EXPECT_EQ(run.there.states.size(), 9u) << "both versions";
-  run.tell(asking("there", want_kind::norms, 1));
-  ASSERT_EQ(run.there.norms.size(), 1u);
-  EXPECT_EQ(run.there.norms[0], (block_norms{1, 0, {4}}));
+  EXPECT_EQ(run.there.pieces.size(), 9u) << "both versions";
+  run.tell(asking(there, tensor_kind::norms, 1));
+  const auto norms = pieces_of(run.there, tensor_kind::norms);
+  ASSERT_EQ(norms.size(), 1u);
+  EXPECT_EQ(norm_in(norms[0]), 4);
 }
 
 TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
   played_node run;
   run.begin();
   run.give_version(0);
+  run.wait(250ms);
+  EXPECT_TRUE(wants_of(run.there, tensor_kind::norms).empty()) << "there may be none yet";
   run.tell(block_norms{0, 0, {4}});
-  EXPECT_EQ(run.there.norms.size(), 1u);
+  const auto sent = pieces_of(run.there, tensor_kind::norms);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].of.key, 0u);
+  EXPECT_EQ(sent[0].first_element, 0u);
+  EXPECT_EQ(norm_in(sent[0]), 4);
   EXPECT_TRUE(run.shard.norms.empty());
   run.wait(250ms);
-  EXPECT_EQ(wants_of(run.there, want_kind::norms).size(), 1u) << "its own alone are not enough";
-  run.tell(block_norms{0, 1, {9}});
-  ASSERT_EQ(run.shard.norms.size(), 1u);
-  EXPECT_EQ(run.shard.norms[0].first_block, 1u);
+  const auto wants = wants_of(run.there, tensor_kind::norms);
+  ASSERT_EQ(wants.size(), 1u) << "its own alone are not enough";
+  EXPECT_EQ(wants[0].elements, (ranges{{2, 4}}));
+  run.tell(norm_there(0, 1, 9));
+  EXPECT_EQ(run.shard.norms, (std::vector<block_norms>{{0, 1, {9}}}));
+  run.tell(norm_there(0, 1, 10));
+  ASSERT_EQ(run.director.not_finite.size(), 1u);
+  EXPECT_EQ(run.director.not_finite[0].what, "two different norms of one block");
 }
 
 TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {
@@ -280,6 +296,17 @@ TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {
   run.wait(3000ms);
   EXPECT_EQ(run.director.reports.size(), 3u);
   EXPECT_EQ(run.director.evaluations.size(), 2u);
+}
+
+// It counts what was done: an answer from before the question is too old.
+TEST(node, reports_carry_the_directors_count) {
+  played_node run;
+  run.begin();
+  const auto before = run.director.nodes.size();
+  run.tell(course{1, 1, {8, true}, 0, 0, 5});
+  run.wait(100ms);
+  ASSERT_EQ(run.director.nodes.size(), before + 1) << "at once";
+  EXPECT_EQ(run.director.nodes.back().round, 5u);
 }
 
 TEST(node, waits_for_nobody_where_training_is_to_stand) {
@@ -324,6 +351,19 @@ TEST(node, says_whom_it_waits_for) {
   EXPECT_EQ(news.waits, (std::vector<awaited>{{"there", "gradients of step 0, slices 2-3"}}));
   EXPECT_EQ(news.view, (view_number{1, 1}));
   EXPECT_EQ(news.replicas, (std::vector<replica_status>{{4, 5, 6}}));
+}
+
+TEST(node, slices_without_rows_are_missed_of_nobody) {
+  played_node run;
+  auto view = played_node::both(1, 1);
+  view.replicas = {{0, 0, {0, 1}}, {1, 0, {1, 4}}};
+  run.tell(view);
+  run.give_version(0);
+  run.give_version(1);
+  run.wait(1100ms);
+  const auto& waits = run.director.nodes.back().waits;
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(waits[0].what, "gradients of step 1, slices 1, 3");
 }
 
 TEST(node, passes_on_what_the_shard_with_the_book_says_of_everybody) {

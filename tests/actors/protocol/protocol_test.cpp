@@ -5,7 +5,9 @@
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
+#include "troupe/coordinators/exchange/link_limits.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -80,6 +82,20 @@ payload payload_of(std::vector<float> values) {
   buffer storage{values.size()};
   std::ranges::copy(values, storage.values().begin());
   return {storage, 0, values.size()};
+}
+
+const speaker process{"b", false};
+
+/// Elements of a tensor of each kind, with every field used.
+std::vector<tensor_piece> pieces_of_all_kinds() {
+  std::vector<tensor_piece> result;
+  for (size_t kind = 0; kind < tensor_kind_count; ++kind)
+    result.push_back({{static_cast<tensor_kind>(kind), 3, 10, {2, 4}, 6},
+                      4096,
+                      payload_of({-0.0f, 2, 3}),
+                      {{1, 2, 3, UINT64_MAX}, {4, 5}},
+                      {7, 300}});
+  return result;
 }
 
 } // namespace
@@ -173,26 +189,10 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_block_survives<caf::id_block::troupe_exchange>();
   expect_survives(
     cluster_view{{3, 2}, 40, {{"a", 7, 2, 1}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}});
-  expect_survives(course{3, 8, {12, true}, 10, 6});
+  expect_survives(course{3, 8, {12, true}, 10, 6, 9});
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
-  const link_stamp stamp{"b", 7, 300};
-  expect_survives(gradient_piece{3,
-                                 10,
-                                 {2, 4},
-                                 {infinity, 2, 3, 4},
-                                 4096,
-                                 payload_of({1, 2}),
-                                 5,
-                                 stamp,
-                                 std::chrono::nanoseconds{-3}});
-  expect_survives(state_piece{1, 10, 2, 4096, payload_of({-0.0f, 2}), stamp});
-  expect_survives(stamp);
-  expect_survives(credit{"a", 7, 200});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
-  for (const auto kind : {want_kind::parameters, want_kind::gradients, want_kind::norms,
-                          want_kind::checkpoint, want_kind::orders, want_kind::results})
-    expect_survives(want{"a", kind, 10, true, {{0, 4096}}, {{1, 2}, {3, 4}}, 6});
   expect_survives(node_report{"a",
                               7,
                               {3, 2},
@@ -211,12 +211,37 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(node_report{});
 }
 
+TEST_F(protocol, tensors_and_all_that_is_said_of_them_survive) {
+  for (const auto& by : {process, speaking_director()}) {
+    for (const auto& piece : pieces_of_all_kinds()) {
+      expect_survives(sent_piece{{by, piece}});
+      expect_survives(sent_want{{by, {piece.of, {{0, 4096}, {5000, 6000}}, true}}});
+    }
+    expect_survives(sent_credit{{by, {7, 200}}});
+    expect_survives(sent_stamp{{by, {7, UINT64_MAX}}});
+  }
+}
+
+TEST_F(protocol, a_kind_of_tensor_that_does_not_exist_is_refused) {
+  sent_want question;
+  question.what.of.kind = static_cast<tensor_kind>(tensor_kind_count - 1);
+  expect_survives(question);
+  for (const auto kind : {tensor_kind_count, size_t{255}}) {
+    question.what.of.kind = static_cast<tensor_kind>(kind);
+    sent_want loaded;
+    EXPECT_TRUE(load(saved(question), loaded)) << "although its seal is right";
+    sent_piece piece;
+    piece.what.of = question.what.of;
+    sent_piece loaded_piece;
+    EXPECT_TRUE(load(saved(piece), loaded_piece));
+  }
+}
+
 TEST_F(protocol, orders_and_what_comes_of_them_survive) {
   expect_block_survives<caf::id_block::troupe_orders>();
   expect_survives(
     order_sheet{1, 9, 2, true, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 2, {8, 9}, 10});
   expect_survives(result_sheet{1, 9, {infinity, 2, 3, 4}, false, 5, 2, true});
-  expect_survives(parcel_piece{1, true, 9, 2, 4096, payload_of({-0.0f, 2}), {"b", 7, 300}});
 }
 
 TEST_F(protocol, messages_between_links_survive) {
@@ -294,31 +319,29 @@ TEST_F(protocol, a_flipped_bit_anywhere_in_a_message_is_noticed) {
       damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
       T loaded{};
       const bool is_read = !load(damaged, loaded);
-      if constexpr (requires { loaded.values.intact(); })
-        if (is_read && !loaded.values.intact())
+      if constexpr (requires { loaded.what.values.intact(); })
+        if (is_read && !loaded.what.values.intact())
           continue;
       // A yes with another bit in its byte is a yes.
       EXPECT_TRUE(!is_read || loaded == message) << typeid(T).name() << " bit " << bit;
     }
   };
   const batch_sums sums{0.5, 32, 7, 1.5};
-  const link_stamp stamp{"a", 4, 1 << 20};
-  const auto values = payload_of({1, 2, 3});
-  expect_noticed(gradient_piece{1, 9, {2, 4}, sums, 64, values, 1, stamp});
-  expect_noticed(state_piece{1, 9, 2, 64, values, stamp});
-  expect_noticed(parcel_piece{1, true, 9, 1, 64, values, stamp});
+  for (const auto& piece : pieces_of_all_kinds()) {
+    expect_noticed(sent_piece{{process, piece}});
+    expect_noticed(sent_want{{process, {piece.of, {{0, 3}}, false}}});
+  }
+  expect_noticed(sent_want{{speaking_director(), {{}, {}, true}}});
+  expect_noticed(sent_credit{{process, {4, 9}}});
+  expect_noticed(sent_stamp{{process, {4, 1 << 20}}});
   expect_noticed(shard_numbers{9, 64, {0.25, 1e300}, true, sums});
-  expect_noticed(block_norms{9, 2, {0.5, 0.25}});
   expect_noticed(evaluation{1, 9, 3, {sums, sums}});
   expect_noticed(training_report{1, 9, sums, true, false, 0.5, "a notice"});
   expect_noticed(not_finite_report{1, 9, "the gradient", true, 3, 1});
-  expect_noticed(course{1, 2, {9, true}, 8, 4});
+  expect_noticed(course{1, 2, {9, true}, 8, 4, 3});
   expect_noticed(hold_request{1, 2});
   expect_noticed(hold_answer{"b", {1, 2}, 9, {8, 9}});
   expect_noticed(cluster_view{{1, 2}, 4, {{"a", 7, 1, 1}}, {{0, 0, {0, 2}}}, {{0, 0, {0, 3}}}});
-  expect_noticed(want{"b", want_kind::gradients, 9, false, {{0, 3}}, {{0, 2}}, 5});
-  expect_noticed(credit{"b", 4, 9});
-  expect_noticed(stamp);
   expect_noticed(
     order_sheet{1, 2, 0, false, trainer_task::gradient, 1, 0, 9, 1, {0, 2}, 1, {2}, 2});
   expect_noticed(result_sheet{1, 2, sums, true, 9, 1, false});
@@ -341,14 +364,19 @@ TEST_F(protocol, a_payload_longer_than_its_message_is_refused_before_allocating)
 }
 
 TEST_F(protocol, every_cut_of_a_message_is_an_error) {
+  const auto expect_refused = [&]<class T>(const T& message) {
+    const auto bytes = saved(message);
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      T loaded;
+      EXPECT_TRUE(load({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}, loaded))
+        << size;
+    }
+  };
   contribution message;
   message.gradient_sum = payload_of({1, 2, 3});
-  const auto bytes = saved(message);
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    contribution loaded;
-    EXPECT_TRUE(load({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}, loaded))
-      << size;
-  }
+  expect_refused(message);
+  for (const auto& piece : pieces_of_all_kinds())
+    expect_refused(sent_piece{{process, piece}});
 }
 
 } // namespace troupe

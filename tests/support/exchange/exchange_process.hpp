@@ -78,6 +78,8 @@ public:
       return news.complete ? on_order(news.of.key, now) : void();
     case tensor_kind::result:
       return news.complete ? on_result(news.of.key, now) : void();
+    case tensor_kind::norms: // as parts of a state
+      return;
     }
   }
 
