@@ -5,50 +5,30 @@
 
 namespace troupe {
 
-const_buffer whole_buffer(const float_view& values, buffer_pool& pool) {
-  if (values.storage().size() == values.size())
-    return values.storage();
-  const auto own = pool.acquire();
-  std::ranges::copy(values.values(), own.values().begin());
-  return own;
-}
-
 void checkpoint_drafts::begin_term(std::vector<tensor_source> owners) {
   drafts_.clear();
   owners_ = std::move(owners);
 }
 
-void checkpoint_drafts::expect(uint64_t version, moment now) {
+bool checkpoint_drafts::expect(uint64_t version) {
   const auto [place, is_new] = drafts_.try_emplace(version);
-  if (!is_new)
-    return;
-  place->second.tensors.resize(1 + slot_count_);
-  expectation what;
-  what.kind = tensor_kind::state;
-  what.key = version;
-  what.elements = {0, parameter_count_};
-  what.part_count = 1 + slot_count_;
-  what.may_share = true; // in one process a version's parameters lie in one buffer
-  what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
-  exchange_->expect(std::move(what), now);
+  if (is_new)
+    place->second.tensors.resize(1 + slot_count_);
+  return is_new;
 }
 
 void checkpoint_drafts::set_memory(checkpoint memory, moment now) {
-  const auto version = memory.version;
-  expect(version, now);
-  drafts_[version].memory = std::move(memory);
-  exchange_->set_sources(tensor_kind::state, version, {0, parameter_count_}, owners_);
+  drafts_.at(memory.version).memory = std::move(memory);
   numbers_clock_.restart(now);
 }
 
 void checkpoint_drafts::drop_from(uint64_t version) {
   drafts_.erase(drafts_.lower_bound(version), drafts_.end());
-  exchange_->dismiss(tensor_kind::state, {version, UINT64_MAX});
 }
 
-void checkpoint_drafts::on_arrived(const tensor_arrived& news) {
-  if (const auto found = drafts_.find(news.of.key); found != drafts_.end())
-    found->second.tensors.at(news.of.part) = whole_buffer(news.values, *pool_);
+void checkpoint_drafts::on_tensor(uint64_t version, size_t part, const_buffer values) {
+  if (const auto found = drafts_.find(version); found != drafts_.end())
+    found->second.tensors.at(part) = std::move(values);
 }
 
 bool checkpoint_drafts::on_numbers(const shard_numbers& news) {
@@ -72,7 +52,6 @@ std::optional<checkpoint> checkpoint_drafts::take_complete() {
   });
   if (found == drafts_.end())
     return std::nullopt;
-  const auto version = found->first;
   auto& x = found->second;
   auto result = std::move(*x.memory);
   result.parameters = x.tensors.front();
@@ -83,7 +62,6 @@ std::optional<checkpoint> checkpoint_drafts::take_complete() {
     if (one.keeps_book)
       result.book = one.book;
   }
-  exchange_->dismiss(tensor_kind::state, keys_before(version + 1));
   drafts_.erase(drafts_.begin(), std::next(found));
   return result;
 }

@@ -1,5 +1,6 @@
 // Checkpoints in the making: the director's memory of the run at a version, and the shards' copies
-// of their state at that version, which come by the exchange in any order.
+// of their state at that version, which come in any order. A plain object: what comes goes in, whole
+// checkpoints and questions come out.
 //
 //   expect ---> tensors and numbers come in ---+
 //      \                                       +---> take_complete: to be written; older ones go
@@ -7,41 +8,35 @@
 
 #pragma once
 
-#include "troupe/actors/base/exchange_port.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
 
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
 namespace troupe {
 
-/// A whole tensor as a buffer of its own size: the one it lies in, if that has this size.
-const_buffer whole_buffer(const float_view& values, buffer_pool& pool);
-
 class checkpoint_drafts {
 public:
-  checkpoint_drafts(exchange_port& exchange, size_t parameter_count, size_t slot_count,
-                    std::shared_ptr<buffer_pool> pool)
-    : exchange_(exchange),
-      parameter_count_(parameter_count),
-      slot_count_(slot_count),
-      pool_(std::move(pool)) {}
+  explicit checkpoint_drafts(size_t slot_count) : slot_count_(slot_count) {}
 
   /// A term begins: nothing is drafted. `owners`: who has which elements.
   void begin_term(std::vector<tensor_source> owners);
+  const std::vector<tensor_source>& owners() const { return owners_; }
 
-  /// State of this version may come. Nobody is asked for it yet.
-  void expect(uint64_t version, moment now);
+  /// State of this version may come. Nobody is asked for it yet. False: it was expected before.
+  bool expect(uint64_t version);
   /// What the director knows of an expected version; without it no draft is complete.
   void set_memory(checkpoint memory, moment now);
   /// Versions from this one on will not be reached.
   void drop_from(uint64_t version);
-  void clear() { drop_from(0); }
 
-  void on_arrived(const tensor_arrived& news);
+  /// The parameters (part 0) or an optimizer slot, whole. Of a version that is not expected: nothing.
+  void on_tensor(uint64_t version, size_t part, const_buffer values);
   /// False when it says nothing new.
   bool on_numbers(const shard_numbers& news);
 
@@ -61,10 +56,7 @@ private:
   bool has_tensors(const draft& x) const;
   bool has_numbers(const draft& x) const;
 
-  exchange_port& exchange_;
-  size_t parameter_count_;
   size_t slot_count_;
-  std::shared_ptr<buffer_pool> pool_;
   std::vector<tensor_source> owners_;
   std::map<uint64_t, draft> drafts_; ///< by version
   repair_clock numbers_clock_;

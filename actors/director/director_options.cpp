@@ -1,6 +1,4 @@
-// What a director needs to know of a job.
-
-#include "troupe/actors/director/director.hpp"
+#include "troupe/actors/director/director_options.hpp"
 
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/process.hpp"

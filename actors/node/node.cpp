@@ -61,7 +61,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       settle();
     },
     [this](const cluster_view& news) { on_cluster_view(news); },
-    [&](const course& news) { courses.on_course(news); },
+    [this, &courses](const course& news) {
+      courses.on_course(news);
+      parts_->report.on_course();
+    },
     [&](const hold_request& news) { courses.on_hold_request(news); },
     [this](const shard_numbers& news) {
       parts_->spans.on_numbers(news);

@@ -13,7 +13,8 @@ void node_work::on_view(const cluster_view&, size_t) {
   actors_.tell_replicas(seat_.view.start_version);
 }
 
-// The shard alone knows its versions: they are kept once somebody wants them.
+// The shard alone knows its versions: the one that was wanted last is kept. It may be an earlier one
+// than before, when a shard cannot reach the version that training was to end at.
 void node_work::on_asked(const tensor_asked& news) {
   if (news.what.of.kind != tensor_kind::parameters || news.by != peer_id::director)
     return;
@@ -25,11 +26,12 @@ void node_work::on_asked(const tensor_asked& news) {
           if (answer.term != seat_.view.id.term || answer.values.size() != one.elements.size())
             return;
           const std::array route{tensor_route{peer_id::director, one.elements}};
+          seat_.exchange->forget(tensor_kind::parameters, keys_before(answer.version));
+          seat_.exchange->forget(tensor_kind::parameters, {answer.version + 1, UINT64_MAX});
           seat_.exchange->publish(
             {.of = {tensor_kind::parameters, answer.term, answer.version, only_leaf, 0},
              .first_element = one.elements.begin,
-             .values = answer.values,
-             .newest_kept = 1},
+             .values = answer.values},
             route, seat_.now());
           seat_.settle();
         },

@@ -32,6 +32,11 @@ void process_report::tick(moment now) {
     send_soon();
 }
 
+void process_report::on_course() {
+  if (sent_round_ < courses_.round())
+    send_soon();
+}
+
 void process_report::on_link(const std::string& process) {
   if (std::ranges::find(unreachable_, process) != unreachable_.end())
     send();

@@ -28,6 +28,8 @@ public:
   /// Reports what is known.
   void send();
   void tick(moment now);
+  /// The director may count anew: it waits for the answer, at the end of a run alone for that.
+  void on_course();
 
   /// There is a link to this process: somebody might be taken out for want of it.
   void on_link(const std::string& process);

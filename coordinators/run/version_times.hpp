@@ -42,6 +42,8 @@ public:
   void clear() { *this = {}; }
   size_t size() const { return seconds_.size(); }
 
+  friend bool operator==(const version_times&, const version_times&) = default;
+
 private:
   std::map<uint64_t, double> seconds_;
   std::pair<uint64_t, double> newest_; ///< version 0: none

@@ -1,0 +1,49 @@
+// What a director is told when it is made.
+
+#pragma once
+
+#include "troupe/coordinators/exchange/tensor_exchange.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/membership/membership_rule.hpp"
+#include "troupe/coordinators/run/director_rule.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/network/model.hpp"
+#include "troupe/models/optimizers/optimizer_options.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+class checkpoint_store;
+
+struct director_options {
+  director_rule_options rule;
+  membership_options membership;
+  optimizer_options optimizer; ///< for the learning rate in the history
+  bool classification = true;
+  double test_total_squares = 0; ///< regression: of the test targets around their mean
+  double validation_total_squares = 0;
+  size_t parameter_count = 0;
+  size_t slot_count = 0;                         ///< of the optimizer's state
+  std::string job_sha256;                        ///< for checkpoints
+  std::string numerics;                          ///< likewise
+  std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
+  std::optional<checkpoint> resume_from;         ///< nothing: from the beginning
+  exchange_options exchange;
+};
+
+/// What a director needs to know of a resolved job; who takes part is still open.
+director_options director_options_of(const job& resolved, const prepared_data& data,
+                                     const model& network);
+
+/// How often the director looks whether something is due.
+inline constexpr milliseconds director_tick_interval{50};
+
+/// How often views, courses and holds are said again, for those who missed them.
+inline constexpr milliseconds repeat_interval{1000};
+
+} // namespace troupe

@@ -1,0 +1,96 @@
+#include "troupe/actors/director/process_roster.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace troupe {
+
+void process_roster::on_link(const std::string& who, moment now) {
+  processes_[who] = {now, std::nullopt};
+}
+
+void process_roster::on_link_lost(const std::string& who, uint64_t replica_count) {
+  const auto* last = find(who);
+  const auto known_lost = last ? last->news.replicas_lost : 0;
+  replicas_lost_ += replica_count - std::min(known_lost, replica_count);
+  processes_.erase(who);
+}
+
+report_change process_roster::on_report(const node_report& news, moment now) {
+  auto& last = processes_[news.name].last;
+  const auto before = last ? last->news : node_report{};
+  report_change result;
+  result.moved = before.held != news.held || before.shard_versions != news.shard_versions;
+  result.sent = before.bytes_sent != news.bytes_sent && before.resends == news.resends;
+  for (const auto& peer : before.unreachable)
+    if (std::ranges::find(news.unreachable, peer) == news.unreachable.end())
+      result.reachable.push_back(peer);
+  replicas_lost_ += news.replicas_lost - std::min(before.replicas_lost, news.replicas_lost);
+  last = {news, now};
+  return result;
+}
+
+void process_roster::on_view(const cluster_view& view) {
+  for (const auto& who : view.members)
+    took_part_.insert(who.name);
+}
+
+const heard_report* process_roster::find(const std::string& who) const {
+  const auto found = processes_.find(who);
+  return found != processes_.end() && found->second.last ? &*found->second.last : nullptr;
+}
+
+std::vector<heard_process> process_roster::heard(const cluster_view& view, moment now) const {
+  std::vector<heard_process> result;
+  for (const auto& who : view.members) {
+    const auto found = processes_.find(who.name);
+    if (found == processes_.end())
+      continue;
+    const auto& last = found->second.last;
+    const auto silence = now - (last ? last->at : found->second.since);
+    result.push_back({who.name, last ? last->news.waits : std::vector<awaited>{},
+                      std::chrono::duration_cast<milliseconds>(silence),
+                      last ? last->news.work.busy : milliseconds{0}});
+  }
+  return result;
+}
+
+bool process_roster::has_counted(const cluster_view& view, uint64_t round) const {
+  return std::ranges::all_of(view.members, [&](const member& who) {
+    const auto* last = find(who.name);
+    return who.replica_count + who.shard_count == 0 || (last && last->news.round >= round);
+  });
+}
+
+std::vector<replica_status> process_roster::work_of_replicas(const cluster_view& view) const {
+  std::vector<replica_status> result;
+  for (const auto& place : view.replicas) {
+    const auto* last = find(view.members[place.member].name);
+    const bool known = last && place.index < last->news.replicas.size();
+    result.push_back(known ? last->news.replicas[place.index] : replica_status{});
+  }
+  return result;
+}
+
+trainer_figures process_roster::figures() const {
+  for (const auto& [who, one] : processes_)
+    if (one.last && !one.last->news.figures.replicas.empty())
+      return one.last->news.figures;
+  return {};
+}
+
+void process_roster::fill_in(training_finished& result, const cluster_view& view) const {
+  result.replicas = work_of_replicas(view);
+  result.figures = figures();
+  result.nodes = took_part_.size();
+  result.replicas_here = view.replicas.size();
+  result.replicas_lost = replicas_lost_;
+  for (const auto& [who, one] : processes_)
+    if (one.last) {
+      result.bytes_sent += one.last->news.bytes_sent;
+      result.bytes_early += one.last->news.bytes_early;
+      result.resends += one.last->news.resends;
+    }
+}
+
+} // namespace troupe

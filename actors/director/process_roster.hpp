@@ -1,0 +1,80 @@
+// Process roster: the processes with a link, and what each said last of itself. A plain object:
+// links, views and reports go in, figures of all come out.
+
+#pragma once
+
+#include "troupe/actors/protocol/cluster_messages.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What a process said last.
+struct heard_report {
+  node_report news;
+  moment at{};
+
+  friend bool operator==(const heard_report&, const heard_report&) = default;
+};
+
+/// How a process's report differs from the one before.
+struct report_change {
+  bool moved = false; ///< it has reached a version
+  bool sent = false;  ///< something for the first time, to somebody who does not have it
+  std::vector<std::string> reachable; ///< it has a link to them again
+};
+
+class process_roster {
+public:
+  /// There is a link to this process, or another one: what was said over the last does not count.
+  void on_link(const std::string& who, moment now);
+  /// It is lost; with it went so many replicas of the view.
+  void on_link_lost(const std::string& who, uint64_t replica_count);
+  /// Only of a process with a link.
+  report_change on_report(const node_report& news, moment now);
+  void on_view(const cluster_view& view);
+
+  bool has_link(const std::string& who) const { return processes_.contains(who); }
+  /// Null: it has no link, or has not said anything over it.
+  const heard_report* find(const std::string& who) const;
+  /// Those of the view with a link: the loss of the others is dealt with.
+  std::vector<heard_process> heard(const cluster_view& view, moment now) const;
+  /// Everybody who works has said what was done, at this count or a later one.
+  bool has_counted(const cluster_view& view, uint64_t round) const;
+
+  /// Of any report that was heard last.
+  template <class Predicate>
+  bool any_of(const Predicate& holds) const {
+    return std::ranges::any_of(processes_, [&](const auto& entry) {
+      return entry.second.last && holds(entry.second.last->news);
+    });
+  }
+
+  std::vector<replica_status> work_of_replicas(const cluster_view& view) const;
+  /// One process has them: that of the shard that keeps the book.
+  trainer_figures figures() const;
+  uint64_t replicas_lost() const { return replicas_lost_; }
+  void fill_in(training_finished& result, const cluster_view& view) const;
+
+  friend bool operator==(const process_roster&, const process_roster&) = default;
+
+private:
+  struct linked_process {
+    moment since;
+    std::optional<heard_report> last;
+
+    friend bool operator==(const linked_process&, const linked_process&) = default;
+  };
+
+  std::map<std::string, linked_process> processes_;
+  std::set<std::string> took_part_; ///< names in any view
+  uint64_t replicas_lost_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,67 @@
+// Run announcer: what the director says to all members: the view, how far training may go, and the
+// request to hold. Nothing of it is acknowledged: it is said again every second, to whoever missed
+// it.
+//
+//              a stop is asked for                 all hold: the version to stop at is named
+//   course ------------------------> hold request --------------------------------------> course
+//      ^                                  |
+//      +------ a horizon, a new term -----+
+
+#pragma once
+
+#include "troupe/actors/director/director_seat.hpp"
+#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "troupe/coordinators/run/hold_rule.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace troupe {
+
+class run_announcer {
+public:
+  /// The version that training is to end at, once all who hold have said where they stand.
+  using named_version = std::optional<uint64_t>;
+
+  explicit run_announcer(director_seat& seat) : seat_(seat) {}
+
+  // ---- What is said ----
+
+  /// The seat has a new view.
+  void send_view();
+  void send_course() const;
+  /// Everybody may go so far, whoever was to hold.
+  void allow(const horizon_rule& horizon);
+  /// What the next courses say: rows up to this version are complete; the last checkpoint is of
+  /// this one; everybody is to say again what was done.
+  void set_rows(uint64_t version) { course_.row_version = version; }
+  void set_checkpoint(uint64_t version) { course_.checkpoint_version = version; }
+  void count_anew();
+  /// While somebody's count is missing.
+  void ask_for_counts(moment now);
+  void tick(moment now);
+
+  // ---- Stopping ----
+
+  void begin_term() { hold_request_.reset(); }
+  named_version on_stop();
+  named_version on_view();
+  named_version on_held(const hold_answer& news);
+
+  const horizon_rule& horizon() const { return course_.rule; }
+  /// Counts of what was done, so many by now.
+  uint64_t round() const { return course_.round; }
+
+private:
+  named_version carry_out(const hold_decisions& decisions);
+  course current_course() const;
+
+  director_seat& seat_;
+  hold_rule hold_;
+  std::optional<hold_request> hold_request_; ///< while answers are missing
+  course course_;                            ///< its sequence is that of courses and holds
+  repair_clock count_clock_;
+  moment repeated_{};
+};
+
+} // namespace troupe

@@ -1,0 +1,156 @@
+#include "troupe/actors/director/run_history.hpp"
+
+#include "troupe/models/training/schedule.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+double mean_loss(const batch_sums& sums) {
+  return sums.loss_sum / static_cast<double>(sums.sample_count);
+}
+
+double share_correct(const batch_sums& sums) {
+  return static_cast<double>(sums.correct_count) / static_cast<double>(sums.sample_count);
+}
+
+/// The figures of the test or the validation rows; nothing for what was not evaluated.
+struct evaluated_part {
+  std::optional<batch_sums> sums;
+  bool classification;
+  double total_squares; ///< regression: of the targets around their mean
+
+  std::optional<double> loss() const {
+    return sums ? std::optional{mean_loss(*sums)} : std::nullopt;
+  }
+  std::optional<double> accuracy() const {
+    return sums && classification ? std::optional{share_correct(*sums)} : std::nullopt;
+  }
+  std::optional<double> r2() const {
+    return sums && total_squares > 0 ? std::optional{1 - sums->squared_error_sum / total_squares}
+                                     : std::nullopt;
+  }
+};
+
+} // namespace
+
+run_history::run_history(const director_options& options)
+  : plan_(options.rule.plan),
+    optimizer_(options.optimizer),
+    keep_best_(options.rule.keep_best),
+    classification_(options.classification),
+    test_total_squares_(options.test_total_squares),
+    validation_total_squares_(options.validation_total_squares) {}
+
+void run_history::begin(uint64_t version) {
+  rows_.clear();
+  seconds_before_ = row_seconds_ = 0;
+  report_seconds_.clear();
+  version_ = version;
+}
+
+void run_history::recall(const checkpoint& x) {
+  auto before = x; // a few references and the rows
+  keep_rows_of_undisturbed_run(before);
+  rows_ = std::move(before.history);
+  seconds_before_ = row_seconds_ = x.seconds;
+}
+
+bool run_history::on_report(const training_report& news, moment now) {
+  const bool is_new = news.version > version_;
+  if (is_new) {
+    version_ = news.version;
+    pace_.on_version(version_, now);
+  }
+  report_seconds_.add(news.version, seconds_before_ + news.seconds, news.is_row || news.is_mark);
+  return is_new;
+}
+
+training_progress run_history::add_row(const epoch_figures& figures, double since_begin) {
+  auto row = row_of(figures, since_begin);
+  if (!rows_.empty() && rows_.back().steps == row.steps) {
+    if (figures.train.sample_count == 0) {
+      row.train_loss = rows_.back().train_loss;
+      row.train_accuracy = rows_.back().train_accuracy;
+    }
+    rows_.pop_back();
+  }
+  rows_.push_back(row);
+  auto result = progress_at(figures.version, figures.train, since_begin);
+  result.finished_epoch = row;
+  row_seconds_ = row.seconds;
+  report_seconds_.forget_below(row.steps);
+  return result;
+}
+
+void run_history::cut_after(uint64_t version) {
+  std::erase_if(rows_, [=](const history_row& row) { return row.steps > version; });
+}
+
+void run_history::keep_rows_of_undisturbed_run(checkpoint& x) const {
+  if (x.history.empty())
+    return;
+  auto& row = x.history.back();
+  if (keep_best_ && x.best_parameters && row.steps == x.best_version)
+    return;
+  if (!plan_.is_row(row.steps))
+    return x.history.pop_back();
+  if (!plan_.evaluates(row.steps))
+    row.test_loss = row.test_accuracy = row.test_r2 = row.validation_loss =
+      row.validation_accuracy = row.validation_r2 = std::nullopt;
+}
+
+double run_history::seconds_at(uint64_t version, double since_begin) const {
+  return report_seconds_.of(version).value_or(since_begin);
+}
+
+std::optional<double> run_history::rate_at(uint64_t step) const {
+  const auto base = with_defaults(optimizer_).learning_rate;
+  return base ? std::optional{*base * schedule_factor(optimizer_.schedule, step)} : std::nullopt;
+}
+
+history_row run_history::row_of(const epoch_figures& figures, double since_begin) const {
+  const auto last_step = figures.version - 1;
+  history_row row;
+  row.epoch = plan_.epoch_of(last_step) + 1;
+  row.steps = figures.version;
+  row.seconds = seconds_at(figures.version, since_begin);
+  row.learning_rate = rate_at(last_step).value_or(0);
+  row.train_loss = mean_loss(figures.train);
+  if (classification_)
+    row.train_accuracy = share_correct(figures.train);
+  const evaluated_part test{figures.test, classification_, test_total_squares_};
+  row.test_loss = test.loss();
+  row.test_accuracy = test.accuracy();
+  row.test_r2 = test.r2();
+  const evaluated_part validation{figures.validation, classification_, validation_total_squares_};
+  row.validation_loss = validation.loss();
+  row.validation_accuracy = validation.accuracy();
+  row.validation_r2 = validation.r2();
+  return row;
+}
+
+training_progress run_history::progress_at(uint64_t version, const batch_sums& sums,
+                                           double since_begin) const {
+  training_progress progress;
+  const auto last_step = version > 0 ? version - 1 : 0;
+  progress.epoch = plan_.epoch_of(last_step) + 1;
+  progress.epochs = plan_.epoch_of(plan_.last_version() - 1) + 1;
+  progress.steps_in_epoch = plan_.steps_in_epoch();
+  progress.step = version - (progress.epoch - 1) * progress.steps_in_epoch;
+  progress.version = version;
+  progress.seconds = seconds_at(version, since_begin);
+  // Since the last row, as if all its steps took the same time.
+  const auto steps = version - plan_.last_row(last_step);
+  progress.seconds_of_epoch = (progress.seconds - row_seconds_) *
+                              static_cast<double>(progress.step) /
+                              static_cast<double>(std::max<uint64_t>(steps, 1));
+  progress.train_loss = mean_loss(sums);
+  if (classification_)
+    progress.train_accuracy = share_correct(sums);
+  return progress;
+}
+
+} // namespace troupe

@@ -1,0 +1,75 @@
+// Run history: how far a run has got, how fast, and its rows. A plain object: reports and complete
+// rows go in, rows and progress come out.
+//
+//   begin --> on_report, add_row, ... --> cut_after the end
+//     |
+//     +--> recall: as it was at a checkpoint
+//
+// `since_begin` is in seconds: since this director began. A version's time is the one its shard
+// told, over all lives of the run; what nobody told of came to be just now.
+
+#pragma once
+
+#include "troupe/actors/director/director_options.hpp"
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/coordinators/run/pace.hpp"
+#include "troupe/coordinators/run/version_times.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+class run_history {
+public:
+  explicit run_history(const director_options& options);
+
+  /// A term begins at this version; it has no rows.
+  void begin(uint64_t version);
+  /// Rows and time are those of an undisturbed run up to the checkpoint.
+  void recall(const checkpoint& x);
+
+  /// True when nobody had reached this version before.
+  bool on_report(const training_report& news, moment now);
+  /// A row is complete. A second row of a version that lacks training figures, because this run went
+  /// on from there, adds the evaluation to the first one.
+  training_progress add_row(const epoch_figures& figures, double since_begin);
+  /// Training ended here: the shard that keeps the book may have been ahead of one that met a bad
+  /// value.
+  void cut_after(uint64_t version);
+  /// An interrupt makes a row, or evaluates one, where an undisturbed run does not; so does the end
+  /// of a run that is made longer afterwards. Either is the last row. The best version keeps its
+  /// own.
+  void keep_rows_of_undisturbed_run(checkpoint& x) const;
+
+  const std::vector<history_row>& rows() const { return rows_; }
+  training_progress progress_at(uint64_t version, const batch_sums& sums, double since_begin) const;
+  double seconds_at(uint64_t version, double since_begin) const;
+  /// Nothing when the rule has none.
+  std::optional<double> rate_at(uint64_t step) const;
+  /// The newest heard of.
+  uint64_t version() const { return version_; }
+  double steps_per_second(moment now) const { return pace_.steps_per_second(now); }
+
+  friend bool operator==(const run_history&, const run_history&) = default;
+
+private:
+  history_row row_of(const epoch_figures& figures, double since_begin) const;
+
+  timeline plan_;
+  optimizer_options optimizer_;
+  bool keep_best_;
+  bool classification_;
+  double test_total_squares_;
+  double validation_total_squares_;
+
+  std::vector<history_row> rows_;
+  double row_seconds_ = 0;       ///< when the last row ended
+  double seconds_before_ = 0;    ///< trained up to the term's start version
+  version_times report_seconds_; ///< of reported versions, over all lives of the run
+  uint64_t version_ = 0;
+  pace pace_;
+};
+
+} // namespace troupe

@@ -1,0 +1,81 @@
+// Run tensors: the director's exchange. It fetches parameters, gathers checkpoints and writes them,
+// and hands out the one that a term begins from.
+//
+//   fetch --- pieces come --> on_fetched
+//   draft --- state comes --> written --> on_checkpoint
+
+#pragma once
+
+#include "troupe/actors/director/checkpoint_drafts.hpp"
+#include "troupe/actors/director/run_announcer.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+class run_tensors {
+public:
+  /// What comes of it.
+  struct listener {
+    std::function<void(uint64_t version, const const_buffer& parameters)> on_fetched;
+    std::function<void(uint64_t version)> on_checkpoint; ///< it is complete, and on the disk
+  };
+
+  run_tensors(director_seat& seat, const run_announcer& announcer, listener to);
+
+  // ---- What comes ----
+
+  /// True when it brought something new.
+  bool on_piece(const sent_piece& news);
+  void on_want(const sent_want& news);
+  void on_credit(const sent_credit& news);
+  void on_stamp(const sent_stamp& news);
+  void on_numbers(const shard_numbers& news);
+  /// Asks for what is missing.
+  void tick(moment now);
+
+  // ---- What is wanted ----
+
+  /// The seat has the view of a new term. What processes begin with is there for who asks.
+  void begin_term();
+  /// All parameters of this version, in the place of those that were fetched before.
+  void fetch(uint64_t version);
+  void stop_fetching();
+  /// This version's state is to be written, and is not yet.
+  bool is_checkpointed(uint64_t version) const;
+  /// `memory`: what the director knows of a version that is to be checkpointed.
+  void draft(checkpoint memory);
+  /// Versions from this one on will not be reached.
+  void drop_drafts_from(uint64_t version);
+  /// Some wait for others' state.
+  bool is_awaiting() const { return drafts_.is_awaiting(); }
+
+  /// The last complete one, or the one resumed from.
+  const std::optional<checkpoint>& last_checkpoint() const { return checkpoint_; }
+
+private:
+  /// Sends what the exchange wants sent, and sees to what has come.
+  void settle();
+  void on_arrived(const tensor_arrived& news);
+  void on_asked(const tensor_asked& news) const;
+  /// Who has which elements in the current view.
+  std::vector<tensor_source> owners();
+  expectation expected(tensor_kind kind, uint64_t version) const;
+  void expect_state(uint64_t version);
+  void write_if_complete();
+  std::string hint_of_older_checkpoint() const;
+  void hand_out_checkpoint();
+
+  director_seat& seat_;
+  const run_announcer& announcer_;
+  listener to_;
+  std::shared_ptr<buffer_pool> pool_; ///< for what comes from other processes
+  checkpoint_drafts drafts_;
+  std::optional<checkpoint> checkpoint_;
+};
+
+} // namespace troupe

@@ -1,0 +1,302 @@
+#include "troupe/actors/director/run_training.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace troupe {
+
+namespace {
+
+/// Nothing when the row was not evaluated and training losses are not what is watched.
+std::optional<double> watched_loss(const history_row& row, const evaluation_rows& rows) {
+  return rows.validation > 0 ? row.validation_loss
+         : rows.test > 0     ? row.test_loss
+                             : std::optional{row.train_loss};
+}
+
+/// What ends the run at once; nothing when it is a value that is not finite.
+std::optional<failure> failure_of(const not_finite_report& news) {
+  const auto what = "at step " + std::to_string(news.step) + " " + news.what;
+  const auto whom = "replica " + std::to_string(news.replica);
+  switch (news.problem) {
+  case step_problem::malformed:
+    return failure{failure_code::internal,
+                   what + " came" + (news.has_slice ? " from " + whom : "") +
+                     " and was not applied",
+                   {},
+                   "please report this"};
+  case step_problem::conflict:
+    return failure{failure_code::internal,
+                   "equal work gave different bits: " + what + ", the second from " + whom +
+                     "; a machine computes wrongly, or differs from the others"};
+  case step_problem::unsolvable:
+    return failure{failure_code::bad_data,
+                   news.what,
+                   {},
+                   "leave such features out, or set optimizer.l2 (closed-form) or "
+                   "optimizer.damping (gauss-newton) to a small number"};
+  case step_problem::not_finite:
+    break;
+  }
+  return std::nullopt;
+}
+
+divergence divergence_of(const not_finite_report& news) {
+  divergence result{news.step, news.what, std::nullopt};
+  if (news.has_slice) {
+    result.slice = news.slice;
+    result.what += " (computed by replica " + std::to_string(news.replica) + ")";
+  }
+  return result;
+}
+
+} // namespace
+
+run_training::run_training(director_seat& seat, run_history& history, const process_roster& roster,
+                           run_watch& watch, run_announcer& announcer, run_tensors& tensors,
+                           run_membership& membership)
+  : seat_(seat),
+    history_(history),
+    roster_(roster),
+    watch_(watch),
+    announcer_(announcer),
+    tensors_(tensors),
+    membership_(membership),
+    rule_(seat.options.rule) {
+  if (const auto& last = tensors_.last_checkpoint())
+    announcer_.set_checkpoint(last->version);
+}
+
+// ---- What is heard ----
+
+void run_training::on_report(const training_report& news) {
+  if (news.term != seat_.term() || seat_.finished ||
+      news.version > seat_.options.rule.plan.last_version())
+    return;
+  if (history_.on_report(news, seat_.now()))
+    watch_.on_version(seat_.now());
+  if (news.is_row)
+    carry_out(rule_.on_trained(news.version, news.sums));
+  else if (news.sums.sample_count > 0)
+    seat_.show(history_.progress_at(news.version, news.sums, seat_.seconds_since_begin()));
+  if (news.is_mark)
+    carry_out(rule_.on_marked(news.version));
+  if (!news.notice.empty())
+    seat_.tell(news.notice);
+}
+
+void run_training::on_evaluation(const evaluation& news) {
+  const auto chunk_count = seat_.options.rule.rows.chunk_count();
+  if (news.term == seat_.term() && !seat_.finished && news.first_chunk <= chunk_count &&
+      news.chunks.size() <= chunk_count - news.first_chunk)
+    carry_out(rule_.on_evaluated(news.version, news.first_chunk, news.chunks));
+}
+
+void run_training::on_not_finite(const not_finite_report& news) {
+  if (news.term != seat_.term() || seat_.finished)
+    return;
+  if (const auto problem = failure_of(news))
+    return fail(*problem);
+  carry_out(rule_.on_not_finite(divergence_of(news)));
+}
+
+void run_training::on_held(const hold_answer& news) {
+  if (!seat_.finished)
+    stop_at_named(announcer_.on_held(news));
+}
+
+void run_training::on_stop() {
+  watch_.on_stop(seat_.now());
+  if (!seat_.finished)
+    carry_out(rule_.on_stop_requested());
+}
+
+void run_training::stop_at_named(run_announcer::named_version version) {
+  if (version)
+    carry_out(rule_.on_stop_named(*version));
+}
+
+void run_training::on_view(const publish& news) {
+  if (news.restarts)
+    begin_term();
+  else
+    announcer_.send_course();
+  stop_at_named(announcer_.on_view());
+}
+
+// In one process they are references to the buffers of that version.
+void run_training::on_fetched(uint64_t version, const const_buffer& parameters) {
+  if (end_.is_named()) {
+    end_.set_parameters(end_.is_of(rule_.kept()) ? best_parameters_ : parameters);
+    return finish_if_complete();
+  }
+  best_parameters_ = parameters;
+  carry_out(rule_.on_kept(version));
+}
+
+void run_training::on_checkpoint(uint64_t version) {
+  announcer_.set_checkpoint(version);
+  membership_.on_checkpoint(version);
+  finish_if_complete();
+}
+
+void run_training::tick(moment now) {
+  if (end_.is_named())
+    announcer_.ask_for_counts(now);
+  tensors_.tick(now);
+}
+
+// ---- Terms ----
+
+// Everything since the checkpoint is undone; what is still in flight is of an earlier term, or
+// right.
+void run_training::begin_term() {
+  end_.begin_term();
+  watch_.on_end(false);
+  announcer_.begin_term();
+  tensors_.begin_term();
+  best_parameters_ = {};
+  history_.begin(seat_.view.start_version);
+  if (seat_.view.start_version > 0)
+    recall_checkpoint();
+  else
+    rule_ = director_rule{seat_.options.rule};
+  if (watch_.stop_asked()) // then the end is here
+    carry_out(rule_.on_stop_requested());
+  carry_out(rule_.start());
+}
+
+void run_training::recall_checkpoint() {
+  const auto& last = *tensors_.last_checkpoint();
+  history_.recall(last);
+  rule_ = director_rule{seat_.options.rule, memory_of(last)};
+  if (rule_.kept())
+    best_parameters_ = last.best_parameters;
+}
+
+director_memory run_training::memory_of(const checkpoint& x) const {
+  const auto& options = seat_.options.rule;
+  director_memory memory;
+  memory.version = x.version;
+  if (!x.history.empty()) {
+    const auto& row = x.history.back();
+    memory.last_row = epoch_figures{row.steps, {}, std::nullopt, std::nullopt};
+    if (row.steps == x.version && options.plan.evaluates(row.steps))
+      memory.last_loss = watched_loss(row, options.rows);
+  }
+  memory.stop = stop_rule{options.stop, x.stop.best_loss, x.stop.best_version,
+                          static_cast<size_t>(x.stop.waited)};
+  if (x.best_parameters)
+    memory.best = best_version{x.best_version, x.best_loss};
+  return memory;
+}
+
+// ---- Decisions ----
+
+void run_training::carry_out(const director_decisions& decisions) {
+  announcer_.set_rows(rule_.row_version());
+  for (const auto& decision : decisions)
+    std::visit([this](const auto& x) { carry_out(x); }, decision);
+}
+
+void run_training::carry_out(const publish_row& decision) {
+  seat_.show(history_.add_row(decision.figures, seat_.seconds_since_begin()));
+}
+
+void run_training::carry_out(const take_checkpoint& decision) {
+  if (!tensors_.is_checkpointed(decision.version))
+    return;
+  const auto memory = rule_.memory(decision.version);
+  checkpoint x;
+  x.job_sha256 = seat_.options.job_sha256;
+  x.numerics = seat_.options.numerics;
+  x.version = decision.version;
+  x.term = seat_.term();
+  x.stop = {memory.stop.best_loss(), memory.stop.best_version(),
+            memory.stop.evaluations_without_improvement()};
+  if (memory.best) {
+    x.best_parameters = best_parameters_;
+    x.best_version = memory.best->version;
+    x.best_loss = memory.best->loss;
+  }
+  x.history = history_.rows();
+  history_.keep_rows_of_undisturbed_run(x);
+  x.seconds = history_.seconds_at(decision.version, seat_.seconds_since_begin());
+  for (const auto& work : roster_.work_of_replicas(seat_.view))
+    x.replicas.push_back({work.steps_executed, work.sample_count});
+  tensors_.draft(std::move(x));
+}
+
+// A version whose rows were evaluated is one that every shard has reached. Otherwise all are asked
+// for it even if the best one is kept: one that cannot reach it says so before the end. A shard that
+// met a bad value gets no further: nobody waits for checkpoints beyond it.
+void run_training::carry_out(const finish_at& decision) {
+  const auto end = rule_.end_version();
+  history_.cut_after(end);
+  end_.name(decision, rule_, end == 0 ? 0 : history_.seconds_at(end, seat_.seconds_since_begin()));
+  watch_.on_end(true);
+  tensors_.drop_drafts_from(end + 1);
+  if (end_.is_of(rule_.kept()) && !seat_.options.rule.rows.empty())
+    end_.set_parameters(best_parameters_);
+  fetch(end);
+}
+
+// At the end also those are asked who hold no span: what their replicas did.
+void run_training::fetch(uint64_t version) {
+  announcer_.count_anew();
+  tensors_.stop_fetching();
+  if (!end_.parameters())
+    tensors_.fetch(version);
+  tick(seat_.now());
+}
+
+// ---- The end ----
+
+void run_training::finish_if_complete() {
+  if (end_.is_named() && !seat_.finished && end_.parameters() &&
+      roster_.has_counted(seat_.view, announcer_.round()) && !tensors_.is_awaiting())
+    publish_finished();
+}
+
+void run_training::end_at_checkpoint(const std::string& why) {
+  const auto& last = tensors_.last_checkpoint();
+  if (!last)
+    return fail({failure_code::interrupted,
+                 (history_.version() == 0 ? "stopped before training began: "
+                                          : "stopped without a checkpoint to end at: ") +
+                   why});
+  recall_checkpoint();
+  end_.end_at(*last, rule_.kept());
+  seat_.tell("stopped at the last checkpoint, version " + std::to_string(last->version) + ": " +
+             why);
+  publish_finished();
+}
+
+void run_training::fail(const failure& why) {
+  if (seat_.finished)
+    return;
+  end_.fail(why);
+  publish_finished();
+}
+
+void run_training::publish_finished() {
+  seat_.finished = true;
+  tensors_.stop_fetching();
+  tensors_.drop_drafts_from(0);
+  auto& result = end_.result();
+  result.history = history_.rows();
+  result.views = membership_.view_count();
+  result.rollbacks = membership_.roll_back_count();
+  roster_.fill_in(result, seat_.view);
+  seat_.send_to_observers(result);
+}
+
+caf::result<parameter_span> run_training::pull() const {
+  const auto& values = end_.parameters();
+  if (!seat_.finished || !values)
+    return caf::make_error(protocol_error::not_finished);
+  return parameter_span{seat_.term(), result().version, 0, payload{*values, 0, values->size()}};
+}
+
+} // namespace troupe

@@ -1,0 +1,81 @@
+// Run training: how far a run goes, and its end. It turns what shards and replicas report into
+// events of the director rule (coordinators/run/director_rule.hpp), and the rule's decisions into
+// courses, rows, fetches, checkpoints, and the result.
+//
+//   rows, evaluations, holds --> rule --> horizon | hold | row | keep | checkpoint | finish
+
+#pragma once
+
+#include "troupe/actors/director/run_end.hpp"
+#include "troupe/actors/director/run_history.hpp"
+#include "troupe/actors/director/run_membership.hpp"
+#include "troupe/actors/director/run_tensors.hpp"
+
+#include <caf/result.hpp>
+
+#include <string>
+
+namespace troupe {
+
+class run_training {
+public:
+  run_training(director_seat& seat, run_history& history, const process_roster& roster,
+               run_watch& watch, run_announcer& announcer, run_tensors& tensors,
+               run_membership& membership);
+
+  // ---- What is heard ----
+
+  void on_report(const training_report& news);
+  void on_evaluation(const evaluation& news);
+  void on_not_finite(const not_finite_report& news);
+  void on_held(const hold_answer& news);
+  void on_stop();
+  void on_view(const publish& news);
+  void on_fetched(uint64_t version, const const_buffer& parameters);
+  void on_checkpoint(uint64_t version);
+  /// Asks for what is missing.
+  void tick(moment now);
+
+  // ---- The end ----
+
+  /// The result is whole when the parameters are, everybody has said what was done, and the last
+  /// checkpoint is written.
+  void finish_if_complete();
+  /// The result is what the last checkpoint has, without asking anybody; else it fails.
+  void end_at_checkpoint(const std::string& why);
+  void fail(const failure& why);
+  caf::result<parameter_span> pull() const;
+
+  director_rule::phase state() const { return rule_.state(); }
+  const training_finished& result() const { return end_.result(); }
+
+private:
+  void carry_out(const director_decisions& decisions);
+  void carry_out(const allow_up_to& decision) { announcer_.allow(decision.horizon); }
+  void carry_out(const hold_replicas&) { stop_at_named(announcer_.on_stop()); }
+  void carry_out(const publish_row& decision);
+  void carry_out(const keep_version& decision) { fetch(decision.version); }
+  void carry_out(const take_checkpoint& decision);
+  void carry_out(const finish_at& decision);
+
+  void begin_term();
+  /// History, rule and best version are those of the last checkpoint.
+  void recall_checkpoint();
+  director_memory memory_of(const checkpoint& x) const;
+  void stop_at_named(run_announcer::named_version version);
+  void fetch(uint64_t version);
+  void publish_finished();
+
+  director_seat& seat_;
+  run_history& history_;
+  const process_roster& roster_;
+  run_watch& watch_;
+  run_announcer& announcer_;
+  run_tensors& tensors_;
+  run_membership& membership_;
+  director_rule rule_;
+  const_buffer best_parameters_; ///< kept; those of rule_.kept()
+  run_end end_;
+};
+
+} // namespace troupe
