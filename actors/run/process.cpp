@@ -3,8 +3,9 @@
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/node/node.hpp"
 #include "troupe/actors/orders/distant_trainer.hpp"
-#include "troupe/actors/orders/gradients_keeper.hpp"
-#include "troupe/actors/orders/rounds_keeper.hpp"
+#include "troupe/actors/orders/gradients_policy.hpp"
+#include "troupe/actors/orders/keeper.hpp"
+#include "troupe/actors/orders/rounds_policy.hpp"
 #include "troupe/actors/orders/trainer.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/step/replica.hpp"
@@ -40,17 +41,19 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 
 namespace {
 
-gradients_keeper_options gradients_keeper_of(const job& resolved, const timeline& plan,
-                                             const evaluation_rows& rows,
-                                             const parameter_layout& layout,
-                                             const test_hooks& hooks) {
-  gradients_keeper_options options{plan, rows, {}, hooks};
-  options.rule.gradients.optimizer = resolved.optimizer;
-  options.rule.gradients.layout = layout;
-  options.rule.consistency = staleness_of(resolved.training);
-  if (const auto lambda = resolved.training.delay_compensation; lambda > 0)
-    options.rule.compensation = delay_compensation_options{.lambda = lambda};
-  return options;
+std::shared_ptr<keeper_policy> policy_of(const job& resolved, const timeline& plan,
+                                         const parameter_layout& layout, size_t slot_count) {
+  const auto& training = resolved.training;
+  if (training.strategy == strategy_kind::parameters)
+    return std::make_shared<rounds_policy>(
+      rounds_policy_options{plan, local_rounds_of(resolved), slot_count});
+  asynchronous_options options;
+  options.gradients.optimizer = resolved.optimizer;
+  options.gradients.layout = layout;
+  options.consistency = staleness_of(training);
+  if (const auto lambda = training.delay_compensation; lambda > 0)
+    options.compensation = delay_compensation_options{.lambda = lambda};
+  return std::make_shared<gradients_policy>(options);
 }
 
 } // namespace
@@ -73,18 +76,13 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
   options.changes = {resolved.optimizer, penalized_ranges(network_->layout())};
   options.hooks = hooks;
   options.seed = resolved.seed;
-  const bool merges = training.strategy == strategy_kind::parameters;
-  if (merges) {
+  if (training.strategy == strategy_kind::parameters) {
     options.first_flipped_member = *training.members - resolved.merge.flipped_members;
     options.flip_factor = resolved.merge.flip_factor;
   }
   if (self_.shard_count > 0) {
-    keeper_ =
-      merges
-        ? system.spawn(rounds_keeper, rounds_keeper_options{plan, rows, local_rounds_of(resolved),
-                                                            rule->slot_count(), hooks})
-        : system.spawn(gradients_keeper,
-                       gradients_keeper_of(resolved, plan, rows, network_->layout(), hooks));
+    const auto policy = policy_of(resolved, plan, network_->layout(), rule->slot_count());
+    keeper_ = system.spawn(troupe::keeper, keeper_options{plan, rows, policy, hooks});
     shards_.emplace_back(keeper_);
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {

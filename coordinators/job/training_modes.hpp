@@ -31,9 +31,8 @@ namespace troupe {
 /// merging, members further apart.
 inline constexpr uint64_t default_local_steps = 10;
 
-/// True for the modes whose parameters or gradients one keeper owns
-/// (actors/orders/rounds_keeper.hpp, actors/orders/gradients_keeper.hpp), false for synchronous
-/// gradients.
+/// True for the modes whose parameters one keeper owns (actors/orders/keeper.hpp), false for
+/// synchronous gradients.
 bool has_keeper(const training_options& x);
 
 /// True when the trained bits depend on the job alone.

@@ -1,7 +1,8 @@
-// What every keeper keeps for those who sit with it. Trainers, director and node are played; the
-// keeper is that of local rounds.
+// What a keeper tells its trainers, whatever its mode. Trainers, director and node are played; the
+// policy is that of local rounds.
 
-#include "troupe/actors/orders/rounds_keeper.hpp"
+#include "troupe/actors/orders/keeper.hpp"
+#include "troupe/actors/orders/rounds_policy.hpp"
 #include "troupe/actors/run/train.hpp"
 #include "troupe/tests/support/played_node.hpp"
 
@@ -37,13 +38,15 @@ public:
     config_.set("scheduler.policy", caf::atom("testing"));
     system_.emplace(config_);
     scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
-    rounds_keeper_options options;
+    keeper_options options;
     options.plan = {
       .row_count = 4, .batch_size = 4, .slice_count = 1, .epoch_count = 9, .step_limit = {}};
     options.rows = {3 * 256, 0}; // a chunk for each
-    options.rounds.member_count = 1;
-    options.rounds.local_steps = 1;
-    keeper_ = system_->spawn(rounds_keeper, options);
+    rounds_policy_options mode{options.plan, {}};
+    mode.rounds.member_count = 1;
+    mode.rounds.local_steps = 1;
+    options.policy = std::make_shared<rounds_policy>(mode);
+    keeper_ = system_->spawn(keeper, options);
     view everybody;
     everybody.term = everybody.number = 1;
     for (auto& notes : trainers) {
@@ -116,7 +119,7 @@ private:
 
 } // namespace
 
-TEST(keeper_desk, a_lost_trainers_evaluations_go_to_another) {
+TEST(keeper, a_lost_trainers_evaluations_go_to_another) {
   one_member run;
   run.train();
   run.train();
@@ -125,18 +128,7 @@ TEST(keeper_desk, a_lost_trainers_evaluations_go_to_another) {
   EXPECT_EQ(run.evaluated_by(0), (std::vector<uint64_t>{1, 2, 1, 2}));
 }
 
-TEST(keeper_desk, what_is_evaluated_is_not_given_to_another) {
-  one_member run;
-  for (int round = 0; round < 4; ++round)
-    run.train();
-  ASSERT_EQ(run.evaluated_by(2), (std::vector<uint64_t>{1, 2, 3, 4}));
-  run.tell(horizon{{9, true}, 3});
-  run.lose(2);
-  EXPECT_EQ(run.evaluated_by(0), (std::vector<uint64_t>{1, 2, 3, 4, 3, 4}))
-    << "the version of the last row may be evaluated for the end";
-}
-
-TEST(keeper_desk, an_answer_covers_what_was_asked_before_it_though_rows_are_complete) {
+TEST(keeper, an_answer_covers_what_was_asked_before_it_though_rows_are_complete) {
   one_member run;
   run.train();                     // version 1: to be evaluated, then the next order
   run.train();                     // the order's answer covers it; version 2, and an order

@@ -5,7 +5,7 @@
 
 #include "troupe/coordinators/membership/membership_rule.hpp"
 #include "troupe/coordinators/run/hold_rule.hpp"
-#include "troupe/tests/support/cluster_messages.hpp"
+#include "troupe/tests/support/walk/cluster_messages.hpp"
 
 #include <algorithm>
 #include <string>

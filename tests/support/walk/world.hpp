@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/tests/support/cluster_director.hpp"
-#include "troupe/tests/support/cluster_parts.hpp"
+#include "troupe/tests/support/walk/cluster_director.hpp"
+#include "troupe/tests/support/walk/cluster_parts.hpp"
 
 #include <array>
 #include <bitset>

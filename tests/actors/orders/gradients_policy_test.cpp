@@ -79,7 +79,7 @@ uint64_t sum_of(const std::vector<trainer_record>& trainers, uint64_t trainer_re
 
 } // namespace
 
-TEST(gradients_keeper, every_mode_learns_and_accounts_for_every_gradient) {
+TEST(gradients_policy, every_mode_learns_and_accounts_for_every_gradient) {
   for (const auto& m : modes) {
     const auto result = test::train_on(2, asynchronous_job(m));
     EXPECT_LT(result.history.back().train_loss, 0.8 * result.history.front().train_loss) << m.name;
@@ -97,7 +97,7 @@ TEST(gradients_keeper, every_mode_learns_and_accounts_for_every_gradient) {
   }
 }
 
-TEST(gradients_keeper, every_order_of_messages_comes_to_an_end) {
+TEST(gradients_policy, every_order_of_messages_comes_to_an_end) {
   for (const auto& m : modes)
     for (uint64_t seed = 0; seed < 12; ++seed) {
       const auto outcome = test::train_in_order(asynchronous_job(m), seed);
@@ -106,7 +106,7 @@ TEST(gradients_keeper, every_order_of_messages_comes_to_an_end) {
     }
 }
 
-TEST(gradients_keeper, one_replica_gives_the_bits_of_synchronous_training) {
+TEST(gradients_policy, one_replica_gives_the_bits_of_synchronous_training) {
   auto x = asynchronous_job();
   x.training.replicas = 1;
   x.optimizer.l2 = 0.01;
@@ -116,7 +116,7 @@ TEST(gradients_keeper, one_replica_gives_the_bits_of_synchronous_training) {
   EXPECT_EQ(alone, test::values_of(test::train_on(2, x).parameters));
 }
 
-TEST(gradients_keeper, order_of_arrival_shows_in_the_bits) {
+TEST(gradients_policy, order_of_arrival_shows_in_the_bits) {
   const auto first = test::train_in_order(asynchronous_job(), 0).parameters;
   bool differs = false;
   for (uint64_t seed = 1; seed < 8; ++seed)
@@ -124,7 +124,7 @@ TEST(gradients_keeper, order_of_arrival_shows_in_the_bits) {
   EXPECT_TRUE(differs); // or nothing here would be asynchronous
 }
 
-TEST(gradients_keeper, a_slow_replica_does_not_hold_the_others_up) {
+TEST(gradients_policy, a_slow_replica_does_not_hold_the_others_up) {
   auto x = asynchronous_job();
   x.training.epochs = 40; // 200 steps; in step with the slow one they would take a second
   company_options options;
@@ -140,7 +140,7 @@ TEST(gradients_keeper, a_slow_replica_does_not_hold_the_others_up) {
   EXPECT_GT(others, 3 * slow) << "in step with it they would have computed twice as much";
 }
 
-TEST(gradients_keeper, stops_at_a_version_all_gradients_have_come_to) {
+TEST(gradients_policy, stops_at_a_version_all_gradients_have_come_to) {
   for (const auto& m : modes) {
     auto x = asynchronous_job(m);
     x.training.epochs = 1'000'000;
@@ -161,7 +161,7 @@ TEST(gradients_keeper, stops_at_a_version_all_gradients_have_come_to) {
   }
 }
 
-TEST(gradients_keeper, ends_with_the_last_finite_model_when_training_diverges) {
+TEST(gradients_policy, ends_with_the_last_finite_model_when_training_diverges) {
   auto x = asynchronous_job();
   x.optimizer = {};
   x.optimizer.learning_rate = 1e38;
@@ -171,7 +171,7 @@ TEST(gradients_keeper, ends_with_the_last_finite_model_when_training_diverges) {
     ASSERT_TRUE(std::isfinite(value));
 }
 
-TEST(gradients_keeper, patience_and_the_best_version_work_as_ever) {
+TEST(gradients_policy, patience_and_the_best_version_work_as_ever) {
   auto x = asynchronous_job();
   x.data.validation_fraction = 0.2;
   x.training.epochs = 400;
@@ -182,7 +182,7 @@ TEST(gradients_keeper, patience_and_the_best_version_work_as_ever) {
   EXPECT_EQ(*result.summary.best_version % 4, 0u);
 }
 
-TEST(gradients_keeper, lost_trainers_work_is_done_by_the_others) {
+TEST(gradients_policy, lost_trainers_work_is_done_by_the_others) {
   for (const auto& m : modes)
     for (uint64_t seed = 0; seed < 12; ++seed) {
       const auto x = asynchronous_job(m);
@@ -201,7 +201,7 @@ TEST(gradients_keeper, lost_trainers_work_is_done_by_the_others) {
     }
 }
 
-TEST(gradients_keeper, a_loss_and_what_it_means_for_a_step_are_said) {
+TEST(gradients_policy, a_loss_and_what_it_means_for_a_step_are_said) {
   auto x = asynchronous_job();
   x.training.consistency = consistency_kind::half_synchronous;
   x.training.first_count = 3;
@@ -216,7 +216,7 @@ TEST(gradients_keeper, a_loss_and_what_it_means_for_a_step_are_said) {
                                      "the first 2 gradients instead of 3"});
 }
 
-TEST(gradients_keeper, what_training_ends_before_is_neither_applied_nor_discarded) {
+TEST(gradients_policy, what_training_ends_before_is_neither_applied_nor_discarded) {
   auto x = asynchronous_job(modes[3]);
   x.training.epochs = 11; // 55 gradients in steps of two
   const auto trainers = test::train_on(2, x).summary.trainers;
@@ -226,7 +226,7 @@ TEST(gradients_keeper, what_training_ends_before_is_neither_applied_nor_discarde
 }
 
 // Whichever way a step came to its end: all who were at it have waited for that.
-TEST(gradients_keeper, a_step_that_a_loss_completes_counts_as_any) {
+TEST(gradients_policy, a_step_that_a_loss_completes_counts_as_any) {
   auto x = asynchronous_job(modes[3]);
   x.training.first_count = 3;
   uint64_t closed_by_losses = 0;
@@ -247,7 +247,7 @@ TEST(gradients_keeper, a_step_that_a_loss_completes_counts_as_any) {
 
 // The run's model is that of the last gradient: what a loss completes later moves the keeper's
 // alone.
-TEST(gradients_keeper, what_a_loss_completes_after_the_end_is_not_applied) {
+TEST(gradients_policy, what_a_loss_completes_after_the_end_is_not_applied) {
   auto x = asynchronous_job(modes[3]);
   x.training.first_count = 3;
   x.training.epochs = 10; // 50 gradients in steps of three
@@ -269,7 +269,7 @@ TEST(gradients_keeper, what_a_loss_completes_after_the_end_is_not_applied) {
   EXPECT_EQ(figures.barrier_count, 17u);
 }
 
-TEST(gradients_keeper, a_stop_does_not_wait_for_a_lost_trainer) {
+TEST(gradients_policy, a_stop_does_not_wait_for_a_lost_trainer) {
   for (const auto& m : modes)
     for (uint64_t seed = 0; seed < 6; ++seed) {
       auto x = asynchronous_job(m);
@@ -288,7 +288,7 @@ TEST(gradients_keeper, a_stop_does_not_wait_for_a_lost_trainer) {
     }
 }
 
-TEST(gradients_keeper, without_a_trainer_the_run_ends_with_a_reason) {
+TEST(gradients_policy, without_a_trainer_the_run_ends_with_a_reason) {
   auto x = asynchronous_job();
   x.training.epochs = 1'000'000;
   const auto outcome = test::train_with_losses(x, 1, 3);

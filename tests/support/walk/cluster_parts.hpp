@@ -7,7 +7,7 @@
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/coordinators/step/shard_rule.hpp"
-#include "troupe/tests/support/cluster_messages.hpp"
+#include "troupe/tests/support/walk/cluster_messages.hpp"
 
 #include <algorithm>
 #include <array>

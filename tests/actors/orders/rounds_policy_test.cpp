@@ -31,7 +31,7 @@ std::vector<float> trained(const job& x, size_t threads = 2) {
 
 } // namespace
 
-TEST(rounds_keeper, bits_do_not_depend_on_replicas_threads_or_the_order_of_messages) {
+TEST(rounds_policy, bits_do_not_depend_on_replicas_threads_or_the_order_of_messages) {
   auto x = merging_job();
   x.training.replicas = 1;
   const auto expected = trained(x, 1);
@@ -43,7 +43,7 @@ TEST(rounds_keeper, bits_do_not_depend_on_replicas_threads_or_the_order_of_messa
   }
 }
 
-TEST(rounds_keeper, what_is_part_of_the_job_changes_the_bits) {
+TEST(rounds_policy, what_is_part_of_the_job_changes_the_bits) {
   const auto expected = trained(merging_job());
   for (const auto& change : std::vector<std::function<void(job&)>>{
          [](job& x) { x.training.members = 4; }, [](job& x) { x.training.local_steps = 1; },
@@ -61,7 +61,7 @@ TEST(rounds_keeper, what_is_part_of_the_job_changes_the_bits) {
   }
 }
 
-TEST(rounds_keeper, rounds_of_one_plain_step_are_synchronous_steps_to_rounding) {
+TEST(rounds_policy, rounds_of_one_plain_step_are_synchronous_steps_to_rounding) {
   auto x = merging_job();
   x.optimizer = {};
   x.optimizer.learning_rate = 0.1;
@@ -78,7 +78,7 @@ TEST(rounds_keeper, rounds_of_one_plain_step_are_synchronous_steps_to_rounding) 
     EXPECT_NEAR(merged[i], stepped[i], 1e-5) << i;
 }
 
-TEST(rounds_keeper, a_run_leaves_what_any_run_leaves) {
+TEST(rounds_policy, a_run_leaves_what_any_run_leaves) {
   const auto result = test::train_on(2, merging_job());
   ASSERT_EQ(result.history.size(), 3u);
   EXPECT_EQ(result.history[0].steps, 5u);
@@ -97,7 +97,7 @@ TEST(rounds_keeper, a_run_leaves_what_any_run_leaves) {
   EXPECT_EQ(result.statistics, trainer_table(result.summary.trainers));
 }
 
-TEST(rounds_keeper, results_are_evaluated_where_the_rows_say) {
+TEST(rounds_policy, results_are_evaluated_where_the_rows_say) {
   auto x = merging_job();
   const auto whole = test::train_on(2, x);
   for (uint64_t steps : {5, 10}) {
@@ -109,7 +109,7 @@ TEST(rounds_keeper, results_are_evaluated_where_the_rows_say) {
   }
 }
 
-TEST(rounds_keeper, every_rule_learns) {
+TEST(rounds_policy, every_rule_learns) {
   auto x = merging_job();
   x.training.epochs = 12;
   for (const auto rule :
@@ -123,7 +123,7 @@ TEST(rounds_keeper, every_rule_learns) {
   }
 }
 
-TEST(rounds_keeper, a_reversed_member_spoils_the_mean_and_not_the_median) {
+TEST(rounds_policy, a_reversed_member_spoils_the_mean_and_not_the_median) {
   auto x = merging_job();
   x.training.epochs = 12;
   x.merge.flipped_members = 1;
@@ -138,7 +138,7 @@ TEST(rounds_keeper, a_reversed_member_spoils_the_mean_and_not_the_median) {
   EXPECT_LT(loss_with(merge_rule::krum), 2 * held);
 }
 
-TEST(rounds_keeper, stops_at_the_end_of_a_round) {
+TEST(rounds_policy, stops_at_the_end_of_a_round) {
   auto x = merging_job();
   x.training.epochs = 1'000'000;
   for (uint64_t seed = 0; seed < 6; ++seed) {
@@ -161,7 +161,7 @@ TEST(rounds_keeper, stops_at_the_end_of_a_round) {
   }
 }
 
-TEST(rounds_keeper, ends_with_the_last_finite_model_when_a_member_diverges) {
+TEST(rounds_policy, ends_with_the_last_finite_model_when_a_member_diverges) {
   auto x = merging_job();
   x.optimizer = {};
   x.optimizer.learning_rate = 1e30;
@@ -172,7 +172,7 @@ TEST(rounds_keeper, ends_with_the_last_finite_model_when_a_member_diverges) {
     ASSERT_TRUE(std::isfinite(value));
 }
 
-TEST(rounds_keeper, best_version_and_patience_work_on_merged_models) {
+TEST(rounds_policy, best_version_and_patience_work_on_merged_models) {
   auto x = merging_job();
   x.data.validation_fraction = 0.2;
   x.training.epochs = 200;
@@ -184,7 +184,7 @@ TEST(rounds_keeper, best_version_and_patience_work_on_merged_models) {
   EXPECT_EQ(test::train_in_order(x, 1).parameters, test::values_of(result.parameters));
 }
 
-TEST(rounds_keeper, lost_trainers_do_not_show_in_the_bits) {
+TEST(rounds_policy, lost_trainers_do_not_show_in_the_bits) {
   auto x = merging_job();
   x.training.replicas = 3;
   for (const auto kind : {optimizer_kind::sgd, optimizer_kind::adam}) {
@@ -209,7 +209,7 @@ TEST(rounds_keeper, lost_trainers_do_not_show_in_the_bits) {
   }
 }
 
-TEST(rounds_keeper, without_a_trainer_the_run_ends_with_a_reason) {
+TEST(rounds_policy, without_a_trainer_the_run_ends_with_a_reason) {
   auto x = merging_job();
   x.training.epochs = 1'000'000;
   const auto outcome = test::train_with_losses(x, 1, 2);

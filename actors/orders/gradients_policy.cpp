@@ -1,0 +1,87 @@
+#include "troupe/actors/orders/gradients_policy.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+void gradients_policy::begin(keeper_books& books) {
+  const auto count = books.roster.seat_count();
+  options_.trainer_count =
+    std::max(count, holds_gradients() ? options_.consistency.first_count : size_t{1});
+  coordinator_.emplace(options_);
+  coordinator_->set_parameters(books.model.parameters().values());
+  // Who is late is as good as lost: a step takes the first of those who are here.
+  for (auto late = count; late < options_.trainer_count; ++late)
+    coordinator_->lost(late);
+}
+
+std::string gradients_policy::on_lost(size_t seat, keeper_books& books, moment now) {
+  const auto gone = coordinator_->lost(seat);
+  books.roster.release(gone.released);
+  if (gone.verdict) // the step was waited for, and is over
+    books.roster.statistics().on_barrier(now);
+  std::ranges::copy(gone.applied, std::back_inserter(moved_));
+  return gone.verdict == gradient_verdict::update_refused
+           ? "what the gradients of the replicas that are left lead to"
+           : "";
+}
+
+std::string gradients_policy::remark() const {
+  const auto first = coordinator_->rule().first_count();
+  if (!holds_gradients() || first == 0)
+    return {};
+  const auto wanted = options_.consistency.first_count;
+  return "; a step takes the first " + std::to_string(first) + " gradients" +
+         (first < wanted ? " instead of " + std::to_string(wanted) : "");
+}
+
+std::optional<trainer_order> gradients_policy::order_for(size_t seat, keeper_books& books,
+                                                         moment now) {
+  const auto work = coordinator_->pull(seat);
+  if (work.decision.reason == staleness_reason::too_far_ahead)
+    books.roster.statistics().on_waits(seat, now);
+  if (work.decision.verdict != staleness_verdict::proceed) {
+    books.roster.wait(seat);
+    return std::nullopt;
+  }
+  trainer_order order;
+  order.task = trainer_task::gradient;
+  order.ticket = work.decision.ticket;
+  order.first_step = books.roster.take(seat, order.ticket, now);
+  order.parameters = work.parameters;
+  return order;
+}
+
+used_result gradients_policy::on_result(const trainer_result& news, keeper_books& books,
+                                        moment now) {
+  const auto outcome =
+    coordinator_->push(news.trainer, news.ticket, news.values.values(), news.sums.sample_count);
+  if (outcome.is_void())
+    throw std::logic_error("gradients policy: the staleness rule does not know an order");
+  const auto& decision = outcome.decision;
+  auto& statistics = books.roster.statistics();
+  used_result result{.staleness = decision.staleness,
+                     .is_discarded = decision.verdict == staleness_verdict::refuse,
+                     .completes_step = decision.completes_step};
+  if (result.is_discarded)
+    statistics.on_discarded(news.trainer, decision.staleness);
+  if (decision.completes_step)
+    statistics.on_barrier(now);
+  if (outcome.verdict == gradient_verdict::not_finite ||
+      outcome.verdict == gradient_verdict::update_refused) {
+    result.not_finite =
+      "the gradient of replica " + std::to_string(news.trainer) + ", or what it leads to,";
+    return result;
+  }
+  books.roster.release(outcome.released);
+  books.model.adopt(books.model.version() + 1, coordinator_->parameters(), news.sums);
+  std::ranges::copy(outcome.applied, std::back_inserter(moved_));
+  for (const auto& x : std::exchange(moved_, {}))
+    statistics.on_applied(x.trainer, x.staleness);
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,60 @@
+// Gradients policy: gradients without steps that all wait for. The keeper owns the main model and
+// the optimizer; each trainer computes whole steps of its own and gets the newest parameters with
+// the next one. Who waits, and what a late gradient is worth, is decided by the staleness rule
+// (coordinators/modes/asynchronous_coordinator.hpp).
+//
+//   trainer --gradient of its step--> keeper --applied, kept or discarded--> version + 1
+//      ^                                 |
+//      +---- the next step's order ------+   at once, or when the rule lets it go on
+//
+// A version counts the gradients that came, whatever became of them, so that an epoch is as many
+// rows as ever. Which of them went into the parameters depends on who came first: not
+// reproducible.
+//
+// A lost trainer's step is given to another, and nobody waits for it.
+
+#pragma once
+
+#include "troupe/actors/orders/keeper_policy.hpp"
+#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+class gradients_policy : public keeper_policy {
+public:
+  /// `trainer_count` of the options is that of the roster.
+  explicit gradients_policy(const asynchronous_options& options) : options_(options) {}
+
+  void begin(keeper_books& books) override;
+  void on_joined(size_t seat) override { coordinator_->joined(seat); }
+  std::string on_lost(size_t seat, keeper_books& books, moment now) override;
+  std::string remark() const override;
+
+  uint64_t piece_limit(keeper_books& books) override { return books.model.step_limit(); }
+  std::optional<trainer_order> order_for(size_t seat, keeper_books& books, moment now) override;
+  used_result on_result(const trainer_result& news, keeper_books& books, moment now) override;
+
+  uint64_t next_step(const keeper_books& books) const override {
+    return books.roster.begun_count();
+  }
+  uint64_t piece_of(uint64_t, uint64_t step) const override { return step; }
+
+private:
+  bool holds_gradients() const {
+    return options_.consistency.mode == consistency_mode::half_synchronous;
+  }
+  /// The model with these is the run's now.
+  void count_applied(keeper_books& books);
+
+  asynchronous_options options_;
+  std::optional<asynchronous_coordinator> coordinator_;
+  /// Gradients in the coordinator's model, not counted yet. A step that a loss completed is adopted
+  /// with the next gradient; after the last one there is none, and it moves nothing.
+  std::vector<applied_gradient> moved_;
+};
+
+} // namespace troupe

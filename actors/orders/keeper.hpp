@@ -1,0 +1,81 @@
+// Keeper: owns all parameters in the modes where nobody marches in step, and decides who computes
+// what next. To director and node it is the one shard, and its trainers are the replicas.
+//
+//   node --view, start, horizon, hold--> keeper --training_report--> director
+//                                        |    ^
+//                trainer_order, evaluation_order   trainer_result
+//                                        v    |
+//                                       trainers --evaluation--> director
+//
+// What a mode decides is its policy's (keeper_policy.hpp); who has which work is on the roster
+// (coordinators/modes/trainer_roster.hpp), which versions there are in the main model
+// (coordinators/modes/main_model.hpp). This shell turns messages into calls and orders into messages.
+
+#pragma once
+
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/version_buffers.hpp"
+#include "troupe/actors/orders/keeper_policy.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct keeper_options {
+  timeline plan; ///< of as many slices as there are members; of one where there are none
+  evaluation_rows rows;
+  std::shared_ptr<keeper_policy> policy; ///< nobody else's
+  test_hooks hooks;
+};
+
+class keeper_state {
+public:
+  explicit keeper_state(keeper_actor::pointer self) : self_(self) {}
+
+  keeper_actor::behavior_type make_behavior(const keeper_options& options);
+
+  static inline const char* name = "keeper";
+
+private:
+  void on_view(const view& news);
+  void start();
+  size_t seat(const replica_entry& who);
+  void join(const replica_entry& who);
+  void lose(size_t seat);
+  void on_down(const caf::down_msg& news);
+  void on_horizon(const horizon& news);
+  void on_hold(uint64_t replica, uint64_t round);
+  caf::result<parameter_span> on_pull(uint64_t version) const;
+  trainer_figures on_figures() const;
+  void on_result(const trainer_result& news);
+
+  /// Gives work to each trainer that may have some.
+  void hand_out();
+  void send_evaluations();
+  /// Has the version evaluated and reported, as far as that is due.
+  void publish();
+  void report(const main_model::report_mark& mark, const std::string& notice);
+  /// Tells people that a trainer is lost, or there.
+  void say_who_is_left(const std::string& what);
+  void stop_here(const std::string& not_finite);
+  void note(const trainer_event& news) const;
+  moment now() const { return self_->clock().now(); }
+
+  keeper_actor::pointer self_;
+  keeper_options options_;
+  keeper_books books_{main_model{{}}};
+  std::shared_ptr<version_buffers> versions_; ///< null: nothing to begin from is here
+  view view_;
+  std::vector<trainer_actor> trainers_; ///< by seat: who sits there, or sat there last
+};
+
+keeper_actor::behavior_type keeper(self_pointer<keeper_actor, keeper_state> self,
+                                   const keeper_options& options);
+
+} // namespace troupe

@@ -1,0 +1,83 @@
+#include "troupe/actors/orders/rounds_policy.hpp"
+
+#include "troupe/coordinators/job/training_modes.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace troupe {
+
+void rounds_policy::begin(keeper_books& books) {
+  const auto initial = books.model.parameters().values();
+  const auto& [plan, rounds, slot_count] = options_;
+  rounds_.emplace(rounds, initial);
+  for (size_t i = 0; i < rounds.member_count; ++i)
+    states_.emplace_back(slot_count, initial.size());
+  sums_.resize(rounds.member_count);
+}
+
+uint64_t rounds_policy::piece_limit(keeper_books& books) {
+  const auto version = books.model.version();
+  if (!open_ && version < books.model.step_limit()) {
+    open_ = true;
+    end_ = round_end(options_.plan, version, options_.rounds.local_steps);
+    books.roster.start_anew();
+  }
+  return open_ ? sums_.size() : 0;
+}
+
+std::optional<trainer_order> rounds_policy::order_for(size_t seat, keeper_books& books,
+                                                      moment now) {
+  trainer_order order;
+  order.task = trainer_task::local_steps;
+  order.ticket = ++last_ticket_;
+  order.member = books.roster.take(seat, order.ticket, now);
+  order.first_step = books.model.version();
+  order.step_count = end_ - order.first_step;
+  order.parameters = rounds_->work_of(order.member).parameters;
+  order.state = states_[order.member];
+  return order;
+}
+
+used_result rounds_policy::on_result(const trainer_result& news, keeper_books& books, moment now) {
+  const auto who = "the model of member " + std::to_string(news.member);
+  if (!news.finite)
+    return {.not_finite = who};
+  sums_.at(news.member) = news.sums;
+  states_.at(news.member) = news.state;
+  switch (rounds_->finish(
+    rounds_->round(),
+    {.child = news.member, .values = news.values, .sample_count = news.sums.sample_count})) {
+  case round_verdict::closed:
+    close_round(books, now);
+    break;
+  case round_verdict::diverged:
+    return {.not_finite = who + ", or the one it was merged to,"};
+  case round_verdict::misfit:
+  case round_verdict::conflict:
+    throw std::logic_error(who + " does not fit its round");
+  case round_verdict::waits:
+  case round_verdict::duplicate:
+  case round_verdict::stale:
+    break;
+  }
+  return {};
+}
+
+void rounds_policy::close_round(keeper_books& books, moment now) {
+  open_ = false;
+  books.roster.statistics().on_barrier(now);
+  batch_sums total;
+  for (const auto& part : sums_)
+    total = total + part;
+  auto main = rounds_->main_parameters();
+  if (options_.rounds.averaging.kind != averaging_kind::none) {
+    const buffer average{main.size()};
+    std::ranges::copy(rounds_->evaluated_parameters(), average.values().begin());
+    main = average;
+  }
+  books.model.adopt(end_, main, total);
+}
+
+} // namespace troupe

@@ -1,0 +1,57 @@
+// Rounds policy: the strategy `parameters`. The keeper owns the main model and the members'
+// optimizer states; members train alone for some steps, on whichever trainer is free, and when all
+// of a round are back their models are merged (coordinators/modes/local_rounds.hpp).
+//
+//   round open: every member to a free trainer --all are back--> merged --below the horizon--> open
+//
+// What a member does follows from (member, round), and merging runs in the order of members, so
+// neither the number of trainers nor who came first shows in the bits, nor who was lost: a lost
+// trainer's member is given to another, who goes on from the same model and state. The figures of a
+// round are added up in the order of members too.
+
+#pragma once
+
+#include "troupe/actors/orders/keeper_policy.hpp"
+#include "troupe/coordinators/modes/local_rounds.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+struct rounds_policy_options {
+  timeline plan; ///< as many slices as members
+  local_rounds_options rounds;
+  size_t slot_count = 0; ///< of a member's optimizer state
+};
+
+class rounds_policy : public keeper_policy {
+public:
+  explicit rounds_policy(const rounds_policy_options& options) : options_(options) {}
+
+  void begin(keeper_books& books) override;
+
+  /// Opens a round if it may.
+  uint64_t piece_limit(keeper_books& books) override;
+  std::optional<trainer_order> order_for(size_t seat, keeper_books& books, moment now) override;
+  used_result on_result(const trainer_result& news, keeper_books& books, moment now) override;
+
+  uint64_t next_step(const keeper_books& books) const override {
+    return open_ ? end_ : books.model.version();
+  }
+  uint64_t piece_of(uint64_t member, uint64_t) const override { return member; }
+  uint64_t round() const override { return rounds_->round(); }
+
+private:
+  void close_round(keeper_books& books, moment now);
+
+  rounds_policy_options options_;
+  std::optional<local_rounds> rounds_;
+  std::vector<optimizer_state> states_; ///< of each member
+  std::vector<batch_sums> sums_;        ///< of each member, of the open round
+  uint64_t last_ticket_ = 0;
+  bool open_ = false;
+  uint64_t end_ = 0; ///< version after the open round
+};
+
+} // namespace troupe

@@ -1,0 +1,144 @@
+#include "troupe/coordinators/modes/trainer_roster.hpp"
+
+#include "troupe/coordinators/step/placement.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace troupe {
+
+size_t trainer_roster::join(uint64_t life, const replica_name& who) {
+  const auto empty = std::ranges::find(seats_, std::optional<uint64_t>{}, &seat_state::life);
+  const auto seat = static_cast<size_t>(empty - seats_.begin());
+  if (empty == seats_.end())
+    seats_.emplace_back();
+  seats_[seat].life = life;
+  seats_[seat].who = who;
+  statistics_.on_joined(seat);
+  for (const auto& share : std::exchange(homeless_, {}))
+    give(seat, share);
+  return seat;
+}
+
+void trainer_roster::lose(size_t seat, moment now) {
+  auto& x = seats_.at(seat);
+  if (!x.life)
+    return;
+  const auto left = std::exchange(x, {.who = x.who});
+  if (left.order)
+    returned_.insert(left.order->piece);
+  statistics_.on_lost(seat, now);
+  const auto others = living_seats();
+  for (const auto& share : left.shares)
+    if (others.empty())
+      homeless_.push_back(share);
+    else
+      give(others[seat % others.size()], share);
+}
+
+std::optional<size_t> trainer_roster::find(uint64_t life) const {
+  const auto found = std::ranges::find(seats_, std::optional{life}, &seat_state::life);
+  if (found == seats_.end())
+    return std::nullopt;
+  return static_cast<size_t>(found - seats_.begin());
+}
+
+std::vector<size_t> trainer_roster::all_but(const std::vector<uint64_t>& lives) const {
+  auto result = living_seats();
+  std::erase_if(result, [&](size_t seat) {
+    return std::ranges::find(lives, *seats_[seat].life) != lives.end();
+  });
+  return result;
+}
+
+std::vector<size_t> trainer_roster::living_seats() const {
+  std::vector<size_t> result;
+  for (size_t i = 0; i < seats_.size(); ++i)
+    if (seats_[i].life)
+      result.push_back(i);
+  return result;
+}
+
+void trainer_roster::release(const std::vector<size_t>& seats) {
+  for (const auto seat : seats)
+    seats_.at(seat).waits = false;
+}
+
+uint64_t trainer_roster::take(size_t seat, uint64_t ticket, moment now) {
+  if (!is_free(seat))
+    throw std::logic_error("trainer roster: seat " + std::to_string(seat) + " is not free");
+  const auto piece = returned_.empty() ? begun_count_++ : *returned_.begin();
+  returned_.erase(piece);
+  auto& x = seats_[seat];
+  x.order = {ticket, piece};
+  x.before_order = x.shares.size();
+  statistics_.on_sent(seat, now);
+  return piece;
+}
+
+bool trainer_roster::finish(size_t seat, const work_order& order, moment now,
+                            std::chrono::nanoseconds computed) {
+  auto& x = seats_.at(seat);
+  if (x.order != order) {
+    statistics_.on_refused(seat);
+    return false;
+  }
+  x.order.reset();
+  x.shares.erase(x.shares.begin(), x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_order));
+  x.before_order = 0;
+  statistics_.on_result(seat, now, computed);
+  return true;
+}
+
+void trainer_roster::start_anew() {
+  if (!returned_.empty() || !std::ranges::all_of(seats_, [](const auto& x) { return !x.order; }))
+    throw std::logic_error("trainer roster: some of the work is not done yet");
+  begun_count_ = 0;
+}
+
+void trainer_roster::give(size_t seat, const evaluation_share& share) {
+  seats_[seat].shares.push_back(share);
+  given_.push_back({seat, share});
+}
+
+void trainer_roster::evaluate(uint64_t version, const const_buffer& parameters,
+                              size_t chunk_count) {
+  const auto seats = living_seats();
+  const auto ranges = split_evenly(chunk_count, std::max<size_t>(seats.size(), 1));
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const evaluation_share share{version, parameters, ranges[i]};
+    if (share.chunks.empty())
+      continue;
+    if (seats.empty())
+      homeless_.push_back(share);
+    else
+      give(seats[i], share);
+  }
+}
+
+// Who has no work answers no order: a trainer beyond the members, say. The version of the row
+// itself may yet be evaluated, when training ends there.
+void trainer_roster::forget_evaluations(uint64_t version) {
+  const auto is_done = [=](const evaluation_share& x) { return x.version < version; };
+  for (auto& x : seats_) {
+    const auto order = x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_order);
+    x.before_order -= static_cast<size_t>(std::count_if(x.shares.begin(), order, is_done));
+    std::erase_if(x.shares, is_done);
+  }
+  std::erase_if(homeless_, is_done);
+}
+
+std::vector<given_share> trainer_roster::take_given() {
+  return std::exchange(given_, {});
+}
+
+std::vector<named_statistics> trainer_roster::figures() const {
+  std::vector<named_statistics> result;
+  for (size_t i = 0; i < seats_.size(); ++i)
+    result.push_back({seats_[i].who, statistics_.of(i)});
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,142 @@
+// Trainer roster: who trains for a keeper, and what each of them has. One entry a seat: whoever is
+// lost leaves one empty, whoever comes takes the lowest empty one, or a new one.
+//
+//                         +--wait--> waits --release--+
+//                         |                           v
+//   empty --join-------> free --take--> at work --finish--> free
+//     ^                   |                |
+//     +-------lose--------+------lose------+
+//
+// Work is pieces: numbers, begun in ascending order, steps of a run or members of a round. What a
+// lost trainer had is given back and taken before anything new, the lowest first. A result counts
+// only from the seat that has the piece, under the ticket it was given with. So no piece is left out
+// and none is done twice.
+//
+// Trainers also evaluate shares of versions. Each does one thing after the other, in the order it
+// was told: with a result everything is evaluated that it was given before that order. What a lost
+// trainer was still to evaluate goes to another.
+
+#pragma once
+
+#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "troupe/coordinators/run/replica_statistics.hpp"
+#include "troupe/models/base/buffer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace troupe {
+
+/// A piece of work, as it was given to somebody.
+struct work_order {
+  uint64_t ticket = 0; ///< no other order has it
+  uint64_t piece = 0;
+
+  friend bool operator==(const work_order&, const work_order&) = default;
+};
+
+/// Chunks of a version that one trainer evaluates.
+struct evaluation_share {
+  uint64_t version = 0;
+  const_buffer parameters; ///< P
+  index_range chunks;      ///< not none
+
+  friend bool operator==(const evaluation_share& a, const evaluation_share& b) {
+    return a.version == b.version && a.chunks == b.chunks &&
+           a.parameters.same_storage(b.parameters);
+  }
+};
+
+/// A share, and the seat of whoever is to evaluate it.
+struct given_share {
+  size_t seat = 0;
+  evaluation_share share;
+
+  friend bool operator==(const given_share&, const given_share&) = default;
+};
+
+class trainer_roster {
+public:
+  // ---- Who is there. A life is a number that no other trainer has, at no time ----
+
+  /// Somebody came: its seat.
+  size_t join(uint64_t life, const replica_name& who);
+  /// Nobody sits there any more. Nothing changes when that was known.
+  void lose(size_t seat, moment now);
+
+  std::optional<size_t> find(uint64_t life) const;
+  /// Taken seats of all others than these, ascending.
+  std::vector<size_t> all_but(const std::vector<uint64_t>& lives) const;
+  size_t seat_count() const { return seats_.size(); }
+  size_t living_count() const { return living_seats().size(); }
+
+  // ---- Work ----
+
+  /// True when somebody sits there, has nothing to do and need not wait.
+  bool is_free(size_t seat) const {
+    return seat < seats_.size() && seats_[seat].life && !seats_[seat].order && !seats_[seat].waits;
+  }
+  /// There is a piece to take when those below `limit` may be begun.
+  bool has_work(uint64_t limit) const { return !returned_.empty() || begun_count_ < limit; }
+
+  /// Is not free until it is released.
+  void wait(size_t seat) { seats_.at(seat).waits = true; }
+  void release(const std::vector<size_t>& seats);
+
+  /// The seat gets a piece: the lowest that was given back, else the next one that nobody has begun.
+  /// Throws std::logic_error when it is not free.
+  uint64_t take(size_t seat, uint64_t ticket, moment now);
+  /// A result, which took so long to compute. True: it counts, and the seat is free again. Others
+  /// are counted as refused.
+  bool finish(size_t seat, const work_order& order, moment now, std::chrono::nanoseconds computed);
+
+  /// Pieces are counted from 0 again. Throws std::logic_error while one is not done.
+  void start_anew();
+  uint64_t begun_count() const { return begun_count_; } ///< pieces below it were taken once
+
+  // ---- Evaluations ----
+
+  /// All chunks of a version are shared out.
+  void evaluate(uint64_t version, const const_buffer& parameters, size_t chunk_count);
+  /// Nobody need evaluate the versions before this one again.
+  void forget_evaluations(uint64_t version);
+  /// Shares that were given to somebody since the last call, in order.
+  std::vector<given_share> take_given();
+
+  // ---- Figures ----
+
+  /// What only the rule of the mode knows: waits, barriers, what became of gradients.
+  training_statistics& statistics() { return statistics_; }
+  const training_statistics& statistics() const { return statistics_; }
+  /// Of all seats, with the names of who sits there, or sat there last.
+  std::vector<named_statistics> figures() const;
+
+  friend bool operator==(const trainer_roster&, const trainer_roster&) = default;
+
+private:
+  struct seat_state {
+    std::optional<uint64_t> life{}; ///< nothing: empty
+    replica_name who{};
+    std::optional<work_order> order{};
+    bool waits = false;
+    std::vector<evaluation_share> shares{}; ///< that it may not have evaluated yet
+    size_t before_order = 0;                ///< so many of them it was given before its last order
+
+    friend bool operator==(const seat_state&, const seat_state&) = default;
+  };
+
+  std::vector<size_t> living_seats() const;
+  void give(size_t seat, const evaluation_share& share);
+
+  std::vector<seat_state> seats_;
+  std::set<uint64_t> returned_; ///< pieces of those who were lost
+  uint64_t begun_count_ = 0;
+  std::vector<evaluation_share> homeless_; ///< for whoever comes next
+  std::vector<given_share> given_;
+  training_statistics statistics_{0};
+};
+
+} // namespace troupe

@@ -1,0 +1,242 @@
+// Who sits where; work that is given out once, and again only when whoever had it is lost; and
+// evaluations, which go to another then.
+
+#include "troupe/coordinators/modes/trainer_roster.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <stdexcept>
+
+namespace troupe {
+
+namespace {
+
+moment at(int64_t ms) {
+  return moment{} + milliseconds{ms};
+}
+
+/// This many trainers, of lives 100, 101, ..
+trainer_roster roster_of(size_t count) {
+  trainer_roster result;
+  for (size_t i = 0; i < count; ++i)
+    result.join(100 + i, {"node", i});
+  return result;
+}
+
+/// The seat gets a piece; its order.
+work_order taken(trainer_roster& x, size_t seat) {
+  static uint64_t ticket = 0;
+  ++ticket;
+  return {ticket, x.take(seat, ticket, at(0))};
+}
+
+bool finish(trainer_roster& x, size_t seat, const work_order& order) {
+  return x.finish(seat, order, at(0), {});
+}
+
+/// seat: version, of all shares given since the last call.
+std::vector<std::pair<size_t, uint64_t>> given(trainer_roster& x) {
+  std::vector<std::pair<size_t, uint64_t>> result;
+  for (const auto& one : x.take_given())
+    result.emplace_back(one.seat, one.share.version);
+  return result;
+}
+
+using shares = std::vector<std::pair<size_t, uint64_t>>;
+
+} // namespace
+
+TEST(trainer_roster, who_comes_takes_the_lowest_empty_seat_or_a_new_one) {
+  auto x = roster_of(3);
+  EXPECT_EQ(x.find(101), 1u);
+  EXPECT_EQ(x.find(7), std::nullopt);
+  EXPECT_EQ(x.all_but({100, 102, 7}), (std::vector<size_t>{1}));
+  x.lose(1, at(0));
+  x.lose(0, at(0));
+  EXPECT_EQ(x.find(101), std::nullopt);
+  EXPECT_EQ(x.living_count(), 1u);
+  EXPECT_EQ(x.join(7, {"other", 0}), 0u);
+  EXPECT_EQ(x.join(8, {"other", 1}), 1u);
+  EXPECT_EQ(x.join(9, {"other", 2}), 3u);
+  EXPECT_EQ(x.seat_count(), 4u);
+  EXPECT_EQ(x.living_count(), 4u);
+}
+
+TEST(trainer_roster, pieces_are_begun_in_order) {
+  auto x = roster_of(2);
+  const auto first = taken(x, 0);
+  EXPECT_EQ(first.piece, 0u);
+  EXPECT_EQ(taken(x, 1).piece, 1u);
+  EXPECT_FALSE(x.is_free(0));
+  EXPECT_TRUE(finish(x, 0, first));
+  EXPECT_TRUE(x.is_free(0));
+  EXPECT_FALSE(x.has_work(2));
+  EXPECT_TRUE(x.has_work(3));
+  EXPECT_EQ(taken(x, 0).piece, 2u);
+  EXPECT_EQ(x.begun_count(), 3u);
+}
+
+TEST(trainer_roster, what_a_lost_one_had_is_taken_before_anything_new) {
+  auto x = roster_of(3);
+  work_order last;
+  for (size_t seat = 0; seat < 3; ++seat)
+    last = taken(x, seat);
+  EXPECT_FALSE(x.has_work(3));
+  x.lose(1, at(0));
+  x.lose(0, at(0));
+  EXPECT_TRUE(x.has_work(0));
+  for (const uint64_t piece : {0, 1, 3}) {
+    finish(x, 2, last);
+    last = taken(x, 2);
+    EXPECT_EQ(last.piece, piece);
+  }
+  EXPECT_FALSE(x.has_work(0));
+}
+
+TEST(trainer_roster, a_result_counts_from_whoever_has_the_piece) {
+  auto x = roster_of(2);
+  const auto order = taken(x, 0);
+  EXPECT_FALSE(finish(x, 1, order)) << "another's";
+  EXPECT_FALSE(finish(x, 0, {order.ticket + 1, order.piece})) << "of another order";
+  EXPECT_FALSE(finish(x, 0, {order.ticket, order.piece + 1})) << "of another piece";
+  EXPECT_THROW(finish(x, 9, order), std::out_of_range) << "nobody's";
+  x.lose(0, at(0));
+  EXPECT_FALSE(finish(x, 0, order)) << "a lost one's";
+  const auto again = taken(x, 1);
+  EXPECT_EQ(again.piece, order.piece);
+  EXPECT_TRUE(finish(x, 1, again));
+  EXPECT_FALSE(finish(x, 1, again)) << "twice";
+  EXPECT_EQ(x.statistics().of(0).refused_count, 3u);
+  EXPECT_EQ(x.statistics().of(1).refused_count, 2u);
+  EXPECT_EQ(x.statistics().of(1).result_count, 1u);
+}
+
+TEST(trainer_roster, an_empty_seat_gets_nothing_until_somebody_comes) {
+  auto x = roster_of(2);
+  x.lose(0, at(0));
+  const auto before = x;
+  x.lose(0, at(5));
+  EXPECT_EQ(x, before) << "it was known";
+  EXPECT_FALSE(x.is_free(0));
+  EXPECT_FALSE(x.is_free(5));
+  EXPECT_THROW(x.take(0, 1, at(0)), std::logic_error);
+  x.join(7, {});
+  EXPECT_TRUE(x.is_free(0));
+}
+
+TEST(trainer_roster, who_waits_is_not_free_until_it_is_released_or_lost) {
+  auto x = roster_of(2);
+  x.wait(0);
+  x.wait(1);
+  EXPECT_FALSE(x.is_free(0));
+  x.release({0});
+  EXPECT_TRUE(x.is_free(0));
+  EXPECT_FALSE(x.is_free(1));
+  x.lose(1, at(0));
+  x.join(7, {});
+  EXPECT_TRUE(x.is_free(1)) << "somebody else sits there";
+}
+
+TEST(trainer_roster, starts_anew_only_when_all_is_done) {
+  auto x = roster_of(2);
+  taken(x, 0);
+  EXPECT_THROW(x.start_anew(), std::logic_error);
+  x.lose(0, at(0));
+  EXPECT_THROW(x.start_anew(), std::logic_error);
+  finish(x, 1, taken(x, 1));
+  x.start_anew();
+  EXPECT_EQ(taken(x, 1).piece, 0u);
+}
+
+TEST(trainer_roster, a_version_is_shared_out_among_those_who_are_there) {
+  auto x = roster_of(3);
+  x.lose(1, at(0));
+  const buffer parameters{4};
+  x.evaluate(5, parameters, 3);
+  EXPECT_EQ(x.take_given(),
+            (std::vector<given_share>{{0, {5, parameters, {0, 1}}}, {2, {5, parameters, {1, 3}}}}));
+  EXPECT_EQ(given(x), shares{}) << "each is told once";
+  x.evaluate(6, parameters, 1);
+  EXPECT_EQ(given(x).size(), 1u) << "nobody evaluates nothing";
+}
+
+TEST(trainer_roster, a_lost_trainers_evaluations_go_to_another) {
+  auto x = roster_of(2);
+  x.evaluate(1, {}, 2);
+  x.evaluate(2, {}, 2);
+  given(x);
+  x.lose(1, at(0));
+  EXPECT_EQ(given(x), (shares{{0, 1}, {0, 2}}));
+  x.lose(0, at(0));
+  x.evaluate(3, {}, 2);
+  EXPECT_EQ(given(x), shares{}) << "nobody is there";
+  x.join(7, {});
+  EXPECT_EQ(given(x), (shares{{0, 1}, {0, 2}, {0, 1}, {0, 2}, {0, 3}}));
+}
+
+TEST(trainer_roster, what_is_evaluated_is_not_given_to_another) {
+  auto x = roster_of(2);
+  for (uint64_t version = 1; version < 5; ++version)
+    x.evaluate(version, {}, 2);
+  given(x);
+  x.forget_evaluations(3);
+  x.lose(1, at(0));
+  EXPECT_EQ(given(x), (shares{{0, 3}, {0, 4}})) << "the row's version may be evaluated for the end";
+}
+
+TEST(trainer_roster, a_result_covers_what_was_given_before_its_order_though_rows_are_complete) {
+  auto x = roster_of(2);
+  x.evaluate(1, {}, 2);
+  x.evaluate(2, {}, 2);
+  const auto order = taken(x, 0);
+  x.evaluate(3, {}, 2);
+  x.forget_evaluations(2);
+  finish(x, 0, order);
+  given(x);
+  x.lose(0, at(0));
+  EXPECT_EQ(given(x), (shares{{1, 3}}));
+}
+
+TEST(trainer_roster, figures_bear_the_name_of_who_sat_there_last) {
+  auto x = roster_of(2);
+  x.take(0, 1, at(0));
+  x.finish(0, {1, 0}, at(30), milliseconds{22});
+  x.lose(0, at(40));
+  x.lose(1, at(40));
+  x.join(7, {"other", 0});
+  const auto figures = x.figures();
+  ASSERT_EQ(figures.size(), 2u);
+  EXPECT_EQ(figures[0].who, (replica_name{"other", 0}));
+  EXPECT_EQ(figures[1].who, (replica_name{"node", 1}));
+  EXPECT_EQ(figures[0].figures.computed, milliseconds{22});
+  EXPECT_EQ(figures[0].figures.network, milliseconds{8});
+  EXPECT_EQ(figures[0].figures.lost_count, 1u);
+}
+
+TEST(trainer_roster, every_piece_is_finished_once_whatever_happens) {
+  for (uint64_t seed = 0; seed < 2'000; ++seed) {
+    std::mt19937_64 random{seed};
+    auto x = roster_of(1 + random() % 4);
+    std::map<uint64_t, int> done;
+    std::vector<std::pair<size_t, work_order>> orders; // also of those who are lost by now
+    while (done.size() < 20) {
+      const auto seat = random() % x.seat_count();
+      const auto what = random() % 8;
+      if (what == 0 && x.living_count() > 1)
+        x.lose(seat, at(0));
+      else if (what == 1 && x.seat_count() < 6)
+        x.join(random(), {});
+      else if (what < 5 && x.is_free(seat) && x.has_work(20))
+        orders.emplace_back(seat, taken(x, seat));
+      else if (!orders.empty())
+        if (const auto& [who, order] = orders[random() % orders.size()]; finish(x, who, order))
+          ++done[order.piece];
+    }
+    for (const auto& [piece, count] : done)
+      ASSERT_EQ(count, 1) << "piece " << piece << ", seed " << seed;
+  }
+}
+
+} // namespace troupe
