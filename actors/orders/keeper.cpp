@@ -2,6 +2,7 @@
 
 #include <caf/actor_cast.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
@@ -26,9 +27,12 @@ keeper_actor::behavior_type keeper_state::make_behavior(const keeper_options& op
 // ---- Who is there ----
 
 void keeper_state::on_view(const view& news) {
-  const bool has_begun = books_.model.has_begun();
-  if (!versions_ || (has_begun && (news.term != view_.term || news.number <= view_.number)))
+  const bool is_newer = std::pair{news.term, news.number} > std::pair{view_.term, view_.number};
+  if (!versions_ || (books_.model.has_begun() && !is_newer))
     return;
+  if (books_.model.has_begun() && news.term != view_.term)
+    forget_all();
+  const bool has_begun = books_.model.has_begun();
   view_ = news;
   std::vector<uint64_t> lives;
   for (const auto& entry : news.replicas)
@@ -42,6 +46,17 @@ void keeper_state::on_view(const view& news) {
   if (!has_begun)
     start();
   hand_out();
+}
+
+// A term begins: everything goes back to its start version. Trainers here may be at orders of the one
+// before; tickets go on, so what comes of those counts for nothing.
+void keeper_state::forget_all() {
+  for (size_t i = 0; i < trainers_.size(); ++i)
+    if (trainers_[i])
+      self_->demonitor(trainers_[i].address());
+  trainers_.clear();
+  books_ = {main_model{{options_.plan, options_.rows, progress_interval}}};
+  tickets_before_ = last_ticket_;
 }
 
 void keeper_state::start() {
@@ -127,6 +142,8 @@ void keeper_state::hand_out() {
     if (!order)
       continue;
     order->keeper = caf::actor_cast<keeper_actor>(self_);
+    order->ticket += tickets_before_;
+    last_ticket_ = std::max(last_ticket_, order->ticket);
     order->trainer = i;
     note({.what = trainer_event::kind::ordered,
           .trainer = i,
@@ -137,15 +154,18 @@ void keeper_state::hand_out() {
   }
 }
 
-void keeper_state::on_result(const trainer_result& news) {
-  if (books_.model.has_failed())
+void keeper_state::on_result(const trainer_result& given) {
+  if (!books_.model.has_begun() || books_.model.has_failed())
     return;
+  auto news = given;
+  news.ticket -= std::min(tickets_before_, news.ticket);
   trainer_event event{.what = trainer_event::kind::refused,
                       .trainer = news.trainer,
-                      .ticket = news.ticket,
+                      .ticket = given.ticket,
                       .round = options_.policy->round(),
                       .piece = options_.policy->piece_of(news.member, news.first_step)};
-  if (!books_.roster.finish(news.trainer, {news.ticket, event.piece}, now(), news.computed))
+  if (news.ticket == 0 ||
+      !books_.roster.finish(news.trainer, {news.ticket, event.piece}, now(), news.computed))
     return note(event);
   const auto outcome = options_.policy->on_result(news, books_, now());
   event.what = outcome.is_discarded ? trainer_event::kind::discarded : trainer_event::kind::used;

@@ -44,6 +44,7 @@ public:
 
 private:
   void on_view(const view& news);
+  void forget_all();
   void start();
   size_t seat(const replica_entry& who);
   void join(const replica_entry& who);
@@ -73,6 +74,8 @@ private:
   std::shared_ptr<version_buffers> versions_; ///< null: nothing to begin from is here
   view view_;
   std::vector<trainer_actor> trainers_; ///< by seat: who sits there, or sat there last
+  uint64_t last_ticket_ = 0;            ///< of all terms
+  uint64_t tickets_before_ = 0;         ///< this term: the policy's begin anew with it
 };
 
 keeper_actor::behavior_type keeper(self_pointer<keeper_actor, keeper_state> self,
