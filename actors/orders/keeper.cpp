@@ -12,8 +12,6 @@ keeper_actor::behavior_type keeper_state::make_behavior(const keeper_options& op
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   return {
     [this](const view& news) { on_view(news); },
-    [](const contribution&) {},
-    [](const block_norms&) {},
     [this](const shard_start& news) { versions_ = news.versions; },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
@@ -31,13 +29,12 @@ void keeper_state::on_view(const view& news) {
     return;
   view_ = news;
   std::vector<uint64_t> lives;
-  for (const auto& entry : news.replicas)
-    if (entry.actor)
-      lives.push_back(entry.actor.id());
+  for (const auto& entry : news.trainers)
+    lives.push_back(entry.actor.id());
   for (const auto one : books_.roster.all_but(lives))
     lose(one);
-  for (const auto& entry : news.replicas)
-    if (entry.actor && !books_.roster.find(entry.actor.id()))
+  for (const auto& entry : news.trainers)
+    if (!books_.roster.find(entry.actor.id()))
       has_begun ? join(entry) : void(seat(entry));
   if (!has_begun)
     start();
@@ -50,16 +47,16 @@ void keeper_state::start() {
   options_.policy->begin(books_);
 }
 
-size_t keeper_state::seat(const replica_entry& who) {
+size_t keeper_state::seat(const trainer_entry& who) {
   const auto result = books_.roster.join(who.actor.id(), who.name);
   trainers_.resize(books_.roster.seat_count());
-  trainers_[result] = caf::actor_cast<trainer_actor>(who.actor);
+  trainers_[result] = who.actor;
   self_->monitor(who.actor);
   send_evaluations();
   return result;
 }
 
-void keeper_state::join(const replica_entry& who) {
+void keeper_state::join(const trainer_entry& who) {
   const auto where = seat(who);
   options_.policy->on_joined(where);
   note({.what = trainer_event::kind::joined, .trainer = where});

@@ -45,8 +45,8 @@ public:
 private:
   void on_view(const view& news);
   void start();
-  size_t seat(const replica_entry& who);
-  void join(const replica_entry& who);
+  size_t seat(const trainer_entry& who);
+  void join(const trainer_entry& who);
   void lose(size_t seat);
   void on_down(const caf::down_msg& news);
   void on_horizon(const horizon& news);
@@ -72,7 +72,7 @@ private:
   keeper_books books_{main_model{{}}};
   std::shared_ptr<version_buffers> versions_; ///< null: nothing to begin from is here
   view view_;
-  std::vector<trainer_actor> trainers_; ///< by seat: who sits there, or sat there last
+  std::vector<order_taker_actor> trainers_; ///< by seat: who sits there, or sat there last
 };
 
 keeper_actor::behavior_type keeper(self_pointer<keeper_actor, keeper_state> self,
