@@ -73,8 +73,8 @@ private:
   keeper_books books_{main_model{{}}};
   std::shared_ptr<version_buffers> versions_; ///< null: nothing to begin from is here
   view view_;
-  uint64_t last_ticket_ = 0;            ///< of all terms
-  uint64_t tickets_before_ = 0;         ///< this term: the policy's begin anew with it
+  uint64_t last_ticket_ = 0;                ///< of all terms
+  uint64_t tickets_before_ = 0;             ///< this term: the policy's begin anew with it
   std::vector<order_taker_actor> trainers_; ///< by seat: who sits there, or sat there last
 };
 
