@@ -8,25 +8,12 @@
 
 namespace troupe {
 
-namespace {
-
-/// A whole tensor as a buffer of its own size: the one it lies in, if that has this size.
-const_buffer whole_buffer(const float_view& values, buffer_pool& pool) {
-  if (values.storage().size() == values.size())
-    return values.storage();
-  const auto own = pool.acquire();
-  std::ranges::copy(values.values(), own.values().begin());
-  return own;
-}
-
-} // namespace
-
 run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, listener to)
   : seat_(seat),
     announcer_(announcer),
     to_(std::move(to)),
     pool_(std::make_shared<buffer_pool>(seat.options.parameter_count)),
-    drafts_(seat.options.slot_count),
+    drafts_(seat.options.parameter_count, seat.options.slot_count, pool_),
     checkpoint_(seat.options.resume_from) {}
 
 // ---- What comes ----
@@ -76,13 +63,12 @@ void run_tensors::on_numbers(const shard_numbers& news) {
 void run_tensors::on_arrived(const tensor_arrived& news) {
   if (seat_.finished)
     return;
-  const auto values = whole_buffer(news.values, *pool_);
   if (news.of.kind == tensor_kind::state) {
-    drafts_.on_tensor(news.of.key, news.of.part, values);
+    drafts_.on_arrived(news);
     return write_if_complete();
   }
   stop_fetching();
-  to_.on_fetched(news.of.key, values);
+  to_.on_fetched(news.of.key, whole_buffer(news.values, *pool_));
 }
 
 // A process whose shards begin a term: the few numbers go beside the parameters.
@@ -124,21 +110,16 @@ std::vector<tensor_source> run_tensors::owners() {
   return result;
 }
 
-expectation run_tensors::expected(tensor_kind kind, uint64_t version) const {
-  expectation what;
-  what.kind = kind;
-  what.key = version;
-  what.elements = {0, seat_.options.parameter_count};
-  what.may_share = true; // in one process a version's parameters lie in one buffer
-  what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
-  return what;
-}
-
 void run_tensors::fetch(uint64_t version) {
   stop_fetching();
-  auto what = expected(tensor_kind::parameters, version);
+  expectation what;
+  what.kind = tensor_kind::parameters;
+  what.key = version;
+  what.elements = {0, seat_.options.parameter_count};
   what.sources = drafts_.owners();
   what.comes_unasked = false;
+  what.may_share = true; // in one process they lie in one buffer
+  what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
   seat_.exchange->expect(std::move(what), seat_.now());
 }
 
@@ -157,11 +138,8 @@ bool run_tensors::is_checkpointed(uint64_t version) const {
 }
 
 void run_tensors::expect_state(uint64_t version) {
-  if (!drafts_.expect(version))
-    return;
-  auto what = expected(tensor_kind::state, version);
-  what.part_count = 1 + seat_.options.slot_count;
-  seat_.exchange->expect(std::move(what), seat_.now());
+  if (auto what = drafts_.expect(version))
+    seat_.exchange->expect(std::move(*what), seat_.now());
 }
 
 void run_tensors::draft(checkpoint memory) {

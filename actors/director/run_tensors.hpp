@@ -64,7 +64,6 @@ private:
   void on_asked(const tensor_asked& news) const;
   /// Who has which elements in the current view.
   std::vector<tensor_source> owners();
-  expectation expected(tensor_kind kind, uint64_t version) const;
   void expect_state(uint64_t version);
   void write_if_complete();
   std::string hint_of_older_checkpoint() const;

@@ -17,18 +17,24 @@ constexpr size_t size = 10;
 class checkpoint_drafts_test : public testing::Test {
 protected:
   checkpoint_drafts_test() {
-    exchange->begin_term(1);
+    exchange.begin_term(1);
     for (const auto who : {a, b})
-      exchange->link_opened(who, 1, true);
+      exchange.link_opened(who, 1, true);
     drafts.begin_term({{a, {0, 6}}, {b, {6, size}}, {b, {size, size}}});
   }
 
+  void expect(uint64_t version) {
+    if (auto what = drafts.expect(version))
+      exchange.expect(std::move(*what), now);
+  }
   void remember(uint64_t version) {
+    expect(version);
     checkpoint memory;
     memory.version = version;
     memory.term = 1;
     memory.seconds = 1.5;
     drafts.set_memory(std::move(memory), now);
+    exchange.set_sources(tensor_kind::state, version, {0, size}, drafts.owners());
   }
   /// Elements of a tensor, of which the first is `from` + its number.
   void bring(uint64_t version, uint64_t part, float from, const index_range& elements = {0, size}) {
@@ -36,9 +42,9 @@ protected:
           counting_from(from + static_cast<float>(elements.begin), elements.size()));
   }
   void bring(uint64_t version, uint64_t part, uint64_t first, const payload& values) {
-    exchange->on_piece(
-      a, {{tensor_kind::state, 1, version, only_leaf, part}, first, values, {}, {}}, now);
-    exchange->take_effects(effects);
+    exchange.on_piece(a, {{tensor_kind::state, 1, version, only_leaf, part}, first, values, {}, {}},
+                      now);
+    exchange.take_effects(effects);
     for (const auto& effect : effects)
       if (const auto* news = std::get_if<tensor_arrived>(&effect))
         drafts.on_arrived(*news);
@@ -54,9 +60,9 @@ protected:
 
   static constexpr peer_id a{1}, b{2};
   moment now{};
-  exchange_port exchange;
+  tensor_exchange exchange{{}};
   std::shared_ptr<buffer_pool> pool = std::make_shared<buffer_pool>(size);
-  checkpoint_drafts drafts{exchange, size, 1, pool};
+  checkpoint_drafts drafts{size, 1, pool};
   std::vector<exchange_effect> effects;
 };
 
@@ -65,7 +71,7 @@ protected:
 TEST_F(checkpoint_drafts_test, one_is_complete_with_memory_tensors_and_numbers_whatever_is_last) {
   for (const uint64_t last : {0, 1, 2, 3}) {
     const auto version = 5 + last;
-    drafts.expect(version, now);
+    expect(version);
     const auto give = [&](uint64_t what) {
       if (what < 2)
         bring(version, what, static_cast<float>(20 * what));
@@ -90,15 +96,15 @@ TEST_F(checkpoint_drafts_test, one_is_complete_with_memory_tensors_and_numbers_w
 }
 
 TEST_F(checkpoint_drafts_test, owners_are_asked_once_the_director_remembers_the_version) {
-  drafts.expect(5, now);
+  expect(5);
   bring(5, 0, 0);
   bring(5, 1, 20, {4, 8});
-  EXPECT_TRUE(exchange->awaited().empty());
+  EXPECT_TRUE(exchange.awaited().empty());
   EXPECT_FALSE(drafts.is_awaiting());
   remember(5);
   EXPECT_TRUE(drafts.is_awaiting());
   const tensor_name slot{tensor_kind::state, 1, 5, only_leaf, 1};
-  const auto missing = exchange->awaited();
+  const auto missing = exchange.awaited();
   ASSERT_EQ(missing.size(), 2u);
   EXPECT_EQ(missing[0].to, a);
   EXPECT_EQ(missing[0].what, (tensor_want{slot, {{0, 4}}}));
@@ -155,9 +161,8 @@ TEST_F(checkpoint_drafts_test, versions_that_will_not_be_reached_are_dropped) {
   bring_tensors(6);
   EXPECT_FALSE(drafts.take_complete());
   EXPECT_TRUE(drafts.is_awaiting());
-  drafts.clear();
+  drafts.drop_from(0);
   EXPECT_FALSE(drafts.is_awaiting());
-  EXPECT_TRUE(exchange->awaited().empty());
 }
 
 TEST_F(checkpoint_drafts_test, a_tensor_in_a_buffer_of_its_size_is_that_buffer) {
@@ -181,7 +186,7 @@ TEST_F(checkpoint_drafts_test, a_tensor_in_a_buffer_of_its_size_is_that_buffer) 
 TEST_F(checkpoint_drafts_test, one_after_the_other_takes_no_new_buffers) {
   std::optional<checkpoint> last; // the director has it until the next one is written
   for (uint64_t version = 1; version <= 100; ++version) {
-    drafts.expect(version, now);
+    expect(version);
     for (const uint64_t part : {0, 1})
       for (const index_range& elements : {index_range{0, 6}, {6, size}})
         bring(version, part, static_cast<float>(version), elements);
@@ -189,6 +194,7 @@ TEST_F(checkpoint_drafts_test, one_after_the_other_takes_no_new_buffers) {
     remember(version);
     last = drafts.take_complete();
     ASSERT_TRUE(last);
+    exchange.dismiss(tensor_kind::state, keys_before(version + 1));
     EXPECT_EQ(last->parameters.values()[7], static_cast<float>(version + 7));
     EXPECT_LE(pool->made_count(), 4u) << "two tensors of two checkpoints";
   }
