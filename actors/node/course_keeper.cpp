@@ -1,7 +1,5 @@
 #include "troupe/actors/node/course_keeper.hpp"
 
-#include <caf/actor_cast.hpp>
-
 #include <algorithm>
 
 namespace troupe {
@@ -45,19 +43,19 @@ void course_keeper::pass_on() const {
   if (!course_ || hold_ || !seat_.takes_part())
     return;
   for (const auto& place : seat_.view.replicas)
-    if (seat_.is_mine(place))
+    if (seat_.at(place, seat_.local.members))
       pass_on_to(place.index);
   pass_on_to_shards();
 }
 
 void course_keeper::pass_on_to(size_t replica) const {
   if (course_ && !hold_)
-    seat_.self->send(seat_.replicas[replica], horizon{course_->rule, course_->row_version});
+    seat_.self->send(seat_.local.members[replica], horizon{course_->rule, course_->row_version});
 }
 
 void course_keeper::pass_on_to_shards() const {
   for (const auto& one : spans_.all())
-    seat_.self->send(seat_.shards[one.local], horizon{course_->rule, course_->row_version});
+    seat_.self->send(seat_.local.owners[one.local], horizon{course_->rule, course_->row_version});
 }
 
 void course_keeper::on_hold_request(const hold_request& news) {
@@ -85,13 +83,12 @@ void course_keeper::on_hold_request(const hold_request& news) {
 // Trainers begin none by themselves.
 void course_keeper::ask_to_hold() const {
   if (keeper_is_here())
-    seat_.self->send(caf::actor_cast<keeper_actor>(seat_.shards[spans_.all().front().local]),
-                     atom::hold_v, uint64_t{0}, hold_->sequence);
-  if (seat_.options.kept || !actors_.have_begun())
+    seat_.self->send(seat_.local.keeper, atom::hold_v, uint64_t{0}, hold_->sequence);
+  if (!actors_.have_begun())
     return;
   for (const auto& place : seat_.view.replicas)
-    if (seat_.is_mine(place))
-      seat_.self->send(seat_.replicas[place.index], atom::hold_v, hold_->sequence);
+    if (const auto member = seat_.at(place, seat_.local.members))
+      seat_.self->send(member, atom::hold_v, hold_->sequence);
 }
 
 void course_keeper::on_held(uint64_t replica, uint64_t round, uint64_t next_step) {

@@ -24,14 +24,14 @@ void keeping::begin_orders() {
   seat_.distant.clear();
 }
 
-void keeping::end(const trainer_actor& distant) const {
+void keeping::end(const order_taker_actor& distant) const {
   seat_.self->send_exit(distant, caf::exit_reason::user_shutdown);
 }
 
 void keeping::meet_distant_trainers() {
   if (spans_.all().empty())
     return;
-  std::map<trainer_life, trainer_actor> here;
+  std::map<trainer_life, order_taker_actor> here;
   for (const auto& place : seat_.view.replicas) {
     const auto who = seat_.life_of(place);
     if (seat_.is_mine(place) || lost_trainers_.contains(who))
@@ -71,7 +71,7 @@ void keeping::on_distant_order(const distant_order& order) {
 
 void keeping::on_sheet(const order_sheet& news) {
   const auto& options = seat_.options;
-  if (seat_.takes_part() && news.replica < seat_.replicas.size() &&
+  if (seat_.takes_part() && news.replica < seat_.local.trainers.size() &&
       is_possible(news, {options.plan, options.rows, options.slot_count}))
     send(work_.offer(news, seat_.exchange.id_of(keeper_process()), seat_.now()));
 }
@@ -105,7 +105,7 @@ void keeping::deliver(const std::optional<order_desk::finished_order>& order) co
 // Its result comes here, and is known by the order's number.
 void keeping::give(const work_desk::whole_order& order) const {
   const auto& sheet = order.sheet;
-  const auto to = caf::actor_cast<trainer_actor>(seat_.replicas[sheet.replica]);
+  const auto to = seat_.local.trainers[sheet.replica];
   if (sheet.evaluates)
     return seat_.self->send(to,
                             evaluation_order{caf::actor_cast<reports_actor>(seat_.self), sheet.term,
@@ -126,7 +126,7 @@ void keeping::send(const std::optional<result_sheet>& sheet) const {
 }
 
 bool keeping::spare(size_t replica) {
-  if (seat_.lost_replicas.size() == seat_.replicas.size())
+  if (seat_.lost_replicas.size() == seat_.local.trainers.size())
     return false;
   for (const auto& sheet : work_.lose(replica))
     send(sheet);

@@ -45,7 +45,7 @@ private:
   void meet_distant_trainers();
   void forget_orders_of_the_lost();
   void lose_distant_trainer(const trainer_life& who);
-  void end(const trainer_actor& distant) const;
+  void end(const order_taker_actor& distant) const;
   const std::string& keeper_process() const;
   void deliver(const std::optional<order_desk::finished_order>& order) const;
   void give(const work_desk::whole_order& order) const;

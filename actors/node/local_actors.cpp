@@ -4,11 +4,11 @@
 
 namespace troupe {
 
-replica_actor node_seat::replica_at(const replica_place& place) const {
+order_taker_actor node_seat::trainer_at(const replica_place& place) const {
   if (is_mine(place))
-    return replicas[place.index];
+    return at(place, local.trainers);
   const auto found = distant.find(life_of(place));
-  return found == distant.end() ? replica_actor{} : caf::actor_cast<replica_actor>(found->second);
+  return found == distant.end() ? order_taker_actor{} : found->second;
 }
 
 trainer_life node_seat::life_of(const replica_place& place) const {
@@ -25,22 +25,24 @@ view local_actors::local_view(uint64_t start_version) const {
   result.director = caf::actor_cast<reports_actor>(seat_.self);
   result.relay = caf::actor_cast<relay_actor>(seat_.self);
   result.wired = seat_.options.wired && !seat_.options.kept;
-  for (const auto& place : here.replicas)
-    result.replicas.push_back(
-      {seat_.replica_at(place), place.slices, {here.members[place.member].name, place.index}});
+  for (const auto& place : here.replicas) {
+    const replica_name who{here.members[place.member].name, place.index};
+    result.replicas.push_back({seat_.at(place, seat_.local.replicas), place.slices, who});
+    if (const auto trainer = seat_.trainer_at(place))
+      result.trainers.push_back({trainer, who});
+  }
   for (const auto& place : here.shards)
-    result.shards.push_back(
-      {seat_.is_mine(place) ? seat_.shards[place.index] : shard_actor{}, place.blocks});
+    result.shards.push_back({seat_.at(place, seat_.local.shards), place.blocks});
   return result;
 }
 
 void local_actors::tell_replicas(uint64_t start_version) {
   auto news = local_view(start_version);
   for (size_t i = 0; i < seat_.view.replicas.size(); ++i)
-    if (const auto& place = seat_.view.replicas[i]; seat_.is_mine(place)) {
+    if (const auto member = seat_.at(seat_.view.replicas[i], seat_.local.members)) {
       news.index = i;
-      news.restarts = restarts_[place.index];
-      seat_.self->send(seat_.replicas[place.index], news);
+      news.restarts = restarts_[seat_.view.replicas[i].index];
+      seat_.self->send(member, news);
     }
 }
 
@@ -49,7 +51,7 @@ void local_actors::tell_shards() {
   for (size_t k = 0; k < seat_.view.shards.size(); ++k)
     if (const auto& place = seat_.view.shards[k]; seat_.is_mine(place)) {
       news.index = k;
-      seat_.self->send(seat_.shards[place.index], news);
+      seat_.self->send(seat_.local.owners[place.index], news);
     }
 }
 
@@ -64,9 +66,9 @@ void local_actors::tell_to_rest() {
   auto news = local_view(0);
   news.shards.clear();
   news.replicas.assign(1, {});
-  for (size_t i = 0; i < seat_.replicas.size(); ++i) {
+  for (size_t i = 0; i < seat_.local.members.size(); ++i) {
     news.restarts = restarts_[i];
-    seat_.self->send(seat_.replicas[i], news);
+    seat_.self->send(seat_.local.members[i], news);
   }
 }
 

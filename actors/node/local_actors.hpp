@@ -13,7 +13,7 @@ namespace troupe {
 class local_actors {
 public:
   local_actors(node_seat& seat, const local_spans& spans)
-    : seat_(seat), spans_(spans), restarts_(seat.replicas.size()) {}
+    : seat_(seat), spans_(spans), restarts_(seat.local.workers.size()) {}
 
   /// The seat's view, as one of local actors; replicas begin at this version when they are new.
   void tell_replicas(uint64_t start_version);

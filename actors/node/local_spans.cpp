@@ -61,7 +61,7 @@ void local_spans::start_shards() {
       start.slots = beginnings_[k].slots;
       start.numbers = *beginnings_[k].numbers;
     }
-    seat_.self->send(seat_.shards[all_[k].local], std::move(start));
+    seat_.self->send(seat_.local.owners[all_[k].local], std::move(start));
   }
   beginnings_.clear();
   has_started_ = true;

@@ -175,7 +175,7 @@ void marching::on_version(const tensor_arrived& news) {
 void marching::announce_to(size_t replica) const {
   for (size_t k = 0; k < seat_.view.shards.size(); ++k)
     if (const auto elements = seat_.span_of(seat_.view.shards[k]); !elements.empty())
-      seat_.self->send(seat_.replicas[seat_.view.replicas[replica].index],
+      seat_.self->send(seat_.local.replicas[seat_.view.replicas[replica].index],
                        parameter_span{seat_.view.id.term, *held_, k,
                                       payload{parameters_, elements.begin, elements.size()}});
 }
@@ -224,7 +224,7 @@ void marching::on_gradient(const tensor_arrived& news) {
   for (const auto& one : spans_.all())
     if (one.elements == news.elements && one.version == news.of.key)
       seat_.self->send(
-        seat_.shards[one.local],
+        seat_.local.shards[one.local],
         contribution{news.of.key, news.of.node, news.elements.begin, news.values,
                      sums_of(news.note), news.note.remarks[0], news.of.term, false,
                      std::chrono::nanoseconds{static_cast<int64_t>(news.note.remarks[1])}});
@@ -276,7 +276,7 @@ void marching::on_block_norms(const block_norms& news) {
 void marching::on_norms(const tensor_arrived& news) const {
   for (const auto& one : spans_.all())
     seat_.self->send(
-      seat_.shards[one.local],
+      seat_.local.shards[one.local],
       block_norms{news.of.key, news.elements.begin / norm_elements, in_doubles(news.values)});
 }
 

@@ -65,7 +65,7 @@ void marching::have_added(uint64_t step, const local_sums::sum& what) {
   const auto last = parts.back().replica;
   const auto& places = seat_.view.replicas;
   const bool is_here = last < places.size() && seat_.is_mine(places[last]);
-  seat_.self->send(seat_.replicas[is_here ? places[last].index : 0], std::move(order));
+  seat_.self->send(seat_.local.replicas[is_here ? places[last].index : 0], std::move(order));
 }
 
 // Its values leave as they are computed.

@@ -30,18 +30,16 @@ node_state::parts::parts(node_seat& seat)
     report(seat, spans, courses, outbox, *work) {}
 
 local_node_actor::behavior_type node_state::make_behavior(const node_options& options,
-                                                          std::vector<replica_actor> replicas,
-                                                          std::vector<shard_actor> shards) {
+                                                          const local_company& local) {
   seat_.options = options;
-  seat_.replicas = std::move(replicas);
-  seat_.shards = std::move(shards);
+  seat_.local = local;
   seat_.exchange = {{options.self.name, false}, options.exchange};
   seat_.settle = [this] { settle(); };
   parts_ = std::make_unique<parts>(seat_);
-  for (const auto& replica : seat_.replicas)
-    seat_.self->monitor(replica);
-  for (const auto& shard : seat_.shards)
-    seat_.self->monitor(shard);
+  for (const auto& worker : local.workers)
+    seat_.self->monitor(worker);
+  for (const auto& owner : local.owners)
+    seat_.self->monitor(owner);
   // A type that was damaged on a wire: nobody prints, nobody ends.
   seat_.self->set_default_handler(caf::drop);
   seat_.self->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
@@ -146,16 +144,17 @@ void node_state::on_peer(const std::string& who, uint64_t incarnation, const nod
 // keeper's trainers, as long as one is left.
 void node_state::on_down(const caf::down_msg& news) {
   const auto is_it = [&](const auto& actor) { return actor.address() == news.source; };
-  if (const auto found = std::ranges::find_if(seat_.replicas, is_it);
-      found != seat_.replicas.end()) {
-    const auto index = found - seat_.replicas.begin();
+  const auto& workers = seat_.local.workers;
+  const auto& owners = seat_.local.owners;
+  if (const auto found = std::ranges::find_if(workers, is_it); found != workers.end()) {
+    const auto index = found - workers.begin();
     seat_.lost_replicas.insert(static_cast<size_t>(index));
     if (!parts_->work->spare(static_cast<size_t>(index)))
       lose("replica", index, news.reason);
     return;
   }
-  if (const auto found = std::ranges::find_if(seat_.shards, is_it); found != seat_.shards.end())
-    return lose("shard", found - seat_.shards.begin(), news.reason);
+  if (const auto found = std::ranges::find_if(owners, is_it); found != owners.end())
+    return lose("shard", found - owners.begin(), news.reason);
   if (seat_.director && seat_.director.address() == news.source) {
     seat_.director = nullptr;
     seat_.exchange.close(peer_id::director);
@@ -231,11 +230,9 @@ void node_state::on_asked(const tensor_asked& news) {
 }
 
 local_node_actor::behavior_type node(self_pointer<local_node_actor, node_state> self,
-                                     const node_options& options,
-                                     const std::vector<replica_actor>& replicas,
-                                     const std::vector<shard_actor>& shards) {
+                                     const node_options& options, const local_company& local) {
   guard(self);
-  return self->state.make_behavior(options, replicas, shards);
+  return self->state.make_behavior(options, local);
 }
 
 } // namespace troupe

@@ -42,8 +42,7 @@ public:
   explicit node_state(local_node_actor::pointer self) { seat_.self = self; }
 
   local_node_actor::behavior_type make_behavior(const node_options& options,
-                                                std::vector<replica_actor> replicas,
-                                                std::vector<shard_actor> shards);
+                                                const local_company& local);
 
   static inline const char* name = "node";
 
@@ -89,8 +88,6 @@ private:
 };
 
 local_node_actor::behavior_type node(self_pointer<local_node_actor, node_state> self,
-                                     const node_options& options,
-                                     const std::vector<replica_actor>& replicas,
-                                     const std::vector<shard_actor>& shards);
+                                     const node_options& options, const local_company& local);
 
 } // namespace troupe

@@ -6,6 +6,7 @@
 #include "troupe/actors/base/exchange_port.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/local_company.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/coordinators/membership/view_check.hpp"
 #include "troupe/coordinators/step/placement.hpp"
@@ -41,16 +42,15 @@ struct node_options {
   std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
   std::function<void()> on_hold;                   ///< likewise, when the director asks to hold
   /// Stands beside a keeper for a trainer of another process.
-  std::function<trainer_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
+  std::function<order_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
 };
 
 struct node_seat {
   local_node_actor::pointer self = nullptr;
   node_options options;
-  std::vector<replica_actor> replicas;
-  std::vector<shard_actor> shards;
-  std::set<size_t> lost_replicas;                ///< without which the others go on
-  std::map<trainer_life, trainer_actor> distant; ///< stand for trainers elsewhere, at a keeper
+  local_company local;
+  std::set<size_t> lost_replicas;                    ///< without which the others go on
+  std::map<trainer_life, order_taker_actor> distant; ///< stand for trainers elsewhere, at a keeper
 
   director_link_actor director;
   std::map<std::string, node_actor> peers; ///< those with a link
@@ -71,11 +71,16 @@ struct node_seat {
   bool is_mine(const Place& place) const {
     return me && place.member == *me;
   }
+  /// One of these at a place of the view; null when it is in another process, or they are not there.
+  template <class Place, class Handle>
+  Handle at(const Place& place, const std::vector<Handle>& those) const {
+    return is_mine(place) && place.index < those.size() ? those[place.index] : Handle{};
+  }
   const std::string& owner_of(const shard_place& place) const {
     return view.members[place.member].name;
   }
-  /// Null when it is in another process, unless the keeper is here: then who stands for it.
-  replica_actor replica_at(const replica_place& place) const;
+  /// The trainer there, or who stands for it here; null: nobody does.
+  order_taker_actor trainer_at(const replica_place& place) const;
   trainer_life life_of(const replica_place& place) const;
 
   template <class T>

@@ -29,9 +29,9 @@ void node_state::on_cluster_view(const cluster_view& news) {
 }
 
 view_limits node_state::limits_here() const {
-  return {seat_.options.self.name, seat_.replicas.size(),
-          seat_.shards.size(),     seat_.options.kept ? 0 : seat_.options.plan.slice_count,
-          seat_.element_count(),   seat_.options.plan.last_version()};
+  return {seat_.options.self.name,   seat_.local.workers.size(),
+          seat_.local.owners.size(), seat_.options.kept ? 0 : seat_.options.plan.slice_count,
+          seat_.element_count(),     seat_.options.plan.last_version()};
 }
 
 void node_state::adopt(const cluster_view& news) {

@@ -20,7 +20,8 @@ void node_work::on_asked(const tensor_asked& news) {
     return;
   for (const auto& one : spans_.all())
     seat_.self
-      ->request(seat_.shards[one.local], local_answer_deadline, atom::pull_v, news.what.of.key)
+      ->request(seat_.local.owners[one.local], local_answer_deadline, atom::pull_v,
+                news.what.of.key)
       .then(
         [this, one](const parameter_span& answer) {
           if (answer.term != seat_.view.id.term || answer.values.size() != one.elements.size())

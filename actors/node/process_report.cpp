@@ -12,8 +12,8 @@ process_report::process_report(node_seat& seat, const local_spans& spans,
     courses_(courses),
     outbox_(outbox),
     work_(work),
-    statuses_(seat.replicas.size()),
-    asked_(seat.replicas.size() + seat.shards.size()) {}
+    statuses_(seat.local.workers.size()),
+    asked_(seat.local.workers.size() + seat.local.owners.size()) {}
 
 void process_report::send_soon() {
   last_ = seat_.now();
@@ -50,8 +50,8 @@ void process_report::ask_actor(size_t index) {
   x.since = seat_.now();
   x.asked_round = courses_.round();
   const auto ignore = [this, index](const caf::error&) { on_actor_heard(index); };
-  if (index < seat_.replicas.size()) {
-    seat_.self->request(seat_.replicas[index], local_answer_deadline, atom::status_v)
+  if (index < seat_.local.workers.size()) {
+    seat_.self->request(seat_.local.workers[index], local_answer_deadline, atom::status_v)
       .then(
         [this, index](const replica_status& status) {
           statuses_[index] = status;
@@ -60,11 +60,11 @@ void process_report::ask_actor(size_t index) {
         ignore);
     return;
   }
-  const auto& shard = seat_.shards[index - seat_.replicas.size()];
-  seat_.self->request(shard, local_answer_deadline, atom::figures_v)
+  const auto& owner = seat_.local.owners[index - seat_.local.workers.size()];
+  seat_.self->request(owner, local_answer_deadline, atom::figures_v)
     .then(
-      [this, index, shard](const trainer_figures& news) {
-        if (shard == who_counts())
+      [this, index, owner](const trainer_figures& news) {
+        if (owner == who_counts())
           figures_ = news;
         on_actor_heard(index);
       },
@@ -114,12 +114,12 @@ work_report process_report::work_of_actors() const {
   return result;
 }
 
-shard_actor process_report::who_counts() const {
+owner_actor process_report::who_counts() const {
   const auto& shards = seat_.view.shards;
   const auto first =
     std::ranges::find_if(shards, [](const shard_place& place) { return !place.blocks.empty(); });
   const bool is_here = first != shards.end() && seat_.is_mine(*first);
-  return is_here ? seat_.shards.at(first->index) : shard_actor{};
+  return is_here ? seat_.local.owners.at(first->index) : owner_actor{};
 }
 
 void process_report::send() {

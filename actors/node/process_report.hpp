@@ -50,7 +50,7 @@ private:
   uint64_t heard_round() const;
   work_report work_of_actors() const;
   /// Who of this process can say what everybody did; null when nobody can.
-  shard_actor who_counts() const;
+  owner_actor who_counts() const;
   std::vector<std::string> members_without_link() const;
   std::vector<awaited> waits() const;
 

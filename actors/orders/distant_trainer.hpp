@@ -15,7 +15,8 @@
 
 namespace troupe {
 
-trainer_actor::behavior_type distant_trainer(trainer_actor::pointer self, const trainer_life& who,
-                                             const local_node_actor& node);
+order_taker_actor::behavior_type distant_trainer(order_taker_actor::pointer self,
+                                                 const trainer_life& who,
+                                                 const local_node_actor& node);
 
 } // namespace troupe

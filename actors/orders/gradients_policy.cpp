@@ -9,6 +9,7 @@ namespace troupe {
 
 void gradients_policy::begin(keeper_books& books) {
   const auto count = books.roster.seat_count();
+  moved_.clear();
   options_.trainer_count =
     std::max(count, holds_gradients() ? options_.consistency.first_count : size_t{1});
   coordinator_.emplace(options_);

@@ -2,6 +2,7 @@
 
 #include <caf/actor_cast.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
@@ -12,8 +13,6 @@ keeper_actor::behavior_type keeper_state::make_behavior(const keeper_options& op
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   return {
     [this](const view& news) { on_view(news); },
-    [](const contribution&) {},
-    [](const block_norms&) {},
     [this](const shard_start& news) { versions_ = news.versions; },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
@@ -26,22 +25,35 @@ keeper_actor::behavior_type keeper_state::make_behavior(const keeper_options& op
 // ---- Who is there ----
 
 void keeper_state::on_view(const view& news) {
-  const bool has_begun = books_.model.has_begun();
-  if (!versions_ || (has_begun && (news.term != view_.term || news.number <= view_.number)))
+  const bool is_newer = std::pair{news.term, news.number} > std::pair{view_.term, view_.number};
+  if (!versions_ || (books_.model.has_begun() && !is_newer))
     return;
+  if (books_.model.has_begun() && news.term != view_.term)
+    forget_all();
+  const bool has_begun = books_.model.has_begun();
   view_ = news;
   std::vector<uint64_t> lives;
-  for (const auto& entry : news.replicas)
-    if (entry.actor)
-      lives.push_back(entry.actor.id());
+  for (const auto& entry : news.trainers)
+    lives.push_back(entry.actor.id());
   for (const auto one : books_.roster.all_but(lives))
     lose(one);
-  for (const auto& entry : news.replicas)
-    if (entry.actor && !books_.roster.find(entry.actor.id()))
+  for (const auto& entry : news.trainers)
+    if (!books_.roster.find(entry.actor.id()))
       has_begun ? join(entry) : void(seat(entry));
   if (!has_begun)
     start();
   hand_out();
+}
+
+// A term begins: everything goes back to its start version. Trainers here may be at orders of the one
+// before; tickets go on, so what comes of those counts for nothing.
+void keeper_state::forget_all() {
+  for (size_t i = 0; i < trainers_.size(); ++i)
+    if (trainers_[i])
+      self_->demonitor(trainers_[i].address());
+  trainers_.clear();
+  books_ = {main_model{{options_.plan, options_.rows, progress_interval}}};
+  tickets_before_ = last_ticket_;
 }
 
 void keeper_state::start() {
@@ -50,16 +62,16 @@ void keeper_state::start() {
   options_.policy->begin(books_);
 }
 
-size_t keeper_state::seat(const replica_entry& who) {
+size_t keeper_state::seat(const trainer_entry& who) {
   const auto result = books_.roster.join(who.actor.id(), who.name);
   trainers_.resize(books_.roster.seat_count());
-  trainers_[result] = caf::actor_cast<trainer_actor>(who.actor);
+  trainers_[result] = who.actor;
   self_->monitor(who.actor);
   send_evaluations();
   return result;
 }
 
-void keeper_state::join(const replica_entry& who) {
+void keeper_state::join(const trainer_entry& who) {
   const auto where = seat(who);
   options_.policy->on_joined(where);
   note({.what = trainer_event::kind::joined, .trainer = where});
@@ -127,6 +139,8 @@ void keeper_state::hand_out() {
     if (!order)
       continue;
     order->keeper = caf::actor_cast<keeper_actor>(self_);
+    order->ticket += tickets_before_;
+    last_ticket_ = std::max(last_ticket_, order->ticket);
     order->trainer = i;
     note({.what = trainer_event::kind::ordered,
           .trainer = i,
@@ -137,15 +151,18 @@ void keeper_state::hand_out() {
   }
 }
 
-void keeper_state::on_result(const trainer_result& news) {
-  if (books_.model.has_failed())
+void keeper_state::on_result(const trainer_result& given) {
+  if (!books_.model.has_begun() || books_.model.has_failed())
     return;
+  auto news = given;
+  news.ticket -= std::min(tickets_before_, news.ticket);
   trainer_event event{.what = trainer_event::kind::refused,
                       .trainer = news.trainer,
-                      .ticket = news.ticket,
+                      .ticket = given.ticket,
                       .round = options_.policy->round(),
                       .piece = options_.policy->piece_of(news.member, news.first_step)};
-  if (!books_.roster.finish(news.trainer, {news.ticket, event.piece}, now(), news.computed))
+  if (news.ticket == 0 ||
+      !books_.roster.finish(news.trainer, {news.ticket, event.piece}, now(), news.computed))
     return note(event);
   const auto outcome = options_.policy->on_result(news, books_, now());
   event.what = outcome.is_discarded ? trainer_event::kind::discarded : trainer_event::kind::used;

@@ -44,9 +44,10 @@ public:
 
 private:
   void on_view(const view& news);
+  void forget_all();
   void start();
-  size_t seat(const replica_entry& who);
-  void join(const replica_entry& who);
+  size_t seat(const trainer_entry& who);
+  void join(const trainer_entry& who);
   void lose(size_t seat);
   void on_down(const caf::down_msg& news);
   void on_horizon(const horizon& news);
@@ -72,7 +73,9 @@ private:
   keeper_books books_{main_model{{}}};
   std::shared_ptr<version_buffers> versions_; ///< null: nothing to begin from is here
   view view_;
-  std::vector<trainer_actor> trainers_; ///< by seat: who sits there, or sat there last
+  uint64_t last_ticket_ = 0;            ///< of all terms
+  uint64_t tickets_before_ = 0;         ///< this term: the policy's begin anew with it
+  std::vector<order_taker_actor> trainers_; ///< by seat: who sits there, or sat there last
 };
 
 keeper_actor::behavior_type keeper(self_pointer<keeper_actor, keeper_state> self,

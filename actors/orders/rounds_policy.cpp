@@ -12,9 +12,11 @@ void rounds_policy::begin(keeper_books& books) {
   const auto initial = books.model.parameters().values();
   const auto& [plan, rounds, slot_count] = options_;
   rounds_.emplace(rounds, initial);
+  open_ = false;
+  states_.clear();
   for (size_t i = 0; i < rounds.member_count; ++i)
     states_.emplace_back(slot_count, initial.size());
-  sums_.resize(rounds.member_count);
+  sums_.assign(rounds.member_count, {});
 }
 
 uint64_t rounds_policy::piece_limit(keeper_books& books) {

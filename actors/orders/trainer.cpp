@@ -5,8 +5,6 @@
 #include "troupe/models/merging/sign_flip.hpp"
 #include "troupe/models/training/whole_model_step.hpp"
 
-#include <caf/actor_cast.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,25 +16,10 @@ namespace troupe {
 trainer_actor::behavior_type trainer_state::make_behavior(const trainer_options& options) {
   options_ = options;
   return {
-    [this](const view& news) { on_view(news); },
-    [](const parameter_span&) {},
-    [](const horizon&) {},
-    [this](atom::hold, uint64_t round) { on_hold(round); },
-    [](const summation&) {},
     [this](atom::status) { return status_; },
     [this](const trainer_order& order) { on_order(order); },
     [this](const evaluation_order& order) { on_evaluation(order); },
   };
-}
-
-void trainer_state::on_view(const view& news) {
-  view_ = news;
-}
-
-void trainer_state::on_hold(uint64_t round) {
-  if (!view_.shards.empty())
-    self_->send(caf::actor_cast<keeper_actor>(view_.shards.front().actor), atom::hold_v,
-                view_.index, round);
 }
 
 void trainer_state::on_order(const trainer_order& order) {

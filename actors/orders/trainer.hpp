@@ -5,7 +5,7 @@
 //   keeper --trainer_order--> trainer --trainer_result--> keeper
 //   keeper --evaluation_order--> trainer --evaluation--> director
 //
-// The keeper decides what may begin, so a request to hold is passed on to it.
+// The keeper decides what may begin: of views, horizons and requests to hold a trainer hears nothing.
 
 #pragma once
 
@@ -54,8 +54,6 @@ public:
   static inline const char* name = "trainer";
 
 private:
-  void on_view(const view& news);
-  void on_hold(uint64_t round);
   void on_order(const trainer_order& order);
   void on_evaluation(const evaluation_order& order);
 
@@ -71,7 +69,6 @@ private:
 
   trainer_actor::pointer self_;
   trainer_options options_;
-  view view_;
   batch_reader reader_;
   reducer reducer_;
   workspace memory_;

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/membership/work_watch.hpp"
 #include "troupe/coordinators/run/hold_rule.hpp"

@@ -27,53 +27,66 @@
 
 namespace troupe {
 
-/// Computes slices of steps, and chunks of evaluations.
-using replica_actor = caf::typed_actor<
-  // Who takes part, and which slices are this replica's. The higher (term, number) wins.
+/// Computes for a run.
+using worker_actor = caf::typed_actor<
+  // What it has done so far.
+  caf::replies_to<atom::status>::with<replica_status>>;
+
+/// Goes from step to step by itself.
+using step_member_actor = worker_actor::extend<
+  // Who takes part, and which slices are this one's. The higher (term, number) wins.
   caf::reacts_to<view>,
-  // A shard owns a version of its span. The replica goes on when it knows every span.
-  caf::reacts_to<parameter_span>,
   // How far it may go.
   caf::reacts_to<horizon>,
   // Start no further step until the next horizon; the round's number. Answered to the node with
   // `held`.
-  caf::reacts_to<atom::hold, uint64_t>,
-  // Gradients to be added for other processes. Answered to the node with a `contribution`.
-  caf::reacts_to<summation>,
-  // What it has done so far.
-  caf::replies_to<atom::status>::with<replica_status>>;
+  caf::reacts_to<atom::hold, uint64_t>>;
 
-/// Owns a span of the parameters: adds gradients, applies the optimizer.
-using shard_actor = caf::typed_actor<
-  // Who takes part: the replicas to announce versions to.
+/// Computes slices of steps, and chunks of evaluations.
+using replica_actor = step_member_actor::extend<
+  // A shard owns a version of its span. The replica goes on when it knows every span.
+  caf::reacts_to<parameter_span>,
+  // Gradients to be added for other processes. Answered to the node with a `contribution`.
+  caf::reacts_to<summation>>;
+
+/// Owns parameters.
+using owner_actor = caf::typed_actor<
+  // Who takes part: the replicas to announce versions to, or the trainers to give orders to.
   caf::reacts_to<view>,
-  // A sum of slice gradients of the step on this shard's span.
-  caf::reacts_to<contribution>,
-  // Another shard's share of the gradient's norm; only when it is clipped by norm.
-  caf::reacts_to<block_norms>,
   // A term begins: the state to start from. The view that follows says what it is good for.
   caf::reacts_to<shard_start>,
   // How far training goes: the version to report at although no epoch ends there.
   caf::reacts_to<horizon>,
-  // This span's parameters of a version: the current or the previous one at once, a later one when
-  // it is there; version_not_held when it is gone or will not come.
+  // Its parameters of a version: the current or the previous one at once, a later one of a span
+  // when it is there; version_not_held when it is gone or will not come.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>,
-  // Who did what and who waited for whom, as far as it can tell: the first one with a span.
+  // Who did what and who waited for whom, as far as it can tell.
   caf::replies_to<atom::figures>::with<trainer_figures>>;
 
-/// A replica of the modes where one actor, the keeper, owns all parameters: it computes what it is
-/// ordered to, one order at a time.
-using trainer_actor = replica_actor::extend<
+/// Owns a span of the parameters: adds gradients, applies the optimizer.
+using shard_actor = owner_actor::extend<
+  // A sum of slice gradients of the step on this shard's span.
+  caf::reacts_to<contribution>,
+  // Another shard's share of the gradient's norm; only when it is clipped by norm.
+  caf::reacts_to<block_norms>>;
+
+/// Whoever takes a keeper's orders, one at a time: a trainer, or who stands for one elsewhere.
+using order_taker_actor = caf::typed_actor<
   // A gradient, or a member's local steps. Answered to the keeper with a `trainer_result`.
   caf::reacts_to<trainer_order>,
   // A share of an evaluation. Answered to the director with an `evaluation`.
   caf::reacts_to<evaluation_order>>;
 
-/// The shard of those modes: it owns all parameters, and decides who computes what next.
-using keeper_actor = shard_actor::extend<
+/// The replica of the modes where one actor, the keeper, owns all parameters: it computes what it is
+/// ordered to.
+using trainer_actor = worker_actor::extend_with<order_taker_actor>;
+
+/// The shard of those modes: it decides who computes what next.
+using keeper_actor = owner_actor::extend<
   // What came of an order.
   caf::reacts_to<trainer_result>,
-  // A trainer was asked to hold: its index, and the round. Answered to the node with `held`.
+  // No order for a further step until the next horizon: the index to answer under, and the round.
+  // Answered to the node with `held`.
   caf::reacts_to<atom::hold, uint64_t, uint64_t>>;
 
 /// Whoever hears of results: the director, or the node that stands for it.
@@ -316,6 +329,7 @@ CAF_BEGIN_TYPE_ID_BLOCK(troupe_orders, caf::id_block::troupe_coordinators::end)
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::distant_order))
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_sheet))
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::result_sheet))
+CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_taker_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_orders)
 

@@ -168,7 +168,7 @@ typename Inspector::result_type inspect(Inspector& f, horizon& x) {
 
 /// A replica and the slices it owns; none: a spare, which is told nothing until it gets some.
 struct replica_entry {
-  replica_actor actor; ///< null in another process
+  replica_actor actor; ///< null: in another process, or it exchanges nothing with shards
   index_range slices;
   replica_name name{}; ///< for people
 
@@ -182,7 +182,7 @@ typename Inspector::result_type inspect(Inspector& f, replica_entry& x) {
 
 /// A shard and the blocks it owns; with fewer blocks than shards some own none.
 struct shard_entry {
-  shard_actor actor; ///< null in another process
+  shard_actor actor; ///< null: in another process, or it exchanges nothing with replicas
   index_range blocks;
 
   friend bool operator==(const shard_entry&, const shard_entry&) = default;
@@ -193,7 +193,20 @@ typename Inspector::result_type inspect(Inspector& f, shard_entry& x) {
   return f(x.actor, x.blocks);
 }
 
-/// node -> its replicas and shards. Who takes part, who owns what, and the version to start from.
+/// A trainer, for the keeper beside the node.
+struct trainer_entry {
+  order_taker_actor actor;
+  replica_name name{}; ///< for people
+
+  friend bool operator==(const trainer_entry&, const trainer_entry&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, trainer_entry& x) {
+  return f(x.actor, x.name);
+}
+
+/// node -> its replicas and shards, or keeper. Who takes part, who owns what, and the version to start from.
 /// The order of entries gives each actor its index. The higher (term, number) wins.
 struct view {
   uint64_t term = 0;
@@ -206,6 +219,7 @@ struct view {
   bool wired = false;     ///< some replica or shard is in another process: the relay carries
   std::vector<replica_entry> replicas;
   std::vector<shard_entry> shards;
+  std::vector<trainer_entry> trainers; ///< who takes a keeper's orders; none where there is none
 
   friend bool operator==(const view&, const view&) = default;
 };
@@ -213,7 +227,7 @@ struct view {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, view& x) {
   return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.index,
-           x.restarts, x.director, x.relay, x.wired, x.replicas, x.shards);
+           x.restarts, x.director, x.relay, x.wired, x.replicas, x.shards, x.trainers);
 }
 
 /// replica -> director. Sums over chunks [first_chunk, first_chunk + chunks.size()) of a version's

@@ -65,11 +65,11 @@ public:
   company& operator=(const company&) = delete;
 
   const director_actor& director() const { return director_; }
-  const std::vector<replica_actor>& replicas() const { return process_->replicas(); }
-  const std::vector<shard_actor>& shards() const { return process_->shards(); }
+  /// Replicas, or who takes their place: trainers, a solver.
+  const std::vector<worker_actor>& replicas() const { return process_->actors().workers; }
   const model& network() const { return process_->network(); }
   /// Who owns all parameters (coordinators/job/training_modes.hpp); null where shards do.
-  const keeper_actor& keeper() const { return process_->keeper(); }
+  const keeper_actor& keeper() const { return process_->actors().keeper; }
   const local_node_actor& node() const { return process_->node(); }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.

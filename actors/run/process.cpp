@@ -82,12 +82,11 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
   }
   if (self_.shard_count > 0) {
     const auto policy = policy_of(resolved, plan, network_->layout(), rule->slot_count());
-    keeper_ = system.spawn(troupe::keeper, keeper_options{plan, rows, policy, hooks});
-    shards_.emplace_back(keeper_);
+    local_.add(system.spawn(keeper, keeper_options{plan, rows, policy, hooks}));
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {
     options.gauge = new_gauge(given);
-    replicas_.emplace_back(system.spawn(trainer, options));
+    local_.add(system.spawn(trainer, options));
   }
 }
 
@@ -130,15 +129,15 @@ process::process(caf::actor_system& system, const job& resolved,
   } else if (scope == optimizer_scope::solver) {
     const solver_actor both =
       system.spawn(solver, solver_options{network_, data, plan, resolved.optimizer});
-    replicas_.emplace_back(both);
-    shards_.emplace_back(both);
+    local_.add_worker(both);
+    local_.owners.emplace_back(both);
   } else {
     for (size_t i = 0; i < self_.replica_count; ++i) {
       for_replicas.gauge = new_gauge(options);
-      replicas_.push_back(system.spawn(replica, for_replicas));
+      local_.add(system.spawn(replica, for_replicas));
     }
     for (size_t k = 0; k < self_.shard_count; ++k)
-      shards_.push_back(system.spawn(shard, for_shards));
+      local_.add(system.spawn(shard, for_shards));
   }
   node_options for_node;
   for_node.self = self_;
@@ -159,8 +158,8 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.on_misfit = options.on_misfit;
   for_node.gauges = gauges_;
   for_node.on_hold = options.on_hold;
-  node_ = options.detached ? system.spawn<caf::detached>(troupe::node, for_node, replicas_, shards_)
-                           : system.spawn(troupe::node, for_node, replicas_, shards_);
+  node_ = options.detached ? system.spawn<caf::detached>(troupe::node, for_node, local_)
+                           : system.spawn(troupe::node, for_node, local_);
 }
 
 process::~process() {
@@ -168,8 +167,8 @@ process::~process() {
     caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   };
   end(node_);
-  std::ranges::for_each(shards_, end);
-  std::ranges::for_each(replicas_, end);
+  std::ranges::for_each(local_.owners, end);
+  std::ranges::for_each(local_.workers, end);
 }
 
 } // namespace troupe

@@ -14,6 +14,7 @@
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/local_company.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
@@ -57,11 +58,8 @@ public:
 
   const member& self() const { return self_; }
   const local_node_actor& node() const { return node_; }
-  const std::vector<replica_actor>& replicas() const { return replicas_; }
-  const std::vector<shard_actor>& shards() const { return shards_; }
+  const local_company& actors() const { return local_; }
   const model& network() const { return *network_; }
-  /// Who owns all parameters; null where shards do, or a keeper in another process.
-  const keeper_actor& keeper() const { return keeper_; }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
   size_t buffers_made() const { return gradients_->made_count() + parameters_->made_count(); }
@@ -78,9 +76,7 @@ private:
   std::shared_ptr<const model> network_;
   std::shared_ptr<buffer_pool> gradients_;
   std::shared_ptr<buffer_pool> parameters_;
-  std::vector<replica_actor> replicas_;
-  std::vector<shard_actor> shards_;
-  keeper_actor keeper_;
+  local_company local_;
   local_node_actor node_;
   std::vector<std::shared_ptr<work_gauge>> gauges_; ///< of replicas
 };

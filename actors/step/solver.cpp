@@ -37,17 +37,13 @@ solver_actor::behavior_type solver_state::make_behavior(const solver_options& op
   options_ = options;
   return {
     [this](const view& news) { on_view(news); },
-    [](const parameter_span&) {},
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::hold, uint64_t round) { on_hold(round); },
-    [](const summation&) {},
     [this](atom::status) { return status_; },
     [this](atom::begin) { advance(); },
-    [](const contribution&) {},
-    [](const block_norms&) {},
     [this](const shard_start& news) { on_start(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
-    [](atom::figures) { return trainer_figures{}; }, // nobody waits for it
+    [](atom::figures) { return trainer_figures{}; },
   };
 }
 

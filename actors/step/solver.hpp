@@ -26,17 +26,15 @@
 
 namespace troupe {
 
-/// A replica and a shard in one.
-using solver_actor = replica_actor::extend<
+/// A member of steps, and the owner of all parameters.
+using solver_actor = step_member_actor::extend<
   // From itself: the next step may begin.
   caf::reacts_to<atom::begin>,
-  // Nobody sends it the next two: there are no other replicas and shards.
-  caf::reacts_to<contribution>, caf::reacts_to<block_norms>,
-  // As of a shard: holds the parameters of the start version.
+  // As an owner: holds the parameters of the start version.
   caf::reacts_to<shard_start>,
-  // As of a shard: the parameters of the current or the previous version.
+  // As an owner: the parameters of the current or the previous version.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>,
-  // As of a shard: nobody waits here.
+  // As an owner: of nobody, for nobody waits here.
   caf::replies_to<atom::figures>::with<trainer_figures>>;
 
 struct solver_options {

@@ -1,13 +1,12 @@
 #include "troupe/data/disk/atomic_file.hpp"
 
 #include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/disk/open_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -19,25 +18,12 @@ namespace troupe {
 
 namespace {
 
-/// Linux writes at most this much in one call; asking for more is allowed, but pointless.
-constexpr size_t write_bytes_max = size_t{1} << 30;
-
-std::string folder_of(const std::string& path) {
-  auto slash = path.find_last_of('/');
-  if (slash == std::string::npos)
-    return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 /// Bytes free for us on the disk of `folder`; what the unfinished file holds is free again soon.
-std::optional<uint64_t> bytes_available(const std::string& folder, int unfinished) {
-  struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) != 0)
-    return std::nullopt;
-  auto bytes = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
+std::optional<uint64_t> bytes_available(const std::string& folder, const open_file& unfinished) {
+  auto bytes = bytes_available_in(folder);
   struct stat file {};
-  if (unfinished >= 0 && ::fstat(unfinished, &file) == 0)
-    bytes += static_cast<uint64_t>(file.st_blocks) * 512; // POSIX counts in these
+  if (bytes && unfinished && ::fstat(unfinished.number(), &file) == 0)
+    *bytes += static_cast<uint64_t>(file.st_blocks) * 512; // POSIX counts in these
   return bytes;
 }
 
@@ -55,7 +41,6 @@ public:
       create_temporary();
   }
   ~unfinished_file() {
-    close();
     if (!published_ && !temporary_.empty())
       ::unlink(temporary_.c_str());
   }
@@ -66,12 +51,12 @@ public:
   /// reserve, nothing is taken.
   void reserve() {
     const auto size = static_cast<off_t>(bytes_needed_);
-    reserves_ = size > 0 && ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, size) == 0;
+    reserves_ = size > 0 && ::fallocate(file_.number(), FALLOC_FL_KEEP_SIZE, 0, size) == 0;
     if (reserves_ || size == 0)
       return;
     if (errno == ENOSPC || errno == EDQUOT)
       fail("cannot reserve room for the file", errno);
-    const auto there = bytes_available(folder_of(path_), descriptor_);
+    const auto there = bytes_available(folder_of(path_), file_);
     if (there && *there < bytes_needed_)
       fail("cannot reserve room for the file", ENOSPC);
   }
@@ -83,14 +68,8 @@ public:
   void need(uint64_t bytes) { bytes_needed_ = bytes; }
 
   void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      auto count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), write_bytes_max));
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count < 0)
-        fail("cannot write the file", errno);
-      bytes = bytes.subspan(static_cast<size_t>(count));
-    }
+    if (!write_all(file_, bytes))
+      fail("cannot write the file", errno);
   }
 
   /// Content whose size was not known when the file was begun.
@@ -100,17 +79,17 @@ public:
   }
 
   void to_start() {
-    if (::lseek(descriptor_, 0, SEEK_SET) != 0)
+    if (::lseek(file_.number(), 0, SEEK_SET) != 0)
       fail("cannot go to the start of the file", errno);
   }
 
   void publish() {
-    if (reserves_ && ::ftruncate(descriptor_, ::lseek(descriptor_, 0, SEEK_END)) != 0)
+    if (reserves_ && ::ftruncate(file_.number(), ::lseek(file_.number(), 0, SEEK_END)) != 0)
       fail("cannot give back the room that was too much", errno);
-    if (::fsync(descriptor_) != 0)
+    if (::fsync(file_.number()) != 0)
       fail("cannot bring the file to the disk", errno);
     const bool has_its_name = temporary_.empty() && link_nameless();
-    if (close() != 0)
+    if (!file_.close())
       fail("cannot close the file", errno);
     if (!has_its_name && ::rename(temporary_.c_str(), path_.c_str()) != 0)
       fail("cannot give the file its name", errno);
@@ -133,17 +112,17 @@ private:
   /// False where this cannot be done, or not be ended: a name is given by way of /proc.
   bool create_nameless() {
 #ifdef O_TMPFILE
-    descriptor_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0 && ::access(descriptor_path().c_str(), F_OK) != 0)
-      close();
-    if (descriptor_ >= 0 && old_mode_)
-      ::fchmod(descriptor_, *old_mode_);
+    file_ = open_file{::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666)};
+    if (file_ && ::access(descriptor_path().c_str(), F_OK) != 0)
+      file_.close();
+    if (file_ && old_mode_)
+      ::fchmod(file_.number(), *old_mode_);
 #endif
-    return descriptor_ >= 0;
+    return static_cast<bool>(file_);
   }
 
   std::string descriptor_path() const {
-    return "/proc/self/fd/" + std::to_string(descriptor_);
+    return "/proc/self/fd/" + std::to_string(file_.number());
   }
 
   bool link_to(const std::string& name) const {
@@ -175,42 +154,32 @@ private:
   void create_temporary() {
     do {
       temporary_ = next_temporary();
-      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor_ < 0 && errno == EEXIST); // left by a process that was killed
-    if (descriptor_ < 0)
+      file_ = open_file{::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
+    } while (!file_ && errno == EEXIST); // left by a process that was killed
+    if (!file_)
       fail("cannot create a file in the folder", errno);
     if (old_mode_)
-      ::fchmod(descriptor_, *old_mode_);
+      ::fchmod(file_.number(), *old_mode_);
   }
 
   /// After this the name itself survives a power failure.
   void sync_folder() const {
-    auto folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0)
-      return; // a folder that may be written but not read: nothing more can be done
-    auto result = ::fsync(folder);
-    auto error_number = errno;
-    ::close(folder);
-    // Some file systems cannot sync folders and say EINVAL.
-    if (result != 0 && error_number != EINVAL)
-      fail("cannot bring the folder to the disk", error_number);
-  }
-
-  int close() {
-    auto descriptor = std::exchange(descriptor_, -1);
-    return descriptor < 0 ? 0 : ::close(descriptor);
+    const open_file folder{::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    // A folder that may be written but not read: nothing more can be done.
+    if (folder && !sync_names(folder))
+      fail("cannot bring the folder to the disk", errno);
   }
 
   [[noreturn]] void fail(const std::string& what, int error_number) const {
     throw writing_failure({what, path_, error_number},
-                          {bytes_needed_, bytes_available(folder_of(path_), descriptor_)});
+                          {bytes_needed_, bytes_available(folder_of(path_), file_)});
   }
 
   std::string path_;
   std::string temporary_; ///< empty while the file has no name
   uint64_t bytes_needed_;
   std::optional<mode_t> old_mode_; ///< permissions of the file to be replaced
-  int descriptor_ = -1;
+  open_file file_;
   bool reserves_ = false;
   bool published_ = false;
 };

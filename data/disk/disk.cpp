@@ -1,9 +1,10 @@
 #include "troupe/data/disk/disk.hpp"
 
+#include "troupe/data/disk/open_file.hpp"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,45 +16,21 @@ namespace troupe {
 
 namespace {
 
-/// Linux moves at most this much in one call; asking for more is allowed, but pointless.
-constexpr size_t transfer_bytes_max = size_t{1} << 30;
-
-/// An open file or folder.
-class descriptor {
-public:
-  explicit descriptor(int number) : number_(number) {}
-  ~descriptor() {
-    if (number_ >= 0)
-      ::close(number_);
-  }
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-
-  int number() const noexcept { return number_; }
-
-private:
-  int number_;
-};
+/// Linux reads at most this much in one call; asking for more is allowed, but pointless.
+constexpr size_t read_bytes_max = size_t{1} << 30;
 
 class posix_writer : public disk_writer {
 public:
   explicit posix_writer(std::string path)
     : path_(std::move(path)),
       file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0666)) {
-    if (file_.number() < 0)
+    if (!file_)
       throw disk_error("create a file in the folder", path_, errno);
   }
 
   void append(std::span<const std::byte> bytes) override {
-    while (!bytes.empty()) {
-      const auto count =
-        ::write(file_.number(), bytes.data(), std::min(bytes.size(), transfer_bytes_max));
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count < 0)
-        throw disk_error("write the file", path_, errno);
-      bytes = bytes.subspan(static_cast<size_t>(count));
-    }
+    if (!write_all(file_, bytes))
+      throw disk_error("write the file", path_, errno);
   }
 
   void sync() override {
@@ -63,7 +40,7 @@ public:
 
 private:
   std::string path_;
-  descriptor file_;
+  open_file file_;
 };
 
 class posix_reader : public disk_reader {
@@ -71,7 +48,7 @@ public:
   explicit posix_reader(std::string path)
     : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};
-    if (file_.number() < 0 || ::fstat(file_.number(), &status) != 0)
+    if (!file_ || ::fstat(file_.number(), &status) != 0)
       throw disk_error("open the file", path_, errno);
     if (!S_ISREG(status.st_mode)) // a pipe has no size, a folder no bytes
       throw disk_error("open the file", path_, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
@@ -84,7 +61,7 @@ public:
     size_t done = 0;
     while (done < out.size()) {
       const auto count =
-        ::pread(file_.number(), out.data() + done, std::min(out.size() - done, transfer_bytes_max),
+        ::pread(file_.number(), out.data() + done, std::min(out.size() - done, read_bytes_max),
                 static_cast<off_t>(offset + done));
       if (count < 0 && errno == EINTR)
         continue;
@@ -99,7 +76,7 @@ public:
 
 private:
   std::string path_;
-  descriptor file_;
+  open_file file_;
   uint64_t size_ = 0;
 };
 
@@ -141,19 +118,15 @@ public:
   }
 
   void sync_folder(const std::string& folder) override {
-    const descriptor open_folder{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (open_folder.number() < 0)
+    const open_file open_folder{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!open_folder)
       throw disk_error("open the folder", folder, errno);
-    // Some file systems cannot sync folders and say EINVAL.
-    if (::fsync(open_folder.number()) != 0 && errno != EINVAL)
+    if (!sync_names(open_folder))
       throw disk_error("bring the folder to the disk", folder, errno);
   }
 
   std::optional<uint64_t> bytes_available(const std::string& folder) const override {
-    struct statvfs status {};
-    if (::statvfs(folder.c_str(), &status) != 0)
-      return std::nullopt;
-    return static_cast<uint64_t>(status.f_bavail) * status.f_frsize;
+    return bytes_available_in(folder);
   }
 };
 

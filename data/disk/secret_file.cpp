@@ -1,6 +1,7 @@
 #include "troupe/data/disk/secret_file.hpp"
 
 #include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <utility>
+#include <span>
 
 namespace troupe {
 
@@ -19,34 +20,11 @@ namespace {
 /// Certificates take a few kilobytes.
 constexpr size_t small_file_bytes_max = size_t{1} << 20;
 
-/// A descriptor of its own, closed with it.
-struct file_handle {
-  explicit file_handle(int x) : descriptor(x) {}
-  file_handle(const file_handle&) = delete;
-  file_handle& operator=(const file_handle&) = delete;
-  ~file_handle() {
-    if (descriptor >= 0)
-      ::close(descriptor);
-  }
-  int descriptor;
-};
-
 [[noreturn]] void cannot_write(const std::string& path, size_t bytes, int error) {
   if (error == EEXIST)
     throw failure(failure_code::cannot_create, "the file is there already", path,
                   "give --overwrite to replace it");
   throw writing_failure({"cannot write the file", path, error}, {bytes, {}});
-}
-
-bool write_all(int descriptor, const std::string& content) {
-  size_t done = 0;
-  while (done < content.size()) {
-    const auto count = ::write(descriptor, content.data() + done, content.size() - done);
-    if (count < 0 && errno != EINTR)
-      return false;
-    done += count < 0 ? 0 : static_cast<size_t>(count);
-  }
-  return true;
 }
 
 /// The name a file has until it is whole; only its owner can open it (mkstemp).
@@ -55,12 +33,12 @@ public:
   explicit draft(const std::string& path)
     : name_(path + ".XXXXXX"), file_(::mkstemp(name_.data())) {}
   ~draft() {
-    if (file_.descriptor >= 0)
+    if (file_)
       ::unlink(name_.c_str());
   }
   bool fill(const std::string& content, mode_t mode) const {
-    return file_.descriptor >= 0 && ::fchmod(file_.descriptor, mode) == 0 &&
-           write_all(file_.descriptor, content) && ::fsync(file_.descriptor) == 0;
+    return file_ && ::fchmod(file_.number(), mode) == 0 &&
+           write_all(file_, std::as_bytes(std::span(content))) && ::fsync(file_.number()) == 0;
   }
   /// A link gives up when the name is taken, a renaming replaces.
   bool take_name(const std::string& path, bool replaces) const {
@@ -70,7 +48,7 @@ public:
 
 private:
   std::string name_;
-  file_handle file_;
+  open_file file_;
 };
 
 [[noreturn]] void cannot_read(const std::string& path, int error) {
@@ -103,13 +81,13 @@ struct forbidden_access {
 
 std::string read_file(const std::string& path, const forbidden_access& forbidden) {
   // Not waiting for whoever holds the other end, should this be a pipe.
-  const file_handle file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  const open_file file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat facts {};
-  if (file.descriptor < 0 || ::fstat(file.descriptor, &facts) != 0)
+  if (!file || ::fstat(file.number(), &facts) != 0)
     cannot_read(path, errno);
   if ((facts.st_mode & forbidden.bits) != 0)
     throw failure(failure_code::no_permission, forbidden.why, path, forbidden.remedy + path);
-  return read_from(file.descriptor, path);
+  return read_from(file.number(), path);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "troupe/data/source/text_source.hpp"
 
+#include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/source/read_ahead.hpp"
 #include "troupe/data/source/reading_stop.hpp"
 #include "troupe/data/text/failure.hpp"
@@ -65,28 +66,18 @@ failure opening_failure(int error_number, const std::string& path) {
 }
 
 // Without O_NONBLOCK opening a named pipe would wait until somebody writes there.
-class file_descriptor {
-public:
-  explicit file_descriptor(const std::string& path)
-    : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (value_ < 0)
-      throw opening_failure(errno, path);
-  }
-  ~file_descriptor() { ::close(value_); }
-  file_descriptor(const file_descriptor&) = delete;
-  file_descriptor& operator=(const file_descriptor&) = delete;
-
-  int value() const noexcept { return value_; }
-
-private:
-  int value_;
-};
+open_file open_source(const std::string& path) {
+  open_file result{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (!result)
+    throw opening_failure(errno, path);
+  return result;
+}
 
 } // namespace
 
 struct text_source::state {
   state(const std::string& file_path, compression_kind compression)
-    : path(file_path), file(file_path) {
+    : path(file_path), file(open_source(file_path)) {
     look_at_kind();
     input.resize(
       std::clamp(regular_bytes.value_or(input_bytes_max), input_bytes_min, input_bytes_max));
@@ -117,7 +108,7 @@ struct text_source::state {
 
   void look_at_kind() {
     struct stat information {};
-    if (::fstat(file.value(), &information) != 0)
+    if (::fstat(file.number(), &information) != 0)
       return;
     if (S_ISDIR(information.st_mode))
       throw failure(failure_code::missing_input, "this is a folder, not a file", path,
@@ -134,7 +125,7 @@ struct text_source::state {
 
   /// Of what is no regular file: returns when there are bytes, or there will be none.
   void wait_for_bytes() const {
-    pollfd waiting{file.value(), POLLIN, 0};
+    pollfd waiting{file.number(), POLLIN, 0};
     while (::poll(&waiting, 1, stop_poll_interval_ms) <= 0)
       reading_stop::check();
   }
@@ -144,7 +135,7 @@ struct text_source::state {
     do {
       if (!regular_bytes)
         wait_for_bytes();
-      count = ::read(file.value(), out, size);
+      count = ::read(file.number(), out, size);
     } while (count < 0 && (errno == EINTR || errno == EAGAIN));
     if (count < 0)
       throw failure(failure_code::io_error,
@@ -236,7 +227,7 @@ struct text_source::state {
   }
 
   std::string path;
-  file_descriptor file;
+  open_file file;
   std::vector<char> input;
   size_t begin = 0; ///< of what is left in `input`
   size_t end = 0;

@@ -10,19 +10,29 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/moments.hpp"
+
+#include <cmath>
 
 namespace troupe {
 
-class adadelta : public optimizer {
-public:
-  /// Throws std::invalid_argument unless 0 <= rho < 1 and epsilon > 0.
-  explicit adadelta(const optimizer_options& options)
-    : optimizer(options, optimizer_kind::adadelta) {}
+struct adadelta {
+  static constexpr auto kind = optimizer_kind::adadelta;
+  static constexpr size_t slot_count = 2; ///< s and d
 
-  size_t slot_count() const override { return 2; }
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  adadelta(const optimizer_options& x, const update_step& step)
+    : square(*x.rho), rate(step.learning_rate), epsilon(static_cast<float>(*x.epsilon)) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& s, float& d) const {
+    square.add(g * g, s);
+    const float x = std::sqrt(d + epsilon) / std::sqrt(s + epsilon) * g;
+    square.add(x * x, d);
+    return p - rate * x;
+  }
+
+  mean_decay square;
+  float rate;
+  float epsilon;
 };
 
 } // namespace troupe

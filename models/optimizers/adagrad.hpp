@@ -7,19 +7,27 @@
 
 #pragma once
 
+#include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
+
+#include <cmath>
 
 namespace troupe {
 
-class adagrad : public optimizer {
-public:
-  /// Throws std::invalid_argument unless epsilon > 0.
-  explicit adagrad(const optimizer_options& options)
-    : optimizer(options, optimizer_kind::adagrad) {}
+struct adagrad {
+  static constexpr auto kind = optimizer_kind::adagrad;
+  static constexpr size_t slot_count = 1; ///< s
 
-  size_t slot_count() const override { return 1; }
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  adagrad(const optimizer_options& x, const update_step& step)
+    : rate(step.learning_rate), epsilon(static_cast<float>(*x.epsilon)) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& s) const {
+    s += g * g;
+    return p - rate * g / (std::sqrt(s) + epsilon);
+  }
+
+  float rate;
+  float epsilon;
 };
 
 } // namespace troupe

@@ -10,19 +10,38 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/moments.hpp"
+
+#include <cmath>
 
 namespace troupe {
 
-class adamax : public optimizer {
-public:
-  /// Throws std::invalid_argument unless 0 <= beta1, beta2 < 1 and epsilon > 0.
-  explicit adamax(const optimizer_options& options) : optimizer(options, optimizer_kind::adamax) {}
+struct adamax {
+  static constexpr auto kind = optimizer_kind::adamax;
+  static constexpr size_t slot_count = 2; ///< m and u
 
-  size_t slot_count() const override { return 2; }
-  update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const override;
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  static step_corrections corrections(const optimizer_options& x, uint64_t t) {
+    return {first_correction(*x.beta1, t)};
+  }
+
+  adamax(const optimizer_options& x, const update_step& step)
+    : first(*x.beta1),
+      beta2(static_cast<float>(*x.beta2)),
+      rate(step.learning_rate * step.corrections[0]),
+      epsilon(static_cast<float>(*x.epsilon)) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& m, float& u) const {
+    first.add(g, m);
+    const float decayed = beta2 * u;
+    const float size = std::abs(g) + epsilon;
+    u = decayed > size ? decayed : size;
+    return p - rate * m / u;
+  }
+
+  mean_decay first;
+  float beta2;
+  float rate; ///< with the correction of m
+  float epsilon;
 };
 
 } // namespace troupe

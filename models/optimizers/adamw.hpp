@@ -12,19 +12,22 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/adam.hpp"
 
 namespace troupe {
 
-class adamw : public optimizer {
-public:
-  /// Throws std::invalid_argument unless 0 <= beta1, beta2 < 1, epsilon > 0 and weight_decay >= 0.
-  explicit adamw(const optimizer_options& options) : optimizer(options, optimizer_kind::adamw) {}
+struct adamw : adam {
+  static constexpr auto kind = optimizer_kind::adamw;
 
-  size_t slot_count() const override { return 2; }
-  update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const override;
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  adamw(const optimizer_options& x, const update_step& step)
+    : adam(x, step),
+      kept(static_cast<float>(1 - static_cast<double>(step.learning_rate) * *x.weight_decay)) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& m, float& v) const {
+    return adam::apply(p * kept, g, m, v);
+  }
+
+  float kept; ///< share of a parameter that the decay leaves
 };
 
 } // namespace troupe

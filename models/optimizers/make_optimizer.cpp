@@ -5,6 +5,7 @@
 #include "troupe/models/optimizers/adam.hpp"
 #include "troupe/models/optimizers/adamax.hpp"
 #include "troupe/models/optimizers/adamw.hpp"
+#include "troupe/models/optimizers/element_wise.hpp"
 #include "troupe/models/optimizers/nadam.hpp"
 #include "troupe/models/optimizers/radam.hpp"
 #include "troupe/models/optimizers/rmsprop.hpp"
@@ -19,25 +20,27 @@ namespace troupe {
 std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options) {
   switch (options.kind) {
   case optimizer_kind::sgd:
-    return std::make_unique<sgd>(options);
+    if (options.momentum == 0)
+      return std::make_unique<element_wise<sgd>>(options);
+    return std::make_unique<element_wise<momentum_sgd>>(options);
   case optimizer_kind::adam:
-    return std::make_unique<adam>(options);
+    return std::make_unique<element_wise<adam>>(options);
   case optimizer_kind::adamw:
-    return std::make_unique<adamw>(options);
+    return std::make_unique<element_wise<adamw>>(options);
   case optimizer_kind::adamax:
-    return std::make_unique<adamax>(options);
+    return std::make_unique<element_wise<adamax>>(options);
   case optimizer_kind::nadam:
-    return std::make_unique<nadam>(options);
+    return std::make_unique<element_wise<nadam>>(options);
   case optimizer_kind::radam:
-    return std::make_unique<radam>(options);
+    return std::make_unique<element_wise<radam>>(options);
   case optimizer_kind::adagrad:
-    return std::make_unique<adagrad>(options);
+    return std::make_unique<element_wise<adagrad>>(options);
   case optimizer_kind::adadelta:
-    return std::make_unique<adadelta>(options);
+    return std::make_unique<element_wise<adadelta>>(options);
   case optimizer_kind::rmsprop:
-    return std::make_unique<rmsprop>(options);
+    return std::make_unique<element_wise<rmsprop>>(options);
   case optimizer_kind::rprop:
-    return std::make_unique<rprop>(options);
+    return std::make_unique<element_wise<rprop>>(options);
   default:
     break;
   }

@@ -12,19 +12,33 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/moments.hpp"
 
 namespace troupe {
 
-class nadam : public optimizer {
-public:
-  /// Throws std::invalid_argument unless 0 <= beta1, beta2 < 1 and epsilon > 0.
-  explicit nadam(const optimizer_options& options) : optimizer(options, optimizer_kind::nadam) {}
+struct nadam {
+  static constexpr auto kind = optimizer_kind::nadam;
+  static constexpr size_t slot_count = 2; ///< m and v
 
-  size_t slot_count() const override { return 2; }
-  update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const override;
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  static step_corrections corrections(const optimizer_options& x, uint64_t t);
+
+  nadam(const optimizer_options& x, const update_step& step)
+    : decay(x),
+      gradient_rate(step.learning_rate * step.corrections[0]),
+      moment_rate(step.learning_rate * step.corrections[1]),
+      v_correction(step.corrections[2]),
+      epsilon(static_cast<float>(*x.epsilon)) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& m, float& v) const {
+    decay.add(g, m, v);
+    return p - (gradient_rate * g + moment_rate * m) / (std::sqrt(v) * v_correction + epsilon);
+  }
+
+  moments decay;
+  float gradient_rate; ///< learning rate with the gradient's share
+  float moment_rate;   ///< learning rate with that of m
+  float v_correction;
+  float epsilon;
 };
 
 } // namespace troupe

@@ -27,6 +27,7 @@ update_step optimizer::begin_step(uint64_t t, uint64_t sample_count, direction w
   step.gradient_factor = static_cast<float>(sign / static_cast<double>(sample_count));
   step.learning_rate =
     static_cast<float>(*options_.learning_rate * schedule_factor(options_.schedule, t));
+  step.corrections = corrections(t);
   return step;
 }
 

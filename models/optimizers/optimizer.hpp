@@ -9,9 +9,9 @@
 #include "troupe/models/base/buffer.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,14 +28,14 @@ struct update_piece {
   size_t count = 0;                    ///< n
 };
 
+/// What depends on the number of the step alone; zeros where the rule has nothing to say.
+using step_corrections = std::array<float, 3>;
+
 /// A step's figures, the same for every piece. `begin_step` of the optimizer makes it.
 struct update_step {
-  float gradient_factor = 0;   ///< 1 / samples (negative for ascent): gradient_sum times this is g
-  float learning_rate = 0;     ///< base rate times the schedule's factor
-  float first_correction = 1;  ///< adam and kin: 1 / (1 - beta1^(t+1)), or what takes its place
-  float second_correction = 1; ///< adam and kin: 1 / sqrt(1 - beta2^(t+1))
-  float gradient_share = 0;    ///< nadam: of the gradient beside the first moment
-  float rectification = 0;     ///< radam: of the adaptive rate; 0: the step is not adaptive
+  float gradient_factor = 0; ///< 1 / samples (negative for ascent): gradient_sum times this is g
+  float learning_rate = 0;   ///< base rate times the schedule's factor
+  step_corrections corrections{}; ///< of the step's number; the rule knows what they mean
 };
 
 /// State of a rule over a span of parameters: as many buffers of the span's size as it needs, and
@@ -72,7 +72,7 @@ public:
   virtual size_t slot_count() const = 0;
 
   /// Figures of step `t` over `sample_count` samples.
-  virtual update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const;
+  update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const;
 
   /// Applies the rule. A gradient that is not finite leads to a new parameter that is not: who
   /// calls this looks at `next`, and if it is not finite neither it nor the state are of any
@@ -85,16 +85,9 @@ protected:
   /// out of its range, or the schedule is.
   optimizer(const optimizer_options& options, optimizer_kind kind);
 
-  /// A constant the rule has, as the float its loop works with.
-  float constant(std::optional<double> optimizer_options::*member) const {
-    return static_cast<float>(*(options_.*member));
-  }
-  /// 1 - the constant, rounded once.
-  float rest(std::optional<double> optimizer_options::*member) const {
-    return static_cast<float>(1 - *(options_.*member));
-  }
-
 private:
+  virtual step_corrections corrections(uint64_t t) const = 0;
+
   optimizer_options options_;
 };
 

@@ -101,6 +101,10 @@ optimizer_options checked_options(optimizer_options options, optimizer_kind kind
   const auto result = with_defaults(options);
   require_ranges(result);
   schedule_factor(result.schedule, 0); // throws when the schedule is out of range
+  if (kind == optimizer_kind::sgd) {
+    require(result.momentum >= 0 && result.momentum < 1, result, "momentum must be in [0, 1)");
+    require(!result.nesterov || result.momentum > 0, result, "nesterov needs a momentum above 0");
+  }
   return result;
 }
 

@@ -14,7 +14,6 @@
 #include "troupe/models/base/names.hpp"
 #include "troupe/models/training/schedule.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

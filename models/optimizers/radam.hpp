@@ -14,19 +14,33 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/moments.hpp"
 
 namespace troupe {
 
-class radam : public optimizer {
-public:
-  /// Throws std::invalid_argument unless 0 <= beta1, beta2 < 1 and epsilon > 0.
-  explicit radam(const optimizer_options& options) : optimizer(options, optimizer_kind::radam) {}
+struct radam {
+  static constexpr auto kind = optimizer_kind::radam;
+  static constexpr size_t slot_count = 2; ///< m and v
 
-  size_t slot_count() const override { return 2; }
-  update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const override;
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  static step_corrections corrections(const optimizer_options& x, uint64_t t);
+
+  radam(const optimizer_options& x, const update_step& step)
+    : decay(x),
+      rate(step.learning_rate * step.corrections[0]),
+      adaptive(step.corrections[1]),
+      fixed(adaptive > 0 ? 0.0f : 1.0f),
+      epsilon(static_cast<float>(*x.epsilon)) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& m, float& v) const {
+    decay.add(g, m, v);
+    return p - rate * m * (fixed + adaptive / (std::sqrt(v) + epsilon));
+  }
+
+  moments decay;
+  float rate;     ///< with the correction of m
+  float adaptive; ///< the roots of p' above; 0 while r <= 4
+  float fixed;    ///< 1 while r <= 4, else 0
+  float epsilon;
 };
 
 } // namespace troupe

@@ -8,19 +8,27 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/moments.hpp"
+
+#include <cmath>
 
 namespace troupe {
 
-class rmsprop : public optimizer {
-public:
-  /// Throws std::invalid_argument unless 0 <= rho < 1 and epsilon > 0.
-  explicit rmsprop(const optimizer_options& options)
-    : optimizer(options, optimizer_kind::rmsprop) {}
+struct rmsprop {
+  static constexpr auto kind = optimizer_kind::rmsprop;
+  static constexpr size_t slot_count = 1; ///< s
 
-  size_t slot_count() const override { return 1; }
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  rmsprop(const optimizer_options& x, const update_step& step)
+    : square(*x.rho), rate(step.learning_rate), epsilon(static_cast<float>(*x.epsilon)) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& s) const {
+    square.add(g * g, s);
+    return p - rate * g / (std::sqrt(s) + epsilon);
+  }
+
+  mean_decay square;
+  float rate;
+  float epsilon;
 };
 
 } // namespace troupe

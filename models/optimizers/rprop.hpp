@@ -13,18 +13,36 @@
 
 #pragma once
 
+#include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 namespace troupe {
 
-class rprop : public optimizer {
-public:
-  /// Throws std::invalid_argument unless the learning rate is positive.
-  explicit rprop(const optimizer_options& options) : optimizer(options, optimizer_kind::rprop) {}
+struct rprop {
+  static constexpr auto kind = optimizer_kind::rprop;
+  static constexpr size_t slot_count = 2; ///< e and d
 
-  size_t slot_count() const override { return 2; }
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  // The paper's factors and bounds.
+  static constexpr float longer = 1.2f;
+  static constexpr float shorter = 0.5f;
+  static constexpr float rate_min = 1e-6f;
+  static constexpr float rate_max = 50.0f;
+
+  rprop(const optimizer_options&, const update_step& step) : first_rate(step.learning_rate) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& e, float& d) const {
+    const float sign = g > 0 ? 1.0f : (g < 0 ? -1.0f : 0.0f);
+    const float turn = sign * e;
+    const float scale = turn > 0 ? longer : (turn < 0 ? shorter : 1.0f);
+    float rate = (d == 0 ? first_rate : d) * scale;
+    rate = rate < rate_min ? rate_min : rate;
+    d = rate > rate_max ? rate_max : rate;
+    e = turn < 0 ? 0.0f : sign;
+    // g * 0 is 0, or NaN for a gradient that is not finite: a sign alone would hide it.
+    return p - (e * d + g * 0.0f);
+  }
+
+  float first_rate; ///< where there is no step yet
 };
 
 } // namespace troupe

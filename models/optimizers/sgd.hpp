@@ -8,18 +8,41 @@
 
 #pragma once
 
+#include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 namespace troupe {
 
-class sgd : public optimizer {
-public:
-  /// Throws std::invalid_argument unless 0 <= momentum < 1, and for nesterov without momentum.
-  explicit sgd(const optimizer_options& options);
+struct sgd {
+  static constexpr auto kind = optimizer_kind::sgd;
+  static constexpr size_t slot_count = 0;
 
-  size_t slot_count() const override { return options().momentum > 0 ? 1 : 0; }
-  void update(const update_step& step, const update_piece& piece,
-              const optimizer_state& state) const override;
+  sgd(const optimizer_options&, const update_step& step) : rate(step.learning_rate) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g) const { return p - rate * g; }
+
+  float rate;
+};
+
+struct momentum_sgd {
+  static constexpr auto kind = optimizer_kind::sgd;
+  static constexpr size_t slot_count = 1; ///< v
+
+  momentum_sgd(const optimizer_options& x, const update_step& step)
+    : rate(step.learning_rate),
+      momentum(static_cast<float>(x.momentum)),
+      gradient_share(x.nesterov ? 1.0f : 0.0f),
+      velocity_share(x.nesterov ? momentum : 1.0f) {}
+
+  TROUPE_ALWAYS_INLINE float apply(float p, float g, float& v) const {
+    v = momentum * v + g;
+    return p - rate * (gradient_share * g + velocity_share * v);
+  }
+
+  float rate;
+  float momentum;
+  float gradient_share; ///< of the direction: 0, or 1 for nesterov
+  float velocity_share; ///< of the direction: 1, or the momentum for nesterov
 };
 
 } // namespace troupe

@@ -70,22 +70,27 @@ TEST(numeric_law, body_and_tail_of_an_array_use_one_function) {
     }
 }
 
-TEST(numeric_law, adam_gives_one_scalar_rule_at_every_place) {
-  optimizer_options options;
-  options.kind = optimizer_kind::adam;
-  const auto rule = make_optimizer(options);
+TEST(numeric_law, an_optimizer_gives_one_scalar_rule_at_every_place) {
   const size_t count = 61;
   const auto gradient = values(count, -5, 5, 1);
   const auto parameters = values(count, -1, 1, 2);
-  const optimizer_state state{2, count};
-  std::vector<float> next(count);
-  const auto step = rule->begin_step(0, 3, direction::descent);
-  rule->update(step, {gradient.data(), parameters.data(), next.data(), 0, count}, state);
-  for (size_t i = 0; i < count; ++i) {
-    const optimizer_state alone{2, 1};
-    float out = 0;
-    rule->update(step, {&gradient[i], &parameters[i], &out, 0, 1}, alone);
-    EXPECT_EQ(std::bit_cast<uint32_t>(out), std::bit_cast<uint32_t>(next[i])) << i;
+  for (const auto& [kind, name] : name_table<optimizer_kind>::entries) {
+    if (scope_of(kind) != optimizer_scope::element_wise)
+      continue;
+    optimizer_options options;
+    options.kind = kind;
+    options.momentum = 0.9;
+    const auto rule = make_optimizer(options);
+    const optimizer_state state{rule->slot_count(), count};
+    std::vector<float> next(count);
+    const auto step = rule->begin_step(0, 3, direction::descent);
+    rule->update(step, {gradient.data(), parameters.data(), next.data(), 0, count}, state);
+    for (size_t i = 0; i < count; ++i) {
+      const optimizer_state alone{rule->slot_count(), 1};
+      float out = 0;
+      rule->update(step, {&gradient[i], &parameters[i], &out, 0, 1}, alone);
+      EXPECT_EQ(std::bit_cast<uint32_t>(out), std::bit_cast<uint32_t>(next[i])) << name << ' ' << i;
+    }
   }
 }
 

@@ -32,9 +32,9 @@ kept_company::kept_company(world& here, const cluster_job& what, const kept_opti
     world_.act_on(home_, [&] {
       extras_ = std::make_unique<process>(world_.system(), what.resolved, what.data, for_extras);
       caf::anon_send_exit(extras_->node(), caf::exit_reason::kill);
-      caf::anon_send_exit(extras_->keeper(), caf::exit_reason::kill);
+      caf::anon_send_exit(extras_->actors().keeper, caf::exit_reason::kill);
     });
-    for (const auto& actor : extras_->replicas())
+    for (const auto& actor : extras_->actors().workers)
       trainers_.push_back({actor, true, false});
   }
   observer_ = make_listener(world_.system(), [this](const caf::message& content) {
@@ -64,7 +64,7 @@ void kept_company::name(size_t trainer, bool named) {
   news.relay = caf::actor_cast<relay_actor>(company_->node());
   for (const auto& x : trainers_)
     if (x.named)
-      news.replicas.push_back({x.actor, {0, 1}});
+      news.trainers.push_back({caf::actor_cast<order_taker_actor>(x.actor)});
   caf::anon_send(company_->keeper(), news);
 }
 

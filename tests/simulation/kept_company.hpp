@@ -56,7 +56,7 @@ public:
 
 private:
   struct trainer_place {
-    replica_actor actor;
+    worker_actor actor;
     bool lives = true;
     bool named = true;
   };

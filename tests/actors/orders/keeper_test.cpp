@@ -23,11 +23,8 @@ struct heard_by_trainer {
   std::vector<evaluation_order> evaluations;
 };
 
-trainer_actor::behavior_type played_trainer(trainer_actor::pointer, heard_by_trainer* notes) {
-  return {[](const view&) {},      [](const parameter_span&) {},
-          [](const horizon&) {},   [](atom::hold, uint64_t) {},
-          [](const summation&) {}, [](atom::status) { return replica_status{}; },
-          note(notes->orders),     note(notes->evaluations)};
+order_taker_actor::behavior_type played_trainer(order_taker_actor::pointer, heard_by_trainer* notes) {
+  return {note(notes->orders), note(notes->evaluations)};
 }
 
 /// One member, whose rounds are epochs of one step, and three trainers: the last two have no work.
@@ -51,7 +48,7 @@ public:
     everybody.term = everybody.number = 1;
     for (auto& notes : trainers) {
       actors_.push_back(system_->spawn(played_trainer, &notes));
-      everybody.replicas.push_back({caf::actor_cast<replica_actor>(actors_.back()), {0, 1}});
+      everybody.trainers.push_back({actors_.back()});
     }
     const auto versions =
       std::make_shared<version_buffers>(std::make_shared<buffer_pool>(parameter_count));
@@ -114,7 +111,7 @@ private:
   std::optional<caf::actor_system> system_;
   caf::scheduler::test_coordinator* scheduler_ = nullptr;
   keeper_actor keeper_;
-  std::vector<trainer_actor> actors_;
+  std::vector<order_taker_actor> actors_;
 };
 
 } // namespace

@@ -1,0 +1,45 @@
+// What all have in common that read and write files by their numbers.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace troupe {
+
+/// An open file or folder, or none; closed with it.
+class open_file {
+public:
+  open_file() = default;
+  /// What ::open and its like returned: negative for none.
+  explicit open_file(int number) : number_(number) {}
+  ~open_file() { close(); }
+  open_file(open_file&& other) noexcept;
+  open_file& operator=(open_file&& other) noexcept;
+
+  explicit operator bool() const noexcept { return number_ >= 0; }
+  int number() const noexcept { return number_; }
+
+  /// False, with errno, when what was written may be lost.
+  bool close();
+
+private:
+  int number_ = -1;
+};
+
+/// Writes all of `bytes`; false, with errno, when any part of them may have been written.
+bool write_all(const open_file& file, std::span<const std::byte> bytes);
+
+/// Brings the names in a folder to the disk, where its file system can; false, with errno.
+bool sync_names(const open_file& folder);
+
+/// The folder that a file lies in.
+std::string folder_of(const std::string& path);
+
+/// Bytes that can still be written in a folder; nothing when that is not known.
+std::optional<uint64_t> bytes_available_in(const std::string& folder);
+
+} // namespace troupe
