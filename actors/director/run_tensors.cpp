@@ -1,20 +1,25 @@
 #include "troupe/actors/director/run_tensors.hpp"
 
 #include "troupe/coordinators/step/placement.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace troupe {
 
-run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, listener to)
+run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, run_writes& writes,
+                         listener to)
   : seat_(seat),
     announcer_(announcer),
+    writes_(writes),
     to_(std::move(to)),
     pool_(std::make_shared<buffer_pool>(seat.options.parameter_count)),
-    drafts_(seat.options.parameter_count, seat.options.slot_count, pool_),
-    checkpoint_(seat.options.resume_from) {}
+    drafts_(seat.options.parameter_count, seat.options.slot_count, pool_) {
+  if (const auto& first = seat.options.resume_from) {
+    checkpoint_ = std::make_shared<const checkpoint>(*first);
+    written_version_ = first->version;
+  }
+}
 
 // ---- What comes ----
 
@@ -133,7 +138,7 @@ bool run_tensors::is_checkpointed(uint64_t version) const {
   const auto every = seat_.options.rule.checkpoint_every;
   const auto& horizon = announcer_.horizon();
   const bool is_end = horizon.final && version == horizon.version;
-  return seat_.options.checkpoints && every > 0 && (version % every == 0 || is_end) &&
+  return seat_.options.writer && every > 0 && (version % every == 0 || is_end) &&
          version <= horizon.version && version > (checkpoint_ ? checkpoint_->version : 0);
 }
 
@@ -157,27 +162,36 @@ void run_tensors::drop_drafts_from(uint64_t version) {
 }
 
 void run_tensors::write_if_complete() {
+  if (is_writing_ || writes_.is_between_terms())
+    return;
   auto whole = drafts_.take_complete();
   if (!whole)
     return;
-  seat_.exchange->dismiss(tensor_kind::state, keys_before(whole->version + 1));
-  try {
-    seat_.options.checkpoints->write(*whole);
-  } catch (const failure& problem) {
-    return seat_.fail({problem.code(), "a checkpoint cannot be written: " + problem.reason(),
-                       problem.where(),
-                       problem.hint().empty() ? hint_of_older_checkpoint() : problem.hint()});
-  }
-  checkpoint_ = std::move(whole);
+  checkpoint_ = std::make_shared<const checkpoint>(std::move(*whole));
+  seat_.exchange->dismiss(tensor_kind::state, keys_before(checkpoint_->version + 1));
   // It has the spans of all: nobody waits for the older one any more.
   seat_.exchange->forget(tensor_kind::state, keys_before(checkpoint_->version));
-  to_.on_checkpoint(checkpoint_->version);
+  is_writing_ = true;
+  writes_.write(checkpoint_, [this](const write_outcome& outcome) { on_written(outcome); });
+}
+
+void run_tensors::on_written(const write_outcome& outcome) {
+  is_writing_ = false;
+  if (const auto& problem = outcome.problem)
+    return seat_.fail({problem->code(), "a checkpoint cannot be written: " + problem->reason(),
+                       problem->where(),
+                       problem->hint().empty() ? hint_of_older_checkpoint() : problem->hint()});
+  written_version_ = checkpoint_->version;
+  if (seat_.finished)
+    return;
+  write_if_complete();
+  to_.on_checkpoint(written_version_);
 }
 
 std::string run_tensors::hint_of_older_checkpoint() const {
-  if (!checkpoint_)
+  if (written_version_ == 0)
     return "make room there or name another folder (checkpoint.directory), then begin again";
-  return "make room there, then go on from version " + std::to_string(checkpoint_->version) +
+  return "make room there, then go on from version " + std::to_string(written_version_) +
          " with --resume";
 }
 
