@@ -2,6 +2,8 @@
 
 #include <caf/actor_cast.hpp>
 
+#include <algorithm>
+
 namespace troupe {
 
 void keeping::begin_term() {
@@ -62,6 +64,13 @@ void keeping::lose_distant_trainer(const trainer_life& who) {
 
 const std::string& keeping::keeper_process() const {
   return seat_.owner_of(seat_.view.shards.front());
+}
+
+// A keeper's versions come here by its reports alone.
+void keeping::on_report(const training_report& news) {
+  for (auto& one : spans_.all())
+    if (news.term == seat_.view.id.term)
+      one.version = std::max(one.version, news.version);
 }
 
 void keeping::on_distant_order(const distant_order& order) {

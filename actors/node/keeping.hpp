@@ -31,6 +31,7 @@ public:
   void tick(moment now) override;
   std::vector<awaited> waits(moment now, std::optional<uint64_t> horizon) const override;
 
+  void on_report(const training_report& news) override;
   void on_evaluation(const evaluation& news) override { send(work_.finish(news)); }
   void on_distant_order(const distant_order& order) override;
   void on_result(const trainer_result& news) override;

@@ -27,7 +27,7 @@ node_state::parts::parts(node_seat& seat)
     outbox(seat),
     courses(seat, spans, actors, outbox),
     work(work_for(seat, spans, actors, courses, outbox)),
-    report(seat, spans, courses, outbox, *work) {}
+    report(seat, spans, courses, *work) {}
 
 local_node_actor::behavior_type node_state::make_behavior(const node_options& options,
                                                           const local_company& local) {
@@ -76,7 +76,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       work.on_sheet(news);
       settle();
     },
-    [&](const training_report& news) { outbox.add(news); },
+    [&](const training_report& news) {
+      outbox.add(news);
+      work.on_report(news);
+    },
     [&](const evaluation& news) {
       outbox.add(news);
       work.on_evaluation(news);

@@ -58,6 +58,7 @@ public:
   virtual void on_contribution(const contribution&) {}
   virtual void on_parameter_span(const parameter_span&) {}
   virtual void on_block_norms(const block_norms&) {}
+  virtual void on_report(const training_report&) {}
   virtual void on_evaluation(const evaluation&) {}
   virtual void on_distant_order(const distant_order&) {}
   virtual void on_result(const trainer_result&) {}

@@ -5,12 +5,10 @@
 namespace troupe {
 
 process_report::process_report(node_seat& seat, const local_spans& spans,
-                               const course_keeper& courses, const result_outbox& outbox,
-                               const node_work& work)
+                               const course_keeper& courses, const node_work& work)
   : seat_(seat),
     spans_(spans),
     courses_(courses),
-    outbox_(outbox),
     work_(work),
     statuses_(seat.local.workers.size()),
     asked_(seat.local.workers.size() + seat.local.owners.size()) {}
@@ -131,9 +129,8 @@ void process_report::send() {
   news.incarnation = self.incarnation;
   news.view = seat_.view.id;
   news.held = work_.held();
-  for (const auto& one : spans_.all()) // a keeper's versions come here by its reports alone
-    news.shard_versions.push_back(
-      seat_.options.kept ? std::max(one.version, outbox_.reported_version()) : one.version);
+  for (const auto& one : spans_.all())
+    news.shard_versions.push_back(one.version);
   news.replicas = statuses_;
   news.round = sent_round_ = heard_round();
   news.unreachable = unreachable_ = members_without_link();

@@ -21,7 +21,7 @@ inline constexpr milliseconds broken_link_interval{250};
 class process_report {
 public:
   process_report(node_seat& seat, const local_spans& spans, const course_keeper& courses,
-                 const result_outbox& outbox, const node_work& work);
+                 const node_work& work);
 
   /// Asks its actors what they did, and reports when all have answered, or at the next tick.
   void send_soon();
@@ -57,7 +57,6 @@ private:
   node_seat& seat_;
   const local_spans& spans_;
   const course_keeper& courses_;
-  const result_outbox& outbox_;
   const node_work& work_;
   std::vector<replica_status> statuses_; ///< of local replicas, as last heard
   trainer_figures figures_;              ///< of everybody, likewise

@@ -13,11 +13,9 @@ void result_outbox::begin_term() {
   marks_.clear();
   evaluations_.clear();
   not_finite_.reset();
-  reported_version_ = 0;
 }
 
 void result_outbox::add(const training_report& news) {
-  reported_version_ = news.version;
   if (news.is_row)
     rows_[news.version] = news;
   else if (news.is_mark)

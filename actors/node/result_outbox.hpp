@@ -29,9 +29,6 @@ public:
 
   void tick(moment now);
 
-  /// The newest that an actor here reported in this term.
-  uint64_t reported_version() const { return reported_version_; }
-
 private:
   template <class T>
   void tell(const T& news);
@@ -41,7 +38,6 @@ private:
   std::map<uint64_t, training_report> marks_;
   std::map<std::pair<uint64_t, uint64_t>, evaluation> evaluations_; ///< by version and first chunk
   std::optional<not_finite_report> not_finite_;
-  uint64_t reported_version_ = 0;
   repair_clock clock_;
 };
 

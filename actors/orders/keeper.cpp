@@ -114,6 +114,8 @@ void keeper_state::on_horizon(const horizon& news) {
 
 void keeper_state::on_hold(uint64_t replica, uint64_t round) {
   books_.model.hold();
+  if (books_.model.has_begun()) // the node is to know where it is
+    report({}, {});
   self_->send(view_.relay, atom::held_v, replica, round, options_.policy->next_step(books_));
 }
 

@@ -12,6 +12,7 @@ void rounds_policy::begin(keeper_books& books) {
   const auto initial = books.model.parameters().values();
   const auto& [plan, rounds, slot_count] = options_;
   rounds_.emplace(rounds, initial);
+  last_ticket_ = 0;
   open_ = false;
   states_.clear();
   for (size_t i = 0; i < rounds.member_count; ++i)

@@ -7,7 +7,6 @@
 #include "troupe/data/formats/libsvm/libsvm_reader.hpp"
 #include "troupe/data/formats/read_data.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
@@ -321,10 +320,8 @@ std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& clas
 std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader, loss_kind loss) {
   std::vector<float> result;
   for (size_t i = 0; i < rows.target_cells.size(); ++i) {
-    double value = 0;
-    const auto status = read_number(rows.target_cells[i], value);
-    const auto target = static_cast<float>(value);
-    if (status != number_status::number || !std::isfinite(target))
+    const auto target = static_cast<float>(rows.target_numbers[i]);
+    if (!std::isfinite(target))
       reader.fail_at_target(
         rows, i, "the target " + shown_text(rows.target_cells[i]) + " is not a finite number",
         "the model predicts numbers: is it the right column?");

@@ -17,6 +17,7 @@ void table_chunk::clear() {
   row_count = 0;
   features.clear();
   target_cells.clear();
+  target_numbers.clear();
   lines.clear();
 }
 
@@ -67,11 +68,13 @@ void row_reader::set_targets(const std::vector<size_t>& columns) {
     if (target_slot_[column] == no_target)
       others.push_back(column);
   set_features(others);
+  features_are_the_rest_ = true;
 }
 
 void row_reader::set_features(const std::vector<size_t>& columns) {
   feature_slot_.assign(names_.size(), no_feature);
   feature_count_ = columns.size();
+  features_are_the_rest_ = false;
   for (size_t slot = 0; slot < columns.size(); ++slot) {
     const auto column = columns[slot];
     if (column >= names_.size() || feature_slot_[column] != no_feature ||

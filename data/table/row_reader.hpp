@@ -23,6 +23,7 @@ struct table_chunk {
   size_t row_count = 0;                  ///< N
   std::vector<float> features;           ///< N x F, row-major, finite
   std::vector<std::string> target_cells; ///< N x T, trimmed text, never empty
+  std::vector<double> target_numbers;    ///< N x T; NaN where a cell is text
   std::vector<size_t> lines;             ///< N, from 1; empty where a file has no lines
 
   /// Without rows; what was allocated is kept.
@@ -80,6 +81,8 @@ protected:
   /// The place of `column` among the features, or no_feature.
   size_t feature_slot(size_t column) const { return feature_slot_[column]; }
   size_t feature_count() const noexcept { return feature_count_; }
+  /// Whether all columns that are no targets are features, in the file's order.
+  bool features_are_the_rest() const noexcept { return features_are_the_rest_; }
   /// The place of `column` among the targets, or no_target.
   size_t target_slot(size_t column) const { return target_slot_[column]; }
   /// As `set_targets` was given them.
@@ -100,6 +103,7 @@ private:
   std::vector<size_t> target_slot_;
   std::vector<size_t> feature_slot_;
   size_t feature_count_ = 0;
+  bool features_are_the_rest_ = true;
   std::vector<size_t> target_columns_;
 };
 

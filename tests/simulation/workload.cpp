@@ -196,7 +196,7 @@ const std::vector<workload>& workloads() {
     {"idle", clipped_job(), idle, idler},
     {"diskless", linear_job(), spares, peers, false, {}, true},
     {"rounds", rounds_job(), trainers, servant, false, {}, true, agreement::result},
-    {"elastic", elastic_job(), servant, trainers, false, {18'000, 1500}, true, agreement::result},
+    {"elastic", elastic_job(), servant, trainers, false, {90'000, 3000}, true, agreement::result},
     {"asynchronous",
      kept_job(consistency_kind::asynchronous),
      trainers,

@@ -125,9 +125,11 @@ public:
     director_actor_ = system_->spawn(played_director, &director);
     there_actor_ = system_->spawn(played_peer, &there);
     stranger_actor_ = system_->spawn(played_peer, &stranger);
-    node_ = system_->spawn(troupe::node, options,
-                           std::vector<replica_actor>(replica_count, replica_actor_),
-                           std::vector{shard_actor_});
+    local_company local;
+    for (size_t i = 0; i < replica_count; ++i)
+      local.add(replica_actor_);
+    local.add(shard_actor_);
+    node_ = system_->spawn(troupe::node, options, local);
     link_there(9);
     caf::anon_send(node_, std::string{"stranger"}, uint64_t{11}, stranger_actor_);
     caf::anon_send(node_, uint64_t{7}, director_actor_);

@@ -37,6 +37,7 @@ bool array_reader::read_rows(table_chunk& out, size_t rows_max) {
   if (labels_)
     labels_->read(count, no_features_, targets_);
   out.target_cells.swap(targets_.cells);
+  out.target_numbers.swap(targets_.numbers);
   out.row_count = count;
   rows_given_ += count;
   return true;

@@ -11,24 +11,12 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_header.hpp"
+#include "troupe/data/formats/csv/csv_options.hpp"
 #include "troupe/data/table/table.hpp"
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
 namespace troupe {
-
-struct csv_options {
-  csv_header header = csv_header::automatic;
-  /// "last" (always the last column), a column's name, or its 0-based index. Digits that are a
-  /// column's name mean that column.
-  std::string target = "last";
-  size_t line_bytes_max = size_t{16} << 20; ///< of one record, line breaks in quotes included
-  size_t columns_max = 1'000'000;
-  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)
-};
 
 /// Reads the file at `path`.
 ///

@@ -1,5 +1,5 @@
 // The first row of a CSV file: names of columns, a row like the others, or something that only
-// looks like either. Both readers of CSV ask here.
+// looks like either.
 
 #pragma once
 

@@ -1,17 +1,25 @@
 #include "troupe/data/formats/csv/csv_reader.hpp"
 
 #include "troupe/data/formats/csv/csv_header.hpp"
+#include "troupe/data/formats/csv/csv_rows.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Rows behind one that is not plain that are not tried the short way: quoted texts come in columns.
+constexpr size_t rows_like_an_odd_one = 4;
 
 bool is_empty_line(const csv_record& record) {
   return std::all_of(record.text.begin(), record.text.end(), is_blank);
@@ -20,21 +28,24 @@ bool is_empty_line(const csv_record& record) {
 } // namespace
 
 csv_reader::csv_reader(const std::string& file, csv_header header)
-  : row_reader(file, file + ":1:1"), records_(file, csv_options{}.line_bytes_max) {
+  : csv_reader(file, csv_options{.header = header}, false) {}
+
+csv_reader::csv_reader(const std::string& file, const csv_options& options)
+  : csv_reader(file, options, true) {}
+
+csv_reader::csv_reader(const std::string& file, const csv_options& options, bool needs_target)
+  : row_reader(file, file + ":1:1"),
+    options_(options),
+    needs_target_(needs_target),
+    records_(file, options.line_bytes_max) {
   if (!next_record())
     throw failure(failure_code::bad_data, "the file is empty", file + ":1:1",
                   "a CSV file needs rows of numbers");
-  std::vector<std::string> cells;
-  csv_cells in_record(records_, record_);
-  for (csv_cell cell; in_record.next(cell);) {
-    if (cells.size() == csv_options{}.columns_max)
-      records_.fail_at(record_, cell.offset,
-                       "there are more than " + std::to_string(cells.size()) + " columns",
-                       "is this a CSV file?");
-    cells.emplace_back(cell.text);
-  }
-  row_waits_ = !is_header(header, cells);
-  may_hide_header_ = header == csv_header::automatic && row_waits_;
+  const auto cells = cells_of_first_record();
+  if (cells.size() == 1 && needs_target_)
+    refuse_single_column();
+  row_waits_ = !is_header(options_.header, cells);
+  may_hide_header_ = options_.header == csv_header::automatic && row_waits_;
   counts_rows_ = counts_rows(cells);
   set_columns(column_names_of(cells, !row_waits_), !row_waits_);
 }
@@ -56,53 +67,172 @@ bool csv_reader::next_record() {
   return false;
 }
 
-std::vector<std::string> csv_reader::column_names_of(const std::vector<std::string>& cells,
-                                                     bool has_header) const {
-  std::set<std::string> seen;
+std::vector<std::string> csv_reader::cells_of_first_record() const {
   std::vector<std::string> result;
-  for (size_t column = 0; column < cells.size(); ++column) {
-    const bool named = has_header && !cells[column].empty();
-    result.push_back(named ? cells[column] : std::to_string(column));
-    if (!is_utf8(result.back()))
-      records_.fail_at(record_, 0, "the column name " + shown_text(result.back()) + " is not UTF-8",
-                       "save the file as UTF-8");
-    if (!seen.insert(result.back()).second)
-      records_.fail_at(record_, 0, "two columns are called " + shown_text(result.back()),
-                       "give every column a name of its own");
+  csv_cells cells(records_, record_);
+  for (csv_cell cell; cells.next(cell);) {
+    if (result.size() == options_.columns_max)
+      records_.fail_at(record_, cell.offset,
+                       "there are more than " + std::to_string(options_.columns_max) + " columns",
+                       "is this a CSV file?");
+    result.emplace_back(cell.text);
   }
   return result;
 }
 
+std::vector<std::string> csv_reader::column_names_of(const std::vector<std::string>& cells,
+                                                     bool has_header) const {
+  std::vector<std::string> result;
+  for (size_t column = 0; column < cells.size(); ++column)
+    result.push_back(has_header && !cells[column].empty() ? cells[column] : std::to_string(column));
+  if (has_header)
+    check_names(result);
+  return result;
+}
+
+void csv_reader::check_names(const std::vector<std::string>& names) const {
+  std::unordered_map<std::string_view, size_t> columns;
+  csv_cells cells(records_, record_);
+  csv_cell cell;
+  for (size_t column = 0; cells.next(cell); ++column) {
+    const auto& name = names[column];
+    if (!is_utf8(name))
+      records_.fail_at(record_, cell.offset,
+                       "the column name " + shown_text(name) + " is not UTF-8",
+                       "save the file as UTF-8");
+    const auto [other, is_new] = columns.emplace(name, column);
+    if (!is_new)
+      records_.fail_at(record_, cell.offset,
+                       "columns " + std::to_string(other->second) + " and " +
+                         std::to_string(column) + " are both called " + shown_text(name),
+                       "give every column a name of its own");
+  }
+}
+
 bool csv_reader::read_rows(table_chunk& out, size_t rows_max) {
   out.clear();
-  while (out.row_count < rows_max && (row_waits_ || next_record())) {
-    row_waits_ = false;
-    read_row(out);
-  }
-  any_row_ = any_row_ || out.row_count > 0;
-  if (!any_row_)
-    throw failure(failure_code::bad_data, "the file has a header but no rows", path() + ":1:1",
-                  "add rows below the header");
-  if (std::exchange(may_hide_header_, false))
-    check_first_row(out);
+  while (out.row_count < rows_max && append(out, rows_max - out.row_count))
+    ;
+  if (std::exchange(first_rows_wait_, false))
+    check_first_rows(out);
   return out.row_count > 0;
 }
 
-// As far as the first part goes.
-void csv_reader::check_first_row(const table_chunk& rows) const {
-  for (size_t slot = 0; slot < target_columns().size(); ++slot) {
-    hidden_header found;
-    for (size_t row = 0; row < rows.row_count && !found.is_excluded(); ++row) {
-      double ignored = 0;
-      const auto& cell = rows.target_cells[row * target_columns().size() + slot];
-      found.on_target(row, read_number(cell, ignored) != number_status::number);
-    }
-    if (found.is_likely())
-      fail_at_line(
-        rows, slot,
-        hidden_header_reason(rows.target_cells[slot], shown_column(target_columns()[slot])),
-        hidden_header_hint);
+csv_portion csv_reader::append(table_chunk& out, size_t rows_max) {
+  if (rows_not_tried_ > 0) {
+    --rows_not_tried_;
+  } else if (!row_waits_ && takes_plain_rows()) {
+    if (const auto plain = append_plain_rows(out, rows_max))
+      return plain;
+    rows_not_tried_ = rows_like_an_odd_one;
   }
+  if (!std::exchange(row_waits_, false) && !next_record())
+    return {};
+  append_row(out);
+  return {1, record_.text.size()};
+}
+
+// The short way is made for a target and, in their order, all other columns as features.
+bool csv_reader::takes_plain_rows() const {
+  return target_columns().size() == 1 && features_are_the_rest();
+}
+
+// Up to one that is not plain.
+csv_portion csv_reader::append_plain_rows(table_chunk& out, size_t rows_max) {
+  const csv_row_shape shape{column_count(), target_columns().front(), options_.line_bytes_max};
+  const auto lines = records_.lines_at_hand();
+  const char* at = lines.data();
+  size_t count = 0;
+  while (count < rows_max && at < lines.data() + lines.size()) {
+    csv_row_target target;
+    const auto first_feature = out.features.size();
+    out.features.resize(first_feature + feature_count());
+    const char* next = read_plain_row(at, shape, out.features.data() + first_feature, target);
+    if (!next) {
+      out.features.resize(first_feature);
+      break;
+    }
+    out.target_cells.emplace_back(target.text);
+    out.target_numbers.push_back(target.is_number ? target.number : no_number);
+    out.lines.push_back(records_.line() + count);
+    at = next;
+    ++count;
+  }
+  const auto bytes = static_cast<size_t>(at - lines.data());
+  records_.skip_lines(bytes, count);
+  out.row_count += count;
+  return {count, bytes};
+}
+
+void csv_reader::append_row(table_chunk& out) {
+  const auto target_count = target_columns().size();
+  out.features.resize(out.features.size() + feature_count());
+  out.target_cells.resize(out.target_cells.size() + target_count);
+  out.target_numbers.resize(out.target_numbers.size() + target_count);
+  float* const features = out.features.data() + out.features.size() - feature_count();
+  std::string* const target_cells =
+    out.target_cells.data() + out.target_cells.size() - target_count;
+  double* const numbers = out.target_numbers.data() + out.target_numbers.size() - target_count;
+  csv_cells cells(records_, record_);
+  size_t column = 0;
+  for (csv_cell cell; cells.next(cell); ++column) {
+    if (column == column_count())
+      refuse_long_row(cell);
+    if (const auto place = feature_slot(column); place != no_feature) {
+      read_feature(cell, column, features[place]);
+    } else if (const auto slot = target_slot(column); slot != no_target) {
+      numbers[slot] = read_target(cell, column);
+      target_cells[slot] = cell.text;
+    }
+  }
+  if (column < column_count())
+    refuse_short_row(column);
+  out.lines.push_back(record_.line);
+  ++out.row_count;
+}
+
+void csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) const {
+  const auto status = read_number(cell.text, out);
+  if (status != number_status::number)
+    refuse_cell(cell, column, status);
+}
+
+double csv_reader::read_target(const csv_cell& cell, size_t column) const {
+  if (cell.text.empty())
+    refuse_missing(cell, column);
+  if (!is_utf8(cell.text))
+    records_.fail_at(record_, cell.offset, "the target " + shown_text(cell.text) + " is not UTF-8",
+                     "save the file as UTF-8");
+  double value = no_number;
+  const auto status = read_number(cell.text, value);
+  const bool is_text = status == number_status::text || cell.quoted;
+  if (status != number_status::number && !is_text)
+    refuse_cell(cell, column, status);
+  return value;
+}
+
+void csv_reader::check_first_rows(const table_chunk& rows) const {
+  require_rows(rows);
+  const auto target_count = may_hide_header_ ? target_columns().size() : 0;
+  for (size_t slot = 0; slot < target_count; ++slot) {
+    hidden_header found;
+    for (size_t row = 0; row < rows.row_count && !found.is_excluded(); ++row)
+      found.on_target(row, std::isnan(rows.target_numbers[row * target_count + slot]));
+    if (found.is_likely())
+      refuse_hidden_header(rows, slot, rows.lines.front());
+  }
+}
+
+void csv_reader::require_rows(const table_chunk& rows) const {
+  if (rows.row_count == 0)
+    throw failure(failure_code::bad_data, "the file has a header but no rows", path() + ":1:1",
+                  "add rows below the header");
+}
+
+void csv_reader::refuse_hidden_header(const table_chunk& rows, size_t slot, size_t line) const {
+  throw failure(failure_code::bad_data,
+                hidden_header_reason(rows.target_cells[slot], shown_column(target_columns()[slot])),
+                path() + ":" + std::to_string(line), hidden_header_hint);
 }
 
 void csv_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
@@ -110,63 +240,59 @@ void csv_reader::fail_at_target(const table_chunk& rows, size_t i, const std::st
   fail_at_line(rows, i, reason, hint);
 }
 
-void csv_reader::read_row(table_chunk& out) {
-  const auto first_target = out.target_cells.size();
-  out.target_cells.resize(first_target + target_columns().size());
-  const auto first_feature = out.features.size();
-  out.features.resize(first_feature + feature_count());
-  csv_cells cells(records_, record_);
-  size_t column = 0;
-  for (csv_cell cell; cells.next(cell); ++column) {
-    if (column == column_count())
-      records_.fail_at(
-        record_, cell.offset,
-        "the row has more cells than row 1 with its " + std::to_string(column_count()) + ": " +
-          shown_text(cell.text) + " is too many",
-        counts_rows_ ? counts_rows_hint : "put a cell that holds a comma in quotation marks");
-    const auto slot = target_slot(column);
-    const auto place = feature_slot(column);
-    if (place != no_feature)
-      read_feature(cell, column, out.features[first_feature + place]);
-    else if (slot != no_target)
-      read_target(cell, column, out.target_cells[first_target + slot]);
-  }
-  if (column < column_count())
-    records_.fail_at(record_, record_.text.size(),
-                     "the row has " + std::to_string(column) + " cells and ends before " +
-                       shown_column(column) + "; row 1 has " + std::to_string(column_count()),
-                     "give every row as many cells as the first");
-  out.lines.push_back(record_.line);
-  ++out.row_count;
+void csv_reader::refuse_single_column() const {
+  const auto separated_by = [&](char letter) {
+    return record_.text.find(letter) != record_.text.npos;
+  };
+  std::string hint = "cells are separated by commas; the last column is the target";
+  if (separated_by(';'))
+    hint = "cells are separated by commas, these look separated by semicolons";
+  else if (separated_by('\t'))
+    hint = "cells are separated by commas, these look separated by tabs";
+  records_.fail_at(record_, 0, "the file has one column; it needs a target and a feature", hint);
 }
 
-void csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) const {
-  const auto status = read_number(cell.text, out);
-  if (status == number_status::number)
-    return;
+void csv_reader::refuse_cell(const csv_cell& cell, size_t column, number_status status) const {
+  if (cell.text.empty())
+    refuse_missing(cell, column);
   const auto reason = shown_text(cell.text) + " in " + shown_column(column);
-  if (cell.text.empty())
-    records_.fail_at(record_, cell.offset,
-                     "the cell '' in " + shown_column(column) + " is empty: its value is missing",
+  const bool may_be_header = record_.starts_file && !has_header();
+  switch (status) {
+  case number_status::not_finite:
+    records_.fail_at(record_, cell.offset, reason + " is not a finite number",
                      "remove the row or fill the value in");
-  if (status == number_status::text)
+  case number_status::out_of_range:
+    records_.fail_at(record_, cell.offset, reason + " does not fit a floating-point number",
+                     "numbers go up to 3.4e38: use another unit");
+  default:
     records_.fail_at(record_, cell.offset, reason + " is not a number",
-                     record_.starts_file && !has_header() && counts_rows_
+                     may_be_header && counts_rows_
                        ? counts_rows_hint
-                       : hint_for_text(record_.starts_file && !has_header(), ""));
-  records_.fail_at(record_, cell.offset,
-                   reason + (status == number_status::not_finite
-                               ? " is not a finite number"
-                               : " does not fit a floating-point number"),
-                   "remove the row, or use numbers up to 3.4e38");
+                       : hint_for_text(may_be_header, needs_target_ && options_.target == "last"
+                                                        ? column_names()[column]
+                                                        : ""));
+  }
 }
 
-void csv_reader::read_target(const csv_cell& cell, size_t column, std::string& out) const {
-  if (cell.text.empty())
-    records_.fail_at(record_, cell.offset,
-                     "the cell '' in " + shown_column(column) + " is empty: its value is missing",
-                     "remove the row or fill the value in");
-  out = cell.text;
+void csv_reader::refuse_missing(const csv_cell& cell, size_t column) const {
+  records_.fail_at(record_, cell.offset,
+                   "the cell '' in " + shown_column(column) + " is empty: its value is missing",
+                   "remove the row or fill the value in");
+}
+
+void csv_reader::refuse_long_row(const csv_cell& surplus) const {
+  records_.fail_at(record_, surplus.offset,
+                   "the row has more cells than row 1 with its " + std::to_string(column_count()) +
+                     ": " + shown_text(surplus.text) + " is too many",
+                   counts_rows_ ? counts_rows_hint
+                                : "put a cell that holds a comma in quotation marks");
+}
+
+void csv_reader::refuse_short_row(size_t cell_count) const {
+  records_.fail_at(record_, record_.text.size(),
+                   "the row has " + std::to_string(cell_count) + " cells and ends before " +
+                     shown_column(cell_count) + "; row 1 has " + std::to_string(column_count()),
+                   "give every row as many cells as the first");
 }
 
 std::string csv_reader::shown_column(size_t column) const {

@@ -1,22 +1,51 @@
 // Reads a CSV file part by part (row_reader.hpp). The format, and what is an error, are those of
-// csv.hpp. One part and one record are in memory at a time.
+// csv.hpp, whose reader of whole files puts together what this one reads. One part and one record
+// are in memory at a time.
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/formats/csv/csv_options.hpp"
 #include "troupe/data/formats/csv/csv_records.hpp"
 #include "troupe/data/table/row_reader.hpp"
+#include "troupe/data/text/number_text.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace troupe {
 
+/// Rows that were read at once, and the text they took.
+struct csv_portion {
+  size_t row_count = 0;
+  size_t text_bytes = 0;
+
+  explicit operator bool() const noexcept { return row_count > 0; }
+};
+
 class csv_reader : public row_reader {
 public:
   /// Opens the file and reads its first record. Throws failure as read_csv does.
   csv_reader(const std::string& file, csv_header header);
+
+  /// The same for a file that has a target, which this does not choose, and a feature.
+  csv_reader(const std::string& file, const csv_options& options);
+
+  /// Appends up to `rows_max` (>= 1) rows, those that are at hand, to each of the vectors of `out`,
+  /// whatever they hold: at least one row unless the file is at its end. Throws failure as read_csv
+  /// does.
+  csv_portion append(table_chunk& out, size_t rows_max);
+
+  /// Throws failure(bad_data) when there are no rows in all that was read.
+  void require_rows(const table_chunk& rows) const;
+
+  /// Throws failure(bad_data) for the first cell of a target, of the line `line`, that is the only
+  /// one that is text.
+  [[noreturn]] void refuse_hidden_header(const table_chunk& rows, size_t slot, size_t line) const;
+
+  /// Bytes of the whole text, as far as can be told.
+  uint64_t expected_size() const noexcept { return records_.expected_size(); }
 
   [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
                                    const std::string& hint) const override;
@@ -25,19 +54,34 @@ protected:
   bool read_rows(table_chunk& out, size_t rows_max) override;
 
 private:
+  csv_reader(const std::string& file, const csv_options& options, bool needs_target);
   bool next_record();
+  std::vector<std::string> cells_of_first_record() const;
   std::vector<std::string> column_names_of(const std::vector<std::string>& cells,
                                            bool has_header) const;
-  void read_row(table_chunk& out);
+  void check_names(const std::vector<std::string>& names) const;
+
+  void check_first_rows(const table_chunk& rows) const;
+  bool takes_plain_rows() const;
+  csv_portion append_plain_rows(table_chunk& out, size_t rows_max);
+  void append_row(table_chunk& out);
   void read_feature(const csv_cell& cell, size_t column, float& out) const;
-  void read_target(const csv_cell& cell, size_t column, std::string& out) const;
-  void check_first_row(const table_chunk& rows) const;
+  double read_target(const csv_cell& cell, size_t column) const;
+
+  [[noreturn]] void refuse_single_column() const;
+  [[noreturn]] void refuse_cell(const csv_cell& cell, size_t column, number_status status) const;
+  [[noreturn]] void refuse_missing(const csv_cell& cell, size_t column) const;
+  [[noreturn]] void refuse_long_row(const csv_cell& surplus) const;
+  [[noreturn]] void refuse_short_row(size_t cell_count) const;
   std::string shown_column(size_t column) const;
 
+  csv_options options_;
+  bool needs_target_;
   csv_records records_;
   csv_record record_;
+  size_t rows_not_tried_ = 0;    ///< the short way: they follow one that was not plain
   bool row_waits_ = false;       ///< record_ is a row that was not given out
-  bool any_row_ = false;         ///< one was
+  bool first_rows_wait_ = true;  ///< nobody has checked them
   bool may_hide_header_ = false; ///< row 1 was taken for data, and nobody said so
   bool counts_rows_ = false;     ///< what row 1 looks like (csv_header.hpp)
 };

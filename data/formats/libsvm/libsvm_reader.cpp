@@ -1,5 +1,6 @@
 #include "troupe/data/formats/libsvm/libsvm_reader.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace troupe {
@@ -29,6 +30,8 @@ void libsvm_reader::keep(table_chunk& out) const {
   for (const auto& entry : row_.entries)
     out.features[begin + entry.feature] = entry.value;
   out.target_cells.emplace_back(row_.label);
+  out.target_numbers.push_back(row_.is_number ? row_.number
+                                              : std::numeric_limits<double>::quiet_NaN());
   out.lines.push_back(row_.line);
   ++out.row_count;
 }

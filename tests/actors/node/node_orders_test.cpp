@@ -29,12 +29,9 @@ keeper_actor::behavior_type played_keeper(keeper_actor::pointer self, heard_by_k
   self->set_down_handler([=](const caf::down_msg& news) { notes->ended.push_back(news.source); });
   return {[=](const view& news) {
             notes->views.push_back(news);
-            for (const auto& entry : news.replicas)
-              if (entry.actor)
-                self->monitor(entry.actor);
+            for (const auto& entry : news.trainers)
+              self->monitor(entry.actor);
           },
-          [](const contribution&) {},
-          [](const block_norms&) {},
           [](const shard_start&) {},
           note(notes->horizons),
           [](atom::pull, uint64_t) -> caf::result<parameter_span> {
@@ -51,10 +48,8 @@ struct heard_by_trainer {
 };
 
 trainer_actor::behavior_type played_trainer(trainer_actor::pointer, heard_by_trainer* notes) {
-  return {[](const view&) {},      [](const parameter_span&) {},
-          [](const horizon&) {},   [](atom::hold, uint64_t) {},
-          [](const summation&) {}, [](atom::status) { return replica_status{}; },
-          note(notes->orders),     note(notes->evaluations)};
+  return {[](atom::status) { return replica_status{}; }, note(notes->orders),
+          note(notes->evaluations)};
 }
 
 const_buffer counted(float first) {
@@ -73,7 +68,7 @@ public:
     for (size_t i = 0; i < replicas_there; ++i)
       trainers_there_.push_back(system_->spawn(played_trainer, &trainer_there));
     director_ = system_->spawn(test::played_director, &director);
-    here_ = make_node({"here", 7, 1, 1}, {trainer_here_}, {caf::actor_cast<shard_actor>(keeper_)});
+    here_ = make_node({"here", 7, 1, 1}, {trainer_here_}, keeper_);
     there_ = make_node({"there", 9, replicas_there, 0}, trainers_there_, {});
     caf::anon_send(here_, std::string{"there"}, uint64_t{9}, caf::actor_cast<node_actor>(there_));
     caf::anon_send(there_, std::string{"here"}, uint64_t{7}, caf::actor_cast<node_actor>(here_));
@@ -125,8 +120,12 @@ public:
     caf::anon_send(distant(trainer), order);
     run();
   }
-  trainer_actor distant(size_t trainer = 1) const {
-    return caf::actor_cast<trainer_actor>(keeper.views.back().replicas.at(trainer).actor);
+  /// Null when the keeper's view does not name it.
+  order_taker_actor distant(size_t trainer = 1) const {
+    const auto& news = keeper.views.back();
+    const auto found =
+      std::ranges::find(news.trainers, news.replicas.at(trainer).name, &trainer_entry::name);
+    return found == news.trainers.end() ? order_taker_actor{} : found->actor;
   }
   void kill_there(size_t replica) {
     caf::anon_send_exit(trainers_there_.at(replica), caf::exit_reason::kill);
@@ -193,7 +192,7 @@ public:
 
 private:
   local_node_actor make_node(const member& self, const std::vector<trainer_actor>& trainers,
-                             const std::vector<shard_actor>& shards) {
+                             const keeper_actor& keeper_here) {
     neural_network_options line;
     line.features = parameter_count - 1;
     line.outputs = 1;
@@ -210,10 +209,12 @@ private:
     options.stand_in = [](local_node_actor::pointer node, const trainer_life& who) {
       return node->spawn(distant_trainer, who, local_node_actor{node});
     };
-    std::vector<replica_actor> replicas;
+    local_company local;
     for (const auto& trainer : trainers)
-      replicas.push_back(caf::actor_cast<replica_actor>(trainer));
-    const auto node = system_->spawn(troupe::node, options, replicas, shards);
+      local.add(trainer);
+    if (keeper_here)
+      local.add(keeper_here);
+    const auto node = system_->spawn(troupe::node, options, local);
     caf::anon_send(node, self.incarnation, director_);
     return node;
   }
@@ -234,7 +235,7 @@ private:
 TEST(node_orders, a_trainer_of_another_process_is_one_of_the_keepers) {
   two_nodes run;
   ASSERT_EQ(run.keeper.views.size(), 1u);
-  ASSERT_EQ(run.keeper.views[0].replicas.size(), 2u);
+  ASSERT_EQ(run.keeper.views[0].trainers.size(), 2u);
   run.order_there(5);
   ASSERT_EQ(run.trainer_there.orders.size(), 1u);
   EXPECT_TRUE(run.trainer_here.orders.empty());
@@ -256,7 +257,7 @@ TEST(node_orders, nothing_comes_of_an_order_to_a_process_that_is_gone) {
   run.order_there(5);
   const auto before = run.distant();
   run.tell(two_nodes::view_of(2, 0));
-  EXPECT_EQ(run.keeper.views.back().replicas.size(), 1u);
+  EXPECT_EQ(run.keeper.views.back().trainers.size(), 1u);
   run.answer_there();
   EXPECT_TRUE(run.keeper.results.empty());
   caf::anon_send(before, trainer_order{});

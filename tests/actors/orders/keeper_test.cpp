@@ -23,7 +23,8 @@ struct heard_by_trainer {
   std::vector<evaluation_order> evaluations;
 };
 
-order_taker_actor::behavior_type played_trainer(order_taker_actor::pointer, heard_by_trainer* notes) {
+order_taker_actor::behavior_type played_trainer(order_taker_actor::pointer,
+                                                heard_by_trainer* notes) {
   return {note(notes->orders), note(notes->evaluations)};
 }
 

@@ -118,7 +118,7 @@ private:
     const auto child = fork();
     if (child == 0) {
       mutant_in_force = static_cast<int>(index);
-      what.of_modes ? run_modes() : run_seeds();
+      what.of == trial_kind::modes ? run_modes() : run_seeds(what.of == trial_kind::kept);
       _exit(0);
     }
     int status = 0;
@@ -132,12 +132,13 @@ private:
   }
 
   // In a process of its own.
-  void run_seeds() {
+  void run_seeds(bool kept) {
     for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed) {
       shared_->seed = seed;
       alarm(seconds_per_seed_max);
-      note_workload(workloads()[workload_of(seed)].name);
-      if (note(run_trial(system_.get(), prepared_[workload_of(seed)], {seed, {}}).violations))
+      const auto index = workload_of(seed, kept);
+      note_workload(workloads()[index].name);
+      if (note(run_trial(system_.get(), prepared_[index], {seed, {}}).violations))
         return;
     }
   }

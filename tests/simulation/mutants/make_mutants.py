@@ -29,7 +29,7 @@ const std::vector<mutant>& mutants() {{
 }} // namespace troupe::simulation
 """
 EXPECTATIONS = ("found", "rare", "unseen")
-TRIALS = ("clusters", "modes")
+TRIALS = ("clusters", "kept", "modes")
 
 
 def read_mutants(path):
@@ -71,8 +71,8 @@ def table(mutants, stale):
     def row(x):
         words = [x["name"], x["what"], x.get("why", ""), stale.get(x["name"], "")]
         texts = ", ".join(json.dumps(word, ensure_ascii=False) for word in words)
-        of_modes = json.dumps(x.get("of", "clusters") == "modes")
-        return f"    {{{texts}, expectation::{x.get('expect', 'found')}, {of_modes}}},"
+        of = x.get("of", "clusters")
+        return f"    {{{texts}, expectation::{x.get('expect', 'found')}, trial_kind::{of}}},"
     return TABLE.format(rows="\n".join(map(row, mutants)))
 
 

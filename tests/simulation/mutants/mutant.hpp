@@ -15,13 +15,20 @@ enum class expectation : uint8_t {
   unseen, ///< by none: `why` says why
 };
 
+/// Which runs are to find it.
+enum class trial_kind : uint8_t {
+  clusters, ///< synchronous ones
+  kept,     ///< a keeper, and trainers of other processes
+  modes,    ///< a keeper and its trainers in one process
+};
+
 struct mutant {
   std::string name;
   std::string what;  ///< what it does wrong
   std::string why;   ///< why no run can tell, if so
   std::string stale; ///< the text that it edits and that is not there; empty: it is in force
   expectation expect = expectation::found;
-  bool of_modes = false; ///< to be found in the modes that a keeper serves, not in clusters
+  trial_kind of = trial_kind::clusters;
 };
 
 /// All of them. `mutant_in_force` is an index in this list.

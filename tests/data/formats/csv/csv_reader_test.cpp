@@ -2,11 +2,14 @@
 
 #include "troupe/data/formats/csv/csv_reader.hpp"
 
+#include "troupe/data/formats/csv/csv.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/joined_rows.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace troupe {
 namespace {
@@ -81,6 +84,23 @@ TEST_F(csv_parts, have_as_many_targets_as_are_asked_for_in_that_order) {
   EXPECT_THROW(reader.set_targets({1, 1}), std::invalid_argument);
 }
 
+TEST_F(csv_parts, tell_the_numbers_of_targets_and_which_are_text) {
+  for (const auto* mark : {"", "\""}) { // the short way, and the long one
+    const auto quoted = [&](const std::string& cell) { return mark + cell + mark; };
+    auto reader = open("a,b\n1," + quoted("2.5") + "\n3," + quoted("x") + "\n4,7\n");
+    reader.set_targets({1});
+    table_chunk rows;
+    ASSERT_TRUE(reader.next(rows, 10));
+    ASSERT_EQ(rows.target_numbers.size(), 3u);
+    EXPECT_EQ(rows.target_numbers[0], 2.5);
+    EXPECT_TRUE(std::isnan(rows.target_numbers[1]));
+    EXPECT_EQ(rows.target_numbers[2], 7);
+    EXPECT_EQ(rows.lines, (std::vector<size_t>{2, 3, 4}));
+    ASSERT_FALSE(reader.next(rows, 10));
+    EXPECT_TRUE(rows.target_numbers.empty());
+  }
+}
+
 TEST_F(csv_parts, columns_are_found_by_name_index_or_as_the_last) {
   const auto reader = open("2,height,kind\n1,2,3\n", csv_header::yes);
   EXPECT_EQ(reader.find_column("last"), 2u);
@@ -136,7 +156,8 @@ TEST_F(csv_parts, complain_as_the_reader_of_whole_files_does) {
   for (const auto* text :
        {"", "a,b\n", "a,b\n1,2\n\n3,4\n", "a,b\nx,1\n", "a,b\n1,2\n1\n", "a,b\n1,2,3\n",
         "a,b\n,1\n", "a,b\n1,\n", "a,b\n\"1,2\n", "1,2\n1,2\n1\"2,3\n", "a,b\n1,2\n3,4\n5,6\nx,7\n",
-        "0,1,label\n1,2,0\n3,4,1\n", "9,2,good,bad\n1,2,3\n"})
+        "0,1,label\n1,2,0\n3,4,1\n", "9,2,good,bad\n1,2,3\n", "a,b\n1,\xe4\n", "a,b\n1,nan\n",
+        "a,b\n1,1e999\n", "a,b\n1e39,1\n", "a,a\n1,2\n", "a,\xe4\n1,2\n"})
     EXPECT_EQ(complaint(text, false), complaint(text, true)) << text;
 }
 
