@@ -5,16 +5,32 @@
 
 namespace troupe {
 
+const_buffer whole_buffer(const float_view& values, buffer_pool& pool) {
+  if (values.storage().size() == values.size())
+    return values.storage();
+  const auto own = pool.acquire();
+  std::ranges::copy(values.values(), own.values().begin());
+  return own;
+}
+
 void checkpoint_drafts::begin_term(std::vector<tensor_source> owners) {
   drafts_.clear();
   owners_ = std::move(owners);
 }
 
-bool checkpoint_drafts::expect(uint64_t version) {
+std::optional<expectation> checkpoint_drafts::expect(uint64_t version) {
   const auto [place, is_new] = drafts_.try_emplace(version);
-  if (is_new)
-    place->second.tensors.resize(1 + slot_count_);
-  return is_new;
+  if (!is_new)
+    return std::nullopt;
+  place->second.tensors.resize(1 + slot_count_);
+  expectation what;
+  what.kind = tensor_kind::state;
+  what.key = version;
+  what.elements = {0, parameter_count_};
+  what.part_count = 1 + slot_count_;
+  what.may_share = true; // in one process a version's parameters lie in one buffer
+  what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
+  return what;
 }
 
 void checkpoint_drafts::set_memory(checkpoint memory, moment now) {
@@ -26,9 +42,9 @@ void checkpoint_drafts::drop_from(uint64_t version) {
   drafts_.erase(drafts_.lower_bound(version), drafts_.end());
 }
 
-void checkpoint_drafts::on_tensor(uint64_t version, size_t part, const_buffer values) {
-  if (const auto found = drafts_.find(version); found != drafts_.end())
-    found->second.tensors.at(part) = std::move(values);
+void checkpoint_drafts::on_arrived(const tensor_arrived& news) {
+  if (const auto found = drafts_.find(news.of.key); found != drafts_.end())
+    found->second.tensors.at(news.of.part) = whole_buffer(news.values, *pool_);
 }
 
 bool checkpoint_drafts::on_numbers(const shard_numbers& news) {

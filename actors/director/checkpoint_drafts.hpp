@@ -15,28 +15,35 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace troupe {
 
+/// A whole tensor as a buffer of its own size: the one it lies in, if that has this size.
+const_buffer whole_buffer(const float_view& values, buffer_pool& pool);
+
 class checkpoint_drafts {
 public:
-  explicit checkpoint_drafts(size_t slot_count) : slot_count_(slot_count) {}
+  /// `pool`: of buffers of a tensor's size.
+  checkpoint_drafts(size_t parameter_count, size_t slot_count, std::shared_ptr<buffer_pool> pool)
+    : parameter_count_(parameter_count), slot_count_(slot_count), pool_(std::move(pool)) {}
 
   /// A term begins: nothing is drafted. `owners`: who has which elements.
   void begin_term(std::vector<tensor_source> owners);
   const std::vector<tensor_source>& owners() const { return owners_; }
 
-  /// State of this version may come. Nobody is asked for it yet. False: it was expected before.
-  bool expect(uint64_t version);
+  /// State of this version may come: what the exchange is to expect of nobody yet. Nothing when it
+  /// was expected before.
+  std::optional<expectation> expect(uint64_t version);
   /// What the director knows of an expected version; without it no draft is complete.
   void set_memory(checkpoint memory, moment now);
   /// Versions from this one on will not be reached.
   void drop_from(uint64_t version);
 
-  /// The parameters (part 0) or an optimizer slot, whole. Of a version that is not expected: nothing.
-  void on_tensor(uint64_t version, size_t part, const_buffer values);
+  void on_arrived(const tensor_arrived& news);
   /// False when it says nothing new.
   bool on_numbers(const shard_numbers& news);
 
@@ -56,7 +63,9 @@ private:
   bool has_tensors(const draft& x) const;
   bool has_numbers(const draft& x) const;
 
+  size_t parameter_count_;
   size_t slot_count_;
+  std::shared_ptr<buffer_pool> pool_;
   std::vector<tensor_source> owners_;
   std::map<uint64_t, draft> drafts_; ///< by version
   repair_clock numbers_clock_;

@@ -6,17 +6,18 @@ director_state::parts::parts(director_seat& seat)
   : history(seat.options),
     watch(seat.options.membership),
     announcer(seat),
-    tensors(seat, announcer,
+    writes(seat, [this] { training.finish_if_complete(); }),
+    tensors(seat, announcer, writes,
             {[this](uint64_t version, const const_buffer& parameters) {
                training.on_fetched(version, parameters);
              },
              [this](uint64_t version) { training.on_checkpoint(version); }}),
-    membership(seat, roster, watch, announcer,
+    membership(seat, roster, watch, announcer, writes,
                {[this](const publish& news) { training.on_view(news); },
                 [this] { training.finish_if_complete(); }}),
-    training(seat, history, roster, watch, announcer, tensors, membership),
-    status(seat, history, roster, watch, membership, training),
-    supervisor(seat, history, roster, watch, membership, training, status) {}
+    training(seat, history, roster, watch, announcer, writes, tensors, membership),
+    status(seat, history, roster, watch, writes, tensors, membership, training),
+    supervisor(seat, history, roster, watch, writes, membership, training, status) {}
 
 director_actor::behavior_type director_state::make_behavior(const director_options& options) {
   seat_.options = options;
@@ -43,7 +44,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [&](const not_finite_report& news) { training.on_not_finite(news); },
     [this, &tensors](const sent_piece& news) {
       if (tensors.on_piece(news))
-        parts_->watch.on_piece(seat_.now());
+        parts_->watch.on_work(seat_.now());
     },
     [&](const sent_want& news) { tensors.on_want(news); },
     [&](const sent_credit& news) { tensors.on_credit(news); },
@@ -65,7 +66,7 @@ void director_state::on_begin() {
 }
 
 void director_state::on_watch(const observer_actor& observer) {
-  if (seat_.finished)
+  if (parts_->training.has_told_result())
     seat_.self->send(observer, parts_->training.result());
   else
     seat_.observers.push_back(observer);

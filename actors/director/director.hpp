@@ -1,6 +1,7 @@
 // Director: one for each job. It says who takes part and how far training may go, keeps the
-// history, writes the checkpoints, answers questions at any time, and ends the run. It computes
-// nothing and runs on a thread of its own, so it answers while all cores are busy.
+// history, has checkpoints written, answers questions at any time, and ends the run. It computes
+// nothing, waits for no disk (checkpoint_writer.hpp) and runs on a thread of its own, so it answers
+// while all cores and the disk are busy.
 //
 //   waiting --begin, all joined--> training --end named--> ending --all collected--> finished
 //                                   ^    |                   |
@@ -16,6 +17,7 @@
 //    reports   ====> | run_training     how far it goes, and its end          |
 //    processes ====> | run_membership   who takes part: views, terms          |
 //    tensors  <====> | run_tensors      parameters fetched, checkpoints made  |
+//    writer   <====> | run_writes       what is being written               |
 //    courses  <====  | run_announcer    views, courses, holds: said to all    |
 //                    +--------------------------------------------------------+
 //                    | plain objects:  process_roster, run_history, run_watch,|
@@ -58,6 +60,7 @@ private:
     run_history history;
     run_watch watch;
     run_announcer announcer;
+    run_writes writes;
     run_tensors tensors;
     run_membership membership;
     run_training training;

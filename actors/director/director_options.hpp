@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/membership_rule.hpp"
@@ -12,13 +13,10 @@
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 
 namespace troupe {
-
-class checkpoint_store;
 
 struct director_options {
   director_rule_options rule;
@@ -28,11 +26,11 @@ struct director_options {
   double test_total_squares = 0; ///< regression: of the test targets around their mean
   double validation_total_squares = 0;
   size_t parameter_count = 0;
-  size_t slot_count = 0;                         ///< of the optimizer's state
-  std::string job_sha256;                        ///< for checkpoints
-  std::string numerics;                          ///< likewise
-  std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
-  std::optional<checkpoint> resume_from;         ///< nothing: from the beginning
+  size_t slot_count = 0;          ///< of the optimizer's state
+  std::string job_sha256;         ///< for checkpoints
+  std::string numerics;           ///< likewise
+  checkpoint_writer_actor writer; ///< lives and dies with the director; null: none is written
+  std::optional<checkpoint> resume_from; ///< nothing: from the beginning
   exchange_options exchange;
 };
 

@@ -22,9 +22,15 @@ void run_announcer::send_course() const {
 
 void run_announcer::allow(const horizon_rule& horizon) {
   course_.rule = horizon;
+  waiting_horizon_.reset();
   hold_request_.reset();
   ++course_.sequence;
   send_course();
+}
+
+void run_announcer::allow_what_waits() {
+  if (waiting_horizon_)
+    allow(horizon_rule{*waiting_horizon_});
 }
 
 void run_announcer::count_anew() {
@@ -47,7 +53,14 @@ void run_announcer::tick(moment now) {
     send_course();
 }
 
+void run_announcer::begin_term() {
+  waiting_horizon_.reset();
+  hold_request_.reset();
+}
+
+// Who holds is told no horizon but the one that is named.
 run_announcer::named_version run_announcer::on_stop() {
+  waiting_horizon_.reset();
   return carry_out(hold_.on_stop_requested());
 }
 

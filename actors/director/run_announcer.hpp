@@ -32,6 +32,9 @@ public:
   void send_course() const;
   /// Everybody may go so far, whoever was to hold.
   void allow(const horizon_rule& horizon);
+  /// The same once `allow_what_waits` is called; not if a hold or another horizon comes before.
+  void allow_later(const horizon_rule& horizon) { waiting_horizon_ = horizon; }
+  void allow_what_waits();
   /// What the next courses say: rows up to this version are complete; the last checkpoint is of
   /// this one; everybody is to say again what was done.
   void set_rows(uint64_t version) { course_.row_version = version; }
@@ -43,7 +46,7 @@ public:
 
   // ---- Stopping ----
 
-  void begin_term() { hold_request_.reset(); }
+  void begin_term();
   named_version on_stop();
   named_version on_view();
   named_version on_held(const hold_answer& news);
@@ -59,7 +62,8 @@ private:
   director_seat& seat_;
   hold_rule hold_;
   std::optional<hold_request> hold_request_; ///< while answers are missing
-  course course_;                            ///< its sequence is that of courses and holds
+  std::optional<horizon_rule> waiting_horizon_;
+  course course_; ///< its sequence is that of courses and holds
   repair_clock count_clock_;
   moment repeated_{};
 };

@@ -1,7 +1,6 @@
 #include "troupe/actors/director/run_membership.hpp"
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
 
 #include <algorithm>
 #include <variant>
@@ -98,13 +97,12 @@ void run_membership::carry_out(const membership_decisions& decisions) {
 }
 
 void run_membership::carry_out(const persist_term& decision) {
-  try {
-    if (seat_.options.checkpoints)
-      seat_.options.checkpoints->write_term(decision.term);
-  } catch (const failure& problem) {
-    return seat_.fail(problem);
-  }
-  carry_out(rule_->on_term_persisted(decision.term));
+  writes_.write_term(decision.term, [this, term = decision.term](const write_outcome& outcome) {
+    if (outcome.problem)
+      seat_.fail(*outcome.problem);
+    else if (!seat_.finished)
+      carry_out(rule_->on_term_persisted(term));
+  });
 }
 
 void run_membership::carry_out(const publish& decision) {

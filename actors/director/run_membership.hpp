@@ -9,6 +9,7 @@
 #include "troupe/actors/director/process_roster.hpp"
 #include "troupe/actors/director/run_announcer.hpp"
 #include "troupe/actors/director/run_watch.hpp"
+#include "troupe/actors/director/run_writes.hpp"
 
 #include <caf/system_messages.hpp>
 
@@ -29,8 +30,13 @@ public:
   };
 
   run_membership(director_seat& seat, process_roster& roster, run_watch& watch,
-                 run_announcer& announcer, listener to)
-    : seat_(seat), roster_(roster), watch_(watch), announcer_(announcer), to_(std::move(to)) {}
+                 run_announcer& announcer, run_writes& writes, listener to)
+    : seat_(seat),
+      roster_(roster),
+      watch_(watch),
+      announcer_(announcer),
+      writes_(writes),
+      to_(std::move(to)) {}
 
   /// Training may begin once everybody is there; from this checkpoint, if not 0.
   void begin(uint64_t checkpoint_version);
@@ -69,6 +75,7 @@ private:
   process_roster& roster_;
   run_watch& watch_;
   run_announcer& announcer_;
+  run_writes& writes_;
   listener to_;
   std::optional<membership_rule> rule_;         ///< since `begin`
   std::map<std::string, uint64_t> turned_away_; ///< incarnations that are yet to hear that they are

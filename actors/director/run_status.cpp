@@ -112,10 +112,15 @@ std::string run_status::waits_for(moment now) const {
     return {};
   if (!seat_.begin)
     return "begin";
+  if (writes_.is_writing_term())
+    return "the term to be written";
   if (const auto& waiting = membership_.waiting())
     return waiting->reason;
   if (const auto late = holding_up(roster_.heard(seat_.view, now)); is_still(now) && !late.empty())
     return waiting_text(late);
+  const bool is_ending = training_.state() == director_rule::phase::ending;
+  if (tensors_.is_behind() || (is_ending && writes_.is_writing()))
+    return "a checkpoint to be written";
   switch (training_.state()) {
   case director_rule::phase::training:
     return "step " + std::to_string(history_.version());
@@ -134,13 +139,13 @@ bool run_status::is_still(moment now) const {
 }
 
 current_wait run_status::wait(moment now) const {
-  if (const auto& waiting = membership_.waiting()) {
+  if (const auto& waiting = membership_.waiting(); waiting && !writes_.is_writing_term()) {
     const auto left = waiting->since + seat_.options.membership.join_timeout - now;
     return {waiting->reason, waiting->since,
             joining_text(waiting->names, std::chrono::duration_cast<milliseconds>(left))};
   }
   const auto late = holding_up(roster_.heard(seat_.view, now));
-  if (late.empty())
+  if (late.empty() || writes_.is_writing_term())
     return {phase_text(), watch_.moved(), "waiting for " + waits_for(now)};
   std::string who;
   for (const auto& x : late)

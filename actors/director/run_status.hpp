@@ -18,11 +18,14 @@ struct current_wait {
 class run_status {
 public:
   run_status(const director_seat& seat, const run_history& history, const process_roster& roster,
-             const run_watch& watch, const run_membership& membership, const run_training& training)
+             const run_watch& watch, const run_writes& writes, const run_tensors& tensors,
+             const run_membership& membership, const run_training& training)
     : seat_(seat),
       history_(history),
       roster_(roster),
       watch_(watch),
+      writes_(writes),
+      tensors_(tensors),
       membership_(membership),
       training_(training) {}
 
@@ -41,6 +44,8 @@ private:
   const run_history& history_;
   const process_roster& roster_;
   const run_watch& watch_;
+  const run_writes& writes_;
+  const run_tensors& tensors_;
   const run_membership& membership_;
   const run_training& training_;
 };

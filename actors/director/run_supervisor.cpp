@@ -3,6 +3,8 @@
 namespace troupe {
 
 void run_supervisor::tick(moment now) {
+  if (writes_.is_writing())
+    watch_.on_work(now);
   for (const auto& one : watch_.look_for_hung(roster_, seat_.view, now))
     if (!seat_.finished)
       take_out(one);
@@ -48,7 +50,7 @@ void run_supervisor::see_to_stop(moment now) {
 void run_supervisor::see_to_waits(moment now) {
   if (seat_.finished)
     return;
-  const bool lacks_somebody = membership_.waiting().has_value();
+  const bool lacks_somebody = membership_.waiting() && !writes_.is_writing_term();
   if (!lacks_somebody && watch_.moved_lately(now)) {
     if (const auto lasted = watch_.wait_over(now))
       seat_.tell("the wait is over, after " + time_text(*lasted));

@@ -1,33 +1,25 @@
 #include "troupe/actors/director/run_tensors.hpp"
 
 #include "troupe/coordinators/step/placement.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace troupe {
 
-namespace {
-
-/// A whole tensor as a buffer of its own size: the one it lies in, if that has this size.
-const_buffer whole_buffer(const float_view& values, buffer_pool& pool) {
-  if (values.storage().size() == values.size())
-    return values.storage();
-  const auto own = pool.acquire();
-  std::ranges::copy(values.values(), own.values().begin());
-  return own;
-}
-
-} // namespace
-
-run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, listener to)
+run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, run_writes& writes,
+                         listener to)
   : seat_(seat),
     announcer_(announcer),
+    writes_(writes),
     to_(std::move(to)),
     pool_(std::make_shared<buffer_pool>(seat.options.parameter_count)),
-    drafts_(seat.options.slot_count),
-    checkpoint_(seat.options.resume_from) {}
+    drafts_(seat.options.parameter_count, seat.options.slot_count, pool_) {
+  if (const auto& first = seat.options.resume_from) {
+    checkpoint_ = std::make_shared<const checkpoint>(*first);
+    written_version_ = first->version;
+  }
+}
 
 // ---- What comes ----
 
@@ -76,13 +68,12 @@ void run_tensors::on_numbers(const shard_numbers& news) {
 void run_tensors::on_arrived(const tensor_arrived& news) {
   if (seat_.finished)
     return;
-  const auto values = whole_buffer(news.values, *pool_);
   if (news.of.kind == tensor_kind::state) {
-    drafts_.on_tensor(news.of.key, news.of.part, values);
+    drafts_.on_arrived(news);
     return write_if_complete();
   }
   stop_fetching();
-  to_.on_fetched(news.of.key, values);
+  to_.on_fetched(news.of.key, whole_buffer(news.values, *pool_));
 }
 
 // A process whose shards begin a term: the few numbers go beside the parameters.
@@ -124,21 +115,16 @@ std::vector<tensor_source> run_tensors::owners() {
   return result;
 }
 
-expectation run_tensors::expected(tensor_kind kind, uint64_t version) const {
-  expectation what;
-  what.kind = kind;
-  what.key = version;
-  what.elements = {0, seat_.options.parameter_count};
-  what.may_share = true; // in one process a version's parameters lie in one buffer
-  what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
-  return what;
-}
-
 void run_tensors::fetch(uint64_t version) {
   stop_fetching();
-  auto what = expected(tensor_kind::parameters, version);
+  expectation what;
+  what.kind = tensor_kind::parameters;
+  what.key = version;
+  what.elements = {0, seat_.options.parameter_count};
   what.sources = drafts_.owners();
   what.comes_unasked = false;
+  what.may_share = true; // in one process they lie in one buffer
+  what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
   seat_.exchange->expect(std::move(what), seat_.now());
 }
 
@@ -152,16 +138,13 @@ bool run_tensors::is_checkpointed(uint64_t version) const {
   const auto every = seat_.options.rule.checkpoint_every;
   const auto& horizon = announcer_.horizon();
   const bool is_end = horizon.final && version == horizon.version;
-  return seat_.options.checkpoints && every > 0 && (version % every == 0 || is_end) &&
+  return seat_.options.writer && every > 0 && (version % every == 0 || is_end) &&
          version <= horizon.version && version > (checkpoint_ ? checkpoint_->version : 0);
 }
 
 void run_tensors::expect_state(uint64_t version) {
-  if (!drafts_.expect(version))
-    return;
-  auto what = expected(tensor_kind::state, version);
-  what.part_count = 1 + seat_.options.slot_count;
-  seat_.exchange->expect(std::move(what), seat_.now());
+  if (auto what = drafts_.expect(version))
+    seat_.exchange->expect(std::move(*what), seat_.now());
 }
 
 void run_tensors::draft(checkpoint memory) {
@@ -179,27 +162,36 @@ void run_tensors::drop_drafts_from(uint64_t version) {
 }
 
 void run_tensors::write_if_complete() {
+  if (is_writing_ || writes_.is_between_terms())
+    return;
   auto whole = drafts_.take_complete();
   if (!whole)
     return;
-  seat_.exchange->dismiss(tensor_kind::state, keys_before(whole->version + 1));
-  try {
-    seat_.options.checkpoints->write(*whole);
-  } catch (const failure& problem) {
-    return seat_.fail({problem.code(), "a checkpoint cannot be written: " + problem.reason(),
-                       problem.where(),
-                       problem.hint().empty() ? hint_of_older_checkpoint() : problem.hint()});
-  }
-  checkpoint_ = std::move(whole);
+  checkpoint_ = std::make_shared<const checkpoint>(std::move(*whole));
+  seat_.exchange->dismiss(tensor_kind::state, keys_before(checkpoint_->version + 1));
   // It has the spans of all: nobody waits for the older one any more.
   seat_.exchange->forget(tensor_kind::state, keys_before(checkpoint_->version));
-  to_.on_checkpoint(checkpoint_->version);
+  is_writing_ = true;
+  writes_.write(checkpoint_, [this](const write_outcome& outcome) { on_written(outcome); });
+}
+
+void run_tensors::on_written(const write_outcome& outcome) {
+  is_writing_ = false;
+  if (const auto& problem = outcome.problem)
+    return seat_.fail({problem->code(), "a checkpoint cannot be written: " + problem->reason(),
+                       problem->where(),
+                       problem->hint().empty() ? hint_of_older_checkpoint() : problem->hint()});
+  written_version_ = checkpoint_->version;
+  if (seat_.finished)
+    return;
+  write_if_complete();
+  to_.on_checkpoint(written_version_);
 }
 
 std::string run_tensors::hint_of_older_checkpoint() const {
-  if (!checkpoint_)
+  if (written_version_ == 0)
     return "make room there or name another folder (checkpoint.directory), then begin again";
-  return "make room there, then go on from version " + std::to_string(checkpoint_->version) +
+  return "make room there, then go on from version " + std::to_string(written_version_) +
          " with --resume";
 }
 

@@ -1,13 +1,14 @@
-// Run tensors: the director's exchange. It fetches parameters, gathers checkpoints and writes them,
-// and hands out the one that a term begins from.
+// Run tensors: the director's exchange. It fetches parameters, gathers checkpoints and has them
+// written, one at a time, and hands out the one that a term begins from.
 //
 //   fetch --- pieces come --> on_fetched
-//   draft --- state comes --> written --> on_checkpoint
+//   draft --- state comes --> last_checkpoint, being written --> on_checkpoint
 
 #pragma once
 
 #include "troupe/actors/director/checkpoint_drafts.hpp"
 #include "troupe/actors/director/run_announcer.hpp"
+#include "troupe/actors/director/run_writes.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,7 @@ public:
     std::function<void(uint64_t version)> on_checkpoint; ///< it is complete, and on the disk
   };
 
-  run_tensors(director_seat& seat, const run_announcer& announcer, listener to);
+  run_tensors(director_seat& seat, const run_announcer& announcer, run_writes& writes, listener to);
 
   // ---- What comes ----
 
@@ -45,7 +46,7 @@ public:
   /// All parameters of this version, in the place of those that were fetched before.
   void fetch(uint64_t version);
   void stop_fetching();
-  /// This version's state is to be written, and is not yet.
+  /// This version's state is to be written, and is neither written nor under way.
   bool is_checkpointed(uint64_t version) const;
   /// `memory`: what the director knows of a version that is to be checkpointed.
   void draft(checkpoint memory);
@@ -53,9 +54,12 @@ public:
   void drop_drafts_from(uint64_t version);
   /// Some wait for others' state.
   bool is_awaiting() const { return drafts_.is_awaiting(); }
+  /// The disk is slower than training: the next checkpoint is in the making while one is written.
+  bool is_behind() const { return is_writing_ && drafts_.is_awaiting(); }
 
-  /// The last complete one, or the one resumed from.
-  const std::optional<checkpoint>& last_checkpoint() const { return checkpoint_; }
+  /// The newest that was whole, or the one resumed from; null: there is none. It is on the disk
+  /// unless something is being written.
+  const std::shared_ptr<const checkpoint>& last_checkpoint() const { return checkpoint_; }
 
 private:
   /// Sends what the exchange wants sent, and sees to what has come.
@@ -64,18 +68,21 @@ private:
   void on_asked(const tensor_asked& news) const;
   /// Who has which elements in the current view.
   std::vector<tensor_source> owners();
-  expectation expected(tensor_kind kind, uint64_t version) const;
   void expect_state(uint64_t version);
   void write_if_complete();
+  void on_written(const write_outcome& outcome);
   std::string hint_of_older_checkpoint() const;
   void hand_out_checkpoint();
 
   director_seat& seat_;
   const run_announcer& announcer_;
+  run_writes& writes_;
   listener to_;
   std::shared_ptr<buffer_pool> pool_; ///< for what comes from other processes
   checkpoint_drafts drafts_;
-  std::optional<checkpoint> checkpoint_;
+  std::shared_ptr<const checkpoint> checkpoint_;
+  bool is_writing_ = false;      ///< that one
+  uint64_t written_version_ = 0; ///< of the newest on the disk; 0: there is none
 };
 
 } // namespace troupe

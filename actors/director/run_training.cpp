@@ -15,6 +15,22 @@ std::optional<double> watched_loss(const history_row& row, const evaluation_rows
                              : std::optional{row.train_loss};
 }
 
+director_memory memory_of(const checkpoint& x, const director_rule_options& options) {
+  director_memory memory;
+  memory.version = x.version;
+  if (!x.history.empty()) {
+    const auto& row = x.history.back();
+    memory.last_row = epoch_figures{row.steps, {}, std::nullopt, std::nullopt};
+    if (row.steps == x.version && options.plan.evaluates(row.steps))
+      memory.last_loss = watched_loss(row, options.rows);
+  }
+  memory.stop = stop_rule{options.stop, x.stop.best_loss, x.stop.best_version,
+                          static_cast<size_t>(x.stop.waited)};
+  if (x.best_parameters)
+    memory.best = best_version{x.best_version, x.best_loss};
+  return memory;
+}
+
 /// What ends the run at once; nothing when it is a value that is not finite.
 std::optional<failure> failure_of(const not_finite_report& news) {
   const auto what = "at step " + std::to_string(news.step) + " " + news.what;
@@ -54,13 +70,14 @@ divergence divergence_of(const not_finite_report& news) {
 } // namespace
 
 run_training::run_training(director_seat& seat, run_history& history, const process_roster& roster,
-                           run_watch& watch, run_announcer& announcer, run_tensors& tensors,
-                           run_membership& membership)
+                           run_watch& watch, run_announcer& announcer, const run_writes& writes,
+                           run_tensors& tensors, run_membership& membership)
   : seat_(seat),
     history_(history),
     roster_(roster),
     watch_(watch),
     announcer_(announcer),
+    writes_(writes),
     tensors_(tensors),
     membership_(membership),
     rule_(seat.options.rule) {
@@ -138,7 +155,8 @@ void run_training::on_fetched(uint64_t version, const const_buffer& parameters) 
 void run_training::on_checkpoint(uint64_t version) {
   announcer_.set_checkpoint(version);
   membership_.on_checkpoint(version);
-  finish_if_complete();
+  if (!tensors_.is_behind())
+    announcer_.allow_what_waits();
 }
 
 void run_training::tick(moment now) {
@@ -170,26 +188,9 @@ void run_training::begin_term() {
 void run_training::recall_checkpoint() {
   const auto& last = *tensors_.last_checkpoint();
   history_.recall(last);
-  rule_ = director_rule{seat_.options.rule, memory_of(last)};
+  rule_ = director_rule{seat_.options.rule, memory_of(last, seat_.options.rule)};
   if (rule_.kept())
     best_parameters_ = last.best_parameters;
-}
-
-director_memory run_training::memory_of(const checkpoint& x) const {
-  const auto& options = seat_.options.rule;
-  director_memory memory;
-  memory.version = x.version;
-  if (!x.history.empty()) {
-    const auto& row = x.history.back();
-    memory.last_row = epoch_figures{row.steps, {}, std::nullopt, std::nullopt};
-    if (row.steps == x.version && options.plan.evaluates(row.steps))
-      memory.last_loss = watched_loss(row, options.rows);
-  }
-  memory.stop = stop_rule{options.stop, x.stop.best_loss, x.stop.best_version,
-                          static_cast<size_t>(x.stop.waited)};
-  if (x.best_parameters)
-    memory.best = best_version{x.best_version, x.best_loss};
-  return memory;
 }
 
 // ---- Decisions ----
@@ -198,6 +199,15 @@ void run_training::carry_out(const director_decisions& decisions) {
   announcer_.set_rows(rule_.row_version());
   for (const auto& decision : decisions)
     std::visit([this](const auto& x) { carry_out(x); }, decision);
+}
+
+// Who trains faster than the disk writes waits at the next checkpoint; else they would pile up. The
+// last horizon is told at once: shards copy its version when they know that it is the last.
+void run_training::carry_out(const allow_up_to& decision) {
+  if (tensors_.is_behind() && !decision.horizon.final)
+    announcer_.allow_later(decision.horizon);
+  else
+    announcer_.allow(decision.horizon);
 }
 
 void run_training::carry_out(const publish_row& decision) {
@@ -254,12 +264,18 @@ void run_training::fetch(uint64_t version) {
 // ---- The end ----
 
 void run_training::finish_if_complete() {
-  if (end_.is_named() && !seat_.finished && end_.parameters() &&
-      roster_.has_counted(seat_.view, announcer_.round()) && !tensors_.is_awaiting())
-    publish_finished();
+  if (writes_.is_writing())
+    return;
+  if (seat_.finished)
+    return tell_result();
+  if (end_.is_named() && end_.parameters() && roster_.has_counted(seat_.view, announcer_.round()) &&
+      !tensors_.is_awaiting())
+    finish();
 }
 
 void run_training::end_at_checkpoint(const std::string& why) {
+  if (writes_.is_writing())
+    return;
   const auto& last = tensors_.last_checkpoint();
   if (!last)
     return fail({failure_code::interrupted,
@@ -270,17 +286,17 @@ void run_training::end_at_checkpoint(const std::string& why) {
   end_.end_at(*last, rule_.kept());
   seat_.tell("stopped at the last checkpoint, version " + std::to_string(last->version) + ": " +
              why);
-  publish_finished();
+  finish();
 }
 
 void run_training::fail(const failure& why) {
   if (seat_.finished)
     return;
   end_.fail(why);
-  publish_finished();
+  finish();
 }
 
-void run_training::publish_finished() {
+void run_training::finish() {
   seat_.finished = true;
   tensors_.stop_fetching();
   tensors_.drop_drafts_from(0);
@@ -289,7 +305,13 @@ void run_training::publish_finished() {
   result.views = membership_.view_count();
   result.rollbacks = membership_.roll_back_count();
   roster_.fill_in(result, seat_.view);
-  seat_.send_to_observers(result);
+  if (!writes_.is_writing())
+    tell_result();
+}
+
+void run_training::tell_result() {
+  if (!std::exchange(has_told_result_, true))
+    seat_.send_to_observers(end_.result());
 }
 
 caf::result<parameter_span> run_training::pull() const {

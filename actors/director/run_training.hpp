@@ -20,8 +20,8 @@ namespace troupe {
 class run_training {
 public:
   run_training(director_seat& seat, run_history& history, const process_roster& roster,
-               run_watch& watch, run_announcer& announcer, run_tensors& tensors,
-               run_membership& membership);
+               run_watch& watch, run_announcer& announcer, const run_writes& writes,
+               run_tensors& tensors, run_membership& membership);
 
   // ---- What is heard ----
 
@@ -39,19 +39,22 @@ public:
   // ---- The end ----
 
   /// The result is whole when the parameters are, everybody has said what was done, and the last
-  /// checkpoint is written.
+  /// checkpoint is written. Whatever the end, nobody is told of it while something is being written.
   void finish_if_complete();
-  /// The result is what the last checkpoint has, without asking anybody; else it fails.
+  /// The result is what the last checkpoint has, without asking anybody; else it fails. Not while
+  /// one is being written, which may count: then it is to be asked for again.
   void end_at_checkpoint(const std::string& why);
   void fail(const failure& why);
   caf::result<parameter_span> pull() const;
 
   director_rule::phase state() const { return rule_.state(); }
   const training_finished& result() const { return end_.result(); }
+  /// Observers have been told the result.
+  bool has_told_result() const { return has_told_result_; }
 
 private:
   void carry_out(const director_decisions& decisions);
-  void carry_out(const allow_up_to& decision) { announcer_.allow(decision.horizon); }
+  void carry_out(const allow_up_to& decision);
   void carry_out(const hold_replicas&) { stop_at_named(announcer_.on_stop()); }
   void carry_out(const publish_row& decision);
   void carry_out(const keep_version& decision) { fetch(decision.version); }
@@ -61,21 +64,23 @@ private:
   void begin_term();
   /// History, rule and best version are those of the last checkpoint.
   void recall_checkpoint();
-  director_memory memory_of(const checkpoint& x) const;
   void stop_at_named(run_announcer::named_version version);
   void fetch(uint64_t version);
-  void publish_finished();
+  void finish();
+  void tell_result();
 
   director_seat& seat_;
   run_history& history_;
   const process_roster& roster_;
   run_watch& watch_;
   run_announcer& announcer_;
+  const run_writes& writes_;
   run_tensors& tensors_;
   run_membership& membership_;
   director_rule rule_;
   const_buffer best_parameters_; ///< kept; those of rule_.kept()
   run_end end_;
+  bool has_told_result_ = false;
 };
 
 } // namespace troupe

@@ -2,7 +2,7 @@
 // people are told of a wait. A plain object: what moves goes in, decisions come out.
 //
 //   moved (a version or a view) ..... told to people 2 s later, then ever more seldom
-//   worked (also a piece, a report).. nobody for 3 x lost_after: the run stands still
+//   worked (also a piece, a write) .. nobody for 3 x lost_after: the run stands still
 //
 // coordinators/membership/work_watch.hpp argues the times, coordinators/run/waits.hpp the lines.
 
@@ -34,7 +34,8 @@ public:
   void begin(moment now) { moved_ = last_look_ = now; }
   void on_version(moment now) { moved_ = now; }
   void on_view(moment now);
-  void on_piece(moment now) { work_.on_moved(now); }
+  /// Something was done, though no version was reached.
+  void on_work(moment now) { work_.on_moved(now); }
   void on_report(const report_change& change, const work_report& work, moment now);
   /// The first time counts.
   void on_stop(moment now) { stop_asked_at_ = stop_asked_at_.value_or(now); }

@@ -13,6 +13,7 @@ namespace troupe {
 enum class protocol_error : uint8_t;
 
 struct block_norms;
+struct checkpoint_order;
 struct child_model;
 struct cluster_view;
 struct contribution;
@@ -49,6 +50,7 @@ struct shard_numbers;
 struct shard_start;
 struct standing;
 struct summation;
+struct term_order;
 struct trainer_figures;
 struct trainer_order;
 struct trainer_result;
@@ -57,6 +59,7 @@ struct training_progress;
 struct training_report;
 struct training_status;
 struct view;
+struct write_outcome;
 
 } // namespace troupe
 

@@ -173,6 +173,14 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 
+/// Writes a director's files, one after the other in the order they come, so that the director never
+/// waits for a disk (actors/director/checkpoint_writer.hpp).
+using checkpoint_writer_actor = caf::typed_actor<
+  // A checkpoint. Answered once it is on the disk, or when it cannot be.
+  caf::replies_to<checkpoint_order>::with<write_outcome>,
+  // A term, before its first use. Likewise.
+  caf::replies_to<term_order>::with<write_outcome>>;
+
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   // The rest of what a relay takes: see there.
@@ -333,10 +341,18 @@ CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_taker_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_orders)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_writes, caf::id_block::troupe_orders::end)
+
+CAF_ADD_TYPE_ID(troupe_writes, (troupe::checkpoint_order))
+CAF_ADD_TYPE_ID(troupe_writes, (troupe::term_order))
+CAF_ADD_TYPE_ID(troupe_writes, (troupe::write_outcome))
+
+CAF_END_TYPE_ID_BLOCK(troupe_writes)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_orders::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_writes::end;
 
 } // namespace troupe

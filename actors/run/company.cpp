@@ -1,5 +1,6 @@
 #include "troupe/actors/run/company.hpp"
 
+#include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/run/job_data.hpp"
@@ -13,6 +14,7 @@
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
+#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
 #include <algorithm>
@@ -60,21 +62,31 @@ company::company(caf::actor_system& system, const job& resolved,
   if (kept) // nobody is a spare: who gets work is the keeper's decision
     for_director.membership.slice_count = here.self.replica_count;
   for_director.membership.home = here.self.name;
-  for_director.checkpoints = options.checkpoints;
   for_director.rule.checkpoint_every = here.checkpoint_every;
-  if (options.checkpoints)
+  const auto spawn = [&](auto actor, const auto& what) {
+    return options.director_detached ? system.spawn<caf::detached>(actor, what)
+                                     : system.spawn(actor, what);
+  };
+  if (options.checkpoints) {
     for_director.membership.persisted_term = options.checkpoints->read_term();
+    for_director.writer = spawn(checkpoint_writer, options.checkpoints);
+  }
   for_director.resume_from = options.resume_from;
-  director_ = options.director_detached
-                ? system.spawn<caf::detached>(troupe::director, for_director)
-                : system.spawn(troupe::director, for_director);
+  director_ = spawn(troupe::director, for_director);
+  if (options.director_detached)
+    writer_ = for_director.writer;
   caf::anon_send(process_->node(), here.self.incarnation,
                  caf::actor_cast<director_link_actor>(director_));
   caf::anon_send(director_, here.self, caf::actor_cast<node_actor>(process_->node()));
 }
 
+// A write at hand is brought to its end: who owns the folder may give it away after this.
 company::~company() {
   caf::anon_send_exit(director_, caf::exit_reason::user_shutdown);
+  if (writer_)
+    caf::scoped_actor {
+      writer_->home_system()
+      } -> wait_for(writer_);
 }
 
 } // namespace troupe

@@ -1,6 +1,6 @@
 // A company: the actors of one training run, spawned and wired in the application's actor system.
 //
-//   director (a thread of its own)
+//   director (a thread of its own) ==> writer of checkpoints (likewise, if there are any)
 //      | cluster view, course
 //   node
 //      | view, horizon
@@ -43,7 +43,7 @@ inline constexpr std::string_view only_process_name = "local";
 struct company_options {
   /// Shards to spawn; absent: one for each scheduler thread, at most one for each block.
   std::optional<size_t> shard_count;
-  /// The director runs on a thread of its own; deterministic tests turn this off.
+  /// The director and the writer run on threads of their own; deterministic tests turn this off.
   bool director_detached = true;
   test_hooks hooks;
   /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.
@@ -79,6 +79,7 @@ private:
   blas::one_thread blas_; ///< for as long as anybody computes
   std::unique_ptr<process> process_;
   director_actor director_;
+  checkpoint_writer_actor writer_; ///< whose end is waited for; null: nobody's
 };
 
 } // namespace troupe

@@ -6,6 +6,7 @@
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/protocol/tensor_messages.hpp"
+#include "troupe/actors/protocol/write_messages.hpp"
 
 #include <caf/actor_system_config.hpp>
 
@@ -31,6 +32,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_trainers>();
   config.add_message_types<caf::id_block::troupe_coordinators>();
   config.add_message_types<caf::id_block::troupe_orders>();
+  config.add_message_types<caf::id_block::troupe_writes>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

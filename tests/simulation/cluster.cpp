@@ -1,5 +1,6 @@
 #include "troupe/tests/simulation/cluster.hpp"
 
+#include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
@@ -42,6 +43,17 @@ cluster::cluster(world& here, const cluster_job& what, cluster_options options)
   for (machine_id a = 0; a <= process_count(); ++a)
     for (machine_id b = a + 1; b <= process_count(); ++b)
       network_.join(a, b);
+  if (options_.disk_pause > duration{0})
+    pause_disk();
+}
+
+// All that it was asked for in between is written at once.
+void cluster::pause_disk() {
+  world_.hang(director_machine, {checkpoint_writer_state::name});
+  world_.after(options_.disk_pause, [this] {
+    world_.hang(director_machine, {});
+    world_.after(duration{1}, [this] { pause_disk(); });
+  });
 }
 
 cluster::~cluster() {
@@ -75,12 +87,13 @@ std::optional<failure> cluster::boot_director() {
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.membership.join_timeout = options_.join_timeout;
+  std::shared_ptr<checkpoint_store> checkpoints;
   if (options_.disk)
     try {
-      options.checkpoints = std::make_shared<checkpoint_store>(options_.disk, run_folder);
-      options.resume_from = options.checkpoints->latest(options.job_sha256).newest;
+      checkpoints = std::make_shared<checkpoint_store>(options_.disk, run_folder);
+      options.resume_from = checkpoints->latest(options.job_sha256).newest;
       options.membership.persisted_term = term_floor(
-        options.checkpoints->read_term(), world_.now().time_since_epoch() + options_.clock_ahead);
+        checkpoints->read_term(), world_.now().time_since_epoch() + options_.clock_ahead);
     } catch (const failure& problem) {
       world_.trace(std::string{"the director cannot start: "} + problem.what());
       return problem;
@@ -95,8 +108,11 @@ std::optional<failure> cluster::boot_director() {
   world_.trace("the director starts" +
                (resumed_from_ ? " from version " + std::to_string(resumed_from_->version)
                               : std::string{" from the beginning"}));
-  world_.act_on(director_machine,
-                [&] { director_ = world_.system().spawn(troupe::director, options); });
+  world_.act_on(director_machine, [&] {
+    if (checkpoints)
+      options.writer = world_.system().spawn(checkpoint_writer, checkpoints);
+    director_ = world_.system().spawn(troupe::director, options);
+  });
   caf::anon_send(director_, atom::watch_v, caf::actor_cast<observer_actor>(observer_));
   caf::anon_send(director_, atom::begin_v);
   network_.set_address(director_machine, caf::actor_cast<caf::strong_actor_ptr>(director_));

@@ -40,6 +40,7 @@ struct cluster_options {
   wire_options wires;
   milliseconds join_timeout{2'000};
   std::shared_ptr<simulated_disk> disk; ///< the director's; null: no checkpoints
+  duration disk_pause{0};               ///< between two moments at which it writes
   duration clock_ahead{0};              ///< of the director's wall clock: it is another day
   test_hooks hooks;
   exchange_options exchange;
@@ -102,6 +103,7 @@ public:
 
 private:
   void on_link(const network::link_news& news);
+  void pause_disk();
   /// What a director says to all.
   struct orders {
     std::optional<cluster_view> view;

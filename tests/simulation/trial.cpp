@@ -40,6 +40,12 @@ wire_options draw_wires(dice& random) {
   return wires;
 }
 
+/// Half of all disks write at once, some so seldom that training waits for them.
+duration draw_disk_pause(dice& random) {
+  static constexpr duration pauses[] = {0ms, 0ms, 20ms, 700ms};
+  return pauses[random.below(4)];
+}
+
 /// One cluster's part of a trial: all of it, or until or after an interrupt.
 class act {
 public:
@@ -84,6 +90,7 @@ public:
 private:
   cluster_options with_wires(cluster_options options) {
     options.wires = draw_wires(world_.random());
+    options.disk_pause = options.disk ? draw_disk_pause(world_.random()) : duration{0};
     const bool is_twin = what_.reference.versions.empty();
     options.hooks.keeps_slices_apart = !what_.what->adds_siblings || is_twin;
     options.exchange = what_.what->exchange;

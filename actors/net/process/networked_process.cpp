@@ -1,6 +1,7 @@
 #include "troupe/actors/net/process/networked_process.hpp"
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"
 #include "troupe/actors/net/gate/gate.hpp"
 #include "troupe/actors/net/links/links.hpp"
@@ -71,7 +72,6 @@ director_options options_of_director(const networked_options& x, const model& ne
   result.membership.persisted_term = term;
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
-  result.checkpoints = x.checkpoints;
   result.rule.checkpoint_every = x.checkpoints ? checkpoint_every(x) : 0;
   result.resume_from = x.resume_from;
   return result;
@@ -172,9 +172,14 @@ void networked_process::parts::start() {
   };
   for_process.on_hold = [flag = run_stops_] { *flag = true; };
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
-  if (here.is_director)
-    director_ = system.spawn<caf::detached>(
-      director, options_of_director(options, process_->network(), term));
+  if (here.is_director) {
+    auto for_director = options_of_director(options, process_->network(), term);
+    if (options.checkpoints) {
+      for_director.writer = system.spawn<caf::detached>(checkpoint_writer, options.checkpoints);
+      watch(for_director.writer);
+    }
+    director_ = system.spawn<caf::detached>(director, for_director);
+  }
   watch(links_);
   watch(process_->node());
   if (director_)

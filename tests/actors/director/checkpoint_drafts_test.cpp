@@ -16,18 +16,38 @@ constexpr size_t size = 10;
 
 class checkpoint_drafts_test : public testing::Test {
 protected:
-  checkpoint_drafts_test() { drafts.begin_term({{a, {0, 6}}, {b, {6, size}}, {b, {size, size}}}); }
+  checkpoint_drafts_test() {
+    exchange.begin_term(1);
+    for (const auto who : {a, b})
+      exchange.link_opened(who, 1, true);
+    drafts.begin_term({{a, {0, 6}}, {b, {6, size}}, {b, {size, size}}});
+  }
 
+  void expect(uint64_t version) {
+    if (auto what = drafts.expect(version))
+      exchange.expect(std::move(*what), now);
+  }
   void remember(uint64_t version) {
+    expect(version);
     checkpoint memory;
     memory.version = version;
     memory.term = 1;
     memory.seconds = 1.5;
     drafts.set_memory(std::move(memory), now);
+    exchange.set_sources(tensor_kind::state, version, {0, size}, drafts.owners());
   }
-  /// A whole tensor, of which the first element is `from`.
-  void bring(uint64_t version, uint64_t part, float from) {
-    drafts.on_tensor(version, part, counting_from(from, size).storage());
+  /// Elements of a tensor, of which the first is `from` + its number.
+  void bring(uint64_t version, uint64_t part, float from, const index_range& elements = {0, size}) {
+    bring(version, part, elements.begin,
+          counting_from(from + static_cast<float>(elements.begin), elements.size()));
+  }
+  void bring(uint64_t version, uint64_t part, uint64_t first, const payload& values) {
+    exchange.on_piece(a, {{tensor_kind::state, 1, version, only_leaf, part}, first, values, {}, {}},
+                      now);
+    exchange.take_effects(effects);
+    for (const auto& effect : effects)
+      if (const auto* news = std::get_if<tensor_arrived>(&effect))
+        drafts.on_arrived(*news);
   }
   void bring_tensors(uint64_t version) {
     bring(version, 0, 0);
@@ -40,7 +60,10 @@ protected:
 
   static constexpr peer_id a{1}, b{2};
   moment now{};
-  checkpoint_drafts drafts{1};
+  tensor_exchange exchange{{}};
+  std::shared_ptr<buffer_pool> pool = std::make_shared<buffer_pool>(size);
+  checkpoint_drafts drafts{size, 1, pool};
+  std::vector<exchange_effect> effects;
 };
 
 } // namespace
@@ -48,8 +71,7 @@ protected:
 TEST_F(checkpoint_drafts_test, one_is_complete_with_memory_tensors_and_numbers_whatever_is_last) {
   for (const uint64_t last : {0, 1, 2, 3}) {
     const auto version = 5 + last;
-    EXPECT_TRUE(drafts.expect(version));
-    EXPECT_FALSE(drafts.expect(version)) << "it is";
+    expect(version);
     const auto give = [&](uint64_t what) {
       if (what < 2)
         bring(version, what, static_cast<float>(20 * what));
@@ -73,8 +95,24 @@ TEST_F(checkpoint_drafts_test, one_is_complete_with_memory_tensors_and_numbers_w
   }
 }
 
+TEST_F(checkpoint_drafts_test, owners_are_asked_once_the_director_remembers_the_version) {
+  expect(5);
+  bring(5, 0, 0);
+  bring(5, 1, 20, {4, 8});
+  EXPECT_TRUE(exchange.awaited().empty());
+  EXPECT_FALSE(drafts.is_awaiting());
+  remember(5);
+  EXPECT_TRUE(drafts.is_awaiting());
+  const tensor_name slot{tensor_kind::state, 1, 5, only_leaf, 1};
+  const auto missing = exchange.awaited();
+  ASSERT_EQ(missing.size(), 2u);
+  EXPECT_EQ(missing[0].to, a);
+  EXPECT_EQ(missing[0].what, (tensor_want{slot, {{0, 4}}}));
+  EXPECT_EQ(missing[1].to, b);
+  EXPECT_EQ(missing[1].what, (tensor_want{slot, {{8, 10}}}));
+}
+
 TEST_F(checkpoint_drafts_test, numbers_are_asked_for_beside_tensors_that_are_here) {
-  drafts.expect(5);
   remember(5);
   drafts.on_numbers({5, 0, {}, true, {}});
   now += 200ms;
@@ -88,7 +126,6 @@ TEST_F(checkpoint_drafts_test, numbers_are_asked_for_beside_tensors_that_are_her
 }
 
 TEST_F(checkpoint_drafts_test, numbers_count_once_and_those_of_unknown_versions_not_at_all) {
-  drafts.expect(5);
   remember(5);
   bring_tensors(5);
   EXPECT_FALSE(drafts.on_numbers({4, 0, {7}, true, {7, 7, 0, 0}}));
@@ -102,10 +139,8 @@ TEST_F(checkpoint_drafts_test, numbers_count_once_and_those_of_unknown_versions_
 }
 
 TEST_F(checkpoint_drafts_test, a_complete_one_ends_those_before_it_and_none_that_is_later) {
-  for (const uint64_t version : {5, 6, 7}) {
-    drafts.expect(version);
+  for (const uint64_t version : {5, 6, 7})
     remember(version);
-  }
   tell_numbers(6);
   bring_tensors(6);
   EXPECT_EQ(drafts.take_complete().value().version, 6u);
@@ -119,10 +154,8 @@ TEST_F(checkpoint_drafts_test, a_complete_one_ends_those_before_it_and_none_that
 }
 
 TEST_F(checkpoint_drafts_test, versions_that_will_not_be_reached_are_dropped) {
-  for (const uint64_t version : {5, 6}) {
-    drafts.expect(version);
+  for (const uint64_t version : {5, 6})
     remember(version);
-  }
   drafts.drop_from(6);
   tell_numbers(6);
   bring_tensors(6);
@@ -130,6 +163,41 @@ TEST_F(checkpoint_drafts_test, versions_that_will_not_be_reached_are_dropped) {
   EXPECT_TRUE(drafts.is_awaiting());
   drafts.drop_from(0);
   EXPECT_FALSE(drafts.is_awaiting());
+}
+
+TEST_F(checkpoint_drafts_test, a_tensor_in_a_buffer_of_its_size_is_that_buffer) {
+  const auto whole = counting_from(0, size).storage();
+  const auto within = counting_from(-3, size + 6).storage();
+  remember(5);
+  tell_numbers(5);
+  for (const auto& [first, count] : {std::pair{6, 4}, {0, 6}}) {
+    bring(5, 0, first, payload{whole, static_cast<size_t>(first), static_cast<size_t>(count)});
+    bring(5, 1, first, payload{within, static_cast<size_t>(first + 3), static_cast<size_t>(count)});
+  }
+  const auto result = drafts.take_complete();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->parameters.same_storage(whole));
+  EXPECT_EQ(result->slots.at(0).size(), size) << "a part of more than a tensor is";
+  EXPECT_EQ(result->slots.at(0).values()[9], 9);
+}
+
+// Fresh ones, each in place of one just freed, would cost memory that the allocator never gives
+// back.
+TEST_F(checkpoint_drafts_test, one_after_the_other_takes_no_new_buffers) {
+  std::optional<checkpoint> last; // the director has it until the next one is written
+  for (uint64_t version = 1; version <= 100; ++version) {
+    expect(version);
+    for (const uint64_t part : {0, 1})
+      for (const index_range& elements : {index_range{0, 6}, {6, size}})
+        bring(version, part, static_cast<float>(version), elements);
+    tell_numbers(version);
+    remember(version);
+    last = drafts.take_complete();
+    ASSERT_TRUE(last);
+    exchange.dismiss(tensor_kind::state, keys_before(version + 1));
+    EXPECT_EQ(last->parameters.values()[7], static_cast<float>(version + 7));
+    EXPECT_LE(pool->made_count(), 4u) << "two tensors of two checkpoints";
+  }
 }
 
 } // namespace troupe

@@ -128,7 +128,7 @@ TEST(run_watch, a_run_stands_still_when_nobody_works_and_again_and_again_at_one_
     EXPECT_FALSE(watch.stands_still(5, now)) << "it is said once";
     EXPECT_EQ(watch.has_stood_too_often(), times == 3);
   }
-  watch.on_piece(now + 2s);
+  watch.on_work(now + 2s);
   EXPECT_FALSE(watch.stands_still(5, now + 3'001ms));
   EXPECT_TRUE(watch.stands_still(6, now + 6s));
   EXPECT_FALSE(watch.has_stood_too_often()) << "another version";
