@@ -11,6 +11,7 @@ or write: one line that says why, and the right exit code.
 import gzip
 import json
 import os
+import re
 import shutil
 import socket
 import stat
@@ -30,6 +31,8 @@ EPOCHS = 300
 TIMING = timeouts(lost_after=5 * SLOWNESS)
 SHAPES = [(1, 1), (1, 0), (1, 1)]
 NOBODY = 65534
+with open(os.path.join(SOURCE, "coordinators/links/admission.hpp"), encoding="utf-8") as header:
+    PROTOCOL = int(re.search(r"protocol_number = (\d+)", header.read()).group(1))
 
 
 def numerics_class(**environment):
@@ -162,7 +165,7 @@ class StrangersAtARunningCluster(EqualRuns):
     def greet(self, **changes):
         """What the director answers a process that says this of itself."""
         self.wait_for_epochs()
-        line = {"troupe": 2, "version": "0.1.0", "node": "right", "job": "0", "data": "0",
+        line = {"troupe": PROTOCOL, "version": "0.1.0", "node": "right", "job": "0", "data": "0",
                 "cluster": "0", "numerics": "0", "course": "0", "process": "0", "incarnation": 1,
                 "term": 0, "life": 1, "director": False, "only_compares": False, **changes}
         port = int(self.nodes[0].address.rsplit(":", 1)[1])
