@@ -159,10 +159,11 @@ void run_training::on_checkpoint(uint64_t version) {
     announcer_.allow_what_waits();
 }
 
+// What is wanted is asked for first: who counts what it sent has sent it then.
 void run_training::tick(moment now) {
+  tensors_.tick(now);
   if (end_.is_named())
     announcer_.ask_for_counts(now);
-  tensors_.tick(now);
 }
 
 // ---- Terms ----
