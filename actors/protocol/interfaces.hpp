@@ -1,14 +1,14 @@
 // The actors of synchronous training, as each sees the others: the whole protocol on one page.
 //
-//   observer <--progress, finished-- director ==cluster view, course, hold, want==> node
-//                                      ^  ^                                          | view, horizon,
-//                evaluation -----------+  +---- training report, not finite          | hold, start
-//                                      |              |                              v
-//                                   replica <====> shard                      replicas, shards
+//   observer <--progress, finished-- director ==view, course, hold, tensors==> node
+//                                      ^  ^                                     | view, horizon,
+//                evaluation -----------+  +---- training report, not finite     | hold, start
+//                                      |              |                         v
+//                                   replica <====> shard                 replicas, shards
 //                                        contribution, parameter span
 //
-//   node <==gradient piece, state piece, norms, want, credit==> node of another process
-//        <==order sheet, result sheet, parcel piece==>
+//   node <==tensors: piece, want, credit, stamp==> node of another process
+//        <==order sheet, result sheet==>
 //
 // Double lines may cross a wire, where messages are lost with their link, come late, or twice; in
 // one process everything else is a pointer. Every message is idempotent: it says what is, not what

@@ -358,6 +358,12 @@ TEST(node_orders, the_keepers_version_is_that_of_its_last_report) {
 
 TEST(node_orders, the_keeper_answers_a_hold_for_all) {
   two_nodes run;
+  training_report news;
+  for (const auto& [term, version] : {std::pair{1, 30}, {0, 35}}) { // the second is of no count
+    news.term = static_cast<uint64_t>(term);
+    news.version = static_cast<uint64_t>(version);
+    run.report(news);
+  }
   run.tell(hold_request{1, 6});
   EXPECT_EQ(run.keeper.rounds, (std::vector<uint64_t>{6}));
   ASSERT_EQ(run.director.holds.size(), 1u) << "trainers begin nothing by themselves";
@@ -367,6 +373,7 @@ TEST(node_orders, the_keeper_answers_a_hold_for_all) {
   ASSERT_EQ(run.director.holds.size(), 2u);
   EXPECT_EQ(run.director.holds[1].name, "here");
   EXPECT_EQ(run.director.holds[1].next_step, 44u);
+  EXPECT_EQ(run.director.holds[1].shard_versions, (std::vector<uint64_t>{30}));
 }
 
 TEST(node_orders, an_order_that_cannot_be_is_refused_before_it_takes_memory) {
