@@ -151,8 +151,8 @@ void estimator::fit(dataset&& rows) {
   safetensors_file file;
   file.metadata = model_metadata(result);
   file.layout = result.layout;
-  const auto values = result.parameters.values();
-  file.values.assign(values.begin(), values.end());
+  file.values.resize(file.layout.size());
+  file.layout.to_logical(result.parameters.values(), file.values);
   file.data_sha256 = result.summary.parameters_sha256;
   model_ = to_saved_model(std::move(file), "estimator");
   class_values_ = values_of(model_.classes);

@@ -41,6 +41,14 @@ std::string text_of(const activation_list& activation) {
   return text;
 }
 
+// As in "4 outputs inputs none".
+std::string text_of(size_t parts, const std::vector<layer_cut>& cuts) {
+  auto text = std::to_string(parts);
+  for (auto cut : cuts)
+    text += " " + std::string{name_of(cut)};
+  return text;
+}
+
 std::string names_of(const std::vector<std::string>& names) {
   // A name need not be UTF-8: what is not becomes a replacement character here.
   return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -67,6 +75,8 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
     metadata["link"] = name_of(x.link);
   if (x.loss == loss_kind::huber)
     metadata["huber_threshold"] = bits_of(x.huber_threshold);
+  if (x.cuts.value_or(1) > 1)
+    metadata["cuts"] = text_of(*x.cuts, x.cut);
   const auto weights = class_weights_of(result.resolved, shape_of(*result.data));
   if (!weights.empty())
     metadata["class_weights"] = bits_of(weights);

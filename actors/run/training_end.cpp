@@ -118,7 +118,9 @@ training_result result_of(const job& resolved, std::shared_ptr<const prepared_da
   summary.strategy = name_of(resolved.training.strategy);
   summary.replicas = *resolved.training.replicas;
   summary.slices = *resolved.training.slices;
-  summary.parameters_sha256 = safetensors_data_sha256(parameters.values());
+  std::vector<float> logical;
+  summary.parameters_sha256 =
+    safetensors_data_sha256(result.layout.in_logical_order(parameters.values(), logical));
   const auto identity = identity_text(resolved, data->fingerprint);
   summary.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
   summary.numerics = numerics_class();

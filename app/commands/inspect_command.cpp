@@ -2,7 +2,7 @@
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "troupe/models/network/segment_chain.hpp"
 #include "troupe/models/training/metrics.hpp"
 
 #include <nlohmann/json.hpp>
@@ -37,13 +37,13 @@ json layer_object(const tensor_info& tensor) {
 
 json layers_of(const saved_model& model) {
   auto layers = json::array();
-  const auto* network = dynamic_cast<const neural_network*>(model.network.get());
+  const auto& dense = model.network->chain().layers();
   for (const auto& tensor : model.network->layout().tensors()) {
     const auto name = tensor.name.substr(0, tensor.name.rfind('.'));
     if (layers.empty() || layers.back()["name"] != name) {
       layers.push_back(layer_object(tensor));
-      if (network && layers.size() <= network->layers().size())
-        layers.back()["activation"] = name_of(network->layers()[layers.size() - 1].activation);
+      if (layers.size() <= dense.size())
+        layers.back()["activation"] = name_of(dense[layers.size() - 1].activation);
     }
     auto& count = layers.back()["parameters"];
     count = count.get<size_t>() + tensor.size;
@@ -61,8 +61,10 @@ json object_of(const saved_model& model) {
               {"parameters_sha256", model.data_sha256},
               {"layers", layers_of(model)},
               {"tensors", json::array()}};
+  std::vector<float> storage;
+  const auto values = layout.in_logical_order(model.parameters.values(), storage);
   for (const auto& tensor : layout.tensors())
-    object["tensors"].push_back(tensor_object(tensor, model.parameters.values()));
+    object["tensors"].push_back(tensor_object(tensor, values));
   object["features"] = model.feature_names;
   object["target"] = model.target_names;
   object["classes"] = model.classes;

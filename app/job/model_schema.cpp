@@ -24,13 +24,14 @@ void set_hidden(job& target, const toml_value& value, const std::string& path,
   target.model.hidden = hidden;
 }
 
-std::optional<activation_kind> read_activation(const toml_value& value, const std::string& path,
-                                               std::vector<complaint>& complaints) {
+template <class Enum>
+std::optional<Enum> read_name(const toml_value& value, const std::string& path,
+                              std::vector<complaint>& complaints) {
   size_t index = 0;
-  if (!detail::accepted(read_choice(value, detail::names_of<activation_kind>(), index), value, path,
+  if (!detail::accepted(read_choice(value, detail::names_of<Enum>(), index), value, path,
                         complaints))
     return std::nullopt;
-  return name_table<activation_kind>::entries[index].first;
+  return name_table<Enum>::entries[index].first;
 }
 
 // One name, or a list with one for each hidden layer.
@@ -38,19 +39,55 @@ void set_activation(job& target, const toml_value& value, const std::string& pat
                     std::vector<complaint>& complaints) {
   const auto* list = value.as<toml_value::list>();
   if (!list) {
-    if (const auto kind = read_activation(value, path, complaints))
+    if (const auto kind = read_name<activation_kind>(value, path, complaints))
       target.model.activation = *kind;
     return;
   }
   std::vector<activation_kind> kinds;
   for (const auto& element : *list)
-    if (const auto kind = read_activation(element, path, complaints))
+    if (const auto kind = read_name<activation_kind>(element, path, complaints))
       kinds.push_back(*kind);
   if (list->empty())
     complaints.push_back({path, value.at, "expected a name or a list of them, got an empty list",
                           "write activation = \"relu\""});
   else if (kinds.size() == list->size())
     target.model.activation = kinds;
+}
+
+void set_cut(job& target, const toml_value& value, const std::string& path,
+             std::vector<complaint>& complaints) {
+  const auto* list = value.as<toml_value::list>();
+  if (!list) {
+    complaints.push_back({path, value.at, "expected a list of names, got " + description(value),
+                          "write cut = [\"outputs\", \"inputs\", \"none\"], one for each layer"});
+    return;
+  }
+  std::vector<layer_cut> cuts;
+  for (const auto& element : *list)
+    if (const auto cut = read_name<layer_cut>(element, path, complaints))
+      cuts.push_back(*cut);
+  if (cuts.size() == list->size())
+    target.model.cut = cuts;
+}
+
+std::optional<std::string> cut_text(const job& x) {
+  if (x.model.cut.empty())
+    return std::nullopt;
+  std::vector<std::string> names;
+  for (auto cut : x.model.cut)
+    names.emplace_back(name_of(cut));
+  return toml_text(names);
+}
+
+job_key cut_key() {
+  return {"model.cut",
+          "list, each " + choices_text(detail::names_of<layer_cut>()),
+          "what costs least",
+          "how each layer is cut; outputs are followed by inputs, or by nothing",
+          false,
+          set_cut,
+          cut_text,
+          copier<job>([](auto& x) -> auto& { return x.model.cut; })};
 }
 
 std::optional<std::string> activation_text(const job& x) {
@@ -133,6 +170,11 @@ void add_model_keys(keys& out) {
   out.push_back(plain_key<job, double>(
     {"model.dropout", "share of hidden units silenced in each step of training"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.model.dropout; }));
+  out.push_back(whole_key<job>(
+    {"model.cuts", "parts in which cut layers are computed, whoever computes them",
+     "1, or for hidden layers of 1,024 units and more 2 to 8"},
+    [](auto& x) -> auto& { return x.model.cuts; }));
+  out.push_back(cut_key());
   out.push_back(choice_key<job, initialization_kind>(
     {"model.initialization", "of the weights; biases start at 0",
      "he if the first activation is relu or of its kin, else xavier"},

@@ -1,6 +1,5 @@
 #include "troupe/coordinators/base/canonical_tree.hpp"
 
-#include <bit>
 #include <utility>
 
 namespace troupe {
@@ -73,10 +72,6 @@ private:
 };
 
 } // namespace
-
-size_t left_size(size_t count) {
-  return std::bit_floor(count - 1);
-}
 
 bool is_tree_node(size_t slice_count, const tree_node& node) {
   return node.begin < node.end && node.end <= slice_count && is_below({0, slice_count}, node);

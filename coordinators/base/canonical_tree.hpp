@@ -8,9 +8,10 @@
 
 #pragma once
 
+#include "troupe/models/base/index_range.hpp"
 #include "troupe/models/math/reduction.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,23 +20,8 @@
 
 namespace troupe {
 
-/// A half-open range of indices.
-struct index_range {
-  size_t begin = 0;
-  size_t end = 0;
-
-  size_t size() const { return end - begin; }
-  bool empty() const { return begin == end; }
-  bool contains(size_t i) const { return begin <= i && i < end; }
-  bool contains(const index_range& other) const { return begin <= other.begin && other.end <= end; }
-  friend auto operator<=>(const index_range&, const index_range&) = default;
-};
-
 /// A node of the tree: the slices below it.
 using tree_node = index_range;
-
-/// Size of the left child of a node over `count` > 1 slices: the largest power of two below it.
-size_t left_size(size_t count);
 
 /// True when `node` is a node of the tree over `slice_count` slices.
 bool is_tree_node(size_t slice_count, const tree_node& node);

@@ -16,6 +16,7 @@
 #include "troupe/models/merging/parameter_average.hpp"
 #include "troupe/models/network/activation.hpp"
 #include "troupe/models/network/initialization.hpp"
+#include "troupe/models/network/layer_cuts.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <cstddef>
@@ -115,6 +116,11 @@ struct model_options {
   double dropout = 0;                                 ///< share of hidden units, [0, 1)
   std::optional<initialization_kind> initialization;  ///< absent: he for rectifiers, else xavier
   double initialization_scale = default_initialization_scale; ///< of uniform and normal, > 0
+  /// Parts in which cut layers are computed, 1 to 64: of the result, whoever computes them
+  /// (models/network/layer_cuts.hpp). Absent: by the narrowest hidden layer, 1 below 1,024 units.
+  std::optional<size_t> cuts;
+  std::vector<layer_cut>
+    cut; ///< of each layer; empty: the cheapest ones. Resolved: none without cuts
 
   friend bool operator==(const model_options&, const model_options&) = default;
 };

@@ -1,5 +1,6 @@
 #include "troupe/coordinators/job/job_bounds.hpp"
 
+#include "troupe/models/network/layer_cuts.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ constexpr std::array bounds{
   whole_bounds{"data.target", 0, columns_max - 1},
   whole_bounds{"data.index_base", 0, 1},
   whole_bounds{"model.hidden", 1, units_max},
+  whole_bounds{"model.cuts", 1, part_count_max},
   whole_bounds{"optimizer.history_size", 1, history_size_max},
   whole_bounds{"optimizer.schedule.steps", 1, steps_max},
   whole_bounds{"optimizer.schedule.milestones", 1, steps_max},

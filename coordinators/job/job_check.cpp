@@ -92,6 +92,35 @@ void check_model(problem_list& check, const model_options& x) {
                 "model.initialization_scale", "must be above 0", "use a number such as 0.05");
 }
 
+// Who cuts layers has every product computed in parts; some work needs layers whole.
+void check_cuts(problem_list& check, const job& x) {
+  const auto& model = x.model;
+  check.in_bounds("model.cuts", model.cuts);
+  const bool cuts = model.cuts.value_or(1) > 1;
+  check.require(model.cut.empty() || cuts, "model.cut",
+                "says how layers are cut, but not in how many parts",
+                "set model.cuts to 2 or more, or leave model.cut out");
+  if (!cuts)
+    return;
+  const auto layer_count = model.hidden.size() + 1;
+  const auto problem = model.cut.empty() ? std::string{} : cut_problem(model.cut, layer_count);
+  check.require(problem.empty(), "model.cut", problem,
+                "name none, outputs or inputs for each of the " + std::to_string(layer_count) +
+                  " layers, or leave it out");
+  const bool one_score =
+    model.kind == model_kind::logistic_regression || (model.loss && is_binary(*model.loss));
+  check.require(!one_score || model.cut.empty() || model.cut.back() != layer_cut::outputs,
+                "model.cut", "the last layer has one output, which cannot be cut",
+                "cut it by inputs, or not");
+  const auto whole = [&](bool needs_whole, const std::string& who) {
+    check.require(!needs_whole, "model.cuts", who + " needs layers whole", "set model.cuts = 1");
+  };
+  whole(has_keeper(x.training), "a mode where each replica trains on its own");
+  whole(scope_of(x.optimizer.kind) == optimizer_scope::solver ||
+          x.optimizer.kind == optimizer_kind::adafactor,
+        std::string{name_of(x.optimizer.kind)});
+}
+
 void check_parts(problem_list& check, const std::string& key, const schedule_options& x) {
   const bool has_parts = x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential;
   const bool has_milestones =
@@ -303,6 +332,7 @@ std::vector<job_problem> problems(const job& x) {
   problem_list check;
   check_data(check, x.data);
   check_model(check, x.model);
+  check_cuts(check, x);
   check_optimizer(check, x.optimizer);
   check_lbfgs(check, x);
   check_solver(check, x);

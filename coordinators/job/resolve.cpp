@@ -112,6 +112,12 @@ void write_model(std::ostream& out, const job& x) {
     out << "model.huber_threshold = " << bits_of(model.huber_threshold) << '\n';
   if (!model.bias)
     out << "model.bias = 0\n";
+  if (model.cuts.value_or(1) > 1) {
+    out << "model.cuts = " << *model.cuts << "\nmodel.cut =";
+    for (auto cut : model.cut)
+      out << ' ' << name_of(cut);
+    out << '\n';
+  }
   if (model.dropout > 0)
     out << "model.dropout = " << bits_of(model.dropout) << '\n';
 }
@@ -220,6 +226,29 @@ uint64_t checkpoint_interval(const timeline& plan) {
 
 } // namespace
 
+namespace {
+
+// What is not cut after all is the job of one that never was.
+void resolve_cuts(job& x, const data_shape& shape) {
+  auto& model = x.model;
+  const bool whole = has_keeper(x.training) ||
+                     scope_of(x.optimizer.kind) == optimizer_scope::solver ||
+                     x.optimizer.kind == optimizer_kind::adafactor;
+  if (!model.cuts)
+    model.cuts = whole ? 1 : default_part_count(model.hidden);
+  std::vector<size_t> widths{shape.feature_count};
+  widths.insert(widths.end(), model.hidden.begin(), model.hidden.end());
+  widths.push_back(is_binary(*model.loss) ? 1 : shape.output_count);
+  if (model.cut.empty())
+    model.cut = cheapest_cuts(widths, *model.cuts);
+  if (std::ranges::all_of(model.cut, [](layer_cut cut) { return cut == layer_cut::none; })) {
+    model.cuts = 1;
+    model.cut.clear();
+  }
+}
+
+} // namespace
+
 job resolve(const job& x, const data_shape& shape, size_t core_count) {
   const default_rounding rounding;
   job result = x;
@@ -253,6 +282,7 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     const bool he = !model.hidden.empty() && is_rectifier(model.activation.of(0));
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
   }
+  resolve_cuts(result, shape);
   return result;
 }
 
@@ -282,6 +312,8 @@ std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) 
   options.initialization_scale = resolved.model.initialization_scale;
   options.bias = resolved.model.bias;
   options.dropout = resolved.model.dropout;
+  options.parts = *resolved.model.cuts;
+  options.cuts = resolved.model.cut;
   return std::make_unique<neural_network>(options);
 }
 

@@ -55,7 +55,7 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
                                 " values, the parameters " + std::to_string(values.size()));
   changes_ = regularization{options_.optimizer, options_.layout
                                                   ? penalized_ranges(*options_.layout)
-                                                  : std::vector<element_range>{{0, values.size()}}};
+                                                  : std::vector<index_range>{{0, values.size()}}};
   auto copy = pool_->acquire();
   std::ranges::copy(values, copy.values().begin());
   parameters_ = copy;

@@ -154,6 +154,8 @@ std::string write_whole(const parameter_layout& layout, std::span<const float> v
     throw std::invalid_argument("safetensors: " + std::to_string(values.size()) +
                                 " values for a layout of " + std::to_string(layout.size()));
   auto header = header_text(layout, metadata);
+  std::vector<float> storage;
+  values = layout.in_logical_order(values, storage);
   std::array<std::byte, length_bytes> length;
   for (size_t i = 0; i < length_bytes; ++i)
     length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xff);

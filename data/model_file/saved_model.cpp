@@ -168,6 +168,22 @@ loss_options loss_of(const model_source& source, size_t outputs) {
   return result;
 }
 
+/// In how many parts and how the layers are cut, as in "4 outputs inputs none".
+void read_cuts(const model_source& source, neural_network_options& options) {
+  if (!source.find("cuts"))
+    return;
+  std::istringstream words{source.text("cuts")};
+  words >> options.parts;
+  for (std::string word; words >> word;)
+    if (const auto cut = from_name<layer_cut>(word))
+      options.cuts.push_back(*cut);
+  if (options.parts < 1 || options.parts > part_count_max ||
+      !cut_problem(options.cuts, options.hidden.size() + 1).empty())
+    source.refuse("the metadata's 'cuts' is " + shown_text(source.text("cuts")) +
+                  ", which does not cut the model's " + std::to_string(options.hidden.size() + 1) +
+                  " layers");
+}
+
 std::unique_ptr<const model> build_network(const model_source& source) {
   const auto sizes = layer_sizes(source);
   neural_network_options options;
@@ -177,6 +193,7 @@ std::unique_ptr<const model> build_network(const model_source& source) {
   options.activation = activations(source, options.hidden.size());
   options.loss = loss_of(source, options.outputs);
   options.bias = source.file.layout.find("layers.0.bias") != nullptr;
+  read_cuts(source, options);
   return std::make_unique<neural_network>(options);
 }
 
@@ -294,7 +311,7 @@ saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
   read_names(source, result);
   read_standardization(source, result);
   const buffer values{file.values.size()};
-  std::ranges::copy(file.values, values.values().begin());
+  result.network->layout().to_working(file.values, values.values());
   result.parameters = values;
   result.data_sha256 = file.data_sha256;
   result.metadata = std::move(file.metadata);

@@ -27,6 +27,11 @@ inline const tensor_info& require_tensor(const parameter_layout& layout, size_t 
   const auto* info = layout.find(name);
   if (info == nullptr)
     throw std::invalid_argument("tensor view: the model has no tensor '" + std::string{name} + "'");
+  if (!layout.pieces().empty())
+    throw std::invalid_argument(
+      "tensor view: the model's layers are cut in parts, its parameters lie "
+      "in working order: look at a copy in logical order "
+      "(parameter_layout::to_logical) with the layout of a file");
   if (size != layout.size())
     throw std::invalid_argument("tensor view: the layout has " + std::to_string(layout.size()) +
                                 " values, the buffer " + std::to_string(size));

@@ -39,6 +39,12 @@ TROUPE_MULTIVERSION void add_columns(const float* __restrict values, float* __re
 
 } // namespace
 
+void sum_columns(std::span<const float> values, std::span<float> sums) {
+  std::ranges::fill(sums, 0.0f);
+  add_columns(values.data(), sums.data(), row_count("values", values.size(), sums.size()),
+              sums.size());
+}
+
 void dense_layer::forward(std::span<const float> parameters, std::span<const float> x,
                           std::span<float> y, std::span<float> before) const {
   require_size("parameters", parameter_count(), parameters.size());
@@ -75,10 +81,8 @@ void dense_layer::gradient(std::span<const float> x, std::span<const float> delt
   }
   blas::multiply({delta.data(), rows, outputs, blas::operation::transposed},
                  {x.data(), rows, inputs}, 0, gradient_out.data(), outputs, inputs);
-  if (has_bias) {
-    std::ranges::fill(gradient_out.subspan(outputs * inputs), 0.0f);
-    add_columns(delta.data(), gradient_out.data() + outputs * inputs, rows, outputs);
-  }
+  if (has_bias)
+    sum_columns(delta, gradient_out.subspan(outputs * inputs));
 }
 
 void dense_layer::add_narrow_gradient(std::span<const float> x, std::span<const float> delta,

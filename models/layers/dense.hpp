@@ -43,4 +43,7 @@ struct dense_layer {
                 std::span<float> dx) const;
 };
 
+/// sums (O) = the columns of `values` (R x O), each added from the first row on.
+void sum_columns(std::span<const float> values, std::span<float> sums);
+
 } // namespace troupe

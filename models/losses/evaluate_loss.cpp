@@ -18,27 +18,11 @@ void require_size(const char* what, size_t expected, size_t actual) {
                                 what + ", got " + std::to_string(actual));
 }
 
-// The first highest score; 0 when a NaN is in the way.
-size_t index_of_maximum(std::span<const float> scores) {
-  size_t best = 0;
-  for (size_t j = 1; j < scores.size(); ++j)
-    if (scores[j] > scores[best])
-      best = j;
-  return best;
-}
-
-// Writes e^(s_j - maximum) to `out` (which may be `scores`) and returns their sum.
-float exponentials(std::span<const float> scores, float maximum, float* out) {
-  for (size_t j = 0; j < scores.size(); ++j)
-    out[j] = elementary::exp(scores[j] - maximum);
-  return lane_sum<float>(scores.size(), [out](size_t j) { return out[j]; });
-}
-
 batch_sums cross_entropy_row(std::span<const float> scores, size_t label, float* derivative) {
-  const auto best = index_of_maximum(scores);
+  const auto best = detail::index_of_maximum(scores);
   const float maximum = scores[best];
   const float label_score = scores[label]; // read before the row is overwritten
-  const float total = exponentials(scores, maximum, derivative);
+  const float total = detail::exponentials(scores, maximum, derivative);
   const double loss = elementary::log(static_cast<double>(total)) -
                       (static_cast<double>(label_score) - static_cast<double>(maximum));
   const float inverse = 1 / total;
@@ -59,10 +43,52 @@ batch_sums regression(const loss_options& loss, const batch& rows, std::span<con
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto start = i * score_count;
     sums = sums + detail::regression_row(loss, scores.subspan(start, score_count),
-                                         rows.targets.subspan(start, score_count),
+                                         rows.targets.subspan(start, score_count), score_count,
                                          derivative.data() + start);
   }
   return sums;
+}
+
+batch_sums classification(const loss_options& loss, const batch& rows,
+                          std::span<const float> scores, size_t score_count,
+                          std::span<float> derivative) {
+  const bool binary = is_binary(loss.kind);
+  const size_t class_count = binary ? 2 : score_count;
+  require_size("labels", rows.row_count, rows.labels.size());
+  if (binary)
+    require_size("score a row", 1, score_count);
+  if (!loss.class_weights.empty())
+    require_size("class weights", class_count, loss.class_weights.size());
+  batch_sums sums;
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    const auto label = detail::checked_label(rows, i, class_count);
+    const auto start = i * score_count;
+    const auto out = derivative.subspan(start, score_count);
+    auto row = binary ? detail::binary_row(loss, scores[start], label, out.data())
+                      : cross_entropy_row(scores.subspan(start, score_count), label, out.data());
+    if (!loss.class_weights.empty())
+      detail::apply_weight(loss.class_weights[label], row, out);
+    sums = sums + row;
+  }
+  return sums;
+}
+
+} // namespace
+
+namespace detail {
+
+size_t index_of_maximum(std::span<const float> scores) {
+  size_t best = 0;
+  for (size_t j = 1; j < scores.size(); ++j)
+    if (scores[j] > scores[best])
+      best = j;
+  return best;
+}
+
+float exponentials(std::span<const float> scores, float maximum, float* out) {
+  for (size_t j = 0; j < scores.size(); ++j)
+    out[j] = elementary::exp(scores[j] - maximum);
+  return lane_sum<float>(scores.size(), [out](size_t j) { return out[j]; });
 }
 
 size_t checked_label(const batch& rows, size_t i, size_t class_count) {
@@ -79,31 +105,7 @@ void apply_weight(float weight, batch_sums& sums, std::span<float> derivative) {
     value *= weight;
 }
 
-batch_sums classification(const loss_options& loss, const batch& rows,
-                          std::span<const float> scores, size_t score_count,
-                          std::span<float> derivative) {
-  const bool binary = is_binary(loss.kind);
-  const size_t class_count = binary ? 2 : score_count;
-  require_size("labels", rows.row_count, rows.labels.size());
-  if (binary)
-    require_size("score a row", 1, score_count);
-  if (!loss.class_weights.empty())
-    require_size("class weights", class_count, loss.class_weights.size());
-  batch_sums sums;
-  for (size_t i = 0; i < rows.row_count; ++i) {
-    const auto label = checked_label(rows, i, class_count);
-    const auto start = i * score_count;
-    const auto out = derivative.subspan(start, score_count);
-    auto row = binary ? detail::binary_row(loss, scores[start], label, out.data())
-                      : cross_entropy_row(scores.subspan(start, score_count), label, out.data());
-    if (!loss.class_weights.empty())
-      apply_weight(loss.class_weights[label], row, out);
-    sums = sums + row;
-  }
-  return sums;
-}
-
-} // namespace
+} // namespace detail
 
 batch_sums evaluate_loss(const loss_options& loss, const batch& rows, std::span<const float> scores,
                          size_t score_count, std::span<float> derivative) {
@@ -138,7 +140,7 @@ void predict_from_scores(const loss_options& loss, std::span<const float> scores
 void softmax_rows(std::span<float> scores, size_t score_count) {
   for (size_t start = 0; start < scores.size(); start += score_count) {
     const auto row = scores.subspan(start, score_count);
-    const float total = exponentials(row, row[index_of_maximum(row)], row.data());
+    const float total = detail::exponentials(row, row[detail::index_of_maximum(row)], row.data());
     for (auto& value : row)
       value /= total;
   }

@@ -69,8 +69,8 @@ struct gamma_loss {
 
 template <class Loss>
 batch_sums sum_of_row(Loss loss, std::span<const float> scores, std::span<const float> targets,
-                      float* derivative) {
-  const auto count = static_cast<double>(scores.size());
+                      size_t score_count, float* derivative) {
+  const auto count = static_cast<double>(score_count);
   const auto at = [&](size_t j) {
     return loss(static_cast<double>(scores[j]), static_cast<double>(targets[j]));
   };
@@ -139,9 +139,10 @@ batch_sums regression_column(const loss_options& loss, std::span<const float> sc
 }
 
 batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
-                          std::span<const float> targets, float* derivative) {
-  return with_loss(
-    loss, [&](auto function) { return sum_of_row(function, scores, targets, derivative); });
+                          std::span<const float> targets, size_t score_count, float* derivative) {
+  return with_loss(loss, [&](auto function) {
+    return sum_of_row(function, scores, targets, score_count, derivative);
+  });
 }
 
 } // namespace troupe::detail

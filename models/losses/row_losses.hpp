@@ -10,9 +10,10 @@
 
 namespace troupe::detail {
 
-/// A regression's loss of one row, C scores against C targets; `derivative` (C) may be the scores.
+/// A regression's loss of one row, U of its C scores against as many targets, as their share of the mean
+/// over all C; `derivative` (U) may be the scores.
 batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
-                          std::span<const float> targets, float* derivative);
+                          std::span<const float> targets, size_t score_count, float* derivative);
 
 /// A regression's losses of R rows with one score each (R); `derivative` (R) may be the scores.
 batch_sums regression_column(const loss_options& loss, std::span<const float> scores,
@@ -20,5 +21,17 @@ batch_sums regression_column(const loss_options& loss, std::span<const float> sc
 
 /// A binary loss of one score against label 0 or 1; `derivative` may be the score.
 batch_sums binary_row(const loss_options& loss, float score, size_t label, float* derivative);
+
+/// The first highest score; 0 when a NaN is in the way.
+size_t index_of_maximum(std::span<const float> scores);
+
+/// Writes e^(s_j - maximum) to `out` (which may be `scores`) and returns their sum.
+float exponentials(std::span<const float> scores, float maximum, float* out);
+
+/// The label of row i. Throws std::invalid_argument when it is not below `class_count`.
+size_t checked_label(const batch& rows, size_t i, size_t class_count);
+
+/// Multiplies a sample's loss and derivative by its label's weight.
+void apply_weight(float weight, batch_sums& sums, std::span<float> derivative);
 
 } // namespace troupe::detail

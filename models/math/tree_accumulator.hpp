@@ -6,11 +6,30 @@
 
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace troupe {
+
+/// Size of the left child of a node over `count` > 1 parts: the largest power of two below it.
+constexpr size_t left_size(size_t count) {
+  return std::bit_floor(count - 1);
+}
+
+/// The sum of the parts [begin, end), a node of the tree, where each is `part(i)` or does not exist;
+/// nothing when none does. A node with one child that exists is that child.
+template <class T, class Part>
+std::optional<T> sum_along_tree(size_t begin, size_t end, const Part& part) {
+  if (end - begin == 1)
+    return part(begin);
+  const auto middle = begin + left_size(end - begin);
+  const auto left = sum_along_tree<T>(begin, middle, part);
+  const auto right = sum_along_tree<T>(middle, end, part);
+  return left && right ? std::optional<T>{*left + *right} : left ? left : right;
+}
 
 /// T needs `T operator+(const T&, const T&)`; left operands are earlier parts.
 template <class T>

@@ -27,24 +27,25 @@ uint64_t seed_of(const batch& rows, uint32_t layer) {
 
 } // namespace
 
-void fill_dropout_mask(double rate, const batch& rows, uint32_t layer, size_t units,
+void fill_dropout_mask(double rate, const batch& rows, uint32_t layer, const index_range& units,
                        std::span<float> mask) {
   if (!(rate >= 0 && rate < 1))
     throw std::invalid_argument("dropout: the rate must be in [0, 1)");
-  if (mask.size() != rows.row_count * units)
+  if (mask.size() != rows.row_count * units.size())
     throw std::invalid_argument("dropout: a mask of " + std::to_string(mask.size()) +
                                 " values for " + std::to_string(rows.row_count) + " rows of " +
-                                std::to_string(units) + " units");
+                                std::to_string(units.size()) + " units");
   const auto seed = seed_of(rows, layer);
   const auto kept = static_cast<float>(1 / (1 - rate));
   const auto dropped_below = static_cast<uint64_t>(rate * 0x1p32); // of 2^32 equally likely words
   for (size_t i = 0; i < rows.row_count; ++i) {
     const random_sequence sequence{seed, random_purpose::dropout, rows.row_number(i)};
-    float* const row = mask.data() + i * units;
-    for (size_t begin = 0; begin < units; begin += 4) {
-      const auto words = sequence.block(static_cast<uint32_t>(begin / 4));
-      for (size_t k = begin; k < std::min(begin + 4, units); ++k)
-        row[k] = words[k - begin] < dropped_below ? 0.0f : kept;
+    float* const row = mask.data() + i * units.size();
+    for (size_t block = units.begin / 4; block * 4 < units.end; ++block) {
+      const auto words = sequence.block(static_cast<uint32_t>(block));
+      const auto begin = std::max(block * 4, units.begin);
+      for (size_t k = begin; k < std::min(block * 4 + 4, units.end); ++k)
+        row[k - units.begin] = words[k - block * 4] < dropped_below ? 0.0f : kept;
     }
   }
 }

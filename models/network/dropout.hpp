@@ -8,6 +8,7 @@
 #pragma once
 
 #include "troupe/models/base/batch.hpp"
+#include "troupe/models/base/index_range.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +16,10 @@
 
 namespace troupe {
 
-/// Fills `mask` (N x `units`) for the batch's N rows: 0 with probability `rate`, else
+/// Fills `mask` (N x U) for the batch's N rows and U units of a layer: 0 with probability `rate`, else
 /// 1 / (1 - rate). Throws std::invalid_argument when `mask` has another size or `rate` is not in
 /// [0, 1).
-void fill_dropout_mask(double rate, const batch& rows, uint32_t layer, size_t units,
+void fill_dropout_mask(double rate, const batch& rows, uint32_t layer, const index_range& units,
                        std::span<float> mask);
 
 /// out = values * mask, element by element; `out` may be `values`. Sizes must be equal.

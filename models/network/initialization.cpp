@@ -21,20 +21,20 @@ void initialize(initialization_kind kind, const initialization_request& request,
     std::ranges::fill(weights, 0.0f);
     return;
   case initialization_kind::he:
-    fill_normal(sequence, 0, static_cast<float>(std::sqrt(2 / inputs)), weights);
+    fill_normal(sequence, request.first, static_cast<float>(std::sqrt(2 / inputs)), weights);
     return;
   case initialization_kind::lecun:
-    fill_normal(sequence, 0, static_cast<float>(std::sqrt(1 / inputs)), weights);
+    fill_normal(sequence, request.first, static_cast<float>(std::sqrt(1 / inputs)), weights);
     return;
   case initialization_kind::uniform:
-    fill_uniform(sequence, 0, -scale, scale, weights);
+    fill_uniform(sequence, request.first, -scale, scale, weights);
     return;
   case initialization_kind::normal:
-    fill_normal(sequence, 0, scale, weights);
+    fill_normal(sequence, request.first, scale, weights);
     return;
   case initialization_kind::xavier: {
     const auto limit = static_cast<float>(std::sqrt(6 / (inputs + outputs)));
-    fill_uniform(sequence, 0, -limit, limit, weights);
+    fill_uniform(sequence, request.first, -limit, limit, weights);
     return;
   }
   }

@@ -31,6 +31,7 @@ struct initialization_request {
   size_t inputs = 1;                           ///< fan-in
   size_t outputs = 1;                          ///< fan-out
   double scale = default_initialization_scale; ///< of uniform and normal, > 0
+  size_t first = 0;                            ///< index of the first weight that is made
 };
 
 /// Fills `weights`.

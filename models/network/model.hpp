@@ -1,35 +1,25 @@
 // A model: a pure function from parameters and rows to gradients, losses and predictions.
 //
 // A model holds its shape, never its parameters: those are one flat buffer (parameter_layout.hpp)
-// that the caller owns, so a thousand versions of them can be in flight. Working memory is a
-// `workspace`, one for each thread; after the first step nothing is allocated.
+// that the caller owns, so a thousand versions of them can be in flight. They and gradients are in
+// working order here (parameter_layout.hpp). Working memory is a `workspace`, one for each thread.
 
 #pragma once
 
 #include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/buffer.hpp"
+#include "troupe/models/base/workspace.hpp"
 #include "troupe/models/losses/loss.hpp"
 #include "troupe/models/network/parameter_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 
-/// Scratch memory of one thread: numbered slots that only ever grow.
-class workspace {
-public:
-  /// Slot `index` with room for `size` floats; its contents are those of its last use.
-  std::span<float> slot(size_t index, size_t size);
-
-private:
-  std::vector<buffer> slots_;
-};
+class segment_chain;
 
 /// Whoever wants a gradient piece by piece, while the rest is still being computed: what has to
 /// travel can leave early.
@@ -53,6 +43,9 @@ public:
   size_t prediction_count() const noexcept { return prediction_count_; }
   loss_kind loss() const noexcept { return loss_.kind; }
   const loss_options& loss_with_constants() const noexcept { return loss_; }
+
+  /// The same computed part by part, by as many as like to share it.
+  virtual const segment_chain& chain() const = 0;
 
   /// Fills `parameters` (P) with the initial values, a function of `seed` alone.
   virtual void initialize(uint64_t seed, std::span<float> parameters) const = 0;

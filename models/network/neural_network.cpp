@@ -2,9 +2,12 @@
 
 #include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
-#include "troupe/models/network/dropout.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
+#include "troupe/models/network/chain_loss.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -19,101 +22,128 @@ void require_size(const char* what, size_t expected, size_t actual) {
                                 std::to_string(actual));
 }
 
-// A layer's slots of the workspace; behind those of all layers are the derivatives handed down.
-enum slot : size_t { output, before_activation, mask, dropped, slots_per_layer };
+std::vector<size_t> widths_of(const neural_network_options& options) {
+  std::vector<size_t> result{options.features};
+  result.insert(result.end(), options.hidden.begin(), options.hidden.end());
+  result.push_back(options.outputs);
+  return result;
+}
 
-size_t slot_of(size_t layer, slot which) {
-  return layer * slots_per_layer + which;
+std::vector<dense_layer> layers_of(const neural_network_options& options) {
+  if (const auto& kinds = options.activation.kinds(); kinds.size() != 1)
+    require_size("activations", options.hidden.size(), kinds.size());
+  if (!(options.dropout >= 0 && options.dropout < 1))
+    throw std::invalid_argument("neural network: the dropout must be in [0, 1)");
+  const auto widths = widths_of(options);
+  std::vector<dense_layer> result;
+  for (size_t i = 0; i + 1 < widths.size(); ++i) {
+    const bool hidden = i < options.hidden.size();
+    const auto activation = hidden ? options.activation.of(i) : activation_kind::identity;
+    result.push_back({widths[i], widths[i + 1], activation, options.bias});
+  }
+  return result;
+}
+
+std::vector<layer_cut> cuts_of(const neural_network_options& options) {
+  if (options.parts == 0 || options.parts > part_count_max)
+    throw std::invalid_argument("neural network: the parts must be 1 to " +
+                                std::to_string(part_count_max));
+  if (options.parts == 1)
+    return std::vector<layer_cut>(options.hidden.size() + 1, layer_cut::none);
+  if (options.cuts.empty())
+    return cheapest_cuts(widths_of(options), options.parts);
+  if (const auto problem = cut_problem(options.cuts, options.hidden.size() + 1); !problem.empty())
+    throw std::invalid_argument("neural network: " + problem);
+  return options.cuts;
 }
 
 } // namespace
 
 neural_network::neural_network(const neural_network_options& options)
   : model(options.features, options.outputs, options.loss),
+    chain_(layers_of(options), cuts_of(options), options.parts, options.dropout),
     initialization_(options.initialization),
-    initialization_scale_(options.initialization_scale),
-    dropout_(options.dropout) {
-  const auto& kinds = options.activation.kinds();
-  if (kinds.size() != 1)
-    require_size("activations", options.hidden.size(), kinds.size());
+    initialization_scale_(options.initialization_scale) {
   if (is_binary(loss()))
     require_size("output for a binary loss", 1, options.outputs);
-  if (!(dropout_ >= 0 && dropout_ < 1))
-    throw std::invalid_argument("neural network: the dropout must be in [0, 1)");
-  auto sizes = options.hidden;
-  sizes.push_back(options.outputs);
-  size_t inputs = options.features;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const bool hidden = i + 1 < sizes.size();
-    const auto activation = hidden ? options.activation.of(i) : activation_kind::identity;
-    layers_.push_back({inputs, sizes[i], activation, options.bias});
-    offsets_.push_back(layout_.size());
+  for (size_t i = 0; i < chain_.layers().size(); ++i) {
+    const auto& layer = chain_.layers()[i];
     const auto name = "layers." + std::to_string(i);
-    layout_.add(name + ".weight", {sizes[i], inputs});
+    layout_.add(name + ".weight", {layer.outputs, layer.inputs});
     if (options.bias)
-      layout_.add(name + ".bias", {sizes[i]});
-    inputs = sizes[i];
+      layout_.add(name + ".bias", {layer.outputs});
   }
+  if (options.parts > 1)
+    layout_.set_pieces(
+      chain_.pieces([&](size_t layer) { return options.bias ? 2 * layer : layer; }));
 }
 
 void neural_network::initialize(uint64_t seed, std::span<float> parameters) const {
   require_size("parameters", layout_.size(), parameters.size());
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const auto& layer = layers_[i];
-    const auto own = parameters.subspan(offset_of(i), layer.parameter_count());
-    const auto weight_count = layer.outputs * layer.inputs;
+  std::ranges::fill(parameters, 0.0f);
+  size_t layer = 0;
+  for (const auto& tensor : layout_.tensors()) {
+    if (tensor.shape.size() < 2)
+      continue;
+    const auto& x = chain_.layers()[layer];
     // Weights are sequence 2 i, with or without biases between them.
-    troupe::initialize(
-      initialization_,
-      {seed, static_cast<uint32_t>(2 * i), layer.inputs, layer.outputs, initialization_scale_},
-      own.first(weight_count));
-    std::ranges::fill(own.subspan(weight_count), 0.0f);
+    layout_.for_each_run(tensor, [&](size_t element, size_t place, size_t count) {
+      troupe::initialize(initialization_,
+                         {seed, static_cast<uint32_t>(2 * layer), x.inputs, x.outputs,
+                          initialization_scale_, element},
+                         parameters.subspan(place, count));
+    });
+    ++layer;
   }
 }
 
-std::span<const float> neural_network::part(std::span<const float> parameters, size_t layer) const {
-  return parameters.subspan(offset_of(layer), layers_[layer].parameter_count());
-}
+// ---- Forward ----
 
-std::span<float> neural_network::forward(std::span<const float> parameters, const batch& rows,
-                                         bool drops, workspace& memory) const {
+void neural_network::forward(std::span<const float> parameters, const batch& rows, bool drops,
+                             workspace& memory) const {
   require_size("parameters", layout_.size(), parameters.size());
   require_size("features", rows.row_count * feature_count(), rows.features.size());
-  auto input = rows.features;
-  std::span<float> result;
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const auto size = rows.row_count * layers_[i].outputs;
-    result = memory.slot(slot_of(i, output), size);
-    std::span<float> before;
-    if (derivative_needs_input(layers_[i].activation))
-      before = memory.slot(slot_of(i, before_activation), size);
-    layers_[i].forward(part(parameters, i), input, result, before);
-    input = result;
-    if (!drops || !drops_after(i))
+  for (size_t k = 0; k < chain_.size(); ++k) {
+    chain_.enter(k, rows, drops, memory);
+    const auto compute = [&](size_t t, std::span<float> out) {
+      chain_.forward(k, t, parameters, rows, drops, memory, out);
+    };
+    if (chain_.adds_parts(k)) {
+      const auto out = chain_.output(k, rows, memory);
+      chain_.add_parts(k, 0, chain_.part_count(), out, memory, compute);
+      chain_.finish(k, parameters, out);
       continue;
-    const auto factors = memory.slot(slot_of(i, mask), size);
-    const auto masked = memory.slot(slot_of(i, dropped), size);
-    fill_dropout_mask(dropout_, rows, static_cast<uint32_t>(i), layers_[i].outputs, factors);
-    apply_mask(factors, result, masked);
-    input = masked;
+    }
+    for (size_t t = 0; t < chain_.part_count(); ++t)
+      if (chain_.exists(k, t))
+        compute(t, chain_.output(k, t, rows, memory));
   }
+}
+
+batch_sums neural_network::take_loss(const batch& rows, workspace& memory) const {
+  const auto& loss = loss_with_constants();
+  if (!chain_.splits_scores())
+    return whole_loss(chain_, loss, rows, memory);
+  const auto last = chain_.size() - 1;
+  const auto parts = chain_.part_count();
+  const auto words = rows.row_count * figure_words(loss.kind);
+  const auto told = memory.slot(chain_.slot_count(), parts * words);
+  std::array<part_figures, part_count_max> figures;
+  const auto sums =
+    sum_along_tree<batch_sums>(0, parts, [&](size_t t) -> std::optional<batch_sums> {
+      if (!chain_.exists(last, t))
+        return std::nullopt;
+      const auto own = told.subspan(t * words, words);
+      figures[t] = {chain_.units(chain_.layers().size() - 1, t), own};
+      return tell_loss(chain_, loss, t, rows, memory, own);
+    });
+  if (words == 0)
+    return *sums;
+  batch_sums result;
+  for (size_t t = 0; t < parts; ++t)
+    if (chain_.exists(last, t))
+      result = settle_loss(chain_, loss, t, rows, memory, std::span{figures}.first(parts));
   return result;
-}
-
-std::span<const float> neural_network::input_of(size_t i, const batch& rows,
-                                                workspace& memory) const {
-  if (i == 0)
-    return rows.features;
-  return memory.slot(slot_of(i - 1, drops_after(i - 1) ? dropped : output),
-                     rows.row_count * layers_[i].inputs);
-}
-
-void neural_network::through_activation(size_t i, std::span<float> delta, workspace& memory) const {
-  if (drops_after(i))
-    apply_mask(memory.slot(slot_of(i, mask), delta.size()), delta, delta);
-  const auto kind = layers_[i].activation;
-  const auto kept = derivative_needs_input(kind) ? before_activation : output;
-  multiply_by_derivative(kind, memory.slot(slot_of(i, kept), delta.size()), delta);
 }
 
 // A linear model of few outputs: piece by piece, so that the rows are read from memory once.
@@ -124,25 +154,26 @@ batch_sums neural_network::sweep(std::span<const float> parameters, const batch&
   batch_sums sums;
   for (size_t begin = 0; begin < rows.row_count; begin += piece_rows) {
     const auto piece = part_of(rows, begin, std::min(piece_rows, rows.row_count - begin));
-    const auto scores = forward(parameters, piece, true, memory);
-    sums = sums + evaluate_loss(loss_with_constants(), piece, scores, output_count(), scores);
-    layers_.front().add_narrow_gradient(piece.features, scores, gradient_out);
+    forward(parameters, piece, true, memory);
+    sums = sums + take_loss(piece, memory);
+    chain_.layers().front().add_narrow_gradient(piece.features, chain_.delta(0, piece, memory),
+                                                gradient_out);
   }
   return sums;
 }
 
-std::span<float> neural_network::delta_of(size_t i, const batch& rows, workspace& memory) const {
-  const auto last = layers_.size() - 1;
-  const auto place = i == last ? slot_of(last, output) : slot_of(last + 1, output) + i;
-  return memory.slot(place, rows.row_count * layers_[i].outputs);
-}
+// ---- Backward ----
 
 void neural_network::descend(std::span<const float> parameters, const batch& rows,
                              workspace& memory) const {
-  for (size_t i = layers_.size() - 1; i > 0; --i) {
-    const auto down = delta_of(i - 1, rows, memory);
-    layers_[i].backward(part(parameters, i), delta_of(i, rows, memory), down);
-    through_activation(i - 1, down, memory);
+  for (size_t k = chain_.size(); k-- > 0;) {
+    const auto compute = [&](size_t t, std::span<float> out) {
+      chain_.backward(k, t, parameters, rows, memory, out);
+    };
+    const auto out = k > 0 ? chain_.delta(k - 1, rows, memory) : std::span<float>{};
+    chain_.add_parts(k, 0, chain_.part_count(), out, memory, compute);
+    if (k > 0)
+      chain_.derive(k, 0, rows, memory, out);
   }
 }
 
@@ -150,25 +181,25 @@ batch_sums neural_network::gradient(std::span<const float> parameters, const bat
                                     std::span<float> gradient_out, workspace& memory,
                                     const gradient_listener* listener) const {
   require_size("gradients", layout_.size(), gradient_out.size());
-  if (layers_.size() == 1 && output_count() <= narrow_outputs_max) {
+  if (chain_.layers().size() == 1 && chain_.part_count() == 1 &&
+      output_count() <= narrow_outputs_max) {
     require_size("features", rows.row_count * feature_count(), rows.features.size());
     return sweep(parameters, rows, gradient_out, memory);
   }
-  const auto scores = forward(parameters, rows, true, memory);
-  const auto sums = evaluate_loss(loss_with_constants(), rows, scores, output_count(), scores);
+  forward(parameters, rows, true, memory);
+  const auto sums = take_loss(rows, memory);
   descend(parameters, rows, memory);
-  size_t done_count = 0;
-  for (const bool first : {true, false}) {
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      const auto size = layers_[i].parameter_count();
-      if (first != (listener == nullptr || listener->is_wanted_first(offset_of(i) + size / 2)))
-        continue;
-      layers_[i].gradient(input_of(i, rows, memory), delta_of(i, rows, memory),
-                          gradient_out.subspan(offset_of(i), size));
-      if (++done_count < layers_.size() && listener != nullptr)
-        listener->on_piece(offset_of(i), offset_of(i) + size, sums);
-    }
-  }
+  size_t done = 0;
+  for (const bool first : {true, false})
+    chain_.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
+      const auto middle = elements.begin + elements.size() / 2;
+      if (first != (listener == nullptr || listener->is_wanted_first(middle)))
+        return;
+      chain_.gradient(k, t, rows, memory, gradient_out.subspan(elements.begin, elements.size()));
+      done += elements.size();
+      if (done < layout_.size() && listener != nullptr)
+        listener->on_piece(elements.begin, elements.end, sums);
+    });
   return sums;
 }
 
@@ -178,25 +209,26 @@ void neural_network::score_derivatives(std::span<const float> parameters,
   require_size("derivatives", layout_.size(), out.size());
   if (output >= output_count())
     throw std::invalid_argument("neural network: there is no output " + std::to_string(output));
-  if (dropout_ > 0)
+  if (chain_.dropout() > 0)
     throw std::invalid_argument("neural network: derivatives of scores are those without dropout");
   batch row;
   row.row_count = 1;
   row.features = features;
   forward(parameters, row, false, memory);
-  const auto delta = delta_of(layers_.size() - 1, row, memory);
+  // Of a single row scores lie in order, cut or not.
+  const auto delta = chain_.delta(chain_.size() - 1, row, memory);
   std::ranges::fill(delta, 0.0f);
   delta[output] = 1;
   descend(parameters, row, memory);
-  for (size_t i = 0; i < layers_.size(); ++i)
-    layers_[i].gradient(input_of(i, row, memory), delta_of(i, row, memory),
-                        out.subspan(offset_of(i), layers_[i].parameter_count()));
+  chain_.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
+    chain_.gradient(k, t, row, memory, out.subspan(elements.begin, elements.size()));
+  });
 }
 
 batch_sums neural_network::evaluate(std::span<const float> parameters, const batch& rows,
                                     workspace& memory) const {
-  const auto scores = forward(parameters, rows, false, memory);
-  return evaluate_loss(loss_with_constants(), rows, scores, output_count(), scores);
+  forward(parameters, rows, false, memory);
+  return take_loss(rows, memory);
 }
 
 void neural_network::predict(std::span<const float> parameters, std::span<const float> features,
@@ -205,8 +237,9 @@ void neural_network::predict(std::span<const float> parameters, std::span<const 
   rows.row_count = features.size() / feature_count();
   rows.features = features;
   require_size("predictions", rows.row_count * prediction_count(), out.size());
-  const auto scores = forward(parameters, rows, false, memory);
-  predict_from_scores(loss_with_constants(), scores, output_count(), out);
+  forward(parameters, rows, false, memory);
+  predict_from_scores(loss_with_constants(), chain_.whole_scores(rows, memory), output_count(),
+                      out);
 }
 
 } // namespace troupe

@@ -1,5 +1,6 @@
 #include "troupe/models/network/parameter_layout.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -44,6 +45,60 @@ const tensor_info* parameter_layout::find(std::string_view name) const noexcept 
     if (tensor.name == name)
       return &tensor;
   return nullptr;
+}
+
+void parameter_layout::set_pieces(std::vector<layout_piece> pieces) {
+  size_t next = 0;
+  std::vector<size_t> left; // of each tensor
+  for (const auto& tensor : tensors_)
+    left.push_back(tensor.size);
+  for (const auto& piece : pieces) {
+    const auto& tensor = tensors_.at(piece.tensor);
+    const auto columns = tensor.shape.size() > 1 ? tensor.shape.back() : 1;
+    if (piece.offset != next || piece.columns.end > columns ||
+        piece.rows.end > tensor.size / columns || piece.size() > left[piece.tensor])
+      throw std::invalid_argument("parameter layout: a piece of '" + tensor.name + "' at " +
+                                  std::to_string(piece.offset) + " does not fit");
+    next += piece.size();
+    left[piece.tensor] -= piece.size();
+  }
+  if (next != size_ && !pieces.empty())
+    throw std::invalid_argument("parameter layout: pieces of " + std::to_string(next) +
+                                " elements for " + std::to_string(size_));
+  pieces_ = std::move(pieces);
+}
+
+void parameter_layout::to_logical(std::span<const float> working, std::span<float> logical) const {
+  require_sizes(working.size(), logical.size());
+  for (const auto& tensor : tensors_)
+    for_each_run(tensor, [&](size_t element, size_t place, size_t count) {
+      std::ranges::copy(working.subspan(place, count),
+                        logical.begin() + static_cast<std::ptrdiff_t>(tensor.offset + element));
+    });
+}
+
+void parameter_layout::to_working(std::span<const float> logical, std::span<float> working) const {
+  require_sizes(logical.size(), working.size());
+  for (const auto& tensor : tensors_)
+    for_each_run(tensor, [&](size_t element, size_t place, size_t count) {
+      std::ranges::copy(logical.subspan(tensor.offset + element, count),
+                        working.begin() + static_cast<std::ptrdiff_t>(place));
+    });
+}
+
+std::span<const float> parameter_layout::in_logical_order(std::span<const float> working,
+                                                          std::vector<float>& storage) const {
+  if (pieces_.empty())
+    return working;
+  storage.resize(size_);
+  to_logical(working, storage);
+  return storage;
+}
+
+void parameter_layout::require_sizes(size_t from, size_t to) const {
+  if (from != size_ || to != size_)
+    throw std::invalid_argument("parameter layout: " + std::to_string(from) + " and " +
+                                std::to_string(to) + " values for " + std::to_string(size_));
 }
 
 } // namespace troupe

@@ -44,21 +44,25 @@ TROUPE_MULTIVERSION double sum_of_squares(const float* values, float factor, siz
 
 } // namespace
 
-std::vector<element_range> penalized_ranges(const parameter_layout& layout) {
-  std::vector<element_range> result;
-  for (const auto& tensor : layout.tensors()) {
+std::vector<index_range> penalized_ranges(const parameter_layout& layout) {
+  std::vector<index_range> result;
+  const auto add = [&](const tensor_info& tensor, size_t offset, size_t size) {
     if (tensor.name.ends_with(".bias"))
-      continue;
-    if (!result.empty() && result.back().end == tensor.offset)
-      result.back().end += tensor.size;
+      return;
+    if (!result.empty() && result.back().end == offset)
+      result.back().end += size;
     else
-      result.push_back({tensor.offset, tensor.offset + tensor.size});
-  }
+      result.push_back({offset, offset + size});
+  };
+  if (layout.pieces().empty())
+    for (const auto& tensor : layout.tensors())
+      add(tensor, tensor.offset, tensor.size);
+  for (const auto& piece : layout.pieces())
+    add(layout.tensors()[piece.tensor], piece.offset, piece.size());
   return result;
 }
 
-regularization::regularization(const optimizer_options& options,
-                               std::vector<element_range> penalized)
+regularization::regularization(const optimizer_options& options, std::vector<index_range> penalized)
   : l1_(static_cast<float>(options.l1)),
     l2_(static_cast<float>(options.l2)),
     clip_value_(static_cast<float>(options.clip_value)),
@@ -98,7 +102,7 @@ void regularization::apply(std::span<float> gradient, const float* parameters, s
     return;
   const size_t last = offset + gradient.size();
   auto range = std::ranges::partition_point(
-    penalized_, [offset](const element_range& x) { return x.end <= offset; });
+    penalized_, [offset](const index_range& x) { return x.end <= offset; });
   for (; range != penalized_.end() && range->begin < last; ++range) {
     const size_t begin = std::max(range->begin, offset) - offset;
     const size_t end = std::min(range->end, last) - offset;

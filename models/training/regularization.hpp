@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include "troupe/models/base/index_range.hpp"
 #include "troupe/models/network/parameter_layout.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
@@ -22,16 +23,8 @@
 
 namespace troupe {
 
-/// Elements [begin, end) of a model's parameters.
-struct element_range {
-  size_t begin = 0;
-  size_t end = 0;
-
-  friend bool operator==(const element_range&, const element_range&) = default;
-};
-
 /// The elements penalties apply to: all tensors but biases, neighbours joined, in order.
-std::vector<element_range> penalized_ranges(const parameter_layout& layout);
+std::vector<index_range> penalized_ranges(const parameter_layout& layout);
 
 class regularization {
 public:
@@ -39,7 +32,7 @@ public:
   regularization() = default;
 
   /// Throws std::invalid_argument for a negative option, or for clip_value beside clip_norm.
-  regularization(const optimizer_options& options, std::vector<element_range> penalized);
+  regularization(const optimizer_options& options, std::vector<index_range> penalized);
 
   /// True when gradients are to be changed; when false nobody needs to look at them.
   bool active() const noexcept { return clips() || penalizes(); }
@@ -65,7 +58,7 @@ private:
   float l2_ = 0;
   float clip_value_ = 0;
   double clip_norm_ = 0;
-  std::vector<element_range> penalized_; ///< in order, disjoint
+  std::vector<index_range> penalized_; ///< in order, disjoint
 };
 
 /// out = sum * factor; false when a result is not finite. Look before clipping: it hides infinity.

@@ -195,8 +195,8 @@ TEST(job_model, options_reach_the_network) {
   EXPECT_EQ(resolved.model.initialization, initialization_kind::he) << "gelu is of relu's kin";
   const auto made = make_model(resolved, shape);
   const auto& network = dynamic_cast<const neural_network&>(*made);
-  EXPECT_EQ(network.layers()[1].activation, activation_kind::tanh);
-  EXPECT_FALSE(network.layers()[0].has_bias);
+  EXPECT_EQ(network.chain().layers()[1].activation, activation_kind::tanh);
+  EXPECT_FALSE(network.chain().layers()[0].has_bias);
   EXPECT_EQ(network.loss_with_constants().huber_threshold, 3);
 }
 

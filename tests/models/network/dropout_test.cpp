@@ -15,7 +15,7 @@ namespace {
 std::vector<float> mask_of(const batch& rows, double rate = 0.25, size_t units = 7,
                            uint32_t layer = 0) {
   std::vector<float> mask(rows.row_count * units);
-  fill_dropout_mask(rate, rows, layer, units, mask);
+  fill_dropout_mask(rate, rows, layer, {0, units}, mask);
   return mask;
 }
 
@@ -62,9 +62,9 @@ TEST(dropout, differs_by_seed_step_layer_and_row) {
 
 TEST(dropout, checks_rate_and_sizes) {
   std::vector<float> six(6), seven(7);
-  EXPECT_THROW(fill_dropout_mask(0.5, rows_from(0, 1), 0, 7, six), std::invalid_argument);
-  EXPECT_THROW(fill_dropout_mask(1, rows_from(0, 1), 0, 7, seven), std::invalid_argument);
-  EXPECT_THROW(fill_dropout_mask(-0.1, rows_from(0, 1), 0, 7, seven), std::invalid_argument);
+  EXPECT_THROW(fill_dropout_mask(0.5, rows_from(0, 1), 0, {0, 7}, six), std::invalid_argument);
+  EXPECT_THROW(fill_dropout_mask(1, rows_from(0, 1), 0, {0, 7}, seven), std::invalid_argument);
+  EXPECT_THROW(fill_dropout_mask(-0.1, rows_from(0, 1), 0, {0, 7}, seven), std::invalid_argument);
   EXPECT_THROW(apply_mask(six, seven, seven), std::invalid_argument);
   neural_network_options options{2, 2, {3}};
   options.dropout = 1;

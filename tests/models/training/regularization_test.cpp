@@ -65,11 +65,11 @@ TEST(regularization, biases_are_excluded_by_name) {
   layout.add("layers.1.weight", {1, 2});
   layout.add("layers.1.scale", {4});
   layout.add("layers.1.bias", {1});
-  EXPECT_EQ(penalized_ranges(layout), (std::vector<element_range>{{0, 6}, {8, 14}}));
+  EXPECT_EQ(penalized_ranges(layout), (std::vector<index_range>{{0, 6}, {8, 14}}));
 }
 
 TEST(regularization, pieces_that_cut_tensors_are_penalized_like_the_whole) {
-  const std::vector<element_range> ranges{{2, 5}, {7, 8}, {9, 20}};
+  const std::vector<index_range> ranges{{2, 5}, {7, 8}, {9, 20}};
   const regularization rule{changes_of(0.5, 0.25), ranges};
   values p(24), gradient(24, 1.0f);
   for (size_t i = 0; i < p.size(); ++i)
@@ -154,7 +154,7 @@ TEST(regularization, parts_of_a_span_change_like_the_whole) {
                                   std::span{out}.subspan(begin, count), {&change, begin});
   };
   ASSERT_TRUE(run(0, size, whole));
-  for (const auto& [begin, end] : {element_range{0, 4096}, {4096, 8192}, {8192, size}})
+  for (const auto& [begin, end] : {index_range{0, 4096}, {4096, 8192}, {8192, size}})
     ASSERT_TRUE(run(begin, end - begin, parts));
   EXPECT_EQ(whole, parts);
 }

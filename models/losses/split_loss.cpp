@@ -1,0 +1,147 @@
+#include "troupe/models/losses/split_loss.hpp"
+
+#include "troupe/models/losses/row_losses.hpp"
+#include "troupe/models/math/elementary.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
+
+#include <bit>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+using detail::checked_label;
+
+/// What a part tells of a row: four words, the best class as the bits of one.
+struct row_figures {
+  float maximum;
+  uint32_t best;
+  float total;
+  float label_score; ///< if the label is the part's
+
+  static row_figures read(std::span<const float> words, size_t row) {
+    return {words[row * 4], std::bit_cast<uint32_t>(words[row * 4 + 1]), words[row * 4 + 2],
+            words[row * 4 + 3]};
+  }
+  void write(std::span<float> words, size_t row) const {
+    words[row * 4] = maximum;
+    words[row * 4 + 1] = std::bit_cast<float>(best);
+    words[row * 4 + 2] = total;
+    words[row * 4 + 3] = label_score;
+  }
+};
+
+void require_size(const char* what, size_t expected, size_t actual) {
+  if (expected != actual)
+    throw std::invalid_argument(std::string{"split loss: expected "} + std::to_string(expected) +
+                                " " + what + ", got " + std::to_string(actual));
+}
+
+/// e^(-infinity - -infinity) would not be a number.
+float reference_of(float maximum) {
+  return maximum == -std::numeric_limits<float>::infinity() ? 0.0f : maximum;
+}
+
+/// The row's highest score among those of all parts: the first one.
+row_figures best_of(std::span<const part_figures> figures, size_t row) {
+  std::optional<row_figures> best;
+  for (const auto& part : figures) {
+    if (part.units.empty())
+      continue;
+    const auto told = row_figures::read(part.words, row);
+    if (!best || told.maximum > best->maximum)
+      best = told;
+  }
+  return best.value();
+}
+
+/// The sum of e^(z - maximum) over all classes.
+float total_of(std::span<const part_figures> figures, size_t row, float maximum) {
+  return *sum_along_tree<float>(0, figures.size(), [&](size_t t) -> std::optional<float> {
+    if (figures[t].units.empty())
+      return std::nullopt;
+    const auto told = row_figures::read(figures[t].words, row);
+    return told.total * elementary::exp(told.maximum - maximum);
+  });
+}
+
+float score_of_label(std::span<const part_figures> figures, size_t row, size_t label) {
+  for (const auto& part : figures)
+    if (part.units.contains(label))
+      return row_figures::read(part.words, row).label_score;
+  return 0;
+}
+
+} // namespace
+
+batch_sums split_regression(const loss_options& loss, const batch& rows, const score_part& part) {
+  const auto width = part.units.size();
+  require_size("scores", rows.row_count * width, part.scores.size());
+  require_size("targets", rows.row_count * part.score_count, rows.targets.size());
+  if (!loss.class_weights.empty())
+    throw std::invalid_argument("split loss: class weights, but targets that are no classes");
+  batch_sums sums;
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    const auto own = part.scores.subspan(i * width, width);
+    sums = sums + detail::regression_row(
+                    loss, own, rows.targets.subspan(i * part.score_count + part.units.begin, width),
+                    part.score_count, own.data());
+  }
+  if (part.units.begin > 0)
+    sums.sample_count = 0;
+  return sums;
+}
+
+void tell_figures(const batch& rows, const score_part& part, std::span<float> figures) {
+  const auto width = part.units.size();
+  require_size("scores", rows.row_count * width, part.scores.size());
+  require_size("figures", rows.row_count * 4, figures.size());
+  require_size("labels", rows.row_count, rows.labels.size());
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    const auto label = checked_label(rows, i, part.score_count);
+    const auto own = part.scores.subspan(i * width, width);
+    const auto best = detail::index_of_maximum(own);
+    row_figures told{own[best], static_cast<uint32_t>(part.units.begin + best), 0, 0};
+    if (part.units.contains(label))
+      told.label_score = own[label - part.units.begin];
+    told.total = detail::exponentials(own, reference_of(told.maximum), own.data());
+    told.write(figures, i);
+  }
+}
+
+batch_sums split_cross_entropy(const loss_options& loss, const batch& rows, size_t own,
+                               const score_part& part, std::span<const part_figures> figures) {
+  const auto width = part.units.size();
+  require_size("scores", rows.row_count * width, part.scores.size());
+  for (const auto& told : figures)
+    require_size("figures", told.units.empty() ? 0 : rows.row_count * 4, told.words.size());
+  if (!loss.class_weights.empty())
+    require_size("class weights", part.score_count, loss.class_weights.size());
+  batch_sums sums;
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    const auto label = checked_label(rows, i, part.score_count);
+    const auto best = best_of(figures, i);
+    const float total = total_of(figures, i, best.maximum);
+    const double score = score_of_label(figures, i, label);
+    batch_sums row{elementary::log(static_cast<double>(total)) -
+                     (score - static_cast<double>(best.maximum)),
+                   1, best.best == label ? 1u : 0u, 0};
+    const auto derivative = part.scores.subspan(i * width, width);
+    const float told = row_figures::read(figures[own].words, i).maximum;
+    const float factor = elementary::exp(told - best.maximum) / total;
+    for (auto& value : derivative)
+      value *= factor;
+    if (part.units.contains(label))
+      derivative[label - part.units.begin] -= 1;
+    if (!loss.class_weights.empty())
+      detail::apply_weight(loss.class_weights[label], row, derivative);
+    sums = sums + row;
+  }
+  return sums;
+}
+
+} // namespace troupe

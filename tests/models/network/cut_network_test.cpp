@@ -1,0 +1,367 @@
+// Networks whose layers are cut in parts: the same function as uncut, to rounding, and the same bits
+// whoever computes which part.
+
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/chain_loss.hpp"
+#include "troupe/models/network/neural_network.hpp"
+
+#include "troupe/models/base/random.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace troupe {
+
+namespace {
+
+std::vector<layer_cut> cuts_of(std::string_view word) {
+  std::vector<layer_cut> result;
+  for (char letter : word)
+    result.push_back(letter == 'O'   ? layer_cut::outputs
+                     : letter == 'I' ? layer_cut::inputs
+                                     : layer_cut::none);
+  return result;
+}
+
+struct rows_of_case {
+  rows_of_case(const neural_network_options& options, size_t row_count)
+    : features(row_count * options.features), targets(row_count * options.outputs) {
+    fill_normal({1, random_purpose::synthetic_features, 0}, 0, 1, features);
+    fill_normal({1, random_purpose::synthetic_targets, 0}, 0, 1, targets);
+    for (auto& target : targets)
+      target = std::abs(target) + 0.1f;
+    for (size_t i = 0; i < row_count; ++i)
+      labels.push_back(static_cast<int32_t>((i * 7 + 3) % options.outputs));
+    rows.row_count = row_count;
+    rows.features = features;
+    if (is_classification(options.loss.kind))
+      rows.labels = labels;
+    else
+      rows.targets = targets;
+    rows.seed = 5;
+    rows.step = 3;
+    rows.first_row = 11;
+  }
+
+  std::vector<float> features, targets;
+  std::vector<int32_t> labels;
+  batch rows;
+};
+
+/// Parameters that follow from the seed, with biases that are not 0, in working order.
+std::vector<float> parameters_of(const model& network) {
+  std::vector<float> logical(network.layout().size());
+  fill_normal({2, random_purpose::initialization, 0}, 0, 0.4f, logical);
+  std::vector<float> result(logical.size());
+  network.layout().to_working(logical, result);
+  return result;
+}
+
+struct gradient_of_case {
+  gradient_of_case(const model& network, const batch& rows)
+    : values(network.layout().size()), logical(values.size()) {
+    workspace memory;
+    sums = network.gradient(parameters_of(network), rows, values, memory);
+    network.layout().to_logical(values, logical);
+  }
+
+  std::vector<float> values, logical;
+  batch_sums sums;
+};
+
+void expect_near(std::span<const float> expected, std::span<const float> actual,
+                 const std::string& what) {
+  ASSERT_EQ(expected.size(), actual.size());
+  double largest = 0;
+  for (float x : expected)
+    largest = std::max(largest, static_cast<double>(std::abs(x)));
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(expected[i], actual[i], 2e-6 * std::max(largest, 1.0)) << what << ", element " << i;
+}
+
+void expect_same_function(neural_network_options options, const std::string& word, size_t parts) {
+  const rows_of_case x{options, 7};
+  const neural_network whole{options};
+  options.parts = parts;
+  options.cuts = cuts_of(word);
+  const neural_network cut{options};
+  const auto what = word + " in " + std::to_string(parts) + ", " +
+                    std::string{name_of(options.loss.kind)} + ", " +
+                    std::string{name_of(options.activation.of(0))};
+  const gradient_of_case expected{whole, x.rows};
+  const gradient_of_case actual{cut, x.rows};
+  EXPECT_NEAR(actual.sums.loss_sum, expected.sums.loss_sum, 1e-5 * std::abs(expected.sums.loss_sum))
+    << what;
+  EXPECT_EQ(actual.sums.sample_count, 7u) << what;
+  EXPECT_EQ(actual.sums.correct_count, expected.sums.correct_count) << what;
+  EXPECT_NEAR(actual.sums.squared_error_sum, expected.sums.squared_error_sum,
+              1e-4 * (1 + expected.sums.squared_error_sum))
+    << what;
+  expect_near(expected.logical, actual.logical, what);
+  workspace memory;
+  std::vector<float> predicted(7 * options.outputs), others(predicted.size());
+  whole.predict(parameters_of(whole), x.features, predicted, memory);
+  cut.predict(parameters_of(cut), x.features, others, memory);
+  expect_near(predicted, others, what + ", predictions");
+  EXPECT_NEAR(cut.evaluate(parameters_of(cut), x.rows, memory).loss_sum,
+              whole.evaluate(parameters_of(whole), x.rows, memory).loss_sum,
+              1e-5 * std::abs(expected.sums.loss_sum) + 1e-6)
+    << what;
+}
+
+} // namespace
+
+TEST(cut_network, is_the_same_function_for_every_cut_loss_and_activation) {
+  for (const auto& [loss, loss_name] : name_table<loss_kind>::entries) {
+    if (is_binary(loss))
+      continue;
+    for (const auto& [activation, name] : name_table<activation_kind>::entries)
+      for (const double dropout : {0.0, 0.4})
+        for (const auto* word : {"OIO", "IOI", "NNO", "OIN", "INN"})
+          for (const size_t parts : {2, 3, 4}) {
+            neural_network_options options{5, 3, {6, 7}, activation, loss};
+            options.dropout = dropout;
+            expect_same_function(options, word, parts);
+          }
+  }
+}
+
+// Sizes that parts do not divide, parts without units, layers of few outputs.
+TEST(cut_network, sizes_need_not_divide) {
+  for (const size_t parts : {2, 3, 4, 5, 8})
+    for (const auto* word : {"OI", "IO", "NO", "IN"})
+      for (const bool bias : {true, false}) {
+        neural_network_options options{
+          3, 5, {2}, activation_kind::gelu, loss_kind::categorical_cross_entropy};
+        options.bias = bias;
+        expect_same_function(options, word, parts);
+        options.hidden = {11};
+        options.features = 1;
+        expect_same_function(options, word, parts);
+      }
+}
+
+TEST(cut_network, a_binary_loss_and_class_weights_work) {
+  neural_network_options options{5, 1, {6}, activation_kind::tanh, loss_kind::binary_cross_entropy};
+  const neural_network whole{options};
+  options.parts = 2;
+  options.cuts = cuts_of("OI");
+  const neural_network cut{options};
+  std::vector<float> features(20);
+  fill_normal({1, random_purpose::synthetic_features, 0}, 0, 1, features);
+  const std::vector<int32_t> labels{0, 1, 1, 0};
+  batch rows;
+  rows.row_count = 4;
+  rows.features = features;
+  rows.labels = labels;
+  expect_near(gradient_of_case(whole, rows).logical, gradient_of_case(cut, rows).logical, "binary");
+
+  neural_network_options weighted{
+    5, 3, {6}, activation_kind::relu, loss_kind::categorical_cross_entropy};
+  weighted.loss.class_weights = {0.5f, 2, 0};
+  expect_same_function(weighted, "NO", 2);
+}
+
+// The linear model of requirement C, each way it can be cut, against its published values.
+TEST(cut_network, a_linear_model_has_the_published_values_however_it_is_cut) {
+  const std::vector<float> logical{-0.6661f, -0.1387f, -0.3396f, -0.1886f, -0.6247f, 0.2838f};
+  const std::vector<float> features{1, 2, 1, 3, 1, 4, 1, 5};
+  const std::vector<float> targets{2, 3, 4, 5, 6, 7, 8, 9};
+  struct share {
+    size_t begin, count;
+    double loss;
+    std::vector<float> dw, db;
+  };
+  const std::vector<share> shares{
+    {0, 4, 51.36294, {-6.77625f, -26.39025f, -6.71590f, -26.24140f}, {-6.77625f, -6.71590f}},
+    {0, 2, 22.17216, {-4.63755f, -12.12855f, -4.52730f, -11.86540f}, {}},
+    {2, 2, 80.55373, {-8.91495f, -40.65195f, -8.90450f, -40.61740f}, {}}};
+  for (const auto* word : {"N", "O", "I"})
+    for (size_t parts = 1; parts <= 4; ++parts) {
+      neural_network_options options{2, 2, {}, activation_kind::identity, loss_kind::squared};
+      options.parts = parts;
+      options.cuts = cuts_of(word);
+      const neural_network network{options};
+      std::vector<float> parameters(6), gradient(6), found(6);
+      network.layout().to_working(logical, parameters);
+      for (const auto& x : shares) {
+        batch rows;
+        rows.row_count = 4;
+        rows.features = features;
+        rows.targets = targets;
+        workspace memory;
+        const auto sums =
+          network.gradient(parameters, part_of(rows, x.begin, x.count), gradient, memory);
+        network.layout().to_logical(gradient, found);
+        const auto count = static_cast<float>(x.count);
+        EXPECT_NEAR(sums.loss_sum / count, x.loss, 5e-6 * x.loss) << word << parts;
+        for (size_t i = 0; i < 4; ++i)
+          EXPECT_NEAR(found[i] / count, x.dw[i], 2e-6f * std::abs(x.dw[i])) << word << parts;
+        for (size_t i = 0; i < x.db.size(); ++i)
+          EXPECT_NEAR(found[4 + i] / count, x.db[i], 2e-6f * std::abs(x.db[i])) << word << parts;
+      }
+    }
+}
+
+// Full-batch descent by hand, 7 rows, 5 features, 3 targets: at each step the loss of the uncut model.
+TEST(cut_network, descends_like_the_uncut_model_at_every_step) {
+  for (const auto* word : {"O", "I"})
+    for (size_t parts = 1; parts <= 4; ++parts) {
+      neural_network_options options{5, 3, {}, activation_kind::identity, loss_kind::squared};
+      const rows_of_case x{options, 7};
+      const neural_network whole{options};
+      options.parts = parts;
+      options.cuts = cuts_of(word);
+      const neural_network cut{options};
+      auto a = parameters_of(whole), b = parameters_of(cut);
+      std::vector<float> gradient(a.size());
+      workspace memory;
+      for (size_t step = 0; step < 50; ++step) {
+        const auto expected = whole.gradient(a, x.rows, gradient, memory).loss_sum;
+        for (size_t i = 0; i < a.size(); ++i)
+          a[i] -= 0.02f * gradient[i];
+        const auto actual = cut.gradient(b, x.rows, gradient, memory).loss_sum;
+        for (size_t i = 0; i < b.size(); ++i)
+          b[i] -= 0.02f * gradient[i];
+        ASSERT_NEAR(actual, expected, 1e-6 * expected) << word << parts << ", step " << step;
+      }
+    }
+}
+
+// What actors do: each part in memory of its own, its share handed over as it is.
+TEST(cut_network, bits_do_not_depend_on_who_computes_a_part) {
+  for (const auto* word : {"OIOIN", "IOINO"}) {
+    neural_network_options options{
+      40, 30, {50, 60, 70, 20}, activation_kind::silu, loss_kind::categorical_cross_entropy};
+    options.parts = 4;
+    options.cuts = cuts_of(word);
+    options.dropout = 0.2;
+    const neural_network network{options};
+    const auto& chain = network.chain();
+    const rows_of_case x{options, 33};
+    const auto parameters = parameters_of(network);
+    const gradient_of_case expected{network, x.rows};
+
+    // Two actors with two parts each; sums are exchanged as copies.
+    std::vector<workspace> memory(2);
+    const auto last = chain.size() - 1;
+    const auto here = [&](size_t a, size_t k) {
+      return chain.segment(k).cut == layer_cut::none ? index_range{0, 1}
+                                                     : index_range{2 * a, 2 * a + 2};
+    };
+    const auto add_both = [&](size_t k, std::vector<std::span<float>> outs, const auto& compute) {
+      std::vector<std::vector<float>> sums;
+      for (size_t a = 0; a < 2; ++a) {
+        sums.emplace_back(outs[a].size());
+        chain.add_parts(k, here(a, k).begin, here(a, k).end, sums.back(), memory[a],
+                        [&](size_t t, std::span<float> out) { compute(a, t, out); });
+      }
+      for (size_t a = 0; a < 2; ++a) {
+        std::ranges::copy(sums[chain.segment(k).cut == layer_cut::none ? a : 0], outs[a].begin());
+        if (chain.segment(k).cut != layer_cut::none)
+          add_into(outs[a], sums[1]);
+      }
+    };
+    for (size_t k = 0; k < chain.size(); ++k) {
+      for (size_t a = 0; a < 2; ++a)
+        chain.enter(k, x.rows, true, memory[a]);
+      const auto forward = [&](size_t a, size_t t, std::span<float> out) {
+        chain.forward(k, t, parameters, x.rows, true, memory[a], out);
+      };
+      if (chain.adds_parts(k)) {
+        add_both(k, {chain.output(k, x.rows, memory[0]), chain.output(k, x.rows, memory[1])},
+                 forward);
+        for (auto& own : memory)
+          chain.finish(k, parameters, chain.output(k, x.rows, own));
+      } else {
+        for (size_t a = 0; a < 2; ++a)
+          for (auto t = here(a, k).begin; t < here(a, k).end; ++t)
+            forward(a, t, chain.output(k, t, x.rows, memory[a]));
+      }
+    }
+    batch_sums sums;
+    if (chain.splits_scores()) {
+      std::vector<std::vector<float>> words(4, std::vector<float>(x.rows.row_count * 4));
+      std::vector<part_figures> figures;
+      for (size_t t = 0; t < 4; ++t) {
+        tell_loss(chain, options.loss, t, x.rows, memory[t / 2], words[t]);
+        figures.push_back({chain.units(chain.layers().size() - 1, t), words[t]});
+      }
+      for (size_t t = 0; t < 4; ++t)
+        sums = settle_loss(chain, options.loss, t, x.rows, memory[t / 2], figures);
+    } else {
+      for (auto& own : memory)
+        sums = whole_loss(chain, options.loss, x.rows, own);
+    }
+    EXPECT_EQ(sums, expected.sums) << word;
+    std::vector<float> gradient(expected.values.size());
+    for (size_t k = last + 1; k-- > 0;) {
+      std::vector<std::span<float>> outs(2);
+      for (size_t a = 0; a < 2 && k > 0; ++a)
+        outs[a] = chain.delta(k - 1, x.rows, memory[a]);
+      add_both(k, outs, [&](size_t a, size_t t, std::span<float> out) {
+        chain.backward(k, t, parameters, x.rows, memory[a], k > 0 ? out : std::span<float>{});
+      });
+      for (size_t a = 0; a < 2 && k > 0; ++a)
+        chain.derive(k, 0, x.rows, memory[a], outs[a]);
+    }
+    chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
+      const auto a = t < 2 || t == 4 ? 0u : 1u;
+      chain.gradient(k, t, x.rows, memory[a],
+                     std::span{gradient}.subspan(elements.begin, elements.size()));
+    });
+    EXPECT_EQ(gradient, expected.values) << word;
+  }
+}
+
+TEST(cut_network, starts_from_the_parameters_of_the_uncut_one) {
+  for (const auto& [kind, name] : name_table<initialization_kind>::entries) {
+    neural_network_options options{5, 3, {6, 7}};
+    options.initialization = kind;
+    const neural_network whole{options};
+    options.parts = 3;
+    options.cuts = cuts_of("OIO");
+    const neural_network cut{options};
+    std::vector<float> expected(whole.layout().size()), working(expected.size()),
+      logical(expected.size());
+    whole.initialize(7, expected);
+    cut.initialize(7, working);
+    cut.layout().to_logical(working, logical);
+    EXPECT_EQ(logical, expected) << name;
+    std::vector<float> back(expected.size());
+    cut.layout().to_working(logical, back);
+    EXPECT_EQ(back, working) << name;
+    EXPECT_EQ(cut.layout().tensors(), whole.layout().tensors()) << "files do not know of cuts";
+  }
+}
+
+TEST(cut_network, scores_of_one_row_have_derivatives_however_they_are_cut) {
+  neural_network_options options{4, 5, {6}, activation_kind::gelu, loss_kind::squared};
+  const neural_network whole{options};
+  options.parts = 3;
+  options.cuts = cuts_of("NO");
+  const neural_network cut{options};
+  const rows_of_case x{options, 1};
+  workspace memory;
+  for (size_t output = 0; output < 5; ++output) {
+    std::vector<float> expected(whole.layout().size()), working(expected.size()),
+      logical(expected.size());
+    whole.score_derivatives(parameters_of(whole), x.features, output, expected, memory);
+    cut.score_derivatives(parameters_of(cut), x.features, output, working, memory);
+    cut.layout().to_logical(working, logical);
+    expect_near(expected, logical, "output " + std::to_string(output));
+  }
+}
+
+TEST(cut_network, no_parts_and_no_cuts_are_refused) {
+  neural_network_options options{4, 5, {6}};
+  options.parts = 0;
+  EXPECT_THROW(neural_network{options}, std::invalid_argument);
+  options.parts = 2;
+  options.cuts = cuts_of("ON");
+  EXPECT_THROW(neural_network{options}, std::invalid_argument);
+}
+
+} // namespace troupe
