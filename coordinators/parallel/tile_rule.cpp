@@ -1,0 +1,145 @@
+#include "troupe/coordinators/parallel/tile_rule.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+std::array<tile_way, 3> priorities(pipeline_schedule schedule) {
+  if (schedule == pipeline_schedule::gpipe)
+    return {tile_way::forward, tile_way::backward, tile_way::gradient};
+  return {tile_way::backward, tile_way::forward, tile_way::gradient};
+}
+
+} // namespace
+
+tile_rule::tile_rule(tile_rule_options options) : options_(std::move(options)) {
+  if (options_.segments.empty())
+    throw std::invalid_argument("tile rule: no segments");
+  if (options_.in_flight_max == 0)
+    throw std::invalid_argument("tile rule: no item may be in flight");
+}
+
+void tile_rule::begin(work_kind kind, const std::vector<size_t>& items) {
+  kind_ = kind;
+  set_items({});
+  in_flight_peak_ = 0;
+  set_items(items);
+}
+
+void tile_rule::set_items(const std::vector<size_t>& items) {
+  if (std::ranges::adjacent_find(items, std::greater_equal{}) != items.end())
+    throw std::invalid_argument("tile rule: items do not ascend");
+  std::vector<work> now;
+  for (const auto item : items) {
+    auto* known = find(item);
+    now.push_back(known != nullptr ? std::move(*known) : new_work(item));
+  }
+  items_ = std::move(now);
+  const auto is_gone = [&](size_t item) { return !std::ranges::binary_search(items, item); };
+  std::erase_if(in_flight_, is_gone);
+  for (auto& all : ready_)
+    std::erase_if(all, [&](const place& x) { return is_gone(x.item); });
+  if (options_.segments.begin > 0)
+    return;
+  // The lowest last: that is where it is kept.
+  for (auto item = items.rbegin(); item != items.rend(); ++item)
+    on_input({*item, 0, tile_way::forward});
+}
+
+bool tile_rule::on_input(const tile& of) {
+  auto* known = find(of.item);
+  if (known == nullptr || !options_.segments.contains(of.segment) || of.way == tile_way::gradient ||
+      (of.way == tile_way::backward && kind_ == work_kind::evaluation))
+    return false;
+  auto& segment = known->segments[of.segment - options_.segments.begin];
+  const bool is_forward = of.way == tile_way::forward;
+  if (std::exchange(is_forward ? segment.x_here : segment.d_here, true))
+    return false;
+  if (is_forward || segment.went_forward)
+    add_ready(of);
+  return true;
+}
+
+std::optional<tile> tile_rule::next() {
+  for (const auto way : priorities(options_.schedule)) {
+    const auto at = way == tile_way::forward ? first_forward() : first_of(way);
+    if (at != ready(way).end())
+      return take(way, at);
+  }
+  return std::nullopt;
+}
+
+bool tile_rule::done() const {
+  return std::ranges::all_of(items_, [](const work& x) { return x.left == 0; });
+}
+
+tile_rule::work tile_rule::new_work(size_t item) const {
+  const size_t ways = kind_ == work_kind::step ? 3 : 1;
+  const auto segment_count = options_.segments.size();
+  return {item, ways * segment_count, std::vector<segment_state>(segment_count)};
+}
+
+tile_rule::work* tile_rule::find(size_t item) {
+  const auto at = std::ranges::lower_bound(items_, item, {}, &work::item);
+  return at != items_.end() && at->item == item ? &*at : nullptr;
+}
+
+void tile_rule::add_ready(const tile& what) {
+  const bool is_late = what.way == tile_way::gradient &&
+                       std::ranges::count(options_.urgent_gradients, what.segment) == 0;
+  const place x{what.item, is_late, what.segment};
+  auto& all = ready(what.way);
+  all.insert(std::ranges::lower_bound(all, x, std::greater{}), x);
+}
+
+tile_rule::places::iterator tile_rule::first_of(tile_way way) {
+  auto& all = ready(way);
+  return all.empty() ? all.end() : std::prev(all.end());
+}
+
+tile_rule::places::iterator tile_rule::first_forward() {
+  auto& all = ready(tile_way::forward);
+  for (auto at = all.end(); at != all.begin();) {
+    --at;
+    const auto first_above = std::ranges::lower_bound(in_flight_, at->item);
+    const auto lower_count = static_cast<size_t>(first_above - in_flight_.begin());
+    const bool has_begun = first_above != in_flight_.end() && *first_above == at->item;
+    if (has_begun || lower_count < options_.in_flight_max)
+      return at;
+    if (first_above == in_flight_.end())
+      break; // the others are above it: they have not begun either
+  }
+  return all.end();
+}
+
+tile tile_rule::take(tile_way way, places::iterator at) {
+  const tile result{at->item, at->segment, way};
+  ready(way).erase(at);
+  auto& known = *find(result.item);
+  auto& segment = known.segments[result.segment - options_.segments.begin];
+  if (way == tile_way::forward) {
+    begin_item(result.item);
+    segment.went_forward = true;
+    if (segment.d_here)
+      add_ready({result.item, result.segment, tile_way::backward});
+  } else if (way == tile_way::backward) {
+    add_ready({result.item, result.segment, tile_way::gradient});
+  }
+  if (--known.left == 0)
+    std::erase(in_flight_, result.item);
+  return result;
+}
+
+void tile_rule::begin_item(size_t item) {
+  const auto at = std::ranges::lower_bound(in_flight_, item);
+  if (at == in_flight_.end() || *at != item)
+    in_flight_.insert(at, item);
+  in_flight_peak_ = std::max(in_flight_peak_, in_flight_.size());
+}
+
+} // namespace troupe
