@@ -14,6 +14,7 @@
 #include "troupe/tests/simulation/seed_range.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/trial.hpp"
+#include "troupe/tests/support/walk/tile_walk.hpp"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -118,7 +119,7 @@ private:
     const auto child = fork();
     if (child == 0) {
       mutant_in_force = static_cast<int>(index);
-      what.of == trial_kind::modes ? run_modes() : run_seeds(what.of == trial_kind::kept);
+      run_trials(what.of);
       _exit(0);
     }
     int status = 0;
@@ -132,6 +133,15 @@ private:
   }
 
   // In a process of its own.
+  void run_trials(trial_kind of) {
+    if (of == trial_kind::modes)
+      run_modes();
+    else if (of == trial_kind::tiles)
+      run_tiles();
+    else
+      run_seeds(of == trial_kind::kept);
+  }
+
   void run_seeds(bool kept) {
     for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed) {
       shared_->seed = seed;
@@ -154,15 +164,28 @@ private:
       }
   }
 
+  void run_tiles() {
+    note_workload("tiles");
+    for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed) {
+      shared_->seed = seed;
+      alarm(seconds_per_seed_max);
+      if (note(test::tile_walk{seed}.run()))
+        return;
+    }
+  }
+
   void note_workload(const std::string& name) {
     std::snprintf(shared_->workload, sizeof(shared_->workload), "%s", name.c_str());
   }
 
   /// True when the mutant is found.
   bool note(const std::vector<std::string>& violations) {
-    if (violations.empty())
+    return !violations.empty() && note(violations.front());
+  }
+
+  bool note(std::string text) {
+    if (text.empty())
       return false;
-    auto text = violations.front();
     std::ranges::replace(text, '\n', ' ');
     std::snprintf(shared_->violation, sizeof(shared_->violation), "%s", text.c_str());
     shared_->found = true;
