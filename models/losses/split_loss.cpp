@@ -131,10 +131,12 @@ batch_sums split_cross_entropy(const loss_options& loss, const batch& rows, size
                      (score - static_cast<double>(best.maximum)),
                    1, best.best == label ? 1u : 0u, 0};
     const auto derivative = part.scores.subspan(i * width, width);
-    const float told = row_figures::read(figures[own].words, i).maximum;
-    const float factor = elementary::exp(told - best.maximum) / total;
-    for (auto& value : derivative)
-      value *= factor;
+    if (width > 0) {
+      const float told = row_figures::read(figures[own].words, i).maximum;
+      const float factor = elementary::exp(told - best.maximum) / total;
+      for (auto& value : derivative)
+        value *= factor;
+    }
     if (part.units.contains(label))
       derivative[label - part.units.begin] -= 1;
     if (!loss.class_weights.empty())

@@ -61,7 +61,7 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
 void tell_figures(const batch& rows, const score_part& part, std::span<float> figures);
 
 /// The cross-entropy of the rows from what all parts told, in order; takes the scores of part `own`,
-/// by tell_figures, to the derivative. Throws std::invalid_argument for shapes that do not fit.
+/// by tell_figures, to the derivative. A part that does not exist has none and learns the sums. Throws std::invalid_argument for shapes that do not fit.
 batch_sums split_cross_entropy(const loss_options& loss, const batch& rows, size_t own,
                                const score_part& part, std::span<const part_figures> figures);
 

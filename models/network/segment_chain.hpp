@@ -47,6 +47,7 @@ public:
   size_t size() const { return segments_.size(); }
   size_t part_count() const { return part_count_; }
   const layer_segment& segment(size_t k) const { return segments_[k]; }
+  const std::vector<layer_segment>& segments() const { return segments_; }
   const std::vector<dense_layer>& layers() const { return layers_; }
   double dropout() const { return dropout_; }
   size_t in_width(size_t k) const { return layers_[segments_[k].first_layer].inputs; }

@@ -1,0 +1,371 @@
+#include "troupe/actors/step/portion_work.hpp"
+
+#include "troupe/models/math/tree_accumulator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Of a version the evaluation comes before the step.
+std::pair<uint64_t, bool> phase_of(uint64_t version, bool evaluates) {
+  return {version, !evaluates};
+}
+
+tile_rule_options rule_options(const portion_work_options& x, const seam_routes& routes) {
+  const auto& own = x.group[x.own];
+  std::vector<size_t> stage_begins; // of the whole group
+  for (size_t k = 0; k < routes.seam_count(); ++k)
+    for (const auto& member : x.group)
+      if (member.segments.begin == k && (stage_begins.empty() || stage_begins.back() != k))
+        stage_begins.push_back(k);
+  const auto stage = std::ranges::find(stage_begins, own.segments.begin) - stage_begins.begin();
+  const auto stage_count = stage_begins.size();
+  return {own.segments,
+          in_flight_bound(x.schedule,
+                          {static_cast<size_t>(stage), stage_count, x.group.size() / stage_count}),
+          x.schedule,
+          {}};
+}
+
+} // namespace
+
+portion_work::portion_work(portion_work_options options)
+  : options_(std::move(options)),
+    routes_(options_.group, options_.network->chain().segments(),
+            options_.network->chain().part_count()),
+    window_(options_.network->chain(), options_.group[options_.own]),
+    rule_(rule_options(options_, routes_)) {}
+
+void portion_work::begin(tile_rule::work_kind kind, uint64_t version,
+                         const std::vector<size_t>& items, const const_buffer& parameters,
+                         row_source rows) {
+  kind_ = kind;
+  version_ = version;
+  parameters_ = parameters;
+  rows_ = std::move(rows);
+  rule_.begin(kind, items);
+  for (auto& [item, x] : works_)
+    idle_.push_back(std::move(x));
+  works_.clear();
+  unseen_ = items;
+  for (const auto& piece : std::exchange(early_, {}))
+    on_piece(piece);
+}
+
+portion_work::work& portion_work::work_of(size_t item) {
+  if (const auto found = works_.find(item); found != works_.end())
+    return *found->second;
+  std::erase(unseen_, item);
+  if (idle_.empty())
+    idle_.push_back(std::make_unique<work>());
+  auto& x = *works_.emplace(item, std::move(idle_.back())).first->second;
+  idle_.pop_back();
+  x.item = item;
+  x.rows = rows_(item, x.reader);
+  x.seams.assign(routes_.seam_count(), {});
+  x.figures.clear();
+  x.has_sums = false;
+  x.left = own().segments.size();
+  x.unsent = 0;
+  x.gradient = evaluates() ? buffer{} : acquire(window_.size());
+  return x;
+}
+
+void portion_work::on_piece(const seam_piece& piece) {
+  const auto phase = phase_of(piece.name.version, piece.name.evaluates);
+  if (!version_ || phase > phase_of(*version_, evaluates()))
+    return early_.push_back(piece);
+  const auto item = piece.name.item;
+  const bool is_open = works_.contains(item) || std::ranges::find(unseen_, item) != unseen_.end();
+  if (phase < phase_of(*version_, evaluates()) || !is_open)
+    return;
+  auto& x = work_of(item);
+  if (piece.name.way == seam_way::figures) {
+    x.figures.try_emplace(piece.parts.begin, told_figures{piece.values, piece.sums});
+    take_loss(x);
+  } else {
+    take(x, piece);
+  }
+  finish_if_done(x);
+}
+
+bool portion_work::compute_next() {
+  const auto next = rule_.next();
+  if (!next)
+    return false;
+  auto& x = work_of(next->item);
+  if (next->way == tile_way::forward)
+    forward(x, next->segment);
+  else if (next->way == tile_way::backward)
+    backward(x, next->segment);
+  else
+    gradient(x, next->segment);
+  x.left -= next->way == (evaluates() ? tile_way::forward : tile_way::gradient) ? 1 : 0;
+  finish_if_done(x);
+  return true;
+}
+
+void portion_work::finish_if_done(work& x) {
+  const bool lacks_loss = evaluates() && has_last_segment() && !x.has_sums;
+  if (x.left > 0 || x.unsent > 0 || lacks_loss)
+    return;
+  if (!evaluates() || (has_last_segment() && own().parts.begin == 0))
+    finished_.push_back({x.item, x.sums, std::exchange(x.gradient, {})});
+  const auto done = works_.find(x.item);
+  idle_.push_back(std::move(done->second));
+  works_.erase(done);
+}
+
+// ---- Tiles ----
+
+index_range portion_work::parts_of(size_t k) const {
+  return chain().segment(k).cut == layer_cut::none ? index_range{0, 1} : own().parts;
+}
+
+void portion_work::forward(work& x, size_t k) {
+  const bool drops = !evaluates();
+  chain().enter(k, x.rows, drops, x.memory);
+  const auto compute = [&](size_t t, std::span<float> out) {
+    chain().forward(k, t, parameters_.values(), x.rows, drops, x.memory, out);
+  };
+  if (k + 1 < chain().size() || !chain().splits_scores())
+    return make(x, k, k, seam_way::forward, compute);
+  for (auto t = own().parts.begin; t < own().parts.end; ++t)
+    if (chain().exists(k, t))
+      compute(t, chain().output(k, t, x.rows, x.memory));
+  tell_figures(x);
+}
+
+void portion_work::backward(work& x, size_t k) {
+  const auto compute = [&](size_t t, std::span<float> out) {
+    chain().backward(k, t, parameters_.values(), x.rows, x.memory, out);
+  };
+  if (k > 0)
+    return make(x, k, k - 1, seam_way::backward, compute);
+  for (auto t = parts_of(k).begin; t < parts_of(k).end; ++t)
+    if (chain().exists(k, t))
+      compute(t, {});
+}
+
+void portion_work::gradient(work& x, size_t k) {
+  for (const auto& tile : window_.tiles())
+    if (tile.segment == k)
+      chain().gradient(k, tile.part, x.rows, x.memory,
+                       x.gradient.values().subspan(tile.place, tile.elements.size()));
+}
+
+// ---- Seams ----
+
+std::span<float> portion_work::rows_at(work& x, size_t seam, seam_way way) const {
+  return way == seam_way::forward ? chain().output(seam, x.rows, x.memory)
+                                  : chain().delta(seam, x.rows, x.memory);
+}
+
+portion_work::seam_state& portion_work::state_of(work& x, size_t seam, seam_way way) {
+  return x.seams[seam][static_cast<size_t>(way)];
+}
+
+seam_piece portion_work::piece_of(const work& x, size_t seam, seam_way way) const {
+  seam_piece result;
+  result.name = {*version_, evaluates(), x.item, seam, way};
+  result.rows = {0, x.rows.row_count};
+  result.sums = x.sums;
+  return result;
+}
+
+// Segment k's share of what lies at a seam.
+template <class Compute>
+void portion_work::make(work& x, size_t k, size_t seam, seam_way way, const Compute& compute) {
+  const auto& route = routes_.route(seam, way);
+  const auto target = rows_at(x, seam, way);
+  const auto own_rows = routes_.rows_of(route, options_.own, x.rows.row_count);
+  const auto parts = parts_of(k);
+  if (!route.exchanges()) {
+    chain().add_parts(k, parts.begin, parts.end, target, x.memory, compute);
+    return complete(x, seam, way, route.stays() ? index_range{0, x.rows.row_count} : own_rows);
+  }
+  auto& state = state_of(x, seam, way);
+  state.is_made = true;
+  x.unsent += own_rows.empty() ? 0 : 1;
+  for (const auto& node : largest_nodes(chain().part_count(), parts)) {
+    const auto sum = acquire(target.size());
+    if (!chain().add_parts(k, node.begin, node.end, sum.values(), x.memory, compute))
+      continue; // parts without units
+    auto piece = piece_of(x, seam, way);
+    piece.parts = node;
+    const auto width = target.size() / x.rows.row_count;
+    for (const auto maker : route.makers) {
+      piece.rows = routes_.rows_of(route, maker, x.rows.row_count);
+      piece.values = {sum, piece.rows.begin * width, piece.rows.size() * width};
+      if (maker == options_.own)
+        hold(state, node, piece.values);
+      else if (!piece.rows.empty())
+        send(maker, piece);
+    }
+  }
+  complete_if_due(x, seam, way);
+}
+
+void portion_work::hold(seam_state& state, const tree_node& node, const float_view& sum) {
+  const auto place = std::ranges::lower_bound(state.nodes, node);
+  if (place != state.nodes.end() && *place == node)
+    return;
+  state.sums.insert(state.sums.begin() + (place - state.nodes.begin()), sum);
+  state.nodes.insert(place, node);
+}
+
+void portion_work::take(work& x, const seam_piece& piece) {
+  const auto [seam, way] = std::pair{piece.name.seam, piece.name.way};
+  const auto target = rows_at(x, seam, way);
+  const auto width = target.size() / x.rows.row_count;
+  const auto& route = routes_.route(seam, way);
+  const auto own_rows = routes_.rows_of(route, options_.own, x.rows.row_count);
+  if (piece.values.size() != piece.rows.size() * width || piece.rows.end > x.rows.row_count ||
+      (!piece.is_complete && piece.rows != own_rows))
+    throw std::invalid_argument("portion work: " + std::to_string(piece.values.size()) +
+                                " values for rows of " + std::to_string(width));
+  auto& state = state_of(x, seam, way);
+  if (!piece.is_complete) {
+    hold(state, piece.parts, piece.values);
+    return complete_if_due(x, seam, way);
+  }
+  std::ranges::copy(piece.values.values(), target.subspan(piece.rows.begin * width).begin());
+  if (way == seam_way::backward)
+    x.sums = piece.sums;
+  have_rows(x, seam, way, piece.rows);
+}
+
+void portion_work::complete_if_due(work& x, size_t seam, seam_way way) {
+  auto& state = state_of(x, seam, way);
+  const auto& route = routes_.route(seam, way);
+  const auto rows = routes_.rows_of(route, options_.own, x.rows.row_count);
+  if (!state.is_made || rows.empty() || state.is_complete)
+    return;
+  const auto k = way == seam_way::forward ? seam : seam + 1;
+  const auto plan = plan_reduction(chain().part_count(), state.nodes,
+                                   [&](size_t t) { return chain().exists(k, t); });
+  if (!plan)
+    return;
+  std::vector<std::span<const float>> inputs;
+  for (const auto& sum : state.sums)
+    inputs.push_back(sum.values());
+  const auto target = rows_at(x, seam, way);
+  const auto width = target.size() / x.rows.row_count;
+  reducer_.reduce(*plan, inputs, target.subspan(rows.begin * width, rows.size() * width));
+  state.is_complete = true;
+  state.sums.clear();
+  --x.unsent;
+  complete(x, seam, way, rows);
+}
+
+// The rows' sums lie at their place: to what their takers need, and to them.
+void portion_work::complete(work& x, size_t seam, seam_way way, const index_range& rows) {
+  const auto target = rows_at(x, seam, way);
+  const auto width = target.size() / x.rows.row_count;
+  const auto values = target.subspan(rows.begin * width, rows.size() * width);
+  if (way == seam_way::backward)
+    chain().derive(seam + 1, rows.begin, x.rows, x.memory, values);
+  else if (chain().adds_parts(seam))
+    chain().finish(seam, parameters_.values(), values);
+  const auto& route = routes_.route(seam, way);
+  const auto receivers = routes_.receivers(route, options_.own);
+  if (!receivers.empty() && !rows.empty()) {
+    const auto copy = acquire(values.size());
+    std::ranges::copy(values, copy.values().begin());
+    auto piece = piece_of(x, seam, way);
+    piece.is_complete = true;
+    piece.rows = rows;
+    piece.values = {copy, 0, copy.size()};
+    for (const auto member : receivers)
+      send(member, piece);
+  }
+  if (std::ranges::find(route.takers, options_.own) != route.takers.end())
+    have_rows(x, seam, way, rows);
+}
+
+void portion_work::have_rows(work& x, size_t seam, seam_way way, const index_range& rows) {
+  auto& state = state_of(x, seam, way);
+  const index_range all{0, x.rows.row_count};
+  if (rows.empty() || state.rows.contains(all))
+    return;
+  state.rows.add(rows);
+  if (!state.rows.contains(all))
+    return;
+  if (way == seam_way::backward)
+    rule_.on_input({x.item, seam, tile_way::backward});
+  else if (seam + 1 < chain().size())
+    rule_.on_input({x.item, seam + 1, tile_way::forward});
+  else
+    on_loss(x, whole_loss(chain(), options_.network->loss_with_constants(), x.rows, x.memory));
+}
+
+// ---- Loss ----
+
+void portion_work::tell_figures(work& x) {
+  const auto last = chain().size() - 1;
+  const auto& loss = options_.network->loss_with_constants();
+  const auto words = x.rows.row_count * figure_words(loss.kind);
+  for (auto t = own().parts.begin; t < own().parts.end; ++t) {
+    if (!chain().exists(last, t))
+      continue;
+    const auto told = words > 0 ? acquire(words) : buffer{};
+    auto piece = piece_of(x, last, seam_way::figures);
+    piece.parts = {t, t + 1};
+    piece.sums = tell_loss(chain(), loss, t, x.rows, x.memory, told.values());
+    piece.values = {told, 0, words};
+    x.figures.try_emplace(t, told_figures{piece.values, piece.sums});
+    for (const auto member : routes_.route(last, seam_way::figures).takers)
+      if (member != options_.own)
+        send(member, piece);
+  }
+  take_loss(x);
+}
+
+void portion_work::take_loss(work& x) {
+  const auto last = chain().size() - 1;
+  const auto parts = chain().part_count();
+  const auto& loss = options_.network->loss_with_constants();
+  std::vector<part_figures> figures(parts);
+  for (size_t t = 0; t < parts; ++t) {
+    if (!chain().exists(last, t))
+      continue;
+    const auto told = x.figures.find(t);
+    if (told == x.figures.end() || x.has_sums)
+      return;
+    figures[t] = {chain().units(chain().layers().size() - 1, t), told->second.words.values()};
+  }
+  if (!is_classification(loss.kind))
+    return on_loss(x, *sum_along_tree<batch_sums>(0, parts, [&](size_t t) {
+                     const auto told = x.figures.find(t);
+                     return told == x.figures.end() ? std::nullopt
+                                                    : std::optional{told->second.sums};
+                   }));
+  batch_sums sums;
+  for (auto t = own().parts.begin; t < own().parts.end; ++t)
+    sums = settle_loss(chain(), loss, t, x.rows, x.memory, figures);
+  on_loss(x, sums);
+}
+
+void portion_work::on_loss(work& x, const batch_sums& sums) {
+  x.sums = sums;
+  x.has_sums = true;
+  if (!evaluates())
+    rule_.on_input({x.item, chain().size() - 1, tile_way::backward});
+}
+
+void portion_work::send(size_t member, seam_piece piece) {
+  bytes_sent_ += piece.values.size() * sizeof(float);
+  sent_.push_back({member, std::move(piece)});
+}
+
+buffer portion_work::acquire(size_t size) {
+  return pools_.try_emplace(size, size).first->second.acquire();
+}
+
+} // namespace troupe

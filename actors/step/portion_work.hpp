@@ -1,0 +1,150 @@
+// Portion work: what a replica does with its portion of a model, apart from who it is told by.
+//
+// A model that is split over a group of replicas is computed tile by tile (tile_rule.hpp): whoever
+// has what a tile needs computes it, and what others need of it goes to them (seam_routes.hpp). This
+// object computes one tile at a time; in between come pieces from the others.
+//
+//   begin ---> compute_next, again and again ---> is_done
+//                ^            |
+//   on_piece ----+            +--> take_sent: pieces for others    take_finished: an item's gradient
+//
+// The bits of what comes out follow from the job; who has which parts and segments, which pieces come
+// first, and how many items are under way at once, do not show.
+
+#pragma once
+
+#include "troupe/actors/step/tile_window.hpp"
+#include "troupe/coordinators/base/span_set.hpp"
+#include "troupe/coordinators/parallel/seam_piece.hpp"
+#include "troupe/coordinators/parallel/tile_rule.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/network/chain_loss.hpp"
+#include "troupe/models/network/model.hpp"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+struct portion_work_options {
+  std::shared_ptr<const model> network;
+  std::vector<portion> group; ///< of all members, which have the same slices
+  size_t own = 0;             ///< this one's place among them
+  pipeline_schedule schedule{};
+};
+
+class portion_work {
+public:
+  /// An item that is done. Of a step: the gradient of this portion's tiles (`window`). Of an
+  /// evaluation only one member of the group tells: the one with part 0 of the last segment.
+  struct finished {
+    size_t item = 0;
+    batch_sums sums;
+    buffer gradient;
+  };
+  struct sent {
+    size_t member = 0;
+    seam_piece piece;
+  };
+  /// The rows of an item; they stay good while the reader is not used for others.
+  using row_source = std::function<batch(size_t item, batch_reader& reader)>;
+
+  explicit portion_work(portion_work_options options);
+
+  /// Forgets what was under way. `items` ascend and have rows.
+  void begin(tile_rule::work_kind kind, uint64_t version, const std::vector<size_t>& items,
+             const const_buffer& parameters, row_source rows);
+  /// What another member sent: of this work, or of a later one, which is kept. What comes twice or
+  /// too late is ignored. Throws std::invalid_argument for rows that have another shape here.
+  void on_piece(const seam_piece& piece);
+  /// Computes a tile; false when nothing can be done before something comes.
+  bool compute_next();
+  bool is_done() const { return rule_.done() && works_.empty(); }
+
+  std::vector<sent> take_sent() { return std::exchange(sent_, {}); }
+  std::vector<finished> take_finished() { return std::exchange(finished_, {}); }
+  const tile_window& window() const { return window_; }
+  size_t in_flight_peak() const { return rule_.in_flight_peak(); }
+  /// Bytes sent to others since the beginning.
+  uint64_t bytes_sent() const { return bytes_sent_; }
+
+private:
+  struct seam_state {
+    std::vector<tree_node> nodes; ///< sorted: of the sums that are here
+    std::vector<float_view> sums; ///< beside nodes, of the rows that are completed here
+    span_set rows;                ///< as those who take them need them
+    bool is_made = false;         ///< this member's own share is among the sums
+    bool is_complete = false;
+  };
+  struct told_figures {
+    float_view words;
+    batch_sums sums;
+  };
+  struct work {
+    size_t item = 0;
+    batch_reader reader;
+    batch rows;
+    workspace memory;
+    std::vector<std::array<seam_state, 2>> seams; ///< by seam; forward, backward
+    std::map<size_t, told_figures> figures;       ///< by part
+    batch_sums sums;
+    bool has_sums = false; ///< the loss is known here
+    buffer gradient;
+    size_t left = 0;   ///< segments whose last tile has not been computed
+    size_t unsent = 0; ///< seams with sums that this member has yet to complete
+  };
+
+  const segment_chain& chain() const { return options_.network->chain(); }
+  const portion& own() const { return options_.group[options_.own]; }
+  bool evaluates() const { return kind_ == tile_rule::work_kind::evaluation; }
+  bool has_last_segment() const { return own().segments.end == chain().size(); }
+  work& work_of(size_t item);
+  void finish_if_done(work& x);
+  /// The parts of segment k that are computed here.
+  index_range parts_of(size_t k) const;
+  void forward(work& x, size_t k);
+  void backward(work& x, size_t k);
+  void gradient(work& x, size_t k);
+
+  std::span<float> rows_at(work& x, size_t seam, seam_way way) const;
+  static seam_state& state_of(work& x, size_t seam, seam_way way);
+  seam_piece piece_of(const work& x, size_t seam, seam_way way) const;
+  template <class Compute>
+  void make(work& x, size_t k, size_t seam, seam_way way, const Compute& compute);
+  static void hold(seam_state& state, const tree_node& node, const float_view& sum);
+  void take(work& x, const seam_piece& piece);
+  void complete_if_due(work& x, size_t seam, seam_way way);
+  void complete(work& x, size_t seam, seam_way way, const index_range& rows);
+  void have_rows(work& x, size_t seam, seam_way way, const index_range& rows);
+  void tell_figures(work& x);
+  void take_loss(work& x);
+  void on_loss(work& x, const batch_sums& sums);
+  void send(size_t member, seam_piece piece);
+  buffer acquire(size_t size);
+
+  portion_work_options options_;
+  seam_routes routes_;
+  tile_window window_;
+  tile_rule rule_;
+  tile_rule::work_kind kind_ = tile_rule::work_kind::step;
+  std::optional<uint64_t> version_;
+  const_buffer parameters_;
+  row_source rows_;
+  std::map<size_t, std::unique_ptr<work>> works_; ///< by item: not finished
+  std::vector<size_t> unseen_;                    ///< items that no work was made for
+  std::vector<std::unique_ptr<work>> idle_;
+  std::vector<seam_piece> early_;       ///< of later versions
+  std::map<size_t, buffer_pool> pools_; ///< by size
+  reducer reducer_;
+  std::vector<sent> sent_;
+  std::vector<finished> finished_;
+  uint64_t bytes_sent_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,56 @@
+// Tile window: the tiles of a portion, packed in a buffer of their own.
+//
+// Whoever carries some parts of some segments has gradients of these alone. They lie in order of the
+// model's elements, without what others carry between them.
+
+#pragma once
+
+#include "troupe/coordinators/parallel/portion.hpp"
+#include "troupe/models/network/segment_chain.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace troupe {
+
+class tile_window {
+public:
+  struct entry {
+    size_t segment = 0;
+    size_t part = 0;      ///< part_count(): what parts have in common
+    index_range elements; ///< of the model
+    size_t place = 0;     ///< in the buffer
+  };
+
+  tile_window() = default;
+  /// What a replica with this portion contributes: its parts; of what all have in common, and of
+  /// segments that are not cut, whoever has part 0.
+  tile_window(const segment_chain& chain, const portion& work) {
+    chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
+      const bool shared = t == chain.part_count() || chain.segment(k).cut == layer_cut::none;
+      if (work.segments.contains(k) && work.parts.contains(shared ? 0 : t))
+        tiles_.push_back({k, t, elements, 0});
+    });
+    std::ranges::sort(tiles_, {}, [](const entry& x) { return x.elements; });
+    for (auto& tile : tiles_) {
+      tile.place = size_;
+      size_ += tile.elements.size();
+      if (!runs_.empty() && runs_.back().elements.end == tile.elements.begin)
+        runs_.back().elements.end = tile.elements.end;
+      else
+        runs_.push_back(tile);
+    }
+  }
+
+  size_t size() const { return size_; }
+  const std::vector<entry>& tiles() const { return tiles_; }
+  /// Elements that lie together, in the model as in the buffer.
+  const std::vector<entry>& runs() const { return runs_; }
+
+private:
+  std::vector<entry> tiles_;
+  std::vector<entry> runs_;
+  size_t size_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,71 @@
+// Seam routes: who tells whom what lies between two segments, in a group of replicas that share a model.
+//
+// One rule for both ways: those who *make* a seam's rows add up their partial sums, each for some of the
+// rows; whoever has completed rows hands them to all who *take* them.
+//
+//   forward   made by the replicas of segment k, taken by those of segment k + 1
+//   backward  made by the replicas of segment k + 1, taken by those of segment k
+//   figures   what parts tell of a loss whose scores are split: by all of the last stage, to all
+//
+//   makers                          takers            a maker sends
+//   one, or whole rows in each      the same          nothing
+//   partial sums in two             the same          its sums of all rows: both complete all (direct)
+//   partial sums in more            the same          its sums to who completes the rows; completed rows
+//                                                     to the others
+//   one, or whole rows in each      another stage     rows it completes, to each taker
+//   partial sums in some            another stage     its sums likewise; completed rows to each taker
+//
+// A maker completes the share of the rows that its parts are of all parts. With two in a stage both
+// forms send the same bytes, and the direct one waits for one message where the other waits for two.
+
+#pragma once
+
+#include "troupe/coordinators/parallel/portion.hpp"
+#include "troupe/models/network/layer_cuts.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace troupe {
+
+enum class seam_way : uint8_t { forward, backward, figures };
+
+struct seam_route {
+  std::vector<size_t> makers; ///< members of the group, in order of their parts
+  std::vector<size_t> takers;
+  bool adds = false; ///< makers have sums over their own parts
+
+  bool stays() const { return makers == takers; }
+  bool is_direct() const { return adds && stays() && makers.size() == 2; }
+  /// Somebody has to be told something before rows are complete.
+  bool exchanges() const { return adds && makers.size() > 1; }
+  friend bool operator==(const seam_route&, const seam_route&) = default;
+};
+
+class seam_routes {
+public:
+  /// `group`: the portions of its members, which hold every segment and part once. Behind seam k lies
+  /// segment k + 1; behind the last one the loss, computed by the last stage.
+  seam_routes(std::vector<portion> group, const std::vector<layer_segment>& segments,
+              size_t part_count);
+
+  const std::vector<portion>& group() const { return group_; }
+  size_t seam_count() const { return routes_.size(); }
+  const seam_route& route(size_t seam, seam_way way) const {
+    return routes_[seam][static_cast<size_t>(way)];
+  }
+  /// The rows, of `row_count`, that a maker completes.
+  index_range rows_of(const seam_route& route, size_t maker, size_t row_count) const;
+  /// Whom a maker sends the rows that it has completed.
+  std::vector<size_t> receivers(const seam_route& route, size_t maker) const;
+
+private:
+  std::vector<size_t> stage_of(size_t segment) const;
+
+  std::vector<portion> group_;
+  size_t part_count_;
+  std::vector<std::array<seam_route, 3>> routes_; ///< by seam and way
+};
+
+} // namespace troupe
