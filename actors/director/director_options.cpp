@@ -19,6 +19,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.rule.checkpoint_every = resolved.checkpoint.every_steps;
   options.membership.slice_count = *resolved.training.slices;
   options.membership.parameter_count = network.layout().size();
+  options.membership.split = split_of(resolved, network.chain());
   options.optimizer = resolved.optimizer;
   options.classification = shape.classification;
   options.test_total_squares = total_squares(data.test);

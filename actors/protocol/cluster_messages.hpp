@@ -55,7 +55,7 @@ typename Inspector::result_type inspect(Inspector& f, member& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, replica_place& x) {
-  return f(x.member, x.index, x.slices);
+  return f(x.member, x.index, x.slices, x.segments, x.parts);
 }
 
 template <class Inspector>

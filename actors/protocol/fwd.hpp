@@ -41,6 +41,7 @@ struct parameter_span;
 struct process_news;
 struct replica_status;
 struct result_sheet;
+struct seam;
 struct sent_credit;
 struct sent_piece;
 struct sent_stamp;

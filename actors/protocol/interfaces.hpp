@@ -47,7 +47,11 @@ using replica_actor = step_member_actor::extend<
   // A shard owns a version of its span. The replica goes on when it knows every span.
   caf::reacts_to<parameter_span>,
   // Gradients to be added for other processes. Answered to the node with a `contribution`.
-  caf::reacts_to<summation>>;
+  caf::reacts_to<summation>,
+  // Rows between two segments, from a replica that shares the model.
+  caf::reacts_to<seam>,
+  // To itself: the next tile.
+  caf::reacts_to<atom::tick>>;
 
 /// Owns parameters.
 using owner_actor = caf::typed_actor<
@@ -349,10 +353,16 @@ CAF_ADD_TYPE_ID(troupe_writes, (troupe::write_outcome))
 
 CAF_END_TYPE_ID_BLOCK(troupe_writes)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_parallel, caf::id_block::troupe_writes::end)
+
+CAF_ADD_TYPE_ID(troupe_parallel, (troupe::seam))
+
+CAF_END_TYPE_ID_BLOCK(troupe_parallel)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_writes::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_parallel::end;
 
 } // namespace troupe

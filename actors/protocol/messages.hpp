@@ -170,14 +170,19 @@ typename Inspector::result_type inspect(Inspector& f, horizon& x) {
 struct replica_entry {
   replica_actor actor; ///< null: in another process, or it exchanges nothing with shards
   index_range slices;
-  replica_name name{}; ///< for people
+  replica_name name{};       ///< for people
+  index_range segments = {}; ///< of the model that it carries, with `parts`; none: all of it
+  index_range parts = {};
+
+  /// True when others of its slices carry the rest of the model.
+  bool shares_model() const { return !segments.empty(); }
 
   friend bool operator==(const replica_entry&, const replica_entry&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, replica_entry& x) {
-  return f(x.actor, x.slices, x.name);
+  return f(x.actor, x.slices, x.name, x.segments, x.parts);
 }
 
 /// A shard and the blocks it owns; with fewer blocks than shards some own none.

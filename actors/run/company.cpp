@@ -49,7 +49,8 @@ company::company(caf::actor_system& system, const job& resolved,
     scope == optimizer_scope::element_wise && !kept
       ? options.shard_count.value_or(default_shard_count(system, parameter_count))
       : 1;
-  here.self = {std::string{only_process_name}, 1, *resolved.training.replicas, shard_count};
+  here.self = {std::string{only_process_name}, 1,
+               *resolved.training.replicas * resolved.parallel.group_size(), shard_count};
   here.wired = false;
   // A solver has no state that is worth going on from.
   const bool saves = options.checkpoints && scope != optimizer_scope::solver;

@@ -4,6 +4,7 @@
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
+#include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/protocol/tensor_messages.hpp"
 #include "troupe/actors/protocol/write_messages.hpp"
@@ -33,6 +34,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_coordinators>();
   config.add_message_types<caf::id_block::troupe_orders>();
   config.add_message_types<caf::id_block::troupe_writes>();
+  config.add_message_types<caf::id_block::troupe_parallel>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

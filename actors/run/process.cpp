@@ -108,7 +108,11 @@ process::process(caf::actor_system& system, const job& resolved,
     network_,     data, std::make_shared<epoch_order>(resolved.seed, plan.row_count, shuffled),
     gradients_,   plan, options.hooks,
     resolved.seed};
+  for_replicas.schedule = resolved.parallel.schedule;
   const auto scope = scope_of(resolved.optimizer.kind);
+  if (options.wired && resolved.parallel.group_size() > 1)
+    throw failure(failure_code::bad_job, "a model is split over the threads of one process only",
+                  "parallel.tensor", "set parallel.tensor = 1 and parallel.pipeline = 1 on nodes");
   if (options.wired && scope != optimizer_scope::element_wise)
     throw failure(failure_code::bad_job,
                   std::string{name_of(resolved.optimizer.kind)} + " runs in one process only",
@@ -120,6 +124,10 @@ process::process(caf::actor_system& system, const job& resolved,
   for_shards.hooks = options.hooks;
   for_shards.changes = changes;
   for_shards.checkpoint_every = options.checkpoint_every;
+  if (resolved.parallel.group_size() > 1)
+    network_->chain().for_each_tile(
+      [&](size_t, size_t, const index_range& tile) { for_shards.tiles.push_back(tile); });
+  std::ranges::sort(for_shards.tiles);
   if (scope == optimizer_scope::whole_model)
     for_shards.whole_rule = make_whole_model_rule(resolved.optimizer, network_->layout());
   else if (scope == optimizer_scope::element_wise)

@@ -10,36 +10,36 @@ namespace troupe {
 
 namespace {
 
-/// The place of replica `index` among those that own slices: they share the evaluation.
+/// The place of a replica's group among those that own slices: they share the evaluation.
 index_range share_of_evaluation(const view& news, size_t index, size_t chunk_count) {
-  size_t owner_count = 0;
+  size_t group_count = 0;
   size_t place = 0;
+  index_range before; // members of a group are neighbours
   for (size_t i = 0; i < news.replicas.size(); ++i) {
-    if (news.replicas[i].slices.empty())
+    const auto& slices = news.replicas[i].slices;
+    if (slices.empty())
       continue;
-    if (i < index)
-      ++place;
-    ++owner_count;
+    group_count += slices == before ? 0 : 1;
+    before = slices;
+    if (i == index)
+      place = group_count - 1;
   }
-  return split_evenly(chunk_count, owner_count).at(place);
-}
-
-/// True when `left` and `right` are the two children of a node of the tree.
-bool are_siblings(size_t slice_count, const tree_node& left, const tree_node& right) {
-  return left.end == right.begin && is_tree_node(slice_count, {left.begin, right.end}) &&
-         left.size() == left_size(left.size() + right.size());
+  return split_evenly(chunk_count, group_count).at(place);
 }
 
 } // namespace
 
 replica_actor::behavior_type replica_state::make_behavior(const replica_options& options) {
   options_ = options;
+  rows_ = {options.data, options.order, options.plan, options.seed};
   return {
     [this](const view& news) { on_view(news); },
     [this](const parameter_span& news) { on_parameter_span(news); },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::hold, uint64_t round) { on_hold(round); },
     [this](const summation& news) { on_summation(news); },
+    [this](const seam& news) { on_seam(news); },
+    [this](atom::tick) { work_on(); },
     [this](atom::status) { return status_; },
   };
 }
@@ -56,8 +56,7 @@ void replica_state::on_view(const view& news) {
     rule_.reset();
   if (slices_.empty())
     return; // a spare
-  evaluated_ = {options_.data->test.row_count, options_.data->validation.row_count};
-  evaluation_share_ = share_of_evaluation(news, index_, evaluated_.chunk_count());
+  evaluation_share_ = share_of_evaluation(news, index_, rows_.evaluated().chunk_count());
   if (!rule_)
     return restart(news);
   catch_up();
@@ -67,8 +66,11 @@ void replica_state::restart(const view& news) {
   elements_.clear();
   for (const auto& shard : news.shards)
     elements_.push_back(elements_of_blocks(shard.blocks, options_.network->layout().size()));
-  parameters_.clear();
+  versions_.clear();
   computed_ = {};
+  member_.reset();
+  if (news.replicas[index_].shares_model())
+    member_ = std::make_unique<portion_member>(self_, options_, view_, index_);
   rule_.emplace(options_.plan, elements_.size(), news.start_version);
   for (size_t k = 0; k < elements_.size(); ++k)
     if (elements_[k].empty())
@@ -86,9 +88,10 @@ void replica_state::catch_up() {
 void replica_state::on_parameter_span(const parameter_span& news) {
   if (!rule_ || news.version < rule_->version())
     return;
-  parameters_[news.version] = news.values.storage();
+  auto& version = versions_[news.version];
+  version.parameters = news.values.storage();
   if (!news.point.values().empty())
-    points_[news.version] = news.point.storage();
+    version.point = news.point.storage();
   if (rule_->announce(news.version, news.shard))
     advance();
 }
@@ -107,11 +110,10 @@ void replica_state::on_hold(uint64_t round) {
 }
 
 void replica_state::advance() {
-  for (;;) {
+  while (!member_ || !member_->is_busy()) {
     const auto action = rule_->next();
     const auto version = rule_->version();
-    parameters_.erase(parameters_.begin(), parameters_.lower_bound(version));
-    points_.erase(points_.begin(), points_.lower_bound(version));
+    versions_.erase(versions_.begin(), versions_.lower_bound(version));
     status_.version = version;
     if (action == replica_rule::action::evaluate) {
       evaluate(version);
@@ -122,32 +124,55 @@ void replica_state::advance() {
       return;
     }
   }
+  work_on();
+}
+
+void replica_state::on_seam(const seam& news) {
+  if (!member_ || news.term != view_.term)
+    return;
+  member_->on_seam(news);
+  if (!goes_on_)
+    work_on();
+}
+
+// After each tile it looks what others have sent: backward tiles go before forward ones.
+void replica_state::work_on() {
+  goes_on_ = false;
+  if (!member_ || !rule_)
+    return;
+  goes_on_ = member_->compute_next() && member_->is_busy();
+  for (const auto slice : member_->take_computed()) {
+    status_.sample_count += options_.plan.rows_of_slice(rule_->version(), slice).size();
+    if (times_.step != rule_->version())
+      ++status_.steps_executed;
+    times_.step = rule_->version();
+  }
+  if (goes_on_)
+    self_->send(self_, atom::tick_v);
+  else if (!member_->is_busy())
+    advance();
 }
 
 void replica_state::evaluate(uint64_t version) {
   if (evaluation_share_.empty())
     return;
+  if (member_)
+    return member_->begin_evaluation(version, evaluation_share_, versions_.at(version).parameters);
   const auto begin = self_->clock().now();
   evaluation result{view_.term, version, evaluation_share_.begin, {}};
   for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
     const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
-    result.chunks.push_back(
-      options_.network->evaluate(parameters_.at(version).values(), rows_of_chunk(chunk), memory_));
+    result.chunks.push_back(options_.network->evaluate(versions_.at(version).parameters.values(),
+                                                       rows_.of_chunk(chunk), memory_));
   }
   self_->send(view_.director, std::move(result));
-  evaluated_for_ += self_->clock().now() - begin;
-}
-
-batch replica_state::rows_of_chunk(size_t chunk) const {
-  const bool is_test = chunk < evaluated_.test_chunk_count();
-  const auto& source = is_test ? options_.data->test : options_.data->validation;
-  const auto rows =
-    evaluation_chunk(source.row_count, is_test ? chunk : chunk - evaluated_.test_chunk_count());
-  return batch_of_rows(source, rows.begin, rows.size());
+  times_.evaluated_for += self_->clock().now() - begin;
 }
 
 void replica_state::compute(uint64_t step) {
-  step_begin_ = self_->clock().now() - std::exchange(evaluated_for_, {});
+  if (member_)
+    return member_->begin_step(step, point_of(step));
+  times_.begin = self_->clock().now() - std::exchange(times_.evaluated_for, {});
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice)
     if (options_.plan.slice_exists(step, slice) && computed_.add({slice, slice + 1}))
       add_slice(step, slice);
@@ -208,8 +233,8 @@ void replica_state::on_summation(const summation& news) {
     inputs.push_back(part.gradient_sum.values());
     sums.push_back(part.sums);
   }
-  if (last_step_ != news.step) // others computed all of it
-    step_begin_ = self_->clock().now();
+  if (times_.step != news.step) // others computed all of it
+    times_.begin = self_->clock().now();
   const auto whole = options_.gradients->acquire();
   reducer_.reduce(news.plan, inputs, whole.values());
   self_->send(view_.relay, contribution{news.step, news.node, 0, payload{whole, 0, whole.size()},
@@ -217,33 +242,22 @@ void replica_state::on_summation(const summation& news) {
                                         computed_for()});
 }
 
-std::span<const float> replica_state::point_of(uint64_t step) const {
-  const auto found = points_.find(step);
-  return (found == points_.end() ? parameters_.at(step) : found->second).values();
-}
-
-batch replica_state::rows_of_slice(uint64_t step, size_t slice) {
-  const auto positions = options_.plan.rows_of_slice(step, slice);
-  const auto order = options_.order->of(options_.plan.epoch_of(step));
-  if (!order)
-    return batch_of_rows(options_.data->train, positions.begin, positions.size());
-  return reader_.gather(options_.data->train,
-                        std::span{*order}.subspan(positions.begin, positions.size()));
+const const_buffer& replica_state::point_of(uint64_t step) const {
+  const auto& version = versions_.at(step);
+  return version.point ? version.point : version.parameters;
 }
 
 batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gradient,
                                         const gradient_listener* listener) {
   const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
-  auto rows = rows_of_slice(step, slice);
-  rows.seed = options_.seed;
-  rows.step = step;
+  const auto rows = rows_.of_slice(step, slice, reader_);
   const auto sums =
-    options_.network->gradient(point_of(step), rows, gradient.values(), memory_, listener);
+    options_.network->gradient(point_of(step).values(), rows, gradient.values(), memory_, listener);
   poison_if_asked(step, slice, gradient);
   status_.sample_count += rows.row_count;
-  if (last_step_ != step)
+  if (times_.step != step)
     ++status_.steps_executed;
-  last_step_ = step;
+  times_.step = step;
   return sums;
 }
 
@@ -276,7 +290,7 @@ void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradien
 }
 
 std::chrono::nanoseconds replica_state::computed_for() const {
-  return self_->clock().now() - step_begin_;
+  return self_->clock().now() - times_.begin;
 }
 
 void replica_state::send(uint64_t step, const partial_sum& part) {

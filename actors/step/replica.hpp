@@ -3,7 +3,8 @@
 //
 // When to do what is decided by `replica_rule`; this shell keeps the parameters of the versions it
 // was told of, and does the work: gather rows, compute, send each gradient to every shard.
-// What it may add of them it adds before it sends: the sums below nodes of the canonical tree.
+// What it may add of them it adds before it sends: the sums below nodes of the canonical tree. Where a
+// model is split over several replicas, it does its portion of each (portion_member.hpp).
 
 #pragma once
 
@@ -11,6 +12,7 @@
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/step/portion_member.hpp"
 #include "troupe/coordinators/base/span_set.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
@@ -40,6 +42,7 @@ struct replica_options {
   test_hooks hooks;
   uint64_t seed = 0;                      ///< of the job
   std::shared_ptr<work_gauge> gauge = {}; ///< each one's own; null: nobody judges its work
+  pipeline_schedule schedule{};           ///< where several share a model
 };
 
 class replica_state {
@@ -58,6 +61,17 @@ private:
     batch_sums sums;
   };
 
+  struct owned_version {
+    const_buffer parameters;
+    const_buffer point; ///< where gradients are taken; null: at the parameters
+  };
+  /// What the time that a step takes is told from.
+  struct step_times {
+    std::optional<uint64_t> step;      ///< in which a slice was computed last
+    moment begin{};                    ///< of the step under way, less what evaluating took
+    moment::duration evaluated_for{0}; ///< since the step before
+  };
+
   void on_view(const view& news);
   void on_parameter_span(const parameter_span& news);
   void on_horizon(const horizon& news);
@@ -70,7 +84,6 @@ private:
   /// Does what can be done now, until there is nothing but to wait.
   void advance();
   void evaluate(uint64_t version);
-  batch rows_of_chunk(size_t chunk) const;
   /// Those slices of `step` that it owns and has not computed yet.
   void compute(uint64_t step);
   /// Computes a slice and adds it to the parts that it completes.
@@ -81,8 +94,7 @@ private:
   /// added; returns the sum, which lies in the storage of the leftmost part.
   partial_sum sum_with_parts(const partial_sum& part, const index_range& elements) const;
   /// Where the gradients of a step are taken.
-  std::span<const float> point_of(uint64_t step) const;
-  batch rows_of_slice(uint64_t step, size_t slice);
+  const const_buffer& point_of(uint64_t step) const;
   std::chrono::nanoseconds computed_for() const;
   /// True when the shard that owns it is in another process.
   bool goes_over_wires(size_t element) const;
@@ -95,6 +107,10 @@ private:
   bool adds_here() const;
   void on_summation(const summation& news);
 
+  void on_seam(const seam& news);
+  /// Of a model that is shared: computes a tile, and goes on with the next one after whatever came.
+  void work_on();
+
   replica_actor::pointer self_;
   size_t index_ = 0;
   replica_options options_;
@@ -102,20 +118,19 @@ private:
   bool has_view_ = false;
   view view_;
   index_range slices_;
-  evaluation_rows evaluated_;                   ///< what an evaluation consists of
-  index_range evaluation_share_;                ///< its chunks of it
-  std::vector<index_range> elements_;           ///< by shard
-  std::map<uint64_t, const_buffer> parameters_; ///< by version, from the one in work
-  std::map<uint64_t, const_buffer> points_;     ///< where they differ from the parameters
+  replica_rows rows_;
+  index_range evaluation_share_;               ///< its chunks of an evaluation
+  std::vector<index_range> elements_;          ///< by shard
+  std::map<uint64_t, owned_version> versions_; ///< from the one in work
+  std::unique_ptr<portion_member> member_;     ///< where several share a model
+  bool goes_on_ = false;                       ///< it has told itself to
   batch_reader reader_;
   workspace memory_;
   reducer reducer_;
   replica_status status_;
-  std::vector<partial_sum> parts_;    ///< of the step under way, while it is computed
-  std::optional<uint64_t> last_step_; ///< in which a slice was computed
-  moment step_begin_{};               ///< of the step under way, less what evaluating took
-  moment::duration evaluated_for_{0}; ///< since the step before
-  span_set computed_;                 ///< slices of the step that was begun last
+  std::vector<partial_sum> parts_; ///< of the step under way, while it is computed
+  step_times times_;
+  span_set computed_; ///< slices of the step that was begun last
 };
 
 replica_actor::behavior_type replica(self_pointer<replica_actor, replica_state> self,

@@ -4,30 +4,9 @@
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
 
 namespace troupe {
-
-namespace {
-
-bool is_same_work(const contribution& a, const contribution& b) {
-  return a.gradient_sum == b.gradient_sum && a.sums == b.sums;
-}
-
-// The program that adds inputs one after the other: what the tree is there to prevent.
-reduction_plan in_order(const std::vector<size_t>& order) {
-  reduction_plan plan;
-  for (size_t k = 0; k < order.size(); ++k) {
-    plan.operations.push_back(static_cast<int32_t>(order[k]));
-    if (k > 0)
-      plan.operations.push_back(reduction_plan::add);
-  }
-  return plan;
-}
-
-} // namespace
 
 shard_actor::behavior_type shard_state::make_behavior(const shard_options& options) {
   options_ = options;
@@ -54,7 +33,7 @@ void shard_state::on_view(const view& news) {
   watch_replicas();
   // Somebody may be there who missed these.
   if (previous_)
-    announce(rule_.version() - 1, previous_, {});
+    announce(lanes_.version() - 1, previous_, {});
   if (current_)
     announce();
 }
@@ -70,14 +49,12 @@ void shard_state::restart() {
     view_.shards, [](const shard_entry& entry) { return !entry.blocks.empty(); });
   keeps_book_ = first_owner - view_.shards.begin() == static_cast<std::ptrdiff_t>(index_);
   elements_ = elements_of_blocks(view_.shards.at(index_).blocks, options_.parameter_count);
-  held_.clear();
-  arrival_order_.clear();
   failed_ = is_reduced_ = false;
   current_ = previous_ = {};
   if (elements_.empty())
     return; // more shards than blocks: nothing to do, nobody waits for it
   const auto version = view_.start_version;
-  rule_ = shard_rule{options_.plan, version};
+  lanes_ = gradient_lanes{options_.plan, version, elements_, options_.tiles};
   norms_ = norms_rule{block_count(options_.parameter_count), version};
   book_ = {};
   if (start_ && start_->term == view_.term)
@@ -125,59 +102,40 @@ void shard_state::restore() {
 void shard_state::on_contribution(const contribution& news) {
   if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact())
     return;
-  if (news.first_element != elements_.begin ||
-      news.gradient_sum.values().size() != elements_.size())
+  const auto verdict = lanes_.offer(news);
+  if (verdict == offer_verdict::malformed)
     return report_malformed(news);
-  const auto verdict = rule_.offer(news.step, news.node, 0);
-  // In one process nobody computes checksums: should the same work come twice, it is compared.
-  if (verdict.verdict == offer_verdict::duplicate &&
-      !is_same_work(*std::ranges::find(held_, news.node, &contribution::node), news))
+  if (verdict == offer_verdict::conflict)
     return report_conflict(news);
-  if (verdict.verdict != offer_verdict::accepted)
+  if (verdict != offer_verdict::accepted)
     return;
   if (keeps_book_)
     statistics_.on_part(news.replica, self_->clock().now(), news.computed);
-  const auto at = held_.begin() + static_cast<std::ptrdiff_t>(verdict.position);
-  held_.erase(at, at + static_cast<std::ptrdiff_t>(verdict.dropped));
-  held_.insert(held_.begin() + static_cast<std::ptrdiff_t>(verdict.position), news);
-  if (options_.hooks.add_in_order_of_arrival) {
-    for (auto& place : arrival_order_)
-      place += place >= verdict.position ? 1 : 0;
-    arrival_order_.push_back(verdict.position);
-  }
-  if (is_reduced_)
-    return; // added already: the step waits for norms only
-  if (const auto plan = rule_.complete())
-    apply(options_.hooks.add_in_order_of_arrival ? in_order(arrival_order_) : *plan);
+  if (!is_reduced_ && lanes_.is_complete()) // else added already: the step waits for norms only
+    apply();
 }
 
-std::vector<std::span<const float>> shard_state::held_gradients() const {
-  std::vector<std::span<const float>> result;
-  for (const auto& part : held_)
-    result.push_back(part.gradient_sum.values());
-  return result;
-}
-
-batch_sums shard_state::held_sums(const reduction_plan& plan) const {
-  std::vector<batch_sums> sums;
-  for (const auto& part : held_)
-    sums.push_back(part.sums);
-  return evaluate_plan(plan, sums);
-}
-
-void shard_state::apply(const reduction_plan& plan) {
-  if (options_.changes.norm_max() > 0)
-    return reduce_for_norms(plan);
-  update(plan, held_gradients(), held_sums(plan), 1);
-}
-
-void shard_state::reduce_for_norms(const reduction_plan& plan) {
+// What looks at all elements at once needs their sum before it.
+void shard_state::apply() {
+  const auto sums = lanes_.sums(options_.hooks.add_in_order_of_arrival);
+  const bool clips = options_.changes.norm_max() > 0;
+  if (!clips && (sums.size() == 1 || !options_.whole_rule))
+    return update(sums, lanes_.total(), 1);
   if (reduced_.size() != elements_.size())
     reduced_ = buffer{elements_.size()};
-  reducer_.reduce(plan, held_gradients(), reduced_.values());
-  reduced_sums_ = held_sums(plan);
+  for (const auto& lane : sums)
+    reducer_.reduce(
+      lane.plan, lane.inputs,
+      reduced_.values().subspan(lane.elements.begin - elements_.begin, lane.elements.size()));
+  reduced_sums_ = lanes_.total();
   is_reduced_ = true;
-  const auto version = rule_.version();
+  if (!clips)
+    return update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, 1);
+  tell_norms();
+}
+
+void shard_state::tell_norms() {
+  const auto version = lanes_.version();
   const auto first_block = view_.shards[index_].blocks.begin;
   block_norms news{
     version, first_block,
@@ -208,28 +166,26 @@ void shard_state::apply_reduced() {
   if (!is_reduced_ || !square_sum)
     return;
   const auto factor = static_cast<float>(options_.changes.norm_factor(*square_sum));
-  const std::array<std::span<const float>, 1> inputs{reduced_.values()};
-  update({{0}}, inputs, reduced_sums_, factor);
+  update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, factor);
 }
 
-void shard_state::update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
-                         const batch_sums& total, float norm_factor) {
-  const auto next = options_.versions->of(rule_.version() + 1);
-  const auto sums = write_next(plan, inputs, total, norm_factor, next);
+void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sums& total,
+                         float norm_factor) {
+  const auto next = options_.versions->of(lanes_.version() + 1);
+  const auto sums = write_next(gradients, total, norm_factor, next);
   if (!sums)
     return report_not_finite();
   previous_ = current_;
   current_ = next;
   if (options_.hooks.on_applied)
-    tell_applied(total);
+    for (const auto& lane : lanes_.sums(false))
+      tell_applied(lane.elements, total);
   // Let go of the gradients before anybody can start on the next step and want buffers.
-  held_.clear();
-  arrival_order_.clear();
-  rule_.advance();
+  lanes_.advance();
   norms_.advance();
   is_reduced_ = false;
   if (keeps_book_) {
-    book_ = options_.plan.is_epoch_end(rule_.version() - 1) ? *sums : book_ + *sums;
+    book_ = options_.plan.is_epoch_end(lanes_.version() - 1) ? *sums : book_ + *sums;
     const auto now = self_->clock().now();
     statistics_.on_step_complete(now);
     statistics_.on_step_begins(now);
@@ -241,36 +197,36 @@ void shard_state::update(const reduction_plan& plan, std::span<const std::span<c
     keep_book();
 }
 
-std::optional<batch_sums> shard_state::write_next(const reduction_plan& plan,
-                                                  std::span<const std::span<const float>> inputs,
+std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& gradients,
                                                   const batch_sums& total, float norm_factor,
                                                   const buffer& next) {
-  const auto version = rule_.version();
+  const auto version = lanes_.version();
   if (options_.whole_rule)
     return stepper_.run(*options_.whole_rule,
-                        {version, plan, inputs, total, options_.changes, norm_factor,
-                         current_.values(), next.values()},
+                        {version, gradients.front().plan, gradients.front().inputs, total,
+                         options_.changes, norm_factor, current_.values(), next.values()},
                         state_);
   const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
-  const bool finite =
-    std::isfinite(total.loss_sum) &&
-    reducer_.reduce_and_update(plan, inputs, *options_.rule, step, state_,
-                               current_.values().subspan(elements_.begin, elements_.size()),
-                               next.values().subspan(elements_.begin, elements_.size()),
-                               {&options_.changes, elements_.begin, norm_factor});
-  return finite ? std::optional{total} : std::nullopt;
+  const auto is_finite = [&](const lane_sum& x) {
+    const auto& at = x.elements;
+    return reducer_.reduce_and_update(
+      x.plan, x.inputs, *options_.rule, step, state_,
+      current_.values().subspan(at.begin, at.size()), next.values().subspan(at.begin, at.size()),
+      {&options_.changes, at.begin, norm_factor, at.begin - elements_.begin});
+  };
+  return std::isfinite(total.loss_sum) && std::ranges::all_of(gradients, is_finite)
+           ? std::optional{total}
+           : std::nullopt;
 }
 
-void shard_state::tell_applied(const batch_sums& total) const {
-  std::vector<tree_node> nodes;
-  for (const auto& part : held_)
-    nodes.push_back(part.node);
-  options_.hooks.on_applied({view_.term, rule_.version(), elements_, nodes, total.sample_count,
-                             current_.values().subspan(elements_.begin, elements_.size())});
+void shard_state::tell_applied(const index_range& elements, const batch_sums& total) const {
+  options_.hooks.on_applied({view_.term, lanes_.version(), elements, lanes_.nodes_of(elements),
+                             total.sample_count,
+                             current_.values().subspan(elements.begin, elements.size())});
 }
 
 void shard_state::announce() {
-  announce(rule_.version(), current_, point());
+  announce(lanes_.version(), current_, point());
 }
 
 // In a wired process the node tells the replicas, once it has the other spans as well.
@@ -285,7 +241,7 @@ void shard_state::announce(uint64_t version, const const_buffer& parameters, con
 }
 
 void shard_state::copy_if_due() {
-  const auto version = rule_.version();
+  const auto version = lanes_.version();
   const bool periodic = options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0;
   const bool last = horizon_.final && version == horizon_.version;
   if (!(periodic || (last && options_.checkpoint_every > 0)) || version == copied_version_ ||
@@ -320,7 +276,7 @@ parameter_span shard_state::span_of(uint64_t version, const const_buffer& parame
 
 void shard_state::on_horizon(const horizon& news) {
   horizon_ = news.rule;
-  if (!current_ || failed_ || rule_.version() != horizon_.version)
+  if (!current_ || failed_ || lanes_.version() != horizon_.version)
     return;
   copy_if_due();
   if (keeps_book_)
@@ -329,7 +285,7 @@ void shard_state::on_horizon(const horizon& news) {
 
 void shard_state::answer_waiting() {
   std::erase_if(waiting_, [this](waiting_pull& pull) {
-    const bool due = pull.version == rule_.version();
+    const bool due = pull.version == lanes_.version();
     if (due)
       pull.promise.deliver(span_of(pull.version, current_));
     return due;
@@ -339,11 +295,11 @@ void shard_state::answer_waiting() {
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   if (has_view_ && elements_.empty())
     return parameter_span{view_.term, version, index_, {}};
-  if (current_ && version == rule_.version())
+  if (current_ && version == lanes_.version())
     return span_of(version, current_);
-  if (previous_ && version + 1 == rule_.version())
+  if (previous_ && version + 1 == lanes_.version())
     return span_of(version, previous_);
-  if (!has_view_ || (version > rule_.version() && !failed_)) {
+  if (!has_view_ || (version > lanes_.version() && !failed_)) {
     waiting_.push_back({version, self_->make_response_promise<parameter_span>()});
     return waiting_.back().promise;
   }

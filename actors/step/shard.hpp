@@ -1,8 +1,8 @@
 // Shard: owns a span of the parameters and its optimizer state.
 //
-// Which contributions count and when a step is complete is decided by `shard_rule`; this shell
-// keeps their buffers, and when the step is complete adds them along the tree and applies the
-// optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
+// Which contributions count and when a step is complete is decided by `shard_rule`, for each lane of the
+// span (gradient_lanes.hpp). When the step is complete this shell adds them along the tree and applies
+// the optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
 // version and of the one before, so that a version every shard has can always be named.
 //
 // A whole-model rule (models/whole_model/whole_model_rule.hpp) has one shard that owns everything;
@@ -28,9 +28,9 @@
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/step/gradient_lanes.hpp"
 #include "troupe/coordinators/run/replica_statistics.hpp"
 #include "troupe/coordinators/step/norms_rule.hpp"
-#include "troupe/coordinators/step/shard_rule.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/training/regularization.hpp"
@@ -57,6 +57,7 @@ struct shard_options {
   regularization changes;                             ///< of the mean gradient
   uint64_t checkpoint_every = 0;                      ///< steps between checkpoints; 0: none
   std::shared_ptr<const whole_model_rule> whole_rule; ///< its shard owns all blocks
+  std::vector<index_range> tiles; ///< elements that replicas contribute together; empty: all
 };
 
 class shard_state {
@@ -84,22 +85,18 @@ private:
   void restore();
   /// Copies the state for a checkpoint, if this version is to have one.
   void copy_if_due();
-  std::vector<std::span<const float>> held_gradients() const;
-  batch_sums held_sums(const reduction_plan& plan) const;
   /// Adds, updates and announces; or reports why not.
-  void apply(const reduction_plan& plan);
-  /// Clipping by norm: adds into a buffer of its own and tells the other shards its squares.
-  void reduce_for_norms(const reduction_plan& plan);
+  void apply();
+  /// Clipping by norm: tells the other shards the squares of what it has added.
+  void tell_norms();
   /// Updates once the squares of all blocks are known.
   void apply_reduced();
-  void update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
-              const batch_sums& total, float norm_factor);
+  void update(const std::vector<lane_sum>& gradients, const batch_sums& total, float norm_factor);
   /// Writes version v + 1; the sums for the book, or nothing when it is not finite.
-  std::optional<batch_sums> write_next(const reduction_plan& plan,
-                                       std::span<const std::span<const float>> inputs,
+  std::optional<batch_sums> write_next(const std::vector<lane_sum>& gradients,
                                        const batch_sums& total, float norm_factor,
                                        const buffer& next);
-  void tell_applied(const batch_sums& total) const;
+  void tell_applied(const index_range& elements, const batch_sums& total) const;
   /// Reports why the step was not applied; this shard's version stays where it is.
   void stop_here(not_finite_report report);
   void refuse_waiting();
@@ -126,9 +123,7 @@ private:
   bool has_view_ = false;
   view view_;
   index_range elements_; ///< its span of the parameters
-  shard_rule rule_{timeline{}};
-  std::vector<contribution> held_;    ///< beside rule_.held()
-  std::vector<size_t> arrival_order_; ///< positions in held_, for the hook only
+  gradient_lanes lanes_;
   const_buffer current_;
   const_buffer previous_;
   optimizer_state state_;

@@ -33,7 +33,7 @@ trainer_figures shard_state::on_figures() const {
 // The history's versions and the end of training make a row, the horizon a mark; what was said
 // already is not said again.
 void shard_state::keep_book() {
-  const auto version = rule_.version();
+  const auto version = lanes_.version();
   const bool at_horizon = version == horizon_.version;
   const bool is_row = options_.plan.is_row(version) || (at_horizon && horizon_.final);
   const bool is_news =
@@ -43,7 +43,7 @@ void shard_state::keep_book() {
 }
 
 void shard_state::report() {
-  const auto version = rule_.version();
+  const auto version = lanes_.version();
   const bool is_mark = version == horizon_.version;
   const bool is_row =
     (options_.plan.is_row(version) || (is_mark && horizon_.final)) && row_version_ != version;
@@ -73,26 +73,25 @@ void shard_state::refuse_waiting() {
 
 void shard_state::report_not_finite() {
   not_finite_report report;
-  report.step = rule_.version();
-  auto culprit = find_not_finite(held_gradients());
-  for (size_t k = 0; culprit == held_.size() && k < held_.size(); ++k)
-    if (!std::isfinite(held_[k].sums.loss_sum))
-      culprit = k;
-  if (culprit < held_.size()) {
-    const auto& part = held_[culprit];
+  report.step = lanes_.version();
+  report.what = "the sum of finite gradients, or the parameters it leads to,";
+  lanes_.for_each_held([&](const contribution& part) {
+    const std::span<const float> values = part.gradient_sum.values();
+    const bool finite = find_not_finite({&values, 1}) == 1 && std::isfinite(part.sums.loss_sum);
+    if (finite)
+      return true;
     report.what = "the gradient or loss of " + slices_in_words(part.node);
     report.has_slice = true;
     report.slice = part.node.begin;
     report.replica = part.replica;
-  } else {
-    report.what = "the sum of finite gradients, or the parameters it leads to,";
-  }
+    return false;
+  });
   stop_here(std::move(report));
 }
 
 void shard_state::report_conflict_of_norms() {
   not_finite_report report;
-  report.step = rule_.version();
+  report.step = lanes_.version();
   report.what = "two different norms of one block";
   report.problem = step_problem::conflict;
   stop_here(std::move(report));
@@ -126,7 +125,7 @@ void shard_state::report_odd_start(const shard_start& start) {
 
 void shard_state::report_conflict(const contribution& news) {
   not_finite_report report;
-  report.step = rule_.version();
+  report.step = lanes_.version();
   report.what = "two different gradients of " + slices_in_words(news.node);
   report.problem = step_problem::conflict;
   report.has_slice = true;

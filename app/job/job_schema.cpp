@@ -320,6 +320,7 @@ keys make_schema() {
   add_model_keys(result);
   add_optimizer_keys(result);
   add_training_keys(result);
+  add_parallel_keys(result);
   add_runtime_keys(result);
   return result;
 }

@@ -6,22 +6,38 @@ namespace {
 
 using keys = std::vector<job_key>;
 
-void set_hidden(job& target, const toml_value& value, const std::string& path,
-                std::vector<complaint>& complaints) {
-  const auto* list = value.as<toml_value::list>();
-  if (!list) {
-    complaints.push_back({path, value.at, "expected a list of integers, got " + description(value),
-                          "write hidden = [64] for one hidden layer of 64 units"});
-    return;
-  }
-  const auto& bounds = bounds_of("model.hidden");
-  std::vector<size_t> hidden;
-  for (const auto& element : *list) {
-    uint64_t units = 0;
-    if (detail::accepted(read_whole(element, bounds, units), element, path, complaints))
-      hidden.push_back(units);
-  }
-  target.model.hidden = hidden;
+/// A list of whole numbers within the bounds of the key.
+template <class Access>
+job_key counts_key(const key_texts& texts, const std::string& example, Access access) {
+  const auto set = [=](job& target, const toml_value& value, const std::string& path,
+                       std::vector<complaint>& complaints) {
+    const auto* list = value.as<toml_value::list>();
+    if (!list) {
+      complaints.push_back(
+        {path, value.at, "expected a list of integers, got " + description(value), example});
+      return;
+    }
+    std::vector<size_t> counts;
+    for (const auto& element : *list) {
+      uint64_t count = 0;
+      if (detail::accepted(read_whole(element, bounds_of(texts.path), count), element, path,
+                           complaints))
+        counts.push_back(count);
+    }
+    access(target) = counts;
+  };
+  return {texts.path,
+          "list of integers, each " + bounds_text(bounds_of(texts.path)),
+          texts.fallback,
+          texts.meaning,
+          false,
+          set,
+          [=](const job& x) -> std::optional<std::string> {
+            if (access(x).empty() && !texts.fallback.empty())
+              return std::nullopt;
+            return toml_text(access(x));
+          },
+          copier<job>(access)};
 }
 
 template <class Enum>
@@ -154,14 +170,10 @@ void add_loss_keys(keys& out) {
 void add_model_keys(keys& out) {
   out.push_back(choice_key<job, model_kind>(
     {"model.kind", "what is trained"}, [](auto& x) -> auto& { return x.model.kind; }));
-  out.push_back({"model.hidden",
-                 "list of integers, each " + bounds_text(bounds_of("model.hidden")),
-                 {},
-                 "neural-network: units of each hidden layer",
-                 false,
-                 set_hidden,
-                 [](const job& x) { return std::optional{toml_text(x.model.hidden)}; },
-                 copier<job>([](auto& x) -> auto& { return x.model.hidden; })});
+  out.push_back(counts_key(
+    {"model.hidden", "neural-network: units of each hidden layer"},
+    "write hidden = [64] for one hidden layer of 64 units",
+    [](auto& x) -> auto& { return x.model.hidden; }));
   out.push_back(activation_key());
   add_loss_keys(out);
   out.push_back(plain_key<job, bool>(
@@ -182,6 +194,25 @@ void add_model_keys(keys& out) {
   out.push_back(plain_key<job, double>(
     {"model.initialization_scale", "uniform: the limit; normal: the deviation"}, "number > 0",
     [](auto& x) -> auto& { return x.model.initialization_scale; }));
+}
+
+void add_parallel_keys(keys& out) {
+  out.push_back(whole_key<job>(
+    {"parallel.data", "groups with slices of their own: another name of training.replicas",
+     "training.replicas"},
+    [](auto& x) -> auto& { return x.parallel.data; }));
+  out.push_back(whole_key<job>(
+    {"parallel.tensor", "replicas that share the parts of each layer; never part of the result"},
+    [](auto& x) -> auto& { return x.parallel.tensor; }));
+  out.push_back(whole_key<job>(
+    {"parallel.pipeline", "stages that the layers are spread over; never part of the result"},
+    [](auto& x) -> auto& { return x.parallel.pipeline; }));
+  out.push_back(choice_key<job, pipeline_schedule>(
+    {"parallel.schedule", "of a pipeline: which slices go first, and how many are kept"},
+    [](auto& x) -> auto& { return x.parallel.schedule; }));
+  out.push_back(counts_key(
+    {"parallel.stages", "segments of each stage", "balanced by their work"},
+    "write stages = [2, 3] for two stages", [](auto& x) -> auto& { return x.parallel.stages; }));
 }
 
 job_key class_weights_key() {

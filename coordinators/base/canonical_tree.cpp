@@ -77,6 +77,11 @@ bool is_tree_node(size_t slice_count, const tree_node& node) {
   return node.begin < node.end && node.end <= slice_count && is_below({0, slice_count}, node);
 }
 
+bool are_siblings(size_t slice_count, const tree_node& left, const tree_node& right) {
+  return left.end == right.begin && is_tree_node(slice_count, {left.begin, right.end}) &&
+         left.size() == left_size(left.size() + right.size());
+}
+
 std::vector<tree_node> largest_nodes(size_t slice_count, const index_range& range) {
   std::vector<tree_node> result;
   if (!range.empty() && slice_count > 0)

@@ -26,6 +26,9 @@ using tree_node = index_range;
 /// True when `node` is a node of the tree over `slice_count` slices.
 bool is_tree_node(size_t slice_count, const tree_node& node);
 
+/// True when `left` and `right` are the two children of a node of the tree.
+bool are_siblings(size_t slice_count, const tree_node& left, const tree_node& right);
+
 /// The largest nodes that lie within `range`, in order: what the owner of these slices may send.
 std::vector<tree_node> largest_nodes(size_t slice_count, const index_range& range);
 

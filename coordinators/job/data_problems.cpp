@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 namespace troupe {
 
@@ -91,6 +92,30 @@ void check_solver(const job& x, const data_shape& shape, std::vector<job_problem
     refuse_size("parameters", make_model(x, shape)->layout().size(), gauss_newton_parameters_max);
 }
 
+void check_parallel(const job& x, std::vector<job_problem>& result) {
+  const auto& parallel = x.parallel;
+  const auto layer_count = x.model.hidden.size() + 1;
+  const auto segments = x.model.cut.empty() ? layer_count : segments_of(x.model.cut).size();
+  if (parallel.tensor > *x.model.cuts)
+    result.push_back(
+      {"parallel.tensor",
+       std::to_string(parallel.tensor) + " replicas for layers that are cut in " +
+         std::to_string(*x.model.cuts),
+       "set model.cuts = " + std::to_string(parallel.tensor) + ": another job, with other bits"});
+  if (parallel.pipeline > segments)
+    result.push_back(
+      {"parallel.pipeline",
+       std::to_string(parallel.pipeline) + " stages for " + std::to_string(segments) + " segments",
+       "use at most " + std::to_string(segments) +
+         ": two layers cut by outputs and inputs are one segment"});
+  const auto named = std::reduce(parallel.stages.begin(), parallel.stages.end(), size_t{0});
+  if (!parallel.stages.empty() && named != segments)
+    result.push_back(
+      {"parallel.stages",
+       "names " + std::to_string(named) + " segments, the model has " + std::to_string(segments),
+       "share them all out, or leave it out"});
+}
+
 } // namespace
 
 std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
@@ -106,6 +131,7 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_classes(resolved, shape, result);
   else
     check_numbers(resolved, shape, result);
+  check_parallel(resolved, result);
   if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
     check_solver(resolved, shape, result);
   std::ranges::move(mode_problems_with_data(resolved, shape.train_row_count),

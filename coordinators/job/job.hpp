@@ -10,6 +10,7 @@
 
 #include "troupe/coordinators/modes/model_merger.hpp"
 #include "troupe/coordinators/modes/staleness_rule.hpp"
+#include "troupe/coordinators/parallel/pipeline_schedule.hpp"
 #include "troupe/models/base/names.hpp"
 #include "troupe/models/losses/loss.hpp"
 #include "troupe/models/merging/outer_rule.hpp"
@@ -176,6 +177,20 @@ struct merge_section {
   friend bool operator==(const merge_section&, const merge_section&) = default;
 };
 
+/// Who carries what of a model: never part of the result (coordinators/parallel/grid.hpp).
+struct parallel_options {
+  std::optional<size_t>
+    data;              ///< groups with slices of their own: another name of training.replicas
+  size_t tensor = 1;   ///< replicas that share the parts of each cut layer, 1 to model.cuts
+  size_t pipeline = 1; ///< stages that layers are spread over, 1 to the number of segments
+  pipeline_schedule schedule = pipeline_schedule::one_forward_one_backward;
+  std::vector<size_t> stages; ///< segments of each stage, each >= 1; empty: balanced by their work
+
+  /// Replicas that share a model.
+  size_t group_size() const { return tensor * pipeline; }
+  friend bool operator==(const parallel_options&, const parallel_options&) = default;
+};
+
 struct runtime_options {
   std::optional<size_t> threads; ///< of the scheduler, >= 1; absent: as are useful
   scheduler_policy policy = scheduler_policy::sharing;
@@ -210,6 +225,7 @@ struct job {
   optimizer_options optimizer;
   training_options training;
   merge_section merge;
+  parallel_options parallel;
   runtime_options runtime;
   checkpoint_options checkpoint;
   output_options output;

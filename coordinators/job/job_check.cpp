@@ -121,6 +121,34 @@ void check_cuts(problem_list& check, const job& x) {
         std::string{name_of(x.optimizer.kind)});
 }
 
+void check_parallel(problem_list& check, const job& x) {
+  const auto& parallel = x.parallel;
+  check.in_bounds("parallel.data", parallel.data);
+  check.in_bounds("parallel.tensor", parallel.tensor);
+  check.in_bounds("parallel.pipeline", parallel.pipeline);
+  for (const auto count : parallel.stages)
+    check.in_bounds("parallel.stages", count);
+  check.require(!parallel.data || x.training.replicas.value_or(*parallel.data) == *parallel.data,
+                "parallel.data", "is another number than training.replicas",
+                "name one of the two: both are how many groups have slices of their own");
+  check.require(parallel.stages.empty() || parallel.stages.size() == parallel.pipeline,
+                "parallel.stages",
+                "names " + std::to_string(parallel.stages.size()) + " stages of " +
+                  std::to_string(parallel.pipeline),
+                "say of each stage how many segments it has, or leave it out");
+  const auto actors_max = bounds_of("parallel.data").most;
+  const auto groups = parallel.data.value_or(x.training.replicas.value_or(1));
+  check.require(
+    parallel.group_size() <= actors_max / std::max<size_t>(groups, 1), "parallel.tensor",
+    "with data and pipeline makes more than " + std::to_string(actors_max) + " replicas",
+    "split over fewer");
+  const bool alone =
+    has_keeper(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver;
+  check.require(parallel.group_size() == 1 || !alone, "parallel.tensor",
+                "each replica of this mode has a whole model",
+                "set parallel.tensor = 1 and parallel.pipeline = 1, or use synchronous gradients");
+}
+
 void check_parts(problem_list& check, const std::string& key, const schedule_options& x) {
   const bool has_parts = x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential;
   const bool has_milestones =
@@ -333,6 +361,7 @@ std::vector<job_problem> problems(const job& x) {
   check_data(check, x.data);
   check_model(check, x.model);
   check_cuts(check, x);
+  check_parallel(check, x);
   check_optimizer(check, x.optimizer);
   check_lbfgs(check, x);
   check_solver(check, x);

@@ -265,7 +265,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   if (training.strategy == strategy_kind::parameters)
     training.members = training.slices;
   if (!training.replicas)
-    training.replicas = std::min(std::max<size_t>(core_count, 1), *training.slices);
+    training.replicas = x.parallel.data.value_or(
+      std::clamp<size_t>(core_count / x.parallel.group_size(), 1, *training.slices));
   if (!training.keep_best)
     training.keep_best = shape.validation_row_count > 0 && training.evaluate_every > 0;
   if (!result.runtime.threads)
@@ -315,6 +316,21 @@ std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) 
   options.parts = *resolved.model.cuts;
   options.cuts = resolved.model.cut;
   return std::make_unique<neural_network>(options);
+}
+
+model_split split_of(const job& resolved, const segment_chain& chain) {
+  model_split result;
+  result.shape = {*resolved.training.replicas, resolved.parallel.tensor,
+                  resolved.parallel.pipeline};
+  result.part_count = chain.part_count();
+  result.stages = resolved.parallel.stages;
+  for (const auto& segment : chain.segments()) {
+    uint64_t work = 0; // multiply-adds of a row; layer 0 has no derivative by its inputs
+    for (auto i = segment.first_layer; i <= segment.last_layer(); ++i)
+      work += (i == 0 ? 2 : 3) * uint64_t{chain.layers()[i].inputs} * chain.layers()[i].outputs;
+    result.segment_costs.push_back(work);
+  }
+  return result;
 }
 
 std::string identity_text(const job& resolved, const std::string& data_fingerprint) {

@@ -6,6 +6,7 @@
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/job/job_problem.hpp"
 #include "troupe/coordinators/job/stop_rule.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/models/network/model.hpp"
 
@@ -56,6 +57,9 @@ stop_rule_options stop_rule_of(const job& x);
 
 /// The model of a resolved job.
 std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape);
+
+/// How a resolved job splits its model over replicas.
+model_split split_of(const job& resolved, const segment_chain& chain);
 
 /// The text whose SHA-256 is the job's identity: one `key = value` a line, of exactly those keys
 /// that determine version v + 1 from version v, numbers as hexadecimal bits.

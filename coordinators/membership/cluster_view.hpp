@@ -45,6 +45,8 @@ struct replica_place {
   size_t member = 0; ///< index in the view
   size_t index = 0;  ///< among the member's replicas
   index_range slices;
+  index_range segments = {}; ///< of the model that it carries, with `parts`; none: all of it
+  index_range parts = {};
 
   friend bool operator==(const replica_place&, const replica_place&) = default;
 };

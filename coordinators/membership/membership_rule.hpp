@@ -44,7 +44,7 @@
 #pragma once
 
 #include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
 #include "troupe/coordinators/membership/readmission.hpp"
 
 #include <map>
@@ -77,6 +77,7 @@ struct membership_options {
   std::string home;                      ///< the director's own process; empty: none of them
   size_t slice_count = 1;
   size_t parameter_count = 0;
+  model_split split = {}; ///< over the replicas of one process
   std::optional<size_t> min_nodes =
     {}; ///< to begin with, spares that stand in included; absent: all
   milliseconds join_timeout{60'000};

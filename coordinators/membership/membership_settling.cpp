@@ -93,7 +93,7 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
   }
   known_term_ = persisted_term_;
   phase_ = phase::running;
-  auto view = place_anew(present(), options_.slice_count, options_.parameter_count);
+  auto view = place_anew(present(), options_.slice_count, options_.parameter_count, options_.split);
   view.id = {known_term_, 1};
   view.start_version = checkpoint_version_;
   announce(std::move(view), true, out);
@@ -102,7 +102,8 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
 void membership_rule::publish_if_changed(membership_decisions& out) {
   auto members = present();
   if (members != view_->members)
-    announce(place_again(*view_, std::move(members), options_.slice_count), false, out);
+    announce(place_again(*view_, std::move(members), options_.slice_count, options_.split), false,
+             out);
 }
 
 void membership_rule::announce(cluster_view view, bool restarts, membership_decisions& out) {

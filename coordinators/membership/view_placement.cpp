@@ -18,10 +18,21 @@ std::vector<replica_place> all_replicas(const std::vector<member>& members) {
   return result;
 }
 
-void assign_anew(std::vector<replica_place>& replicas, size_t slice_count) {
-  const auto parts = assign_slices(slice_count, replicas.size());
-  for (size_t i = 0; i < replicas.size(); ++i)
-    replicas[i].slices = parts[i];
+void assign_anew(std::vector<replica_place>& replicas, size_t slice_count,
+                 const model_split& split) {
+  if (split.shape.group_size() == 1) {
+    const auto parts = assign_slices(slice_count, replicas.size());
+    for (size_t i = 0; i < replicas.size(); ++i)
+      replicas[i].slices = parts[i];
+    return;
+  }
+  const grid_work work{slice_count, split.part_count, split.segment_costs, split.stages};
+  const auto portions = place_portions(split.shape, work, replicas.size());
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    replicas[i].slices = portions[i].slices;
+    replicas[i].segments = portions[i].segments;
+    replicas[i].parts = portions[i].parts;
+  }
 }
 
 /// The place of the same replica, in the same life, among those of another view.
@@ -75,10 +86,11 @@ bool is_fair(const std::vector<replica_place>& replicas, size_t slice_count) {
 
 } // namespace
 
-cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count) {
+cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count,
+                        const model_split& split) {
   cluster_view result;
   result.replicas = all_replicas(members);
-  assign_anew(result.replicas, slice_count);
+  assign_anew(result.replicas, slice_count, split);
   for (size_t m = 0; m < members.size(); ++m)
     for (size_t k = 0; k < members[m].shard_count; ++k)
       result.shards.push_back({m, k, {}});
@@ -91,13 +103,15 @@ cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t 
 }
 
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
-                         size_t slice_count) {
+                         size_t slice_count, const model_split& split) {
   cluster_view result = before;
   ++result.id.number;
   result.replicas = all_replicas(members);
-  give_to_spares(keep_slices(before, members, result.replicas), result.replicas);
-  if (!result.replicas.empty() && !is_fair(result.replicas, slice_count))
-    assign_anew(result.replicas, slice_count);
+  const bool splits = split.shape.group_size() > 1;
+  if (!splits)
+    give_to_spares(keep_slices(before, members, result.replicas), result.replicas);
+  if (!result.replicas.empty() && (splits || !is_fair(result.replicas, slice_count)))
+    assign_anew(result.replicas, slice_count, split);
   result.members = std::move(members);
   for (auto& place : result.shards) {
     const auto found = result.find(before.members[place.member].name);

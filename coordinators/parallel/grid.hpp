@@ -27,6 +27,7 @@ struct grid_shape {
   size_t pipeline = 1; ///< P stages of a group
 
   size_t group_size() const { return tensor * pipeline; }
+  friend bool operator==(const grid_shape&, const grid_shape&) = default;
 };
 
 /// What there is to be split.

@@ -102,8 +102,8 @@ bool reducer::reduce_and_update(const reduction_plan& plan,
                           changes.norm_factor);
       gradient = mean.data();
     }
-    const update_piece piece{gradient, parameters.data() + offset, next.data() + offset, offset,
-                             count};
+    const update_piece piece{gradient, parameters.data() + offset, next.data() + offset,
+                             changes.state_offset + offset, count};
     rule.update(applied, piece, state);
     if (!all_finite(piece.next, count))
       return false;

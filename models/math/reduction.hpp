@@ -29,11 +29,12 @@ struct reduction_plan {
 /// Floats a piece: 8 KiB, so that a handful of them stay in a first-level cache of 32 KiB.
 inline constexpr size_t reduction_piece_size = 2048;
 
-/// What the sweep does to the mean gradient between reduction and rule.
+/// What the sweep does to the mean gradient between reduction and rule, and where it is.
 struct gradient_changes {
   const regularization* rule = nullptr; ///< null, or not active: nothing, at no cost
   size_t offset = 0;                    ///< of the span's first element in the model
   float norm_factor = 1;                ///< of the step
+  size_t state_offset = 0;              ///< of the span's first element in the optimizer's state
 };
 
 /// Runs a plan on spans of equal size. Not thread-safe: one for each thread; keeps its scratch.
@@ -44,7 +45,7 @@ public:
   void reduce(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
               std::span<float> out);
 
-  /// Reduces and applies `rule`, all spans of the parameters the state was made for.
+  /// Reduces and applies `rule` to some of the parameters the state was made for.
   /// False as soon as a new parameter is not finite, which every bad gradient leads to, or as soon
   /// as a gradient to be changed is not finite: clipping would hide it.
   bool reduce_and_update(const reduction_plan& plan, std::span<const std::span<const float>> inputs,

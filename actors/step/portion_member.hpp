@@ -1,0 +1,72 @@
+// Portion member: a replica's part in a group that shares a model.
+//
+// What to compute next is decided by the tile rule, within `portion_work`; this carries pieces to the
+// other members, adds the gradients of its slices along the tree, and hands them to the shards that own
+// their elements.
+
+#pragma once
+
+#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/protocol/seam_messages.hpp"
+#include "troupe/actors/step/portion_work.hpp"
+#include "troupe/actors/step/replica_rows.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+struct replica_options;
+
+class portion_member {
+public:
+  /// `news` is the view, `index` this replica's place in it.
+  portion_member(replica_actor::pointer self, const replica_options& options, const view& news,
+                 size_t index);
+
+  void begin_step(uint64_t step, const const_buffer& point);
+  /// Chunks of the evaluation of a version; the group has them to itself.
+  void begin_evaluation(uint64_t version, const index_range& chunks,
+                        const const_buffer& parameters);
+  void on_seam(const seam& news);
+  /// Some of what was begun is not done.
+  bool is_busy() const { return !work_.is_done(); }
+  /// Computes a tile and sends what came of it; false when there is nothing to compute.
+  bool compute_next();
+  /// Slices computed since it was asked last.
+  std::vector<size_t> take_computed() { return std::exchange(computed_, {}); }
+
+private:
+  struct partial_sum {
+    tree_node node;
+    buffer values;
+    batch_sums sums;
+  };
+
+  void deliver();
+  void add(partial_sum part);
+  void contribute(const partial_sum& part);
+  void poison_if_asked(const portion_work::finished& item) const;
+
+  replica_actor::pointer self_;
+  const replica_options& options_;
+  const view& view_;
+  size_t index_;
+  replica_rows rows_;
+  std::vector<replica_actor> members_;
+  portion_work work_;
+  bool evaluates_ = false;
+  uint64_t version_ = 0;
+  index_range chunks_;
+  std::vector<batch_sums> evaluated_; ///< by chunk
+  std::vector<partial_sum> parts_;    ///< of the step
+  std::vector<size_t> computed_;
+  moment begin_{};
+};
+
+/// The places in the view of replicas that share this one's slices; itself among them.
+std::vector<size_t> group_of(const view& news, size_t index);
+
+} // namespace troupe
