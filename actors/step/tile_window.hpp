@@ -8,7 +8,6 @@
 #include "troupe/coordinators/parallel/portion.hpp"
 #include "troupe/models/network/segment_chain.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace troupe {
@@ -25,22 +24,7 @@ public:
   tile_window() = default;
   /// What a replica with this portion contributes: its parts; of what all have in common, and of
   /// segments that are not cut, whoever has part 0.
-  tile_window(const segment_chain& chain, const portion& work) {
-    chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
-      const bool shared = t == chain.part_count() || chain.segment(k).cut == layer_cut::none;
-      if (work.segments.contains(k) && work.parts.contains(shared ? 0 : t))
-        tiles_.push_back({k, t, elements, 0});
-    });
-    std::ranges::sort(tiles_, {}, [](const entry& x) { return x.elements; });
-    for (auto& tile : tiles_) {
-      tile.place = size_;
-      size_ += tile.elements.size();
-      if (!runs_.empty() && runs_.back().elements.end == tile.elements.begin)
-        runs_.back().elements.end = tile.elements.end;
-      else
-        runs_.push_back(tile);
-    }
-  }
+  tile_window(const segment_chain& chain, const portion& work);
 
   size_t size() const { return size_; }
   const std::vector<entry>& tiles() const { return tiles_; }

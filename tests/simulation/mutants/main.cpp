@@ -14,6 +14,7 @@
 #include "troupe/tests/simulation/seed_range.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/trial.hpp"
+#include "troupe/tests/support/walk/portion_walk.hpp"
 #include "troupe/tests/support/walk/tile_walk.hpp"
 
 #include <sys/mman.h>
@@ -137,7 +138,9 @@ private:
     if (of == trial_kind::modes)
       run_modes();
     else if (of == trial_kind::tiles)
-      run_tiles();
+      run_walks<test::tile_walk>("tiles");
+    else if (of == trial_kind::portions)
+      run_walks<test::portion_walk>("portions");
     else
       run_seeds(of == trial_kind::kept);
   }
@@ -164,12 +167,13 @@ private:
       }
   }
 
-  void run_tiles() {
-    note_workload("tiles");
+  template <class Walk>
+  void run_walks(const char* name) {
+    note_workload(name);
     for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed) {
       shared_->seed = seed;
       alarm(seconds_per_seed_max);
-      if (note(test::tile_walk{seed}.run()))
+      if (note(Walk{seed}.run()))
         return;
     }
   }

@@ -20,6 +20,7 @@ enum class trial_kind : uint8_t {
   clusters, ///< synchronous ones
   kept,     ///< a keeper, and trainers of other processes
   modes,    ///< a keeper and its trainers in one process
+  portions, ///< groups of replicas that share a model
   tiles,    ///< walks of the tile rule
 };
 

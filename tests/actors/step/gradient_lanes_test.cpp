@@ -1,0 +1,91 @@
+#include "troupe/actors/step/gradient_lanes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace troupe {
+
+namespace {
+
+timeline two_slices() {
+  timeline plan;
+  plan.row_count = plan.batch_size = 4;
+  plan.slice_count = 2;
+  return plan;
+}
+
+/// The elements [begin, end) of a gradient of one slice, all of this value.
+contribution part(size_t slice, size_t begin, size_t end, float value) {
+  const buffer values{end - begin};
+  std::ranges::fill(values.values(), value);
+  contribution result;
+  result.node = {slice, slice + 1};
+  result.first_element = begin;
+  result.gradient_sum = payload{values, 0, values.size()};
+  result.sums = {1.0 + static_cast<double>(slice), 2, 0, 0};
+  return result;
+}
+
+/// A span of ten elements in three lanes: [2, 5), [5, 9), [9, 12).
+gradient_lanes three_lanes() {
+  return {two_slices(), 0, {2, 12}, {{0, 5}, {5, 9}, {9, 20}}};
+}
+
+} // namespace
+
+TEST(gradient_lanes, a_step_is_complete_once_every_lane_is) {
+  auto lanes = three_lanes();
+  for (const auto& news :
+       {part(0, 2, 9, 1), part(1, 2, 5, 2), part(1, 9, 12, 3), part(0, 9, 12, 4)}) {
+    EXPECT_EQ(lanes.offer(news), offer_verdict::accepted);
+    EXPECT_FALSE(lanes.is_complete());
+  }
+  EXPECT_EQ(lanes.offer(part(1, 5, 9, 5)), offer_verdict::accepted);
+  ASSERT_TRUE(lanes.is_complete());
+  const auto sums = lanes.sums(false);
+  ASSERT_EQ(sums.size(), 3u);
+  EXPECT_EQ(sums[1].elements, (index_range{5, 9}));
+  EXPECT_EQ(sums[1].inputs.size(), 2u);
+  EXPECT_EQ(sums[1].inputs[0][3], 1.0f) << "slice 0 first, whenever it came";
+  EXPECT_EQ(sums[2].inputs[0][0], 4.0f);
+  EXPECT_EQ(lanes.total(), (batch_sums{3, 4, 0, 0}));
+  lanes.advance();
+  EXPECT_EQ(lanes.version(), 1u);
+  EXPECT_FALSE(lanes.is_complete());
+}
+
+TEST(gradient_lanes, parts_of_lanes_and_elements_of_others_are_malformed) {
+  auto lanes = three_lanes();
+  EXPECT_EQ(lanes.offer(part(0, 2, 7, 1)), offer_verdict::malformed) << "half of a lane";
+  EXPECT_EQ(lanes.offer(part(0, 1, 5, 1)), offer_verdict::malformed)
+    << "an element that is another's";
+  EXPECT_EQ(lanes.offer(part(0, 12, 20, 1)), offer_verdict::malformed);
+  EXPECT_EQ(lanes.offer(part(2, 2, 5, 1)), offer_verdict::malformed) << "no such slice";
+}
+
+TEST(gradient_lanes, what_comes_twice_is_ignored_and_other_bits_are_a_conflict) {
+  auto lanes = three_lanes();
+  EXPECT_EQ(lanes.offer(part(0, 2, 9, 1)), offer_verdict::accepted);
+  EXPECT_EQ(lanes.offer(part(0, 2, 5, 1)), offer_verdict::duplicate);
+  EXPECT_EQ(lanes.offer(part(0, 2, 12, 1)), offer_verdict::accepted) << "a lane of it is new";
+  EXPECT_EQ(lanes.offer(part(0, 5, 9, 2)), offer_verdict::conflict);
+  auto late = part(0, 2, 5, 1);
+  late.step = 3;
+  EXPECT_EQ(lanes.offer(late), offer_verdict::early);
+}
+
+TEST(gradient_lanes, a_span_that_nobody_splits_is_one_lane) {
+  gradient_lanes lanes{two_slices(), 5, {2, 12}, {}};
+  auto whole = part(0, 2, 12, 1);
+  whole.step = 5;
+  whole.node = {0, 2};
+  EXPECT_EQ(lanes.offer(whole), offer_verdict::accepted);
+  EXPECT_TRUE(lanes.is_complete());
+  EXPECT_EQ(lanes.sums(false).size(), 1u);
+  auto half = part(0, 2, 7, 1);
+  half.step = 5;
+  EXPECT_EQ(lanes.offer(half), offer_verdict::malformed);
+}
+
+} // namespace troupe
