@@ -18,13 +18,17 @@ enum class protocol_error : uint8_t {
   version_not_held,
   /// pull: training has not finished, there are no final parameters.
   not_finished,
+  /// A collective's round ended without values; the context names who is to blame.
+  collective_failed,
 };
 
 template <>
 struct name_table<protocol_error> {
-  static constexpr std::array entries{named(protocol_error::none, "none"),
-                                      named(protocol_error::version_not_held, "version-not-held"),
-                                      named(protocol_error::not_finished, "not-finished")};
+  static constexpr std::array entries{
+    named(protocol_error::none, "none"),
+    named(protocol_error::version_not_held, "version-not-held"),
+    named(protocol_error::not_finished, "not-finished"),
+    named(protocol_error::collective_failed, "collective-failed")};
 };
 
 inline std::string to_string(protocol_error code) {

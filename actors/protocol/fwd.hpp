@@ -16,6 +16,9 @@ struct block_norms;
 struct checkpoint_order;
 struct child_model;
 struct cluster_view;
+struct collective_failure;
+struct collective_group;
+struct collective_part;
 struct contribution;
 struct course;
 struct distant_order;
@@ -61,6 +64,7 @@ struct training_report;
 struct training_status;
 struct view;
 struct write_outcome;
+class payload;
 
 } // namespace troupe
 

@@ -250,6 +250,28 @@ using gradients_coordinator_actor = caf::typed_actor<
   // The main model; its version counts updates.
   caf::replies_to<atom::pull>::with<parameter_span>>;
 
+/// A member of a group for collectives (actors/collective/collective_member.hpp). Each call has the
+/// number of its round first and is answered once: with values, or collective_failed.
+using collective_member_actor = caf::typed_actor<
+  // Who the members are, before any call. The first counts.
+  caf::reacts_to<collective_group>,
+  // N values of everybody's: their sum.
+  caf::replies_to<atom::all_reduce, uint64_t, payload>::with<payload>,
+  // N values of everybody's: this member's part of their sum.
+  caf::replies_to<atom::reduce_scatter, uint64_t, payload>::with<payload>,
+  // This member's values, any number: those of all, in member order.
+  caf::replies_to<atom::all_gather, uint64_t, payload>::with<payload>,
+  // The root, and its N values (others' do not count): the same.
+  caf::replies_to<atom::broadcast, uint64_t, uint64_t, payload>::with<payload>,
+  // Likewise: this member's part of them.
+  caf::replies_to<atom::scatter, uint64_t, uint64_t, payload>::with<payload>,
+  // No values, once everybody has come.
+  caf::replies_to<atom::barrier, uint64_t>::with<payload>,
+  // Another member: a part of a round, or that one has failed there. Idempotent.
+  caf::reacts_to<collective_part>, caf::reacts_to<collective_failure>,
+  // To itself: time passes.
+  caf::reacts_to<atom::tick>>;
+
 } // namespace troupe
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_handles, caf::id_block::troupe_atoms::end)
@@ -359,10 +381,19 @@ CAF_ADD_TYPE_ID(troupe_parallel, (troupe::seam))
 
 CAF_END_TYPE_ID_BLOCK(troupe_parallel)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_collectives, caf::id_block::troupe_parallel::end)
+
+CAF_ADD_TYPE_ID(troupe_collectives, (troupe::payload))
+CAF_ADD_TYPE_ID(troupe_collectives, (troupe::collective_failure))
+CAF_ADD_TYPE_ID(troupe_collectives, (troupe::collective_group))
+CAF_ADD_TYPE_ID(troupe_collectives, (troupe::collective_part))
+
+CAF_END_TYPE_ID_BLOCK(troupe_collectives)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_parallel::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_collectives::end;
 
 } // namespace troupe

@@ -1,7 +1,7 @@
 #include "troupe/actors/run/configure.hpp"
 
 #include "troupe/actors/net/links/messages.hpp"
-#include "troupe/actors/protocol/coordinator_messages.hpp"
+#include "troupe/actors/protocol/collective_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/seam_messages.hpp"
@@ -35,6 +35,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_orders>();
   config.add_message_types<caf::id_block::troupe_writes>();
   config.add_message_types<caf::id_block::troupe_parallel>();
+  config.add_message_types<caf::id_block::troupe_collectives>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

@@ -1,0 +1,44 @@
+// The messages between the members of a collective (actors/collective/collective_member.hpp). They
+// can cross a wire: nothing in them is of one process. What a wire needs besides, pieces and credit
+// for large parts, they do not have yet.
+
+#pragma once
+
+#include "troupe/actors/protocol/coordinator_messages.hpp"
+#include "troupe/coordinators/collective/collective_call.hpp"
+
+#include <vector>
+
+namespace troupe {
+
+/// whoever makes a group -> each member: all members in order, itself included.
+struct collective_group {
+  std::vector<collective_member_actor> members;
+
+  friend bool operator==(const collective_group&, const collective_group&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, collective_group& x) {
+  return f(caf::meta::type_name("troupe.collective_group"), x.members);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, collective_part& x) {
+  wire_verdict<collective_kind> kind{x.kind, collective_kind::barrier};
+  wire_verdict<collective_stage> stage{x.stage, collective_stage::gather};
+  payload values{x.values};
+  auto load = [&]() -> caf::error {
+    x.values = values;
+    return caf::none;
+  };
+  return sealed(f, "troupe.collective_part", x.round, x.from, kind, x.root, stage, x.count, values,
+                caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, collective_failure& x) {
+  return sealed(f, "troupe.collective_failure", x.round, x.from, x.why);
+}
+
+} // namespace troupe
