@@ -4,6 +4,7 @@
     torch_workloads.py linear FEATURES TARGETS      seconds a step, full batch, plain SGD
     torch_workloads.py tiny FEATURES TARGETS        seconds a step, full batch, Adam
     torch_workloads.py logistic FEATURES TARGETS    samples/s, batch 256, plain SGD, shuffled rows
+    torch_workloads.py all-reduce BYTES ROUNDS      microseconds a round over Gloo; with RANK set
 
 FEATURES and TARGETS are .npy files. Prints {"value": ...} (rank 0 alone).
 """
@@ -109,12 +110,29 @@ def logistic(features, targets):
     return 256 / repeat(step)
 
 
+def all_reduce(size_bytes, rounds):
+    dist.init_process_group("gloo")
+    values = torch.zeros(size_bytes // 4)
+
+    def run(count):
+        begin = time.perf_counter()
+        for _ in range(count):
+            dist.all_reduce(values)
+        return (time.perf_counter() - begin) / count
+
+    run(3)
+    result = 1e6 * run(rounds)
+    dist.destroy_process_group()
+    return result
+
+
 def main(what, *rest):
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     value = {"mlp": lambda: mlp(int(rest[0]), rest[1]),
              "linear": lambda: linear(*rest, "sgd"),
              "tiny": lambda: linear(*rest, "adam"),
-             "logistic": lambda: logistic(*rest)}[what]()
+             "logistic": lambda: logistic(*rest),
+             "all-reduce": lambda: all_reduce(int(rest[0]), int(rest[1]))}[what]()
     if os.environ.get("RANK", "0") == "0":
         print(json.dumps({"value": value}))
 
