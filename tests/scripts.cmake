@@ -107,7 +107,8 @@ endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
 if(TROUPE_BUILD_EXAMPLES)
-  foreach(name collectives gradients_coordinator parameters_coordinator embed estimator online)
+  foreach(name collectives gradients_coordinator parameters_coordinator embed estimator
+               linear_regression_parallel online)
     add_test(NAME example_${name}
              COMMAND ${troupe_examples_test} program $<TARGET_FILE:example_${name}>
                      ${PROJECT_SOURCE_DIR}/examples/${name}.cpp)

@@ -1,8 +1,9 @@
 #include "troupe/actors/step/portion_member.hpp"
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/step/replica.hpp"
 #include "troupe/coordinators/step/placement.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
 
 #include <algorithm>
 

@@ -9,6 +9,7 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/step/portion_work.hpp"
+#include "troupe/actors/step/replica_options.hpp"
 #include "troupe/actors/step/replica_rows.hpp"
 #include "troupe/coordinators/base/moment.hpp"
 
@@ -17,8 +18,6 @@
 #include <vector>
 
 namespace troupe {
-
-struct replica_options;
 
 class portion_member {
 public:

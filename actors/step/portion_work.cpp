@@ -112,10 +112,11 @@ bool portion_work::compute_next() {
 }
 
 void portion_work::finish_if_done(work& x) {
-  const bool lacks_loss = evaluates() && has_last_segment() && !x.has_sums;
+  const bool has_loss = own().segments.end == chain().size();
+  const bool lacks_loss = evaluates() && has_loss && !x.has_sums;
   if (x.left > 0 || x.unsent > 0 || lacks_loss)
     return;
-  if (!evaluates() || (has_last_segment() && own().parts.begin == 0))
+  if (!evaluates() || (has_loss && own().parts.begin == 0))
     finished_.push_back({x.item, x.sums, std::exchange(x.gradient, {})});
   const auto done = works_.find(x.item);
   idle_.push_back(std::move(done->second));
@@ -167,10 +168,6 @@ std::span<float> portion_work::rows_at(work& x, size_t seam, seam_way way) const
                                   : chain().delta(seam, x.rows, x.memory);
 }
 
-portion_work::seam_state& portion_work::state_of(work& x, size_t seam, seam_way way) {
-  return x.seams[seam][static_cast<size_t>(way)];
-}
-
 seam_piece portion_work::piece_of(const work& x, size_t seam, seam_way way) const {
   seam_piece result;
   result.name = {*version_, evaluates(), x.item, seam, way};
@@ -190,7 +187,7 @@ void portion_work::make(work& x, size_t k, size_t seam, seam_way way, const Comp
     chain().add_parts(k, parts.begin, parts.end, target, x.memory, compute);
     return complete(x, seam, way, route.stays() ? index_range{0, x.rows.row_count} : own_rows);
   }
-  auto& state = state_of(x, seam, way);
+  auto& state = x.state(seam, way);
   state.is_made = true;
   x.unsent += own_rows.empty() ? 0 : 1;
   for (const auto& node : largest_nodes(chain().part_count(), parts)) {
@@ -204,7 +201,7 @@ void portion_work::make(work& x, size_t k, size_t seam, seam_way way, const Comp
       piece.rows = routes_.rows_of(route, maker, x.rows.row_count);
       piece.values = {sum, piece.rows.begin * width, piece.rows.size() * width};
       if (maker == options_.own)
-        hold(state, node, piece.values);
+        state.hold(node, piece.values);
       else if (!piece.rows.empty())
         send(maker, piece);
     }
@@ -212,12 +209,12 @@ void portion_work::make(work& x, size_t k, size_t seam, seam_way way, const Comp
   complete_if_due(x, seam, way);
 }
 
-void portion_work::hold(seam_state& state, const tree_node& node, const float_view& sum) {
-  const auto place = std::ranges::lower_bound(state.nodes, node);
-  if (place != state.nodes.end() && *place == node)
+void portion_work::seam_state::hold(const tree_node& node, const float_view& sum) {
+  const auto place = std::ranges::lower_bound(nodes, node);
+  if (place != nodes.end() && *place == node)
     return;
-  state.sums.insert(state.sums.begin() + (place - state.nodes.begin()), sum);
-  state.nodes.insert(place, node);
+  sums.insert(sums.begin() + (place - nodes.begin()), sum);
+  nodes.insert(place, node);
 }
 
 void portion_work::take(work& x, const seam_piece& piece) {
@@ -230,9 +227,9 @@ void portion_work::take(work& x, const seam_piece& piece) {
       (!piece.is_complete && piece.rows != own_rows))
     throw std::invalid_argument("portion work: " + std::to_string(piece.values.size()) +
                                 " values for rows of " + std::to_string(width));
-  auto& state = state_of(x, seam, way);
+  auto& state = x.state(seam, way);
   if (!piece.is_complete) {
-    hold(state, piece.parts, piece.values);
+    state.hold(piece.parts, piece.values);
     return complete_if_due(x, seam, way);
   }
   std::ranges::copy(piece.values.values(), target.subspan(piece.rows.begin * width).begin());
@@ -242,7 +239,7 @@ void portion_work::take(work& x, const seam_piece& piece) {
 }
 
 void portion_work::complete_if_due(work& x, size_t seam, seam_way way) {
-  auto& state = state_of(x, seam, way);
+  auto& state = x.state(seam, way);
   const auto& route = routes_.route(seam, way);
   const auto rows = routes_.rows_of(route, options_.own, x.rows.row_count);
   if (!state.is_made || rows.empty() || state.is_complete)
@@ -290,7 +287,7 @@ void portion_work::complete(work& x, size_t seam, seam_way way, const index_rang
 }
 
 void portion_work::have_rows(work& x, size_t seam, seam_way way, const index_range& rows) {
-  auto& state = state_of(x, seam, way);
+  auto& state = x.state(seam, way);
   const index_range all{0, x.rows.row_count};
   if (rows.empty() || state.rows.contains(all))
     return;

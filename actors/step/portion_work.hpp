@@ -81,6 +81,8 @@ private:
     span_set rows;                ///< as those who take them need them
     bool is_made = false;         ///< this member's own share is among the sums
     bool is_complete = false;
+
+    void hold(const tree_node& node, const float_view& sum);
   };
   struct told_figures {
     float_view words;
@@ -98,12 +100,13 @@ private:
     buffer gradient;
     size_t left = 0;   ///< segments whose last tile has not been computed
     size_t unsent = 0; ///< seams with sums that this member has yet to complete
+
+    seam_state& state(size_t seam, seam_way way) { return seams[seam][static_cast<size_t>(way)]; }
   };
 
   const segment_chain& chain() const { return options_.network->chain(); }
   const portion& own() const { return options_.group[options_.own]; }
   bool evaluates() const { return kind_ == tile_rule::work_kind::evaluation; }
-  bool has_last_segment() const { return own().segments.end == chain().size(); }
   work& work_of(size_t item);
   void finish_if_done(work& x);
   /// The parts of segment k that are computed here.
@@ -113,11 +116,9 @@ private:
   void gradient(work& x, size_t k);
 
   std::span<float> rows_at(work& x, size_t seam, seam_way way) const;
-  static seam_state& state_of(work& x, size_t seam, seam_way way);
   seam_piece piece_of(const work& x, size_t seam, seam_way way) const;
   template <class Compute>
   void make(work& x, size_t k, size_t seam, seam_way way, const Compute& compute);
-  static void hold(seam_state& state, const tree_node& node, const float_view& sum);
   void take(work& x, const seam_piece& piece);
   void complete_if_due(work& x, size_t seam, seam_way way);
   void complete(work& x, size_t seam, seam_way way, const index_range& rows);

@@ -9,16 +9,13 @@
 #pragma once
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/step/portion_member.hpp"
+#include "troupe/actors/step/replica_options.hpp"
 #include "troupe/coordinators/base/span_set.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/data/training_rows/epoch_order.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/network/model.hpp"
 
@@ -31,19 +28,6 @@
 #include <vector>
 
 namespace troupe {
-
-/// What all replicas of a process share.
-struct replica_options {
-  std::shared_ptr<const model> network;
-  std::shared_ptr<const prepared_data> data;
-  std::shared_ptr<const epoch_order> order;
-  std::shared_ptr<buffer_pool> gradients; ///< buffers of the model's size
-  timeline plan;
-  test_hooks hooks;
-  uint64_t seed = 0;                      ///< of the job
-  std::shared_ptr<work_gauge> gauge = {}; ///< each one's own; null: nobody judges its work
-  pipeline_schedule schedule{};           ///< where several share a model
-};
 
 class replica_state {
 public:

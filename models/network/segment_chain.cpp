@@ -37,126 +37,48 @@ void copy_columns(std::span<const float> rows, size_t width, const index_range& 
 
 } // namespace
 
-segment_chain::segment_chain(std::vector<dense_layer> layers, std::span<const layer_cut> cuts,
-                             size_t part_count, double dropout)
-  : layers_(std::move(layers)),
-    cuts_(cuts.begin(), cuts.end()),
-    segments_(segments_of(cuts)),
-    part_count_(part_count),
-    dropout_(dropout),
-    tiles_(segments_.size(), std::vector<index_range>(part_count + 1)) {
-  size_t next = 0;
-  for (size_t t = 0; t <= part_count_; ++t)
-    for (size_t k = 0; k < size(); ++k) {
-      tiles_[k][t].begin = next;
-      next += t < part_count_ ? part_size(k, t) : common_size(k);
-      tiles_[k][t].end = next;
-    }
-}
-
-size_t segment_chain::part_size(size_t k, size_t t) const {
-  size_t result = 0;
-  for (auto i = segments_[k].first_layer; exists(k, t) && i <= segments_[k].last_layer(); ++i)
-    result += shape(i, t).parameter_count();
-  return result;
-}
-
-size_t segment_chain::common_size(size_t k) const {
-  return adds_parts(k) && layers_[segments_[k].last_layer()].has_bias ? out_width(k) : 0;
-}
-
-// ---- Shape ----
-
-index_range segment_chain::units(size_t layer, size_t t) const {
-  const auto& x = layers_[layer];
-  const auto count = cuts_[layer] == layer_cut::inputs ? x.inputs : x.outputs;
-  if (cuts_[layer] == layer_cut::none)
-    return {0, t == 0 ? count : 0};
-  return {part_begin(t, count, part_count_), part_begin(t + 1, count, part_count_)};
-}
-
-bool segment_chain::exists(size_t k, size_t t) const {
-  return !units(segments_[k].last_layer(), t).empty();
-}
-
-dense_layer segment_chain::shape(size_t layer, size_t t) const {
-  auto result = layers_[layer];
-  if (is_kept_before(result))
-    result.activation = activation_kind::identity;
-  if (cuts_[layer] == layer_cut::outputs)
-    result.outputs = units(layer, t).size();
-  if (cuts_[layer] == layer_cut::inputs) {
-    result.inputs = units(layer, t).size();
-    result.activation = activation_kind::identity;
-    result.has_bias = false;
-  }
-  return result;
-}
-
-std::vector<layout_piece>
-segment_chain::pieces(const std::function<size_t(size_t layer)>& weight) const {
-  std::vector<layout_piece> result;
-  const auto add = [&](size_t tensor, const index_range& rows, const index_range& columns) {
-    const auto offset = result.empty() ? 0 : result.back().offset + result.back().size();
-    result.push_back({tensor, rows, columns, offset});
-  };
-  for (size_t t = 0; t < part_count_; ++t)
-    for (const auto& x : segments_)
-      for (size_t i = x.first_layer; i <= x.last_layer() && !units(i, t).empty(); ++i) {
-        const bool by_inputs = cuts_[i] == layer_cut::inputs;
-        const auto rows = by_inputs ? index_range{0, layers_[i].outputs} : units(i, t);
-        add(weight(i), rows, by_inputs ? units(i, t) : index_range{0, layers_[i].inputs});
-        if (layers_[i].has_bias && !by_inputs)
-          add(weight(i) + 1, rows, {0, 1});
-      }
-  for (size_t k = 0; k < size(); ++k)
-    if (common_size(k) > 0)
-      add(weight(segments_[k].last_layer()) + 1, {0, out_width(k)}, {0, 1});
-  return result;
-}
-
 // ---- Rows in memory ----
 
 std::span<float> segment_chain::rows_of(size_t which, size_t layer, size_t t, const batch& rows,
                                         workspace& memory) const {
   const auto whole =
-    memory.slot(slot_of(layer, static_cast<slot>(which)), rows.row_count * layers_[layer].outputs);
-  return cuts_[layer] == layer_cut::outputs ? part_of_rows(whole, rows.row_count, units(layer, t))
-                                            : whole;
+    memory.slot(slot_of(layer, static_cast<slot>(which)), rows.row_count * layers()[layer].outputs);
+  return cut(layer) == layer_cut::outputs ? part_of_rows(whole, rows.row_count, units(layer, t))
+                                          : whole;
 }
 
 std::span<float> segment_chain::output(size_t k, const batch& rows, workspace& memory) const {
-  return memory.slot(slot_of(segments_[k].last_layer(), kept), rows.row_count * out_width(k));
+  return memory.slot(slot_of(segment(k).last_layer(), kept), rows.row_count * out_width(k));
 }
 
 std::span<float> segment_chain::output(size_t k, size_t t, const batch& rows,
                                        workspace& memory) const {
-  return rows_of(kept, segments_[k].last_layer(), t, rows, memory);
+  return rows_of(kept, segment(k).last_layer(), t, rows, memory);
 }
 
 std::span<float> segment_chain::delta(size_t k, const batch& rows, workspace& memory) const {
-  return memory.slot(slot_of(segments_[k].last_layer(), derivative), rows.row_count * out_width(k));
+  return memory.slot(slot_of(segment(k).last_layer(), derivative), rows.row_count * out_width(k));
 }
 
 std::span<float> segment_chain::delta(size_t k, size_t t, const batch& rows,
                                       workspace& memory) const {
-  return rows_of(derivative, segments_[k].last_layer(), t, rows, memory);
+  return rows_of(derivative, segment(k).last_layer(), t, rows, memory);
 }
 
 std::span<const float> segment_chain::entered(size_t layer, size_t t, bool drops, const batch& rows,
                                               workspace& memory) const {
-  const bool apart = is_kept_before(layers_[layer]) || (drops && drops_after(layer));
+  const bool apart = is_kept_before(layers()[layer]) || (drops && drops_after(layer));
   return rows_of(apart ? read : kept, layer, t, rows, memory);
 }
 
 std::span<const float> segment_chain::input(size_t k, size_t t, bool drops, const batch& rows,
                                             workspace& memory) const {
-  const auto layer = segments_[k].first_layer;
+  const auto layer = segment(k).first_layer;
   if (layer > 0)
     return entered(layer - 1, t, drops, rows, memory);
-  if (cuts_[0] != layer_cut::inputs)
+  if (cut(0) != layer_cut::inputs)
     return rows.features;
-  return part_of_rows(memory.slot(behind_layers(columns), rows.row_count * layers_[0].inputs),
+  return part_of_rows(memory.slot(behind_layers(columns), rows.row_count * layers()[0].inputs),
                       rows.row_count, units(0, t));
 }
 
@@ -167,8 +89,8 @@ std::span<const float> segment_chain::whole_scores(const batch& rows, workspace&
     return packed;
   const auto width = out_width(last);
   const auto result = memory.slot(behind_layers(whole), packed.size());
-  for (size_t t = 0; t < part_count_; ++t) {
-    const auto here = units(layers_.size() - 1, t);
+  for (size_t t = 0; t < part_count(); ++t) {
+    const auto here = units(layers().size() - 1, t);
     const auto own = output(last, t, rows, memory);
     for (size_t row = 0; row < rows.row_count; ++row)
       std::ranges::copy(own.subspan(row * here.size(), here.size()),
@@ -178,7 +100,7 @@ std::span<const float> segment_chain::whole_scores(const batch& rows, workspace&
 }
 
 size_t segment_chain::behind_layers(size_t slot) const {
-  return layers_.size() * slots_per_layer + slot;
+  return layers().size() * slots_per_layer + slot;
 }
 
 // What lies below a right child needs scratch for fewer parts.
@@ -197,36 +119,36 @@ void segment_chain::enter_layer(size_t layer, size_t t, const batch& rows, bool 
   const auto values = rows_of(kept, layer, t, rows, memory);
   const auto result = rows_of(read, layer, t, rows, memory);
   auto from = values;
-  if (is_kept_before(layers_[layer])) {
+  if (is_kept_before(layers()[layer])) {
     std::ranges::copy(values, result.begin());
-    activate(layers_[layer].activation, result);
+    activate(layers()[layer].activation, result);
     from = result;
   }
   if (!drops || !drops_after(layer))
     return;
   const auto factors = rows_of(mask, layer, t, rows, memory);
-  const auto all = index_range{0, layers_[layer].outputs};
+  const auto all = index_range{0, layers()[layer].outputs};
   fill_dropout_mask(dropout_, rows, static_cast<uint32_t>(layer),
-                    cuts_[layer] == layer_cut::outputs ? units(layer, t) : all, factors);
+                    cut(layer) == layer_cut::outputs ? units(layer, t) : all, factors);
   apply_mask(factors, from, result);
 }
 
 void segment_chain::enter(size_t k, const batch& rows, bool drops, workspace& memory) const {
   if (k > 0)
-    enter_layer(segments_[k].first_layer - 1, 0, rows, drops, memory);
+    enter_layer(segment(k).first_layer - 1, 0, rows, drops, memory);
 }
 
 void segment_chain::forward(size_t k, size_t t, std::span<const float> parameters,
                             const batch& rows, bool drops, workspace& memory,
                             std::span<float> out) const {
-  const auto& x = segments_[k];
-  auto own = parameters.subspan(tiles_[k][t].begin, tiles_[k][t].size());
+  const auto& x = segment(k);
+  auto own = parameters.subspan(tile(k, t).begin, tile(k, t).size());
   auto from = input(k, t, drops, rows, memory);
-  if (cuts_[x.first_layer] == layer_cut::inputs) { // layer 0: the part's columns of the features
+  if (cut(x.first_layer) == layer_cut::inputs) { // layer 0: the part's columns of the features
     const auto own_columns =
-      part_of_rows(memory.slot(behind_layers(columns), rows.row_count * layers_[0].inputs),
+      part_of_rows(memory.slot(behind_layers(columns), rows.row_count * layers()[0].inputs),
                    rows.row_count, units(0, t));
-    copy_columns(rows.features, layers_[0].inputs, units(0, t), own_columns);
+    copy_columns(rows.features, layers()[0].inputs, units(0, t), own_columns);
   }
   if (x.layer_count == 2) {
     const auto layer = shape(x.first_layer, t);
@@ -241,10 +163,10 @@ void segment_chain::forward(size_t k, size_t t, std::span<const float> parameter
 
 void segment_chain::finish(size_t k, std::span<const float> parameters,
                            std::span<float> values) const {
-  const auto& layer = layers_[segments_[k].last_layer()];
+  const auto& layer = layers()[segment(k).last_layer()];
   const auto kind = is_kept_before(layer) ? activation_kind::identity : layer.activation;
   if (layer.has_bias)
-    add_bias_and_activate(kind, parameters.subspan(tiles_[k][part_count_].begin, out_width(k)),
+    add_bias_and_activate(kind, parameters.subspan(tile(k, part_count()).begin, out_width(k)),
                           values);
   else
     activate(kind, values);
@@ -260,13 +182,13 @@ void segment_chain::leave_layer(size_t layer, size_t t, size_t first_row, const 
   };
   if (drops_after(layer))
     apply_mask(own(mask), delta, delta);
-  multiply_by_derivative(layers_[layer].activation, own(kept), delta);
+  multiply_by_derivative(layers()[layer].activation, own(kept), delta);
 }
 
 void segment_chain::backward(size_t k, size_t t, std::span<const float> parameters,
                              const batch& rows, workspace& memory, std::span<float> out) const {
-  const auto& x = segments_[k];
-  auto own = parameters.subspan(tiles_[k][t].begin, tiles_[k][t].size());
+  const auto& x = segment(k);
+  auto own = parameters.subspan(tile(k, t).begin, tile(k, t).size());
   std::span<const float> behind = delta(k, t, rows, memory);
   auto layer = shape(x.first_layer, t);
   if (x.layer_count == 2) {
@@ -281,14 +203,14 @@ void segment_chain::backward(size_t k, size_t t, std::span<const float> paramete
 
 void segment_chain::derive(size_t k, size_t first_row, const batch& rows, workspace& memory,
                            std::span<float> values) const {
-  leave_layer(segments_[k].first_layer - 1, 0, first_row, rows, memory, values);
+  leave_layer(segment(k).first_layer - 1, 0, first_row, rows, memory, values);
 }
 
 void segment_chain::gradient(size_t k, size_t t, const batch& rows, workspace& memory,
                              std::span<float> out) const {
-  if (t == part_count_)
+  if (t == part_count())
     return sum_columns(delta(k, rows, memory), out);
-  const auto& x = segments_[k];
+  const auto& x = segment(k);
   auto from = input(k, t, true, rows, memory);
   if (x.layer_count == 2) {
     const auto layer = shape(x.first_layer, t);

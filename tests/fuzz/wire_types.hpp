@@ -7,6 +7,7 @@
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
+#include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/protocol/tensor_messages.hpp"
 
@@ -31,9 +32,10 @@ using types_of =
   typename types_in<Block, std::make_index_sequence<Block::end - Block::begin>>::type;
 
 template <class T>
-concept sent = !std::is_same_v<T, shard_start> && !std::is_same_v<T, summation> &&
-               !std::is_same_v<T, gate_event> && !std::is_same_v<T, process_news> &&
-               !std::is_same_v<T, standing> && !requires(T & x) {
+concept sent =
+  !std::is_same_v<T, shard_start> && !std::is_same_v<T, summation> && !std::is_same_v<T, seam> &&
+  !std::is_same_v<T, gate_event> && !std::is_same_v<T, process_news> &&
+  !std::is_same_v<T, standing> && !requires(T & x) {
   typename T::signatures;
 };
 

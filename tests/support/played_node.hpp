@@ -8,6 +8,7 @@
 #pragma once
 
 #include "troupe/actors/node/node.hpp"
+#include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/run/train.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/network/neural_network.hpp"
@@ -79,7 +80,8 @@ inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard
   return {
     note(notes->views),      note(notes->spans),
     note(notes->horizons),   [=](atom::hold, uint64_t round) { notes->rounds.push_back(round); },
-    note(notes->summations), [](atom::status) {
+    note(notes->summations), [](const seam&) {},
+    [](atom::tick) {},       [](atom::status) {
             return replica_status{4, 5, 6}; }};
 }
 

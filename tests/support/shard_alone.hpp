@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/actors/step/shard.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
@@ -53,7 +54,8 @@ inline replica_actor::behavior_type listening_replica(replica_actor::pointer,
   return {
     [](const view&) {},      [=](const parameter_span& news) { notes->push_back(news); },
     [](const horizon&) {},   [](atom::hold, uint64_t) {},
-    [](const summation&) {}, [](atom::status) { return replica_status{}; },
+    [](const summation&) {}, [](const seam&) {},
+    [](atom::tick) {},       [](atom::status) { return replica_status{}; },
   };
 }
 

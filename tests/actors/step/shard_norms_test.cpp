@@ -1,5 +1,6 @@
 // The round of norms, seen by one shard: we play its replica, the other shard and the director.
 
+#include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/actors/step/shard.hpp"
 #include "troupe/coordinators/step/placement.hpp"
@@ -38,7 +39,8 @@ replica_actor::behavior_type playing_replica(replica_actor::pointer, heard* note
   return {
     [](const view&) {},      [=](const parameter_span& news) { notes->announced.push_back(news); },
     [](const horizon&) {},   [](atom::hold, uint64_t) {},
-    [](const summation&) {}, [](atom::status) { return replica_status{}; },
+    [](const summation&) {}, [](const seam&) {},
+    [](atom::tick) {},       [](atom::status) { return replica_status{}; },
   };
 }
 
