@@ -37,15 +37,16 @@ def optimizer_of(name, model):
     return kind(model.parameters(), lr=0.001)
 
 
-def mlp(batch, optimizer_name):
+def mlp(batch, optimizer_name, widths="784-512-512-10"):
     ranks = int(os.environ.get("WORLD_SIZE", "1"))
     if ranks > 1:
         dist.init_process_group("gloo")
     torch.manual_seed(0)
-    rows = 12800
-    x, y = torch.rand(rows, 784), torch.randint(0, 10, (rows,))
-    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
-                          nn.Linear(512, 10))
+    widths = [int(width) for width in widths.split("-")]
+    rows = 12800 if widths[1] < 1024 else 2560
+    x, y = torch.rand(rows, widths[0]), torch.randint(0, widths[-1], (rows,))
+    layers = [part for a, b in zip(widths, widths[1:]) for part in (nn.Linear(a, b), nn.ReLU())]
+    model = nn.Sequential(*layers[:-1])
     if ranks > 1:
         model = nn.parallel.DistributedDataParallel(model)
     optimizer = optimizer_of(optimizer_name, model)
@@ -64,7 +65,7 @@ def mlp(batch, optimizer_name):
     # Ranks wait for each other: the number of steps must be the same for all.
     for _ in range(10):
         step()
-    steps = max(20, 20000 // batch)
+    steps = max(20, 20000 // batch) if widths[1] < 1024 else 20
     begin = time.perf_counter()
     for _ in range(steps):
         step()

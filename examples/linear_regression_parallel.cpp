@@ -17,8 +17,15 @@
 //   by hand: loss 51.3629, dW -6.776 -26.390 -6.716 -26.241, db -6.776 -6.716
 //   cut by inputs: the same to 6 digits; cut by outputs: the same to 6 digits
 //
-//   step   single     data       inputs     outputs    2 x 2
-//      1   17.5092    17.5092    17.5092    17.5092    17.5092
+//   step   single     data   inputs  outputs    2 x 2
+//      1   4.0983   4.0983   4.0983   4.0983   4.0983
+//      2   2.9132   2.9132   2.9132   2.9132   2.9132
+//      3   2.1026   2.1026   2.1026   2.1026   2.1026
+//      4   1.5448   1.5448   1.5448   1.5448   1.5448
+//      5   1.1584   1.1584   1.1584   1.1584   1.1584
+//      6   0.8887   0.8887   0.8887   0.8887   0.8887
+//      7   0.6986   0.6986   0.6986   0.6986   0.6986
+//      8   0.5632   0.5632   0.5632   0.5632   0.5632
 //
 //   parameters: single = data: yes; outputs = 2 x 2: yes; inputs on 1 actor = on 2: yes
 
@@ -138,12 +145,12 @@ void run() {
         placement{"outputs", layer_cut::outputs, 1, 2},
         placement{"2 x 2", layer_cut::outputs, 2, 2}}) {
     runs.push_back(train_so(system, how));
-    std::printf("   %-8s", how.name);
+    std::printf("  %7s", how.name);
   }
   for (size_t step = 0; step < runs[0].history.size(); ++step) {
     std::printf("\n%4zu", step + 1);
     for (const auto& result : runs)
-      std::printf("   %-8.4f", result.history[step].train_loss);
+      std::printf("  %7.4f", result.history[step].train_loss);
   }
   const auto one_actor = train_so(system, {"inputs", layer_cut::inputs, 1, 1});
   std::printf(

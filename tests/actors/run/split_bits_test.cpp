@@ -1,5 +1,10 @@
 // A model that several actors carry has the bits of one that a single actor carries.
 
+#include "troupe/actors/run/model_writer.hpp"
+#include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/model_file/saved_model.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -192,12 +197,38 @@ TEST(split_bits, a_gradient_that_is_no_number_ends_the_run_by_slice) {
   x.parallel.tensor = 2;
   x.parallel.pipeline = 2;
   company_options options;
+  options.hooks.keeps_slices_apart = true;
   options.hooks.poisoned_step = 3;
   options.hooks.poisoned_slice = 1;
   options.hooks.poisoned_element = 20;
   options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
   const auto result = test::train_company(2, x, options);
   EXPECT_NE(result.finished.problem.find("slice 1"), std::string::npos) << result.finished.problem;
+}
+
+// In the file tensors are whole; what is read from it evaluates to the bits of the run.
+TEST(split_bits, a_model_file_is_that_of_any_model_and_evaluates_as_in_the_run) {
+  const auto result = test::train_on(2, cut_job());
+  const temporary_folder folder;
+  const auto path = folder.path("model.safetensors");
+  EXPECT_EQ(write_model(path, result), result.summary.parameters_sha256);
+  const auto saved = read_model(path);
+  predictor reader{saved};
+  const auto& rows = result.data->test;
+  const auto sums = reader.evaluate(batch_of_rows(rows, 0, rows.row_count));
+  EXPECT_EQ(sums.loss_sum / static_cast<double>(rows.row_count), result.summary.test_loss);
+
+  auto uncut = result.resolved;
+  uncut.model.cuts = 1;
+  uncut.model.cut.clear();
+  const auto network = make_model(uncut, shape_of(*result.data));
+  const auto logical = read_safetensors(path).values;
+  std::vector<float> expected(rows.row_count * 3), found(expected.size());
+  workspace memory;
+  network->predict(logical, rows.features, expected, memory);
+  reader.predict(rows.features, found);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
 }
 
 } // namespace troupe
