@@ -6,6 +6,10 @@ namespace troupe {
 
 namespace {
 
+index_range elements_of(const contribution& news) {
+  return {news.first_element, news.first_element + news.gradient_sum.size()};
+}
+
 contribution part_of(const contribution& news, const index_range& elements) {
   auto result = news;
   result.first_element = elements.begin;
@@ -42,21 +46,26 @@ gradient_lanes::gradient_lanes(const timeline& plan, uint64_t version, const ind
     lanes_.push_back({span, shard_rule{plan, version}, {}, {}, {}});
 }
 
-offer_verdict gradient_lanes::offer(const contribution& news) {
-  const index_range elements{news.first_element, news.first_element + news.gradient_sum.size()};
-  std::optional<offer_verdict> result;
+bool gradient_lanes::fits(const contribution& news) const {
+  const auto elements = elements_of(news);
   size_t covered = 0;
+  for (const auto& x : lanes_)
+    covered += elements.contains(x.elements) ? x.elements.size() : 0;
+  return covered > 0 && covered == elements.size();
+}
+
+offer_verdict gradient_lanes::offer(const contribution& news) {
+  std::optional<offer_verdict> result;
   for (auto& x : lanes_) {
-    if (!elements.contains(x.elements))
+    if (!elements_of(news).contains(x.elements))
       continue;
-    covered += x.elements.size();
     const auto verdict = offer_to(x, lanes_.size() > 1 ? part_of(news, x.elements) : news);
-    if (verdict == offer_verdict::conflict || verdict == offer_verdict::malformed)
+    if (verdict == offer_verdict::conflict)
       return verdict;
     if (!result || verdict == offer_verdict::accepted)
       result = verdict;
   }
-  return covered == elements.size() && result ? *result : offer_verdict::malformed;
+  return result.value_or(offer_verdict::malformed);
 }
 
 // In one process nobody computes checksums: should the same work come twice, it is compared.

@@ -30,8 +30,10 @@ public:
   gradient_lanes(const timeline& plan, uint64_t version, const index_range& span,
                  const std::vector<index_range>& tiles);
 
-  /// `accepted` when a lane took it, `conflict` when one holds other bits of the same name, `malformed`
-  /// when it covers no whole lanes.
+  /// Whether a contribution is of whole lanes of the span.
+  bool fits(const contribution& news) const;
+  /// Of one that fits: `accepted` when a lane took it, `conflict` when one holds other bits of the same
+  /// name, else why none did.
   offer_verdict offer(const contribution& news);
 
   uint64_t version() const { return version_; }

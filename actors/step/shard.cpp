@@ -102,9 +102,9 @@ void shard_state::restore() {
 void shard_state::on_contribution(const contribution& news) {
   if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact())
     return;
-  const auto verdict = lanes_.offer(news);
-  if (verdict == offer_verdict::malformed)
+  if (!lanes_.fits(news))
     return report_malformed(news);
+  const auto verdict = lanes_.offer(news);
   if (verdict == offer_verdict::conflict)
     return report_conflict(news);
   if (verdict != offer_verdict::accepted)

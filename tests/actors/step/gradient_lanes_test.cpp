@@ -57,10 +57,10 @@ TEST(gradient_lanes, a_step_is_complete_once_every_lane_is) {
 
 TEST(gradient_lanes, parts_of_lanes_and_elements_of_others_are_malformed) {
   auto lanes = three_lanes();
-  EXPECT_EQ(lanes.offer(part(0, 2, 7, 1)), offer_verdict::malformed) << "half of a lane";
-  EXPECT_EQ(lanes.offer(part(0, 1, 5, 1)), offer_verdict::malformed)
-    << "an element that is another's";
-  EXPECT_EQ(lanes.offer(part(0, 12, 20, 1)), offer_verdict::malformed);
+  EXPECT_FALSE(lanes.fits(part(0, 2, 7, 1))) << "half of a lane";
+  EXPECT_FALSE(lanes.fits(part(0, 1, 5, 1))) << "an element that is another's";
+  EXPECT_FALSE(lanes.fits(part(0, 12, 20, 1)));
+  EXPECT_TRUE(lanes.fits(part(0, 5, 12, 1)));
   EXPECT_EQ(lanes.offer(part(2, 2, 5, 1)), offer_verdict::malformed) << "no such slice";
 }
 
@@ -85,7 +85,7 @@ TEST(gradient_lanes, a_span_that_nobody_splits_is_one_lane) {
   EXPECT_EQ(lanes.sums(false).size(), 1u);
   auto half = part(0, 2, 7, 1);
   half.step = 5;
-  EXPECT_EQ(lanes.offer(half), offer_verdict::malformed);
+  EXPECT_FALSE(lanes.fits(half));
 }
 
 } // namespace troupe
