@@ -231,4 +231,24 @@ TEST(split_bits, a_model_file_is_that_of_any_model_and_evaluates_as_in_the_run) 
     EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
 }
 
+TEST(split_bits, eight_actors_read_digits) {
+  job x;
+  x.data.file = std::string{TROUPE_SOURCE_DIR} + "/examples/data/digits.csv.gz";
+  x.data.test_fraction = 0.25;
+  x.data.standardize = true;
+  x.model.hidden = {64, 32, 16};
+  x.model.cuts = 4;
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.learning_rate = 0.01;
+  x.training.batch_size = 64;
+  x.training.slices = 4;
+  x.training.epochs = 10;
+  const auto expected = alone(x);
+  x.parallel.data = x.parallel.tensor = x.parallel.pipeline = 2;
+  const auto result = test::train_on(2, x);
+  EXPECT_EQ(test::values_of(result.parameters), expected.parameters);
+  EXPECT_EQ(result.summary.samples_by_replica.size(), 8u);
+  EXPECT_GE(result.summary.test_accuracy.value_or(0), 0.95);
+}
+
 } // namespace troupe
