@@ -147,7 +147,27 @@ private:
         result += '-' + std::to_string(units);
     return result + '-' + std::to_string(network->output_count()) + ", " +
            plural(network->layout().size(), "parameter") + "; " +
-           std::string{name_of(*resolved_.model.loss)};
+           std::string{name_of(*resolved_.model.loss)} + cuts();
+  }
+
+  /// ", layers cut in 4: outputs inputs none".
+  std::string cuts() const {
+    if (*resolved_.model.cuts == 1)
+      return {};
+    auto result = ", layers cut in " + std::to_string(*resolved_.model.cuts) + ":";
+    for (const auto cut : resolved_.model.cut)
+      result += ' ' + std::string{name_of(cut)};
+    return result;
+  }
+
+  /// "2 replicas", or "2 groups of 4 replicas (tensor 2, pipeline 2)" where they share a model.
+  std::string replicas() const {
+    const auto& split = resolved_.parallel;
+    const auto groups = *resolved_.training.replicas;
+    if (split.group_size() == 1)
+      return plural(groups, "replica");
+    return plural(groups, "group") + " of " + plural(split.group_size(), "replica") + " (tensor " +
+           std::to_string(split.tensor) + ", pipeline " + std::to_string(split.pipeline) + ")";
   }
 
   std::string training() const {
@@ -158,8 +178,7 @@ private:
       result += plural(*x.members, "member") + " apart for " + plural(*x.local_steps, "step");
     else
       result += plural(*x.slices, "slice") + ", " + std::string{name_of(x.consistency)};
-    result +=
-      ", " + plural(*x.replicas, "replica") + "; " + std::string{name_of(resolved_.optimizer.kind)};
+    result += ", " + replicas() + "; " + std::string{name_of(resolved_.optimizer.kind)};
     if (const auto rate = resolved_.optimizer.learning_rate)
       result += " at " + fmt::format("{:.6g}", *rate);
     const auto kind = resolved_.optimizer.schedule.kind;

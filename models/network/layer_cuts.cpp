@@ -48,9 +48,10 @@ private:
   uint64_t parts_;
 };
 
-std::vector<layer_segment> segments_from(size_t layer, size_t layer_count) {
+std::vector<layer_segment> segments_from(size_t layer, std::span<const size_t> widths) {
+  const auto layer_count = widths.size() - 1;
   std::vector<layer_segment> result{{layer, 1, layer_cut::none}};
-  if (layer + 1 == layer_count)
+  if (layer + 1 == layer_count && widths.back() > 1) // a single score cannot be shared
     result.push_back({layer, 1, layer_cut::outputs});
   if (layer + 1 < layer_count)
     result.push_back({layer, 2, layer_cut::inputs});
@@ -58,6 +59,20 @@ std::vector<layer_segment> segments_from(size_t layer, size_t layer_count) {
     result.push_back({layer, 1, layer_cut::inputs});
   return result;
 }
+
+/// The cheapest segments from a layer on.
+struct way_on {
+  static constexpr auto none = std::numeric_limits<uint64_t>::max();
+  uint64_t cost = 0;
+  layer_segment first;
+
+  void take(const layer_segment& x, uint64_t own_cost, uint64_t cost_behind) {
+    if (cost_behind == none || own_cost + cost_behind >= cost)
+      return;
+    cost = own_cost + cost_behind;
+    first = x;
+  }
+};
 
 void append_cuts(const layer_segment& x, std::vector<layer_cut>& cuts) {
   if (x.layer_count == 2)
@@ -72,20 +87,24 @@ std::vector<layer_cut> cheapest_cuts(std::span<const size_t> widths, size_t part
   const auto count = costs.layer_count();
   if (parts <= 1)
     return std::vector<layer_cut>(count, layer_cut::none);
-  // From the last layer to the first: the cheapest way on from each.
-  std::vector<uint64_t> cheapest(count + 1, 0);
-  std::vector<layer_segment> choice(count);
+  // From the last layer to the first: the cheapest way on from each, of all and of those that cut.
+  std::vector<way_on> any(count + 1), cutting(count + 1);
+  cutting[count].cost = way_on::none;
   for (size_t layer = count; layer-- > 0;) {
-    cheapest[layer] = std::numeric_limits<uint64_t>::max();
-    for (const auto& x : segments_from(layer, count))
-      if (const auto cost = costs.of(x) + cheapest[layer + x.layer_count]; cost < cheapest[layer]) {
-        cheapest[layer] = cost;
-        choice[layer] = x;
-      }
+    any[layer].cost = cutting[layer].cost = way_on::none;
+    for (const auto& x : segments_from(layer, widths)) {
+      const auto behind = layer + x.layer_count;
+      any[layer].take(x, costs.of(x), any[behind].cost);
+      cutting[layer].take(x, costs.of(x),
+                          x.cut == layer_cut::none ? cutting[behind].cost : any[behind].cost);
+    }
   }
   std::vector<layer_cut> result;
-  while (result.size() < count)
-    append_cuts(choice[result.size()], result);
+  for (bool cuts = false; result.size() < count;) {
+    const auto& next = (cuts ? any : cutting)[result.size()].first;
+    append_cuts(next, result);
+    cuts = cuts || next.cut != layer_cut::none;
+  }
   return result;
 }
 

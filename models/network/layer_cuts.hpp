@@ -53,9 +53,10 @@ constexpr size_t part_begin(size_t part, size_t count, size_t parts) {
   return part * count / parts;
 }
 
-/// The cut of each layer that costs least, in multiply-adds a row: work that is repeated where a
-/// layer is not cut, sums that are exchanged where it is, and what the largest part has beyond its
-/// share. `widths`: features, hidden units, outputs. Whole numbers: every machine finds the same.
+/// The cut of each layer, at least one of them cut, that costs least, in multiply-adds a row: work that
+/// is repeated where a layer is not cut, sums that are exchanged where it is, and what the largest part
+/// has beyond its share. `widths`: features, hidden units, outputs. Whole numbers: every machine finds
+/// the same. With one part no layer is cut; a single score is never cut by outputs.
 std::vector<layer_cut> cheapest_cuts(std::span<const size_t> widths, size_t parts);
 
 /// Why these are no cuts of `layer_count` layers; empty when they are.

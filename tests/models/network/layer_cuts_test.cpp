@@ -37,6 +37,8 @@ TEST(layer_cuts, wide_layers_are_cut_in_pairs_and_narrow_ones_not) {
   EXPECT_EQ(cheapest({784, 10}, 2), "O");
   EXPECT_EQ(cheapest({100'000, 1}, 4), "I") << "one unit cannot be shared";
   EXPECT_EQ(cheapest({784, 2048, 2048, 10}, 1), "NNN");
+  EXPECT_EQ(cheapest({64, 8, 6, 10}, 4), "OIN") << "it does not pay, but was asked for";
+  EXPECT_EQ(cheapest({1, 1}, 2), "I");
 }
 
 // The law of the choice is its sum: no sentence of the grammar costs less.
