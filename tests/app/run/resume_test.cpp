@@ -80,6 +80,27 @@ TEST_F(resume, checkpoints_alone_are_a_run_too) {
   EXPECT_FALSE(folder.has("new/job.toml"));
 }
 
+// Who carries which parts of a model is no part of the job: each takes up what another left.
+TEST_F(resume, a_model_that_is_split_goes_on_under_any_other_split) {
+  const std::string job = "--quiet --set model.hidden=[8,6] --set model.cuts=4 --set "
+                          "checkpoint.every_steps=1 --set checkpoint.keep=9 ";
+  const std::vector<std::string> splits{
+    "", "--set parallel.tensor=4", "--set parallel.pipeline=2",
+    "--set parallel.tensor=2 --set parallel.pipeline=2 --set training.replicas=2"};
+  ASSERT_EQ(train("--overwrite " + job), 0) << err;
+  const auto expected = printed()["parameters_sha256"];
+  for (const auto& before : splits)
+    for (const auto& after : splits) {
+      ASSERT_EQ(train("--overwrite " + job + before), 0) << err;
+      kill_run();
+      for (const auto version : {3, 4})
+        ASSERT_TRUE(std::filesystem::remove(
+          folder.path("runs/tiny/checkpoint-00000000000" + std::to_string(version) + ".troupe")));
+      ASSERT_EQ(train("--resume " + job + after), 0) << before << after << err;
+      EXPECT_EQ(printed()["parameters_sha256"], expected) << before << after;
+    }
+}
+
 TEST_F(resume, both_options_at_once_are_wrong_usage) {
   EXPECT_EQ(train("--resume --overwrite"), 2);
 }
