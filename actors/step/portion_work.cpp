@@ -1,5 +1,6 @@
 #include "troupe/actors/step/portion_work.hpp"
 
+#include "troupe/coordinators/parallel/grid.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 
 #include <algorithm>
@@ -17,20 +18,9 @@ std::pair<uint64_t, bool> phase_of(uint64_t version, bool evaluates) {
   return {version, !evaluates};
 }
 
-tile_rule_options rule_options(const portion_work_options& x, const seam_routes& routes) {
-  const auto& own = x.group[x.own];
-  std::vector<size_t> stage_begins; // of the whole group
-  for (size_t k = 0; k < routes.seam_count(); ++k)
-    for (const auto& member : x.group)
-      if (member.segments.begin == k && (stage_begins.empty() || stage_begins.back() != k))
-        stage_begins.push_back(k);
-  const auto stage = std::ranges::find(stage_begins, own.segments.begin) - stage_begins.begin();
-  const auto stage_count = stage_begins.size();
-  return {own.segments,
-          in_flight_bound(x.schedule,
-                          {static_cast<size_t>(stage), stage_count, x.group.size() / stage_count}),
-          x.schedule,
-          {}};
+tile_rule_options rule_options(const portion_work_options& x) {
+  const auto bound = in_flight_bound(x.schedule, stage_in(x.group, x.own));
+  return {x.group[x.own].segments, bound, x.schedule, {}};
 }
 
 } // namespace
@@ -40,7 +30,7 @@ portion_work::portion_work(portion_work_options options)
     routes_(options_.group, options_.network->chain().segments(),
             options_.network->chain().part_count()),
     window_(options_.network->chain(), options_.group[options_.own]),
-    rule_(rule_options(options_, routes_)) {}
+    rule_(rule_options(options_)) {}
 
 void portion_work::begin(tile_rule::work_kind kind, uint64_t version,
                          const std::vector<size_t>& items, const const_buffer& parameters,
@@ -363,6 +353,17 @@ void portion_work::send(size_t member, seam_piece piece) {
 
 buffer portion_work::acquire(size_t size) {
   return pools_.try_emplace(size, size).first->second.acquire();
+}
+
+portion_work::counts portion_work::counted() const {
+  counts result{rule_.in_flight_peak(), works_.size() + idle_.size(), 0, 0, bytes_sent_};
+  for (const auto& [item, x] : works_)
+    result.workspace_bytes += x->memory.byte_count();
+  for (const auto& x : idle_)
+    result.workspace_bytes += x->memory.byte_count();
+  for (const auto& [size, pool] : pools_)
+    result.buffer_bytes += size * pool.made_count() * sizeof(float);
+  return result;
 }
 
 } // namespace troupe

@@ -52,6 +52,14 @@ public:
     size_t member = 0;
     seam_piece piece;
   };
+  /// What was counted so far: tests hold plans against it (coordinators/parallel/parallel_plan.hpp).
+  struct counts {
+    size_t in_flight_peak = 0;    ///< items at once, of the latest step or evaluation
+    size_t items_held = 0;        ///< at once, begun or told of: each has a workspace
+    uint64_t workspace_bytes = 0; ///< of all these
+    uint64_t buffer_bytes = 0;    ///< gradients, and what was made for others
+    uint64_t bytes_sent = 0;      ///< to others
+  };
   /// The rows of an item; they stay good while the reader is not used for others.
   using row_source = std::function<batch(size_t item, batch_reader& reader)>;
 
@@ -70,9 +78,7 @@ public:
   std::vector<sent> take_sent() { return std::exchange(sent_, {}); }
   std::vector<finished> take_finished() { return std::exchange(finished_, {}); }
   const tile_window& window() const { return window_; }
-  size_t in_flight_peak() const { return rule_.in_flight_peak(); }
-  /// Bytes sent to others since the beginning.
-  uint64_t bytes_sent() const { return bytes_sent_; }
+  counts counted() const;
 
 private:
   struct seam_state {

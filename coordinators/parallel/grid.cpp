@@ -3,8 +3,9 @@
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
-#include <numeric>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -108,6 +109,15 @@ std::vector<portion> place_portions(const grid_shape& shape, const grid_work& wo
         result.push_back({slices, segments, part});
   result.resize(replica_count);
   return result;
+}
+
+stage_place stage_in(const std::vector<portion>& group, size_t member) {
+  std::set<size_t> stages; // by their first segments
+  for (const auto& work : group)
+    stages.insert(work.segments.begin);
+  const auto own = stages.find(group[member].segments.begin);
+  return {static_cast<size_t>(std::distance(stages.begin(), own)), stages.size(),
+          group.size() / stages.size()};
 }
 
 } // namespace troupe

@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include "troupe/coordinators/parallel/pipeline_schedule.hpp"
 #include "troupe/coordinators/parallel/portion.hpp"
 
 #include <cstddef>
@@ -51,5 +52,8 @@ std::vector<index_range> balance_stages(const std::vector<uint64_t>& costs, size
 /// parts, more stages than segments, or `stages` does not fit both.
 std::vector<portion> place_portions(const grid_shape& shape, const grid_work& work,
                                     size_t replica_count);
+
+/// The stage of a member of a group, whose stages have equally many members each.
+stage_place stage_in(const std::vector<portion>& group, size_t member);
 
 } // namespace troupe

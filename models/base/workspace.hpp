@@ -22,6 +22,13 @@ public:
     return slots_[index].values().first(size);
   }
 
+  size_t byte_count() const {
+    size_t result = 0;
+    for (const auto& slot : slots_)
+      result += slot.size() * sizeof(float);
+    return result;
+  }
+
 private:
   std::vector<buffer> slots_;
 };
