@@ -38,8 +38,7 @@ struct split_problem {
     parameters = values;
   }
 
-  /// One slice is shorter, down to a single row.
-  static size_t rows_in(size_t slice) { return slice == 2 ? 1 : row_count; }
+  size_t rows_in(size_t slice) const { return slice == 2 ? rows_in_shorter : row_count; }
 
   batch rows_of(size_t slice) const {
     batch all;
@@ -54,6 +53,7 @@ struct split_problem {
     return part_of(all, slice * row_count, rows_in(slice));
   }
 
+  size_t rows_in_shorter = 1; ///< of slice 2
   std::shared_ptr<const model> network;
   std::vector<float> features, targets;
   std::vector<int32_t> labels;
@@ -135,7 +135,8 @@ struct part_company {
 
   void collect(size_t who) {
     for (auto& news : members[who]->take_sent()) {
-      bytes[{who, news.member, news.piece.name.way}] += news.piece.values.size() * sizeof(float);
+      if (news.piece.values.size() > 0)
+        bytes[{who, news.member, news.piece.name.way}] += news.piece.values.size() * sizeof(float);
       under_way.push_back({who, news});
     }
     for (auto& item : members[who]->take_finished()) {

@@ -1,0 +1,77 @@
+// The plan of a group: what each replica of a model's group holds, sends and computes in a step.
+// It follows from their portions alone; tests hold it against what they count.
+//
+//   gradients     of a replica's own tiles: for each slice it holds, and for sums of slices that wait
+//                 for their siblings in the tree
+//   activations   for each slice it holds: rows behind its layers and the one below, what is read of
+//                 them, their derivatives, masks, sums over parts; and the rows of the data where they
+//                 are gathered
+//   seams         for each slice it holds: sums and rows made for others, until these have taken them
+//
+// A replica holds as many slices as it may have in flight (pipeline_schedule.hpp), and those whose rows
+// have come before their turn: no more than the first stage has in flight. Of R rows go over a link
+//
+//   forward, backward   4 R W of a seam of W units at most: shares of it as seam_routes says
+//   figures             16 R for each part that exists: of a softmax whose classes are cut
+//
+// Evaluations count by the rows of their chunks, which may be more than a slice's. While one lasts, a
+// later stage may hold more chunks than a step has slices.
+
+#pragma once
+
+#include "troupe/coordinators/parallel/pipeline_schedule.hpp"
+#include "troupe/coordinators/parallel/seam_routes.hpp"
+#include "troupe/models/network/model.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace troupe {
+
+struct replica_plan {
+  portion work;                        ///< empty: a spare
+  size_t slices_held = 0;              ///< at most: begun and not done, or told of
+  size_t sums_kept = 0;                ///< at most, of slices that are done
+  uint64_t parameter_bytes = 0;        ///< that it reads; all replicas of a process share them
+  uint64_t slice_gradient_bytes = 0;   ///< of its own tiles
+  uint64_t slice_activation_bytes = 0; ///< workspace of a slice
+  uint64_t slice_row_bytes = 0;        ///< gathered rows of a slice
+  uint64_t slice_seam_bytes = 0;       ///< made for others
+  uint64_t multiply_adds = 0;          ///< of a step
+
+  uint64_t gradient_bytes() const { return slice_gradient_bytes * (slices_held + sums_kept); }
+  uint64_t activation_bytes() const {
+    return (slice_activation_bytes + slice_row_bytes) * slices_held;
+  }
+  uint64_t seam_bytes() const { return slice_seam_bytes * slices_held; }
+  uint64_t bytes() const { return gradient_bytes() + activation_bytes() + seam_bytes(); }
+};
+
+/// What one replica sends another in a step.
+struct link_plan {
+  size_t from = 0;
+  size_t to = 0;
+  std::array<uint64_t, 3> bytes{}; ///< by seam_way
+
+  uint64_t sum() const { return bytes[0] + bytes[1] + bytes[2]; }
+};
+
+/// What a group has to do in a step.
+struct group_work {
+  std::vector<portion> members;   ///< of the same slices; every segment and part once
+  std::vector<size_t> slice_rows; ///< of each slice; those without rows do not exist
+  size_t evaluated_rows = 0;      ///< of the largest chunk of an evaluation; 0: there is none
+  size_t gathered_words = 0;      ///< of a row that is copied before it is used; 0: none is
+  pipeline_schedule schedule{};
+};
+
+struct group_plan {
+  std::vector<replica_plan> replicas; ///< by member
+  std::vector<link_plan> links;       ///< between members, those that carry something
+};
+
+group_plan plan_group(const model& network, const group_work& work);
+
+} // namespace troupe
