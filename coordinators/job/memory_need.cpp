@@ -32,13 +32,6 @@ network_size size_of(const job& resolved, const data_shape& shape) {
   return result;
 }
 
-/// Values a rule keeps for each parameter.
-uint64_t slot_count_of(const optimizer_options& x) {
-  if (x.kind == optimizer_kind::lbfgs)
-    return 2 * x.history_size + 4; // moves, their changes of gradient, the point
-  return scope_of(x.kind) == optimizer_scope::element_wise ? make_optimizer(x)->slot_count() : 1;
-}
-
 uint64_t floats(uint64_t count) {
   return saturated_product(count, sizeof(float));
 }
@@ -46,7 +39,7 @@ uint64_t floats(uint64_t count) {
 uint64_t likely_bytes_of(const job& resolved, const network_size& size) {
   const auto& training = resolved.training;
   const uint64_t replicas = *training.replicas;
-  const auto slots = slot_count_of(resolved.optimizer);
+  const auto slots = optimizer_value_count(resolved.optimizer);
   const auto models =
     2 + slots + replicas + 1 + saturated_product(training.members.value_or(0), 1 + slots);
   const auto slice_rows = training.batch_size / *training.slices + 1;
@@ -76,6 +69,12 @@ std::optional<job_problem> memory_problem(const memory_need& need, uint64_t avai
                        " parameters needs at least " + bytes_text(need.least_bytes) +
                        " of memory, " + bytes_text(available_bytes) + " are available",
                      "use fewer units or features, or a machine with more memory"};
+}
+
+uint64_t optimizer_value_count(const optimizer_options& x) {
+  if (x.kind == optimizer_kind::lbfgs)
+    return 2 * x.history_size + 4; // moves, their changes of gradient, the point
+  return scope_of(x.kind) == optimizer_scope::element_wise ? make_optimizer(x)->slot_count() : 1;
 }
 
 std::string bytes_text(uint64_t bytes) {

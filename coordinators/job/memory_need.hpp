@@ -31,6 +31,9 @@ memory_need memory_of(const job& resolved, const data_shape& shape);
 /// Why the job cannot be trained with so much memory; nothing when it may be.
 std::optional<job_problem> memory_problem(const memory_need& need, uint64_t available_bytes);
 
+/// Values that a job's optimizer keeps for each parameter.
+uint64_t optimizer_value_count(const optimizer_options& x);
+
 /// "1.2 GiB", "640 KiB": three digits at most.
 std::string bytes_text(uint64_t bytes);
 

@@ -6,9 +6,12 @@
 #include "troupe/models/network/segment_chain.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace troupe {
@@ -74,24 +77,22 @@ private:
     uint64_t of_row = 0;
     for (auto k = x.work.segments.begin; k < x.work.segments.end; ++k)
       for (auto i = chain_.segment(k).first_layer; i <= chain_.segment(k).last_layer(); ++i)
-        of_row += products_of(k, i, x.work.parts);
+        of_row += products_of(i, x.work.parts);
     for (const auto rows : work_.slice_rows)
       x.multiply_adds += rows * of_row;
   }
 
   /// Multiply-adds of a row: forward, the derivative by what is read unless that is data, the gradient.
-  uint64_t products_of(size_t k, size_t layer, const index_range& parts) const {
+  uint64_t products_of(size_t layer, const index_range& parts) const {
     const auto& x = chain_.layers()[layer];
     const auto whole = uint64_t{x.inputs} * x.outputs;
     const uint64_t passes = layer > 0 ? 2 : 1;
-    if (chain_.segment(k).cut == layer_cut::none)
+    if (chain_.cut(layer) == layer_cut::none)
       return whole * (passes + (parts.contains(0) ? 1 : 0));
-    const bool by_inputs =
-      chain_.segment(k).cut == layer_cut::inputs && layer == chain_.segment(k).last_layer();
     uint64_t units = 0;
     for (auto t = parts.begin; t < parts.end; ++t)
       units += chain_.units(layer, t).size();
-    return units * (by_inputs ? x.outputs : x.inputs) * (passes + 1);
+    return units * (chain_.cut(layer) == layer_cut::inputs ? x.outputs : x.inputs) * (passes + 1);
   }
 
   // ---- Memory of a slice ----
@@ -110,8 +111,7 @@ private:
       if (i + 1 < end)
         floats += width * (rows + (chain_.dropout() > 0 ? largest_ : 0)); // read, and the mask
     }
-    if (begin == 0 && chain_.segment(0).layer_count == 1 &&
-        chain_.segment(0).cut == layer_cut::inputs)
+    if (begin == 0 && chain_.cut(0) == layer_cut::inputs)
       floats += rows * layers[0].inputs; // columns of the features
     x.slice_activation_bytes = (floats + scratch_of(x.work, rows)) * sizeof(float);
     x.slice_row_bytes = largest_ * work_.gathered_words * sizeof(float);
