@@ -111,8 +111,17 @@ int certs_check_command(const certs_arguments& arguments);
 /// Prints "FILE: ok", or throws every error of the job or cluster file.
 int config_check_command(const std::string& file);
 
-/// Prints the job, or the cluster and its job, with every key, defaults included.
-int config_show_command(const std::string& file, const std::vector<std::string>& sets);
+struct show_arguments {
+  std::string file;
+  std::vector<std::string> sets;
+  bool plan = false;
+  bool json = false; ///< with `plan` only
+};
+
+/// Prints the job, or the cluster and its job, with every key, defaults included. With `plan` it reads
+/// the job's data, and prints who of its replicas would hold, send and compute how much: tables, or
+/// with `json` one object, failures included. Throws what `train` would refuse.
+int config_show_command(const show_arguments& arguments);
 
 /// Prints the table of keys as docs/jobs.md holds it.
 int config_keys_command();

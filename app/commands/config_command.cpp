@@ -1,12 +1,51 @@
+#include "troupe/actors/run/job_data.hpp"
 #include "troupe/app/cluster/cluster_file.hpp"
 #include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/app/cluster/cluster_text.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
+#include "troupe/app/terminal/plan_report.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
+
+#include <algorithm>
+#include <thread>
 
 namespace troupe {
+
+namespace {
+
+parallel_plan plan_of(const job& x) {
+  if (has_keeper(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver)
+    throw failure(failure_code::bad_job,
+                  "each replica of this mode has a whole model: there is nothing to plan",
+                  "training", "leave --plan out");
+  const auto data = load_data(x);
+  const auto cores = std::max<size_t>(std::thread::hardware_concurrency(), 1);
+  const auto resolved = resolve(x, shape_of(*data), cores);
+  require_trainable(resolved, *data);
+  return plan_of(resolved, shape_of(*data), *make_model(resolved, shape_of(*data)), cores);
+}
+
+int show_plan(const show_arguments& arguments) {
+  if (is_cluster_file(arguments.file))
+    throw failure(failure_code::bad_job, "models are not split over nodes yet: each has it whole",
+                  arguments.file, "plan the job that this cluster trains, for one process");
+  const auto loaded = load_job_and_places(arguments.file, arguments.sets, process_environment());
+  try {
+    const auto plan = plan_of(loaded.value);
+    print_result(arguments.json ? plan_json(plan) : plan_report(plan));
+    for (const auto& warning : plan.warnings)
+      print_message("troupe: warning: " + warning + '\n');
+  } catch (const failure& error) {
+    throw_with_place(error, loaded);
+  }
+  return 0;
+}
+
+} // namespace
 
 int config_check_command(const std::string& file) {
   if (is_cluster_file(file))
@@ -17,15 +56,17 @@ int config_check_command(const std::string& file) {
   return 0;
 }
 
-int config_show_command(const std::string& file, const std::vector<std::string>& sets) {
+int config_show_command(const show_arguments& arguments) {
+  if (arguments.plan)
+    return with_failure_object(arguments.json, [&] { return show_plan(arguments); });
   // The constants that the job's rule works with, spelled out.
   const auto complete = [](job& x) { x.optimizer = with_defaults(x.optimizer); };
-  if (is_cluster_file(file)) {
-    auto x = load_cluster(file, sets, process_environment());
+  if (is_cluster_file(arguments.file)) {
+    auto x = load_cluster(arguments.file, arguments.sets, process_environment());
     complete(x.job.value);
     print_result(cluster_text(x));
   } else {
-    auto x = load_job(file, sets, process_environment());
+    auto x = load_job(arguments.file, arguments.sets, process_environment());
     complete(x);
     print_result(job_text(x));
   }

@@ -24,12 +24,12 @@ struct command_line {
   troupe::node_arguments node;
   troupe::status_arguments status;
   troupe::doctor_arguments doctor;
+  troupe::show_arguments show;
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
   troupe::certs_arguments authority{"troupe cluster", {}, 3650, false};
   troupe::certs_arguments certs{{}, {}, 365, false};
   std::string file;
-  std::vector<std::string> sets;
   bool json = false;
   std::function<int()> chosen;
 };
@@ -180,10 +180,14 @@ void add_config(command_line& x) {
   check->footer("Example:\n  troupe config check examples/digits.toml");
   check->callback([&x] { x.chosen = [&x] { return troupe::config_check_command(x.file); }; });
   auto* show = config->add_subcommand("show", "Prints a job with every key, defaults included");
-  show->add_option("file", x.file, "The file")->required()->type_name("FILE");
-  add_sets(*show, x.sets);
-  show->footer("Example:\n  troupe config show examples/digits.toml --set optimizer.kind=adam");
-  show->callback([&x] { x.chosen = [&x] { return troupe::config_show_command(x.file, x.sets); }; });
+  show->add_option("file", x.show.file, "The file")->required()->type_name("FILE");
+  add_sets(*show, x.show.sets);
+  auto* plan = show->add_flag(
+    "--plan", x.show.plan, "Prints who would hold, send and compute how much (docs/parallel.md)");
+  show->add_flag("--json", x.show.json, "Prints the plan as one JSON object")->needs(plan);
+  show->footer("Example:\n  troupe config show examples/digits.toml --set optimizer.kind=adam\n"
+               "  troupe config show examples/wide_network.toml --plan");
+  show->callback([&x] { x.chosen = [&x] { return troupe::config_show_command(x.show); }; });
   auto* keys = config->add_subcommand("keys", "Prints every key of a job file, with its meaning");
   keys->footer("Example:\n  troupe config keys | less");
   keys->callback([&x] { x.chosen = [] { return troupe::config_keys_command(); }; });

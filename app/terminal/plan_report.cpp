@@ -1,0 +1,154 @@
+#include "troupe/app/terminal/plan_report.hpp"
+
+#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/coordinators/job/memory_need.hpp"
+#include "troupe/data/text/text_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace troupe {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string range_text(const index_range& x) {
+  return x.size() == 1 ? std::to_string(x.begin) : fmt::format("{}-{}", x.begin, x.end - 1);
+}
+
+json range_object(const index_range& x) {
+  return {x.begin, x.end};
+}
+
+std::vector<std::string_view> names_of(const std::vector<layer_cut>& cuts) {
+  std::vector<std::string_view> result;
+  for (const auto cut : cuts)
+    result.push_back(name_of(cut));
+  return result;
+}
+
+index_range layers_of(const parallel_plan& plan, const portion& work) {
+  if (work.empty())
+    return {};
+  return {plan.segments[work.segments.begin].layers.begin,
+          plan.segments[work.segments.end - 1].layers.end};
+}
+
+double share_of(const parallel_plan& plan, const replica_plan& x) {
+  double whole = 0;
+  for (const auto& each : plan.replicas)
+    whole += static_cast<double>(each.multiply_adds);
+  return whole > 0 ? static_cast<double>(x.multiply_adds) / whole : 0;
+}
+
+uint64_t bytes_on(const link_plan& link, seam_way way) {
+  return link.bytes[static_cast<size_t>(way)];
+}
+
+std::string segment_table(const parallel_plan& plan) {
+  text_table table{3, {"segment", "layers", "cut by", "units behind", "work"}};
+  for (size_t k = 0; k < plan.segments.size(); ++k) {
+    const auto& x = plan.segments[k];
+    table.add({std::to_string(k), range_text(x.layers),
+               fmt::format("{}", fmt::join(names_of(x.cuts), ", ")), std::to_string(x.width),
+               percent(x.share)});
+  }
+  return table.text();
+}
+
+std::string replica_table(const parallel_plan& plan) {
+  text_table table{4,
+                   {"replica", "slices", "layers", "parts", "work", "reads", "held", "gradients",
+                    "activations", "seams"}};
+  for (size_t rank = 0; rank < plan.replicas.size(); ++rank) {
+    const auto& x = plan.replicas[rank];
+    if (x.work.empty()) {
+      table.add({std::to_string(rank), "none"});
+      continue;
+    }
+    table.add({std::to_string(rank), range_text(x.work.slices), range_text(layers_of(plan, x.work)),
+               fmt::format("{} of {}", range_text(x.work.parts), plan.part_count),
+               percent(share_of(plan, x)), bytes_text(x.parameter_bytes),
+               std::to_string(x.slices_held), bytes_text(x.gradient_bytes()),
+               bytes_text(x.activation_bytes()), bytes_text(x.seam_bytes())});
+  }
+  return table.text();
+}
+
+std::string link_table(const parallel_plan& plan) {
+  if (plan.links.empty())
+    return "No replica sends another anything but its gradients.\n";
+  text_table table{1, {"from, to", "forward", "backward", "figures", "a step"}};
+  for (const auto& link : plan.links)
+    table.add({fmt::format("{}, {}", link.from, link.to),
+               bytes_text(bytes_on(link, seam_way::forward)),
+               bytes_text(bytes_on(link, seam_way::backward)),
+               bytes_text(bytes_on(link, seam_way::figures)), bytes_text(link.sum())});
+  return table.text();
+}
+
+json replica_object(const replica_plan& x) {
+  return {{"slices", range_object(x.work.slices)}, {"segments", range_object(x.work.segments)},
+          {"parts", range_object(x.work.parts)},   {"multiply_adds", x.multiply_adds},
+          {"parameter_bytes", x.parameter_bytes},  {"slices_held", x.slices_held},
+          {"gradient_bytes", x.gradient_bytes()},  {"activation_bytes", x.activation_bytes()},
+          {"seam_bytes", x.seam_bytes()}};
+}
+
+} // namespace
+
+std::string plan_report(const parallel_plan& plan) {
+  auto result = fmt::format(
+    "model    {}, {} parameters; cuts {}\n"
+    "step     {} slices; data {}, tensor {}, pipeline {}; bubble {}\n"
+    "balance  the busiest replica has {:.2f} times the mean work\n"
+    "shared   two versions of the parameters {}, optimizer {}, sum of gradients {}\n"
+    "memory   about {} beside the data\n\n",
+    fmt::join(plan.widths, "-"), plan.parameter_count, plan.part_count, plan.slice_count,
+    plan.shape.data, plan.shape.tensor, plan.shape.pipeline, percent(plan.bubble), plan.imbalance,
+    bytes_text(plan.version_bytes), bytes_text(plan.optimizer_bytes), bytes_text(plan.sum_bytes),
+    bytes_text(plan.bytes()));
+  return result + segment_table(plan) + '\n' + replica_table(plan) + '\n' + link_table(plan);
+}
+
+std::string plan_json(const parallel_plan& plan) {
+  json object{{"widths", plan.widths},
+              {"parameters", plan.parameter_count},
+              {"cuts", plan.part_count},
+              {"slices", plan.slice_count},
+              {"data", plan.shape.data},
+              {"tensor", plan.shape.tensor},
+              {"pipeline", plan.shape.pipeline},
+              {"bubble", plan.bubble},
+              {"imbalance", plan.imbalance},
+              {"stage_shares", plan.stage_shares},
+              {"version_bytes", plan.version_bytes},
+              {"optimizer_bytes", plan.optimizer_bytes},
+              {"sum_bytes", plan.sum_bytes},
+              {"bytes", plan.bytes()},
+              {"segments", json::array()},
+              {"replicas", json::array()},
+              {"links", json::array()},
+              {"warnings", plan.warnings}};
+  for (const auto& x : plan.segments)
+    object["segments"].push_back({{"layers", range_object(x.layers)},
+                                  {"cut", names_of(x.cuts)},
+                                  {"width", x.width},
+                                  {"work", x.share}});
+  for (const auto& x : plan.replicas)
+    object["replicas"].push_back(replica_object(x));
+  for (const auto& x : plan.links)
+    object["links"].push_back({{"from", x.from},
+                               {"to", x.to},
+                               {"forward", bytes_on(x, seam_way::forward)},
+                               {"backward", bytes_on(x, seam_way::backward)},
+                               {"figures", bytes_on(x, seam_way::figures)}});
+  return one_line(object);
+}
+
+} // namespace troupe

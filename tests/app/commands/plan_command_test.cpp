@@ -1,0 +1,61 @@
+// `troupe config show --plan`: what it prints, and what it refuses as `train` would.
+
+#include "troupe/tests/support/model_commands.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace troupe {
+
+namespace {
+
+class plan_command : public test::model_commands {
+protected:
+  void SetUp() override {
+    folder.write("cut.toml", "[data]\nsynthetic = \"classification\"\nrows = 64\nfeatures = 4\n"
+                             "[model]\nhidden = [16, 16]\ncuts = 2\n"
+                             "cut = [\"outputs\", \"inputs\", \"none\"]\n"
+                             "[training]\nslices = 2\nreplicas = 1\n[parallel]\ntensor = 2\n");
+  }
+};
+
+} // namespace
+
+TEST_F(plan_command, prints_tables_and_trains_nothing) {
+  ASSERT_EQ(run("config show cut.toml --plan --set runtime.threads=1"), 0) << err;
+  EXPECT_TRUE(out.starts_with("model    4-16-16-2, 386 parameters; cuts 2\n"
+                              "step     2 slices; data 1, tensor 2, pipeline 1; bubble 0.0 %\n"))
+    << out;
+  EXPECT_NE(out.find("\n1        0-1     0-2     1 of 2 "), std::string::npos) << out;
+  EXPECT_TRUE(said("troupe: warning: a part of 8 units is slow to compute in slices of 16 rows\n"))
+    << err;
+  EXPECT_TRUE(said("troupe: warning: 2 replicas on 1 threads take turns\n")) << err;
+  EXPECT_FALSE(folder.has("runs"));
+}
+
+TEST_F(plan_command, prints_one_object_for_scripts) {
+  ASSERT_EQ(run("config show cut.toml --plan --json"), 0) << err;
+  const auto plan = nlohmann::json::parse(out);
+  EXPECT_EQ(plan["replicas"].size(), 2u);
+  EXPECT_EQ(plan["links"][0]["forward"], 32 * 16 * 4);
+  EXPECT_EQ(run("config show cut.toml --json"), 2) << "of a plan only";
+}
+
+TEST_F(plan_command, refuses_what_train_refuses) {
+  EXPECT_EQ(run("config show cut.toml --plan --set parallel.tensor=3"), 78);
+  EXPECT_TRUE(said("'parallel.tensor': 3 replicas for layers that are cut in 2")) << err;
+  EXPECT_EQ(run("config show cut.toml --plan --json --set parallel.pipeline=3"), 78);
+  EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "bad-job") << out;
+}
+
+TEST_F(plan_command, is_for_replicas_of_one_process_that_train_in_step) {
+  const std::string apart =
+    "config show cut.toml --plan --set model.cuts=1 --set model.cut= --set parallel.tensor=1 ";
+  EXPECT_EQ(run(apart + "--set training.strategy=parameters"), 78);
+  EXPECT_TRUE(said("each replica of this mode has a whole model: there is nothing to plan")) << err;
+  folder.write("cluster.toml", "job = \"cut.toml\"\n[[node]]\nname = \"a\"\n"
+                               "address = \"127.0.0.1:0\"\ndirector = true\n");
+  EXPECT_EQ(run("config show cluster.toml --plan"), 78);
+  EXPECT_TRUE(said("cluster.toml: models are not split over nodes yet: each has it whole")) << err;
+}
+
+} // namespace troupe
