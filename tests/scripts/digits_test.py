@@ -2,8 +2,9 @@
 
     python3 tests/scripts/digits_test.py BUILD_FOLDER SOURCE_FOLDER
 
-Trains examples/digits.toml through the command and compares runs with runs: never with a number kept
-in a file, which would hold for one kind of processor only.
+Trains examples/digits.toml, and those whose models are split over replicas, through the command and
+compares runs with runs: never with a number kept in a file, which would hold for one kind of processor
+only.
 """
 
 import hashlib
@@ -18,12 +19,15 @@ from patience import HANG
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
 
 
-def train(folder, *settings):
-    """One run in `folder`; the object that --json prints."""
-    arguments = [TROUPE, "train", JOB, "--json", "--quiet", "--overwrite"]
+def train(folder, *settings, job="digits"):
+    """One run of an example in `folder`; the object that --json prints."""
+    return run_job(folder, job, ["train", "--quiet", "--overwrite"], settings)
+
+
+def run_job(folder, job, words, settings):
+    arguments = [TROUPE, *words, "--json", os.path.join(SOURCE, "examples", job + ".toml")]
     for setting in settings:
         arguments += ["--set", setting]
     run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=HANG)
@@ -92,6 +96,34 @@ class Digits(unittest.TestCase):
 
     def test_the_example_reaches_what_it_promises(self):
         self.assertGreaterEqual(train(self.folder)["test_accuracy"], 0.96)
+
+
+class Splits(unittest.TestCase):
+    """Models that several replicas carry, as the plan says."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
+    def check(self, job, accuracy, *placements):
+        results = []
+        for settings in [(), *placements]:
+            plan = run_job(self.folder, job, ["config", "show", "--plan"], settings)
+            results.append(train(self.folder, *settings, job=job))
+            working = [sum(x["multiply_adds"] > 0 for x in plan["replicas"]),
+                       sum(count > 0 for count in results[-1]["samples_by_replica"])]
+            self.assertEqual(working, [plan["data"] * plan["tensor"] * plan["pipeline"]] * 2)
+        self.assertGreaterEqual(results[0]["test_accuracy"], accuracy)
+        self.assertEqual(len({x["parameters_sha256"] for x in results}), 1)
+        self.assertEqual(len({x["job_sha256"] for x in results}), 1)
+
+    def test_the_wide_network_is_one_whoever_carries_its_parts(self):
+        self.check("wide_network", 0.97, ("parallel.tensor=1",), ("parallel.data=2",),
+                   ("parallel.pipeline=2",))
+
+    def test_the_pipeline_gives_what_one_replica_gives(self):
+        self.check("pipeline", 0.96, ("parallel.pipeline=1",), ("parallel.pipeline=4",),
+                   ("parallel.pipeline=5", "parallel.schedule=gpipe"),
+                   ("parallel.stages=[4, 1]", "parallel.data=2"))
 
 
 if __name__ == "__main__":
