@@ -27,8 +27,8 @@ view local_actors::local_view(uint64_t start_version) const {
   result.wired = seat_.options.wired && !seat_.options.kept;
   for (const auto& place : here.replicas) {
     const replica_name who{here.members[place.member].name, place.index};
-    result.replicas.push_back({seat_.at(place, seat_.local.replicas), place.slices, who,
-                               place.segments, place.parts});
+    result.replicas.push_back(
+      {seat_.at(place, seat_.local.replicas), place.slices, who, place.segments, place.parts});
     if (const auto trainer = seat_.trainer_at(place))
       result.trainers.push_back({trainer, who});
   }

@@ -44,8 +44,8 @@
 #pragma once
 
 #include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/membership/view_placement.hpp"
 #include "troupe/coordinators/membership/readmission.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
 
 #include <map>
 #include <optional>

@@ -80,23 +80,6 @@ TEST_F(command, what_was_read_is_said_before_training) {
   }
 }
 
-TEST_F(command, who_shares_a_model_is_said_before_training_and_does_not_show_in_it) {
-  const std::string cut =
-    "train tiny.toml --json --overwrite --set model.hidden=[8,6] --set model.cuts=4";
-  ASSERT_EQ(run(cut), 0) << err;
-  EXPECT_TRUE(said("model     neural-network 4-8-6-2, 108 parameters; categorical-cross-entropy, "
-                   "layers cut in 4: "))
-    << err;
-  const auto alone = nlohmann::json::parse(out);
-  ASSERT_EQ(run(cut + " --set parallel.tensor=2"), 0) << err;
-  EXPECT_TRUE(said("1 slice, synchronous, 1 group of 2 replicas (tensor 2, pipeline 1); ")) << err;
-  const auto shared = nlohmann::json::parse(out);
-  EXPECT_EQ(shared["parameters_sha256"], alone["parameters_sha256"]);
-  EXPECT_EQ(shared["job_sha256"], alone["job_sha256"]);
-  EXPECT_EQ(run("train tiny.toml --set parallel.pipeline=2"), 78);
-  EXPECT_TRUE(said("'parallel.pipeline': 2 stages for 1 segments\n")) << err;
-}
-
 // 600 ages, 70 different ones: nobody asked for a classifier.
 TEST_F(command, guesses_about_the_target_are_said_or_asked) {
   std::string ages = "row,x,age\n", stars = ages, kinds = ages;

@@ -58,4 +58,20 @@ TEST_F(plan_command, is_for_replicas_of_one_process_that_train_in_step) {
   EXPECT_TRUE(said("cluster.toml: models are not split over nodes yet: each has it whole")) << err;
 }
 
+TEST_F(plan_command, training_says_who_shares_the_model_and_its_result_does_not) {
+  const std::string train = "train cut.toml --json --overwrite --set training.epochs=2";
+  ASSERT_EQ(run(train), 0) << err;
+  EXPECT_TRUE(said("model     neural-network 4-16-16-2, 386 parameters; "
+                   "categorical-cross-entropy, layers cut in 2: outputs inputs none\n"))
+    << err;
+  EXPECT_TRUE(said("2 slices, synchronous, 1 group of 2 replicas (tensor 2, pipeline 1); ")) << err;
+  const auto shared = nlohmann::json::parse(out);
+  ASSERT_EQ(run(train + " --set parallel.tensor=1 --set parallel.pipeline=2"), 0) << err;
+  const auto stages = nlohmann::json::parse(out);
+  EXPECT_EQ(shared["parameters_sha256"], stages["parameters_sha256"]);
+  EXPECT_EQ(shared["job_sha256"], stages["job_sha256"]);
+  EXPECT_EQ(run(train + " --set parallel.pipeline=3"), 78);
+  EXPECT_TRUE(said("'parallel.pipeline': 3 stages for 2 segments\n")) << err;
+}
+
 } // namespace troupe
