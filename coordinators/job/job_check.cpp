@@ -139,7 +139,8 @@ void check_parallel(problem_list& check, const job& x) {
   const auto actors_max = bounds_of("parallel.data").most;
   const auto groups = parallel.data.value_or(x.training.replicas.value_or(1));
   check.require(
-    parallel.group_size() <= actors_max / std::max<size_t>(groups, 1), "parallel.tensor",
+    parallel.group_size() == 1 || parallel.group_size() <= actors_max / std::max<size_t>(groups, 1),
+    "parallel.tensor",
     "with data and pipeline makes more than " + std::to_string(actors_max) + " replicas",
     "split over fewer");
   const bool alone =

@@ -174,11 +174,15 @@ void read_cuts(const model_source& source, neural_network_options& options) {
     return;
   std::istringstream words{source.text("cuts")};
   words >> options.parts;
-  for (std::string word; words >> word;)
-    if (const auto cut = from_name<layer_cut>(word))
-      options.cuts.push_back(*cut);
-  if (options.parts < 1 || options.parts > part_count_max ||
-      !cut_problem(options.cuts, options.hidden.size() + 1).empty())
+  bool known = true;
+  for (std::string word; words >> word;) {
+    const auto cut = from_name<layer_cut>(word);
+    known = known && cut;
+    options.cuts.push_back(cut.value_or(layer_cut::none));
+  }
+  if (!known || options.parts < 1 || options.parts > part_count_max ||
+      !cut_problem(options.cuts, options.hidden.size() + 1).empty() ||
+      (is_binary(options.loss.kind) && options.cuts.back() == layer_cut::outputs))
     source.refuse("the metadata's 'cuts' is " + shown_text(source.text("cuts")) +
                   ", which does not cut the model's " + std::to_string(options.hidden.size() + 1) +
                   " layers");

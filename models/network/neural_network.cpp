@@ -54,6 +54,8 @@ std::vector<layer_cut> cuts_of(const neural_network_options& options) {
     return cheapest_cuts(widths_of(options), options.parts);
   if (const auto problem = cut_problem(options.cuts, options.hidden.size() + 1); !problem.empty())
     throw std::invalid_argument("neural network: " + problem);
+  if (is_binary(options.loss.kind) && options.cuts.back() == layer_cut::outputs)
+    throw std::invalid_argument("neural network: a binary loss has one score, which is not cut");
   return options.cuts;
 }
 

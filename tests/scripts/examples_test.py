@@ -26,7 +26,8 @@ def expected_output(source):
     after = re.split(r"It prints:\n//\n", head, maxsplit=1)
     if len(after) != 2:
         sys.exit("the head comment does not say what the program prints")
-    return "".join(line[5:] for line in re.match(r"(//   .*\n?)+", after[1])[0].splitlines(True))
+    lines = re.match(r"(//(   .*)?\n?)+", after[1])[0].splitlines()
+    return "".join(line[5:] + "\n" for line in lines)
 
 
 def check_program(program, source, *arguments):

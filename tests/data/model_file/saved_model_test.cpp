@@ -162,6 +162,15 @@ TEST(saved_model, standardisation_must_be_finite_and_complete) {
             "the metadata's 'feature_deviation' holds a number that is not above 0");
 }
 
+TEST(saved_model, cuts_must_be_those_of_its_layers) {
+  EXPECT_EQ(complaint_with("cuts", "2 outputs inputs"), "accepted");
+  for (const auto* text :
+       {"", "outputs inputs", "0 outputs inputs", "-1 outputs inputs", "65 none none", "2 outputs",
+        "2 outputs none", "2 inputs inputs", "2 sideways none", "2 outputs inputs none"})
+    EXPECT_TRUE(complaint_with("cuts", text).ends_with(", which does not cut the model's 2 layers"))
+      << text;
+}
+
 TEST(saved_model, constants_of_the_loss_must_be_numbers_it_can_have) {
   for (const auto* text : {"", "1.0", "3ff00000", "3ff0000000000000 ", "0000000000000000",
                            "bff0000000000000", "7ff0000000000000", "7ff8000000000000"})

@@ -362,6 +362,10 @@ TEST(cut_network, no_parts_and_no_cuts_are_refused) {
   options.parts = 2;
   options.cuts = cuts_of("ON");
   EXPECT_THROW(neural_network{options}, std::invalid_argument);
+  neural_network_options binary{4, 1, {6}, activation_kind::tanh, loss_kind::hinge};
+  binary.parts = 2;
+  binary.cuts = cuts_of("NO");
+  EXPECT_THROW(neural_network{binary}, std::invalid_argument);
 }
 
 } // namespace troupe
