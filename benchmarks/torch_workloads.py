@@ -129,7 +129,7 @@ def all_reduce(size_bytes, rounds):
 
 def main(what, *rest):
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-    value = {"mlp": lambda: mlp(int(rest[0]), rest[1]),
+    value = {"mlp": lambda: mlp(int(rest[0]), *rest[1:]),
              "linear": lambda: linear(*rest, "sgd"),
              "tiny": lambda: linear(*rest, "adam"),
              "logistic": lambda: logistic(*rest),
