@@ -77,7 +77,10 @@ void replica_state::restart(const view& news) {
       rule_->ignore_shard(k);
 }
 
+// Portions do not move within a term: a group goes on with what it has begun.
 void replica_state::catch_up() {
+  if (member_)
+    return advance();
   if (rule_->has_evaluated())
     evaluate(rule_->version());
   if (rule_->has_begun_step())
@@ -124,7 +127,8 @@ void replica_state::advance() {
       return;
     }
   }
-  work_on();
+  if (!goes_on_)
+    work_on();
 }
 
 void replica_state::on_seam(const seam& news) {
