@@ -26,6 +26,9 @@ std::string misfit_of_replicas(const cluster_view& x, const view_limits& here) {
     if (place.member >= x.members.size() || place.slices.begin > place.slices.end ||
         (here.slice_count > 0 && place.slices.end > slices))
       return "it names slices or processes that do not exist";
+    if (place.segments.begin > place.segments.end || place.segments.end > here.segment_count ||
+        place.parts.begin > place.parts.end || place.parts.end > here.part_count)
+      return "it splits the model over replicas as this process cannot";
     if (x.members[place.member].name == here.self && place.index >= here.replica_count)
       return of_what("replica", place.index, here.replica_count);
   }

@@ -20,6 +20,8 @@ struct view_limits {
   size_t slice_count = 0; ///< of the job; 0: a keeper's, whose views give each replica a part
   size_t parameter_count = 0;
   uint64_t last_version = 0;
+  size_t segment_count = 0; ///< of the model; 0: replicas here carry whole models only
+  size_t part_count = 0;
 };
 
 /// Why the view cannot be followed, in words; empty: it can.

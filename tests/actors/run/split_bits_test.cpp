@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 namespace troupe {
 
 namespace {
@@ -54,6 +56,11 @@ void expect_same(const job& x, const outcome& expected, size_t threads) {
   const auto where = text_of(x) + ", threads " + std::to_string(threads);
   const auto result = test::train_on(threads, x);
   EXPECT_EQ(test::values_of(result.parameters), expected.parameters) << where;
+  // Not by one who does it all: each member of a group works on each of its group's rows.
+  const auto& shares = result.summary.samples_by_replica;
+  const auto members = x.parallel.group_size();
+  EXPECT_EQ(shares.size(), *x.training.replicas * members) << where;
+  EXPECT_EQ(std::reduce(shares.begin(), shares.end()), result.summary.samples * members) << where;
   expect_same_rows(result.history, expected.history, where);
 }
 

@@ -34,6 +34,26 @@ TEST(view_check, a_view_that_counts_on_more_than_there_is_does_not_fit) {
             "the director counts on shard 0 of this process, which has 0");
 }
 
+TEST(view_check, a_model_is_split_where_replicas_can_carry_parts_of_it_only) {
+  auto limits = as("a", 2, 1);
+  auto view = sound();
+  view.replicas[0].segments = {0, 2};
+  view.replicas[0].parts = {1, 4};
+  const auto refusal = "it splits the model over replicas as this process cannot";
+  EXPECT_EQ(misfit_of(view, limits), refusal);
+  limits.segment_count = 2;
+  limits.part_count = 4;
+  EXPECT_EQ(misfit_of(view, limits), "");
+  for (const auto& odd : {index_range{0, 5}, index_range{3, 2}}) {
+    auto other = view;
+    other.replicas[1].segments = odd;
+    EXPECT_EQ(misfit_of(other, limits), refusal);
+    other = view;
+    other.replicas[1].parts = odd;
+    EXPECT_EQ(misfit_of(other, limits), refusal);
+  }
+}
+
 TEST(view_check, every_index_and_range_is_looked_at) {
   const auto spoiled = [](auto spoil) {
     auto view = sound();
