@@ -27,7 +27,7 @@ std::optional<expectation> checkpoint_drafts::expect(uint64_t version) {
   what.kind = tensor_kind::state;
   what.key = version;
   what.elements = {0, parameter_count_};
-  what.part_count = 1 + slot_count_;
+  what.parts = {0, 1 + slot_count_};
   what.may_share = true; // in one process a version's parameters lie in one buffer
   what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
   return what;

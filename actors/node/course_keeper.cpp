@@ -39,6 +39,10 @@ std::optional<uint64_t> course_keeper::horizon_version() const {
   return course_ ? std::optional{course_->rule.version} : std::nullopt;
 }
 
+std::optional<uint64_t> course_keeper::final_version() const {
+  return course_ && course_->rule.final ? horizon_version() : std::nullopt;
+}
+
 void course_keeper::pass_on() const {
   if (!course_ || hold_ || !seat_.takes_part())
     return;

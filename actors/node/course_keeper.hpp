@@ -37,6 +37,8 @@ public:
 
   /// Nobody computes from this version on; nothing while nobody knows.
   std::optional<uint64_t> horizon_version() const;
+  /// At which training ends, once that is known.
+  std::optional<uint64_t> final_version() const;
   bool awaits_replicas() const { return hold_ && !answer_; }
   /// The director counts what was done, this often by now.
   uint64_t round() const { return round_; }

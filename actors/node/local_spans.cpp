@@ -39,7 +39,7 @@ void local_spans::expect_state(const local_span& one) {
   what.kind = tensor_kind::state;
   what.key = one.version;
   what.elements = one.elements;
-  what.part_count = 1 + seat_.options.slot_count;
+  what.parts = {0, 1 + seat_.options.slot_count};
   what.sources = {{peer_id::director, one.elements}};
   what.comes_unasked = false;
   what.memory = [parameters, elements = one.elements](const tensor_name& name) {

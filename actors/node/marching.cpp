@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <chrono>
 #include <cstring>
 
@@ -32,11 +31,6 @@ std::vector<double> in_doubles(const float_view& elements) {
   return result;
 }
 
-batch_sums sums_of(const tensor_note& note) {
-  return {std::bit_cast<double>(note.facts[0]), note.facts[1], note.facts[2],
-          std::bit_cast<double>(note.facts[3])};
-}
-
 /// "slice 2", "slices 2-3, 6".
 std::string slices_text(const std::vector<index_range>& ranges) {
   std::string list;
@@ -58,6 +52,7 @@ void marching::begin_term() {
   parts_.clear();
   norms_step_.reset();
   take_up_slices();
+  seams_.on_view();
   for (const auto& one : spans_.all())
     expect_gradients(one);
   expect_norms(seat_.view.start_version);
@@ -67,16 +62,18 @@ void marching::begin_term() {
 
 void marching::on_view(const cluster_view& before, size_t me_before) {
   take_up_slices();
+  seams_.on_view();
   for (const auto& one : spans_.all())
-    seat_.exchange->set_sources(tensor_kind::gradient, one.version, one.elements,
-                                gradient_sources(one));
+    for (const auto& lane : makers_.lanes_of(one.elements))
+      seat_.exchange->set_sources(tensor_kind::gradient, one.version, lane,
+                                  gradient_sources(one.version, lane));
   if (!seat_.computes())
     seat_.exchange->dismiss(tensor_kind::parameters, {});
   else if (!before.computes(me_before))
     gather_from(std::nullopt);
   if (!actors_.have_begun() && seat_.computes())
     return;
-  const auto fresh = idle_before(before, me_before);
+  const auto fresh = beginners(before, me_before);
   for (const auto i : fresh)
     actors_.restart_replica(seat_.view.replicas[i].index);
   actors_.tell_replicas(held_.value_or(seat_.view.start_version));
@@ -84,17 +81,26 @@ void marching::on_view(const cluster_view& before, size_t me_before) {
     announce_to(i);
     courses_.pass_on_to(seat_.view.replicas[i].index);
   }
+  begin_seams();
 }
 
-// Versions pass by a replica without slices: what it knows of them is old, if anything.
-std::vector<size_t> marching::idle_before(const cluster_view& before, size_t me_before) const {
+void marching::begin_seams() {
+  if (!held_)
+    return;
+  seams_.begin(*held_);
+  seams_.expect_due(courses_.final_version());
+}
+
+// Versions pass by a replica without slices: what it knows of them is old, if anything. A group's
+// members may be others now, and what they sent each other is kept by nobody.
+std::vector<size_t> marching::beginners(const cluster_view& before, size_t me_before) const {
   std::vector<size_t> result;
   for (size_t i = 0; i < seat_.view.replicas.size() && held_; ++i) {
     const auto& place = seat_.view.replicas[i];
     const bool had_slices = std::ranges::any_of(before.replicas, [&](const replica_place& other) {
       return other.member == me_before && other.index == place.index && !other.slices.empty();
     });
-    if (seat_.is_mine(place) && !place.slices.empty() && !had_slices)
+    if (seat_.is_mine(place) && !place.slices.empty() && (!had_slices || !place.segments.empty()))
       result.push_back(i);
   }
   return result;
@@ -170,6 +176,7 @@ void marching::on_version(const tensor_arrived& news) {
   for (size_t i = 0; i < seat_.view.replicas.size(); ++i)
     if (seat_.is_mine(seat_.view.replicas[i]) && !seat_.view.replicas[i].slices.empty())
       announce_to(i);
+  begin_seams();
 }
 
 void marching::announce_to(size_t replica) const {
@@ -182,19 +189,21 @@ void marching::announce_to(size_t replica) const {
 
 // ---- What local shards wait for ----
 
-std::vector<tensor_source> marching::gradient_sources(const local_span& one) const {
+std::vector<tensor_source> marching::gradient_sources(uint64_t step,
+                                                      const index_range& lane) const {
   std::vector<tensor_source> result;
-  for (const auto& place : seat_.view.replicas) {
-    if (seat_.is_mine(place))
+  for (size_t i = 0; i < seat_.view.replicas.size(); ++i) {
+    const auto& place = seat_.view.replicas[i];
+    if (seat_.is_mine(place) || !makers_.contributes(i, lane))
       continue;
     const auto peer = seat_.exchange.id_of(seat_.view.members[place.member].name);
     for (auto slice = place.slices.begin; slice < place.slices.end; ++slice) {
-      if (!seat_.options.plan.slice_exists(one.version, slice))
+      if (!seat_.options.plan.slice_exists(step, slice))
         continue; // a step may have no rows for some
       if (!result.empty() && result.back().peer == peer && result.back().leaves.end == slice)
         ++result.back().leaves.end;
       else
-        result.push_back({peer, one.elements, {slice, slice + 1}});
+        result.push_back({peer, lane, {slice, slice + 1}});
     }
   }
   return result;
@@ -203,26 +212,28 @@ std::vector<tensor_source> marching::gradient_sources(const local_span& one) con
 void marching::expect_gradients(const local_span& one) {
   if (one.version >= seat_.options.plan.last_version())
     return;
-  auto& pool = pools_[one.elements.size()];
-  if (!pool)
-    pool = std::make_shared<buffer_pool>(one.elements.size());
-  expectation what;
-  what.kind = tensor_kind::gradient;
-  what.key = one.version;
-  what.elements = one.elements;
-  what.leaf_count = seat_.options.plan.slice_count;
-  what.sources = gradient_sources(one);
-  // Recycled: at each step anew, memory of this size would come zeroed from the kernel.
-  what.memory = [pool, begin = one.elements.begin](const tensor_name&) {
-    return float_window{pool->acquire(), begin};
-  };
-  what.may_share = true;
-  seat_.exchange->expect(std::move(what), seat_.now());
+  for (const auto& lane : makers_.lanes_of(one.elements)) {
+    auto& pool = pools_[lane.size()];
+    if (!pool)
+      pool = std::make_shared<buffer_pool>(lane.size());
+    expectation what;
+    what.kind = tensor_kind::gradient;
+    what.key = one.version;
+    what.elements = lane;
+    what.leaf_count = seat_.options.plan.slice_count;
+    what.sources = gradient_sources(one.version, lane);
+    // Recycled: at each step anew, memory of this size would come zeroed from the kernel.
+    what.memory = [pool, begin = lane.begin](const tensor_name&) {
+      return float_window{pool->acquire(), begin};
+    };
+    what.may_share = true;
+    seat_.exchange->expect(std::move(what), seat_.now());
+  }
 }
 
 void marching::on_gradient(const tensor_arrived& news) {
   for (const auto& one : spans_.all())
-    if (one.elements == news.elements && one.version == news.of.key)
+    if (one.elements.contains(news.elements) && one.version == news.of.key)
       seat_.self->send(
         seat_.local.shards[one.local],
         contribution{news.of.key, news.of.node, news.elements.begin, news.values,
@@ -297,6 +308,13 @@ void marching::on_arrived(const tensor_arrived& news) {
     on_version(news);
   else if (news.of.kind == tensor_kind::norms)
     on_norms(news);
+  else if (news.of.kind == tensor_kind::seam)
+    seams_.on_arrived(news);
+}
+
+void marching::on_early(peer_id from, const tensor_piece& news) {
+  if (news.of.kind == tensor_kind::seam && seams_.has_groups())
+    seams_.on_early(from, news);
 }
 
 void marching::on_conflict(const tensor_piece& news) {
@@ -311,6 +329,9 @@ void marching::on_conflict(const tensor_piece& news) {
     conflict.replica = news.note.remarks[0];
   } else if (news.of.kind == tensor_kind::norms)
     conflict.what = "two different norms of one block";
+  else if (news.of.kind == tensor_kind::seam)
+    conflict.what = "two different rows between segments of slice or chunk " +
+                    std::to_string(seam_tensors::name_of(news.of.key, news.of.part).item);
   else
     conflict.what = "two different parameters of version " + std::to_string(news.of.key);
   outbox_.add(conflict);
@@ -330,13 +351,17 @@ std::vector<awaited> marching::waits(moment, std::optional<uint64_t> horizon) co
                (!horizon || what.of.key <= *horizon))
       versions[from] = what.of.key;
   }
+  const auto seams = seams_.waits();
   std::vector<awaited> result;
+  for (const auto& [from, what] : seams)
+    result.push_back({seat_.exchange.name_of(from), what});
   for (const auto& [from, missing] : slices)
-    result.push_back(
-      {seat_.exchange.name_of(from),
-       "gradients of step " + std::to_string(steps[from]) + ", " + slices_text(missing.ranges())});
+    if (!seams.contains(from))
+      result.push_back({seat_.exchange.name_of(from), "gradients of step " +
+                                                        std::to_string(steps[from]) + ", " +
+                                                        slices_text(missing.ranges())});
   for (const auto& [from, version] : versions)
-    if (!slices.contains(from))
+    if (!slices.contains(from) && !seams.contains(from))
       result.push_back(
         {seat_.exchange.name_of(from), "parameters of version " + std::to_string(version)});
   return result;

@@ -9,12 +9,17 @@
 //                are computed; until the next        have
 //                version is whole here
 //   parameters   local spans, the last two versions  by who computes: the newest whole version
+//   seam         what local replicas of a split model  by those of its groups (marching_seams.hpp)
+//                make for others; until the next
+//                version is whole here
 //   norms        of local blocks, the last two       of other blocks; asked for once the own are
 //                steps                               known
 
 #pragma once
 
+#include "troupe/actors/node/marching_seams.hpp"
 #include "troupe/actors/node/node_work.hpp"
+#include "troupe/coordinators/parallel/gradient_makers.hpp"
 #include "troupe/coordinators/step/local_sums.hpp"
 
 #include <map>
@@ -36,9 +41,12 @@ public:
   void on_arrived(const tensor_arrived& news) override;
   void on_asked(const tensor_asked&) override {} // all that was announced is kept
   void on_conflict(const tensor_piece& news) override;
+  void on_early(peer_id from, const tensor_piece& news) override;
+  void on_course() override { seams_.expect_due(courses_.final_version()); }
   std::vector<awaited> waits(moment now, std::optional<uint64_t> horizon) const override;
 
   void on_contribution(const contribution& news) override;
+  void on_seam(const seam& news) override { seams_.on_seam(news); }
   void on_parameter_span(const parameter_span& news) override;
   void on_block_norms(const block_norms& news) override;
 
@@ -47,16 +55,18 @@ private:
   /// Expects versions from `first` on; nothing: from whichever the others have.
   void gather_from(std::optional<uint64_t> first);
   void on_version(const tensor_arrived& news);
+  void begin_seams();
   /// Of the version that is whole here, to the replica at this place of the view.
   void announce_to(size_t replica) const;
-  /// Indexes in the view of local replicas that had no slices in the view before, and have some.
-  std::vector<size_t> idle_before(const cluster_view& before, size_t me_before) const;
+  /// Indexes in the view of local replicas that begin at the version that is whole here: they had no
+  /// slices in the view before and have some, or share a model.
+  std::vector<size_t> beginners(const cluster_view& before, size_t me_before) const;
   void expect_gradients(const local_span& one);
   void expect_norms(uint64_t step);
   void on_gradient(const tensor_arrived& news);
   void on_norms(const tensor_arrived& news) const;
-  /// Who else sums gradients of this step for this span.
-  std::vector<tensor_source> gradient_sources(const local_span& one) const;
+  /// Who else sums gradients of a step for these elements.
+  std::vector<tensor_source> gradient_sources(uint64_t step, const index_range& lane) const;
   /// The elements of shards of other processes.
   std::vector<tensor_route> routes_of_spans() const;
 
@@ -72,6 +82,8 @@ private:
   std::optional<uint64_t> wanted_; ///< the next; nothing while a joiner does not know
   const_buffer parameters_;        ///< of `held_`
   local_sums sums_;
+  marching_seams seams_{seat_};
+  gradient_makers makers_;
   std::map<uint64_t, std::vector<contribution>> parts_;  ///< by step: not sent yet
   std::map<size_t, std::shared_ptr<buffer_pool>> pools_; ///< of spans' sizes, by size
   std::optional<uint64_t> norms_step_;                   ///< the newest whose norms are expected

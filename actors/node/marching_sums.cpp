@@ -3,8 +3,9 @@
 
 #include "troupe/actors/node/marching.hpp"
 
+#include "troupe/models/network/segment_chain.hpp"
+
 #include <algorithm>
-#include <bit>
 
 namespace troupe {
 
@@ -27,6 +28,8 @@ void marching::on_contribution(const contribution& news) {
     return;
   if (news.is_begun)
     return on_begun(news);
+  if (seams_.has_groups()) // of some tiles, added over all slices that their group has
+    return seat_.exchange->publish(gradient_of(news), routes_of_spans(), seat_.now());
   if (news.gradient_sum.size() != seat_.element_count())
     return outbox_.add(malformed(news));
   auto& parts = parts_[news.step];
@@ -37,9 +40,13 @@ void marching::on_contribution(const contribution& news) {
 
 void marching::take_up_slices() {
   std::vector<index_range> slices;
-  for (const auto& place : seat_.view.replicas)
+  std::vector<portion> portions;
+  for (const auto& place : seat_.view.replicas) {
+    portions.push_back({place.slices, place.segments, place.parts});
     if (seat_.is_mine(place))
       slices.push_back(place.slices);
+  }
+  makers_ = {seat_.options.network->chain(), portions, seat_.options.tiles};
   for (const auto& [step, sums] : sums_.set_slices(slices))
     carry_out(step, sums);
 }
@@ -80,12 +87,12 @@ void marching::on_begun(const contribution& news) {
 }
 
 kept_tensor marching::gradient_of(const contribution& work) const {
-  const auto& sums = work.sums;
+  auto note = note_of(work.sums);
+  note.remarks = {work.replica, static_cast<uint64_t>(work.computed.count())};
   return {.of = {tensor_kind::gradient, seat_.view.id.term, work.step, work.node, 0},
+          .first_element = work.first_element,
           .values = work.gradient_sum,
-          .note = {.facts = {std::bit_cast<uint64_t>(sums.loss_sum), sums.sample_count,
-                             sums.correct_count, std::bit_cast<uint64_t>(sums.squared_error_sum)},
-                   .remarks = {work.replica, static_cast<uint64_t>(work.computed.count())}}};
+          .note = note};
 }
 
 } // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "troupe/actors/node/keeping.hpp"
 #include "troupe/actors/node/marching.hpp"
+#include "troupe/actors/protocol/seam_messages.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -62,6 +63,8 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     [this, &courses](const course& news) {
       courses.on_course(news);
       parts_->report.on_course();
+      parts_->work->on_course();
+      settle();
     },
     [&](const hold_request& news) { courses.on_hold_request(news); },
     [this](const shard_numbers& news) {
@@ -87,6 +90,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     [&](const not_finite_report& news) { outbox.add(news); },
     [this, &work](const contribution& news) {
       work.on_contribution(news);
+      settle();
+    },
+    [this, &work](const seam& news) {
+      work.on_seam(news);
       settle();
     },
     [this, &work](const parameter_span& news) {
@@ -198,6 +205,8 @@ void node_state::on_piece(const sent_piece& news) {
     parts_->work->on_conflict(news.what);
   else if (verdict == piece_verdict::accepted)
     parts_->work->on_accepted(news.what.of);
+  else if (const auto from = seat_.exchange.find(news.by); from && verdict <= piece_verdict::early)
+    parts_->work->on_early(*from, news.what);
   settle();
 }
 

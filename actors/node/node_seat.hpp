@@ -32,6 +32,7 @@ struct node_options {
   std::shared_ptr<const model> network;
   std::shared_ptr<buffer_pool> parameters; ///< buffers of the model's size
   timeline plan;
+  std::vector<index_range> tiles; ///< elements that replicas contribute together; empty: all
   evaluation_rows rows;
   uint64_t seed = 0;     ///< of the job
   size_t slot_count = 0; ///< of the optimizer

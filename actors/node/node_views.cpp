@@ -30,12 +30,15 @@ void node_state::on_cluster_view(const cluster_view& news) {
 }
 
 view_limits node_state::limits_here() const {
-  const bool splits = !seat_.options.wired; // seams do not cross wires
   const auto& chain = seat_.options.network->chain();
-  return {seat_.options.self.name,   seat_.local.workers.size(),
-          seat_.local.owners.size(), seat_.options.kept ? 0 : seat_.options.plan.slice_count,
-          seat_.element_count(),     seat_.options.plan.last_version(),
-          splits ? chain.size() : 0, splits ? chain.part_count() : 0};
+  return {seat_.options.self.name,
+          seat_.local.workers.size(),
+          seat_.local.owners.size(),
+          seat_.options.kept ? 0 : seat_.options.plan.slice_count,
+          seat_.element_count(),
+          seat_.options.plan.last_version(),
+          chain.size(),
+          chain.part_count()};
 }
 
 void node_state::adopt(const cluster_view& news) {

@@ -49,6 +49,10 @@ public:
   virtual void on_accepted(const tensor_name&) {}
   /// A piece came whose bits differ from those that are here.
   virtual void on_conflict(const tensor_piece&) {}
+  /// A piece came that nobody expects, or not yet.
+  virtual void on_early(peer_id, const tensor_piece&) {}
+  /// How far training goes is known anew.
+  virtual void on_course() {}
   virtual void tick(moment) {}
   /// What is late by itself. `horizon`: nobody computes from it on.
   virtual std::vector<awaited> waits(moment, std::optional<uint64_t> horizon) const;
@@ -56,6 +60,7 @@ public:
   // ---- Local actors ----
 
   virtual void on_contribution(const contribution&) {}
+  virtual void on_seam(const seam&) {}
   virtual void on_parameter_span(const parameter_span&) {}
   virtual void on_block_norms(const block_norms&) {}
   virtual void on_report(const training_report&) {}

@@ -42,7 +42,7 @@ public:
     what.kind = kind;
     what.key = key;
     what.elements = elements;
-    what.part_count = count;
+    what.parts = {0, count};
     what.sources = {{from, elements}};
     what.memory = [vectors = vectors_, pool = buffers.pool](const tensor_name& name) {
       auto& one = vectors->at(name.part);

@@ -104,8 +104,8 @@ using reports_actor = caf::typed_actor<
 
 /// The node as the replicas and shards of its process see it.
 using relay_actor = caf::typed_actor<
-  // A gradient of the whole model, for the shards of other processes.
-  caf::reacts_to<contribution>,
+  // A gradient for the shards of other processes; rows between two segments for their replicas.
+  caf::reacts_to<contribution>, caf::reacts_to<seam>,
   // A version of a local span, for the replicas of other processes.
   caf::reacts_to<parameter_span>,
   // A local shard's share of the gradient's norm, for the shards of other processes.
@@ -188,8 +188,9 @@ using checkpoint_writer_actor = caf::typed_actor<
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   // The rest of what a relay takes: see there.
-  caf::reacts_to<contribution>, caf::reacts_to<parameter_span>, caf::reacts_to<block_norms>,
-  caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
+  caf::reacts_to<contribution>, caf::reacts_to<seam>, caf::reacts_to<parameter_span>,
+  caf::reacts_to<block_norms>, caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>,
+  caf::reacts_to<shard_copy>,
   // The way to the director, and the incarnation under which this process joined over it; the
   // link is watched from now on.
   caf::reacts_to<uint64_t, director_link_actor>,

@@ -110,9 +110,6 @@ process::process(caf::actor_system& system, const job& resolved,
     resolved.seed};
   for_replicas.schedule = resolved.parallel.schedule;
   const auto scope = scope_of(resolved.optimizer.kind);
-  if (options.wired && resolved.parallel.group_size() > 1)
-    throw failure(failure_code::bad_job, "a model is split over the threads of one process only",
-                  "parallel.tensor", "set parallel.tensor = 1 and parallel.pipeline = 1 on nodes");
   if (options.wired && scope != optimizer_scope::element_wise)
     throw failure(failure_code::bad_job,
                   std::string{name_of(resolved.optimizer.kind)} + " runs in one process only",
@@ -154,6 +151,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.network = network_;
   for_node.parameters = parameters_;
   for_node.plan = plan;
+  for_node.tiles = for_shards.tiles;
   for_node.rows = {data->test.row_count, data->validation.row_count};
   for_node.seed = resolved.seed;
   for_node.slot_count = slot_count_of(resolved, network_->layout());

@@ -22,6 +22,12 @@ portion_work_options work_options(const replica_options& options, const view& ne
   return result;
 }
 
+/// Of the two only whom they are for may differ.
+bool is_same_piece(const seam_piece& a, const seam_piece& b) {
+  return a.name == b.name && a.is_complete == b.is_complete && a.parts == b.parts &&
+         a.rows == b.rows;
+}
+
 } // namespace
 
 std::vector<size_t> group_of(const view& news, size_t index) {
@@ -39,10 +45,8 @@ portion_member::portion_member(replica_actor::pointer self, const replica_option
     view_(news),
     index_(index),
     rows_{options.data, options.order, options.plan, options.seed},
-    work_(work_options(options, news, index)) {
-  for (const auto i : group_of(news, index))
-    members_.push_back(news.replicas[i].actor);
-}
+    members_(group_of(news, index)),
+    work_(work_options(options, news, index)) {}
 
 void portion_member::begin_step(uint64_t step, const const_buffer& point) {
   const auto& slices = view_.replicas[index_].slices;
@@ -52,7 +56,7 @@ void portion_member::begin_step(uint64_t step, const const_buffer& point) {
       items.push_back(slice);
   evaluates_ = false;
   version_ = step;
-  begin_ = self_->clock().now();
+  computed_for_ = {};
   work_.begin(tile_rule::work_kind::step, step, items, point,
               [this, step](size_t slice, batch_reader& reader) {
                 return rows_.of_slice(step, slice, reader);
@@ -78,14 +82,34 @@ void portion_member::on_seam(const seam& news) {
 }
 
 bool portion_member::compute_next() {
+  const auto begin = self_->clock().now();
   const bool computed = work_.compute_next();
+  computed_for_ += self_->clock().now() - begin;
   deliver();
   return computed;
 }
 
+// A piece goes to the node once, with all those of other processes who need it.
+void portion_member::send_pieces() {
+  const auto sent = work_.take_sent();
+  seam news{view_.term, view_.number, {}, index_, {}};
+  for (size_t i = 0; i < sent.size(); ++i) {
+    news.piece = sent[i].piece;
+    const auto place = members_[sent[i].member];
+    if (const auto& actor = view_.replicas[place].actor)
+      self_->send(actor, news);
+    else
+      news.to.push_back(place);
+    const bool is_last = i + 1 == sent.size() || !is_same_piece(sent[i + 1].piece, sent[i].piece);
+    if (!is_last || news.to.empty())
+      continue;
+    self_->send(view_.relay, news);
+    news.to.clear();
+  }
+}
+
 void portion_member::deliver() {
-  for (auto& news : work_.take_sent())
-    self_->send(members_[news.member], seam{view_.term, std::move(news.piece)});
+  send_pieces();
   const auto done = work_.take_finished();
   for (const auto& item : done) {
     if (evaluates_) {
@@ -125,7 +149,6 @@ void portion_member::add(partial_sum part) {
 }
 
 void portion_member::contribute(const partial_sum& part) {
-  const auto computed = self_->clock().now() - begin_;
   const auto parameter_count = options_.network->layout().size();
   for (const auto& shard : view_.shards) {
     const auto span = elements_of_blocks(shard.blocks, parameter_count);
@@ -135,11 +158,13 @@ void portion_member::contribute(const partial_sum& part) {
       if (begin >= end)
         continue;
       const auto cut = options_.hooks.cut_step == version_ ? 1 : 0;
-      self_->send(shard.actor,
-                  contribution{
-                    version_, part.node, begin,
-                    payload{part.values, run.place + begin - run.elements.begin, end - begin - cut},
-                    part.sums, index_, view_.term, false, computed});
+      const payload values{part.values, run.place + begin - run.elements.begin, end - begin - cut};
+      const contribution news{version_, part.node,  begin, values,       part.sums,
+                              index_,   view_.term, false, computed_for_};
+      if (shard.actor)
+        self_->send(shard.actor, news);
+      else
+        self_->send(view_.relay, news);
     }
   }
 }

@@ -2,7 +2,7 @@
 //
 // What to compute next is decided by the tile rule, within `portion_work`; this carries pieces to the
 // other members, adds the gradients of its slices along the tree, and hands them to the shards that own
-// their elements.
+// their elements. What is for other processes goes to the node.
 
 #pragma once
 
@@ -44,6 +44,7 @@ private:
     batch_sums sums;
   };
 
+  void send_pieces();
   void deliver();
   void add(partial_sum part);
   void contribute(const partial_sum& part);
@@ -54,7 +55,7 @@ private:
   const view& view_;
   size_t index_;
   replica_rows rows_;
-  std::vector<replica_actor> members_;
+  std::vector<size_t> members_; ///< their places in the view
   portion_work work_;
   bool evaluates_ = false;
   uint64_t version_ = 0;
@@ -62,7 +63,7 @@ private:
   std::vector<batch_sums> evaluated_; ///< by chunk
   std::vector<partial_sum> parts_;    ///< of the step
   std::vector<size_t> computed_;
-  moment begin_{};
+  std::chrono::nanoseconds computed_for_{0}; ///< in this step; waiting is not counted
 };
 
 /// The places in the view of replicas that share this one's slices; itself among them.

@@ -60,6 +60,7 @@ portion_work::work& portion_work::work_of(size_t item) {
   x.rows = rows_(item, x.reader);
   x.seams.assign(routes_.seam_count(), {});
   x.figures.clear();
+  x.sums = {};
   x.has_sums = false;
   x.left = own().segments.size();
   x.unsent = 0;

@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/actors/step/tile_window.hpp"
+#include "troupe/coordinators/parallel/tile_window.hpp"
 #include "troupe/coordinators/base/span_set.hpp"
 #include "troupe/coordinators/parallel/seam_piece.hpp"
 #include "troupe/coordinators/parallel/tile_rule.hpp"

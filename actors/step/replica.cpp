@@ -8,27 +8,6 @@
 
 namespace troupe {
 
-namespace {
-
-/// The place of a replica's group among those that own slices: they share the evaluation.
-index_range share_of_evaluation(const view& news, size_t index, size_t chunk_count) {
-  size_t group_count = 0;
-  size_t place = 0;
-  index_range before; // members of a group are neighbours
-  for (size_t i = 0; i < news.replicas.size(); ++i) {
-    const auto& slices = news.replicas[i].slices;
-    if (slices.empty())
-      continue;
-    group_count += slices == before ? 0 : 1;
-    before = slices;
-    if (i == index)
-      place = group_count - 1;
-  }
-  return split_evenly(chunk_count, group_count).at(place);
-}
-
-} // namespace
-
 replica_actor::behavior_type replica_state::make_behavior(const replica_options& options) {
   options_ = options;
   rows_ = {options.data, options.order, options.plan, options.seed};
@@ -56,7 +35,10 @@ void replica_state::on_view(const view& news) {
     rule_.reset();
   if (slices_.empty())
     return; // a spare
-  evaluation_share_ = share_of_evaluation(news, index_, rows_.evaluated().chunk_count());
+  std::vector<index_range> slices;
+  for (const auto& entry : news.replicas)
+    slices.push_back(entry.slices);
+  evaluation_share_ = chunks_of_group(slices, index_, rows_.evaluated().chunk_count());
   if (!rule_)
     return restart(news);
   catch_up();
@@ -77,7 +59,7 @@ void replica_state::restart(const view& news) {
       rule_->ignore_shard(k);
 }
 
-// Portions do not move within a term: a group goes on with what it has begun.
+// The node has a model's group begin anew with each view: what it has begun goes on until then.
 void replica_state::catch_up() {
   if (member_)
     return advance();
@@ -132,8 +114,8 @@ void replica_state::advance() {
 }
 
 void replica_state::on_seam(const seam& news) {
-  if (!member_ || news.term != view_.term)
-    return;
+  if (!member_ || std::pair{news.term, news.number} != std::pair{view_.term, view_.number})
+    return; // each view begins with all seams anew
   member_->on_seam(news);
   if (!goes_on_)
     work_on();
@@ -144,7 +126,7 @@ void replica_state::work_on() {
   goes_on_ = false;
   if (!member_ || !rule_)
     return;
-  goes_on_ = member_->compute_next() && member_->is_busy();
+  goes_on_ = compute_tile() && member_->is_busy();
   for (const auto slice : member_->take_computed()) {
     status_.sample_count += options_.plan.rows_of_slice(rule_->version(), slice).size();
     if (times_.step != rule_->version())
@@ -155,6 +137,11 @@ void replica_state::work_on() {
     self_->send(self_, atom::tick_v);
   else if (!member_->is_busy())
     advance();
+}
+
+bool replica_state::compute_tile() {
+  const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+  return member_->compute_next();
 }
 
 void replica_state::evaluate(uint64_t version) {

@@ -94,6 +94,7 @@ private:
   void on_seam(const seam& news);
   /// Of a model that is shared: computes a tile, and goes on with the next one after whatever came.
   void work_on();
+  bool compute_tile();
 
   replica_actor::pointer self_;
   size_t index_ = 0;

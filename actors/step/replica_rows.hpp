@@ -33,10 +33,8 @@ struct replica_rows {
   }
 
   batch of_chunk(size_t chunk) const {
-    const auto test_chunks = evaluated().test_chunk_count();
-    const bool is_test = chunk < test_chunks;
-    const auto& source = is_test ? data->test : data->validation;
-    const auto rows = evaluation_chunk(source.row_count, is_test ? chunk : chunk - test_chunks);
+    const auto& source = chunk < evaluated().test_chunk_count() ? data->test : data->validation;
+    const auto rows = evaluated().rows_of_chunk(chunk);
     return batch_of_rows(source, rows.begin, rows.size());
   }
 };

@@ -7,7 +7,7 @@
 namespace troupe {
 
 expected_tensor::expected_tensor(expectation what, moment now) : what_(std::move(what)) {
-  if (what_.newest && (what_.part_count != 1 || what_.leaf_count != 1))
+  if (what_.newest && (what_.parts.size() != 1 || what_.leaf_count != 1))
     throw std::invalid_argument("expected_tensor: the newest of several parts or leaves");
   if (what_.comes_unasked)
     clock_.restart(now);
@@ -43,9 +43,10 @@ piece_verdict expected_tensor::judge_name(const tensor_name& name) const {
     return piece_verdict::stale;
   if (name.key > what_.key && !what_.newest)
     return piece_verdict::early;
-  return name.part < what_.part_count && is_tree_node(what_.leaf_count, name.node)
-           ? piece_verdict::accepted
-           : piece_verdict::malformed;
+  if (!what_.parts.contains(name.part))
+    return piece_verdict::unexpected;
+  return is_tree_node(what_.leaf_count, name.node) ? piece_verdict::accepted
+                                                   : piece_verdict::malformed;
 }
 
 // Only the newest have several keys, and each of them one tensor.
@@ -81,7 +82,7 @@ bool expected_tensor::is_within_a_whole_sum(const tensor_name& name) const {
 
 bool expected_tensor::is_complete() const {
   const auto whole = std::ranges::count_if(here_, &arriving_tensor::is_whole);
-  return what_.leaf_count == 1 && static_cast<uint64_t>(whole) == what_.part_count;
+  return what_.leaf_count == 1 && static_cast<size_t>(whole) == what_.parts.size();
 }
 
 void expected_tensor::tell_whole(const arriving_tensor& x) {

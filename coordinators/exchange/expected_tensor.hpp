@@ -3,13 +3,13 @@
 //
 //   piece                                                        verdict      what happens
 //   ------------------------------------------------------------------------------------------
-//   of a kind or elements that nobody expects, or that are made
-//     in this process                                            unexpected   nothing
+//   of a kind, part or elements that nobody expects, or that are
+//     made in this process                                       unexpected   nothing
 //   of a later key (of a later term)                             early        nothing
 //   of an earlier key (of an earlier term), or older than the
 //     newest three keys that are gathered                        stale        nothing
-//   without values; of a part or node there is not; of a key
-//     beyond the last; elements that no number can count         malformed    nothing
+//   without values; of a node there is not; of a key beyond the
+//     last; elements that no number can count                    malformed    nothing
 //   its values do not have their checksum                        damaged      nothing: asked again
 //   every element is here, or a sum that it is in                known        nothing
 //   the same elements, or facts, with other bits                 conflict     a machine computes
@@ -59,7 +59,7 @@ struct expectation {
   tensor_kind kind = tensor_kind::state;
   uint64_t key = 0;
   index_range elements{};
-  uint64_t part_count = 1;
+  index_range parts{0, 1};
   size_t leaf_count = 1; ///< more than one: sums
   bool newest = false;   ///< later keys are as good, up to `last_key`
   uint64_t last_key = 0;
@@ -92,7 +92,7 @@ public:
   template <class Function>
   void ask(uint64_t term, const Function& ask_peer) const {
     for (const auto key : asked_keys())
-      for (uint64_t part = 0; part < what_.part_count; ++part)
+      for (uint64_t part = what_.parts.begin; part < what_.parts.end; ++part)
         for (const auto& source : what_.sources)
           for (const auto& leaves : missing_leaves(key, part, source.leaves)) {
             tensor_want question{{what_.kind, term, key, leaves, part}, {}, false};
@@ -109,11 +109,13 @@ public:
   /// The key that is expected; of the newest the next.
   uint64_t key() const { return what_.key; }
   const index_range& elements() const { return what_.elements; }
+  const index_range& parts() const { return what_.parts; }
   size_t arriving_count() const { return here_.size(); }
 
   friend bool operator==(const expected_tensor& a, const expected_tensor& b) {
     return a.what_.kind == b.what_.kind && a.what_.key == b.what_.key &&
-           a.what_.elements == b.what_.elements && a.what_.sources == b.what_.sources &&
+           a.what_.elements == b.what_.elements && a.what_.parts == b.what_.parts &&
+           a.what_.sources == b.what_.sources &&
            a.here_ == b.here_ && a.clock_ == b.clock_;
   }
 

@@ -44,7 +44,7 @@ std::optional<outgoing_link::granted> outgoing_link::next(moment now) {
   const index_range piece{range.begin, range.begin + std::min(piece_elements_, range.size())};
   const auto bytes = piece.size() * sizeof(float);
   const auto window =
-    first.haste == urgency::training ? window_bytes_ : window_bytes_ / checkpoint_window_parts;
+    first.haste == urgency::checkpoint ? window_bytes_ / checkpoint_window_parts : window_bytes_;
   if (bytes_under_way() > 0 && bytes_under_way() + bytes > window)
     return std::nullopt;
   clock_.restart(now);

@@ -23,7 +23,8 @@ inline constexpr size_t checkpoint_window_parts = 4;
 /// well below the part above, or a sender of checkpoints stands still until it asks.
 inline constexpr size_t credit_return_parts = 16;
 
-/// What goes first: steps wait for training pieces, nobody waits for a checkpoint.
-enum class urgency : uint8_t { training, checkpoint };
+/// What goes first: everybody of a group waits for a seam, the next step for the last training piece,
+/// nobody for a checkpoint.
+enum class urgency : uint8_t { seam, training, checkpoint };
 
 } // namespace troupe

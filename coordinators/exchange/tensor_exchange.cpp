@@ -113,7 +113,7 @@ void tensor_exchange::send_granted(peer_id to, link& way, const outgoing_link::g
 
 void tensor_exchange::expect(expectation what, moment now) {
   std::erase_if(expected_, [&](const expected_tensor& x) {
-    return x.kind() == what.kind && x.elements() == what.elements &&
+    return x.kind() == what.kind && x.elements() == what.elements && x.parts() == what.parts &&
            (what.newest || x.key() == what.key);
   });
   expected_.emplace_back(std::move(what), now);

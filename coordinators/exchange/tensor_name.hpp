@@ -25,8 +25,9 @@ enum class tensor_kind : uint8_t {
   order,      ///< key: the order's number; part: the vector
   result,     ///< key: the order's number; part: the vector
   norms,      ///< key: the step; squares of the gradient's blocks, each a double in two elements
+  seam,       ///< key: the version; node, part: see coordinators/parallel/seam_tensors.hpp
 };
-inline constexpr size_t tensor_kind_count = 6;
+inline constexpr size_t tensor_kind_count = 7;
 
 /// The node of what is no sum.
 inline constexpr tree_node only_leaf{0, 1};

@@ -23,6 +23,11 @@ std::vector<index_range> split_evenly(size_t count, size_t part_count);
 /// The slices of each replica. Replicas beyond the slices get none: they are spares.
 std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count);
 
+/// The chunks of an evaluation that a replica's group has, given the slices of all replicas: groups
+/// share them evenly. Replicas of a group have the same slices, and are neighbours.
+index_range chunks_of_group(const std::vector<index_range>& slices, size_t own,
+                             size_t chunk_count);
+
 /// Blocks of `parameter_count` parameters.
 size_t block_count(size_t parameter_count);
 

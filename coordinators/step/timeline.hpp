@@ -78,6 +78,12 @@ struct evaluation_rows {
   bool empty() const { return test + validation == 0; }
   size_t test_chunk_count() const { return evaluation_chunk_count(test); }
   size_t chunk_count() const { return test_chunk_count() + evaluation_chunk_count(validation); }
+  /// Of the test rows, or of the validation rows.
+  index_range rows_of_chunk(size_t chunk) const {
+    const auto of_test = test_chunk_count();
+    return chunk < of_test ? evaluation_chunk(test, chunk)
+                           : evaluation_chunk(validation, chunk - of_test);
+  }
 
   friend bool operator==(const evaluation_rows&, const evaluation_rows&) = default;
 };

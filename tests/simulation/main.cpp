@@ -2,6 +2,7 @@
 //
 //   troupe_simulation --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --kept --seeds A..B [--workload NAME] [--trace]
+//   troupe_simulation --split --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --modes --seeds A..B [--workload NAME] [--trace]
 //
 // With --kept a keeper owns all parameters, and its trainers are in other processes. With --modes
@@ -32,7 +33,7 @@ struct command_line {
   seed_range seeds;
   std::string workload;
   bool modes = false;
-  bool kept = false; ///< workloads with a keeper, its trainers in other processes
+  workload_set set = workload_set::whole;
   bool trace = false;
   bool keeps_going = false; ///< after a violation
   bool replays = false;     ///< each seed runs twice and must be the same
@@ -50,7 +51,9 @@ std::optional<command_line> read_command_line(int count, char** words) {
     else if (word == "--modes")
       result.modes = true;
     else if (word == "--kept")
-      result.kept = true;
+      result.set = workload_set::kept;
+    else if (word == "--split")
+      result.set = workload_set::split;
     else if (word == "--keep-going")
       result.keeps_going = true;
     else if (word == "--replay")
@@ -203,7 +206,7 @@ public:
 private:
   const prepared_workload& workload_of(uint64_t seed) {
     const auto& known = workloads();
-    auto index = troupe::simulation::workload_of(seed, options_.kept);
+    auto index = troupe::simulation::workload_of(seed, options_.set);
     for (size_t i = 0; i < known.size(); ++i)
       if (known[i].name == options_.workload)
         index = i;
@@ -250,8 +253,8 @@ int main(int count, char** words) {
   const auto options = troupe::simulation::read_command_line(count, words);
   if (!options) {
     std::cerr
-      << "usage: troupe_simulation [--kept | --modes] --seeds A..B [--workload NAME] [--trace]\n"
-         "         [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";
+      << "usage: troupe_simulation [--kept | --split | --modes] --seeds A..B [--workload NAME]\n"
+         "         [--trace] [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";
     return 2;
   }
   const troupe::blas::one_thread blas;

@@ -154,7 +154,15 @@ prepared_workload prepare(caf::actor_system& system, const workload& what) {
   result.parameter_count = network->layout().size();
   oracle recorder{result.plan, result.parameter_count, nullptr, what.with_twin};
   trial_report report;
-  act only{system, 0, result, what.machines, new_disk(0), recorder, report, {}};
+  const bool splits = what.what.parallel.group_size() > 1;
+  auto alone = result;
+  if (splits) {
+    auto whole = what.what;
+    whole.parallel.tensor = whole.parallel.pipeline = 1;
+    alone.trained = prepare(whole);
+  }
+  const std::vector<machine_plan> one{{"alone", 1, 1}};
+  act only{system, 0, alone, splits ? one : what.machines, new_disk(0), recorder, report, {}};
   if (!only.play({}))
     throw std::runtime_error("the twin of " + what.name + ": " + recorder.violations().front());
   result.reference = recorder.seen();

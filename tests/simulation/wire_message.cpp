@@ -1,5 +1,7 @@
 #include "troupe/tests/simulation/wire_message.hpp"
 
+#include "troupe/coordinators/parallel/seam_tensors.hpp"
+
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
 
@@ -78,6 +80,13 @@ std::string name_in_words(const tensor_name& x) {
     return "result of order " + key + ", vector " + std::to_string(x.part);
   case tensor_kind::norms:
     return "norms of step " + key;
+  case tensor_kind::seam: {
+    const auto name = seam_tensors::name_of(x.key, x.part);
+    static constexpr const char* ways[] = {" forward", " backward", " figures"};
+    return "seam " + std::to_string(name.seam) + ways[static_cast<size_t>(name.way)] + " of " +
+           (name.evaluates ? "version " : "step ") + key + ", item " + std::to_string(name.item) +
+           ", parts " + range_in_words(x.node.begin, x.node.end);
+  }
   }
   return "?";
 }

@@ -136,6 +136,45 @@ job elastic_job() {
   return x;
 }
 
+/// 70-40-40-120 in 4 parts: 9,400 parameters in blocks of several parts.
+job split_job(size_t tensor, size_t pipeline) {
+  auto x = linear_job();
+  x.name = "split";
+  x.model.kind = model_kind::neural_network;
+  x.model.hidden = {40, 40};
+  x.model.cuts = 4;
+  x.parallel.tensor = tensor;
+  x.parallel.pipeline = pipeline;
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.momentum = 0;
+  x.optimizer.learning_rate = 0.01;
+  return x;
+}
+
+/// Uncut, so that it has a segment for each of three stages; gradients are clipped by their norm.
+job staged_job() {
+  auto x = split_job(1, 3);
+  x.model.cuts = 1;
+  x.model.activation = activation_kind::gelu;
+  x.model.dropout = 0.25;
+  x.optimizer.clip_norm = 0.5;
+  return x;
+}
+
+/// Classes are cut, so that parts tell each other figures of the loss.
+job split_classes_job() {
+  auto x = split_job(2, 2);
+  x.data.synthetic = synthetic_kind::classification;
+  x.data.targets = 1;
+  x.data.classes = 7;
+  x.data.noise = 0.8;
+  x.model.hidden = {40, 60, 40};
+  x.model.cut = {layer_cut::outputs, layer_cut::inputs, layer_cut::none, layer_cut::outputs};
+  x.training.patience = 3;
+  x.training.evaluate_every = 1;
+  return x;
+}
+
 const std::vector<machine_plan> peers{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> servers{{"a", 0, 2}, {"b", 1, 0}, {"c", 2, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> three{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}};
@@ -147,6 +186,14 @@ const std::vector<machine_plan> spares{
 const std::vector<machine_plan> trainers{{"a", 1, 1}, {"b", 2, 0}, {"c", 1, 0}, {"d", 1, 0, true}};
 const std::vector<machine_plan> servant{{"a", 0, 1}, {"b", 1, 0}, {"c", 2, 0}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
+/// A group, and one in reserve; the first process leads alone.
+const std::vector<machine_plan> pair{{"a", 0, 1}, {"b", 1, 0}, {"c", 1, 1}, {"x", 0, 0}};
+const std::vector<machine_plan> stages{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"x", 0, 0, true}};
+/// Two groups of four, two replicas in each process.
+const std::vector<machine_plan> grid{
+  {"a", 2, 1}, {"b", 2, 0}, {"c", 2, 1}, {"d", 2, 0}, {"x", 0, 0}};
+/// A group of four in one process, one in two, and odd ones.
+const std::vector<machine_plan> uneven{{"a", 4, 2}, {"b", 3, 1}, {"c", 2, 0}};
 /// More replicas than slices, most of them in one process.
 const std::vector<machine_plan> idle{{"a", 0, 1}, {"b", 1, 0}, {"c", 3, 0}};
 const std::vector<machine_plan> idler{{"a", 1, 1}, {"b", 2, 1}, {"c", 3, 0}, {"x", 0, 0}};
@@ -167,9 +214,18 @@ void trouble_stop(std::vector<fault>& out, dice& random) {
 
 } // namespace
 
-size_t workload_of(uint64_t seed, bool kept) {
+size_t workload_of(uint64_t seed, workload_set set) {
   const auto turn = seed / fault_kind_count;
-  return kept ? drawn_workload_count + turn % kept_workload_count : turn % drawn_workload_count;
+  constexpr auto split_begin = drawn_workload_count + kept_workload_count;
+  switch (set) {
+  case workload_set::kept:
+    return drawn_workload_count + turn % kept_workload_count;
+  case workload_set::split:
+    return split_begin + turn % split_workload_count;
+  case workload_set::whole:
+    break;
+  }
+  return turn % drawn_workload_count;
 }
 
 std::string to_string(fault_kind x) {
@@ -221,6 +277,10 @@ const std::vector<workload>& workloads() {
      {},
      true,
      agreement::end},
+    {"tensor", split_job(2, 1), pair, stages, true, {18'000, 1500}},
+    {"pipeline", staged_job(), stages, grid, false, {18'000, 1500}},
+    {"grid", split_job(2, 2), grid, uneven, true, {18'000, 1500}},
+    {"classes", split_classes_job(), uneven, grid},
   };
   return all;
 }

@@ -72,11 +72,15 @@ const std::vector<workload>& workloads();
 /// Seeds draw from the first ones. Others are run by name only: drawing them would make another run
 /// of every seed, and each mutant's first seed another one.
 inline constexpr size_t drawn_workload_count = 11;
-/// The last ones: a keeper and trainers of other processes.
+/// Behind them: a keeper and trainers of other processes.
 inline constexpr size_t kept_workload_count = 5;
+/// The last ones: models that groups of replicas carry. Their twin is one replica with a whole model.
+inline constexpr size_t split_workload_count = 4;
 
-/// Which of them a seed runs, unless it is told: an index. `kept`: of those with a keeper.
-size_t workload_of(uint64_t seed, bool kept = false);
+enum class workload_set : uint8_t { whole, kept, split };
+
+/// Which of a set a seed runs, unless it is told: an index of `workloads`.
+size_t workload_of(uint64_t seed, workload_set set = workload_set::whole);
 
 /// What befalls seed `seed`: every kind has its turn as the first one.
 std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& random);

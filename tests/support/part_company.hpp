@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <random>
@@ -129,8 +130,15 @@ struct part_company {
     const auto news = at->news;
     if (keeps_order || random() % 8 > 0) // else it comes again
       under_way.erase(at);
-    members[news.member]->on_piece(news.piece);
-    collect(news.member);
+    if (!carry)
+      return take(news.member, news.piece);
+    for (const auto& piece : carry(news))
+      take(news.member, piece);
+  }
+
+  void take(size_t who, const seam_piece& piece) {
+    members[who]->on_piece(piece);
+    collect(who);
   }
 
   void collect(size_t who) {
@@ -176,6 +184,8 @@ struct part_company {
   /// What one member sends another arrives in order and once, as messages between actors do. Else
   /// pieces overtake each other and come twice.
   bool keeps_order = false;
+  /// What comes out at the other end of whatever pieces travel by; none: the piece itself.
+  std::function<std::vector<seam_piece>(const portion_work::sent&)> carry;
   std::vector<portion> group;
   std::vector<std::unique_ptr<portion_work>> members;
   std::vector<piece_under_way> under_way;

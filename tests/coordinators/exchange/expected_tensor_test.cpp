@@ -32,7 +32,7 @@ expectation state_at_7() {
   what.kind = tensor_kind::state;
   what.key = 7;
   what.elements = span;
-  what.part_count = 2;
+  what.parts = {0, 2};
   what.sources = {{peer_id::director, span}};
   what.memory = memory_of(span);
   return what;
@@ -111,7 +111,7 @@ piece_verdict verdict_of(const tensor_piece& x) {
 TEST(expected_tensor, names_that_are_not_expected_do_nothing) {
   EXPECT_EQ(verdict_of(piece(state(0), {10, 12})), accepted);
   EXPECT_EQ(verdict_of(piece(state(1), {10, 12})), accepted);
-  EXPECT_EQ(verdict_of(piece(state(2), {10, 12})), malformed) << "a part there is not";
+  EXPECT_EQ(verdict_of(piece(state(2), {10, 12})), unexpected) << "a part there is not";
   EXPECT_EQ(verdict_of(piece(state(0, 6), {10, 12})), stale);
   EXPECT_EQ(verdict_of(piece(state(0, 8), {10, 12})), early);
   auto name = state(0);
@@ -213,7 +213,7 @@ TEST(expected_tensor, asks_after_silence_only_or_at_once) {
 
 TEST(expected_tensor, sources_are_asked_for_their_elements) {
   auto what = state_at_7();
-  what.part_count = 1;
+  what.parts = {0, 1};
   what.sources = {{a, {0, 15}}, {b, {15, 50}}, {a, {50, 60}}};
   expected_tensor x{what, {}};
   EXPECT_EQ(questions(x),
@@ -333,9 +333,9 @@ TEST(expected_tensor, nothing_is_asked_for_beyond_the_last_version) {
 
 TEST(expected_tensor, the_newest_has_one_part_and_is_no_sum) {
   auto what = versions_from(0);
-  what.part_count = 2;
+  what.parts = {0, 2};
   EXPECT_THROW((expected_tensor{what, {}}), std::invalid_argument);
-  what.part_count = 1;
+  what.parts = {0, 1};
   what.leaf_count = 2;
   EXPECT_THROW((expected_tensor{what, {}}), std::invalid_argument);
 }

@@ -142,14 +142,16 @@ private:
     else if (of == trial_kind::portions)
       run_walks<test::portion_walk>("portions");
     else
-      run_seeds(of == trial_kind::kept);
+      run_seeds(of == trial_kind::kept    ? workload_set::kept
+                : of == trial_kind::split ? workload_set::split
+                                          : workload_set::whole);
   }
 
-  void run_seeds(bool kept) {
+  void run_seeds(workload_set set) {
     for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed) {
       shared_->seed = seed;
       alarm(seconds_per_seed_max);
-      const auto index = workload_of(seed, kept);
+      const auto index = workload_of(seed, set);
       note_workload(workloads()[index].name);
       if (note(run_trial(system_.get(), prepared_[index], {seed, {}}).violations))
         return;

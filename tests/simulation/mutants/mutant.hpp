@@ -20,7 +20,8 @@ enum class trial_kind : uint8_t {
   clusters, ///< synchronous ones
   kept,     ///< a keeper, and trainers of other processes
   modes,    ///< a keeper and its trainers in one process
-  portions, ///< groups of replicas that share a model
+  portions, ///< groups of replicas that share a model, by themselves
+  split,    ///< such groups over several processes
   tiles,    ///< walks of the tile rule
 };
 

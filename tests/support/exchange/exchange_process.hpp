@@ -79,6 +79,7 @@ public:
     case tensor_kind::result:
       return news.complete ? on_result(news.of.key, now) : void();
     case tensor_kind::norms: // as parts of a state
+    case tensor_kind::seam:  // as gradients and as parts of a state
       return;
     }
   }
@@ -164,7 +165,7 @@ private:
   void expect_state(uint64_t version, const index_range& elements,
                     std::vector<tensor_source> sources, bool comes_unasked, moment now) {
     auto what = expected(tensor_kind::state, version, elements);
-    what.part_count = state_parts;
+    what.parts = {0, state_parts};
     what.sources = std::move(sources);
     what.comes_unasked = comes_unasked;
     exchange.expect(std::move(what), now);
@@ -334,7 +335,7 @@ private:
 
   expectation vectors(tensor_kind kind, uint64_t number, peer_id from) {
     auto what = expected(kind, number, {0, run_.element_count});
-    what.part_count = order_parts;
+    what.parts = {0, order_parts};
     what.sources = {{from, what.elements}};
     return what;
   }

@@ -1,4 +1,4 @@
-#include "troupe/actors/step/tile_window.hpp"
+#include "troupe/coordinators/parallel/tile_window.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,84 @@
+// Marching seams: what local replicas of split models exchange with those of their groups in other
+// processes (coordinators/parallel/seam_tensors.hpp).
+//
+//   local replica --on_seam--> published, to the processes of those who need it
+//   begin(v): expected, item by item --arrived--> to the local replicas that need it
+//
+// What belongs to a step is expected once its version is whole here, to an evaluation once it is due.
+// Others may be ahead by then: what came too early is kept, up to a bound, and looked at again.
+// With each view groups begin their step anew, and so does all of this.
+
+#pragma once
+
+#include "troupe/actors/node/node_seat.hpp"
+#include "troupe/coordinators/parallel/seam_tensors.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// Bytes that are kept of what came too early; what does not fit is asked for again. A peer is ahead by
+/// a version at most, and sends no more of it than links have credit for until others answer.
+inline constexpr size_t early_seam_bytes_max = size_t{64} << 20;
+
+class marching_seams {
+public:
+  explicit marching_seams(node_seat& seat) : seat_(seat) {}
+
+  /// True when some replica of the view carries less than a whole model.
+  bool has_groups() const { return !groups_.empty(); }
+
+  /// The seat has another view, or one that names this process no more.
+  void on_view();
+  /// This version is whole here, and local replicas have been told.
+  void begin(uint64_t version);
+  /// What is due of that version may be more now: its evaluation.
+  void expect_due(std::optional<uint64_t> final_version);
+
+  void on_seam(const seam& news);
+  void on_arrived(const tensor_arrived& news);
+  /// A piece that nobody expects.
+  void on_early(peer_id from, const tensor_piece& piece);
+
+  /// What is missing of whom, in words: of the first item that misses something.
+  std::map<peer_id, std::string> waits() const;
+
+private:
+  struct group {
+    std::vector<size_t> places; ///< in the view
+    seam_tensors tensors;
+  };
+  /// Of one tensor: which local replicas need it.
+  struct expected {
+    needed_seam what;
+    const group* of;
+    std::vector<size_t> takers; ///< places in the view
+  };
+
+  void expect(bool evaluates);
+  void expect_item(const group& x, const seam_item& item);
+  void expect_tensor(const group& x, size_t taker, const needed_seam& what);
+  std::vector<seam_item> items_of(const group& x, bool evaluates) const;
+  std::vector<tensor_source> sources_of(const group& x, const needed_seam& what) const;
+  expectation expectation_of(const needed_seam& what, std::vector<tensor_source> sources);
+  void look_again_at_early();
+
+  node_seat& seat_;
+  std::vector<std::unique_ptr<group>> groups_; ///< with local replicas
+  std::optional<uint64_t> version_;            ///< begun
+  bool has_begun_before_ = false;              ///< under this view
+  bool expects_evaluation_ = false;
+  std::map<uint64_t, std::vector<expected>> expected_; ///< of that version, by part of the name
+  std::vector<std::pair<peer_id, tensor_piece>> early_;
+  size_t early_bytes_ = 0;
+  std::map<size_t, std::shared_ptr<buffer_pool>> pools_; ///< by size
+};
+
+} // namespace troupe
