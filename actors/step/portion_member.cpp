@@ -76,6 +76,11 @@ void portion_member::begin_evaluation(uint64_t version, const index_range& chunk
               [this](size_t chunk, batch_reader&) { return rows_.of_chunk(chunk); });
 }
 
+void portion_member::abandon() {
+  work_.abandon();
+  parts_.clear();
+}
+
 void portion_member::on_seam(const seam& news) {
   work_.on_piece(news.piece);
   deliver();

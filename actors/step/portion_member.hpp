@@ -29,6 +29,8 @@ public:
   /// Chunks of the evaluation of a version; the group has them to itself.
   void begin_evaluation(uint64_t version, const index_range& chunks,
                         const const_buffer& parameters);
+  /// What was begun and is not done is wanted by nobody.
+  void abandon();
   void on_seam(const seam& news);
   /// Some of what was begun is not done.
   bool is_busy() const { return !work_.is_done(); }

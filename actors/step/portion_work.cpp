@@ -39,13 +39,19 @@ void portion_work::begin(tile_rule::work_kind kind, uint64_t version,
   version_ = version;
   parameters_ = parameters;
   rows_ = std::move(rows);
+  abandon();
   rule_.begin(kind, items);
-  for (auto& [item, x] : works_)
-    idle_.push_back(std::move(x));
-  works_.clear();
   unseen_ = items;
   for (const auto& piece : std::exchange(early_, {}))
     on_piece(piece);
+}
+
+void portion_work::abandon() {
+  rule_.begin(kind_, {});
+  for (auto& [item, x] : works_)
+    idle_.push_back(std::move(x));
+  works_.clear();
+  unseen_.clear();
 }
 
 portion_work::work& portion_work::work_of(size_t item) {

@@ -68,6 +68,8 @@ public:
   /// Forgets what was under way. `items` ascend and have rows.
   void begin(tile_rule::work_kind kind, uint64_t version, const std::vector<size_t>& items,
              const const_buffer& parameters, row_source rows);
+  /// Forgets what was under way; nothing is left to do.
+  void abandon();
   /// What another member sent: of this work, or of a later one, which is kept. What comes twice or
   /// too late is ignored. Throws std::invalid_argument for rows that have another shape here.
   void on_piece(const seam_piece& piece);

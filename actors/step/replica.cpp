@@ -94,8 +94,16 @@ void replica_state::on_hold(uint64_t round) {
     self_->send(view_.relay, atom::held_v, static_cast<uint64_t>(index_), round, next_step);
 }
 
+// Once the next version is whole nobody needs what is left of this one's: those who had a part in it
+// have gone on, and what others of the group wait for comes of them no more.
+bool replica_state::is_busy() {
+  if (member_ && rule_->owns(rule_->version() + 1))
+    member_->abandon();
+  return member_ && member_->is_busy();
+}
+
 void replica_state::advance() {
-  while (!member_ || !member_->is_busy()) {
+  while (!is_busy()) {
     const auto action = rule_->next();
     const auto version = rule_->version();
     versions_.erase(versions_.begin(), versions_.lower_bound(version));

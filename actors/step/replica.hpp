@@ -95,6 +95,7 @@ private:
   /// Of a model that is shared: computes a tile, and goes on with the next one after whatever came.
   void work_on();
   bool compute_tile();
+  bool is_busy();
 
   replica_actor::pointer self_;
   size_t index_ = 0;
