@@ -169,7 +169,8 @@ seam_piece portion_work::piece_of(const work& x, size_t seam, seam_way way) cons
   seam_piece result;
   result.name = {*version_, evaluates(), x.item, seam, way};
   result.rows = {0, x.rows.row_count};
-  result.sums = x.sums;
+  if (way != seam_way::forward) // what comes back may be here before, from others that were faster
+    result.sums = x.sums;
   return result;
 }
 
