@@ -1,9 +1,10 @@
 // The parameters of each version, once for each process: all shards of a process write their spans
 // of a version into one buffer, so replicas find a whole version in one place and nothing is
-// copied.
+// copied. Where models are split, buffers hold the elements that this process computes with or owns.
 
 #pragma once
 
+#include "troupe/coordinators/exchange/arriving_tensor.hpp"
 #include "troupe/models/base/buffer.hpp"
 
 #include <cstdint>
@@ -20,13 +21,20 @@ public:
   /// With buffers from a pool that others use as well.
   explicit version_buffers(std::shared_ptr<buffer_pool> pool) : pool_(std::move(pool)) {}
 
+  /// From now on buffers hold these elements. What was made before is let go, and stays good for who
+  /// has it.
+  void set_window(std::shared_ptr<const element_window> window);
+  std::shared_ptr<const element_window> window() const;
+
   /// The buffer of `version`, made when first asked for. A shard that asks for v + 1 has seen every
   /// replica work on v, so no shard will ask for v - 1 again: it is let go. Thread-safe.
-  buffer of(uint64_t version);
+  float_window at(uint64_t version);
+  buffer of(uint64_t version) { return at(version).storage; }
 
 private:
   std::shared_ptr<buffer_pool> pool_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const element_window> window_; ///< null: all elements
   std::map<uint64_t, buffer> kept_;
 };
 

@@ -1,6 +1,10 @@
 #include "troupe/actors/node/local_actors.hpp"
 
+#include "troupe/coordinators/parallel/tile_window.hpp"
+
 #include <caf/actor_cast.hpp>
+
+#include <algorithm>
 
 namespace troupe {
 
@@ -9,6 +13,23 @@ order_taker_actor node_seat::trainer_at(const replica_place& place) const {
     return at(place, local.trainers);
   const auto found = distant.find(life_of(place));
   return found == distant.end() ? order_taker_actor{} : found->second;
+}
+
+std::shared_ptr<const element_window> node_seat::window_of(size_t member) const {
+  const bool splits = std::ranges::any_of(
+    view.replicas, [](const replica_place& place) { return !place.segments.empty(); });
+  if (!options.wired || !splits)
+    return nullptr;
+  std::vector<index_range> elements;
+  for (const auto& place : view.replicas)
+    if (place.member == member && !place.slices.empty())
+      for (const auto& one :
+           elements_read(options.network->chain(), {place.slices, place.segments, place.parts}))
+        elements.push_back(one);
+  for (const auto& place : view.shards)
+    if (const auto span = span_of(place); !span.empty())
+      elements.push_back(place.member == member ? span : index_range{span.begin, span.begin + 1});
+  return std::make_shared<const element_window>(std::move(elements));
 }
 
 trainer_life node_seat::life_of(const replica_place& place) const {
@@ -25,6 +46,7 @@ view local_actors::local_view(uint64_t start_version) const {
   result.director = caf::actor_cast<reports_actor>(seat_.self);
   result.relay = caf::actor_cast<relay_actor>(seat_.self);
   result.wired = seat_.options.wired && !seat_.options.kept;
+  result.window = spans_.window();
   for (const auto& place : here.replicas) {
     const replica_name who{here.members[place.member].name, place.index};
     result.replicas.push_back(

@@ -14,6 +14,8 @@ constexpr size_t kept_max = 2;
 
 void local_spans::begin_term() {
   versions_ = std::make_shared<version_buffers>(seat_.options.parameters);
+  if (auto window = seat_.window_of(*seat_.me))
+    versions_->set_window(std::move(window));
   all_.clear();
   beginnings_.clear();
   numbers_.clear();
@@ -26,15 +28,23 @@ void local_spans::begin_term() {
       all_.push_back({k, place.index, elements, start});
   }
   if (start == 0)
-    return seat_.options.network->initialize(seat_.options.seed, versions_->of(0).values());
+    return initialize();
   beginnings_.resize(all_.size());
   for (const auto& one : all_)
     expect_state(one);
   numbers_clock_.restart(seat_.now());
 }
 
+void local_spans::initialize() const {
+  const auto first = versions_->at(0);
+  for (const auto& one : all_)
+    seat_.options.network->initialize(
+      seat_.options.seed, one.elements,
+      first.storage.values().subspan(first.place_of(one.elements), one.elements.size()));
+}
+
 void local_spans::expect_state(const local_span& one) {
-  const auto parameters = versions_->of(one.version);
+  const auto parameters = versions_->at(one.version);
   expectation what;
   what.kind = tensor_kind::state;
   what.key = one.version;
@@ -43,8 +53,7 @@ void local_spans::expect_state(const local_span& one) {
   what.sources = {{peer_id::director, one.elements}};
   what.comes_unasked = false;
   what.memory = [parameters, elements = one.elements](const tensor_name& name) {
-    return name.part == 0 ? float_window{parameters, 0}
-                          : float_window{buffer{elements.size()}, elements.begin};
+    return name.part == 0 ? parameters : float_window{buffer{elements.size()}, elements.begin};
   };
   seat_.exchange->expect(std::move(what), seat_.now());
 }

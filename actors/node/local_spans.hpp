@@ -50,6 +50,10 @@ public:
   local_span* find(uint64_t shard);
   /// Parameters of versions, the spans of all processes in one buffer each.
   version_buffers& versions() const { return *versions_; }
+  /// What of them buffers hold; null: all.
+  std::shared_ptr<const element_window> window() const {
+    return versions_ ? versions_->window() : nullptr;
+  }
 
 private:
   /// What a shard begins with, while it comes from the director; beside the parameters.
@@ -58,6 +62,7 @@ private:
     std::optional<shard_numbers> numbers;
     bool is_whole = false; ///< all tensors are here
   };
+  void initialize() const;
   void expect_state(const local_span& one);
 
   node_seat& seat_;

@@ -53,6 +53,7 @@ void marching::begin_term() {
   norms_step_.reset();
   take_up_slices();
   seams_.on_view();
+  take_up_window();
   for (const auto& one : spans_.all())
     expect_gradients(one);
   expect_norms(seat_.view.start_version);
@@ -63,13 +64,14 @@ void marching::begin_term() {
 void marching::on_view(const cluster_view& before, size_t me_before) {
   take_up_slices();
   seams_.on_view();
+  const bool window_changed = take_up_window();
   for (const auto& one : spans_.all())
     for (const auto& lane : makers_.lanes_of(one.elements))
       seat_.exchange->set_sources(tensor_kind::gradient, one.version, lane,
                                   gradient_sources(one.version, lane));
   if (!seat_.computes())
     seat_.exchange->dismiss(tensor_kind::parameters, {});
-  else if (!before.computes(me_before))
+  else if (!before.computes(me_before) || window_changed)
     gather_from(std::nullopt);
   if (!actors_.have_begun() && seat_.computes())
     return;
@@ -82,6 +84,19 @@ void marching::on_view(const cluster_view& before, size_t me_before) {
     courses_.pass_on_to(seat_.view.replicas[i].index);
   }
   begin_seams();
+}
+
+// Who needs other parameters than before gathers them as one who has just come.
+bool marching::take_up_window() {
+  windows_.clear();
+  for (size_t i = 0; i < seat_.view.members.size(); ++i)
+    windows_.push_back(seat_.window_of(i));
+  const auto& own = windows_[*seat_.me];
+  const auto before = spans_.window();
+  if (own == before || (own && before && *own == *before))
+    return false;
+  spans_.versions().set_window(own);
+  return true;
 }
 
 void marching::begin_seams() {
@@ -127,9 +142,8 @@ void marching::gather_from(std::optional<uint64_t> first) {
       what.made_here.push_back(elements);
     else
       what.sources.push_back({seat_.exchange.id_of(seat_.owner_of(place)), elements});
-  what.memory = [this](const tensor_name& name) {
-    return float_window{spans_.versions().of(name.key), 0};
-  };
+  what.memory = [this](const tensor_name& name) { return spans_.versions().at(name.key); };
+  what.needed = spans_.window();
   seat_.exchange->expect(std::move(what), seat_.now());
   // What local shards have announced already counts.
   seat_.exchange->offer_kept(tensor_kind::parameters, seat_.now());
@@ -145,11 +159,7 @@ void marching::on_parameter_span(const parameter_span& news) {
                             .first_element = one->elements.begin,
                             .values = news.values,
                             .newest_kept = kept_max};
-  std::vector<tensor_route> routes;
-  for (size_t i = 0; i < seat_.view.members.size(); ++i)
-    if (i != *seat_.me && seat_.view.computes(i))
-      routes.push_back({seat_.exchange.id_of(seat_.view.members[i].name), one->elements});
-  seat_.exchange->publish(version, routes, seat_.now());
+  seat_.exchange->publish(version, routes_of_version(one->elements), seat_.now());
   if (news.version > one->version) {
     one->version = news.version;
     seat_.exchange->dismiss(tensor_kind::gradient, keys_before(news.version), one->elements);
@@ -157,6 +167,18 @@ void marching::on_parameter_span(const parameter_span& news) {
     expect_norms(news.version);
   }
   seat_.exchange->offer(version, seat_.now());
+}
+
+std::vector<tensor_route> marching::routes_of_version(const index_range& span) {
+  std::vector<tensor_route> routes;
+  for (size_t i = 0; i < seat_.view.members.size(); ++i) {
+    if (i == *seat_.me || !seat_.view.computes(i))
+      continue;
+    const auto peer = seat_.exchange.id_of(seat_.view.members[i].name);
+    for (const auto& part : windows_[i] ? windows_[i]->shared_with(span) : std::vector{span})
+      routes.push_back({peer, part});
+  }
+  return routes;
 }
 
 // Replicas hear of whole versions only, one after the other; after a jump they begin anew.
@@ -184,7 +206,9 @@ void marching::announce_to(size_t replica) const {
     if (const auto elements = seat_.span_of(seat_.view.shards[k]); !elements.empty())
       seat_.self->send(seat_.local.replicas[seat_.view.replicas[replica].index],
                        parameter_span{seat_.view.id.term, *held_, k,
-                                      payload{parameters_, elements.begin, elements.size()}});
+                                      spans_.window()
+                                        ? payload{parameters_, 0, 0} // they have the window
+                                        : payload{parameters_, elements.begin, elements.size()}});
 }
 
 // ---- What local shards wait for ----

@@ -68,6 +68,9 @@ struct node_seat {
   index_range span_of(const shard_place& place) const {
     return elements_of_blocks(place.blocks, element_count());
   }
+  /// The parameters that a member's buffers hold: what its replicas compute with, its spans, and the
+  /// first element of each other span, which tells that the rest is there. Null: all.
+  std::shared_ptr<const element_window> window_of(size_t member) const;
   template <class Place>
   bool is_mine(const Place& place) const {
     return me && place.member == *me;

@@ -15,6 +15,7 @@
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/data/records/training_record.hpp"
 #include "troupe/models/base/batch.hpp"
+#include "troupe/models/base/element_window.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
@@ -25,6 +26,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -225,6 +227,8 @@ struct view {
   std::vector<replica_entry> replicas;
   std::vector<shard_entry> shards;
   std::vector<trainer_entry> trainers; ///< who takes a keeper's orders; none where there is none
+  /// Which parameters are in the buffers of versions; null: all. It is of this process, and stays there.
+  std::shared_ptr<const element_window> window;
 
   friend bool operator==(const view&, const view&) = default;
 };

@@ -57,7 +57,7 @@ void portion_member::begin_step(uint64_t step, const const_buffer& point) {
   evaluates_ = false;
   version_ = step;
   computed_for_ = {};
-  work_.begin(tile_rule::work_kind::step, step, items, point,
+  work_.begin(tile_rule::work_kind::step, step, items, {point, view_.window},
               [this, step](size_t slice, batch_reader& reader) {
                 return rows_.of_slice(step, slice, reader);
               });
@@ -72,7 +72,7 @@ void portion_member::begin_evaluation(uint64_t version, const index_range& chunk
   version_ = version;
   chunks_ = chunks;
   evaluated_.assign(chunks.size(), {});
-  work_.begin(tile_rule::work_kind::evaluation, version, items, parameters,
+  work_.begin(tile_rule::work_kind::evaluation, version, items, {parameters, view_.window},
               [this](size_t chunk, batch_reader&) { return rows_.of_chunk(chunk); });
 }
 

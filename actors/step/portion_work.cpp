@@ -33,7 +33,7 @@ portion_work::portion_work(portion_work_options options)
     rule_(rule_options(options_)) {}
 
 void portion_work::begin(tile_rule::work_kind kind, uint64_t version,
-                         const std::vector<size_t>& items, const const_buffer& parameters,
+                         const std::vector<size_t>& items, const windowed_buffer& parameters,
                          row_source rows) {
   kind_ = kind;
   version_ = version;

@@ -13,10 +13,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/tile_window.hpp"
 #include "troupe/coordinators/base/span_set.hpp"
 #include "troupe/coordinators/parallel/seam_piece.hpp"
 #include "troupe/coordinators/parallel/tile_rule.hpp"
+#include "troupe/coordinators/parallel/tile_window.hpp"
 #include "troupe/data/training_rows/batch_reader.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/network/chain_loss.hpp"
@@ -67,7 +67,7 @@ public:
 
   /// Forgets what was under way. `items` ascend and have rows.
   void begin(tile_rule::work_kind kind, uint64_t version, const std::vector<size_t>& items,
-             const const_buffer& parameters, row_source rows);
+             const windowed_buffer& parameters, row_source rows);
   /// Forgets what was under way; nothing is left to do.
   void abandon();
   /// What another member sent: of this work, or of a later one, which is kept. What comes twice or
@@ -143,7 +143,7 @@ private:
   tile_rule rule_;
   tile_rule::work_kind kind_ = tile_rule::work_kind::step;
   std::optional<uint64_t> version_;
-  const_buffer parameters_;
+  windowed_buffer parameters_;
   row_source rows_;
   std::map<size_t, std::unique_ptr<work>> works_; ///< by item: not finished
   std::vector<size_t> unseen_;                    ///< items that no work was made for

@@ -32,9 +32,9 @@ void shard_state::on_view(const view& news) {
     return restart();
   watch_replicas();
   // Somebody may be there who missed these.
-  if (previous_)
+  if (previous_.size() > 0)
     announce(lanes_.version() - 1, previous_, {});
-  if (current_)
+  if (has_current())
     announce();
 }
 
@@ -43,7 +43,7 @@ void shard_state::on_start(const shard_start& news) {
 }
 
 void shard_state::restart() {
-  if (current_)
+  if (has_current())
     refuse_waiting();
   const auto first_owner = std::ranges::find_if(
     view_.shards, [](const shard_entry& entry) { return !entry.blocks.empty(); });
@@ -59,7 +59,7 @@ void shard_state::restart() {
   book_ = {};
   if (start_ && start_->term == view_.term)
     options_.versions = start_->versions;
-  current_ = options_.versions->of(version);
+  current_ = options_.versions->at(version).part(elements_);
   state_ = options_.whole_rule ? options_.whole_rule->start(current_.values())
                                : optimizer_state{options_.rule->slot_count(), elements_.size()};
   if (options_.whole_rule && options_.whole_rule->point_slot())
@@ -171,8 +171,10 @@ void shard_state::apply_reduced() {
 
 void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sums& total,
                          float norm_factor) {
-  const auto next = options_.versions->of(lanes_.version() + 1);
-  const auto sums = write_next(gradients, total, norm_factor, next);
+  const auto memory = options_.versions->at(lanes_.version() + 1);
+  const auto next = memory.part(elements_);
+  const auto sums = write_next(gradients, total, norm_factor,
+                               memory.storage.values().subspan(next.offset(), next.size()));
   if (!sums)
     return report_not_finite();
   previous_ = current_;
@@ -199,20 +201,20 @@ void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sum
 
 std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& gradients,
                                                   const batch_sums& total, float norm_factor,
-                                                  const buffer& next) {
+                                                  std::span<float> next) {
   const auto version = lanes_.version();
   if (options_.whole_rule)
     return stepper_.run(*options_.whole_rule,
                         {version, gradients.front().plan, gradients.front().inputs, total,
-                         options_.changes, norm_factor, current_.values(), next.values()},
+                         options_.changes, norm_factor, current_.values(), next},
                         state_);
   const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
   const auto is_finite = [&](const lane_sum& x) {
     const auto& at = x.elements;
+    const auto place = at.begin - elements_.begin;
     return reducer_.reduce_and_update(
-      x.plan, x.inputs, *options_.rule, step, state_,
-      current_.values().subspan(at.begin, at.size()), next.values().subspan(at.begin, at.size()),
-      {&options_.changes, at.begin, norm_factor, at.begin - elements_.begin});
+      x.plan, x.inputs, *options_.rule, step, state_, current_.values().subspan(place, at.size()),
+      next.subspan(place, at.size()), {&options_.changes, at.begin, norm_factor, place});
   };
   return std::isfinite(total.loss_sum) && std::ranges::all_of(gradients, is_finite)
            ? std::optional{total}
@@ -220,9 +222,9 @@ std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& g
 }
 
 void shard_state::tell_applied(const index_range& elements, const batch_sums& total) const {
-  options_.hooks.on_applied({view_.term, lanes_.version(), elements, lanes_.nodes_of(elements),
-                             total.sample_count,
-                             current_.values().subspan(elements.begin, elements.size())});
+  options_.hooks.on_applied(
+    {view_.term, lanes_.version(), elements, lanes_.nodes_of(elements), total.sample_count,
+     current_.values().subspan(elements.begin - elements_.begin, elements.size())});
 }
 
 void shard_state::announce() {
@@ -230,7 +232,7 @@ void shard_state::announce() {
 }
 
 // In a wired process the node tells the replicas, once it has the other spans as well.
-void shard_state::announce(uint64_t version, const const_buffer& parameters, const payload& at) {
+void shard_state::announce(uint64_t version, const float_view& parameters, const payload& at) {
   auto news = span_of(version, parameters);
   news.point = at;
   if (view_.wired)
@@ -248,7 +250,7 @@ void shard_state::copy_if_due() {
       !view_.relay)
     return;
   copied_version_ = version;
-  shard_copy copy{version, index_, payload{current_, elements_.begin, elements_.size()}, {}, {}};
+  shard_copy copy{version, index_, payload{current_}, {}, {}};
   for (size_t i = 0; i < state_.slot_count(); ++i) {
     const auto slot = copies_->acquire();
     std::ranges::copy(state_.slot(i), slot.values().begin());
@@ -270,13 +272,13 @@ payload shard_state::point() const {
   return payload{values, 0, values.size()};
 }
 
-parameter_span shard_state::span_of(uint64_t version, const const_buffer& parameters) const {
-  return {view_.term, version, index_, payload{parameters, elements_.begin, elements_.size()}};
+parameter_span shard_state::span_of(uint64_t version, const float_view& parameters) const {
+  return {view_.term, version, index_, payload{parameters}};
 }
 
 void shard_state::on_horizon(const horizon& news) {
   horizon_ = news.rule;
-  if (!current_ || failed_ || lanes_.version() != horizon_.version)
+  if (!has_current() || failed_ || lanes_.version() != horizon_.version)
     return;
   copy_if_due();
   if (keeps_book_)
@@ -295,9 +297,9 @@ void shard_state::answer_waiting() {
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   if (has_view_ && elements_.empty())
     return parameter_span{view_.term, version, index_, {}};
-  if (current_ && version == lanes_.version())
+  if (has_current() && version == lanes_.version())
     return span_of(version, current_);
-  if (previous_ && version + 1 == lanes_.version())
+  if (previous_.size() > 0 && version + 1 == lanes_.version())
     return span_of(version, previous_);
   if (!has_view_ || (version > lanes_.version() && !failed_)) {
     waiting_.push_back({version, self_->make_response_promise<parameter_span>()});

@@ -95,7 +95,7 @@ private:
   /// Writes version v + 1; the sums for the book, or nothing when it is not finite.
   std::optional<batch_sums> write_next(const std::vector<lane_sum>& gradients,
                                        const batch_sums& total, float norm_factor,
-                                       const buffer& next);
+                                       std::span<float> next);
   void tell_applied(const index_range& elements, const batch_sums& total) const;
   /// Reports why the step was not applied; this shard's version stays where it is.
   void stop_here(not_finite_report report);
@@ -106,7 +106,7 @@ private:
   void report_conflict(const contribution& news);
   void report_conflict_of_norms();
   void announce();
-  void announce(uint64_t version, const const_buffer& parameters, const payload& point);
+  void announce(uint64_t version, const float_view& parameters, const payload& point);
   /// Where the current step's gradient is wanted, for others to read; empty: at the parameters.
   payload point() const;
   /// Reports when it is time.
@@ -114,7 +114,8 @@ private:
   void report();
   /// Answers those who asked for a version before it was there.
   void answer_waiting();
-  parameter_span span_of(uint64_t version, const const_buffer& parameters) const;
+  parameter_span span_of(uint64_t version, const float_view& parameters) const;
+  bool has_current() const { return current_.size() > 0; }
 
   shard_actor::pointer self_;
   size_t index_ = 0;
@@ -124,8 +125,8 @@ private:
   view view_;
   index_range elements_; ///< its span of the parameters
   gradient_lanes lanes_;
-  const_buffer current_;
-  const_buffer previous_;
+  float_view current_; ///< of its span
+  float_view previous_;
   optimizer_state state_;
   reducer reducer_;
   whole_model_stepper stepper_;

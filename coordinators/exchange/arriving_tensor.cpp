@@ -26,19 +26,35 @@ piece_verdict arriving_tensor::offer(const tensor_piece& news, const tensor_memo
   const bool is_first = here_.ranges().empty();
   if (!is_first && note_.facts != news.note.facts)
     return piece_verdict::conflict;
-  if (here_.contains(part))
-    return holds_same(news, part) ? piece_verdict::known : piece_verdict::conflict;
-  const auto whole = may_share ? around(news) : float_view{};
+  bool is_known = true;
+  bool is_same = true;
+  for_each_needed(part, [&](const index_range& one) {
+    is_known = is_known && here_.contains(one);
+    is_same = is_same && (!is_known || holds_same(news, one));
+  });
+  if (is_known)
+    return is_same ? piece_verdict::known : piece_verdict::conflict;
+  const auto whole = may_share && !needed_ ? around(news) : float_view{};
   if (is_first)
     shared_ = whole;
-  if (whole.size() == 0 || !is_same_place(shared_, whole))
-    for (const auto& gap : here_.missing_in(part))
-      store(news, gap, memory);
-  here_.add(part);
+  const bool is_in_place = whole.size() > 0 && is_same_place(shared_, whole);
+  for_each_needed(part, [&](const index_range& one) {
+    for (const auto& gap : here_.missing_in(one))
+      if (!is_in_place)
+        store(news, gap, memory);
+    here_.add(one);
+  });
   note_.facts = news.note.facts;
   for (size_t i = 0; i < note_.remarks.size(); ++i)
     note_.remarks[i] = std::max(note_.remarks[i], news.note.remarks[i]);
   return piece_verdict::accepted;
+}
+
+bool arriving_tensor::is_whole() const {
+  bool result = true;
+  for_each_needed(elements_,
+                  [&](const index_range& one) { result = result && here_.contains(one); });
+  return result;
 }
 
 float_view arriving_tensor::around(const tensor_piece& news) const {
@@ -52,7 +68,8 @@ float_view arriving_tensor::around(const tensor_piece& news) const {
 }
 
 bool arriving_tensor::holds_same(const tensor_piece& news, const index_range& part) const {
-  const auto held = values().part(part.begin - elements_.begin, part.size());
+  const auto held =
+    own_.storage ? own_.part(part) : shared_.part(part.begin - elements_.begin, part.size());
   return held == news.values.part(part.begin - news.first_element, part.size());
 }
 
@@ -60,7 +77,7 @@ void arriving_tensor::store(const tensor_piece& news, const index_range& part,
                             const tensor_memory& memory) {
   own(memory);
   const auto source = part_of(news, part);
-  const auto target = own_.storage.values().subspan(part.begin - own_.first_element, part.size());
+  const auto target = own_.storage.values().subspan(own_.place_of(part), part.size());
   if (source.data() != target.data()) // a version is written where replicas read it
     std::ranges::copy(source, target.begin());
 }
@@ -70,20 +87,24 @@ void arriving_tensor::own(const tensor_memory& memory) {
   if (own_.storage)
     return;
   own_ = memory(of_);
-  if (!own_.covers(elements_))
-    throw std::invalid_argument("arriving_tensor: memory for " + std::to_string(elements_.end) +
-                                " elements is too small");
+  for_each_needed(elements_, [this](const index_range& one) {
+    if (!own_.covers(one))
+      throw std::invalid_argument("arriving_tensor: memory for " + std::to_string(one.end) +
+                                  " elements is too small");
+  });
   const auto to = own_.storage.values();
   for (const auto& range : here_.ranges())
     std::ranges::copy(shared_.part(range.begin - elements_.begin, range.size()).values(),
-                      to.subspan(range.begin - own_.first_element, range.size()).begin());
+                      to.subspan(own_.place_of(range), range.size()).begin());
   shared_ = {};
 }
 
 float_view arriving_tensor::values() const {
   if (!own_.storage)
     return shared_;
-  return {own_.storage, elements_.begin - own_.first_element, elements_.size()};
+  if (needed_)
+    return {own_.storage, 0, own_.storage.size()};
+  return own_.part(elements_);
 }
 
 } // namespace troupe

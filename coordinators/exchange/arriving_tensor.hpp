@@ -3,25 +3,37 @@
 // Values are copied to memory that is asked for with the first of them. Where all pieces lie in one
 // buffer already, each at its place (in one process, or because one piece is all there is), that
 // buffer is the result and nothing is copied: who expects it says whether it may be.
+//
+// Who needs some of a tensor's elements only has a window (models/base/element_window.hpp): others are
+// not waited for, and the values are those of the window, packed.
 
 #pragma once
 
 #include "troupe/coordinators/base/span_set.hpp"
 #include "troupe/coordinators/exchange/exchange_messages.hpp"
+#include "troupe/models/base/element_window.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace troupe {
 
-/// Where elements of a tensor go: value k of the storage is element first_element + k.
+/// Where elements of a tensor go: value k of the storage is element first_element + k, or where the
+/// window says.
 struct float_window {
   buffer storage;
   uint64_t first_element = 0;
+  std::shared_ptr<const element_window> window = {};
 
   bool covers(const index_range& x) const {
-    return first_element <= x.begin && x.end - first_element <= storage.size();
+    return window ? window->contains(x) && window->size() <= storage.size()
+                  : first_element <= x.begin && x.end - first_element <= storage.size();
   }
+  size_t place_of(const index_range& x) const {
+    return window ? window->place_of(x) : x.begin - first_element;
+  }
+  float_view part(const index_range& x) const { return {storage, place_of(x), x.size()}; }
 };
 
 /// Asked once for each tensor. Throws nothing that its caller does not expect of `on_piece`.
@@ -42,8 +54,10 @@ enum class piece_verdict : uint8_t {
 
 class arriving_tensor {
 public:
-  arriving_tensor(const tensor_name& of, const index_range& elements)
-    : of_(of), elements_(elements) {}
+  /// `needed`: of these elements; null: all.
+  arriving_tensor(const tensor_name& of, const index_range& elements,
+                  std::shared_ptr<const element_window> needed = {})
+    : of_(of), elements_(elements), needed_(std::move(needed)) {}
 
   /// Takes what it does not have of an intact piece that has some of its elements: accepted, known,
   /// or conflict. Throws std::invalid_argument when `memory` gives less than the elements need.
@@ -52,9 +66,9 @@ public:
   const tensor_name& name() const { return of_; }
   const index_range& elements() const { return elements_; }
   const span_set& here() const { return here_; }
-  bool is_whole() const { return here_.contains(elements_); }
+  bool is_whole() const;
   const tensor_note& note() const { return note_; }
-  /// The values of its elements; those that are not here are anything.
+  /// The values of its elements, or of those that are needed; those that are not here are anything.
   float_view values() const;
 
   /// The same elements of the same tensor are here.
@@ -67,11 +81,20 @@ private:
   /// room for it.
   float_view around(const tensor_piece& news) const;
   bool holds_same(const tensor_piece& news, const index_range& part) const;
+  /// Calls `visit(part)` for what of these elements is needed.
+  template <class Function>
+  void for_each_needed(const index_range& part, const Function& visit) const {
+    if (!needed_)
+      return visit(part);
+    for (const auto& one : needed_->shared_with(part))
+      visit(one);
+  }
   void store(const tensor_piece& news, const index_range& part, const tensor_memory& memory);
   void own(const tensor_memory& memory);
 
   tensor_name of_;
   index_range elements_;
+  std::shared_ptr<const element_window> needed_;
   span_set here_;
   float_view shared_; ///< others' memory that holds all that is here, each at its place
   float_window own_;  ///< its storage is empty until it is needed

@@ -18,7 +18,8 @@ piece_verdict expected_tensor::offer(const tensor_piece& news, moment now, bool 
   if (const auto verdict = judge_name(news.of); verdict != piece_verdict::accepted)
     return verdict;
   const auto meets = [&](const index_range& x) { return !shared_part(elements, x).empty(); };
-  if (!meets(what_.elements) || (!is_own && std::ranges::any_of(what_.made_here, meets)))
+  if (!meets(what_.elements) || (what_.needed && what_.needed->shared_with(elements).empty()) ||
+      (!is_own && std::ranges::any_of(what_.made_here, meets)))
     return piece_verdict::unexpected;
   if (!has_room_for(news.of.key))
     return piece_verdict::stale;
@@ -70,7 +71,7 @@ const arriving_tensor* expected_tensor::find(const tensor_name& name) const {
 arriving_tensor& expected_tensor::place_for(const tensor_name& name) {
   make_room_for(name.key);
   const auto found = std::ranges::find(here_, name, &arriving_tensor::name);
-  return found == here_.end() ? here_.emplace_back(name, what_.elements) : *found;
+  return found == here_.end() ? here_.emplace_back(name, what_.elements, what_.needed) : *found;
 }
 
 bool expected_tensor::is_within_a_whole_sum(const tensor_name& name) const {
@@ -138,15 +139,18 @@ std::vector<index_range> expected_tensor::missing_leaves(uint64_t key, uint64_t 
 std::vector<index_range> expected_tensor::missing_elements(const tensor_name& name) const {
   span_set leaves;
   span_set elements;
+  const auto needed =
+    what_.needed ? what_.needed->shared_with(what_.elements) : std::vector{what_.elements};
   for (const auto& x : here_) {
     if (x.name().key != name.key || x.name().part != name.part || x.is_whole() ||
         shared_part(x.name().node, name.node).empty())
       continue;
     leaves.add(x.name().node);
-    for (const auto& gap : x.here().missing_in(what_.elements))
-      elements.add(gap);
+    for (const auto& range : needed)
+      for (const auto& gap : x.here().missing_in(range))
+        elements.add(gap);
   }
-  return leaves.contains(name.node) ? elements.ranges() : std::vector{what_.elements};
+  return leaves.contains(name.node) ? elements.ranges() : needed;
 }
 
 } // namespace troupe

@@ -35,6 +35,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace troupe {
@@ -63,6 +64,7 @@ struct expectation {
   size_t leaf_count = 1; ///< more than one: sums
   bool newest = false;   ///< later keys are as good, up to `last_key`
   uint64_t last_key = 0;
+  std::shared_ptr<const element_window> needed{}; ///< of the elements; null: all of them
   std::vector<tensor_source> sources{};
   std::vector<index_range> made_here{}; ///< elements that are offered, and taken from no wire
   tensor_memory memory{};
@@ -115,8 +117,7 @@ public:
   friend bool operator==(const expected_tensor& a, const expected_tensor& b) {
     return a.what_.kind == b.what_.kind && a.what_.key == b.what_.key &&
            a.what_.elements == b.what_.elements && a.what_.parts == b.what_.parts &&
-           a.what_.sources == b.what_.sources &&
-           a.here_ == b.here_ && a.clock_ == b.clock_;
+           a.what_.sources == b.what_.sources && a.here_ == b.here_ && a.clock_ == b.clock_;
   }
 
 private:

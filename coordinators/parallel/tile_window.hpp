@@ -6,6 +6,7 @@
 #pragma once
 
 #include "troupe/coordinators/parallel/portion.hpp"
+#include "troupe/models/base/element_window.hpp"
 #include "troupe/models/network/segment_chain.hpp"
 
 #include <vector>
@@ -26,15 +27,16 @@ public:
   /// segments that are not cut, whoever has part 0.
   tile_window(const segment_chain& chain, const portion& work);
 
-  size_t size() const { return size_; }
+  size_t size() const { return window_.size(); }
   const std::vector<entry>& tiles() const { return tiles_; }
-  /// Elements that lie together, in the model as in the buffer.
-  const std::vector<entry>& runs() const { return runs_; }
+  const std::vector<element_window::run>& runs() const { return window_.runs(); }
 
 private:
   std::vector<entry> tiles_;
-  std::vector<entry> runs_;
-  size_t size_ = 0;
+  element_window window_;
 };
+
+/// The elements that a replica with this portion computes with.
+std::vector<index_range> elements_read(const segment_chain& chain, const portion& work);
 
 } // namespace troupe

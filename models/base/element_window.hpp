@@ -9,10 +9,13 @@
 
 #pragma once
 
+#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/base/index_range.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -65,6 +68,18 @@ struct windowed_values {
     const auto place = window == nullptr ? elements.begin : window->place_of(elements);
     return values.subspan(place, elements.size());
   }
+};
+
+/// The same, and the memory they lie in.
+struct windowed_buffer {
+  const_buffer storage;
+  std::shared_ptr<const element_window> window; ///< null: all elements
+
+  windowed_buffer() = default;
+  windowed_buffer(const_buffer all, std::shared_ptr<const element_window> at = {})
+    : storage(std::move(all)), window(std::move(at)) {}
+
+  windowed_values values() const { return {storage.values(), window.get()}; }
 };
 
 } // namespace troupe

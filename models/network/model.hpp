@@ -47,8 +47,13 @@ public:
   /// The same computed part by part, by as many as like to share it.
   virtual const segment_chain& chain() const = 0;
 
-  /// Fills `parameters` (P) with the initial values, a function of `seed` alone.
-  virtual void initialize(uint64_t seed, std::span<float> parameters) const = 0;
+  /// Fills `out` with the initial values of these elements of the parameters (P, in working order),
+  /// functions of `seed` and the element alone. Throws std::invalid_argument for another size.
+  virtual void initialize(uint64_t seed, const index_range& elements,
+                          std::span<float> out) const = 0;
+  void initialize(uint64_t seed, std::span<float> parameters) const {
+    initialize(seed, {0, layout_.size()}, parameters);
+  }
 
   /// Writes the gradient of the loss *summed* over the batch's samples to `gradient_out` (P).
   /// Models with dropout drop here, keyed by the batch's seed, step and row numbers. `listener` may

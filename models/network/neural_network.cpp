@@ -80,9 +80,10 @@ neural_network::neural_network(const neural_network_options& options)
       chain_.pieces([&](size_t layer) { return options.bias ? 2 * layer : layer; }));
 }
 
-void neural_network::initialize(uint64_t seed, std::span<float> parameters) const {
-  require_size("parameters", layout_.size(), parameters.size());
-  std::ranges::fill(parameters, 0.0f);
+void neural_network::initialize(uint64_t seed, const index_range& elements,
+                                std::span<float> out) const {
+  require_size("parameters", elements.size(), out.size());
+  std::ranges::fill(out, 0.0f);
   size_t layer = 0;
   for (const auto& tensor : layout_.tensors()) {
     if (tensor.shape.size() < 2)
@@ -90,10 +91,13 @@ void neural_network::initialize(uint64_t seed, std::span<float> parameters) cons
     const auto& x = chain_.layers()[layer];
     // Weights are sequence 2 i, with or without biases between them.
     layout_.for_each_run(tensor, [&](size_t element, size_t place, size_t count) {
-      troupe::initialize(initialization_,
-                         {seed, static_cast<uint32_t>(2 * layer), x.inputs, x.outputs,
-                          initialization_scale_, element},
-                         parameters.subspan(place, count));
+      const auto begin = std::max(place, elements.begin);
+      const auto end = std::min(place + count, elements.end);
+      if (begin < end)
+        troupe::initialize(initialization_,
+                           {seed, static_cast<uint32_t>(2 * layer), x.inputs, x.outputs,
+                            initialization_scale_, element + begin - place},
+                           out.subspan(begin - elements.begin, end - begin));
     });
     ++layer;
   }

@@ -35,7 +35,8 @@ public:
   /// no parts, and for cuts that are none.
   explicit neural_network(const neural_network_options& options);
 
-  void initialize(uint64_t seed, std::span<float> parameters) const override;
+  using model::initialize;
+  void initialize(uint64_t seed, const index_range& elements, std::span<float> out) const override;
   using model::gradient;
   /// Hands over a tile at a time: first those that are wanted first, by their middle element.
   batch_sums gradient(std::span<const float> parameters, const batch& rows,

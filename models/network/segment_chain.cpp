@@ -138,11 +138,11 @@ void segment_chain::enter(size_t k, const batch& rows, bool drops, workspace& me
     enter_layer(segment(k).first_layer - 1, 0, rows, drops, memory);
 }
 
-void segment_chain::forward(size_t k, size_t t, std::span<const float> parameters,
+void segment_chain::forward(size_t k, size_t t, const windowed_values& parameters,
                             const batch& rows, bool drops, workspace& memory,
                             std::span<float> out) const {
   const auto& x = segment(k);
-  auto own = parameters.subspan(tile(k, t).begin, tile(k, t).size());
+  auto own = parameters.at(tile(k, t));
   auto from = input(k, t, drops, rows, memory);
   if (cut(x.first_layer) == layer_cut::inputs) { // layer 0: the part's columns of the features
     const auto own_columns =
@@ -161,13 +161,12 @@ void segment_chain::forward(size_t k, size_t t, std::span<const float> parameter
   shape(x.last_layer(), t).forward(own, from, out);
 }
 
-void segment_chain::finish(size_t k, std::span<const float> parameters,
+void segment_chain::finish(size_t k, const windowed_values& parameters,
                            std::span<float> values) const {
   const auto& layer = layers()[segment(k).last_layer()];
   const auto kind = is_kept_before(layer) ? activation_kind::identity : layer.activation;
   if (layer.has_bias)
-    add_bias_and_activate(kind, parameters.subspan(tile(k, part_count()).begin, out_width(k)),
-                          values);
+    add_bias_and_activate(kind, parameters.at(tile(k, part_count())).first(out_width(k)), values);
   else
     activate(kind, values);
 }
@@ -185,10 +184,10 @@ void segment_chain::leave_layer(size_t layer, size_t t, size_t first_row, const 
   multiply_by_derivative(layers()[layer].activation, own(kept), delta);
 }
 
-void segment_chain::backward(size_t k, size_t t, std::span<const float> parameters,
+void segment_chain::backward(size_t k, size_t t, const windowed_values& parameters,
                              const batch& rows, workspace& memory, std::span<float> out) const {
   const auto& x = segment(k);
-  auto own = parameters.subspan(tile(k, t).begin, tile(k, t).size());
+  auto own = parameters.at(tile(k, t));
   std::span<const float> behind = delta(k, t, rows, memory);
   auto layer = shape(x.first_layer, t);
   if (x.layer_count == 2) {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "troupe/models/base/batch.hpp"
+#include "troupe/models/base/element_window.hpp"
 #include "troupe/models/base/workspace.hpp"
 #include "troupe/models/layers/dense.hpp"
 #include "troupe/models/math/reduction.hpp"
@@ -59,16 +60,16 @@ public:
   /// Makes what segment k reads from what is behind the one before. `drops`: as training does.
   void enter(size_t k, const batch& rows, bool drops, workspace& memory) const;
   /// `out`: the part's product (R x O) where parts are added, else its rows of output(k).
-  void forward(size_t k, size_t t, std::span<const float> parameters, const batch& rows, bool drops,
+  void forward(size_t k, size_t t, const windowed_values& parameters, const batch& rows, bool drops,
                workspace& memory, std::span<float> out) const;
   /// Makes some rows of output(k), in place, from the sum over the parts.
-  void finish(size_t k, std::span<const float> parameters, std::span<float> values) const;
+  void finish(size_t k, const windowed_values& parameters, std::span<float> values) const;
 
   // ---- Backward ----
 
   /// From delta(k): the part's share of the derivative by what segment k reads (R x I) to `out`; for
   /// segment 0 there is none, `out` is empty.
-  void backward(size_t k, size_t t, std::span<const float> parameters, const batch& rows,
+  void backward(size_t k, size_t t, const windowed_values& parameters, const batch& rows,
                 workspace& memory, std::span<float> out) const;
   /// Takes rows of the derivative by what segment k > 0 reads, from `first_row` on, in place to those
   /// behind the segment before.
