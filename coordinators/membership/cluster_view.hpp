@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "troupe/coordinators/parallel/portion.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -40,13 +40,21 @@ struct replica_name {
   friend bool operator==(const replica_name&, const replica_name&) = default;
 };
 
-/// A replica and its slices; none: a spare.
+/// A replica and its slices; none: a spare. Where a model is split, those with the same slices are a
+/// group.
 struct replica_place {
   size_t member = 0; ///< index in the view
   size_t index = 0;  ///< among the member's replicas
   index_range slices;
   index_range segments = {}; ///< of the model that it carries, with `parts`; none: all of it
   index_range parts = {};
+
+  portion work() const { return {slices, segments, parts}; }
+  void take(const portion& work) {
+    slices = work.slices;
+    segments = work.segments;
+    parts = work.parts;
+  }
 
   friend bool operator==(const replica_place&, const replica_place&) = default;
 };
@@ -84,5 +92,10 @@ struct cluster_view {
 
   friend bool operator==(const cluster_view&, const cluster_view&) = default;
 };
+
+/// True when the group of this replica (its index in `now`) was one in the view before, of the same
+/// lives of the same replicas with the same portions: it goes on with its step where it is. Another
+/// begins the step anew, all of it. Spares are no group.
+bool same_group(const cluster_view& before, const cluster_view& now, size_t replica);
 
 } // namespace troupe

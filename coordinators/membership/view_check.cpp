@@ -3,6 +3,7 @@
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace troupe {
@@ -35,6 +36,46 @@ std::string misfit_of_replicas(const cluster_view& x, const view_limits& here) {
   return {};
 }
 
+std::string range_text(const index_range& x) {
+  return x.size() == 1 ? std::to_string(x.begin)
+                       : std::to_string(x.begin) + "-" + std::to_string(x.end - 1);
+}
+
+bool carries(const portion& x, size_t segment, size_t part) {
+  const bool is_whole = x.segments.empty() && x.parts.empty();
+  return is_whole || (x.segments.contains(segment) && x.parts.contains(part));
+}
+
+/// Of replicas with the same slices: each part of each segment is carried once.
+std::string misfit_of_group(const std::vector<portion>& group, const view_limits& here) {
+  for (size_t k = 0; k < std::max<size_t>(here.segment_count, 1); ++k)
+    for (size_t t = 0; t < std::max<size_t>(here.part_count, 1); ++t) {
+      const auto count =
+        std::ranges::count_if(group, [&](const portion& x) { return carries(x, k, t); });
+      if (count != 1)
+        return std::string{count == 0 ? "no replica carries" : "several replicas carry"} +
+               " part " + std::to_string(t) + " of segment " + std::to_string(k) + " of slices " +
+               range_text(group.front().slices);
+    }
+  return {};
+}
+
+std::string misfit_of_groups(const cluster_view& x, const view_limits& here) {
+  std::map<index_range, std::vector<portion>> groups; // by their slices
+  for (const auto& place : x.replicas)
+    if (!place.slices.empty())
+      groups[place.slices].push_back(place.work());
+  size_t next_slice = 0;
+  for (const auto& [slices, group] : groups) {
+    if (const auto why = misfit_of_group(group, here); !why.empty())
+      return why;
+    if (slices.begin < next_slice)
+      return "slice " + std::to_string(slices.begin) + " is of two groups";
+    next_slice = slices.end;
+  }
+  return {};
+}
+
 std::string misfit_of_shards(const cluster_view& x, const view_limits& here) {
   size_t next_block = 0;
   for (const auto& place : x.shards) {
@@ -57,8 +98,10 @@ std::string misfit_of(const cluster_view& x, const view_limits& here) {
   if (x.start_version > here.last_version)
     return "it begins at version " + std::to_string(x.start_version) + " of " +
            std::to_string(here.last_version);
-  const auto replicas = misfit_of_replicas(x, here);
-  return replicas.empty() ? misfit_of_shards(x, here) : replicas;
+  auto why = misfit_of_replicas(x, here);
+  if (why.empty() && here.slice_count > 0)
+    why = misfit_of_groups(x, here);
+  return why.empty() ? misfit_of_shards(x, here) : why;
 }
 
 } // namespace troupe

@@ -2,7 +2,8 @@
 //
 // A view names replicas, shards, slices and blocks by index. Two processes that were started with
 // different cluster files agree on names and mean different things by them; so nothing of a view is
-// used before it is known to be about this process as it is.
+// used before it is known to be about this process as it is. Where a view splits the model, each group
+// must be whole: its replicas, those with the same slices, carry every part of every segment once.
 
 #pragma once
 

@@ -15,7 +15,7 @@ struct portion {
 
   /// Of a spare: nothing to compute.
   bool empty() const { return slices.empty() || segments.empty() || parts.empty(); }
-  friend bool operator==(const portion&, const portion&) = default;
+  friend auto operator<=>(const portion&, const portion&) = default;
 };
 
 } // namespace troupe
