@@ -330,6 +330,10 @@ model_split split_of(const job& resolved, const segment_chain& chain) {
       work += (i == 0 ? 2 : 3) * uint64_t{chain.layers()[i].inputs} * chain.layers()[i].outputs;
     result.segment_costs.push_back(work);
   }
+  chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
+    result.tiles.push_back({k, t == chain.part_count() ? 0 : t, elements});
+  });
+  std::ranges::sort(result.tiles, {}, &split_tile::elements);
   return result;
 }
 

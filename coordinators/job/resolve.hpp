@@ -6,7 +6,7 @@
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/job/job_problem.hpp"
 #include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/coordinators/membership/view_placement.hpp"
+#include "troupe/coordinators/parallel/model_split.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/models/network/model.hpp"
 

@@ -1,5 +1,7 @@
 #include "troupe/coordinators/membership/view_placement.hpp"
 
+#include "troupe/coordinators/membership/group_mending.hpp"
+#include "troupe/coordinators/membership/span_placement.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
@@ -9,6 +11,13 @@
 namespace troupe {
 
 namespace {
+
+std::vector<portion> whole_portions(const std::vector<index_range>& slices) {
+  std::vector<portion> result;
+  for (const auto& own : slices)
+    result.push_back({own, {}, {}});
+  return result;
+}
 
 std::vector<replica_place> all_replicas(const std::vector<member>& members) {
   std::vector<replica_place> result;
@@ -20,19 +29,12 @@ std::vector<replica_place> all_replicas(const std::vector<member>& members) {
 
 void assign_anew(std::vector<replica_place>& replicas, size_t slice_count,
                  const model_split& split) {
-  if (split.shape.group_size() == 1) {
-    const auto parts = assign_slices(slice_count, replicas.size());
-    for (size_t i = 0; i < replicas.size(); ++i)
-      replicas[i].slices = parts[i];
-    return;
-  }
   const grid_work work{slice_count, split.part_count, split.segment_costs, split.stages};
-  const auto portions = place_portions(split.shape, work, replicas.size());
-  for (size_t i = 0; i < replicas.size(); ++i) {
-    replicas[i].slices = portions[i].slices;
-    replicas[i].segments = portions[i].segments;
-    replicas[i].parts = portions[i].parts;
-  }
+  const auto portions = split.splits()
+                          ? place_portions(split.shape, work, replicas.size())
+                          : whole_portions(assign_slices(slice_count, replicas.size()));
+  for (size_t i = 0; i < replicas.size(); ++i)
+    replicas[i].take(portions[i]);
 }
 
 /// The place of the same replica, in the same life, among those of another view.
@@ -47,13 +49,13 @@ replica_place* find_same(std::vector<replica_place>& places, const std::vector<m
   return found == places.end() ? nullptr : &*found;
 }
 
-/// Living replicas keep their slices; the ranges of those that are gone are returned.
-std::vector<index_range> keep_slices(const cluster_view& before, const std::vector<member>& members,
-                                     std::vector<replica_place>& replicas) {
+/// Living replicas keep their work; the slices of those that are gone are returned.
+std::vector<index_range> keep_work(const cluster_view& before, const std::vector<member>& members,
+                                   std::vector<replica_place>& replicas) {
   std::vector<index_range> orphans;
   for (const auto& place : before.replicas) {
     if (auto* same = find_same(replicas, members, place, before.members[place.member]))
-      same->slices = place.slices;
+      same->take(place.work());
     else if (!place.slices.empty())
       orphans.push_back(place.slices);
   }
@@ -86,18 +88,25 @@ bool is_fair(const std::vector<replica_place>& replicas, size_t slice_count) {
 
 } // namespace
 
+size_t replicas_of(const std::vector<member>& members) {
+  size_t result = 0;
+  for (const auto& who : members)
+    result += who.replica_count;
+  return result;
+}
+
+bool makes_group(const model_split& split, const std::vector<member>& members) {
+  return !split.splits() || replicas_of(members) >= split.shape.group_size();
+}
+
 cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count,
                         const model_split& split) {
   cluster_view result;
   result.replicas = all_replicas(members);
   assign_anew(result.replicas, slice_count, split);
-  for (size_t m = 0; m < members.size(); ++m)
-    for (size_t k = 0; k < members[m].shard_count; ++k)
-      result.shards.push_back({m, k, {}});
-  result.shards.resize(std::min(result.shards.size(), block_count(parameter_count)));
-  const auto blocks = assign_blocks(parameter_count, result.shards.size());
-  for (size_t k = 0; k < result.shards.size(); ++k)
-    result.shards[k].blocks = blocks[k];
+  result.shards = split.splits()
+                    ? place_spans_near(members, result.replicas, parameter_count, split.tiles)
+                    : place_spans_evenly(members, parameter_count);
   result.members = std::move(members);
   return result;
 }
@@ -107,10 +116,12 @@ cluster_view place_again(const cluster_view& before, std::vector<member> members
   cluster_view result = before;
   ++result.id.number;
   result.replicas = all_replicas(members);
-  const bool splits = split.shape.group_size() > 1;
-  if (!splits)
-    give_to_spares(keep_slices(before, members, result.replicas), result.replicas);
-  if (!result.replicas.empty() && (splits || !is_fair(result.replicas, slice_count)))
+  const auto orphans = keep_work(before, members, result.replicas);
+  if (split.splits())
+    mend_groups(result.replicas, orphans, slice_count, split);
+  else
+    give_to_spares(orphans, result.replicas);
+  if (!split.splits() && !result.replicas.empty() && !is_fair(result.replicas, slice_count))
     assign_anew(result.replicas, slice_count, split);
   result.members = std::move(members);
   for (auto& place : result.shards) {

@@ -4,26 +4,25 @@
 // balance allows: a spare takes over the range of one that is gone; only when no spare is left, or
 // somebody has two slices more than another, are all slices cut anew. Moving one is always safe, a
 // gradient has the same bits wherever it is computed, but its owner may have begun with it. Where a
-// model is split over groups of replicas, all portions are placed anew with each view.
+// model is split, slices are those of groups: in order of members, replicas are the ranks of the grid
+// (grid.hpp) when a term begins, as many groups of them as are whole, the rest are spares; within it
+// groups are mended (group_mending.hpp).
 
 #pragma once
 
 #include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/parallel/grid.hpp"
+#include "troupe/coordinators/parallel/model_split.hpp"
 
 #include <vector>
 
 namespace troupe {
 
-/// How a model is split over replicas; as it is by default: not.
-struct model_split {
-  grid_shape shape;
-  size_t part_count = 1;
-  std::vector<uint64_t> segment_costs;
-  std::vector<size_t> stages;
+/// Replicas of these members.
+size_t replicas_of(const std::vector<member>& members);
 
-  friend bool operator==(const model_split&, const model_split&) = default;
-};
+/// False when these members have fewer replicas than a split model has portions: then no view of them
+/// can be placed.
+bool makes_group(const model_split& split, const std::vector<member>& members);
 
 /// What a term begins with; `id` and `start_version` are left to the caller. Shards are taken in
 /// order of members until the blocks run out, so that a small model makes few members precious.

@@ -20,6 +20,13 @@ inline std::string text_of(const index_range& range) {
   return range.empty() ? "-" : std::to_string(range.begin) + ".." + std::to_string(range.end);
 }
 
+/// "0..2", of a split model "0..2:0..1/2..4": slices, segments, parts.
+inline std::string text_of(const portion& work) {
+  const bool is_part = !work.segments.empty() || !work.parts.empty();
+  return text_of(work.slices) +
+         (is_part ? ":" + text_of(work.segments) + "/" + text_of(work.parts) : "");
+}
+
 /// "1.2 from 8: a r0..2 r- s0..1, b r2..4": the members with what each replica and shard owns.
 inline std::string text_of(const cluster_view& view) {
   auto result = std::to_string(view.id.term) + "." + std::to_string(view.id.number) + " from " +
@@ -28,7 +35,7 @@ inline std::string text_of(const cluster_view& view) {
     result += (m > 0 ? ", " : " ") + view.members[m].name;
     for (const auto& place : view.replicas)
       if (place.member == m)
-        result += " r" + text_of(place.slices);
+        result += " r" + text_of(place.work());
     for (const auto& place : view.shards)
       if (place.member == m)
         result += " s" + text_of(place.blocks);

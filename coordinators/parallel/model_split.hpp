@@ -1,0 +1,39 @@
+// Model split: how a model is shared by the replicas of a group, and where in it lies what each of
+// them contributes. It is placement: no bit of the result depends on it.
+
+#pragma once
+
+#include "troupe/coordinators/parallel/grid.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace troupe {
+
+/// Parameters whose gradient one replica of a group contributes: whoever carries this part of this
+/// segment. What all parts have in common is contributed with part 0.
+struct split_tile {
+  size_t segment = 0;
+  size_t part = 0;
+  index_range elements; ///< of the model
+
+  bool is_of(const portion& work) const {
+    return work.segments.contains(segment) && work.parts.contains(part);
+  }
+  friend bool operator==(const split_tile&, const split_tile&) = default;
+};
+
+/// As it is by default: the model is not split.
+struct model_split {
+  grid_shape shape; ///< `data`: groups that are wanted
+  size_t part_count = 1;
+  std::vector<uint64_t> segment_costs;
+  std::vector<size_t> stages;
+  std::vector<split_tile> tiles; ///< all of the model's, in order of their elements
+
+  bool splits() const { return shape.group_size() > 1; }
+  friend bool operator==(const model_split&, const model_split&) = default;
+};
+
+} // namespace troupe
