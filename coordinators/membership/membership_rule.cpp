@@ -226,11 +226,11 @@ bool membership_rule::lacks_shard() const {
 }
 
 std::string membership_rule::lacking() const {
-  const bool has_replica =
-    std::ranges::any_of(present(), [](const member& who) { return who.replica_count > 0; });
-  if (!has_replica)
-    return lacks_shard() ? "a replica or a shard" : "a replica";
-  return lacks_shard() ? "a shard" : "";
+  const auto who = present();
+  if (makes_group(options_.split, who) && replicas_of(who) > 0)
+    return lacks_shard() ? "a shard" : "";
+  const auto replicas = options_.split.splits() ? "a group of replicas" : "a replica";
+  return lacks_shard() ? replicas + std::string{" or a shard"} : replicas;
 }
 
 // ---- who goes ----

@@ -34,12 +34,16 @@
 // out likewise, and not admitted while it hangs. When nobody works and nothing moves, something
 // waits in a circle: a new term breaks it.
 //
+// Where a model is split over groups of replicas, any replica can carry any portion
+// (group_mending.hpp). So training lacks something only when there are fewer replicas than a group has:
+// then no view is published and no term begins, as without any replica at all.
+//
 // Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
 // gives up. Until then it says who is missing, each time that changes.
 //
 // Invariants: view numbers strictly increase; a published term has been persisted; within a term no
-// span moves; every slice has one owner when any replica is there; a lost incarnation is in no
-// later view; the start version of a term is that of the last complete checkpoint.
+// span moves; every slice has one owner, or one complete group, when there is one; a lost incarnation
+// is in no later view; the start version of a term is that of the last complete checkpoint.
 
 #pragma once
 
@@ -77,7 +81,7 @@ struct membership_options {
   std::string home;                      ///< the director's own process; empty: none of them
   size_t slice_count = 1;
   size_t parameter_count = 0;
-  model_split split = {}; ///< over the replicas of one process
+  model_split split = {};
   std::optional<size_t> min_nodes =
     {}; ///< to begin with, spares that stand in included; absent: all
   milliseconds join_timeout{60'000};
@@ -182,7 +186,8 @@ private:
 
   std::optional<size_t> order_of(const std::string& name) const;
   bool is_present(const std::string& name) const;
-  /// What training lacks altogether: "a replica", "a shard", both; empty when it can go on.
+  /// What training lacks altogether: "a replica", "a shard", both, "a group of replicas"; empty when it
+  /// can go on.
   std::string lacking() const;
   bool lacks_shard() const;
   bool is_costly(const std::string& name) const;

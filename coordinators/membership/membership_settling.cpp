@@ -23,6 +23,14 @@ std::string listed(const std::vector<std::string>& names) {
   return result;
 }
 
+/// "a group needs 4 replicas (tensor 2, pipeline 2), 3", to be ended by where these are.
+std::string group_need(const model_split& split, const std::vector<member>& present) {
+  const auto& shape = split.shape;
+  return "a group needs " + std::to_string(shape.group_size()) + " replicas (tensor " +
+         std::to_string(shape.tensor) + ", pipeline " + std::to_string(shape.pipeline) + "), " +
+         std::to_string(replicas_of(present));
+}
+
 } // namespace
 
 void membership_rule::evict_unreachable(membership_decisions& out) {
@@ -84,7 +92,7 @@ void membership_rule::start_if_due() {
 }
 
 void membership_rule::go_on_to_new_term(membership_decisions& out) {
-  if (lacks_shard())
+  if (lacks_shard() || !makes_group(options_.split, present()))
     return;
   if (persisted_term_ == known_term_) {
     if (asked_term_ == known_term_)
@@ -101,7 +109,7 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
 
 void membership_rule::publish_if_changed(membership_decisions& out) {
   auto members = present();
-  if (members != view_->members)
+  if (members != view_->members && makes_group(options_.split, members))
     announce(place_again(*view_, std::move(members), options_.slice_count, options_.split), false,
              out);
 }
@@ -126,9 +134,12 @@ void membership_rule::wait_if_lacking(membership_decisions& out) {
   const auto missing = missing_names();
   if (now_ - *lacking_since_ >= options_.join_timeout)
     return stop(give_up{why_it_ends(what)}, out);
-  wait_for waiting{missing, *lacking_since_,
-                   "waiting for " + (missing.empty() ? "a process" : listed(missing)) +
-                     (what.empty() ? "" : "; nobody here has " + what)};
+  auto why = "waiting for " + (missing.empty() ? "a process" : listed(missing));
+  if (!makes_group(options_.split, present()))
+    why += ": " + group_need(options_.split, present()) + " are here";
+  else if (!what.empty())
+    why += "; nobody here has " + what;
+  const wait_for waiting{missing, *lacking_since_, why};
   if (waiting != told_)
     out.push_back(waiting);
   told_ = waiting;
@@ -138,8 +149,11 @@ std::string membership_rule::why_it_ends(const std::string& lacks) const {
   const auto missing = missing_names();
   const auto names = missing.empty() ? "" : "; missing: " + listed(missing);
   if (!lacks.empty())
-    return "no process with " + lacks + " was there for " + seconds_of(options_.join_timeout) +
-           names + ". Start one, or raise timeouts.join";
+    return (makes_group(options_.split, present())
+              ? "no process with " + lacks + " was"
+              : group_need(options_.split, present()) + " were") +
+           " there for " + seconds_of(options_.join_timeout) + names +
+           ". Start one, or raise timeouts.join";
   return "only " + std::to_string(expected_count() - missing.size()) + " of " +
          std::to_string(expected_count()) + " nodes came within " +
          seconds_of(options_.join_timeout) + names +
