@@ -1,6 +1,7 @@
 #include "troupe/coordinators/parallel/parallel_plan.hpp"
 
 #include "troupe/coordinators/job/memory_need.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
 #include "troupe/models/network/segment_chain.hpp"
 
 #include <fmt/format.h>
