@@ -4,6 +4,7 @@
 #include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/app/cluster/node_address.hpp"
 #include "troupe/app/job/job_draft.hpp"
+#include "troupe/coordinators/job/cluster_groups.hpp"
 #include "troupe/coordinators/job/job_bounds.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 
@@ -59,14 +60,13 @@ public:
     if (!draft_.errors.empty())
       throw job_errors(std::move(draft_.errors));
     loaded_cluster result;
-    auto& replicas = draft_.value.training.replicas.emplace(0);
     for (const auto& node : nodes_) {
       const auto& x = node.entry;
       result.plan.nodes.push_back({x.name, x.address, x.listen.empty() ? x.address : x.listen,
                                    x.director, x.replicas, x.shards});
       result.places.push_back(place_text(path_, node.place_of("address")));
-      replicas += x.replicas;
     }
+    draft_.value.training.replicas = groups_of(draft_.value.parallel, replica_count());
     result.tls = tls();
     result.plan.timeouts = settings_.timeouts;
     result.plan.insecure = settings_.insecure;
@@ -144,6 +144,8 @@ private:
       // Its replicas are those of `troupe train`.
       draft_.value.training.replicas.reset();
       draft_.places.by_key.erase("training.replicas");
+      draft_.value.parallel.data.reset();
+      draft_.places.by_key.erase("parallel.data");
     }
     draft_.read_sections(sections_, path_);
     draft_.apply_environment(variables);
@@ -276,6 +278,16 @@ private:
     if (none([](const node_entry& x) { return x.shards; }))
       complain(place_of("node"), "no node has shards: nobody owns the parameters",
                "set shards of a node to 1 or more");
+    if (const auto problem = groups_problem(draft_.value.parallel, replica_count());
+        problem && draft_.errors.empty())
+      draft_.errors.push_back(error_at(*problem, draft_.places));
+  }
+
+  size_t replica_count() const {
+    size_t result = 0;
+    for (const auto& node : nodes_)
+      result += node.entry.replicas;
+    return result;
   }
 
   void check_timeouts() {

@@ -41,7 +41,7 @@ struct cluster_tls {
 struct loaded_cluster {
   cluster_plan plan;
   std::optional<cluster_tls> tls;  ///< absent: links are neither secret nor proven
-  loaded_job job;                  ///< training.replicas is the sum over the nodes
+  loaded_job job;                  ///< training.replicas: groups that the nodes make up
   std::vector<std::string> places; ///< "file:line:column" of each node's address
 };
 

@@ -49,6 +49,14 @@ struct cluster_plan {
                                 : std::optional{static_cast<size_t>(found - nodes.begin())};
   }
 
+  /// Of all nodes.
+  size_t replica_count() const {
+    size_t result = 0;
+    for (const auto& node : nodes)
+      result += node.replica_count;
+    return result;
+  }
+
   /// What the process of a node has ready: a spare as much as any other brings, for whichever of
   /// them it is to stand in for.
   size_t replicas_ready(const cluster_node& node) const {

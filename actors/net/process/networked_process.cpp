@@ -11,6 +11,7 @@
 #include "troupe/actors/run/process.hpp"
 #include "troupe/actors/run/resuming.hpp"
 #include "troupe/actors/run/training_end.hpp"
+#include "troupe/coordinators/job/cluster_groups.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/run/stop_signals.hpp"
@@ -49,13 +50,6 @@ constexpr milliseconds end_deadline{10'000};
 /// would otherwise keep a thread for good; far fewer cost a switch for each message.
 constexpr size_t messages_per_turn = 8;
 
-size_t replicas_of(const cluster_plan& plan) {
-  size_t result = 0;
-  for (const auto& node : plan.nodes)
-    result += node.replica_count;
-  return result;
-}
-
 uint64_t checkpoint_every(const networked_options& x) {
   return x.resolved.checkpoint.every_steps;
 }
@@ -67,7 +61,7 @@ director_options options_of_director(const networked_options& x, const model& ne
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
   result.membership.home = x.own_name;
   if (has_keeper(x.resolved.training)) // each replica has a part: who gets work the keeper decides
-    result.membership.slice_count = std::max<size_t>(1, replicas_of(x.cluster));
+    result.membership.slice_count = std::max<size_t>(1, x.cluster.replica_count());
   result.membership.min_nodes = x.cluster.min_nodes;
   result.membership.persisted_term = term;
   result.membership.lost_after = x.cluster.timeouts.lost_after;
@@ -299,7 +293,7 @@ networked_end networked_process::parts::wait_for_director() {
 training_result networked_process::parts::result_here() {
   const auto parameters = pull_parameters(self, director_);
   auto resolved = options.resolved;
-  resolved.training.replicas = finished_->replicas_here;
+  resolved.training.replicas = groups_of(resolved.parallel, finished_->replicas_here);
   const auto nodes = finished_->nodes;
   auto result =
     result_of(resolved, options.data, process_->network(), parameters, std::move(*finished_));

@@ -75,6 +75,13 @@ std::string course_of(const job& resolved, const timeline& plan) {
          "\ncheckpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps);
 }
 
+/// Who carries what is said by the director's views; each process is made for models that are split
+/// so, or not at all.
+std::string words_of_split(const parallel_options& x) {
+  return "\nparallel.tensor = " + std::to_string(x.tensor) +
+         "\nparallel.pipeline = " + std::to_string(x.pipeline);
+}
+
 std::string words_of_data(const prepared_data& data) {
   const auto rows = data.train.row_count + data.test.row_count + data.validation.row_count;
   return "rows = " + std::to_string(rows) +
@@ -94,7 +101,7 @@ process_facts facts_of(const std::string& process, const networked_options& x) {
   facts.is_director = node_of(x.cluster, x.own_name).is_director;
   facts.data = words_of_data(*x.data);
   facts.job = words_of(identity_text(x.resolved, x.data->fingerprint));
-  facts.cluster = words_of(cluster_words(x.cluster));
+  facts.cluster = words_of(cluster_words(x.cluster) + words_of_split(x.resolved.parallel));
   facts.course = course_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
   facts.numerics = numerics_class();
   facts.term = x.checkpoints ? x.checkpoints->read_term() : 0;

@@ -1,7 +1,9 @@
 #include "troupe/actors/net/process/take_part.hpp"
 
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/cluster_groups.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <thread>
 
@@ -10,10 +12,10 @@ namespace troupe {
 namespace {
 
 job resolve_for(const cluster_plan& plan, job x, const prepared_data& data) {
-  size_t replicas = 0;
-  for (const auto& node : plan.nodes)
-    replicas += node.replica_count;
-  x.training.replicas = replicas;
+  const auto replicas = plan.replica_count();
+  if (const auto problem = groups_problem(x.parallel, replicas))
+    throw failure(failure_code::bad_job, problem->why, problem->key, problem->hint);
+  x.training.replicas = groups_of(x.parallel, replicas);
   auto resolved = resolve(x, shape_of(data), std::thread::hardware_concurrency());
   require_trainable(resolved, data);
   return resolved;

@@ -41,7 +41,7 @@ struct take_part_options {
 ///
 /// The job and the names, addresses and order of the nodes must be those that every other process
 /// has, be it told by a cluster file or, as here, by structs. `x.training.replicas` is ignored: the
-/// nodes say how many. `x.runtime` and `x.output` are for the command.
+/// nodes say how many, and `x.parallel` how many of them share a model. `x.runtime` and `x.output` are for the command.
 ///
 /// Returns the trained model on the director and, on any other node, why its part is over. Throws
 /// failure as `networked_process` does, and what reading the data throws.

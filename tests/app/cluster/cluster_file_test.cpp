@@ -75,10 +75,23 @@ TEST_F(cluster_file, replicas_of_the_job_are_the_sum_of_the_nodes) {
   EXPECT_EQ(x.job.value.training.replicas, 5u);
 }
 
+TEST_F(cluster_file, replicas_of_a_split_model_make_up_groups) {
+  const auto text = [](const char* replicas) {
+    return std::string{job} + "[model]\ncuts = 4\n[parallel]\ntensor = 2\n" + main_node +
+           "replicas = " + replicas + "\n";
+  };
+  EXPECT_EQ(load(text("5")).job.value.training.replicas, 2u);
+  EXPECT_EQ(
+    errors(text("1")),
+    (texts{"6:1: 'parallel.tensor': a group needs 2 replicas, the nodes have 1 in all; give "
+           "the nodes more replicas, or split over fewer"}));
+}
+
 TEST_F(cluster_file, named_job_is_relative_and_what_stands_here_wins) {
   std::filesystem::create_directory(folder.path("jobs"));
-  folder.write("jobs/digits.toml", "[data]\nfile = \"rows.csv\"\n[training]\nepochs = 3\nsteps = "
-                                   "7\nreplicas = 4\n[output]\ndirectory = \"there\"\n");
+  folder.write("jobs/digits.toml",
+               "[data]\nfile = \"rows.csv\"\n[training]\nepochs = 3\nsteps = "
+               "7\nreplicas = 4\n[parallel]\ndata = 4\n[output]\ndirectory = \"there\"\n");
   const auto x =
     load("job = \"jobs/digits.toml\"\ntraining.epochs = 5\n" + std::string{main_node}).job.value;
   EXPECT_EQ(x.name, "digits");
