@@ -74,6 +74,24 @@ TEST(group_placement, a_spare_takes_the_portion_of_one_that_is_lost) {
             "r0..2:0..2/1..2");
 }
 
+TEST(group_placement, spares_take_a_whole_group_and_nobody_else_moves) {
+  const auto split = split_by(2, 1, 2);
+  EXPECT_EQ(again(anew("abcdef", split), "cdef", split),
+            "1.2 from 0: c r2..4:0..2/0..1, d r2..4:0..2/1..2, e r0..2:0..2/0..1, f "
+            "r0..2:0..2/1..2");
+}
+
+TEST(group_placement, spares_go_where_least_is_missing) {
+  const auto split = split_by(2, 2, 2);
+  EXPECT_EQ(again(anew("abcdefghi", split), "abefghi", split),
+            "1.2 from 0: a r-, b r-, e r0..4:0..1/0..1, f r0..4:0..1/1..2, g r0..4:1..2/0..1, h "
+            "r0..4:1..2/1..2, i r-")
+    << "a and b lack two, there is one";
+  EXPECT_EQ(again(anew("abcdefghi", split), "abefgi", split),
+            "1.2 from 0: a r-, b r-, e r0..4:0..1/0..1, f r0..4:0..1/1..2, g r0..4:1..2/0..1, i "
+            "r0..4:1..2/1..2");
+}
+
 TEST(group_placement, a_group_without_a_part_is_dissolved_and_its_slices_are_shared) {
   const auto split = split_by(2, 1);
   const auto before = anew("abcd", split);
