@@ -1,5 +1,7 @@
 #include "troupe/actors/director/process_roster.hpp"
 
+#include "troupe/coordinators/parallel/portion_text.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -72,16 +74,24 @@ std::vector<replica_status> process_roster::work_of_replicas(const cluster_view&
   return result;
 }
 
-trainer_figures process_roster::figures() const {
+trainer_figures process_roster::figures(const cluster_view& view, const model_split& split) const {
+  trainer_figures result;
   for (const auto& [who, one] : processes_)
-    if (one.last && !one.last->news.figures.replicas.empty())
-      return one.last->news.figures;
-  return {};
+    if (one.last && result.replicas.empty())
+      result = one.last->news.figures;
+  if (!split.splits())
+    return result;
+  for (auto& one : result.replicas)
+    for (const auto& place : view.replicas)
+      if (view.members[place.member].name == one.who.process && place.index == one.who.index)
+        one.portion = portion_text(place.work(), split);
+  return result;
 }
 
-void process_roster::fill_in(training_finished& result, const cluster_view& view) const {
+void process_roster::fill_in(training_finished& result, const cluster_view& view,
+                             const model_split& split) const {
   result.replicas = work_of_replicas(view);
-  result.figures = figures();
+  result.figures = figures(view, split);
   result.nodes = took_part_.size();
   result.replicas_here = view.replicas.size();
   result.replicas_lost = replicas_lost_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/parallel/model_split.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -57,10 +58,11 @@ public:
   }
 
   std::vector<replica_status> work_of_replicas(const cluster_view& view) const;
-  /// One process has them: that of the shard that keeps the book.
-  trainer_figures figures() const;
+  /// One process has them: that of the shard that keeps the book. With what replicas of the view carry
+  /// of a model that is split.
+  trainer_figures figures(const cluster_view& view, const model_split& split) const;
   uint64_t replicas_lost() const { return replicas_lost_; }
-  void fill_in(training_finished& result, const cluster_view& view) const;
+  void fill_in(training_finished& result, const cluster_view& view, const model_split& split) const;
 
   friend bool operator==(const process_roster&, const process_roster&) = default;
 

@@ -1,7 +1,10 @@
 #include "troupe/actors/director/run_status.hpp"
 
+#include "troupe/coordinators/parallel/portion_text.hpp"
+
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 namespace troupe {
 
@@ -40,7 +43,7 @@ training_status run_status::status() const {
     status.late = holding_up(roster_.heard(seat_.view, now));
   for (const auto& node : seat_.options.membership.expected)
     status.nodes.push_back(status_of(node, now));
-  status.figures = roster_.figures();
+  status.figures = roster_.figures(seat_.view, seat_.options.membership.split);
   fill_in_results(status);
   return status;
 }
@@ -99,8 +102,16 @@ node_status run_status::status_of(const expected_member& node, moment now) const
   result.takes_part = view.members[*place].incarnation == way->second.who.incarnation;
   result.replicas = view.members[*place].replica_count;
   result.shards = view.members[*place].shard_count;
-  for (const auto& replica : view.replicas)
-    result.slices += replica.member == *place ? replica.slices.size() : 0;
+  const auto& split = seat_.options.membership.split;
+  std::set<index_range> slices; // those of a group once
+  for (const auto& replica : view.replicas) {
+    if (replica.member != *place)
+      continue;
+    if (slices.insert(replica.slices).second)
+      result.slices += replica.slices.size();
+    if (split.splits())
+      result.portions.push_back(portion_text(replica.work(), split));
+  }
   for (const auto& shard : view.shards)
     result.spans += shard.member == *place && !shard.blocks.empty() ? 1 : 0;
   return result;
@@ -142,7 +153,8 @@ current_wait run_status::wait(moment now) const {
   if (const auto& waiting = membership_.waiting(); waiting && !writes_.is_writing_term()) {
     const auto left = waiting->since + seat_.options.membership.join_timeout - now;
     return {waiting->reason, waiting->since,
-            joining_text(waiting->names, std::chrono::duration_cast<milliseconds>(left))};
+            joining_text(waiting->names, std::chrono::duration_cast<milliseconds>(left)) +
+              (waiting->need.empty() ? "" : ": " + waiting->need)};
   }
   const auto late = holding_up(roster_.heard(seat_.view, now));
   if (late.empty() || writes_.is_writing_term())

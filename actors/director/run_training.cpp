@@ -305,7 +305,7 @@ void run_training::finish() {
   result.history = history_.rows();
   result.views = membership_.view_count();
   result.rollbacks = membership_.roll_back_count();
-  roster_.fill_in(result, seat_.view);
+  roster_.fill_in(result, seat_.view, seat_.options.membership.split);
   if (!writes_.is_writing())
     tell_result();
 }

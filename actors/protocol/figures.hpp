@@ -56,7 +56,7 @@ typename Inspector::result_type inspect(Inspector& f, trainer_statistics& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, named_statistics& x) {
-  return f(x.who, x.figures);
+  return f(x.who, x.figures, x.portion);
 }
 
 template <class Inspector>

@@ -28,6 +28,7 @@ struct node_status {
   uint64_t samples = 0;                 ///< computed, repetitions included
   uint64_t bytes_sent = 0;              ///< of pieces, to other processes
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
+  std::vector<std::string> portions{};  ///< of a split model, what each replica carries, in words
 
   friend bool operator==(const node_status&, const node_status&) = default;
 };
@@ -38,7 +39,7 @@ typename Inspector::result_type inspect(Inspector& f, node_status& x) {
   wire_double silence{x.silence};
   return f(caf::meta::type_name("troupe.node_status"), x.name, x.is_director, x.is_linked,
            x.takes_part, x.replicas, x.shards, x.slices, x.spans, version, x.shard_versions,
-           x.waits, silence, x.samples, x.bytes_sent, x.resends);
+           x.waits, silence, x.samples, x.bytes_sent, x.resends, x.portions);
 }
 
 /// director -> whoever asks: how training goes.

@@ -43,7 +43,8 @@ trainer_record record_of(const named_statistics& one) {
                         x.lost_count,      x.last_count,
                         ms(x.last_by),     ms(x.last_by_max),
                         ms(x.waited),      ms(x.computed),
-                        ms(x.network),     {}};
+                        ms(x.network),     {},
+                        one.portion};
   result.lags.assign(x.lags.begin(), x.lags.end());
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/coordinators/job/memory_need.hpp"
+#include "troupe/coordinators/parallel/portion_text.hpp"
 #include "troupe/data/text/text_table.hpp"
 
 #include <fmt/format.h>
@@ -15,10 +16,6 @@ using json = nlohmann::ordered_json;
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string range_text(const index_range& x) {
-  return x.size() == 1 ? std::to_string(x.begin) : fmt::format("{}-{}", x.begin, x.end - 1);
 }
 
 json range_object(const index_range& x) {

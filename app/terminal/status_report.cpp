@@ -67,6 +67,19 @@ std::vector<std::string> row_of(const json& node) {
           listed(node.at("waits_for"))};
 }
 
+/// What each replica carries of a model that is split; empty when each has it whole.
+std::string portion_table(const json& nodes) {
+  text_table result{text_table::all_left, {"replica", "portion"}};
+  bool is_split = false;
+  for (const auto& node : nodes) {
+    const auto portions = node.value("portions", json::array());
+    for (size_t i = 0; i < portions.size(); ++i)
+      result.add({text(node.at("name")) + '/' + std::to_string(i), text(portions.at(i))});
+    is_split = is_split || !portions.empty();
+  }
+  return is_split ? '\n' + result.text() : "";
+}
+
 failure unreadable(const std::string& why) {
   return {failure_code::mismatch,
           "the director's answer cannot be read: " + why,
@@ -128,12 +141,14 @@ std::string report_of(const json& x) {
                     "heard", "MB sent", "resends", "waits for"}};
   for (const auto& node : x.at("nodes"))
     nodes.add(row_of(node));
-  result += '\n' + nodes.text();
+  result += '\n' + nodes.text() + portion_table(x.at("nodes"));
   auto trainers = read_trainers(x.at("trainers").dump());
   if (!trainers)
     throw unreadable("no figures of replicas");
-  for (auto& one : *trainers)
+  for (auto& one : *trainers) {
     one.process = printable_text(one.process);
+    one.portion.clear(); // it stands above
+  }
   return result + (trainers->empty() ? "" : '\n' + trainer_table(*trainers));
 }
 

@@ -329,6 +329,7 @@ model_split split_of(const job& resolved, const segment_chain& chain) {
     for (auto i = segment.first_layer; i <= segment.last_layer(); ++i)
       work += (i == 0 ? 2 : 3) * uint64_t{chain.layers()[i].inputs} * chain.layers()[i].outputs;
     result.segment_costs.push_back(work);
+    result.layers.push_back({segment.first_layer, segment.last_layer() + 1});
   }
   chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
     result.tiles.push_back({k, t == chain.part_count() ? 0 : t, elements});

@@ -112,6 +112,7 @@ struct wait_for {
   std::vector<std::string> names; ///< who is missing
   moment since;
   std::string reason;
+  std::string need = {}; ///< of a split model: how many replicas are too few
   friend bool operator==(const wait_for&, const wait_for&) = default;
 };
 /// Tell this process that it is out: it may join anew, under a new incarnation.

@@ -135,11 +135,12 @@ void membership_rule::wait_if_lacking(membership_decisions& out) {
   if (now_ - *lacking_since_ >= options_.join_timeout)
     return stop(give_up{why_it_ends(what)}, out);
   auto why = "waiting for " + (missing.empty() ? "a process" : listed(missing));
+  std::string need;
   if (!makes_group(options_.split, present()))
-    why += ": " + group_need(options_.split, present()) + " are here";
+    why += ": " + (need = group_need(options_.split, present()) + " are here");
   else if (!what.empty())
     why += "; nobody here has " + what;
-  const wait_for waiting{missing, *lacking_since_, why};
+  const wait_for waiting{missing, *lacking_since_, why, need};
   if (waiting != told_)
     out.push_back(waiting);
   told_ = waiting;

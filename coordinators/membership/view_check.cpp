@@ -1,5 +1,6 @@
 #include "troupe/coordinators/membership/view_check.hpp"
 
+#include "troupe/coordinators/parallel/portion_text.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
@@ -34,11 +35,6 @@ std::string misfit_of_replicas(const cluster_view& x, const view_limits& here) {
       return of_what("replica", place.index, here.replica_count);
   }
   return {};
-}
-
-std::string range_text(const index_range& x) {
-  return x.size() == 1 ? std::to_string(x.begin)
-                       : std::to_string(x.begin) + "-" + std::to_string(x.end - 1);
 }
 
 bool carries(const portion& x, size_t segment, size_t part) {

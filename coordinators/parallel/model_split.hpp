@@ -30,7 +30,8 @@ struct model_split {
   size_t part_count = 1;
   std::vector<uint64_t> segment_costs;
   std::vector<size_t> stages;
-  std::vector<split_tile> tiles; ///< all of the model's, in order of their elements
+  std::vector<index_range> layers; ///< of each segment
+  std::vector<split_tile> tiles;   ///< all of the model's, in order of their elements
 
   bool splits() const { return shape.group_size() > 1; }
   friend bool operator==(const model_split&, const model_split&) = default;

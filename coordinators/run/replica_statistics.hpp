@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -22,6 +23,7 @@ namespace troupe {
 struct named_statistics {
   replica_name who;
   trainer_statistics figures;
+  std::string portion = {}; ///< of a split model, in words; whoever tells people fills it in
 
   friend bool operator==(const named_statistics&, const named_statistics&) = default;
 };

@@ -35,6 +35,8 @@ void for_each_number(Record& x, Function function) {
 
 json object_of(const trainer_record& x) {
   json result{{"process", x.process}};
+  if (!x.portion.empty())
+    result["portion"] = x.portion;
   for_each_number(x, [&](const char* key, const auto& value) { result[key] = value; });
   return result;
 }
@@ -42,6 +44,7 @@ json object_of(const trainer_record& x) {
 trainer_record record_of(const json& object) {
   trainer_record result;
   result.process = object.value("process", "");
+  result.portion = object.value("portion", "");
   for_each_number(result, [&](const char* key, auto& value) {
     if (object.contains(key))
       object.at(key).get_to(value);
@@ -91,6 +94,15 @@ column names_of(std::span<const trainer_record> trainers) {
   return result;
 }
 
+column portions_of(std::span<const trainer_record> trainers) {
+  column result{"portion", {}, false};
+  for (const auto& one : trainers) {
+    result.cells.push_back(one.portion);
+    result.is_shown = result.is_shown || !one.portion.empty();
+  }
+  return result;
+}
+
 std::vector<column> columns_of(std::span<const trainer_record> trainers) {
   using record = trainer_record;
   std::vector<column> result{
@@ -113,6 +125,7 @@ std::vector<column> columns_of(std::span<const trainer_record> trainers) {
     result.push_back(
       rare_column("lag " + lag_class_name(i, class_count), trainers,
                   [i](const record& x) { return i < x.lags.size() ? x.lags[i] : uint64_t{0}; }));
+  result.push_back(portions_of(trainers));
   std::erase_if(result, [](const column& x) { return !x.is_shown; });
   return result;
 }

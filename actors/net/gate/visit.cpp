@@ -33,22 +33,25 @@ const char* role_of(const node_status& x) {
 }
 
 json object_of(const node_status& x) {
-  return {{"name", x.name},
-          {"role", role_of(x)},
-          {"state", x.takes_part  ? "takes part"
-                    : x.is_linked ? "linked"
-                                  : "missing"},
-          {"replicas", x.replicas},
-          {"shards", x.shards},
-          {"slices", x.slices},
-          {"spans", x.spans},
-          {"step", x.version ? json(*x.version) : json()},
-          {"shard_steps", x.shard_versions},
-          {"waits_for", texts_of(x.waits)},
-          {"last_heard_seconds", x.silence >= 0 ? json(x.silence) : json()},
-          {"samples", x.samples},
-          {"bytes_sent", x.bytes_sent},
-          {"resends", x.resends}};
+  json result{{"name", x.name},
+              {"role", role_of(x)},
+              {"state", x.takes_part  ? "takes part"
+                        : x.is_linked ? "linked"
+                                      : "missing"},
+              {"replicas", x.replicas},
+              {"shards", x.shards},
+              {"slices", x.slices},
+              {"spans", x.spans},
+              {"step", x.version ? json(*x.version) : json()},
+              {"shard_steps", x.shard_versions},
+              {"waits_for", texts_of(x.waits)},
+              {"last_heard_seconds", x.silence >= 0 ? json(x.silence) : json()},
+              {"samples", x.samples},
+              {"bytes_sent", x.bytes_sent},
+              {"resends", x.resends}};
+  if (!x.portions.empty())
+    result["portions"] = x.portions;
+  return result;
 }
 
 json number(const std::optional<double>& value) {

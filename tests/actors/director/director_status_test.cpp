@@ -28,7 +28,7 @@ node_actor::behavior_type deaf_node() {
 
 class watched_director {
 public:
-  watched_director() {
+  explicit watched_director(model_split split = {}) {
     configure(config_);
     config_.set("scheduler.policy", caf::atom("testing"));
     system_.emplace(config_);
@@ -42,6 +42,7 @@ public:
     options.membership.slice_count = 4;
     options.membership.parameter_count = 10;
     options.membership.join_timeout = 60s;
+    options.membership.split = std::move(split);
     options.job_sha256 = "0123";
     director_ = system_->spawn(director, options);
     caf::anon_send(director_, atom::watch_v, caf::actor_cast<observer_actor>(*self_));
@@ -232,6 +233,44 @@ TEST(director_status, shows_what_replicas_did_and_whose_wait_it_was) {
   run.figures = {};
   run.report(1, 5);
   EXPECT_EQ(run.status().figures, (trainer_figures{7, {{{"b", 1}, {}}}}));
+}
+
+model_split split_over_three() {
+  model_split result;
+  result.shape = {1, 3, 1};
+  result.part_count = 3;
+  result.segment_costs = {1};
+  result.layers = {{0, 2}};
+  return result;
+}
+
+TEST(director_status, says_what_each_replica_carries_of_a_split_model) {
+  watched_director run{split_over_three()};
+  run.join(0);
+  run.join(1);
+  run.figures.replicas = {{{"a", 0}, {}}, {{"b", 1}, {}}, {{"gone", 0}, {}}};
+  run.report(0, 5);
+  const auto status = run.status();
+  using texts = std::vector<std::string>;
+  EXPECT_EQ(status.nodes[0].portions, (texts{"slices 0-3, layers 0-1, part 0 of 3"}));
+  EXPECT_EQ(status.nodes[1].portions,
+            (texts{"slices 0-3, layers 0-1, part 1 of 3", "slices 0-3, layers 0-1, part 2 of 3"}));
+  EXPECT_EQ(status.nodes[1].slices, 4u) << "the same ones, twice";
+  ASSERT_EQ(status.figures.replicas.size(), 3u);
+  EXPECT_EQ(status.figures.replicas[1].portion, "slices 0-3, layers 0-1, part 2 of 3");
+  EXPECT_EQ(status.figures.replicas[2].portion, "");
+}
+
+TEST(director_status, says_how_many_replicas_a_group_lacks) {
+  watched_director run{split_over_three()};
+  run.join(0);
+  EXPECT_EQ(run.status().waits_for,
+            "waiting for b: a group needs 3 replicas (tensor 3, pipeline 1), 1 are here");
+  run.wait(3s);
+  const auto lines = run.lines();
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(lines.front(), "waiting for node b to join (58 s left): a group needs 3 replicas "
+                           "(tensor 3, pipeline 1), 1 are here");
 }
 
 TEST(director_status, shows_every_node_of_the_file) {

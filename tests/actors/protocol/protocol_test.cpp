@@ -135,7 +135,7 @@ trainer_figures some_figures() {
              10,
              11,
              {12, 13, 14, 15, 16, 17, 18, 19}}},
-           {{"b", 0}, {}}}};
+           {{"b", 0}, {}, "slices 0-3"}}};
 }
 
 TEST_F(protocol, filled_progress_and_results_survive) {
@@ -177,8 +177,22 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   status.steps_per_second = 0.5;
   status.view = {3, 2};
   status.late = {{"b", {"gradients"}, milliseconds{1400}}};
-  status.nodes = {
-    {"a", true, true, true, 1, 2, 3, 4, 5, {6, 7}, {{"b", "gradients"}}, 0.25, 8, 9, 10}};
+  status.nodes = {{"a",
+                   true,
+                   true,
+                   true,
+                   1,
+                   2,
+                   3,
+                   4,
+                   5,
+                   {6, 7},
+                   {{"b", "gradients"}},
+                   0.25,
+                   8,
+                   9,
+                   10,
+                   {"spare", "slice 2"}}};
   status.figures = some_figures();
   expect_survives(status);
   expect_survives(horizon{{12, true}, 10});

@@ -57,6 +57,20 @@ TEST(trainer_table, has_columns_for_what_somebody_has) {
             "        0        0     0      0        0\n");
 }
 
+TEST(trainer_table, says_what_each_carries_of_a_split_model) {
+  auto x = marching("local", 0);
+  x.portion = "slices 0-3, layer 0, part 0 of 2";
+  const std::vector both{x, marching("local", 1)};
+  EXPECT_EQ(
+    trainer_table(both),
+    "replica  results  last  by ms  most ms  waited ms  computed ms  network ms             "
+    "              portion\n"
+    "      0      100    12    9.4      1.9      405.2        930.7        38.1  slices 0-3, "
+    "layer 0, part 0 of 2\n"
+    "      1      100    12    9.4      1.9      405.2        930.7        38.1\n");
+  EXPECT_EQ(read_trainers(trainers_json(both)), both);
+}
+
 TEST(trainer_table, names_classes_of_lags_that_double) {
   EXPECT_EQ(lag_class_name(0, 8), "0");
   EXPECT_EQ(lag_class_name(1, 8), "1");
