@@ -11,10 +11,9 @@ namespace troupe {
 
 namespace {
 
-/// Of the model, what may go to a neighbour before blocks are rather split evenly: the sum of a
-/// gradient's other parts saves more bytes than this costs, and no shard is much larger than another
-/// for its sake.
-constexpr size_t left_over_max = 8; // one in so many blocks
+/// One in so many blocks may go to a neighbour before all are rather split evenly: it makes its shard
+/// larger than it would be, and most of what is contributed stays where it is either way.
+constexpr size_t left_over_max = 8;
 
 /// Blocks that lie together and are contributed by the same members.
 struct block_run {
@@ -46,11 +45,11 @@ public:
     size_t left_over = 0;
     for (const auto& run : runs_)
       left_over += run.owners.empty() ? run.blocks.size() : 0;
-    if (near.empty() || left_over * left_over_max > block_count_) {
-      free_ = free;
-      return numbered(split_evenly_near());
-    }
-    return numbered(near);
+    free_ = free;
+    const auto even = split_evenly_near();
+    const bool is_near =
+      left_over * left_over_max <= block_count_ && at_home(near) >= at_home(even);
+    return numbered(is_near ? near : even);
   }
 
 private:
@@ -175,6 +174,14 @@ private:
       if (begin < end && std::ranges::binary_search(run.producers, member))
         result += end - begin;
     }
+    return result;
+  }
+
+  /// Blocks that lie with one who contributes them.
+  size_t at_home(const std::vector<owned_blocks>& spans) const {
+    size_t result = 0;
+    for (const auto& span : spans)
+      result += contributed(span.blocks, span.member);
     return result;
   }
 
