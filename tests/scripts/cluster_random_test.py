@@ -1,14 +1,14 @@
 """Random faults on clusters of real processes: the result is that of `troupe train`, nobody hangs,
 nothing is left behind.
 
-    python3 tests/scripts/cluster_random_test.py BUILD_FOLDER SOURCE_FOLDER [RUNS] [SEED]
+    python3 tests/scripts/cluster_random_test.py BUILD_FOLDER SOURCE_FOLDER [RUNS] [SEED] [split]
 
 Each run draws one to six processes, with more replicas than slices as often as not, plain or
 secured, and one to four faults at any moment, the first tenth of a second and the last step
 included: processes are killed, stand still for less and for more than others wait (their links may
 be about to open), computing threads hang while heartbeats go on, the director dies and goes on,
 everybody dies, two signals come at once, somebody else answers at a dead node's address, wires
-delay, break and turn bits over. RUNS (3) of them, from SEED (printed); a failure prints the seed
+delay, break and turn bits over. With `split` a group of processes carries a model. RUNS (3) of them, from SEED (printed); a failure prints the seed
 that repeats its choices.
 """
 
@@ -32,6 +32,7 @@ from secured_cluster import make_certificates, tls_text
 
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
+SPLITS = sys.argv[5:6] == ["split"]
 EPOCHS = 120
 ALL_NAMES = [*NAMES, "more"]
 LOST_AFTER = 1.0  # seconds
@@ -113,19 +114,32 @@ class Trial:
             shapes[0] = (shapes[0][0], 1)
         self.nodes = [Node(name, *shape, f"127.0.0.1:{port}") for name, port, shape
                       in zip(ALL_NAMES, free_ports(count), shapes)]
+        self.split = self.drawn_split() if SPLITS else {}
         self.keys = os.path.join(folder, "keys") if self.is_secured else None
         if self.keys:
             make_certificates(self.keys, *ALL_NAMES[:count], "visitor")
         self.log = []
 
+    def drawn_split(self):
+        """Of a network whose layers are computed in four parts, over the replicas that there are."""
+        replicas = sum(node.replicas for node in self.nodes)
+        shapes = [(tensor, pipeline) for tensor in (1, 2, 3, 4) for pipeline in (1, 2)
+                  if tensor * pipeline <= max(replicas, 1)]
+        tensor, pipeline = self.draw.choice(shapes)
+        return {"model.hidden": "[48, 48, 48]", "model.cuts": 4, "parallel.tensor": tensor,
+                "parallel.pipeline": pipeline}
+
     def settings(self):
         every = self.draw.choice([10, 50, 0, None])
-        return (f"[training]\nepochs = {EPOCHS}\nslices = {self.slices}\n"
+        return ("".join(f"{key} = {value}\n" for key, value in self.split.items())
+                + f"[training]\nepochs = {EPOCHS}\nslices = {self.slices}\n"
                 + ("" if every is None else f"[checkpoint]\nevery_steps = {every}\n")
                 + (tls_text(self.keys) if self.keys else ""))
 
     def expected(self):
-        return trained_alone(JOB, [f"training.epochs={EPOCHS}", f"training.slices={self.slices}"])
+        whole = [f"{key}={value}" for key, value in self.split.items() if "model" in key]
+        return trained_alone(JOB, [f"training.epochs={EPOCHS}", f"training.slices={self.slices}",
+                                   *whole])
 
     def wire_all(self, wires):
         """Whoever dials a node reaches it by way of a bad wire."""
@@ -248,7 +262,9 @@ class RandomFaults(unittest.TestCase):
                 begin = time.monotonic()
                 trial = self.play(seed, folder, wires)
                 print(f"seed {seed}: {len(trial.nodes)} processes, {trial.slices} slices, "
-                      f"{'secured' if trial.is_secured else 'plain'}: {', '.join(trial.log)}; "
+                      f"{'secured' if trial.is_secured else 'plain'}"
+                      f"{' ' + str(list(trial.split.values())[2:]) if trial.split else ''}: "
+                      f"{', '.join(trial.log)}; "
                       f"{time.monotonic() - begin:.1f} s", flush=True)
 
 
