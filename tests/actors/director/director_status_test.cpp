@@ -251,7 +251,6 @@ TEST(director_status, says_what_each_replica_carries_of_a_split_model) {
   run.figures.replicas = {{{"a", 0}, {}}, {{"b", 1}, {}}, {{"gone", 0}, {}}};
   run.report(0, 5);
   const auto status = run.status();
-  using texts = std::vector<std::string>;
   EXPECT_EQ(status.nodes[0].portions, (texts{"slices 0-3, layers 0-1, part 0 of 3"}));
   EXPECT_EQ(status.nodes[1].portions,
             (texts{"slices 0-3, layers 0-1, part 1 of 3", "slices 0-3, layers 0-1, part 2 of 3"}));
