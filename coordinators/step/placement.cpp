@@ -3,6 +3,8 @@
 #include "troupe/models/training/regularization.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 namespace troupe {
 
@@ -21,18 +23,11 @@ std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count)
 
 index_range chunks_of_group(const std::vector<index_range>& slices, size_t own,
                              size_t chunk_count) {
-  size_t group_count = 0;
-  size_t place = 0;
-  index_range before; // members of a group are neighbours
-  for (size_t i = 0; i < slices.size(); ++i) {
-    if (slices[i].empty())
-      continue;
-    group_count += slices[i] == before ? 0 : 1;
-    before = slices[i];
-    if (i == own)
-      place = group_count - 1;
-  }
-  return split_evenly(chunk_count, group_count).at(place);
+  std::set<index_range> groups;
+  std::ranges::copy_if(slices, std::inserter(groups, groups.end()),
+                       [](const index_range& x) { return !x.empty(); });
+  const auto place = std::distance(groups.begin(), groups.find(slices.at(own)));
+  return split_evenly(chunk_count, groups.size()).at(static_cast<size_t>(place));
 }
 
 size_t block_count(size_t parameter_count) {

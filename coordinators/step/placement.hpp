@@ -24,7 +24,7 @@ std::vector<index_range> split_evenly(size_t count, size_t part_count);
 std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count);
 
 /// The chunks of an evaluation that a replica's group has, given the slices of all replicas: groups
-/// share them evenly. Replicas of a group have the same slices, and are neighbours.
+/// share them evenly, in order of their slices, which replicas of a group have in common.
 index_range chunks_of_group(const std::vector<index_range>& slices, size_t own,
                              size_t chunk_count);
 

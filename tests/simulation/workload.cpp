@@ -188,7 +188,7 @@ const std::vector<machine_plan> servant{{"a", 0, 1}, {"b", 1, 0}, {"c", 2, 0}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
 /// A group, and one in reserve; the first process leads alone.
 const std::vector<machine_plan> pair{{"a", 0, 1}, {"b", 1, 0}, {"c", 1, 1}, {"x", 0, 0}};
-const std::vector<machine_plan> stages{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"x", 0, 0, true}};
+const std::vector<machine_plan> stages{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"x", 0, 0}};
 /// Two groups of four, two replicas in each process.
 const std::vector<machine_plan> grid{
   {"a", 2, 1}, {"b", 2, 0}, {"c", 2, 1}, {"d", 2, 0}, {"x", 0, 0}};
