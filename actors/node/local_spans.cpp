@@ -27,20 +27,23 @@ void local_spans::begin_term() {
     if (seat_.is_mine(place) && !elements.empty())
       all_.push_back({k, place.index, elements, start});
   }
-  if (start == 0)
-    return initialize();
   beginnings_.resize(all_.size());
+  is_first_ = start == 0;
+  if (is_first_)
+    return initialize();
   for (const auto& one : all_)
     expect_state(one);
   numbers_clock_.restart(seat_.now());
 }
 
-void local_spans::initialize() const {
+void local_spans::initialize() {
   const auto first = versions_->at(0);
-  for (const auto& one : all_)
-    seat_.options.network->initialize(
-      seat_.options.seed, one.elements,
-      first.storage.values().subspan(first.place_of(one.elements), one.elements.size()));
+  for (size_t k = 0; k < all_.size(); ++k) {
+    const auto span = first.part(all_[k].elements);
+    seat_.options.network->initialize(seat_.options.seed, all_[k].elements,
+                                      first.storage.values().subspan(span.offset(), span.size()));
+    beginnings_[k].parameters = span;
+  }
 }
 
 void local_spans::expect_state(const local_span& one) {
@@ -59,17 +62,16 @@ void local_spans::expect_state(const local_span& one) {
 }
 
 bool local_spans::is_ready() const {
-  return std::ranges::all_of(beginnings_,
-                             [](const beginning& x) { return x.is_whole && x.numbers; });
+  return is_first_ || std::ranges::all_of(
+                        beginnings_, [](const beginning& x) { return x.is_whole && x.numbers; });
 }
 
 void local_spans::start_shards() {
   for (size_t k = 0; k < all_.size(); ++k) {
-    shard_start start{seat_.view.id.term, versions_, {}, {}};
-    if (!beginnings_.empty()) {
-      start.slots = beginnings_[k].slots;
+    shard_start start{
+      seat_.view.id.term, versions_, beginnings_[k].slots, {}, beginnings_[k].parameters};
+    if (!is_first_)
       start.numbers = *beginnings_[k].numbers;
-    }
     seat_.self->send(seat_.local.owners[all_[k].local], std::move(start));
   }
   beginnings_.clear();
@@ -85,6 +87,8 @@ void local_spans::on_arrived(const tensor_arrived& news) {
     slots.resize(seat_.options.slot_count);
     if (news.of.part > 0)
       slots[news.of.part - 1] = news.values;
+    else
+      beginnings_[k].parameters = news.values;
     beginnings_[k].is_whole = beginnings_[k].is_whole || news.complete;
   }
 }

@@ -58,16 +58,18 @@ public:
 private:
   /// What a shard begins with, while it comes from the director; beside the parameters.
   struct beginning {
+    float_view parameters;
     std::vector<payload> slots;
     std::optional<shard_numbers> numbers;
     bool is_whole = false; ///< all tensors are here
   };
-  void initialize() const;
+  void initialize();
   void expect_state(const local_span& one);
 
   node_seat& seat_;
   std::vector<local_span> all_;
-  std::vector<beginning> beginnings_;                      ///< by span; none: from version 0
+  std::vector<beginning> beginnings_;                      ///< by span, until shards are told
+  bool is_first_ = false;                                  ///< they begin from version 0
   std::map<uint64_t, std::vector<shard_numbers>> numbers_; ///< of copies, by version
   std::shared_ptr<version_buffers> versions_;
   repair_clock numbers_clock_;

@@ -214,6 +214,8 @@ struct shard_start {
   std::shared_ptr<version_buffers> versions; ///< holds the span's parameters of the start version
   std::vector<payload> slots;                ///< empty: zeros, the state before any step
   shard_numbers numbers;
+  /// The span's parameters; none: those that `versions` has. By now that may have another window.
+  float_view parameters{};
 };
 
 } // namespace troupe

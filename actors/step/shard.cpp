@@ -57,9 +57,12 @@ void shard_state::restart() {
   lanes_ = gradient_lanes{options_.plan, version, elements_, options_.tiles};
   norms_ = norms_rule{block_count(options_.parameter_count), version};
   book_ = {};
-  if (start_ && start_->term == view_.term)
+  const bool is_told = start_ && start_->term == view_.term;
+  if (is_told)
     options_.versions = start_->versions;
-  current_ = options_.versions->at(version).part(elements_);
+  current_ = is_told && start_->parameters.size() == elements_.size()
+               ? start_->parameters
+               : options_.versions->at(version).part(elements_);
   state_ = options_.whole_rule ? options_.whole_rule->start(current_.values())
                                : optimizer_state{options_.rule->slot_count(), elements_.size()};
   if (options_.whole_rule && options_.whole_rule->point_slot())
