@@ -95,9 +95,10 @@ void replica_state::on_hold(uint64_t round) {
 }
 
 // Once the next version is whole nobody needs what is left of this one's: those who had a part in it
-// have gone on, and what others of the group wait for comes of them no more.
+// have gone on, and what others of the group wait for comes of them no more. Likewise a step that
+// training ends before: others may not have begun it.
 bool replica_state::is_busy() {
-  if (member_ && rule_->owns(rule_->version() + 1))
+  if (member_ && (rule_->owns(rule_->version() + 1) || rule_->has_to_evaluate()))
     member_->abandon();
   return member_ && member_->is_busy();
 }

@@ -43,7 +43,7 @@ replica_rule::action replica_rule::next() {
     ++version_;
     evaluated_ = false;
   }
-  if (!evaluated_ && evaluation_due()) {
+  if (has_to_evaluate()) {
     evaluated_ = true;
     return action::evaluate;
   }

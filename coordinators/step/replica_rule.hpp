@@ -58,6 +58,9 @@ public:
   bool has_begun_step() const { return next_step_ > version_; }
   /// version() has been evaluated, as it was to be.
   bool has_evaluated() const { return evaluated_; }
+  /// version() is to be evaluated and has not been. Should its step have been begun, training ends
+  /// before that.
+  bool has_to_evaluate() const { return !evaluated_ && owns(version_) && evaluation_due(); }
 
   friend bool operator==(const replica_rule&, const replica_rule&) = default;
 

@@ -13,8 +13,11 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How long a cluster may take to end a 20-step job once nothing is wrong any more: to notice a
-/// loss (6 s), to be given up on and to join anew, several times over.
-constexpr duration patience = 90s;
+/// loss (6 s), to be given up on and to join anew, several times over. A step of a split model crosses
+/// slow wires several times.
+duration patience_with(const workload& what) {
+  return what.what.parallel.group_size() > 1 ? 240s : 90s;
+}
 
 cluster_options options_for(const std::vector<machine_plan>& machines,
                             std::shared_ptr<simulated_disk> disk, oracle& judge) {
@@ -73,7 +76,7 @@ public:
     const auto outcome = world_.run(
       [this] {
         caretaker_.look();
-        return caretaker_.is_over() || world_.now() > caretaker_.healed_at() + patience;
+        return caretaker_.is_over() || world_.now() > caretaker_.healed_at() + patience_with(*what_.what);
       },
       world_.now() + 2h);
     const bool ended = outcome == world::outcome::done && caretaker_.is_over();

@@ -105,6 +105,25 @@ TEST(portion_work, pieces_of_a_later_step_are_kept_until_it_begins) {
   EXPECT_EQ(company.result.gradients, whole(x, tile_rule::work_kind::step).gradients);
 }
 
+// Training may be told to end where one has begun a step and the other has not.
+TEST(portion_work, an_evaluation_may_come_in_place_of_a_step_that_was_begun) {
+  const split_problem x{network_of_letters(loss_kind::squared, "OI", 4)};
+  part_company company{x, {1, 2, 1}, {}, 1};
+  company.result.sums.resize(slice_count);
+  company.begin(0, tile_rule::work_kind::step, 3);
+  company.begin(1, tile_rule::work_kind::evaluation, 3);
+  while (company.happen())
+    ;
+  EXPECT_FALSE(company.members[0]->is_done() || company.members[1]->is_done());
+  company.members[0]->abandon();
+  EXPECT_TRUE(company.members[0]->is_done());
+  company.begin(0, tile_rule::work_kind::evaluation, 3);
+  while (company.happen())
+    ;
+  EXPECT_TRUE(company.members[0]->is_done() && company.members[1]->is_done());
+  EXPECT_EQ(company.result.sums, whole(x, tile_rule::work_kind::evaluation).sums);
+}
+
 TEST(portion_work, rows_of_another_shape_are_refused) {
   const split_problem x{network_of_letters(loss_kind::squared, "NN", 1)};
   part_company company{x, {1, 1, 2}, {}, 1};
