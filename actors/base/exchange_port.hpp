@@ -9,6 +9,7 @@
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,7 +54,7 @@ public:
 
   /// There is a link. `over_wire`: what goes there counts as sent.
   void open(peer_id who, uint64_t link, const tensor_actor& way, bool over_wire) {
-    ways_[who] = way;
+    ways_[who] = {way, link, 0};
     exchange_.link_opened(who, link, over_wire);
   }
   void close(peer_id who) {
@@ -95,14 +96,28 @@ public:
             else if constexpr (std::is_same_v<T, send_want>)
               send(self, x.to, sent_want{{self_, std::move(x.what)}});
             else if constexpr (std::is_same_v<T, send_stamp>)
-              send(self, x.to, sent_stamp{{self_, x.what}});
+              ask_credit(self, x);
             else if constexpr (std::is_same_v<T, send_credit>)
               send(self, x.to, sent_credit{{self_, x.what}});
+            else if constexpr (std::is_same_v<T, piece_due>)
+              begin_due(x);
             else
               take(std::as_const(x));
           },
           effect);
     is_settling_ = false;
+  }
+
+  /// Called for each piece that is due, while `settle` lasts. True: it will be given, later.
+  std::function<bool(const piece_due&)> on_due;
+  /// Sends a piece that was due, with its values; not when the link it had credit on is gone.
+  template <class Self>
+  void give(Self* self, peer_id to, tensor_piece what) {
+    const auto found = ways_.find(to);
+    if (found == ways_.end() || found->second.link != what.stamp.link)
+      return;
+    --found->second.due_count;
+    send(self, to, sent_piece{{self_, std::move(what)}});
   }
 
   /// A question beside those of the exchange: for what goes with a tensor that is here.
@@ -112,16 +127,35 @@ public:
   }
 
 private:
+  struct way_to_peer {
+    tensor_actor to;
+    uint64_t link = 0;
+    size_t due_count = 0; ///< pieces that have credit and are not sent yet
+  };
+
+  void begin_due(const piece_due& x) {
+    if (const auto found = ways_.find(x.to); found != ways_.end() && on_due(x))
+      ++found->second.due_count;
+  }
+
+  /// Not while pieces are due: they would count as lost, and there would be credit for them twice. It is
+  /// asked again.
+  template <class Self>
+  void ask_credit(Self* self, const send_stamp& x) const {
+    if (const auto found = ways_.find(x.to); found != ways_.end() && found->second.due_count == 0)
+      send(self, x.to, sent_stamp{{self_, x.what}});
+  }
+
   template <class Self, class T>
   void send(Self* self, peer_id to, T message) const {
     if (const auto found = ways_.find(to); found != ways_.end())
-      self->send(found->second, std::move(message));
+      self->send(found->second.to, std::move(message));
   }
 
   speaker self_;
   tensor_exchange exchange_;
   std::vector<std::string> names_; ///< by number, from 1
-  std::map<peer_id, tensor_actor> ways_;
+  std::map<peer_id, way_to_peer> ways_;
   std::vector<exchange_effect> effects_; ///< kept for its memory
   bool is_settling_ = false;
 };

@@ -30,11 +30,11 @@ piece_verdict arriving_tensor::offer(const tensor_piece& news, const tensor_memo
   bool is_same = true;
   for_each_needed(part, [&](const index_range& one) {
     is_known = is_known && here_.contains(one);
-    is_same = is_same && (!is_known || holds_same(news, one));
+    is_same = is_same && (!is_known || sink_ || holds_same(news, one));
   });
   if (is_known)
     return is_same ? piece_verdict::known : piece_verdict::conflict;
-  const auto whole = may_share && !needed_ ? around(news) : float_view{};
+  const auto whole = may_share && !needed_ && !sink_ ? around(news) : float_view{};
   if (is_first)
     shared_ = whole;
   const bool is_in_place = whole.size() > 0 && is_same_place(shared_, whole);
@@ -75,6 +75,8 @@ bool arriving_tensor::holds_same(const tensor_piece& news, const index_range& pa
 
 void arriving_tensor::store(const tensor_piece& news, const index_range& part,
                             const tensor_memory& memory) {
+  if (sink_)
+    return sink_(of_, part.begin, news.values.part(part.begin - news.first_element, part.size()));
   own(memory);
   const auto source = part_of(news, part);
   const auto target = own_.storage.values().subspan(own_.place_of(part), part.size());

@@ -2,7 +2,8 @@
 //
 // Values are copied to memory that is asked for with the first of them. Where all pieces lie in one
 // buffer already, each at its place (in one process, or because one piece is all there is), that
-// buffer is the result and nothing is copied: who expects it says whether it may be.
+// buffer is the result and nothing is copied: who expects it says whether it may be. Or its owner takes
+// the values as they come, to where it has room for them: then nothing of them is kept here.
 //
 // Who needs some of a tensor's elements only has a window (models/base/element_window.hpp): others are
 // not waited for, and the values are those of the window, packed.
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace troupe {
 
@@ -39,6 +41,10 @@ struct float_window {
 /// Asked once for each tensor. Throws nothing that its caller does not expect of `on_piece`.
 using tensor_memory = std::function<float_window(const tensor_name&)>;
 
+/// Takes values that were not here before, from an element on.
+using tensor_sink =
+  std::function<void(const tensor_name&, uint64_t first_element, const float_view& values)>;
+
 /// What comes of a piece (expected_tensor.hpp has the rules). Of several verdicts the last in this
 /// list tells most.
 enum class piece_verdict : uint8_t {
@@ -54,13 +60,13 @@ enum class piece_verdict : uint8_t {
 
 class arriving_tensor {
 public:
-  /// `needed`: of these elements; null: all.
+  /// `needed`: of these elements; null: all. `sink`: takes all values, so that there are none in the end.
   arriving_tensor(const tensor_name& of, const index_range& elements,
-                  std::shared_ptr<const element_window> needed = {})
-    : of_(of), elements_(elements), needed_(std::move(needed)) {}
+                  std::shared_ptr<const element_window> needed = {}, tensor_sink sink = {})
+    : of_(of), elements_(elements), needed_(std::move(needed)), sink_(std::move(sink)) {}
 
   /// Takes what it does not have of an intact piece that has some of its elements: accepted, known,
-  /// or conflict. Throws std::invalid_argument when `memory` gives less than the elements need.
+  /// or conflict, which a sink does not notice. Throws std::invalid_argument when `memory` gives less than the elements need.
   piece_verdict offer(const tensor_piece& news, const tensor_memory& memory, bool may_share);
 
   const tensor_name& name() const { return of_; }
@@ -69,6 +75,7 @@ public:
   bool is_whole() const;
   const tensor_note& note() const { return note_; }
   /// The values of its elements, or of those that are needed; those that are not here are anything.
+  /// Empty with a sink.
   float_view values() const;
 
   /// The same elements of the same tensor are here.
@@ -95,6 +102,7 @@ private:
   tensor_name of_;
   index_range elements_;
   std::shared_ptr<const element_window> needed_;
+  tensor_sink sink_; ///< empty: they are kept here
   span_set here_;
   float_view shared_; ///< others' memory that holds all that is here, each at its place
   float_window own_;  ///< its storage is empty until it is needed

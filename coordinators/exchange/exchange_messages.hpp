@@ -92,7 +92,15 @@ struct tensor_asked {
   tensor_want what;
 };
 
-using exchange_effect =
-  std::variant<send_piece, send_want, send_stamp, send_credit, tensor_arrived, tensor_asked>;
+/// This piece may go now, and its values lie where only the owner finds them (kept_tensor::elsewhere):
+/// it puts them in and sends it.
+struct piece_due {
+  peer_id to = peer_id::director;
+  index_range elements;
+  tensor_piece what; ///< without values
+};
+
+using exchange_effect = std::variant<send_piece, send_want, send_stamp, send_credit, tensor_arrived,
+                                     tensor_asked, piece_due>;
 
 } // namespace troupe

@@ -71,7 +71,8 @@ const arriving_tensor* expected_tensor::find(const tensor_name& name) const {
 arriving_tensor& expected_tensor::place_for(const tensor_name& name) {
   make_room_for(name.key);
   const auto found = std::ranges::find(here_, name, &arriving_tensor::name);
-  return found == here_.end() ? here_.emplace_back(name, what_.elements, what_.needed) : *found;
+  return found == here_.end() ? here_.emplace_back(name, what_.elements, what_.needed, what_.sink)
+                              : *found;
 }
 
 bool expected_tensor::is_within_a_whole_sum(const tensor_name& name) const {

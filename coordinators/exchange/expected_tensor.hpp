@@ -68,6 +68,7 @@ struct expectation {
   std::vector<tensor_source> sources{};
   std::vector<index_range> made_here{}; ///< elements that are offered, and taken from no wire
   tensor_memory memory{};
+  tensor_sink sink{};        ///< instead of memory: of plain ones
   bool may_share = false;    ///< a buffer that holds all of it need not be copied
   bool comes_unasked = true; ///< false: asked for at once
 

@@ -30,8 +30,14 @@ struct kept_tensor {
   /// Of these elements, how many keys are kept: adding a newer one lets the oldest go. 0: all,
   /// until they are forgotten.
   size_t newest_kept = 0;
+  /// Instead of values: so many, which the owner finds when a piece of them may go. A checkpoint is
+  /// handed out from its file like this: what is read has credit already, so it is never more than
+  /// that in memory, and the exchange knows no files.
+  size_t elsewhere = 0;
 
-  index_range elements() const { return {first_element, first_element + values.size()}; }
+  index_range elements() const {
+    return {first_element, first_element + values.size() + elsewhere};
+  }
   /// The values on elements within.
   float_view part(const index_range& x) const {
     return values.part(x.begin - first_element, x.size());

@@ -100,12 +100,14 @@ void tensor_exchange::send_granted(peer_id to, link& way, const outgoing_link::g
   const auto* kept = kept_.find(piece.name, piece.elements);
   if (kept == nullptr)
     return;
-  effects_.emplace_back(send_piece{to,
-                                   {piece.name,
-                                    piece.elements.begin,
-                                    kept->part(piece.elements),
-                                    kept->note,
-                                    {way.out.link(), piece.position}}});
+  tensor_piece what{
+    piece.name, piece.elements.begin, {}, kept->note, {way.out.link(), piece.position}};
+  if (kept->elsewhere > 0) {
+    effects_.emplace_back(piece_due{to, piece.elements, std::move(what)});
+  } else {
+    what.values = kept->part(piece.elements);
+    effects_.emplace_back(send_piece{to, std::move(what)});
+  }
   figures_.bytes_sent += way.over_wire ? piece.elements.size() * sizeof(float) : 0;
 }
 
@@ -224,7 +226,17 @@ void tensor_exchange::on_stamp(peer_id from, const link_position& sent) {
   tell_credit(from, found->second);
 }
 
+void tensor_exchange::hold_credit(bool holds) {
+  holds_credit_ = holds;
+  for (auto& [peer, way] : links_)
+    if (way.in.is_news())
+      tell_credit(peer, way);
+}
+
+// Who asks for credit meanwhile asks again.
 void tensor_exchange::tell_credit(peer_id to, link& way) {
+  if (holds_credit_)
+    return;
   effects_.emplace_back(send_credit{to, way.in.tell()});
 }
 

@@ -115,6 +115,9 @@ public:
                const index_range& within = {0, element_count_max});
   /// These elements are here without a wire.
   piece_verdict offer(const kept_tensor& x, moment now);
+  /// What has come is more than can be taken in: nobody is told that there is credit for more, until
+  /// this ends. So what a disk has not taken yet is never more than the links' windows.
+  void hold_credit(bool holds);
   /// All that is kept of this kind, whole tensors only.
   void offer_kept(tensor_kind kind, moment now);
 
@@ -161,6 +164,7 @@ private:
 
   exchange_options options_;
   uint64_t term_ = 0;
+  bool holds_credit_ = false;
   std::map<peer_id, link> links_;
   kept_tensors kept_;
   std::vector<expected_tensor> expected_;

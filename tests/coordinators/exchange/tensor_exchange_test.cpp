@@ -264,4 +264,66 @@ TEST_F(exchange_test, a_question_is_answered_with_credit_and_asked_when_it_is_mi
   EXPECT_EQ(asked[0].what, (link_position{5, 2 * piece_bytes}));
 }
 
+// A checkpoint lies in a file: what of it may go is told, and is sent by who can read it.
+TEST_F(exchange_test, values_that_lie_elsewhere_are_asked_for_when_they_may_go) {
+  begin(2);
+  kept_tensor whole;
+  whole.of = version(3);
+  whole.elsewhere = all.size();
+  publish(whole, {});
+  EXPECT_TRUE(taken<piece_due>().empty()) << "nobody wants it";
+  want(version(3), {all});
+  const auto first = taken<piece_due>();
+  ASSERT_EQ(first.size(), 2u) << "as far as there is credit";
+  EXPECT_EQ(first[0].to, a);
+  EXPECT_EQ(first[0].what.of, version(3));
+  EXPECT_EQ(first[1].elements, (index_range{10, 20}));
+  EXPECT_EQ(first[1].what.first_element, 10u);
+  EXPECT_EQ(first[1].what.stamp, (link_position{5, 2 * piece_bytes}));
+  x.on_credit(a, {5, 2 * piece_bytes}, now);
+  const auto rest = taken<piece_due>();
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[1].elements, (index_range{30, 40}));
+  EXPECT_EQ(x.figures().bytes_sent, 4 * piece_bytes);
+  x.forget(tensor_kind::parameters, {});
+  want(version(3), {all});
+  EXPECT_TRUE(taken<piece_due>().empty());
+}
+
+TEST_F(exchange_test, who_holds_credit_tells_it_once_all_can_be_taken_in) {
+  auto what = versions_of(a);
+  what.newest = false;
+  size_t taken_in = 0;
+  what.sink = [&](const tensor_name& of, uint64_t first, const float_view& values) {
+    EXPECT_EQ(values, true_values(of, {first, first + values.size()}));
+    taken_in += values.size();
+  };
+  x.expect(what, now);
+  const auto bring = [&](const index_range& elements, uint64_t position) {
+    return x.on_piece(a,
+                      {version(0),
+                       elements.begin,
+                       true_values(version(0), elements),
+                       true_note(version(0)),
+                       {9, position}},
+                      now);
+  };
+  x.hold_credit(true);
+  EXPECT_EQ(bring({0, 10}, piece_bytes), piece_verdict::accepted);
+  EXPECT_EQ(bring({5, 20}, 2 * piece_bytes), piece_verdict::accepted);
+  EXPECT_EQ(bring({5, 20}, 2 * piece_bytes), piece_verdict::known);
+  x.on_stamp(a, {9, 3 * piece_bytes});
+  EXPECT_EQ(taken_in, 20u) << "each once";
+  EXPECT_TRUE(taken<send_credit>().empty());
+  x.hold_credit(false);
+  const auto told = taken<send_credit>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].what, (link_position{9, 3 * piece_bytes}));
+  EXPECT_EQ(bring({20, 40}, 4 * piece_bytes), piece_verdict::accepted);
+  const auto arrived = taken<tensor_arrived>();
+  ASSERT_EQ(arrived.size(), 1u);
+  EXPECT_EQ(arrived[0].values.size(), 0u) << "the sink has them";
+  EXPECT_EQ(taken_in, 40u);
+}
+
 } // namespace troupe

@@ -267,6 +267,7 @@ private:
   void carry_out(size_t i, const send_stamp& x) { send(i, x.to, x); }
   void carry_out(size_t i, const send_credit& x) { send(i, x.to, x); }
   void carry_out(size_t, const tensor_asked&) {}
+  void carry_out(size_t, const piece_due&) {} // nobody keeps values elsewhere
   void carry_out(size_t i, const tensor_arrived& x) {
     jumps += x.jump ? 1 : 0;
     if (x.of.term == processes_[i]->view().term)
