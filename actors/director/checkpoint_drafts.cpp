@@ -5,14 +5,6 @@
 
 namespace troupe {
 
-const_buffer whole_buffer(const float_view& values, buffer_pool& pool) {
-  if (values.storage().size() == values.size())
-    return values.storage();
-  const auto own = pool.acquire();
-  std::ranges::copy(values.values(), own.values().begin());
-  return own;
-}
-
 void checkpoint_drafts::begin_term(std::vector<tensor_source> owners) {
   drafts_.clear();
   owners_ = std::move(owners);
@@ -22,14 +14,14 @@ std::optional<expectation> checkpoint_drafts::expect(uint64_t version) {
   const auto [place, is_new] = drafts_.try_emplace(version);
   if (!is_new)
     return std::nullopt;
-  place->second.tensors.resize(1 + slot_count_);
   expectation what;
   what.kind = tensor_kind::state;
   what.key = version;
   what.elements = {0, parameter_count_};
   what.parts = {0, 1 + slot_count_};
-  what.may_share = true; // in one process a version's parameters lie in one buffer
-  what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
+  what.sink = [this](const tensor_name& of, uint64_t first, const float_view& values) {
+    sink_({of.key, parameter_count_, slot_count_, of.part, first}, values);
+  };
   return what;
 }
 
@@ -44,16 +36,12 @@ void checkpoint_drafts::drop_from(uint64_t version) {
 
 void checkpoint_drafts::on_arrived(const tensor_arrived& news) {
   if (const auto found = drafts_.find(news.of.key); found != drafts_.end())
-    found->second.tensors.at(news.of.part) = whole_buffer(news.values, *pool_);
+    ++found->second.tensor_count;
 }
 
 bool checkpoint_drafts::on_numbers(const shard_numbers& news) {
   const auto found = drafts_.find(news.version);
   return found != drafts_.end() && found->second.told.try_emplace(news.first_element, news).second;
-}
-
-bool checkpoint_drafts::has_tensors(const draft& x) const {
-  return std::ranges::all_of(x.tensors, [](const const_buffer& one) { return bool(one); });
 }
 
 bool checkpoint_drafts::has_numbers(const draft& x) const {
@@ -70,8 +58,7 @@ std::optional<checkpoint> checkpoint_drafts::take_complete() {
     return std::nullopt;
   auto& x = found->second;
   auto result = std::move(*x.memory);
-  result.parameters = x.tensors.front();
-  result.slots.assign(x.tensors.begin() + 1, x.tensors.end());
+  result.slots.resize(slot_count_);
   for (const auto& [first, one] : x.told) {
     if (!one.numbers.empty())
       result.optimizer_numbers = one.numbers;

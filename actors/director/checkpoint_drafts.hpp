@@ -1,6 +1,7 @@
 // Checkpoints in the making: the director's memory of the run at a version, and the shards' copies
 // of their state at that version, which come in any order. A plain object: what comes goes in, whole
-// checkpoints and questions come out.
+// checkpoints and questions come out. Of tensors it knows only which are whole: their values go to the
+// checkpoint's file as they come, so that a model may be larger than the director's memory.
 //
 //   expect ---> tensors and numbers come in ---+
 //      \                                       +---> take_complete: to be written; older ones go
@@ -11,25 +12,24 @@
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/exchange/repair_clock.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace troupe {
 
-/// A whole tensor as a buffer of its own size: the one it lies in, if that has this size.
-const_buffer whole_buffer(const float_view& values, buffer_pool& pool);
-
 class checkpoint_drafts {
 public:
-  /// `pool`: of buffers of a tensor's size.
-  checkpoint_drafts(size_t parameter_count, size_t slot_count, std::shared_ptr<buffer_pool> pool)
-    : parameter_count_(parameter_count), slot_count_(slot_count), pool_(std::move(pool)) {}
+  /// Takes values of an expected version; each element once, in any order.
+  using sink = std::function<void(const checkpoint_range& where, const float_view& values)>;
+
+  checkpoint_drafts(size_t parameter_count, size_t slot_count, sink to)
+    : parameter_count_(parameter_count), slot_count_(slot_count), sink_(std::move(to)) {}
 
   /// A term begins: nothing is drafted. `owners`: who has which elements.
   void begin_term(std::vector<tensor_source> owners);
@@ -47,7 +47,8 @@ public:
   /// False when it says nothing new.
   bool on_numbers(const shard_numbers& news);
 
-  /// The first that is complete; it and those before it are drafts no more.
+  /// The first that is complete, without its parameters and slots: the sink has them. It and those
+  /// before it are drafts no more.
   std::optional<checkpoint> take_complete();
   /// Some wait for others' state.
   bool is_awaiting() const;
@@ -57,15 +58,15 @@ public:
 private:
   struct draft {
     std::optional<checkpoint> memory;
-    std::vector<const_buffer> tensors;      ///< by part; empty until it is here
+    size_t tensor_count = 0;                ///< that are whole
     std::map<uint64_t, shard_numbers> told; ///< by first element of the span
   };
-  bool has_tensors(const draft& x) const;
+  bool has_tensors(const draft& x) const { return x.tensor_count == 1 + slot_count_; }
   bool has_numbers(const draft& x) const;
 
   size_t parameter_count_;
   size_t slot_count_;
-  std::shared_ptr<buffer_pool> pool_;
+  sink sink_;
   std::vector<tensor_source> owners_;
   std::map<uint64_t, draft> drafts_; ///< by version
   repair_clock numbers_clock_;

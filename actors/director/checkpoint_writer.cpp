@@ -1,19 +1,31 @@
 #include "troupe/actors/director/checkpoint_writer.hpp"
 
-#include "troupe/actors/protocol/write_messages.hpp"
-
 namespace troupe {
 
 namespace {
 
 template <class Function>
-write_outcome outcome_of(const Function& write) {
+write_outcome outcome_of(const Function& act) {
+  write_outcome result;
   try {
-    write();
+    act(result);
   } catch (const failure& problem) {
-    return {problem};
+    result.problem = problem;
   }
-  return {};
+  return result;
+}
+
+void write(checkpoint_store* store, const range_order& order) {
+  if (order.scratch)
+    order.scratch->write(order.where.first_element, order.values.values());
+  else
+    store->write_range(order.where, order.values.values());
+}
+
+float_view read(const read_order& order) {
+  const buffer values{order.elements.size()};
+  order.from.read(order.elements.begin, values.values());
+  return {values, 0, values.size()};
 }
 
 } // namespace
@@ -23,10 +35,26 @@ checkpoint_writer(self_pointer<checkpoint_writer_actor, checkpoint_writer_state>
                   const std::shared_ptr<checkpoint_store>& store) {
   guard(self);
   return {
-    [store](const checkpoint_order& order) {
-      return outcome_of([&] { store->write(*order.what); });
+    [store](const range_order& order) {
+      return outcome_of([&](write_outcome&) { write(store.get(), order); });
     },
-    [store](const term_order& order) { return outcome_of([&] { store->write_term(order.term); }); },
+    [store](const checkpoint_order& order) {
+      return outcome_of([&](write_outcome& result) {
+        result.saved = std::make_shared<const checkpoint>(store->finish(*order.what).contents());
+      });
+    },
+    [store](const drop_order& order) {
+      return outcome_of([&](write_outcome&) { store->drop_drafts_from(order.from_version); });
+    },
+    [store](const term_order& order) {
+      return outcome_of([&](write_outcome&) {
+        if (store)
+          store->write_term(order.term);
+      });
+    },
+    [](const read_order& order) {
+      return outcome_of([&](write_outcome& result) { result.values = read(order); });
+    },
   };
 }
 

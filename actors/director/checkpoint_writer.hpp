@@ -1,17 +1,17 @@
-// Checkpoint writer: writes a director's checkpoints and terms, on a thread of its own.
+// Checkpoint writer: writes a director's checkpoints and terms, and reads what it hands out of them, on
+// a thread of its own.
 //
-//   director == checkpoint, term ==> writer == file, sync, rename, sync ==> disk
-//            <== written, or why not ==
+//   director == ranges, checkpoint, term ==> writer == write, sync, rename, sync ==> disk
+//            <== done, or why not ==================== read <=======================
 //
-// It writes one after the other, in the order they come, and answers each. It decides nothing: what
+// It does one after the other, in the order they come, and answers each. It decides nothing: what
 // counts when it is written, and what a failure means, is the director's to say. It lives as long as
 // the director, which links itself to it; a write at hand is brought to its end before.
 
 #pragma once
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/actors/protocol/write_messages.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -24,7 +24,8 @@ struct checkpoint_writer_state {
   static inline const char* name = "checkpoint-writer";
 };
 
-/// `store` is written by nobody else as long as this lives.
+/// `store` is written by nobody else as long as this lives. Null: no checkpoints are ordered, and terms
+/// need not be remembered.
 checkpoint_writer_actor::behavior_type
 checkpoint_writer(self_pointer<checkpoint_writer_actor, checkpoint_writer_state> self,
                   const std::shared_ptr<checkpoint_store>& store);

@@ -8,7 +8,7 @@ director_state::parts::parts(director_seat& seat)
     announcer(seat),
     writes(seat, [this] { training.finish_if_complete(); }),
     tensors(seat, announcer, writes,
-            {[this](uint64_t version, const const_buffer& parameters) {
+            {[this](uint64_t version, const stored_tensor& parameters) {
                training.on_fetched(version, parameters);
              },
              [this](uint64_t version) { training.on_checkpoint(version); }}),

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/interfaces.hpp"
+#include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/membership_rule.hpp"
@@ -13,6 +13,7 @@
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -26,10 +27,13 @@ struct director_options {
   double test_total_squares = 0; ///< regression: of the test targets around their mean
   double validation_total_squares = 0;
   size_t parameter_count = 0;
-  size_t slot_count = 0;          ///< of the optimizer's state
-  std::string job_sha256;         ///< for checkpoints
-  std::string numerics;           ///< likewise
-  checkpoint_writer_actor writer; ///< lives and dies with the director; null: none is written
+  size_t slot_count = 0;  ///< of the optimizer's state
+  std::string job_sha256; ///< for checkpoints
+  std::string numerics;   ///< likewise
+  /// Lives and dies with the director. Null: no checkpoint is written, and there is no scratch room.
+  checkpoint_writer_actor writer;
+  /// Where parameters are kept that nobody else has: the best version, the result. Null: in memory.
+  std::shared_ptr<scratch_pool> scratch;
   std::optional<checkpoint> resume_from; ///< nothing: from the beginning
   exchange_options exchange;
 };

@@ -9,8 +9,8 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/coordinators/run/director_rule.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/disk/stored_tensor.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/buffer.hpp"
 
 #include <optional>
 #include <string>
@@ -30,8 +30,8 @@ public:
   bool is_named() const { return is_named_; }
   /// The result is this version.
   bool is_of(const std::optional<best_version>& kept) const;
-  void set_parameters(const const_buffer& values) { parameters_ = values; }
-  const std::optional<const_buffer>& parameters() const { return parameters_; }
+  void set_parameters(const stored_tensor& values) { parameters_ = values; }
+  const std::optional<stored_tensor>& parameters() const { return parameters_; }
 
   training_finished& result() { return result_; }
   const training_finished& result() const { return result_; }
@@ -39,7 +39,7 @@ public:
 private:
   bool is_named_ = false;
   training_finished result_;
-  std::optional<const_buffer> parameters_;
+  std::optional<stored_tensor> parameters_;
 };
 
 } // namespace troupe

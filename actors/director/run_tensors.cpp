@@ -7,6 +7,23 @@
 
 namespace troupe {
 
+namespace {
+
+/// A whole tensor as a buffer of its own size: the one it lies in, if that has this size.
+const_buffer whole_buffer(const float_view& values, buffer_pool& pool) {
+  if (values.storage().size() == values.size())
+    return values.storage();
+  const auto own = pool.acquire();
+  std::ranges::copy(values.values(), own.values().begin());
+  return own;
+}
+
+const stored_tensor& tensor_of(const checkpoint& x, uint64_t part) {
+  return part == 0 ? x.parameters : x.slots.at(part - 1);
+}
+
+} // namespace
+
 run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, run_writes& writes,
                          listener to)
   : seat_(seat),
@@ -14,7 +31,11 @@ run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, ru
     writes_(writes),
     to_(std::move(to)),
     pool_(std::make_shared<buffer_pool>(seat.options.parameter_count)),
-    drafts_(seat.options.parameter_count, seat.options.slot_count, pool_) {
+    drafts_(seat.options.parameter_count, seat.options.slot_count,
+            [this](const checkpoint_range& where, const float_view& values) {
+              write({where, nullptr, values});
+            }) {
+  seat.exchange.on_due = [this](const piece_due& news) { return on_due(news); };
   if (const auto& first = seat.options.resume_from) {
     checkpoint_ = std::make_shared<const checkpoint>(*first);
     written_version_ = first->version;
@@ -73,7 +94,8 @@ void run_tensors::on_arrived(const tensor_arrived& news) {
     return write_if_complete();
   }
   stop_fetching();
-  to_.on_fetched(news.of.key, whole_buffer(news.values, *pool_));
+  to_.on_fetched(news.of.key, fetching_ ? stored_tensor{std::exchange(fetching_, {})}
+                                        : stored_tensor{whole_buffer(news.values, *pool_)});
 }
 
 // A process whose shards begin a term: the few numbers go beside the parameters.
@@ -103,6 +125,7 @@ void run_tensors::tick(moment now) {
 void run_tensors::begin_term() {
   seat_.exchange->begin_term(seat_.term());
   drafts_.begin_term(owners());
+  drop_files_from(0);
   if (seat_.view.start_version > 0)
     hand_out_checkpoint();
 }
@@ -123,13 +146,63 @@ void run_tensors::fetch(uint64_t version) {
   what.elements = {0, seat_.options.parameter_count};
   what.sources = drafts_.owners();
   what.comes_unasked = false;
+  if (seat_.options.scratch)
+    fetch_to_scratch(what);
+  else
+    fetch_to_memory(what);
+  seat_.exchange->expect(std::move(what), seat_.now());
+}
+
+// What was begun of another version is written before what comes of this one.
+void run_tensors::fetch_to_scratch(expectation& what) {
+  if (!fetching_)
+    fetching_ = seat_.options.scratch->acquire();
+  what.sink = [this, to = fetching_](const tensor_name& of, uint64_t first,
+                                     const float_view& values) {
+    write({{.version = of.key, .first_element = first}, to, values});
+  };
+}
+
+void run_tensors::fetch_to_memory(expectation& what) const {
   what.may_share = true; // in one process they lie in one buffer
   what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
-  seat_.exchange->expect(std::move(what), seat_.now());
 }
 
 void run_tensors::stop_fetching() {
   seat_.exchange->dismiss(tensor_kind::parameters, {});
+}
+
+// ---- The disk ----
+
+void run_tensors::write(range_order what) {
+  const auto* const refusal =
+    what.scratch ? "what is to be kept cannot be written" : "a checkpoint cannot be written";
+  writes_.write(std::move(what), [this, refusal](const write_outcome& outcome) {
+    if (outcome.problem)
+      return fail(refusal, *outcome.problem);
+    settle(); // there may be room again
+  });
+}
+
+void run_tensors::fail(const std::string& what, const failure& problem) {
+  seat_.fail({problem.code(), what + ": " + problem.reason(), problem.where(),
+              problem.hint().empty() ? hint_of_older_checkpoint() : problem.hint()});
+}
+
+// What is checked when it is read may turn out to be damaged by now.
+bool run_tensors::on_due(const piece_due& news) {
+  const auto& of = news.what.of;
+  if (!checkpoint_ || of.key != checkpoint_->version)
+    return false; // nobody waits for an older one
+  writes_.read({tensor_of(*checkpoint_, of.part), news.elements},
+               [this, news](const write_outcome& outcome) {
+                 if (outcome.problem)
+                   return fail("the last checkpoint cannot be read", *outcome.problem);
+                 auto what = news.what;
+                 what.values = outcome.values;
+                 seat_.exchange.give(seat_.self, news.to, std::move(what));
+               });
+  return true;
 }
 
 // ---- Checkpoints ----
@@ -159,6 +232,12 @@ void run_tensors::draft(checkpoint memory) {
 void run_tensors::drop_drafts_from(uint64_t version) {
   drafts_.drop_from(version);
   seat_.exchange->dismiss(tensor_kind::state, {version, UINT64_MAX});
+  drop_files_from(version);
+}
+
+void run_tensors::drop_files_from(uint64_t version) {
+  if (seat_.options.writer && seat_.options.rule.checkpoint_every > 0)
+    writes_.drop_drafts_from(version);
 }
 
 void run_tensors::write_if_complete() {
@@ -177,10 +256,9 @@ void run_tensors::write_if_complete() {
 
 void run_tensors::on_written(const write_outcome& outcome) {
   is_writing_ = false;
-  if (const auto& problem = outcome.problem)
-    return seat_.fail({problem->code(), "a checkpoint cannot be written: " + problem->reason(),
-                       problem->where(),
-                       problem->hint().empty() ? hint_of_older_checkpoint() : problem->hint()});
+  if (outcome.problem)
+    return fail("a checkpoint cannot be written", *outcome.problem);
+  checkpoint_ = outcome.saved;
   written_version_ = checkpoint_->version;
   if (seat_.finished)
     return;
@@ -195,16 +273,19 @@ std::string run_tensors::hint_of_older_checkpoint() const {
          " with --resume";
 }
 
-// What processes begin the term with, for who asks.
+// What processes begin the term with, for who asks. Without a writer nobody could read it later.
 void run_tensors::hand_out_checkpoint() {
   const auto& state = *checkpoint_;
   const auto now = seat_.now();
   for (size_t part = 0; part <= state.slots.size(); ++part) {
-    const auto& tensor = part == 0 ? state.parameters : state.slots[part - 1];
-    seat_.exchange->publish(
-      {.of = {tensor_kind::state, seat_.term(), state.version, only_leaf, part},
-       .values = {tensor, 0, tensor.size()}},
-      {}, now);
+    const auto& tensor = tensor_of(state, part);
+    kept_tensor x;
+    x.of = {tensor_kind::state, seat_.term(), state.version, only_leaf, part};
+    if (tensor.is_in_memory() || !seat_.options.writer)
+      x.values = {tensor.whole(), 0, tensor.size()};
+    else
+      x.elsewhere = tensor.size();
+    seat_.exchange->publish(x, {}, now);
   }
 }
 

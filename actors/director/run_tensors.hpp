@@ -3,6 +3,10 @@
 //
 //   fetch --- pieces come --> on_fetched
 //   draft --- state comes --> last_checkpoint, being written --> on_checkpoint
+//   begin_term --- who asks for state ---> it is read from the checkpoint's file, piece by piece
+//
+// A model may be larger than the memory here. So what comes of a checkpoint goes to its file at once,
+// and so do parameters that are fetched, where there is scratch room.
 
 #pragma once
 
@@ -22,7 +26,7 @@ class run_tensors {
 public:
   /// What comes of it.
   struct listener {
-    std::function<void(uint64_t version, const const_buffer& parameters)> on_fetched;
+    std::function<void(uint64_t version, const stored_tensor& parameters)> on_fetched;
     std::function<void(uint64_t version)> on_checkpoint; ///< it is complete, and on the disk
   };
 
@@ -66,8 +70,14 @@ private:
   void settle();
   void on_arrived(const tensor_arrived& news);
   void on_asked(const tensor_asked& news) const;
+  bool on_due(const piece_due& news);
   /// Who has which elements in the current view.
   std::vector<tensor_source> owners();
+  void fetch_to_scratch(expectation& what);
+  void fetch_to_memory(expectation& what) const;
+  void write(range_order what);
+  void fail(const std::string& what, const failure& problem);
+  void drop_files_from(uint64_t version);
   void expect_state(uint64_t version);
   void write_if_complete();
   void on_written(const write_outcome& outcome);
@@ -78,7 +88,8 @@ private:
   const run_announcer& announcer_;
   run_writes& writes_;
   listener to_;
-  std::shared_ptr<buffer_pool> pool_; ///< for what comes from other processes
+  std::shared_ptr<buffer_pool> pool_;        ///< for what is fetched and has no scratch room
+  std::shared_ptr<scratch_tensor> fetching_; ///< where the parameters go that are being fetched
   checkpoint_drafts drafts_;
   std::shared_ptr<const checkpoint> checkpoint_;
   bool is_writing_ = false;      ///< that one

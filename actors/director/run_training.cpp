@@ -142,8 +142,9 @@ void run_training::on_view(const publish& news) {
   stop_at_named(announcer_.on_view());
 }
 
-// In one process they are references to the buffers of that version.
-void run_training::on_fetched(uint64_t version, const const_buffer& parameters) {
+// In one process they are references to the buffers of that version; between several they may lie in a
+// file.
+void run_training::on_fetched(uint64_t version, const stored_tensor& parameters) {
   if (end_.is_named()) {
     end_.set_parameters(end_.is_of(rule_.kept()) ? best_parameters_ : parameters);
     return finish_if_complete();
@@ -265,7 +266,7 @@ void run_training::fetch(uint64_t version) {
 // ---- The end ----
 
 void run_training::finish_if_complete() {
-  if (writes_.is_writing())
+  if (!writes_.is_idle())
     return;
   if (seat_.finished)
     return tell_result();
@@ -306,7 +307,7 @@ void run_training::finish() {
   result.views = membership_.view_count();
   result.rollbacks = membership_.roll_back_count();
   roster_.fill_in(result, seat_.view, seat_.options.membership.split);
-  if (!writes_.is_writing())
+  if (writes_.is_idle())
     tell_result();
 }
 
@@ -315,11 +316,11 @@ void run_training::tell_result() {
     seat_.send_to_observers(end_.result());
 }
 
-caf::result<parameter_span> run_training::pull() const {
+caf::result<trained_model> run_training::pull() const {
   const auto& values = end_.parameters();
   if (!seat_.finished || !values)
     return caf::make_error(protocol_error::not_finished);
-  return parameter_span{seat_.term(), result().version, 0, payload{*values, 0, values->size()}};
+  return trained_model{result().version, *values};
 }
 
 } // namespace troupe

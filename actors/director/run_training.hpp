@@ -31,7 +31,7 @@ public:
   void on_held(const hold_answer& news);
   void on_stop();
   void on_view(const publish& news);
-  void on_fetched(uint64_t version, const const_buffer& parameters);
+  void on_fetched(uint64_t version, const stored_tensor& parameters);
   void on_checkpoint(uint64_t version);
   /// Asks for what is missing.
   void tick(moment now);
@@ -45,7 +45,7 @@ public:
   /// one is being written, which may count: then it is to be asked for again.
   void end_at_checkpoint(const std::string& why);
   void fail(const failure& why);
-  caf::result<parameter_span> pull() const;
+  caf::result<trained_model> pull() const;
 
   director_rule::phase state() const { return rule_.state(); }
   const training_finished& result() const { return end_.result(); }
@@ -78,7 +78,7 @@ private:
   run_tensors& tensors_;
   run_membership& membership_;
   director_rule rule_;
-  const_buffer best_parameters_; ///< kept; those of rule_.kept()
+  stored_tensor best_parameters_; ///< kept; those of rule_.kept()
   run_end end_;
   bool has_told_result_ = false;
 };

@@ -1,13 +1,17 @@
 // Run writes: what is being written. Orders go to the writer, answers come back; meanwhile the
 // director goes on.
 //
-//   write ----> under way --written--> the caller is told      (or the run fails)
-//                  |
-//                  +--- all are written, if none of them fails --> on_idle
+//   write, read ----> under way --done--> the caller is told      (or the run fails)
+//                        |
+//                        +--- all are done, if none of them fails --> on_idle
 //
 // Answers come in the order of the orders. So when a term's is here, every checkpoint that was
 // ordered before it counts; and none is ordered between a term and the view that begins it, so none
 // is under way when a term begins: the view's start version is that of the newest on the disk.
+// Ranges of checkpoints in the making may be, and are of no account.
+//
+// What the disk has not taken yet is bounded: above `backlog_bytes_max` nobody who sends to the
+// director gets credit for more, until half of it is written.
 
 #pragma once
 
@@ -21,9 +25,12 @@
 
 namespace troupe {
 
+/// Values on their way to the disk. What links have under way by then comes on top.
+inline constexpr size_t backlog_bytes_max = size_t{16} << 20;
+
 class run_writes {
 public:
-  /// It is written, or not: then the run has to end.
+  /// It is done, or not: then the run has to end.
   using listener = std::function<void(const write_outcome& what)>;
 
   /// `on_idle`: everything that was under way has its answer.
@@ -34,23 +41,54 @@ public:
   }
 
   void write(std::shared_ptr<const checkpoint> what, listener to) {
-    order(checkpoint_order{std::move(what)}, std::move(to));
+    ++counting_;
+    order(checkpoint_order{std::move(what)}, [this, to = std::move(to)](const auto& outcome) {
+      --counting_;
+      to(outcome);
+    });
   }
   /// Without a writer it counts as written.
   void write_term(uint64_t term, listener to) {
     ordered_term_ = term;
-    if (seat_.options.writer)
-      order(term_order{term}, std::move(to));
-    else
-      to({});
+    if (!seat_.options.writer)
+      return to({});
+    ++counting_;
+    order(term_order{term}, [this, to = std::move(to)](const auto& outcome) {
+      --counting_;
+      to(outcome);
+    });
+  }
+  /// `to` is called when there is credit to be told, too.
+  void write(range_order what, listener to) {
+    const auto bytes = what.values.size() * sizeof(float);
+    count_backlog(backlog_bytes_ + bytes);
+    order(std::move(what), [this, bytes, to = std::move(to)](const auto& outcome) {
+      count_backlog(backlog_bytes_ - bytes);
+      to(outcome);
+    });
+  }
+  void read(read_order what, listener to) { order(std::move(what), std::move(to)); }
+  /// Checkpoints of these versions will not be complete.
+  void drop_drafts_from(uint64_t version) {
+    order(drop_order{version}, [](const write_outcome&) {});
   }
 
-  bool is_writing() const { return under_way_ > 0; }
+  /// A checkpoint or a term: what counts.
+  bool is_writing() const { return counting_ > 0; }
+  /// Nothing is under way.
+  bool is_idle() const { return under_way_ == 0; }
   /// A term was ordered and has not begun: what completes of the one before is too late.
   bool is_between_terms() const { return ordered_term_ > seat_.term(); }
   bool is_writing_term() const { return is_writing() && is_between_terms(); }
 
 private:
+  void count_backlog(size_t bytes) {
+    backlog_bytes_ = bytes;
+    const bool holds = bytes > (holds_credit_ ? backlog_bytes_max / 2 : backlog_bytes_max);
+    if (holds != std::exchange(holds_credit_, holds))
+      seat_.exchange->hold_credit(holds);
+  }
+
   /// Without an answer the writer is gone, and so is the director, which is linked to it.
   template <class Order>
   void order(Order what, listener to) {
@@ -67,7 +105,10 @@ private:
   director_seat& seat_;
   std::function<void()> on_idle_;
   size_t under_way_ = 0;
+  size_t counting_ = 0; ///< of these
   uint64_t ordered_term_ = 0;
+  size_t backlog_bytes_ = 0;
+  bool holds_credit_ = false;
 };
 
 } // namespace troupe

@@ -212,7 +212,8 @@ double estimator::score(const matrix_view& features, std::span<const float> targ
 }
 
 void estimator::save(const std::string& path) const {
-  write_safetensors(path, model().network->layout(), model_.parameters.values(), model_.metadata);
+  write_safetensors(path, model().network->layout(), stored_tensor{model_.parameters},
+                    model_.metadata);
 }
 
 estimator estimator::load(const std::string& path) {

@@ -172,18 +172,10 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
   caf::reacts_to<atom::begin>,
   // A process has come, with the way to it; its link is watched from now on.
   caf::reacts_to<member, node_actor>,
-  // The final parameters, once training has finished, else not_finished.
-  caf::replies_to<atom::pull>::with<parameter_span>,
+  // The final parameters, once training has finished, else not_finished. Within a process only.
+  caf::replies_to<atom::pull>::with<trained_model>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
-
-/// Writes a director's files, one after the other in the order they come, so that the director never
-/// waits for a disk (actors/director/checkpoint_writer.hpp).
-using checkpoint_writer_actor = caf::typed_actor<
-  // A checkpoint. Answered once it is on the disk, or when it cannot be.
-  caf::replies_to<checkpoint_order>::with<write_outcome>,
-  // A term, before its first use. Likewise.
-  caf::replies_to<term_order>::with<write_outcome>>;
 
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
@@ -391,10 +383,19 @@ CAF_ADD_TYPE_ID(troupe_collectives, (troupe::collective_part))
 
 CAF_END_TYPE_ID_BLOCK(troupe_collectives)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_files, caf::id_block::troupe_collectives::end)
+
+CAF_ADD_TYPE_ID(troupe_files, (troupe::drop_order))
+CAF_ADD_TYPE_ID(troupe_files, (troupe::range_order))
+CAF_ADD_TYPE_ID(troupe_files, (troupe::read_order))
+CAF_ADD_TYPE_ID(troupe_files, (troupe::trained_model))
+
+CAF_END_TYPE_ID_BLOCK(troupe_files)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_collectives::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_files::end;
 
 } // namespace troupe

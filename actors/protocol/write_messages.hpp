@@ -1,11 +1,14 @@
-// Between a director and the writer of its files, within a process: what is to be written, and what
-// came of it. Nothing of it crosses a wire.
+// Between a director, the writer of its files, and whoever asked for training, within a process: what
+// is to be written or read, what came of it, and what was learned. Nothing of it crosses a wire.
 
 #pragma once
 
 #include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "troupe/data/disk/scratch_tensor.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/float_view.hpp"
+#include "troupe/models/base/index_range.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
@@ -15,9 +18,21 @@
 
 namespace troupe {
 
-/// director -> writer.
+/// director -> writer: elements that go to a checkpoint in the making.
+struct range_order {
+  checkpoint_range where;
+  std::shared_ptr<scratch_tensor> scratch; ///< there instead, from `where.first_element` on
+  float_view values;
+};
+
+/// director -> writer: all that goes with a checkpoint whose elements were ordered before.
 struct checkpoint_order {
   std::shared_ptr<const checkpoint> what;
+};
+
+/// director -> writer: checkpoints in the making that nobody wants.
+struct drop_order {
+  uint64_t from_version = 0;
 };
 
 /// director -> writer.
@@ -25,13 +40,42 @@ struct term_order {
   uint64_t term = 0;
 };
 
-/// writer -> director: it is on the disk, or this is why it is not.
+/// director -> writer: these elements are wanted.
+struct read_order {
+  stored_tensor from;
+  index_range elements;
+};
+
+/// writer -> director: it is done, on the disk what is to stay there; or this is why it is not.
 struct write_outcome {
   std::optional<failure> problem;
+  std::shared_ptr<const checkpoint> saved; ///< of a checkpoint: the same, as it lies in its file
+  float_view values;                       ///< of what was read
 };
+
+/// director -> who asked for training.
+struct trained_model {
+  uint64_t version = 0;
+  stored_tensor parameters; ///< in working order
+};
+
+/// Writes a director's files, one after the other in the order they come, so that the director never
+/// waits for a disk (actors/director/checkpoint_writer.hpp). All is answered once it is done, or when
+/// it cannot be.
+using checkpoint_writer_actor =
+  caf::typed_actor<caf::replies_to<range_order>::with<write_outcome>,
+                   caf::replies_to<checkpoint_order>::with<write_outcome>,
+                   caf::replies_to<drop_order>::with<write_outcome>,
+                   // A term, before its first use.
+                   caf::replies_to<term_order>::with<write_outcome>,
+                   caf::replies_to<read_order>::with<write_outcome>>;
 
 } // namespace troupe
 
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::range_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::checkpoint_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::drop_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::term_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::read_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::write_outcome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trained_model)

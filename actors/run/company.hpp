@@ -17,6 +17,7 @@
 
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/actors/run/process.hpp"
 #include "troupe/coordinators/job/job.hpp"

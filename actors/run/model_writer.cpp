@@ -90,11 +90,11 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
 }
 
 std::string write_model(const std::string& path, const training_result& result) {
-  return write_safetensors(path, result.layout, result.parameters.values(), model_metadata(result));
+  return write_safetensors(path, result.layout, result.parameters, model_metadata(result));
 }
 
 std::string write_model(reserved_file& room, const training_result& result) {
-  return write_safetensors(room, result.layout, result.parameters.values(), model_metadata(result));
+  return write_safetensors(room, result.layout, result.parameters, model_metadata(result));
 }
 
 uint64_t model_file_bytes(const parameter_layout& layout, const prepared_data& data) {

@@ -1,5 +1,6 @@
 #include "troupe/actors/run/training_end.hpp"
 
+#include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
@@ -96,10 +97,10 @@ void throw_if_failed(const training_finished& finished) {
                   finished.hint);
 }
 
-const_buffer pull_parameters(caf::scoped_actor& self, const director_actor& director) {
-  const_buffer result;
+stored_tensor pull_parameters(caf::scoped_actor& self, const director_actor& director) {
+  stored_tensor result;
   self->request(director, pull_deadline, atom::pull_v)
-    .receive([&](const parameter_span& whole) { result = whole.values.storage(); },
+    .receive([&](const trained_model& whole) { result = whole.parameters; },
              [&](const caf::error& problem) {
                throw failure(failure_code::internal,
                              "the result could not be fetched: " + self->system().render(problem));
@@ -108,7 +109,7 @@ const_buffer pull_parameters(caf::scoped_actor& self, const director_actor& dire
 }
 
 training_result result_of(const job& resolved, std::shared_ptr<const prepared_data> data,
-                          const model& network, const const_buffer& parameters,
+                          const model& network, const stored_tensor& parameters,
                           training_finished&& finished) {
   training_result result;
   result.resolved = resolved;
@@ -119,9 +120,7 @@ training_result result_of(const job& resolved, std::shared_ptr<const prepared_da
   summary.strategy = name_of(resolved.training.strategy);
   summary.replicas = *resolved.training.replicas;
   summary.slices = *resolved.training.slices;
-  std::vector<float> logical;
-  summary.parameters_sha256 =
-    safetensors_data_sha256(result.layout.in_logical_order(parameters.values(), logical));
+  summary.parameters_sha256 = safetensors_data_sha256(result.layout, parameters);
   const auto identity = identity_text(resolved, data->fingerprint);
   summary.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
   summary.numerics = numerics_class();

@@ -7,7 +7,6 @@
 #include "troupe/actors/run/training_result.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/network/model.hpp"
 
 #include <caf/fwd.hpp>
@@ -23,11 +22,11 @@ void throw_if_failed(const training_finished& finished);
 std::vector<trainer_record> records_of(const trainer_figures& figures);
 
 /// The final parameters, once the run is finished. Throws failure(internal) when they do not come.
-const_buffer pull_parameters(caf::scoped_actor& self, const director_actor& director);
+stored_tensor pull_parameters(caf::scoped_actor& self, const director_actor& director);
 
 /// What was learned, with its figures. `resolved` counts all replicas of the run.
 training_result result_of(const job& resolved, std::shared_ptr<const prepared_data> data,
-                          const model& network, const const_buffer& parameters,
+                          const model& network, const stored_tensor& parameters,
                           training_finished&& finished);
 
 } // namespace troupe

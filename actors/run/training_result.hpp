@@ -4,8 +4,8 @@
 #pragma once
 
 #include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/disk/stored_tensor.hpp"
 #include "troupe/data/records/training_record.hpp"
-#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/network/parameter_layout.hpp"
 
 #include <memory>
@@ -21,7 +21,9 @@ struct training_result {
   job resolved; ///< the job as it was trained: every optional field filled in
   std::shared_ptr<const prepared_data> data;
   parameter_layout layout;
-  const_buffer parameters;
+  /// In working order (parameter_layout.hpp). `values()` has them all; where several processes trained
+  /// and there is a folder for it, only that brings them to memory.
+  stored_tensor parameters;
   std::vector<history_row> history;
   training_summary summary; ///< without the model file's path
   /// Set when training ended early and badly (diverged); `parameters` are the best ones if a best

@@ -59,6 +59,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   result.data = std::move(inputs.data);
   result.checkpoints = std::move(inputs.checkpoints);
   result.resume_from = std::move(inputs.resume_from);
+  result.scratch_folder = std::move(inputs.scratch_folder);
   result.on_progress = std::move(inputs.on_progress);
   result.on_news = std::move(inputs.on_news);
   result.keep = std::move(inputs.keep);

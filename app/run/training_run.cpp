@@ -160,6 +160,8 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from), {}, {}};
   if (x.checkpoint.are_written())
     inputs.checkpoints = folders.checkpoints();
+  inputs.scratch_folder =
+    folders.checkpoints()->directory(); // which is cleared of what is left there
   // From here on the earlier run is gone: this one can be trained.
   inputs.on_ready = [&] { folders.begin(job_text(x), start.identity); };
   if (!arguments.quiet)

@@ -32,6 +32,8 @@ struct training_inputs {
   std::function<void(training_result&)> keep{};
   /// Asked again and again: true once somebody wants training to stop.
   std::function<bool()> stop_requested{};
+  /// Where parameters may be kept that are too large for memory; of no use to who computes alone.
+  std::string scratch_folder{};
 };
 
 /// Calls `on_ready` before it trains, and `keep` with what it returns.

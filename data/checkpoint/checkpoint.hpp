@@ -2,14 +2,14 @@
 // a run that never stopped.
 //
 // It is one file of whole logical tensors, so any number of shards can load it, whatever number
-// wrote it. A file is either intact or refused: see data/checkpoint/checkpoint_file.hpp for its
-// layout, and data/checkpoint/checkpoint_store.hpp for the folder it lies in.
+// wrote it. A file is either intact or refused: see data/checkpoint/checkpoint_layout.hpp for what
+// stands where, and data/checkpoint/checkpoint_store.hpp for the folder it lies in.
 
 #pragma once
 
+#include "troupe/data/disk/stored_tensor.hpp"
 #include "troupe/data/records/training_record.hpp"
 #include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/buffer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,10 +44,10 @@ struct checkpoint {
   uint64_t version = 0;   ///< steps applied
   uint64_t term = 0;      ///< the view's term in which it was written
 
-  const_buffer parameters;               ///< P, of `version`
-  std::vector<const_buffer> slots;       ///< S, each P: the optimizer's state, slot by slot
+  stored_tensor parameters;              ///< P, of `version`
+  std::vector<stored_tensor> slots;      ///< S, each P: the optimizer's state, slot by slot
   std::vector<double> optimizer_numbers; ///< of a rule that keeps numbers besides its slots
-  const_buffer best_parameters;          ///< P, of best_version; empty when not kept
+  stored_tensor best_parameters;         ///< P, of best_version; empty when not kept
   uint64_t best_version = 0;             ///< the version with the least watched loss, if kept
   double best_loss = 0;                  ///< its watched loss
 

@@ -1,44 +1,25 @@
 #include "troupe/data/checkpoint/checkpoint_file.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_record.hpp"
+#include "troupe/data/checkpoint/checkpoint_layout.hpp"
 #include "troupe/data/disk/disk_failure.hpp"
-#include "troupe/data/text/checksum.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 namespace troupe {
 
 namespace {
 
-constexpr std::string_view start_mark = "TROUPECP";
-constexpr std::string_view end_mark = "TROUPEND";
-constexpr uint32_t format_version = 1;
-constexpr size_t preamble_bytes = 40;
-constexpr size_t checked_preamble_bytes = 24; ///< those before the checksum
-constexpr size_t tail_bytes = sizeof(checksum_bytes) + end_mark.size();
-constexpr size_t chunk_elements = checkpoint_chunk_bytes / sizeof(float);
+using namespace checkpoint_format;
+
 constexpr const char* damage_hint = "the file is damaged; an earlier checkpoint may be whole";
 
 using bytes = std::vector<std::byte>;
-
-void add(bytes& out, std::span<const std::byte> more) {
-  out.insert(out.end(), more.begin(), more.end());
-}
-
-void add(bytes& out, std::string_view text) {
-  add(out, std::as_bytes(std::span(text)));
-}
-
-template <class Number>
-void add_number(bytes& out, Number value) {
-  add(out, std::as_bytes(std::span(&value, 1)));
-}
 
 template <class Number>
 Number number_at(std::span<const std::byte> from, size_t offset) {
@@ -51,84 +32,7 @@ bool equal(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-uint64_t chunk_count(const checkpoint_shape& shape) {
-  const auto of_tensor = (shape.parameter_count + chunk_elements - 1) / chunk_elements;
-  return shape.tensor_count() * of_tensor;
-}
-
-uint64_t data_bytes(const checkpoint_shape& shape) {
-  return shape.tensor_count() * shape.parameter_count * sizeof(float);
-}
-
-/// Bytes of a file with a record of so many bytes.
-uint64_t file_bytes(const checkpoint_shape& shape, uint64_t record_bytes) {
-  return preamble_bytes + record_bytes + data_bytes(shape) +
-         chunk_count(shape) * sizeof(checksum_bytes) + tail_bytes;
-}
-
-/// The record with the zeros that bring what follows to the alignment of buffers.
-bytes padded_record(const checkpoint& x) {
-  auto record = checkpoint_record(x);
-  const auto end = preamble_bytes + record.size();
-  record.resize(record.size() +
-                (buffer_alignment_bytes - end % buffer_alignment_bytes) % buffer_alignment_bytes);
-  if (record.size() > std::numeric_limits<uint32_t>::max())
-    throw std::invalid_argument("checkpoint: a history of " + std::to_string(x.history.size()) +
-                                " rows is too long for its file");
-  return record;
-}
-
-/// Everything before the tensors.
-bytes start_of(const checkpoint& x, const bytes& record) {
-  bytes result;
-  result.reserve(preamble_bytes + record.size());
-  add(result, start_mark);
-  add_number(result, format_version);
-  add_number(result, static_cast<uint32_t>(record.size()));
-  add_number(result, file_bytes(shape_of(x), record.size()));
-  auto checked = result;
-  add(checked, record);
-  add(result, checksum_of(checked));
-  add(result, record);
-  return result;
-}
-
-/// Everything behind them; `table` are the chunks' checksums.
-bytes end_of(std::span<const std::byte> start, const bytes& table) {
-  bytes checked;
-  add(checked, start.subspan(checked_preamble_bytes, sizeof(checksum_bytes)));
-  add(checked, table);
-  auto result = table;
-  add(result, checksum_of(checked));
-  add(result, end_mark);
-  return result;
-}
-
-void append_tensor(disk_writer& out, std::span<const float> values, bytes& table) {
-  for (size_t first = 0; first < values.size(); first += chunk_elements) {
-    const auto count = std::min(chunk_elements, values.size() - first);
-    const auto chunk = std::as_bytes(values.subspan(first, count));
-    add(table, checksum_of(chunk));
-    out.append(chunk);
-  }
-}
-
 } // namespace
-
-uint64_t checkpoint_file_bytes(const checkpoint& x) {
-  return file_bytes(shape_of(x), padded_record(x).size());
-}
-
-void write_checkpoint(disk_writer& out, const checkpoint& x) {
-  const auto start = start_of(x, padded_record(x));
-  out.append(start);
-  bytes table;
-  append_tensor(out, x.parameters.values(), table);
-  for (const auto& slot : x.slots)
-    append_tensor(out, slot.values(), table);
-  append_tensor(out, x.best_parameters.values(), table);
-  out.append(end_of(start, table));
-}
 
 struct checkpoint_file::state {
   state(const disk& from, std::string where) : path(std::move(where)) {
@@ -148,11 +52,12 @@ struct checkpoint_file::state {
     bytes checked(preamble.begin(), preamble.begin() + checked_preamble_bytes);
     checked.resize(checked_preamble_bytes + record_bytes);
     const auto record = std::span(checked).subspan(checked_preamble_bytes);
-    read(preamble_bytes, record);
+    read(record_begin, record);
     if (!equal(checksum_of(checked), std::span(preamble).subspan(checked_preamble_bytes)))
-      refuse("the checksum of bytes 0 to " + std::to_string(preamble_bytes + record_bytes) +
+      refuse("the checksum of bytes 0 to " + std::to_string(checked_preamble_bytes) + " and " +
+             std::to_string(record_begin) + " to " + std::to_string(record_begin + record_bytes) +
              " is wrong");
-    auto parsed = parse_checkpoint_record(record, path, preamble_bytes);
+    auto parsed = parse_checkpoint_record(record, path, record_begin);
     head = std::move(parsed.head);
     shape = parsed.shape;
     start_checksum.assign(preamble.begin() + checked_preamble_bytes, preamble.end());
@@ -162,16 +67,26 @@ struct checkpoint_file::state {
   void check_preamble(std::span<const std::byte> preamble) {
     if (!equal(preamble.first(start_mark.size()), std::as_bytes(std::span(start_mark))))
       refuse("it is no checkpoint: byte 0 does not begin with " + std::string{start_mark});
-    if (const auto version = number_at<uint32_t>(preamble, 8); version != format_version)
-      refuse("format version " + std::to_string(version) + " at byte 8; this program reads " +
-             std::to_string(format_version));
+    const auto format = number_at<uint32_t>(preamble, 8);
+    if (format != version && format != version_with_record_first)
+      refuse("format version " + std::to_string(format) + " at byte 8; this program reads " +
+             std::to_string(version_with_record_first) + " and " + std::to_string(version));
     const auto bytes_promised = number_at<uint64_t>(preamble, 16);
     if (bytes_promised != file->size())
       refuse("the file has " + std::to_string(file->size()) + " bytes, byte 16 promises " +
              std::to_string(bytes_promised));
     record_bytes = number_at<uint32_t>(preamble, 12);
-    if (record_bytes > file->size() - preamble_bytes)
+    if (file->size() < preamble_bytes + tail_bytes ||
+        record_bytes > file->size() - preamble_bytes - tail_bytes)
       refuse("the length of the record at byte 12 is beyond the file's end");
+    if (format == version_with_record_first) {
+      record_begin = preamble_bytes;
+      tensors_begin = preamble_bytes + record_bytes;
+      table_end = file->size() - tail_bytes;
+    } else {
+      tensors_begin = start_bytes;
+      record_begin = table_end = file->size() - tail_bytes - record_bytes;
+    }
   }
 
   /// Before anything is allocated for the tensors or multiplied.
@@ -180,24 +95,28 @@ struct checkpoint_file::state {
     const bool fits =
       shape.slot_count <= room && shape.parameter_count <= room &&
       (shape.parameter_count == 0 || shape.tensor_count() <= room / shape.parameter_count);
-    if (!fits || file_bytes(shape, record_bytes) != file->size())
+    if (!fits || tensors_begin + data_bytes(shape) + table_bytes(shape) != table_end)
       refuse("the tensors that the record names do not fill the file");
   }
 
   void read_end() {
-    const auto table_bytes = chunk_count(shape) * sizeof(checksum_bytes);
-    const auto table_start = preamble_bytes + record_bytes + data_bytes(shape);
-    table.resize(table_bytes);
-    read(table_start, table);
+    const auto table_begin = table_end - table_bytes(shape);
+    table.resize(table_bytes(shape));
+    read(table_begin, table);
     bytes found(tail_bytes);
-    read(table_start + table_bytes, found);
+    read(file->size() - tail_bytes, found);
     auto checked = start_checksum;
-    add(checked, table);
+    checked.insert(checked.end(), table.begin(), table.end());
     if (!equal(checksum_of(checked), std::span(found).first(sizeof(checksum_bytes))))
-      refuse("the checksum of the checksums at byte " + std::to_string(table_start) + " is wrong");
+      refuse("the checksum of the checksums at byte " + std::to_string(table_begin) + " is wrong");
     if (!equal(std::span(found).last(end_mark.size()), std::as_bytes(std::span(end_mark))))
       refuse("the end mark at byte " + std::to_string(file->size() - end_mark.size()) +
              " is wrong");
+    bytes zeros(record_begin != preamble_bytes ? start_bytes - preamble_bytes : 0);
+    read(preamble_bytes, zeros);
+    if (std::ranges::any_of(zeros, [](std::byte x) { return x != std::byte{0}; }))
+      refuse("bytes " + std::to_string(preamble_bytes) + " to " + std::to_string(start_bytes) +
+             " are not zeros");
   }
 
   /// Elements [first, first + out.size()) of the tensor with this number.
@@ -221,24 +140,40 @@ struct checkpoint_file::state {
     }
   }
 
+  // Who reads a tensor piece by piece wants the same chunk several times.
   void read_part(uint64_t tensor, uint64_t chunk, size_t skipped, size_t size,
                  std::span<float> out) const {
-    scratch.resize(size);
-    read_chunk(tensor, chunk, scratch);
+    const std::lock_guard lock{mutex};
+    const std::pair wanted{tensor, chunk};
+    if (in_scratch != wanted) {
+      in_scratch.reset();
+      scratch.resize(size);
+      read_chunk(tensor, chunk, scratch);
+      in_scratch = wanted;
+    }
     std::copy_n(scratch.begin() + static_cast<std::ptrdiff_t>(skipped), out.size(), out.begin());
   }
 
   void read_chunk(uint64_t tensor, uint64_t chunk, std::span<float> out) const {
-    const auto chunks_of_tensor = chunk_count(shape) / shape.tensor_count();
-    const auto element = tensor * shape.parameter_count + chunk * chunk_elements;
-    const auto offset = preamble_bytes + record_bytes + element * sizeof(float);
-    const auto expected = std::span(table).subspan(
-      (tensor * chunks_of_tensor + chunk) * sizeof(checksum_bytes), sizeof(checksum_bytes));
+    const auto offset =
+      tensors_begin + place_of(shape.parameter_count, tensor, chunk * chunk_elements);
+    const auto expected = std::span(table).subspan((tensor * chunk_count_of_tensor(shape) + chunk) *
+                                                     sizeof(checksum_bytes),
+                                                   sizeof(checksum_bytes));
     read(offset, std::as_writable_bytes(out));
     if (!equal(checksum_of(std::as_bytes(out)), expected))
       refuse("the checksum of bytes " + std::to_string(offset) + " to " +
              std::to_string(offset + out.size_bytes()) + " (" + name_of_tensor(tensor) +
              ") is wrong");
+  }
+
+  void verify() const {
+    std::vector<float> chunk(std::min<uint64_t>(chunk_elements, shape.parameter_count));
+    for (uint64_t tensor = 0; tensor < shape.tensor_count(); ++tensor)
+      for (uint64_t first = 0; first < shape.parameter_count; first += chunk_elements)
+        read_tensor(tensor, first,
+                    std::span(chunk).first(
+                      std::min<uint64_t>(chunk_elements, shape.parameter_count - first)));
   }
 
   std::string name_of_tensor(uint64_t tensor) const {
@@ -259,12 +194,6 @@ struct checkpoint_file::state {
            std::to_string(offset) + " to " + std::to_string(offset + out.size()));
   }
 
-  const_buffer whole(uint64_t tensor) const {
-    buffer result{shape.parameter_count};
-    read_tensor(tensor, 0, result.values());
-    return result;
-  }
-
   [[noreturn]] void refuse(const std::string& reason) const {
     throw failure(failure_code::bad_data, reason, path, damage_hint);
   }
@@ -278,16 +207,39 @@ struct checkpoint_file::state {
   checkpoint head;
   checkpoint_shape shape;
   uint64_t record_bytes = 0;
+  uint64_t record_begin = 0;
+  uint64_t tensors_begin = 0;
+  uint64_t table_end = 0;
   bytes start_checksum;
   bytes table;
+  mutable std::mutex mutex;           ///< of what follows
   mutable std::vector<float> scratch; ///< a chunk of which only a part is wanted
+  mutable std::optional<std::pair<uint64_t, uint64_t>> in_scratch; ///< its tensor and number
 };
 
+namespace {
+
+/// One tensor of an open file.
+template <class State>
+class tensor_in_file : public tensor_reader {
+public:
+  tensor_in_file(std::shared_ptr<const State> file, uint64_t tensor)
+    : file_(std::move(file)), tensor_(tensor) {}
+
+  size_t size() const noexcept override { return file_->shape.parameter_count; }
+  void read(size_t first, std::span<float> out) const override {
+    file_->read_tensor(tensor_, first, out);
+  }
+
+private:
+  std::shared_ptr<const State> file_;
+  uint64_t tensor_;
+};
+
+} // namespace
+
 checkpoint_file::checkpoint_file(const disk& from, std::string path)
-  : state_(std::make_unique<state>(from, std::move(path))) {}
-checkpoint_file::~checkpoint_file() = default;
-checkpoint_file::checkpoint_file(checkpoint_file&&) noexcept = default;
-checkpoint_file& checkpoint_file::operator=(checkpoint_file&&) noexcept = default;
+  : state_(std::make_shared<const state>(from, std::move(path))) {}
 
 const checkpoint& checkpoint_file::head() const noexcept {
   return state_->head;
@@ -305,30 +257,30 @@ bool checkpoint_file::has_best_parameters() const noexcept {
   return state_->shape.has_best_parameters;
 }
 
-void checkpoint_file::read_parameters(size_t first, std::span<float> out) const {
-  state_->read_tensor(0, first, out);
+checkpoint checkpoint_file::contents() const {
+  const auto tensor = [this](uint64_t number) {
+    return stored_tensor{std::make_shared<const tensor_in_file<state>>(state_, number)};
+  };
+  auto result = head();
+  result.parameters = tensor(0);
+  for (uint64_t slot = 0; slot < slot_count(); ++slot)
+    result.slots.push_back(tensor(1 + slot));
+  if (has_best_parameters())
+    result.best_parameters = tensor(1 + slot_count());
+  return result;
 }
 
-void checkpoint_file::read_slot(size_t slot, size_t first, std::span<float> out) const {
-  if (slot >= slot_count())
-    throw std::out_of_range("checkpoint: slot " + std::to_string(slot) + " of " +
-                            std::to_string(slot_count()));
-  state_->read_tensor(1 + slot, first, out);
-}
-
-void checkpoint_file::read_best_parameters(size_t first, std::span<float> out) const {
-  if (!has_best_parameters())
-    throw std::out_of_range("checkpoint: it has no best parameters");
-  state_->read_tensor(1 + slot_count(), first, out);
+void checkpoint_file::verify() const {
+  state_->verify();
 }
 
 checkpoint checkpoint_file::read() const {
-  auto result = head();
-  result.parameters = state_->whole(0);
-  for (uint64_t slot = 0; slot < slot_count(); ++slot)
-    result.slots.push_back(state_->whole(1 + slot));
-  if (has_best_parameters())
-    result.best_parameters = state_->whole(1 + slot_count());
+  auto result = contents();
+  result.parameters = result.parameters.whole();
+  for (auto& slot : result.slots)
+    slot = slot.whole();
+  if (result.best_parameters)
+    result.best_parameters = result.best_parameters.whole();
   return result;
 }
 

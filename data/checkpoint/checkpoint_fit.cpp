@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 namespace troupe {
 
@@ -28,13 +30,18 @@ reason unless_finite(double value, const std::string& what) {
   return std::isfinite(value) ? reason{} : what + " is not finite";
 }
 
-reason unless_all_finite(const const_buffer& values, const std::string& what) {
-  const auto all = values.values();
-  const auto found =
-    std::find_if(all.begin(), all.end(), [](float x) { return !std::isfinite(x); });
-  if (found == all.end())
-    return std::nullopt;
-  return "value " + std::to_string(found - all.begin()) + " of " + what + " is not finite";
+reason unless_all_finite(const stored_tensor& values, const std::string& what) {
+  constexpr size_t step = size_t{1} << 18;
+  std::vector<float> some(std::min(step, values.size()));
+  for (size_t first = 0; first < values.size(); first += step) {
+    const auto part = std::span(some).first(std::min(step, values.size() - first));
+    values.read(first, part);
+    const auto found = std::ranges::find_if(part, [](float x) { return !std::isfinite(x); });
+    if (found != part.end())
+      return "value " + std::to_string(first + static_cast<size_t>(found - part.begin())) + " of " +
+             what + " is not finite";
+  }
+  return std::nullopt;
 }
 
 template <class... Checks>

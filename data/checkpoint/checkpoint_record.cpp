@@ -180,7 +180,7 @@ void visit_all(auto& record, auto& x, auto& shape) {
 
 checkpoint_shape shape_of(const checkpoint& x) {
   const auto size = x.parameters.size();
-  const auto require = [&](const const_buffer& tensor, const char* what) {
+  const auto require = [&](const stored_tensor& tensor, const char* what) {
     if (tensor.size() != size)
       throw std::invalid_argument("checkpoint: " + std::to_string(tensor.size()) + " values of " +
                                   what + " for " + std::to_string(size) + " parameters");
@@ -192,8 +192,7 @@ checkpoint_shape shape_of(const checkpoint& x) {
   return {size, x.slots.size(), static_cast<bool>(x.best_parameters)};
 }
 
-std::vector<std::byte> checkpoint_record(const checkpoint& x) {
-  const auto shape = shape_of(x);
+std::vector<std::byte> checkpoint_record(const checkpoint& x, const checkpoint_shape& shape) {
   record_writer record;
   visit_all(record, x, shape);
   return std::move(record.result);

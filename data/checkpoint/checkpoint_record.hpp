@@ -27,7 +27,8 @@ struct checkpoint_shape {
 /// Throws std::invalid_argument when the tensors of `x` are not all of one size.
 checkpoint_shape shape_of(const checkpoint& x);
 
-std::vector<std::byte> checkpoint_record(const checkpoint& x);
+/// The tensors of `x` are not looked at: it may be without them.
+std::vector<std::byte> checkpoint_record(const checkpoint& x, const checkpoint_shape& shape);
 
 struct parsed_record {
   checkpoint head; ///< without tensors

@@ -1,6 +1,10 @@
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 
+#include "troupe/data/checkpoint/checkpoint_layout.hpp"
+#include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/disk/replacement.hpp"
+#include "troupe/data/disk/scratch_tensor.hpp"
 #include "troupe/data/text/checksum.hpp"
 
 #include <algorithm>
@@ -16,7 +20,6 @@ namespace {
 
 constexpr std::string_view name_start = "checkpoint-";
 constexpr std::string_view name_end = ".troupe";
-constexpr std::string_view unfinished_end = ".tmp";
 constexpr std::string_view term_name = "term";
 constexpr size_t version_digits = 12;
 /// Far above a term file's; more is not read.
@@ -47,7 +50,7 @@ bool is_unfinished(std::string_view name) {
   if (!name.ends_with(unfinished_end))
     return false;
   name.remove_suffix(unfinished_end.size());
-  return name == term_name || version_in(name);
+  return name == term_name || version_in(name) || name.starts_with(scratch_name_start);
 }
 
 std::string hex(const checksum_bytes& checksum) {
@@ -75,65 +78,29 @@ std::optional<uint64_t> term_in(std::string_view text) {
   return text == term_text(term) ? std::optional{term} : std::nullopt;
 }
 
-/// Writes a file whole or not at all; the old one, if any, stays until the new one is safe.
-class replacement {
-public:
-  replacement(disk& where, const std::string& folder, const std::string& path,
-              uint64_t bytes_needed)
-    : disk_(where),
-      folder_(folder),
-      path_(path),
-      temporary_(path + std::string{unfinished_end}),
-      bytes_needed_(bytes_needed) {}
-
-  template <class Write>
-  void write(Write write_content) {
-    try {
-      const auto file = disk_.create(temporary_);
-      write_content(*file);
-      file->sync();
-    } catch (const disk_error& error) {
-      give_up(error);
-    }
-    publish();
-  }
-
-private:
-  void publish() {
-    try {
-      disk_.rename(temporary_, path_);
-    } catch (const disk_error& error) {
-      give_up(error);
-    }
-    try {
-      disk_.sync_folder(folder_);
-    } catch (const disk_error& error) { // the new file has its name, whole: nothing to remove
-      throw told(error);
-    }
-  }
-
-  /// Frees the room that the part written so far takes, and counts it as available.
-  [[noreturn]] void give_up(const disk_error& error) {
-    try {
-      disk_.remove(temporary_);
-    } catch (const disk_error&) { // it was never made, or the disk is gone: the first reason counts
-    }
-    throw told(error);
-  }
-
-  failure told(const disk_error& error) const {
-    return writing_failure({"cannot " + error.operation(), path_, error.error_number()},
-                           {bytes_needed_, disk_.bytes_available(folder_)});
-  }
-
-  disk& disk_;
-  const std::string& folder_;
-  const std::string& path_;
-  std::string temporary_;
-  uint64_t bytes_needed_;
-};
-
 } // namespace
+
+struct checkpoint_store::draft {
+  draft(disk& where, const std::string& folder, const std::string& path, uint64_t bytes_needed)
+    : place(where, folder, path, bytes_needed) {}
+
+  /// As `place.attempt`; who failed once fails again.
+  template <class Action>
+  void attempt(const Action& action) {
+    if (problem)
+      throw failure(*problem);
+    try {
+      place.attempt(action);
+    } catch (const failure& error) {
+      problem = error;
+      throw;
+    }
+  }
+
+  replacement place;
+  std::optional<checkpoint_output> out;
+  std::optional<failure> problem;
+};
 
 std::optional<std::string> checkpoint_in(const std::string& folder) {
   std::optional<uint64_t> newest;
@@ -152,6 +119,8 @@ checkpoint_store::checkpoint_store(std::shared_ptr<disk> where, std::string dire
     throw std::invalid_argument("checkpoint store: 0 checkpoints to keep, at least 1 is needed");
   remove_unfinished();
 }
+
+checkpoint_store::~checkpoint_store() = default;
 
 std::string checkpoint_store::path_of(uint64_t version) const {
   return directory_ + "/" + name_of_version(version);
@@ -179,11 +148,57 @@ checkpoint_file checkpoint_store::open(uint64_t version) const {
 }
 
 void checkpoint_store::write(const checkpoint& x) {
-  const auto path = path_of(x.version);
+  const auto shape = shape_of(x);
+  drafts_.erase(x.version);
+  draft_of({x.version, shape.parameter_count, shape.slot_count})
+    .place.need(checkpoint_file_bytes(x, shape.parameter_count));
+  const auto write = [&](uint64_t part, const stored_tensor& tensor) {
+    write_range({x.version, shape.parameter_count, shape.slot_count, part, 0}, tensor.values());
+  };
+  write(0, x.parameters);
+  for (size_t slot = 0; slot < x.slots.size(); ++slot)
+    write(1 + slot, x.slots[slot]);
+  finish(x);
+}
+
+checkpoint_store::draft& checkpoint_store::draft_of(const checkpoint_range& what) {
+  auto& result = drafts_[what.version];
+  if (!result)
+    result = std::make_unique<draft>(
+      *disk_, directory_, path_of(what.version),
+      checkpoint_format::file_bytes({what.parameter_count, what.slot_count, false}, 0));
+  return *result;
+}
+
+void checkpoint_store::write_range(const checkpoint_range& what, std::span<const float> values) {
+  auto& to = draft_of(what);
+  to.attempt([&] {
+    if (!to.out)
+      to.out.emplace(*disk_, to.place.temporary(), what.parameter_count);
+    to.out->write(what.part, what.first_element, values);
+  });
+}
+
+checkpoint_file checkpoint_store::finish(const checkpoint& x) {
+  const auto found = drafts_.find(x.version);
+  if (found == drafts_.end())
+    throw std::logic_error("checkpoint store: nothing was written of version " +
+                           std::to_string(x.version));
+  const auto whole = std::move(found->second);
+  drafts_.erase(drafts_.begin(), std::next(found));
   refuse_other_job(x);
-  replacement{*disk_, directory_, path, checkpoint_file_bytes(x)}.write(
-    [&](disk_writer& out) { write_checkpoint(out, x); });
+  whole->attempt([&] {
+    whole->place.need(checkpoint_file_bytes(x, whole->out->parameter_count()));
+    whole->out->finish(x);
+    whole->out->sync();
+  });
+  whole->place.publish();
   remove_old(x);
+  return open(x.version);
+}
+
+void checkpoint_store::drop_drafts_from(uint64_t version) {
+  drafts_.erase(drafts_.lower_bound(version), drafts_.end());
 }
 
 void checkpoint_store::refuse_other_job(const checkpoint& x) const {
@@ -219,7 +234,8 @@ checkpoint_search checkpoint_store::latest(const std::string& job_sha256,
       if (file.head().version != *version)
         throw failure(failure_code::bad_data,
                       "it holds version " + std::to_string(file.head().version));
-      auto found = file.read();
+      file.verify();
+      auto found = file.contents();
       if (const auto reason = misfit ? misfit(found) : std::nullopt)
         throw failure(failure_code::bad_data, "it is of another shape: " + *reason);
       result.newest = std::move(found);
@@ -274,8 +290,13 @@ uint64_t checkpoint_store::read_term() const {
 void checkpoint_store::write_term(uint64_t term) {
   const auto path = directory_ + "/" + std::string{term_name};
   const auto text = term_text(term);
-  replacement{*disk_, directory_, path, text.size()}.write(
-    [&](disk_writer& out) { out.append(std::as_bytes(std::span(text))); });
+  replacement place{*disk_, directory_, path, text.size()};
+  place.attempt([&] {
+    const auto file = disk_->create(place.temporary());
+    file->write(0, std::as_bytes(std::span(text)));
+    file->sync();
+  });
+  place.publish();
 }
 
 void checkpoint_store::remove_unfinished() {

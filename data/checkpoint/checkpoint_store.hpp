@@ -3,6 +3,7 @@
 //
 //   checkpoint-000000000120.troupe    the state at version 120
 //   checkpoint-000000000120.troupe.tmp    being written, or left by a process that died
+//   scratch-4711-0.tmp    likewise (data/disk/scratch_tensor.hpp)
 //   term    the highest term in use
 //
 // A folder belongs to one run and is written by one process at a time: whoever makes a store makes
@@ -16,8 +17,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,9 +39,19 @@ struct skipped_checkpoint {
 
 /// What `latest` found.
 struct checkpoint_search {
-  std::optional<checkpoint> newest; ///< whole and checked; nothing when there is no file at all
-  std::string path;                 ///< of `newest`
+  /// Whole and checked; its tensors lie in its file. Nothing when there is no file at all.
+  std::optional<checkpoint> newest;
+  std::string path;                        ///< of `newest`
   std::vector<skipped_checkpoint> skipped; ///< newer ones, newest first
+};
+
+/// Where some elements of a checkpoint belong: P parameters, S slots.
+struct checkpoint_range {
+  uint64_t version = 0;
+  uint64_t parameter_count = 0; ///< P
+  uint64_t slot_count = 0;      ///< S
+  uint64_t part = 0;            ///< 0: the parameters; then the slots
+  uint64_t first_element = 0;   ///< of the tensor
 };
 
 /// Says why a whole checkpoint of the job cannot be used; nothing when it can.
@@ -56,7 +69,11 @@ public:
   /// cannot be worked with.
   checkpoint_store(std::shared_ptr<disk> where, std::string directory,
                    size_t keep = checkpoints_kept);
+  ~checkpoint_store();
+  checkpoint_store(const checkpoint_store&) = delete;
+  checkpoint_store& operator=(const checkpoint_store&) = delete;
 
+  const std::shared_ptr<disk>& where() const noexcept { return disk_; }
   const std::string& directory() const noexcept { return directory_; }
 
   std::string path_of(uint64_t version) const;
@@ -67,14 +84,30 @@ public:
   /// Opens the checkpoint of a version; see checkpoint_file.
   checkpoint_file open(uint64_t version) const;
 
-  /// Writes a checkpoint: to a temporary file that reaches the disk, takes its name, and then the
-  /// folder reaches the disk. Afterwards the others of its job are removed but for the `keep` - 1
-  /// before it that are whole, as far as their records tell; later ones too, because a run that had
-  /// been able to use them would not come by this version again. Other jobs' files stay.
+  // A checkpoint is written by ranges to a temporary file, of several versions at a time if need be:
+  //
+  //   write_range, write_range, .. ---> finish: it has its name
+  //        \---> drop_drafts_from, or a later one is finished: nothing is left of it
+  //
+  // All throw failure(io_error | no_permission | cannot_create) with the path, and for a full disk the
+  // bytes needed and there: the older checkpoints are untouched then and no temporary file is left.
+
+  /// Elements of a version's parameters or slots; each once.
+  void write_range(const checkpoint_range& what, std::span<const float> values);
+
+  /// All else of a checkpoint, of which every element was written. Its file reaches the disk, takes
+  /// its name, and then the folder reaches the disk. Afterwards the others of its job are removed but
+  /// for the `keep` - 1 before it that are whole, as far as their records tell; later ones too,
+  /// because a run that had been able to use them would not come by this version again. Other jobs'
+  /// files stay. Throws std::logic_error when elements are missing.
   ///
-  /// Throws failure(io_error | no_permission | cannot_create) with the path, and for a full disk
-  /// the bytes needed and there: the older checkpoints are untouched then and no temporary file is
-  /// left.
+  /// `x` has S slots; they and the parameters are not looked at.
+  checkpoint_file finish(const checkpoint& x);
+
+  /// These versions will not be finished.
+  void drop_drafts_from(uint64_t version);
+
+  /// The same for one that is whole already: `write_range` and `finish`.
   void write(const checkpoint& x);
 
   /// The newest checkpoint of a job that is intact and that `misfit`, if there is one, says nothing
@@ -95,6 +128,8 @@ public:
   void write_term(uint64_t term);
 
 private:
+  struct draft;
+  draft& draft_of(const checkpoint_range& what);
   std::vector<std::string> names() const;
   /// Whose checkpoint the file of a version is; nothing when it cannot be read.
   std::optional<std::string> job_of(uint64_t version) const;
@@ -108,6 +143,7 @@ private:
   std::shared_ptr<disk> disk_;
   std::string directory_;
   size_t keep_;
+  std::map<uint64_t, std::unique_ptr<draft>> drafts_; ///< by version
 };
 
 } // namespace troupe

@@ -191,14 +191,25 @@ uint64_t bytes_of(std::span<const std::span<const std::byte>> pieces) {
   return bytes;
 }
 
+std::function<void(const byte_sink&)> giving(std::span<const std::span<const std::byte>> pieces) {
+  return [pieces](const byte_sink& to) {
+    for (auto piece : pieces)
+      to(piece);
+  };
+}
+
 } // namespace
+
+void write_file_atomically(const std::string& path, uint64_t bytes,
+                           const std::function<void(const byte_sink&)>& make) {
+  unfinished_file file(path, bytes);
+  make([&](std::span<const std::byte> part) { file.write(part); });
+  file.publish();
+}
 
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces) {
-  unfinished_file file(path, bytes_of(pieces));
-  for (auto piece : pieces)
-    file.write(piece);
-  file.publish();
+  write_file_atomically(path, bytes_of(pieces), giving(pieces));
 }
 
 void write_file_atomically(const std::string& path, std::span<const std::byte> content) {
@@ -224,12 +235,15 @@ reserved_file::reserved_file(std::string path, uint64_t bytes)
 reserved_file::~reserved_file() = default;
 
 void reserved_file::write(std::span<const std::span<const std::byte>> pieces) {
+  write(bytes_of(pieces), giving(pieces));
+}
+
+void reserved_file::write(uint64_t bytes, const std::function<void(const byte_sink&)>& make) {
   const auto room = std::exchange(state_, {});
   if (!room)
-    return write_file_atomically(path_, pieces);
-  room->file.need(bytes_of(pieces));
-  for (auto piece : pieces)
-    room->file.write(piece);
+    return write_file_atomically(path_, bytes, make);
+  room->file.need(bytes);
+  make([&](std::span<const std::byte> part) { room->file.write(part); });
   room->file.publish();
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,14 @@ void write_file_atomically(const std::string& path, std::string_view content);
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces);
 
+/// Takes a part of a file's content.
+using byte_sink = std::function<void(std::span<const std::byte>)>;
+
+/// The same for content that is made part by part, and is never whole in memory: `make` gives all its
+/// `bytes` to its argument. What it throws leaves what was there as it was.
+void write_file_atomically(const std::string& path, uint64_t bytes,
+                           const std::function<void(const byte_sink&)>& make);
+
 /// Room on the disk, taken before the content is there: whoever computes for hours learns now that
 /// the disk is full, and a disk that fills up meanwhile does not cost the result.
 class reserved_file {
@@ -46,6 +55,7 @@ public:
   /// As write_file_atomically, into the room that was taken; more than that needs a disk that is
   /// not full.
   void write(std::span<const std::span<const std::byte>> pieces);
+  void write(uint64_t bytes, const std::function<void(const byte_sink&)>& make);
 
 private:
   struct state;

@@ -23,14 +23,30 @@ class posix_writer : public disk_writer {
 public:
   explicit posix_writer(std::string path)
     : path_(std::move(path)),
-      file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0666)) {
+      file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
     if (!file_)
       throw disk_error("create a file in the folder", path_, errno);
   }
 
-  void append(std::span<const std::byte> bytes) override {
-    if (!write_all(file_, bytes))
-      throw disk_error("write the file", path_, errno);
+  void write(uint64_t offset, std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const auto count =
+        ::pwrite(file_.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        throw disk_error("write the file", path_, errno);
+      offset += static_cast<uint64_t>(count);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+  }
+
+  // As it is where the file system cannot: then a write tells.
+  void reserve(uint64_t bytes) override {
+    if (bytes > 0 &&
+        ::fallocate(file_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT))
+      throw disk_error("reserve room for the file", path_, errno);
   }
 
   void sync() override {

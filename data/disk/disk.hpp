@@ -1,4 +1,4 @@
-// A disk as checkpoints see it: files that are written once from start to end, and read anywhere.
+// A disk as checkpoints see it: files that are written once, in any order, and read anywhere.
 //
 // Everything that must outlive a crash goes through this interface, so that a test can put a disk
 // in memory behind it that is full, fails or loses what was not synced. `posix_disk` is the real
@@ -35,15 +35,20 @@ private:
   int error_number_;
 };
 
-/// A new file that grows. Destroying it closes the file and leaves it where it is.
+/// A new file. Destroying it closes the file and leaves it where it is.
 class disk_writer {
 public:
   virtual ~disk_writer() = default;
 
-  /// Adds all of `bytes` at the end. When it throws, any part of them may have been added.
-  virtual void append(std::span<const std::byte> bytes) = 0;
+  /// Puts all of `bytes` behind the first `offset` bytes; what nobody wrote before them is zeros.
+  /// When it throws, any part of them may have been written.
+  virtual void write(uint64_t offset, std::span<const std::byte> bytes) = 0;
 
-  /// Returns once everything appended would survive a power failure. After it threw once nothing is
+  /// Takes room for the first `bytes` of the file, where the file system can: later no write of
+  /// these fails for want of room.
+  virtual void reserve(uint64_t bytes) = 0;
+
+  /// Returns once everything written would survive a power failure. After it threw once nothing is
   /// known of the file any more: it has to be written anew.
   virtual void sync() = 0;
 };
@@ -75,7 +80,8 @@ public:
   /// Gives a file another name in the same folder; a file that had that name is gone.
   virtual void rename(const std::string& from, const std::string& to) = 0;
 
-  /// Removes a file; ENOENT when there is none.
+  /// Removes a file; ENOENT when there is none. Who has it open goes on with it; its room is free
+  /// once nobody has.
   virtual void remove(const std::string& path) = 0;
 
   /// The names in a folder (without its path), sorted; ENOENT when there is no such folder.

@@ -1,6 +1,7 @@
 #include "troupe/data/model_file/safetensors.hpp"
 
 #include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/model_file/logical_parts.hpp"
 #include "troupe/data/model_file/safetensors_header.hpp"
 #include "troupe/data/source/text_source.hpp"
 #include "troupe/data/text/digest.hpp"
@@ -141,43 +142,60 @@ parameter_layout layout_of(std::vector<safetensors_entry> tensors, const std::st
 
 } // namespace
 
-std::string safetensors_data_sha256(std::span<const float> values) {
-  return sha256_hex(std::as_bytes(values));
+std::string safetensors_data_sha256(const parameter_layout& layout, const stored_tensor& values) {
+  sha256 digest;
+  for_each_logical_part(layout, values,
+                        [&](std::span<const float> part) { digest.update(std::as_bytes(part)); });
+  return digest.hex();
 }
 
 namespace {
 
 template <class Write>
-std::string write_whole(const parameter_layout& layout, std::span<const float> values,
-                        const std::map<std::string, std::string>& metadata, Write write) {
+std::string write_whole(const parameter_layout& layout, const stored_tensor& values,
+                        const std::map<std::string, std::string>& metadata, const Write& write) {
   if (values.size() != layout.size())
     throw std::invalid_argument("safetensors: " + std::to_string(values.size()) +
                                 " values for a layout of " + std::to_string(layout.size()));
-  auto header = header_text(layout, metadata);
-  std::vector<float> storage;
-  values = layout.in_logical_order(values, storage);
+  const auto header = header_text(layout, metadata);
   std::array<std::byte, length_bytes> length;
   for (size_t i = 0; i < length_bytes; ++i)
     length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xff);
-  const std::array<std::span<const std::byte>, 3> pieces{length, std::as_bytes(std::span(header)),
-                                                         std::as_bytes(values)};
-  write(std::span<const std::span<const std::byte>>{pieces});
-  return safetensors_data_sha256(values);
+  sha256 digest;
+  write(length_bytes + header.size() + values.size() * sizeof(float), [&](const byte_sink& to) {
+    to(length);
+    to(std::as_bytes(std::span(header)));
+    for_each_logical_part(layout, values, [&](std::span<const float> part) {
+      digest.update(std::as_bytes(part));
+      to(std::as_bytes(part));
+    });
+  });
+  return digest.hex();
 }
 
 } // namespace
 
 std::string write_safetensors(const std::string& path, const parameter_layout& layout,
+                              const stored_tensor& values,
+                              const std::map<std::string, std::string>& metadata) {
+  return write_whole(layout, values, metadata, [&](uint64_t bytes, const auto& make) {
+    write_file_atomically(path, bytes, make);
+  });
+}
+
+std::string write_safetensors(const std::string& path, const parameter_layout& layout,
                               std::span<const float> values,
                               const std::map<std::string, std::string>& metadata) {
-  return write_whole(layout, values, metadata,
-                     [&](auto pieces) { write_file_atomically(path, pieces); });
+  const buffer copy{values.size()};
+  std::ranges::copy(values, copy.values().begin());
+  return write_safetensors(path, layout, stored_tensor{copy}, metadata);
 }
 
 std::string write_safetensors(reserved_file& room, const parameter_layout& layout,
-                              std::span<const float> values,
+                              const stored_tensor& values,
                               const std::map<std::string, std::string>& metadata) {
-  return write_whole(layout, values, metadata, [&](auto pieces) { room.write(pieces); });
+  return write_whole(layout, values, metadata,
+                     [&](uint64_t bytes, const auto& make) { room.write(bytes, make); });
 }
 
 safetensors_file read_safetensors(const std::string& path) {
@@ -190,7 +208,7 @@ safetensors_file read_safetensors(const std::string& path) {
   if (char surplus; source.read({&surplus, 1}) > 0)
     refuse(path, "there are more data than the tensors' " +
                    std::to_string(result.layout.size() * sizeof(float)) + " bytes");
-  result.data_sha256 = safetensors_data_sha256(result.values);
+  result.data_sha256 = sha256_hex(std::as_bytes(std::span(result.values)));
   return result;
 }
 

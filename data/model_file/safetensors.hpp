@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include "troupe/data/disk/stored_tensor.hpp"
 #include "troupe/models/network/parameter_layout.hpp"
 
 #include <cstddef>
@@ -32,21 +33,25 @@ struct safetensors_file {
 };
 
 /// Writes the file atomically and returns the SHA-256 of its data section, hexadecimal. The same
-/// arguments give the same bytes.
+/// arguments give the same bytes. `values` are in working order, those of the file in logical order;
+/// they are never whole in memory unless they were.
 ///
 /// Throws std::invalid_argument when `values` are not layout.size() elements, when a name or
 /// metadata text is not UTF-8, and when a tensor is called "__metadata__"; what
-/// write_file_atomically throws.
+/// write_file_atomically throws; what reading `values` throws.
+std::string write_safetensors(const std::string& path, const parameter_layout& layout,
+                              const stored_tensor& values,
+                              const std::map<std::string, std::string>& metadata);
 std::string write_safetensors(const std::string& path, const parameter_layout& layout,
                               std::span<const float> values,
                               const std::map<std::string, std::string>& metadata);
 /// The same, to room taken before.
 std::string write_safetensors(reserved_file& room, const parameter_layout& layout,
-                              std::span<const float> values,
+                              const stored_tensor& values,
                               const std::map<std::string, std::string>& metadata);
 
 /// The SHA-256 that a file with these values has for its data section, hexadecimal.
-std::string safetensors_data_sha256(std::span<const float> values);
+std::string safetensors_data_sha256(const parameter_layout& layout, const stored_tensor& values);
 
 /// Reads a file whose tensors are all "F32" and leave no hole. A tensor without extents (a scalar)
 /// gets the shape {1}: layouts know no scalars.

@@ -16,16 +16,19 @@ using namespace troupe;
 namespace {
 
 constexpr size_t preamble_bytes = 24;
-constexpr size_t record_begin = 40;
+constexpr size_t first_record_begin = 40; // of the first format; later ones have it before the tail
+constexpr size_t tail_bytes = 24;
 
 // Makes the head's own checksum right when the record lies within the file.
 void mend(std::vector<std::byte>& file) {
-  if (file.size() < record_begin)
+  if (file.size() < first_record_begin + tail_bytes)
     return;
   uint32_t record_bytes = 0;
   std::memcpy(&record_bytes, file.data() + 12, sizeof record_bytes);
-  if (record_bytes > file.size() - record_begin)
+  if (record_bytes > file.size() - first_record_begin - tail_bytes)
     return;
+  const auto record_begin = static_cast<std::ptrdiff_t>(
+    file[8] == std::byte{1} ? first_record_begin : file.size() - tail_bytes - record_bytes);
   const uint64_t file_bytes = file.size();
   std::memcpy(file.data() + 16, &file_bytes, sizeof file_bytes);
   std::vector<std::byte> head{file.begin(), file.begin() + preamble_bytes};

@@ -6,7 +6,7 @@
 #include "troupe/actors/net/gate/hello.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/app/terminal/status_report.hpp"
-#include "troupe/data/checkpoint/checkpoint_file.hpp"
+#include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/checkpoint/checkpoint_record.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
 #include "troupe/tests/fuzz/wire_types.hpp"
@@ -144,10 +144,10 @@ void add_checkpoints(corpora& out) {
   for (const auto& [version, options] : kinds) {
     plain_disk disk;
     const auto x = some_checkpoint(version, options);
-    write_checkpoint(*disk.create("a"), x);
+    write_checkpoint(disk, "a", x);
     const auto& file = disk.files["a"];
     out.add("checkpoint", {reinterpret_cast<const char*>(file.data()), file.size()});
-    const auto record = checkpoint_record(x);
+    const auto record = checkpoint_record(x, shape_of(x));
     out.add("checkpoint", {reinterpret_cast<const char*>(record.data()), record.size()});
   }
 }

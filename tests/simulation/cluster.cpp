@@ -91,6 +91,8 @@ std::optional<failure> cluster::boot_director() {
   if (options_.disk)
     try {
       checkpoints = std::make_shared<checkpoint_store>(options_.disk, run_folder);
+      options.scratch =
+        std::make_shared<scratch_pool>(options_.disk, run_folder, options.parameter_count, 0);
       options.resume_from = checkpoints->latest(options.job_sha256).newest;
       options.membership.persisted_term = term_floor(
         checkpoints->read_term(), world_.now().time_since_epoch() + options_.clock_ahead);
@@ -201,8 +203,8 @@ std::vector<float> cluster::pull_parameters() {
   auto answer = self->request(director_, std::chrono::minutes{60}, atom::pull_v);
   world_.drain();
   answer.receive(
-    [&](const parameter_span& whole) {
-      const auto values = whole.values.values();
+    [&](const trained_model& whole) {
+      const auto values = whole.parameters.values();
       result.assign(values.begin(), values.end());
     },
     [](const caf::error&) {});

@@ -1,5 +1,6 @@
 #include "troupe/tests/simulation/kept_company.hpp"
 
+#include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/tests/simulation/listener.hpp"
 
 #include <caf/scoped_actor.hpp>
@@ -83,7 +84,8 @@ Answer kept_company::ask(const Handle& whom, const Question&... question) {
 }
 
 std::vector<float> kept_company::pull_parameters() {
-  const auto values = ask<parameter_span>(company_->director(), atom::pull_v).values.values();
+  const auto result = ask<trained_model>(company_->director(), atom::pull_v);
+  const auto values = result.parameters.values();
   return {values.begin(), values.end()};
 }
 

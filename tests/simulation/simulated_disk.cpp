@@ -22,19 +22,28 @@ public:
   writer(simulated_disk& home, file_ptr what, std::string path)
     : home_(home), file_(std::move(what)), path_(std::move(path)), life_(home.life_) {}
 
-  void append(std::span<const std::byte> bytes) override {
+  void write(uint64_t offset, std::span<const std::byte> bytes) override {
     require_life();
     try {
       home_.begin_operation("write the file", path_);
     } catch (const disk_error&) {
-      add(bytes.subspan(0, home_.random_.below(bytes.size() + 1)));
+      put(offset, bytes.subspan(0, home_.random_.below(bytes.size() + 1)));
       throw;
     }
-    if (home_.capacity_ && home_.bytes_used() + bytes.size() > *home_.capacity_) {
-      add(bytes.subspan(0, std::min<uint64_t>(bytes.size(), *home_.bytes_available(path_))));
+    const auto there = home_.bytes_available(path_).value_or(UINT64_MAX);
+    if (growth_by(offset + bytes.size()) > there) {
+      const auto size = file_->content.size() + there;
+      put(offset, bytes.subspan(0, size > offset ? size - offset : 0));
       throw disk_error("write the file", path_, ENOSPC);
     }
-    add(bytes);
+    put(offset, bytes);
+  }
+
+  void reserve(uint64_t bytes) override {
+    require_life();
+    home_.begin_operation("reserve room for the file", path_);
+    if (growth_by(bytes) > home_.bytes_available(path_).value_or(UINT64_MAX))
+      throw disk_error("reserve room for the file", path_, ENOSPC);
   }
 
   void sync() override {
@@ -44,8 +53,17 @@ public:
   }
 
 private:
-  void add(std::span<const std::byte> bytes) {
-    file_->content.insert(file_->content.end(), bytes.begin(), bytes.end());
+  uint64_t growth_by(uint64_t end) const {
+    return end - std::min<uint64_t>(end, file_->content.size());
+  }
+
+  void put(uint64_t offset, std::span<const std::byte> bytes) {
+    if (bytes.empty())
+      return;
+    auto& content = file_->content;
+    content.resize(std::max<size_t>(content.size(), offset + bytes.size()));
+    std::ranges::copy(bytes, content.begin() + static_cast<std::ptrdiff_t>(offset));
+    file_->synced_bytes = std::min<size_t>(file_->synced_bytes, offset);
   }
 
   void require_life() const {

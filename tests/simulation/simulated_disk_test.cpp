@@ -34,7 +34,7 @@ TEST(simulated_disk, what_is_synced_survives_a_power_cut) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     auto disk = disk_with_folder(seed);
     const auto file = disk.create("run/a");
-    file->append(bytes_of(1000));
+    file->write(0, bytes_of(1000));
     file->sync();
     disk.sync_folder("run");
     disk.lose_power();
@@ -49,7 +49,7 @@ TEST(simulated_disk, of_what_is_not_synced_anything_may_be_left) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     auto disk = disk_with_folder(seed);
     const auto file = disk.create("run/a");
-    file->append(bytes_of(1000));
+    file->write(0, bytes_of(1000));
     disk.lose_power();
     if (disk.list("run").empty())
       ++missing;
@@ -80,20 +80,20 @@ TEST(simulated_disk, a_rename_without_a_synced_folder_may_be_lost) {
 TEST(simulated_disk, a_dead_process_leaves_all_that_it_wrote) {
   auto disk = disk_with_folder(1);
   const auto file = disk.create("run/a");
-  file->append(bytes_of(10));
+  file->write(0, bytes_of(10));
   disk.close_all();
   EXPECT_EQ(size_of(disk, "run/a"), 10u);
-  EXPECT_THROW(file->append(bytes_of(1)), disk_error);
+  EXPECT_THROW(file->write(0, bytes_of(1)), disk_error);
 }
 
 TEST(simulated_disk, a_full_disk_takes_what_fits_and_says_so) {
   auto disk = disk_with_folder(1);
   disk.set_capacity(100);
   const auto file = disk.create("run/a");
-  file->append(bytes_of(60));
+  file->write(0, bytes_of(60));
   EXPECT_EQ(disk.bytes_available("run"), 40u);
   try {
-    file->append(bytes_of(60));
+    file->write(60, bytes_of(60));
     FAIL();
   } catch (const disk_error& error) {
     EXPECT_EQ(error.error_number(), ENOSPC);
@@ -106,7 +106,7 @@ TEST(simulated_disk, power_is_cut_in_the_middle_of_the_operation_that_is_due) {
   bool told = false;
   disk.cut_power_after(2, [&] { told = true; });
   const auto file = disk.create("run/a");
-  file->append(bytes_of(10));
+  file->write(0, bytes_of(10));
   EXPECT_FALSE(told);
   EXPECT_THROW(file->sync(), disk_error);
   EXPECT_TRUE(told);
@@ -118,7 +118,7 @@ TEST(simulated_disk, power_is_cut_in_the_middle_of_the_operation_that_is_due) {
 TEST(simulated_disk, rot_flips_one_bit) {
   auto disk = disk_with_folder(1);
   EXPECT_FALSE(disk.rot());
-  disk.create("run/a")->append(bytes_of(64, 0));
+  disk.create("run/a")->write(0, bytes_of(64, 0));
   EXPECT_TRUE(disk.rot());
   std::vector<std::byte> now(64);
   disk.open("run/a")->read(0, now);

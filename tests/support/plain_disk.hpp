@@ -14,7 +14,7 @@ namespace troupe {
 class plain_disk : public disk {
 public:
   std::map<std::string, std::vector<std::byte>> files;
-  std::vector<std::string> log; ///< "append", "sync" and so on, in order
+  std::vector<std::string> log; ///< "write", "sync" and so on, in order
   std::string failing;          ///< the operation that fails ...
   int error_number = EIO;       ///< ... with this ...
   size_t passes = 0;            ///< ... after so many that pass
@@ -61,11 +61,13 @@ public:
 private:
   struct writer : disk_writer {
     writer(plain_disk& where, std::string path) : home(where), name(std::move(path)) {}
-    void append(std::span<const std::byte> bytes) override {
-      home.note("append", name);
+    void write(uint64_t offset, std::span<const std::byte> bytes) override {
+      home.note("write", name);
       auto& content = home.files.at(name);
-      content.insert(content.end(), bytes.begin(), bytes.end());
+      content.resize(std::max<size_t>(content.size(), offset + bytes.size()));
+      std::ranges::copy(bytes, content.begin() + static_cast<std::ptrdiff_t>(offset));
     }
+    void reserve(uint64_t) override { home.note("reserve", name); }
     void sync() override { home.note("sync", name); }
 
     plain_disk& home;

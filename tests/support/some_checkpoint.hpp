@@ -73,7 +73,7 @@ inline checkpoint plain_checkpoint(uint64_t version, const some_checkpoint_optio
   return x;
 }
 
-inline bool same_bits(const const_buffer& a, const const_buffer& b) {
+inline bool same_bits(const stored_tensor& a, const stored_tensor& b) {
   const auto left = a.values(), right = b.values();
   return left.size() == right.size() &&
          std::equal(left.begin(), left.end(), right.begin(), [](float x, float y) {

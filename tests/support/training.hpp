@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
+#include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/actors/run/company.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/train.hpp"
@@ -58,7 +58,7 @@ struct real_system {
   std::optional<caf::actor_system> system;
 };
 
-inline std::vector<float> values_of(const const_buffer& parameters) {
+inline std::vector<float> values_of(const stored_tensor& parameters) {
   const auto values = parameters.values();
   return {values.begin(), values.end()};
 }
@@ -98,9 +98,7 @@ inline company_outcome train_company(size_t threads, const job& x, const company
   if (!outcome.finished.failed)
     self->request(everybody.director(), std::chrono::seconds{10}, atom::pull_v)
       .receive(
-        [&](const parameter_span& whole) {
-          outcome.parameters = values_of(whole.values.storage());
-        },
+        [&](const trained_model& whole) { outcome.parameters = values_of(whole.parameters); },
         [](const caf::error&) { throw std::runtime_error("no result"); });
   outcome.buffers_made = everybody.buffers_made();
   return outcome;
@@ -169,7 +167,7 @@ public:
     std::mt19937_64 any{0};
     run(any);
     handle.receive(
-      [&](const parameter_span& whole) { result.parameters = values_of(whole.values.storage()); },
+      [&](const trained_model& whole) { result.parameters = values_of(whole.parameters); },
       [](const caf::error&) {});
     result.buffers_made = company_->buffers_made();
     return result;

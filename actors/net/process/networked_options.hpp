@@ -36,6 +36,10 @@ struct networked_options {
   /// Where checkpoints go, and one to go on from: on the director only. Null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;
   std::optional<checkpoint> resume_from;
+  /// A folder for the best version and the result, on the director of several: a model may be larger
+  /// than its memory. They are gone with the process. Empty: the checkpoints' one, or, where there
+  /// are none, memory.
+  std::string scratch_folder;
 
   /// Called with each progress message, on the thread that waits; on the director only.
   std::function<void(const training_progress&)> on_progress;

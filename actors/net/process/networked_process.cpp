@@ -71,6 +71,18 @@ director_options options_of_director(const networked_options& x, const model& ne
   return result;
 }
 
+/// Null where parameters are kept in memory: there is no folder, or nobody to get them from.
+std::shared_ptr<scratch_pool> scratch_of(const networked_options& x, size_t parameter_count) {
+  if (x.cluster.nodes.size() <= 1 || (x.scratch_folder.empty() && !x.checkpoints))
+    return nullptr;
+  const size_t reserved = *x.resolved.training.keep_best ? 2 : 1; // the next one comes meanwhile
+  return x.scratch_folder.empty()
+           ? std::make_shared<scratch_pool>(x.checkpoints->where(), x.checkpoints->directory(),
+                                            parameter_count, reserved)
+           : std::make_shared<scratch_pool>(posix_disk(), x.scratch_folder, parameter_count,
+                                            reserved);
+}
+
 void require_middleman(caf::actor_system& system) {
   if (!system.has_middleman())
     throw failure(failure_code::internal, "the actor system has no middleman", {},
@@ -168,7 +180,8 @@ void networked_process::parts::start() {
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
   if (here.is_director) {
     auto for_director = options_of_director(options, process_->network(), term);
-    if (options.checkpoints) {
+    for_director.scratch = scratch_of(options, for_director.parameter_count);
+    if (options.checkpoints || for_director.scratch) {
       for_director.writer = system.spawn<caf::detached>(checkpoint_writer, options.checkpoints);
       watch(for_director.writer);
     }

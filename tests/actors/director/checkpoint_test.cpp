@@ -302,7 +302,7 @@ TEST(checkpoint, each_beginning_takes_a_term_of_its_own) {
 TEST(checkpoint, that_cannot_be_written_ends_the_run_and_costs_no_older_one) {
   auto x = small_job();
   x.checkpoint.every_steps = 2;
-  for (const char* operation : {"create", "append", "sync", "rename", "sync_folder"}) {
+  for (const char* operation : {"create", "write", "sync", "rename", "sync_folder"}) {
     SCOPED_TRACE(operation);
     const memory_folder folder;
     {
@@ -313,7 +313,7 @@ TEST(checkpoint, that_cannot_be_written_ends_the_run_and_costs_no_older_one) {
     ASSERT_EQ(folder.store()->versions(), std::vector<uint64_t>{2});
     auto options = folder.resuming(x);
     folder.disk->failing = operation;
-    folder.disk->passes = std::string{operation} == "append" ? 5 : 1; // after the term is written
+    folder.disk->passes = std::string{operation} == "write" ? 5 : 1; // after the term is written
     const auto finished = test::train_in_order(x, 1, options).finished;
     folder.disk->failing.clear();
     EXPECT_TRUE(finished.failed);

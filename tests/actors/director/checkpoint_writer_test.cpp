@@ -111,9 +111,8 @@ public:
   std::vector<float> parameters() {
     std::vector<float> result;
     self_->request(company_->director(), 10s, atom::pull_v)
-      .receive(
-        [&](const parameter_span& whole) { result = test::values_of(whole.values.storage()); },
-        [](const caf::error&) {});
+      .receive([&](const trained_model& whole) { result = test::values_of(whole.parameters); },
+               [](const caf::error&) {});
     return result;
   }
 

@@ -3,6 +3,8 @@
 
 #include "troupe/data/checkpoint/checkpoint_file.hpp"
 
+#include "troupe/data/checkpoint/checkpoint_layout.hpp"
+#include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/text/checksum.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
@@ -24,7 +26,7 @@ constexpr size_t large_count = 5 * checkpoint_chunk_bytes / sizeof(float) / 2;
 
 void write_to(plain_disk& where, const checkpoint& x) {
   where.files.erase(path);
-  write_checkpoint(*where.create(path), x);
+  write_checkpoint(where, path, x);
 }
 
 // Why the file is refused; empty when it is loaded.
@@ -47,9 +49,89 @@ TEST(checkpoint_file, what_was_written_comes_back_to_the_bit) {
       for (const bool best : {false, true}) {
         const auto x = some_checkpoint(12, {count, slots, best && count > 0, "job"});
         write_to(where, x);
-        EXPECT_EQ(where.files[path].size(), checkpoint_file_bytes(x));
+        EXPECT_EQ(where.files[path].size(), checkpoint_file_bytes(x, count));
         EXPECT_TRUE(same(checkpoint_file(where, path).read(), x)) << count << " " << slots;
       }
+}
+
+// Whoever has a part of a tensor gives it when it has it.
+TEST(checkpoint_file, written_by_ranges_in_any_order_it_is_the_one_written_whole) {
+  plain_disk where;
+  const auto x = some_checkpoint(12, {large_count, 1, true, "job"});
+  write_to(where, x);
+  const auto whole = where.files[path];
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    std::mt19937_64 random{seed};
+    std::vector<std::pair<uint64_t, size_t>> ranges; // part, first element
+    const size_t size = 1 + random() % (large_count / 3);
+    for (uint64_t part = 0; part < 2; ++part)
+      for (size_t first = 0; first < large_count; first += size)
+        ranges.emplace_back(part, first);
+    std::ranges::shuffle(ranges, random);
+    where.files.erase(path);
+    checkpoint_output out{where, path, large_count};
+    for (const auto& [part, first] : ranges) {
+      const auto& tensor = part == 0 ? x.parameters : x.slots[0];
+      out.write(part, first, tensor.values().subspan(first, std::min(size, large_count - first)));
+    }
+    auto rest = x; // with as many slots, which nobody looks at
+    rest.parameters = {};
+    rest.slots.assign(1, {});
+    out.finish(rest);
+    EXPECT_EQ(where.files[path], whole) << seed;
+  }
+}
+
+TEST(checkpoint_file, with_a_gap_it_does_not_become_whole) {
+  plain_disk where;
+  const auto x = some_checkpoint(12, {10, 1, false, "job"});
+  checkpoint_output out{where, path, 10};
+  out.write(0, 0, x.parameters.values());
+  out.write(1, 0, x.slots[0].values().first(4));
+  out.write(1, 5, x.slots[0].values().last(5));
+  EXPECT_THROW(out.finish(x), std::logic_error);
+  EXPECT_NE(refusal_of(where), "");
+  EXPECT_THROW(out.write(1, 9, x.slots[0].values().first(2)), std::out_of_range);
+  out.write(1, 4, x.slots[0].values().subspan(4, 1));
+  out.finish(x);
+  EXPECT_TRUE(same(checkpoint_file(where, path).read(), x));
+}
+
+// As it was written before: the record at byte 40, padded, before the tensors.
+TEST(checkpoint_file, of_the_first_format_is_read) {
+  plain_disk where;
+  for (const size_t count : {size_t{0}, size_t{5}, large_count}) {
+    const auto x = some_checkpoint(12, {count, 1, count > 5, "job"});
+    write_to(where, x);
+    auto& bytes = where.files[path];
+    uint32_t record_bytes = 0;
+    std::memcpy(&record_bytes, bytes.data() + 12, sizeof record_bytes);
+    const auto tail = bytes.end() - 24;
+    std::vector<std::byte> record(tail - record_bytes, tail);
+    record.resize((40 + record.size() + 63) / 64 * 64 - 40);
+    std::vector<std::byte> old(bytes.begin(), bytes.begin() + 24);
+    old[8] = std::byte{1};
+    const auto padded = static_cast<uint32_t>(record.size());
+    const uint64_t size = bytes.size() - 24 - record_bytes + record.size();
+    std::memcpy(old.data() + 12, &padded, sizeof padded);
+    std::memcpy(old.data() + 16, &size, sizeof size);
+    auto checked = old;
+    checked.insert(checked.end(), record.begin(), record.end());
+    const auto start_sum = checksum_of(checked);
+    old.insert(old.end(), start_sum.begin(), start_sum.end());
+    old.insert(old.end(), record.begin(), record.end());
+    old.insert(old.end(), bytes.begin() + 64, tail - record_bytes);
+    const auto tensors = static_cast<std::ptrdiff_t>(4 * count * (count > 5 ? 3 : 2));
+    checked.assign(start_sum.begin(), start_sum.end());
+    checked.insert(checked.end(), bytes.begin() + 64 + tensors, tail - record_bytes);
+    const auto end_sum = checksum_of(checked);
+    old.insert(old.end(), end_sum.begin(), end_sum.end());
+    old.insert(old.end(), bytes.end() - 8, bytes.end());
+    bytes = old;
+    EXPECT_TRUE(same(checkpoint_file(where, path).read(), x)) << count;
+    bytes[70] ^= std::byte{1};
+    EXPECT_TRUE(refusal_of(where).starts_with("the checksum of bytes 0 to 24 and 40 to "));
+  }
 }
 
 TEST(checkpoint_file, doubles_that_are_no_numbers_keep_their_bits) {
@@ -93,7 +175,7 @@ TEST(checkpoint_file, a_range_of_a_tensor_is_that_of_the_whole) {
   plain_disk where;
   const auto x = some_checkpoint(12, {large_count, 1, true, "job"});
   write_to(where, x);
-  const checkpoint_file file{where, path};
+  const auto stored = checkpoint_file{where, path}.contents();
   constexpr size_t chunk = checkpoint_chunk_bytes / sizeof(float);
   const std::pair<size_t, size_t> ranges[] = {
     {0, 0},          {0, 1},         {chunk - 1, 2},       {chunk, chunk},
@@ -101,10 +183,10 @@ TEST(checkpoint_file, a_range_of_a_tensor_is_that_of_the_whole) {
     {0, large_count}};
   for (const auto& [first, count] : ranges) {
     std::vector<float> parameters(count), slot(count), best(count);
-    file.read_parameters(first, parameters);
-    file.read_slot(0, first, slot);
-    file.read_best_parameters(first, best);
-    const auto equal = [&](const std::vector<float>& a, const const_buffer& b) {
+    stored.parameters.read(first, parameters);
+    stored.slots[0].read(first, slot);
+    stored.best_parameters.read(first, best);
+    const auto equal = [&](const std::vector<float>& a, const stored_tensor& b) {
       const auto part = b.values().subspan(first, count);
       return std::equal(a.begin(), a.end(), part.begin(), part.end());
     };
@@ -113,20 +195,26 @@ TEST(checkpoint_file, a_range_of_a_tensor_is_that_of_the_whole) {
     EXPECT_TRUE(equal(best, x.best_parameters)) << first << " " << count;
   }
   std::vector<float> two(2);
-  EXPECT_THROW(file.read_parameters(large_count - 1, two), std::out_of_range);
-  EXPECT_THROW(file.read_parameters(large_count + 1, {}), std::out_of_range);
-  EXPECT_THROW(file.read_slot(1, 0, two), std::out_of_range);
+  EXPECT_THROW(stored.parameters.read(large_count - 1, two), std::out_of_range);
+  EXPECT_THROW(stored.parameters.read(large_count + 1, {}), std::out_of_range);
+  EXPECT_EQ(stored.slots.size(), 1u);
+  EXPECT_FALSE(stored.parameters.is_in_memory());
 }
 
 TEST(checkpoint_file, damage_elsewhere_does_not_stop_a_range_from_being_read) {
   plain_disk where;
   write_to(where, some_checkpoint(12, {large_count, 0, false, "job"}));
   auto& bytes = where.files[path];
-  bytes[bytes.size() - 1000] ^= std::byte{1}; // in the third chunk
+  bytes[64 + 4 * large_count - 9] ^= std::byte{1}; // in the third chunk
   const checkpoint_file file{where, path};
+  const auto parameters = file.contents().parameters;
   std::vector<float> some(10);
-  EXPECT_NO_THROW(file.read_parameters(7, some));
-  EXPECT_THROW(file.read_parameters(large_count - 10, some), failure);
+  for (size_t time = 0; time < 2; ++time) {
+    EXPECT_NO_THROW(parameters.read(7, some));
+    EXPECT_THROW(parameters.read(large_count - 10, some), failure);
+  }
+  EXPECT_THROW(parameters.whole(), failure);
+  EXPECT_THROW(file.verify(), failure);
 }
 
 TEST(checkpoint_file, cut_at_any_byte_it_is_not_loaded) {
@@ -199,14 +287,17 @@ TEST(checkpoint_file, the_reason_names_the_byte) {
     return result;
   };
   EXPECT_EQ(reason_with_flip(1), "it is no checkpoint: byte 0 does not begin with TROUPECP");
-  EXPECT_EQ(reason_with_flip(8), "format version 5 at byte 8; this program reads 1");
+  EXPECT_EQ(reason_with_flip(8), "format version 6 at byte 8; this program reads 1 and 2");
   EXPECT_TRUE(reason_with_flip(16).ends_with(std::to_string(bytes.size() ^ 4)));
-  EXPECT_TRUE(reason_with_flip(60).starts_with("the checksum of bytes 0 to "));
-  EXPECT_NE(reason_with_flip(bytes.size() - 1).find("end mark"), std::string::npos);
-  const auto table_bytes = 2 * 3 * 16 + 24;
-  EXPECT_TRUE(reason_with_flip(bytes.size() - 24).starts_with("the checksum of the checksums"));
+  EXPECT_TRUE(reason_with_flip(30).starts_with("the checksum of bytes 0 to 24 and "));
   EXPECT_TRUE(
-    reason_with_flip(bytes.size() - table_bytes - 1).ends_with("(optimizer slot 0) is wrong"));
+    reason_with_flip(bytes.size() - 30).starts_with("the checksum of bytes 0 to 24 and "));
+  EXPECT_EQ(reason_with_flip(60), "bytes 40 to 64 are not zeros");
+  EXPECT_NE(reason_with_flip(bytes.size() - 1).find("end mark"), std::string::npos);
+  const auto table = 64 + 4 * 2 * large_count;
+  EXPECT_TRUE(reason_with_flip(bytes.size() - 24).starts_with("the checksum of the checksums"));
+  EXPECT_TRUE(reason_with_flip(table).starts_with("the checksum of the checksums"));
+  EXPECT_TRUE(reason_with_flip(table - 1).ends_with("(optimizer slot 0) is wrong"));
 }
 
 // Somebody's own file, right in all its checksums, that promises more than it holds.
@@ -216,7 +307,8 @@ TEST(checkpoint_file, tensors_that_do_not_fill_the_file_are_refused_before_memor
   write_to(where, x);
   const auto whole = where.files[path];
   const auto record_bytes = static_cast<size_t>(whole[12]) + 256 * static_cast<size_t>(whole[13]);
-  const auto counts = 40 + 8 + x.job_sha256.size() + 8 + x.numerics.size() + 8 + 8;
+  const auto begin = whole.size() - 24 - record_bytes;
+  const auto counts = begin + 8 + x.job_sha256.size() + 8 + x.numerics.size() + 8 + 8;
   const std::pair<uint64_t, uint64_t> shapes[] = {{4, 2},
                                                   {6, 2},
                                                   {5, 1},
@@ -233,7 +325,7 @@ TEST(checkpoint_file, tensors_that_do_not_fill_the_file_are_refused_before_memor
     std::memcpy(bytes.data() + counts, &shape.first, 8);
     std::memcpy(bytes.data() + counts + 8, &shape.second, 8);
     std::vector<std::byte> checked(bytes.begin(), bytes.begin() + 24);
-    const auto record = std::span(bytes).subspan(40, record_bytes);
+    const auto record = std::span(bytes).subspan(begin, record_bytes);
     checked.insert(checked.end(), record.begin(), record.end());
     const auto checksum = checksum_of(checked);
     std::copy(checksum.begin(), checksum.end(), bytes.begin() + 24);

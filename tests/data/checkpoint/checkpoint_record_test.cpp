@@ -12,6 +12,10 @@
 namespace troupe {
 namespace {
 
+std::vector<std::byte> record_of(const checkpoint& x) {
+  return checkpoint_record(x, shape_of(x));
+}
+
 std::string refusal_of(std::span<const std::byte> bytes) {
   try {
     parse_checkpoint_record(bytes, "file", 40);
@@ -25,7 +29,7 @@ std::string refusal_of(std::span<const std::byte> bytes) {
 
 TEST(checkpoint_record, what_was_written_is_read) {
   const auto x = some_checkpoint(3, {7, 2, true, "job"});
-  const auto found = parse_checkpoint_record(checkpoint_record(x), "file", 40);
+  const auto found = parse_checkpoint_record(record_of(x), "file", 40);
   EXPECT_EQ(found.shape, (checkpoint_shape{7, 2, true}));
   EXPECT_EQ(found.shape.tensor_count(), 4u);
   auto head = x;
@@ -35,13 +39,13 @@ TEST(checkpoint_record, what_was_written_is_read) {
 }
 
 TEST(checkpoint_record, cut_at_any_byte_it_is_refused) {
-  const auto whole = checkpoint_record(some_checkpoint(3));
+  const auto whole = record_of(some_checkpoint(3));
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_NE(refusal_of(std::span(whole).first(size)), "") << size;
 }
 
 TEST(checkpoint_record, some_zeros_may_follow_and_nothing_else) {
-  auto bytes = checkpoint_record(some_checkpoint(3));
+  auto bytes = record_of(some_checkpoint(3));
   bytes.resize(bytes.size() + 63);
   EXPECT_EQ(refusal_of(bytes), "");
   bytes.back() = std::byte{1};
@@ -52,14 +56,14 @@ TEST(checkpoint_record, some_zeros_may_follow_and_nothing_else) {
 }
 
 TEST(checkpoint_record, lengths_are_held_against_what_is_there) {
-  auto bytes = checkpoint_record(some_checkpoint(3));
+  auto bytes = record_of(some_checkpoint(3));
   const auto huge = ~uint64_t{0};
   std::memcpy(bytes.data(), &huge, sizeof(huge)); // of the first text
   EXPECT_EQ(refusal_of(bytes), "a length is beyond the record's end (byte 48)");
   // A list's first item would already be beyond the end: a false length costs nothing.
   auto x = some_checkpoint(3);
   x.replicas.clear();
-  bytes = checkpoint_record(x);
+  bytes = record_of(x);
   std::memcpy(bytes.data() + bytes.size() - 8, &huge, sizeof(huge));
   EXPECT_TRUE(refusal_of(bytes).starts_with("a length is beyond"));
 }
@@ -67,7 +71,7 @@ TEST(checkpoint_record, lengths_are_held_against_what_is_there) {
 TEST(checkpoint_record, a_flag_is_0_or_1) {
   auto x = some_checkpoint(3);
   x.job_sha256 = x.numerics = "";
-  auto bytes = checkpoint_record(x);
+  auto bytes = record_of(x);
   bytes[6 * 8] = std::byte{2}; // after two texts, version, term and two counts
   EXPECT_EQ(refusal_of(bytes), "a flag is neither 0 nor 1 (byte 89)");
 }

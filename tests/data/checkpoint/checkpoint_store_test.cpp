@@ -3,6 +3,7 @@
 
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 
+#include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
@@ -82,19 +83,19 @@ TEST_F(checkpoint_stores, a_file_gets_its_name_only_after_it_reached_the_disk) {
   store.write(some_checkpoint(1));
   where->log.clear();
   store.write(some_checkpoint(2));
-  EXPECT_EQ(where->log, (std::vector<std::string>{"create", "append", "sync", "rename",
+  EXPECT_EQ(where->log, (std::vector<std::string>{"create", "write", "sync", "rename",
                                                   "sync_folder", "remove", "sync_folder"}));
 }
 
 TEST_F(checkpoint_stores, a_failing_disk_costs_no_older_checkpoint_and_leaves_nothing) {
-  for (const std::string operation : {"create", "append", "sync", "rename"})
+  for (const std::string operation : {"create", "write", "sync", "rename"})
     for (size_t passes = 0; passes < 3; ++passes) {
       where = std::make_shared<plain_disk>();
       auto store = make(1);
       store.write(some_checkpoint(1));
       const auto before = where->files;
       where->failing = operation;
-      where->passes = operation == "append" ? passes : 0;
+      where->passes = operation == "write" ? passes : 0;
       const auto error = failure_of([&] { store.write(some_checkpoint(2)); });
       EXPECT_EQ(error.code(), failure_code::io_error) << operation;
       EXPECT_EQ(error.where(), store.path_of(2));
@@ -103,6 +104,58 @@ TEST_F(checkpoint_stores, a_failing_disk_costs_no_older_checkpoint_and_leaves_no
       store.write(some_checkpoint(2));
       EXPECT_TRUE(same(*store.latest("a1").newest, some_checkpoint(2)));
     }
+}
+
+TEST_F(checkpoint_stores, several_grow_at_a_time_and_a_later_one_ends_those_before_it) {
+  auto store = make();
+  const auto give = [&](uint64_t version, uint64_t part) {
+    const auto x = some_checkpoint(version, {5, 1, false, "a1"});
+    store.write_range({version, 5, 1, part, 0}, (part == 0 ? x.parameters : x.slots[0]).values());
+  };
+  const auto finish = [&](uint64_t version) {
+    return store.finish(some_checkpoint(version, {5, 1, false, "a1"})).read();
+  };
+  for (const uint64_t version : {4, 8, 12, 16})
+    give(version, 1);
+  EXPECT_TRUE(store.versions().empty());
+  EXPECT_THROW(finish(8), std::logic_error) << "not whole, and gone";
+  EXPECT_EQ(where->files.size(), 2u) << "and 4 with it";
+  give(12, 0);
+  EXPECT_TRUE(same(finish(12), some_checkpoint(12, {5, 1, false, "a1"})));
+  EXPECT_EQ(store.versions(), std::vector<uint64_t>{12});
+  store.drop_drafts_from(13);
+  EXPECT_EQ(where->files.size(), 1u);
+  give(16, 1); // in another term
+  give(16, 0);
+  EXPECT_TRUE(same(finish(16), some_checkpoint(16, {5, 1, false, "a1"})));
+  give(20, 0);
+  EXPECT_EQ(where->files.size(), 3u);
+}
+
+TEST_F(checkpoint_stores, what_is_not_finished_is_gone_with_the_store) {
+  {
+    auto store = make();
+    store.write_range({4, 5, 0, 0, 0}, some_checkpoint(4).parameters.values());
+    EXPECT_EQ(where->files.size(), 1u);
+  }
+  EXPECT_TRUE(where->files.empty());
+}
+
+TEST_F(checkpoint_stores, a_failed_range_fails_all_that_follow_until_it_is_dropped) {
+  auto store = make();
+  const auto values = some_checkpoint(4).parameters.values();
+  const auto give = [&] { store.write_range({4, 5, 0, 0, 0}, values); };
+  where->failing = "write";
+  where->error_number = ENOSPC;
+  const auto error = failure_of(give);
+  EXPECT_EQ(error.where(), store.path_of(4));
+  EXPECT_NE(error.reason().find(" bytes needed, 1000 available"), std::string::npos);
+  where->failing.clear();
+  EXPECT_EQ(failure_of(give).reason(), error.reason());
+  EXPECT_EQ(failure_of([&] { store.finish(some_checkpoint(4)); }).reason(), error.reason());
+  EXPECT_TRUE(where->files.empty());
+  give();
+  EXPECT_EQ(where->files.size(), 1u);
 }
 
 TEST_F(checkpoint_stores, an_unsynced_folder_costs_no_older_checkpoint) {
@@ -115,11 +168,11 @@ TEST_F(checkpoint_stores, an_unsynced_folder_costs_no_older_checkpoint) {
 
 TEST_F(checkpoint_stores, a_full_disk_is_told_with_need_and_room) {
   auto store = make();
-  where->failing = "append";
+  where->failing = "write";
   where->error_number = ENOSPC;
   const auto error = failure_of([&] { store.write(some_checkpoint(2)); });
   EXPECT_EQ(error.code(), failure_code::io_error);
-  const auto need = std::to_string(checkpoint_file_bytes(some_checkpoint(2)));
+  const auto need = std::to_string(checkpoint_file_bytes(some_checkpoint(2), 5));
   EXPECT_TRUE(error.reason().ends_with(": " + need + " bytes needed, 1000 available"))
     << error.reason();
   EXPECT_EQ(error.hint(), "free some space or write elsewhere");
@@ -237,7 +290,7 @@ TEST_F(checkpoint_stores, a_term_is_remembered) {
     where->log.clear();
     store.write_term(term);
     EXPECT_EQ(where->log,
-              (std::vector<std::string>{"create", "append", "sync", "rename", "sync_folder"}));
+              (std::vector<std::string>{"create", "write", "sync", "rename", "sync_folder"}));
     EXPECT_EQ(make().read_term(), term);
   }
 }

@@ -27,13 +27,16 @@ int error_of(Action action) {
   return 0;
 }
 
-TEST(disk, what_was_appended_is_read) {
+TEST(disk, what_was_written_is_read) {
   temporary_folder folder;
   const auto where = posix_disk();
   const auto path = folder.path("x");
   const auto file = where->create(path);
-  file->append(bytes_of("one "));
-  file->append(bytes_of("two"));
+  file->reserve(4);
+  file->write(4, bytes_of("two"));
+  EXPECT_EQ(folder.read("x"), (std::string{"\0\0\0\0two", 7})) << "zeros where nobody wrote";
+  file->write(0, bytes_of("xne "));
+  file->write(0, bytes_of("o"));
   file->sync();
   EXPECT_EQ(folder.read("x"), "one two");
   const auto reader = where->open(path);
@@ -42,6 +45,10 @@ TEST(disk, what_was_appended_is_read) {
   EXPECT_EQ(reader->read(4, std::as_writable_bytes(std::span(out))), 3u) << "only where it ends";
   EXPECT_EQ(std::string(out.data()), "two");
   EXPECT_EQ(reader->read(7, std::as_writable_bytes(std::span(out))), 0u);
+  where->remove(path);
+  file->write(4, bytes_of("six"));
+  EXPECT_EQ(reader->read(4, std::as_writable_bytes(std::span(out))), 3u) << "open as before";
+  EXPECT_EQ(std::string(out.data()), "six");
 }
 
 TEST(disk, names_are_given_listed_and_taken_away) {

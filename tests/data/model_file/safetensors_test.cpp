@@ -1,6 +1,7 @@
 #include "troupe/data/model_file/safetensors.hpp"
 
 #include "troupe/data/model_file/safetensors_header.hpp"
+#include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
@@ -75,7 +76,7 @@ TEST(safetensors, files_are_written_byte_for_byte_as_the_format_says) {
   EXPECT_EQ(folder.read("m"), length_text(header.size()) + header + data);
   // printf '\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\x00\x3f' | sha256sum
   EXPECT_EQ(digest, "2ce4bdb6b34a50ac7092eb9fee94337a27498e9eb9bae44192f15b88831b2422");
-  EXPECT_EQ(safetensors_data_sha256(values), digest);
+  EXPECT_EQ(sha256_hex(std::as_bytes(std::span(values))), digest);
 }
 
 TEST(safetensors, what_was_written_is_read) {
@@ -105,7 +106,7 @@ TEST(safetensors, large_tensors_are_read_whole) {
 
 TEST(safetensors, an_empty_layout_is_a_file_too) {
   temporary_folder folder;
-  write_safetensors(folder.path("m"), {}, {}, {});
+  write_safetensors(folder.path("m"), {}, std::span<const float>{}, {});
   auto file = read_safetensors(folder.path("m"));
   EXPECT_TRUE(file.layout.tensors().empty());
   EXPECT_TRUE(file.metadata.empty());

@@ -1,0 +1,57 @@
+// A checkpoint's file while it is written: tensors go to their places by ranges, in any order, as they
+// come; whatever is known last is written last. Nothing of a tensor's size is held in memory: the
+// checksums are of what is read back, a chunk at a time, once all is there.
+//
+//   write, write, .. --all elements of parameters and slots--> finish --> whole, not synced
+
+#pragma once
+
+#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/disk/disk.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace troupe {
+
+/// Shapes: P parameters, S slots.
+class checkpoint_output {
+public:
+  /// Makes the file. Throws disk_error.
+  checkpoint_output(disk& where, const std::string& path, uint64_t parameter_count);
+
+  /// Elements [first, + values) of tensor `part`: 0 the parameters, then the slots. Each element once.
+  /// Throws disk_error; std::out_of_range.
+  void write(uint64_t part, uint64_t first, std::span<const float> values);
+
+  /// All else: `x` has its best parameters, if there are any, and S slots; the tensors that were
+  /// written are not looked at. Throws disk_error; what reading the best parameters throws;
+  /// std::logic_error when elements are missing.
+  void finish(const checkpoint& x);
+
+  /// Throws disk_error.
+  void sync() { out_->sync(); }
+
+  uint64_t parameter_count() const noexcept { return parameter_count_; }
+
+private:
+  void write_best(const checkpoint& x);
+
+  disk& disk_;
+  std::string path_;
+  uint64_t parameter_count_;
+  uint64_t elements_written_ = 0;
+  std::unique_ptr<disk_writer> out_;
+};
+
+/// Bytes of the file that `x` makes: with S slots, and best parameters if it has any.
+uint64_t checkpoint_file_bytes(const checkpoint& x, uint64_t parameter_count);
+
+/// Writes the whole of `x`: its file is not synced. Throws std::invalid_argument when the tensors are
+/// not all of one size; what `checkpoint_output` throws.
+void write_checkpoint(disk& where, const std::string& path, const checkpoint& x);
+
+} // namespace troupe
