@@ -3,7 +3,9 @@
 #include "troupe/data/checkpoint/checkpoint_layout.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -27,22 +29,38 @@ void for_each_part(const stored_tensor& from, const Take& take) {
   }
 }
 
-/// The chunks' checksums of the tensors that a file holds.
-std::vector<std::byte> table_of(const disk_reader& file, const checkpoint_shape& shape,
-                                const std::string& path) {
-  std::vector<std::byte> result, chunk(checkpoint_chunk_bytes);
-  const auto tensor_bytes = place_of(shape.parameter_count, 1, 0);
-  for (uint64_t tensor = 0; tensor < shape.tensor_count(); ++tensor)
-    for (uint64_t first = 0; first < tensor_bytes; first += checkpoint_chunk_bytes) {
-      const auto part =
-        std::span(chunk).first(std::min<uint64_t>(checkpoint_chunk_bytes, tensor_bytes - first));
-      if (file.read(start_bytes + tensor * tensor_bytes + first, part) != part.size())
-        throw std::logic_error("checkpoint: " + path + " ends before its tensors do");
-      const auto checksum = checksum_of(part);
-      result.insert(result.end(), checksum.begin(), checksum.end());
+/// Holds bytes, as they come, against the checksums of the ranges that they make.
+template <class Range>
+class range_check {
+public:
+  range_check(const std::vector<Range>& ranges, const std::string& path)
+    : next_(ranges.begin()), path_(path) {}
+
+  void add(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const auto left = (next_->end - next_->begin) * sizeof(float) - seen_;
+      const auto part = bytes.first(std::min<uint64_t>(left, bytes.size()));
+      running_.add(part);
+      seen_ += part.size();
+      if (part.size() == left)
+        end_range();
+      bytes = bytes.subspan(part.size());
     }
-  return result;
-}
+  }
+
+private:
+  void end_range() {
+    if (running_.take() != next_->checksum)
+      throw disk_error("read back what was written to the file", path_, EIO);
+    ++next_;
+    seen_ = 0;
+  }
+
+  typename std::vector<Range>::const_iterator next_;
+  const std::string& path_;
+  uint64_t seen_ = 0; ///< bytes of the next one
+  running_checksum running_;
+};
 
 } // namespace
 
@@ -54,22 +72,49 @@ void checkpoint_output::write(uint64_t part, uint64_t first, std::span<const flo
     throw std::out_of_range("checkpoint: elements " + std::to_string(first) + " to " +
                             std::to_string(first + values.size()) + " of " +
                             std::to_string(parameter_count_));
-  out_->write(start_bytes + place_of(parameter_count_, part, first), std::as_bytes(values));
-  elements_written_ += values.size();
+  const auto bytes = std::as_bytes(values);
+  const auto begin = part * parameter_count_ + first;
+  out_->write(start_bytes + place_of(parameter_count_, part, first), bytes);
+  if (!bytes.empty())
+    written_.push_back({begin, begin + values.size(), short_checksum_of(bytes)});
 }
 
 void checkpoint_output::finish(const checkpoint& x) {
   const auto shape = shape_with(x, parameter_count_);
-  if (elements_written_ != parameter_count_ * (1 + shape.slot_count))
-    throw std::logic_error("checkpoint: " + std::to_string(elements_written_) + " elements of " +
-                           std::to_string(1 + shape.slot_count) + " tensors with " +
-                           std::to_string(parameter_count_));
+  require_all(parameter_count_ * (1 + shape.slot_count));
   write_best(x);
   const auto record = checkpoint_record(x, shape);
   const auto start = start_of(shape, record);
-  const auto table = table_of(*disk_.open(path_), shape, path_);
+  const auto table = read_table(shape.tensor_count());
   out_->write(start_bytes + data_bytes(shape), end_of(start, table, record));
   out_->write(0, start);
+}
+
+void checkpoint_output::require_all(uint64_t element_count) {
+  std::ranges::sort(written_, {}, &range::begin);
+  uint64_t end = 0;
+  const auto follows = [&](const range& x) { return x.begin == std::exchange(end, x.end); };
+  if (!std::ranges::all_of(written_, follows) || end != element_count)
+    throw std::logic_error("checkpoint: not each of " + std::to_string(element_count) +
+                           " elements was written once; seen up to " + std::to_string(end));
+}
+
+std::vector<std::byte> checkpoint_output::read_table(uint64_t tensor_count) const {
+  const auto file = disk_.open(path_);
+  range_check<range> check{written_, path_};
+  std::vector<std::byte> result, chunk(checkpoint_chunk_bytes);
+  const auto tensor_bytes = place_of(parameter_count_, 1, 0);
+  for (uint64_t tensor = 0; tensor < tensor_count; ++tensor)
+    for (uint64_t first = 0; first < tensor_bytes; first += checkpoint_chunk_bytes) {
+      const auto part =
+        std::span(chunk).first(std::min<uint64_t>(checkpoint_chunk_bytes, tensor_bytes - first));
+      if (file->read(start_bytes + tensor * tensor_bytes + first, part) != part.size())
+        throw disk_error("read back what was written to the file", path_, EIO);
+      check.add(part);
+      const auto checksum = checksum_of(part);
+      result.insert(result.end(), checksum.begin(), checksum.end());
+    }
+  return result;
 }
 
 void checkpoint_output::write_best(const checkpoint& x) {

@@ -1,6 +1,7 @@
 // A checkpoint's file while it is written: tensors go to their places by ranges, in any order, as they
-// come; whatever is known last is written last. Nothing of a tensor's size is held in memory: the
-// checksums are of what is read back, a chunk at a time, once all is there.
+// come; whatever is known last is written last. Nothing of a tensor's size is held in memory: the file's
+// checksums are of what is read back, a chunk at a time, once all is there. So that they bless nothing
+// that was damaged in between, each range is remembered by a checksum of what was given.
 //
 //   write, write, .. --all elements of parameters and slots--> finish --> whole, not synced
 
@@ -14,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -28,8 +30,9 @@ public:
   void write(uint64_t part, uint64_t first, std::span<const float> values);
 
   /// All else: `x` has its best parameters, if there are any, and S slots; the tensors that were
-  /// written are not looked at. Throws disk_error; what reading the best parameters throws;
-  /// std::logic_error when elements are missing.
+  /// written are not looked at. Throws disk_error, also when the file has other bytes than were
+  /// written; what reading the best parameters throws; std::logic_error when elements are missing, or
+  /// came twice.
   void finish(const checkpoint& x);
 
   /// Throws disk_error.
@@ -38,12 +41,20 @@ public:
   uint64_t parameter_count() const noexcept { return parameter_count_; }
 
 private:
+  /// Elements of all tensors, counted from the first one's first.
+  struct range {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    uint64_t checksum = 0;
+  };
   void write_best(const checkpoint& x);
+  void require_all(uint64_t element_count);
+  std::vector<std::byte> read_table(uint64_t tensor_count) const;
 
   disk& disk_;
   std::string path_;
   uint64_t parameter_count_;
-  uint64_t elements_written_ = 0;
+  std::vector<range> written_;
   std::unique_ptr<disk_writer> out_;
 };
 

@@ -1,6 +1,7 @@
 #include "troupe/data/text/checksum.hpp"
 
 #include <cstring>
+#include <new>
 
 // The library's own choice of instructions at run time: inlined, it would be those of any x86-64.
 #if defined(__x86_64__)
@@ -22,6 +23,32 @@ checksum_bytes checksum_of(std::span<const std::byte> bytes) {
 
 uint64_t short_checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+struct running_checksum::state {
+  state() {
+    if (content == nullptr)
+      throw std::bad_alloc{};
+    XXH3_64bits_reset(content);
+  }
+  ~state() { XXH3_freeState(content); }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  XXH3_state_t* const content = XXH3_createState();
+};
+
+running_checksum::running_checksum() : state_(std::make_unique<state>()) {}
+running_checksum::~running_checksum() = default;
+
+void running_checksum::add(std::span<const std::byte> bytes) {
+  XXH3_64bits_update(state_->content, bytes.data(), bytes.size());
+}
+
+uint64_t running_checksum::take() {
+  const auto result = XXH3_64bits_digest(state_->content);
+  XXH3_64bits_reset(state_->content);
+  return result;
 }
 
 } // namespace troupe

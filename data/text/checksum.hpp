@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace troupe {
@@ -18,5 +19,22 @@ checksum_bytes checksum_of(std::span<const std::byte> bytes);
 
 /// With 64 bits, as a number: for what is sent and forgotten.
 uint64_t short_checksum_of(std::span<const std::byte> bytes);
+
+/// `short_checksum_of` for bytes that come part by part.
+class running_checksum {
+public:
+  running_checksum();
+  ~running_checksum();
+  running_checksum(const running_checksum&) = delete;
+  running_checksum& operator=(const running_checksum&) = delete;
+
+  void add(std::span<const std::byte> bytes);
+  /// Of all bytes since it was made, or since the last call.
+  uint64_t take();
+
+private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
 
 } // namespace troupe

@@ -54,49 +54,6 @@ TEST(checkpoint_file, what_was_written_comes_back_to_the_bit) {
       }
 }
 
-// Whoever has a part of a tensor gives it when it has it.
-TEST(checkpoint_file, written_by_ranges_in_any_order_it_is_the_one_written_whole) {
-  plain_disk where;
-  const auto x = some_checkpoint(12, {large_count, 1, true, "job"});
-  write_to(where, x);
-  const auto whole = where.files[path];
-  for (uint64_t seed = 0; seed < 5; ++seed) {
-    std::mt19937_64 random{seed};
-    std::vector<std::pair<uint64_t, size_t>> ranges; // part, first element
-    const size_t size = 1 + random() % (large_count / 3);
-    for (uint64_t part = 0; part < 2; ++part)
-      for (size_t first = 0; first < large_count; first += size)
-        ranges.emplace_back(part, first);
-    std::ranges::shuffle(ranges, random);
-    where.files.erase(path);
-    checkpoint_output out{where, path, large_count};
-    for (const auto& [part, first] : ranges) {
-      const auto& tensor = part == 0 ? x.parameters : x.slots[0];
-      out.write(part, first, tensor.values().subspan(first, std::min(size, large_count - first)));
-    }
-    auto rest = x; // with as many slots, which nobody looks at
-    rest.parameters = {};
-    rest.slots.assign(1, {});
-    out.finish(rest);
-    EXPECT_EQ(where.files[path], whole) << seed;
-  }
-}
-
-TEST(checkpoint_file, with_a_gap_it_does_not_become_whole) {
-  plain_disk where;
-  const auto x = some_checkpoint(12, {10, 1, false, "job"});
-  checkpoint_output out{where, path, 10};
-  out.write(0, 0, x.parameters.values());
-  out.write(1, 0, x.slots[0].values().first(4));
-  out.write(1, 5, x.slots[0].values().last(5));
-  EXPECT_THROW(out.finish(x), std::logic_error);
-  EXPECT_NE(refusal_of(where), "");
-  EXPECT_THROW(out.write(1, 9, x.slots[0].values().first(2)), std::out_of_range);
-  out.write(1, 4, x.slots[0].values().subspan(4, 1));
-  out.finish(x);
-  EXPECT_TRUE(same(checkpoint_file(where, path).read(), x));
-}
-
 // As it was written before: the record at byte 40, padded, before the tensors.
 TEST(checkpoint_file, of_the_first_format_is_read) {
   plain_disk where;

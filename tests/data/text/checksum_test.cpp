@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -41,6 +42,17 @@ TEST(checksum, is_the_same_with_any_instructions) {
     const auto found = checksum_of(part);
     EXPECT_EQ(std::memcmp(found.data(), canonical.digest, found.size()), 0) << count;
   }
+}
+
+TEST(checksum, of_bytes_that_come_part_by_part_is_that_of_the_whole) {
+  const auto bytes = bytes_of(5'000);
+  running_checksum running;
+  for (size_t step = 1; step < bytes.size(); step += 1 + step) {
+    for (size_t first = 0; first < bytes.size(); first += step)
+      running.add(std::span{bytes}.subspan(first, std::min(step, bytes.size() - first)));
+    EXPECT_EQ(running.take(), short_checksum_of(bytes)) << step;
+  }
+  EXPECT_EQ(running.take(), short_checksum_of({}));
 }
 
 } // namespace troupe
