@@ -97,7 +97,8 @@ void process_roster::fill_in(training_finished& result, const cluster_view& view
   result.replicas_lost = replicas_lost_;
   for (const auto& [who, one] : processes_)
     if (one.last) {
-      result.bytes_sent += one.last->news.bytes_sent;
+      for (size_t kind = 0; kind < tensor_kind_count; ++kind)
+        result.bytes_sent[kind] += one.last->news.bytes_sent[kind];
       result.bytes_early += one.last->news.bytes_early;
       result.resends += one.last->news.resends;
     }

@@ -160,7 +160,7 @@ struct node_report {
   std::vector<replica_status> replicas; ///< of local replicas
   uint64_t round = 0;                   ///< of the last course when they were asked
   std::vector<std::string> unreachable; ///< members it has no link to
-  uint64_t bytes_sent = 0;              ///< of pieces, to other processes
+  bytes_of_kinds bytes_sent{};          ///< of pieces, to other processes
   uint64_t bytes_early = 0;             ///< of these, sent while their gradient was being computed
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
   std::vector<awaited> waits;           ///< what it waits for; none: it works

@@ -11,6 +11,7 @@
 #include "troupe/actors/protocol/payload.hpp"
 #include "troupe/actors/protocol/seal.hpp"
 #include "troupe/actors/protocol/training_progress.hpp"
+#include "troupe/coordinators/exchange/tensor_name.hpp"
 #include "troupe/coordinators/run/director_rule.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/data/records/training_record.hpp"
@@ -377,10 +378,10 @@ struct training_finished {
   uint64_t views = 0;         ///< cluster views that were published
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
-  uint64_t bytes_sent = 0;  ///< of pieces, between processes
-  uint64_t bytes_early = 0; ///< of these, sent while the same gradient was still being computed
-  uint64_t resends = 0;     ///< pieces that were asked for
-  trainer_figures figures;  ///< everybody's work and waits
+  bytes_of_kinds bytes_sent{}; ///< of pieces, between processes
+  uint64_t bytes_early = 0;    ///< of these, sent while the same gradient was still being computed
+  uint64_t resends = 0;        ///< pieces that were asked for
+  trainer_figures figures;     ///< everybody's work and waits
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };

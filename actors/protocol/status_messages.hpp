@@ -26,7 +26,7 @@ struct node_status {
   std::vector<awaited> waits;           ///< none: it works, or was never heard
   double silence = -1;                  ///< seconds since it was heard; -1: never
   uint64_t samples = 0;                 ///< computed, repetitions included
-  uint64_t bytes_sent = 0;              ///< of pieces, to other processes
+  bytes_of_kinds bytes_sent{};          ///< of pieces, to other processes
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
   std::vector<std::string> portions{};  ///< of a split model, what each replica carries, in words
 

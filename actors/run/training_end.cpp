@@ -66,7 +66,9 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   summary.views = finished.views;
   summary.replicas_lost = finished.replicas_lost;
   summary.rollbacks = finished.rollbacks;
-  summary.bytes_sent = finished.bytes_sent;
+  for (const auto& [kind, name] : name_table<tensor_kind>::entries)
+    if (const auto bytes = finished.bytes_sent[static_cast<size_t>(kind)]; bytes > 0)
+      summary.bytes_by_kind.emplace(name, bytes);
   summary.bytes_early = finished.bytes_early;
   summary.resends = finished.resends;
   summary.trainers = records_of(finished.figures);

@@ -108,7 +108,9 @@ void tensor_exchange::send_granted(peer_id to, link& way, const outgoing_link::g
     what.values = kept->part(piece.elements);
     effects_.emplace_back(send_piece{to, std::move(what)});
   }
-  figures_.bytes_sent += way.over_wire ? piece.elements.size() * sizeof(float) : 0;
+  if (way.over_wire)
+    figures_.bytes_sent[static_cast<size_t>(piece.name.kind)] +=
+      piece.elements.size() * sizeof(float);
 }
 
 // ---- What this process needs ----

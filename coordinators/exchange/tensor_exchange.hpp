@@ -62,9 +62,9 @@ struct tensor_route {
 
 /// The first three since the exchange began, the others now.
 struct exchange_figures {
-  uint64_t bytes_sent = 0;  ///< of values, over wires
-  uint64_t bytes_early = 0; ///< of these, sent while their tensor was being computed
-  uint64_t resends = 0;     ///< pieces sent because a process wanted them
+  bytes_of_kinds bytes_sent{}; ///< of values, over wires
+  uint64_t bytes_early = 0;    ///< of these, sent while their tensor was being computed
+  uint64_t resends = 0;        ///< pieces sent because a process wanted them
   uint64_t bytes_under_way = 0;
   size_t ranges_waiting = 0;
   size_t tensors_kept = 0;

@@ -7,9 +7,12 @@
 #pragma once
 
 #include "troupe/coordinators/base/canonical_tree.hpp"
+#include "troupe/models/base/names.hpp"
 
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <numeric>
 
 namespace troupe {
 
@@ -28,6 +31,22 @@ enum class tensor_kind : uint8_t {
   seam,       ///< key: the version; node, part: see coordinators/parallel/seam_tensors.hpp
 };
 inline constexpr size_t tensor_kind_count = 7;
+
+template <>
+struct name_table<tensor_kind> {
+  static constexpr std::array entries{
+    named(tensor_kind::gradient, "gradient"), named(tensor_kind::parameters, "parameters"),
+    named(tensor_kind::state, "state"),       named(tensor_kind::order, "order"),
+    named(tensor_kind::result, "result"),     named(tensor_kind::norms, "norms"),
+    named(tensor_kind::seam, "seam")};
+};
+
+/// Bytes of tensors of each kind.
+using bytes_of_kinds = std::array<uint64_t, tensor_kind_count>;
+
+inline uint64_t sum_of(const bytes_of_kinds& x) {
+  return std::accumulate(x.begin(), x.end(), uint64_t{0});
+}
 
 /// The node of what is no sum.
 inline constexpr tree_node only_leaf{0, 1};

@@ -59,7 +59,8 @@ void add_circumstances(json& object, const training_summary& x) {
   object["views"] = x.views;
   object["replicas_lost"] = x.replicas_lost;
   object["rollbacks"] = x.rollbacks;
-  object["bytes_sent"] = x.bytes_sent;
+  object["bytes_sent"] = x.bytes_sent();
+  object["bytes_by_kind"] = x.bytes_by_kind;
   object["bytes_early"] = x.bytes_early;
   object["resends"] = x.resends;
   object["validation_loss"] = number(x.validation_loss);
@@ -111,7 +112,7 @@ void read_circumstances(const json& object, training_summary& x) {
   read(object, "views", x.views);
   read(object, "replicas_lost", x.replicas_lost);
   read(object, "rollbacks", x.rollbacks);
-  read(object, "bytes_sent", x.bytes_sent);
+  read(object, "bytes_by_kind", x.bytes_by_kind);
   read(object, "bytes_early", x.bytes_early);
   read(object, "resends", x.resends);
   read(object, "validation_loss", x.validation_loss);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -78,7 +79,7 @@ struct training_summary {
   uint64_t views = 1;
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
-  uint64_t bytes_sent = 0;
+  std::map<std::string, uint64_t> bytes_by_kind; ///< that were sent; kinds without any are left out
   uint64_t bytes_early = 0;
   uint64_t resends = 0;
   std::optional<double> validation_loss;
@@ -87,6 +88,13 @@ struct training_summary {
   std::optional<uint64_t> best_version; ///< equals `steps`; absent: the result is the last version
   bool reproducible = true;             ///< the parameters' bits follow from the job alone
   std::vector<trainer_record> trainers; ///< by replica; empty for solvers
+
+  uint64_t bytes_sent() const {
+    uint64_t result = 0;
+    for (const auto& [kind, bytes] : bytes_by_kind)
+      result += bytes;
+    return result;
+  }
 };
 
 } // namespace troupe

@@ -32,6 +32,15 @@ const char* role_of(const node_status& x) {
   return x.is_director ? "director" : x.slices == 0 && x.spans > 0 ? "server" : "worker";
 }
 
+/// Those kinds that something was sent of.
+json object_of(const bytes_of_kinds& x) {
+  auto result = json::object();
+  for (const auto& [kind, name] : name_table<tensor_kind>::entries)
+    if (const auto bytes = x[static_cast<size_t>(kind)]; bytes > 0)
+      result[std::string{name}] = bytes;
+  return result;
+}
+
 json object_of(const node_status& x) {
   json result{{"name", x.name},
               {"role", role_of(x)},
@@ -47,7 +56,8 @@ json object_of(const node_status& x) {
               {"waits_for", texts_of(x.waits)},
               {"last_heard_seconds", x.silence >= 0 ? json(x.silence) : json()},
               {"samples", x.samples},
-              {"bytes_sent", x.bytes_sent},
+              {"bytes_sent", sum_of(x.bytes_sent)},
+              {"bytes_by_kind", object_of(x.bytes_sent)},
               {"resends", x.resends}};
   if (!x.portions.empty())
     result["portions"] = x.portions;
@@ -90,13 +100,14 @@ json object_of(const training_status& x) {
               {"views", x.views},
               {"replicas_lost", x.replicas_lost},
               {"rollbacks", x.rollbacks}};
-  uint64_t bytes_sent = 0;
+  bytes_of_kinds bytes_sent{};
   uint64_t resends = 0;
   for (const auto& late : x.late)
     result["behind"].push_back({{"node", late.name}, {"seconds", x.still}, {"lacks", late.what}});
   for (const auto& node : x.nodes) {
     result["nodes"].push_back(object_of(node));
-    bytes_sent += node.bytes_sent;
+    for (size_t kind = 0; kind < tensor_kind_count; ++kind)
+      bytes_sent[kind] += node.bytes_sent[kind];
     resends += node.resends;
   }
   result["train_loss"] = number(x.train_loss);
@@ -105,7 +116,8 @@ json object_of(const training_status& x) {
   result["seconds_left"] = number(x.seconds_left);
   result["newest_row"] = x.newest_row.empty() ? json(nullptr) : object_of(x.newest_row.front());
   result["trainers"] = json::parse(trainers_json(records_of(x.figures)));
-  result["bytes_sent"] = bytes_sent;
+  result["bytes_sent"] = sum_of(bytes_sent);
+  result["bytes_by_kind"] = object_of(bytes_sent);
   result["resends"] = resends;
   result["job_sha256"] = x.job_sha256;
   return result;

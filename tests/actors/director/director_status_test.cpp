@@ -70,7 +70,7 @@ public:
     news.view = {1, 1};
     news.held = held;
     news.replicas = {{held, 100, held}};
-    news.bytes_sent = 5;
+    news.bytes_sent[0] = 5;
     news.waits = std::move(waits);
     news.figures = figures;
     tell(news);

@@ -38,11 +38,11 @@ training_status some_status() {
   row.test_accuracy = 0.875;
   x.newest_row = {row};
   x.nodes.resize(4);
-  x.nodes[0] = {"main", true,  true,      true, 1, 1, 2, 1, 412, {412}, {{"right", "gradients"}},
-                0.25,   1'000, 2'000'000, 3};
-  x.nodes[1] = {"right", false, true, true, 1, 1, 2, 1, 411, {412}, {}, 3.2, 900, 500'000, 0};
-  x.nodes[2] = {"back", false, true, true, 1, 0, 0, 0, {}, {}, {}, 0.5, 0, 0, 0};
-  x.nodes[3] = {"gone", false, false, false, 1, 0, 0, 0, {}, {}, {}, -1, 0, 0, 0};
+  x.nodes[0] = {"main", true,  true,        true, 1, 1, 2, 1, 412, {412}, {{"right", "gradients"}},
+                0.25,   1'000, {2'000'000}, 3};
+  x.nodes[1] = {"right", false, true, true, 1, 1, 2, 1, 411, {412}, {}, 3.2, 900, {0, 500'000}, 0};
+  x.nodes[2] = {"back", false, true, true, 1, 0, 0, 0, {}, {}, {}, 0.5, 0, {}, 0};
+  x.nodes[3] = {"gone", false, false, false, 1, 0, 0, 0, {}, {}, {}, -1, 0, {}, 0};
   return x;
 }
 
@@ -127,6 +127,9 @@ TEST(status_report, an_answer_with_strange_figures_is_a_mismatch) {
 TEST(status_report, the_object_adds_up_what_nodes_sent) {
   const auto object = nlohmann::json::parse(status_json(some_status()));
   EXPECT_EQ(object["bytes_sent"], 2'500'000);
+  EXPECT_EQ(object["bytes_by_kind"].dump(), R"({"gradient":2000000,"parameters":500000})");
+  EXPECT_EQ(object["nodes"][1]["bytes_by_kind"].dump(), R"({"parameters":500000})");
+  EXPECT_EQ(object["nodes"][3]["bytes_by_kind"].dump(), "{}");
   EXPECT_EQ(object["resends"], 3);
   EXPECT_EQ(object["view"]["number"], 3);
   EXPECT_EQ(object["nodes"][3]["last_heard_seconds"], nullptr);

@@ -37,7 +37,7 @@ training_summary whole() {
   x.views = 9;
   x.replicas_lost = 10;
   x.rollbacks = 11;
-  x.bytes_sent = 12;
+  x.bytes_by_kind = {{"gradient", 8}, {"parameters", 4}};
   x.bytes_early = 15;
   x.resends = 13;
   x.validation_loss = 0.5;
@@ -59,7 +59,7 @@ TEST(summary_file, what_was_written_is_read) {
 
 TEST(summary_file, what_is_no_summary_is_refused_by_name) {
   for (const std::string text : {"", "{", "[]", "3", R"({"steps":"many"})", R"({"trainers":3})",
-                                 R"({"trainers":[{"lost":"x"}]})"})
+                                 R"({"trainers":[{"lost":"x"}]})", R"({"bytes_by_kind":[1]})"})
     try {
       read_summary(text, "folder/summary.json");
       ADD_FAILURE() << text;
@@ -77,7 +77,7 @@ TEST(summary_file, every_field_has_its_key_on_one_line) {
     R"("test_loss":0.125,"test_accuracy":0.75,"test_r2":0.875,"parameters_sha256":"aa",)"
     R"("job_sha256":"bb","numerics":"cc","model_file":"m","stopped_by":"epochs",)"
     R"("samples_by_replica":[3,4],"steps_executed":8,"views":9,"replicas_lost":10,)"
-    R"("rollbacks":11,"bytes_sent":12,"bytes_early":15,"resends":13,"validation_loss":0.5,)"
+    R"("rollbacks":11,"bytes_sent":12,"bytes_by_kind":{"gradient":8,"parameters":4},"bytes_early":15,"resends":13,"validation_loss":0.5,)"
     R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14,"reproducible":false,)"
     R"("trainers":[{"process":"left","replica":9,"results":1,"applied":2,"discarded":3,)"
     R"("refused":7,"lost":8,"last_count":4,"last_by_ms":0.5,"last_by_max_ms":0.25,"waited_ms":1.5,"computed_ms":2.5,"network_ms":3.5,"lags":[5,6]}]})"
