@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/numerics.hpp"
 
 #include <caf/actor_system.hpp>
@@ -14,7 +15,9 @@
 #include <caf/stateful_actor.hpp>
 
 #include <exception>
+#include <new>
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
@@ -35,12 +38,17 @@ public:
 template <class Handle, class State>
 using self_pointer = caf::stateful_actor<State, rounds_by_default<typename Handle::base>>*;
 
+/// What an actor leaves that ran out of memory.
+inline constexpr std::string_view memory_shortage = "there is not enough memory";
+
 /// Call it first thing in an actor.
 template <class State, class Base>
 void guard(caf::stateful_actor<State, rounds_by_default<Base>>* self) {
   self->set_exception_handler([](std::exception_ptr& thrown) -> caf::error {
     try {
       std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+      return caf::make_error(caf::sec::runtime_error, std::string{memory_shortage});
     } catch (const std::exception& problem) {
       return caf::make_error(caf::sec::runtime_error, std::string{problem.what()});
     } catch (...) {
@@ -57,6 +65,12 @@ inline std::string reason_text(const caf::actor_system& system, const caf::error
   if (reason == caf::sec::runtime_error && reason.context().match_elements<std::string>())
     return reason.context().get_as<std::string>(0);
   return system.render(reason);
+}
+
+/// Why a run ends with a part of it. Without memory that is no defect of the program.
+inline failure loss_failure(const std::string& what) {
+  const bool lacks_memory = what.find(memory_shortage) != std::string::npos;
+  return {lacks_memory ? failure_code::bad_job : failure_code::internal, what};
 }
 
 } // namespace troupe

@@ -41,7 +41,7 @@ void run_membership::on_down(const caf::down_msg& news) {
     return;
   // The only process is this one: nobody will come instead.
   if (seat_.is_alone() && seat_.options.membership.home == who.name)
-    return seat_.fail({failure_code::internal, reason_text(seat_.self->system(), news.reason)});
+    return seat_.fail(loss_failure(reason_text(seat_.self->system(), news.reason)));
   if (!rule_)
     return;
   carry_out(rule_->on_lost(who.name, who.incarnation, seat_.now()));

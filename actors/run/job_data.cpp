@@ -1,7 +1,8 @@
 #include "troupe/actors/run/job_data.hpp"
 
+#include "troupe/actors/base/guard.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/memory_need.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 #include "troupe/data/formats/read_data.hpp"
 #include "troupe/data/source/reading_stop.hpp"
 #include "troupe/data/table/memory_room.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace troupe {
@@ -122,13 +124,46 @@ data_shape shape_of(const prepared_data& data) {
   return shape;
 }
 
-void require_trainable(const job& resolved, const prepared_data& data) {
+namespace {
+
+void refuse(const job_problem& found) {
+  throw failure(failure_code::bad_job, found.why, found.key, found.hint);
+}
+
+} // namespace
+
+void require_trainable(const job& resolved, const prepared_data& data, const run_place& where) {
   const auto shape = shape_of(data);
+  const auto left = memory_left();
+  const memory_room room{left.machine, left.groups, left.address_space};
   // The model first: what cannot be counted cannot be looked at more closely.
-  if (const auto found = memory_problem(memory_of(resolved, shape), memory_available()))
-    throw failure(failure_code::bad_job, found->why, found->key, found->hint);
+  if (const auto found = countless_problem(resolved, shape, room))
+    refuse(*found);
   if (const auto found = problems_with_data(resolved, shape); !found.empty())
-    throw failure(failure_code::bad_job, found.front().why, found.front().key, found.front().hint);
+    refuse(found.front());
+  if (const auto found = placement_problem(resolved, where))
+    refuse(*found);
+  if (const auto found =
+        memory_problem(memory_plan_of(resolved, shape, {1, where.cluster.nodes}), where, room))
+    refuse(*found);
+}
+
+size_t threads_of(const job& x, const job& resolved, const data_shape& shape) {
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  return x.runtime.threads.value_or(useful_threads(
+    timeline_of(resolved, shape).batch_size * resolved.training.local_steps.value_or(1),
+    make_model(resolved, shape)->layout().size(), cores));
+}
+
+failure with_plan(const failure& error, const job& resolved, const data_shape& shape,
+                  const run_place& where) {
+  if (error.code() != failure_code::bad_job ||
+      error.reason().find(memory_shortage) == std::string::npos)
+    return error;
+  const auto plan = memory_plan_of(resolved, shape, {1, where.cluster.nodes});
+  const auto& need = plan.at(where.own.value_or(0)).memory;
+  return {error.code(), error.reason() + "; the plan counts on " + need_text(need), error.where(),
+          remedy_for(need)};
 }
 
 double total_squares(const dataset& source) {

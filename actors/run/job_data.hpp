@@ -4,6 +4,8 @@
 
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/coordinators/parallel/memory_check.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 
 #include <functional>
@@ -27,8 +29,15 @@ std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source);
 data_shape shape_of(const prepared_data& data);
 
 /// Throws failure(bad_job), naming the key, when a resolved job cannot be trained on its data, or
-/// not with the memory this machine has available.
-void require_trainable(const job& resolved, const prepared_data& data);
+/// not with the memory that there is where it is to be (memory_check.hpp).
+void require_trainable(const job& resolved, const prepared_data& data, const run_place& where = {});
+
+/// Threads of a job in one process: as given, else as many as it has use of.
+size_t threads_of(const job& x, const job& resolved, const data_shape& shape);
+
+/// The same failure; one for want of memory says what the plan counts on.
+failure with_plan(const failure& error, const job& resolved, const data_shape& shape,
+                  const run_place& where = {});
 
 /// Sum of squares of the targets (of the test rows, say) around their mean, over rows and targets;
 /// 0 for a classification. What R^2 compares the squared errors with.

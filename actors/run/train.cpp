@@ -1,5 +1,6 @@
 #include "troupe/actors/run/train.hpp"
 
+#include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/run/company.hpp"
 #include "troupe/actors/run/job_data.hpp"
@@ -11,6 +12,7 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -56,6 +58,19 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
   return std::move(*result);
 }
 
+training_result train_resolved(caf::actor_system& system, const job& resolved,
+                               std::shared_ptr<const prepared_data> data,
+                               const train_options& options) {
+  company_options for_company;
+  for_company.checkpoints = options.checkpoints;
+  for_company.resume_from = options.resume_from;
+  const company everybody{system, resolved, data, for_company};
+  caf::scoped_actor self{system};
+  auto finished = wait_for_end(self, everybody.director(), options);
+  const auto parameters = pull_parameters(self, everybody.director());
+  return result_of(resolved, std::move(data), everybody.network(), parameters, std::move(finished));
+}
+
 } // namespace
 
 training_result train(caf::actor_system& system, const job& x, const train_options& options) {
@@ -65,14 +80,14 @@ training_result train(caf::actor_system& system, const job& x, const train_optio
 training_result train(caf::actor_system& system, const job& x,
                       std::shared_ptr<const prepared_data> data, const train_options& options) {
   const auto resolved = resolve_or_throw(x, *data);
-  company_options for_company;
-  for_company.checkpoints = options.checkpoints;
-  for_company.resume_from = options.resume_from;
-  const company everybody{system, resolved, data, for_company};
-  caf::scoped_actor self{system};
-  auto finished = wait_for_end(self, everybody.director(), options);
-  const auto parameters = pull_parameters(self, everybody.director());
-  return result_of(resolved, std::move(data), everybody.network(), parameters, std::move(finished));
+  const auto shape = shape_of(*data);
+  try {
+    return train_resolved(system, resolved, std::move(data), options);
+  } catch (const failure& error) {
+    throw with_plan(error, resolved, shape);
+  } catch (const std::bad_alloc&) {
+    throw with_plan(loss_failure(std::string{memory_shortage}), resolved, shape);
+  }
 }
 
 } // namespace troupe

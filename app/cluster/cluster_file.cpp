@@ -63,7 +63,7 @@ public:
     for (const auto& node : nodes_) {
       const auto& x = node.entry;
       result.plan.nodes.push_back({x.name, x.address, x.listen.empty() ? x.address : x.listen,
-                                   x.director, x.replicas, x.shards});
+                                   x.director, x.replicas, x.shards, x.memory});
       result.places.push_back(place_text(path_, node.place_of("address")));
     }
     draft_.value.training.replicas = groups_of(draft_.value.parallel, replica_count());

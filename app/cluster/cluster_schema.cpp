@@ -20,6 +20,37 @@ struct time_unit {
 constexpr time_unit time_units[] = {{"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}};
 constexpr double duration_ms_max = 7 * 24 * 3600e3; // longer ones are a mistake in the unit
 
+struct memory_unit {
+  std::string_view name;
+  double bytes;
+};
+constexpr memory_unit memory_units[] = {{"TiB", 1024.0 * 1024 * 1024 * 1024},
+                                        {"GiB", 1024.0 * 1024 * 1024},
+                                        {"MiB", 1024.0 * 1024},
+                                        {"KiB", 1024},
+                                        {"TB", 1e12},
+                                        {"GB", 1e9},
+                                        {"MB", 1e6},
+                                        {"KB", 1e3},
+                                        {"B", 1}};
+constexpr double memory_bytes_end = 0x1p60; // more is a mistake in the unit
+
+/// A number that is not negative, and the text behind it.
+std::optional<std::pair<double, std::string_view>> number_and_unit(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || !std::isfinite(value) || value < 0)
+    return std::nullopt;
+  return std::pair{value, text.substr(static_cast<size_t>(end - text.data()))};
+}
+
+/// The unit with this name; null: there is none.
+template <class Units>
+auto unit_called(const Units& units, std::string_view name) {
+  const auto found = std::ranges::find_if(units, [&](const auto& x) { return x.name == name; });
+  return found == std::end(units) ? nullptr : &*found;
+}
+
 void set_name(node_entry& target, const toml_value& value, const std::string& path,
               std::vector<complaint>& complaints) {
   if (!detail::accepted(read_value(value, target.name), value, path, complaints))
@@ -68,6 +99,26 @@ schema_key<cluster_settings> duration_key(key_texts texts, Access access) {
   return key;
 }
 
+schema_key<node_entry> memory_key(key_texts texts) {
+  const auto access = [](auto& x) -> auto& {
+    return x.memory;
+  };
+  schema_key<node_entry> key{
+    texts.path, "size", texts.fallback, texts.meaning, true, {}, {}, copier<node_entry>(access)};
+  key.set = [](node_entry& target, const toml_value& value, const std::string& path,
+               std::vector<complaint>& complaints) {
+    const auto* text = value.as<std::string>();
+    target.memory = text ? memory_size_of(*text) : std::nullopt;
+    if (!target.memory)
+      complaints.push_back({path, value.at, "expected a size, got " + description(value),
+                            "write a number with its unit, such as \"512 MiB\" or \"8 GiB\""});
+  };
+  key.get = [](const node_entry& x) {
+    return x.memory ? std::optional{toml_text(memory_size_text(*x.memory))} : std::nullopt;
+  };
+  return key;
+}
+
 node_keys make_node_schema() {
   const auto text = [](key_texts texts, auto access) {
     return plain_key<node_entry, std::string>(std::move(texts), "string", access);
@@ -94,6 +145,9 @@ node_keys make_node_schema() {
   out.push_back(whole_key<node_entry>(
     {"shards", "actors that own a part of the parameters and its optimizer state"},
     [](auto& x) -> auto& { return x.shards; }, "node."));
+  out.push_back(memory_key(
+    {"memory", "what it may take, such as \"8 GiB\"; with less than its plan says nothing begins",
+     "as much as there is"}));
   out.push_back(text(
     {"certificate", "proves the node's name; relative to this file", "tls.certificate"},
     [](auto& x) -> auto& { return x.certificate; }));
@@ -167,19 +221,31 @@ const cluster_keys& cluster_schema() {
 }
 
 std::optional<milliseconds> duration_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || !std::isfinite(value))
+  const auto read = number_and_unit(text);
+  const auto* unit = read ? unit_called(time_units, read->second) : nullptr;
+  if (!unit)
     return std::nullopt;
-  const std::string_view unit_name{end, static_cast<size_t>(text.data() + text.size() - end)};
-  const auto unit = std::find_if(std::begin(time_units), std::end(time_units),
-                                 [&](const time_unit& x) { return x.name == unit_name; });
-  if (unit == std::end(time_units))
-    return std::nullopt;
-  const double result = std::round(value * unit->milliseconds);
+  const double result = std::round(read->first * unit->milliseconds);
   if (result < 1 || result > duration_ms_max)
     return std::nullopt;
   return milliseconds{static_cast<int64_t>(result)};
+}
+
+std::optional<uint64_t> memory_size_of(std::string_view text) {
+  const auto read = number_and_unit(text);
+  const auto* unit =
+    read ? unit_called(memory_units, read->second.substr(read->second.starts_with(' ') ? 1 : 0))
+         : nullptr;
+  const double result = unit ? std::floor(read->first * unit->bytes) : 0;
+  return result < 1 || result >= memory_bytes_end ? std::nullopt
+                                                  : std::optional{static_cast<uint64_t>(result)};
+}
+
+std::string memory_size_text(uint64_t bytes) {
+  for (const auto& unit : memory_units)
+    if (const auto size = static_cast<uint64_t>(unit.bytes); bytes % size == 0)
+      return std::to_string(bytes / size) + ' ' + std::string{unit.name};
+  return {};
 }
 
 std::string duration_text(milliseconds x) {

@@ -6,6 +6,7 @@
 #include "troupe/app/toml/schema_key.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct node_entry {
   bool director = false;
   size_t replicas = 1;
   size_t shards = 1;
+  std::optional<uint64_t> memory; ///< bytes
   std::string certificate;
   std::string key;
 };
@@ -42,6 +44,12 @@ const std::vector<schema_key<cluster_settings>>& cluster_schema();
 /// texts.
 std::optional<milliseconds> duration_of(std::string_view text);
 std::string duration_text(milliseconds x);
+
+/// "8 GiB", "512MiB", "1.5 TiB", "300 MB", "4096 B": at least a byte, less than 2^60; nothing for other
+/// texts.
+std::optional<uint64_t> memory_size_of(std::string_view text);
+/// As short as it can be without a fraction.
+std::string memory_size_text(uint64_t bytes);
 
 /// What a node may be called: it becomes part of file names and of a certificate.
 bool is_node_name(std::string_view text);

@@ -20,6 +20,8 @@ std::string node_text(const loaded_cluster& x, size_t index) {
     "\nlisten = " + toml_text(node.listen) + "\ndirector = " + toml_text(node.is_director) +
     "\nreplicas = " + toml_text(uint64_t{node.replica_count}) +
     "\nshards = " + toml_text(uint64_t{node.shard_count}) + "\n";
+  if (node.memory_bytes)
+    result += "memory = " + toml_text(memory_size_text(*node.memory_bytes)) + "\n";
   if (x.tls)
     result += "certificate = " + toml_text(full_path(x.tls->credentials[index].certificate_file)) +
               "\nkey = " + toml_text(full_path(x.tls->credentials[index].key_file)) + "\n";

@@ -12,12 +12,13 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace troupe {
 
 namespace {
 
-parallel_plan plan_of(const job& x) {
+parallel_plan plan_of(const job& x, const cluster_plan& cluster) {
   if (has_keeper(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver)
     throw failure(failure_code::bad_job,
                   "each replica of this mode has a whole model: there is nothing to plan",
@@ -25,17 +26,23 @@ parallel_plan plan_of(const job& x) {
   const auto data = load_data(x);
   const auto cores = std::max<size_t>(std::thread::hardware_concurrency(), 1);
   const auto resolved = resolve(x, shape_of(*data), cores);
-  require_trainable(resolved, *data);
-  return plan_of(resolved, shape_of(*data), *make_model(resolved, shape_of(*data)), cores);
+  const auto own = cluster.nodes.empty() ? std::optional<size_t>{0} : std::nullopt;
+  require_trainable(resolved, *data, {cluster, own});
+  return plan_of(resolved, shape_of(*data), *make_model(resolved, shape_of(*data)),
+                 {cores, cluster.nodes});
+}
+
+std::pair<loaded_job, cluster_plan> load(const show_arguments& arguments) {
+  if (!is_cluster_file(arguments.file))
+    return {load_job_and_places(arguments.file, arguments.sets, process_environment()), {}};
+  auto loaded = load_cluster(arguments.file, arguments.sets, process_environment());
+  return {std::move(loaded.job), std::move(loaded.plan)};
 }
 
 int show_plan(const show_arguments& arguments) {
-  if (is_cluster_file(arguments.file))
-    throw failure(failure_code::bad_job, "models are not split over nodes yet: each has it whole",
-                  arguments.file, "plan the job that this cluster trains, for one process");
-  const auto loaded = load_job_and_places(arguments.file, arguments.sets, process_environment());
+  const auto [loaded, cluster] = load(arguments);
   try {
-    const auto plan = plan_of(loaded.value);
+    const auto plan = plan_of(loaded.value, cluster);
     print_result(arguments.json ? plan_json(plan) : plan_report(plan));
     for (const auto& warning : plan.warnings)
       print_message("troupe: warning: " + warning + '\n');

@@ -47,6 +47,17 @@ chosen_node choose(const node_arguments& arguments) {
   return result;
 }
 
+size_t thread_count(const job& x) {
+  return x.runtime.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// `troupe launch` starts all nodes on one machine. What they take together the director says: nobody
+// else begins before it.
+run_place place_of(const chosen_node& here, const node_arguments& arguments) {
+  const bool is_launched = arguments.inherited_listen_fd >= 0;
+  return {here.cluster.plan, here.index, is_launched && here.self().is_director};
+}
+
 networked_options options_for(const chosen_node& here, const node_arguments& arguments,
                               const job& x, training_inputs inputs) {
   networked_options result;
@@ -55,7 +66,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   result.tls = here.tls;
   result.inherited_listen_fd = arguments.inherited_listen_fd;
   result.resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
-  require_trainable(result.resolved, *inputs.data);
+  require_trainable(result.resolved, *inputs.data, place_of(here, arguments));
   result.data = std::move(inputs.data);
   result.checkpoints = std::move(inputs.checkpoints);
   result.resume_from = std::move(inputs.resume_from);
@@ -64,6 +75,13 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   result.on_news = std::move(inputs.on_news);
   result.keep = std::move(inputs.keep);
   result.stop_requested = std::move(inputs.stop_requested);
+  return result;
+}
+
+// Before there is an actor system.
+run_place place_before_start(const chosen_node& here, const node_arguments& arguments) {
+  auto result = place_of(here, arguments);
+  result.new_threads = thread_count(here.cluster.job.value);
   return result;
 }
 
@@ -115,10 +133,12 @@ int lead(const chosen_node& here, const node_arguments& arguments) {
     warn_of_missing(here.cluster.plan, result.summary.nodes);
     return result;
   };
-  return run_training(here.cluster.job, arguments.run, train,
-                      [&](const job& x, training_inputs inputs, const training_summary& summary) {
-                        tell_others(here, arguments, x, std::move(inputs), summary);
-                      });
+  return run_training(
+    here.cluster.job, arguments.run, train,
+    [&](const job& x, training_inputs inputs, const training_summary& summary) {
+      tell_others(here, arguments, x, std::move(inputs), summary);
+    },
+    place_before_start(here, arguments));
 }
 
 int follow(const chosen_node& here, const node_arguments& arguments) {
@@ -131,6 +151,8 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
   inputs.stop_requested = [] { return stop_signal() != 0; };
   try {
     inputs.data = load_data(x, [] { return stop_signal() != 0; });
+    const auto resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
+    require_trainable(resolved, *inputs.data, place_before_start(here, arguments));
     const auto on_news = inputs.on_news;
     on_news(take_part(here, arguments, x, std::move(inputs)).reason);
   } catch (const failure& error) {

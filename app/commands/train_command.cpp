@@ -6,7 +6,6 @@
 #include "troupe/app/run/system_config.hpp"
 #include "troupe/app/run/training_run.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/step/placement.hpp"
 
 #include <caf/actor_system.hpp>
 
@@ -27,9 +26,7 @@ runtime_options runtime_of(const job& x, const prepared_data& data) {
   const auto shape = shape_of(data);
   const auto resolved = resolve(x, shape, cores);
   if (problems_with_data(resolved, shape).empty())
-    result.threads = useful_threads(timeline_of(resolved, shape).batch_size *
-                                      resolved.training.local_steps.value_or(1),
-                                    make_model(resolved, shape)->layout().size(), cores);
+    result.threads = threads_of(x, resolved, shape);
   return result;
 }
 

@@ -1,7 +1,6 @@
 #include "troupe/app/run/run_description.hpp"
 
 #include "troupe/actors/run/job_data.hpp"
-#include "troupe/coordinators/job/memory_need.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
@@ -39,8 +38,9 @@ std::string listed(const std::vector<std::string>& names) {
 
 class describer {
 public:
-  describer(const job& x, const prepared_data& data, size_t core_count)
+  describer(const job& x, const prepared_data& data, size_t core_count, const run_place& where)
     : given_(x),
+      where_(where),
       data_(data),
       shape_(shape_of(data)),
       resolved_(resolve(x, shape_, core_count)),
@@ -186,11 +186,10 @@ private:
   }
 
   std::string memory() const {
-    uint64_t bytes = 0;
-    for (const auto* part : parts())
-      bytes += (part->features.size() + part->labels.size() + part->targets.size()) * sizeof(float);
-    return "about " + bytes_text(memory_of(resolved_, shape_).likely_bytes) + " to train, " +
-           bytes_text(bytes) + " of data";
+    const auto plan = memory_plan_of(resolved_, shape_, {1, where_.cluster.nodes});
+    const auto& need = plan.at(where_.own.value_or(0)).memory;
+    return "about " + bytes_text(need.to_come()) + " to train, " +
+           bytes_text(need.of(memory_cause::data)) + " of data";
   }
 
   void warn_of_part(const char* key, double fraction, size_t count, const char* use) {
@@ -250,6 +249,7 @@ private:
   }
 
   const job& given_;
+  const run_place& where_;
   const prepared_data& data_;
   data_shape shape_;
   job resolved_;
@@ -260,8 +260,9 @@ private:
 
 } // namespace
 
-run_description describe_run(const job& x, const prepared_data& data, size_t core_count) {
-  return describer{x, data, core_count}.result();
+run_description describe_run(const job& x, const prepared_data& data, size_t core_count,
+                             const run_place& where) {
+  return describer{x, data, core_count, where}.result();
 }
 
 } // namespace troupe

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/parallel/memory_check.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 
 #include <string>
@@ -18,6 +19,7 @@ struct run_description {
 
 /// Of the job as the user gave it, resolved for a machine with `core_count` cores; it has no
 /// problems with its data.
-run_description describe_run(const job& x, const prepared_data& data, size_t core_count);
+run_description describe_run(const job& x, const prepared_data& data, size_t core_count,
+                             const run_place& where = {});
 
 } // namespace troupe

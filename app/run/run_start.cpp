@@ -165,9 +165,12 @@ bool can_go_on(const ended_run& ended, uint64_t last_version) {
 }
 
 run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
-                     const std::function<void(const std::string&)>& warn) {
+                     const std::function<void(const std::string&)>& warn, const run_place& where) {
   const resolved_job resolved{x, data};
-  require_trainable(resolved.value, data); // before anything of an earlier run is replaced
+  auto place = where;
+  if (!place.new_threads)
+    place.new_threads = threads_of(x, resolved.value, shape_of(data));
+  require_trainable(resolved.value, data, place); // before anything of an earlier run is replaced
   run_start result;
   result.identity = resolved.identity;
   result.model_file_bytes =

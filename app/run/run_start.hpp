@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/parallel/memory_check.hpp"
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/records/training_record.hpp"
 #include "troupe/data/run_folder/folder_claim.hpp"
@@ -72,6 +73,7 @@ struct run_start {
 /// the job does not fit its data, or the checkpoint is beyond the end of training; diverged when
 /// the run in the folder ended so, as it would do so again.
 run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
-                     const std::function<void(const std::string&)>& warn);
+                     const std::function<void(const std::string&)>& warn,
+                     const run_place& where = {});
 
 } // namespace troupe

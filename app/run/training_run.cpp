@@ -146,15 +146,24 @@ void print_statistics(const training_result& result, bool as_json) {
     print_result('\n' + result.statistics);
 }
 
-void describe(const job& x, const prepared_data& data) {
-  const auto found = describe_run(x, data, std::thread::hardware_concurrency());
+void describe(const job& x, const prepared_data& data, const run_place& where) {
+  const auto found = describe_run(x, data, std::thread::hardware_concurrency(), where);
   print_message(found.text);
   for (const auto& warning : found.warnings)
     print_message("troupe: warning: " + warning + '\n');
 }
 
+// How a run is asked for.
+struct run_request {
+  const train_arguments& arguments;
+  const trainer& train;
+  const finished_listener& on_finished;
+  const run_place& where;
+};
+
 int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
-               run_folders& folders, const train_arguments& arguments, const trainer& train) {
+               run_folders& folders, const run_request& asked) {
+  const auto& arguments = asked.arguments;
   reserved_file model{folders.run().file(model_file_name), start.model_file_bytes};
   std::optional<failure> error;
   training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from), {}, {}};
@@ -165,12 +174,12 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   // From here on the earlier run is gone: this one can be trained.
   inputs.on_ready = [&] { folders.begin(job_text(x), start.identity); };
   if (!arguments.quiet)
-    describe(x, *inputs.data);
+    describe(x, *inputs.data, asked.where);
   inputs.keep = [&](training_result& result) {
     error = divergence_of(result, x.name);
     write_files(folders.run(), model, result, error ? &*error : nullptr);
   };
-  const auto result = train_in(folders, x, std::move(inputs), train, arguments.quiet);
+  const auto result = train_in(folders, x, std::move(inputs), asked.train, arguments.quiet);
   if (error)
     print_message(error_text(*error));
   print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
@@ -187,10 +196,10 @@ earlier_run treatment_of(const train_arguments& arguments) {
   return arguments.overwrite ? earlier_run::replace : earlier_run::refuse;
 }
 
-int find_and_train(const job& x, run_folders& folders, const train_arguments& arguments,
-                   const trainer& train, const finished_listener& on_finished) {
+int find_and_train(const job& x, run_folders& folders, const run_request& asked) {
+  const auto& [arguments, train, on_finished, where] = asked;
   auto data = load_data(x, [] { return stop_signal() != 0; });
-  auto start = find_start(x, *data, folders, print_message);
+  auto start = find_start(x, *data, folders, print_message, where);
   if (!arguments.quiet)
     print_message(start.note);
   if (start.finished) {
@@ -202,7 +211,7 @@ int find_and_train(const job& x, run_folders& folders, const train_arguments& ar
         *start.finished);
     return 0;
   }
-  return train_from(std::move(start), x, std::move(data), folders, arguments, train);
+  return train_from(std::move(start), x, std::move(data), folders, asked);
 }
 
 // With --json scripts read the reason from standard output. An error of writing there must not hide
@@ -230,10 +239,10 @@ int with_code_of_signal(const std::function<int(std::string&)>& body, std::strin
 } // namespace
 
 int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
-                 const finished_listener& on_finished) {
+                 const finished_listener& on_finished, const run_place& where) {
   run_folders folders{loaded.value, treatment_of(arguments)};
   try {
-    return find_and_train(loaded.value, folders, arguments, train, on_finished);
+    return find_and_train(loaded.value, folders, {arguments, train, on_finished, where});
   } catch (const failure& error) {
     throw_with_place(error, loaded);
   }

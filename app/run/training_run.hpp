@@ -8,6 +8,7 @@
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/parallel/memory_check.hpp"
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/records/training_record.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
@@ -46,7 +47,7 @@ using finished_listener =
 /// Trains in the job's run directory and prints the result. 0; 1 when training diverged; 130 or 143
 /// when a signal ended it early. Throws failure, with the place of the key it is about.
 int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
-                 const finished_listener& on_finished = {});
+                 const finished_listener& on_finished = {}, const run_place& where = {});
 
 /// Runs a command's `body`, which says the job's name as soon as it knows it. With `json` a failure
 /// is printed as an object before it is thrown on, so that scripts read the reason from standard

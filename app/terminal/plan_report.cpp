@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace {
@@ -58,21 +60,85 @@ std::string segment_table(const parallel_plan& plan) {
   return table.text();
 }
 
+/// A cluster's nodes have names.
+bool is_cluster(const parallel_plan& plan) {
+  return plan.processes.size() > 1;
+}
+
+std::string name_of(const process_plan& x) {
+  return x.name.empty() ? "this" : x.name;
+}
+
+/// Of a replica with this rank.
+std::string process_of(const parallel_plan& plan, size_t rank) {
+  for (const auto& x : plan.processes)
+    if (std::ranges::find(x.replicas, rank) != x.replicas.end())
+      return name_of(x);
+  return {};
+}
+
 std::string replica_table(const parallel_plan& plan) {
-  text_table table{4,
-                   {"replica", "slices", "layers", "parts", "work", "reads", "held", "gradients",
-                    "activations", "seams"}};
+  text_table table{5,
+                   {"replica", "process", "slices", "layers", "parts", "work", "reads", "held",
+                    "gradients", "activations", "seams"}};
   for (size_t rank = 0; rank < plan.replicas.size(); ++rank) {
     const auto& x = plan.replicas[rank];
     if (x.work.empty()) {
-      table.add({std::to_string(rank), "none"});
+      table.add({std::to_string(rank), process_of(plan, rank), "none"});
       continue;
     }
-    table.add({std::to_string(rank), range_text(x.work.slices), range_text(layers_of(plan, x.work)),
+    table.add({std::to_string(rank), process_of(plan, rank), range_text(x.work.slices),
+               range_text(layers_of(plan, x.work)),
                fmt::format("{} of {}", range_text(x.work.parts), plan.part_count),
                percent(share_of(plan, x)), bytes_text(x.parameter_bytes),
                std::to_string(x.slices_held), bytes_text(x.gradient_bytes()),
-               bytes_text(x.activation_bytes()), bytes_text(x.seam_bytes())});
+               bytes_text(x.activation_bytes()), bytes_text(x.seam_bytes() + x.kept_seam_bytes)});
+  }
+  return table.text();
+}
+
+/// Those causes that any process has bytes for.
+std::vector<memory_cause> causes_of(const parallel_plan& plan) {
+  std::vector<memory_cause> result;
+  for (const auto& [cause, name] : name_table<memory_cause>::entries)
+    if (std::ranges::any_of(plan.processes, [cause = cause](const process_plan& x) {
+          return x.memory.of(cause) > 0;
+        }))
+      result.push_back(cause);
+  return result;
+}
+
+std::string process_table(const parallel_plan& plan) {
+  const auto causes = causes_of(plan);
+  std::vector<std::string> head{"process", "window"};
+  for (const auto cause : causes)
+    head.emplace_back(name_of(cause));
+  head.insert(head.end(), {"in all", "limit"});
+  text_table table{1, head};
+  for (const auto& x : plan.processes) {
+    std::vector<std::string> row{name_of(x), bytes_text(x.window * sizeof(float))};
+    for (const auto cause : causes)
+      row.push_back(bytes_text(x.memory.of(cause)));
+    row.push_back(bytes_text(x.memory.sum()));
+    row.push_back(x.limit ? bytes_text(*x.limit) : "none");
+    table.add(row);
+  }
+  return table.text();
+}
+
+std::string process_link_table(const parallel_plan& plan) {
+  if (plan.process_links.empty())
+    return "No process sends another anything.\n";
+  text_table table{
+    1,
+    {"from, to", "gradients", "parameters", "forward", "backward", "figures", "norms", "a step"}};
+  for (const auto& link : plan.process_links) {
+    std::vector<std::string> row{
+      fmt::format("{}, {}", name_of(plan.processes[link.from]), name_of(plan.processes[link.to]))};
+    for (const auto bytes : {link.gradients, link.parameters, link.seams[0], link.seams[1],
+                             link.seams[2], link.norms, link.sum()})
+      row.push_back(bytes_text(bytes));
+    table.add(row);
   }
   return table.text();
 }
@@ -94,44 +160,55 @@ json replica_object(const replica_plan& x) {
           {"parts", range_object(x.work.parts)},   {"multiply_adds", x.multiply_adds},
           {"parameter_bytes", x.parameter_bytes},  {"slices_held", x.slices_held},
           {"gradient_bytes", x.gradient_bytes()},  {"activation_bytes", x.activation_bytes()},
-          {"seam_bytes", x.seam_bytes()}};
+          {"seam_bytes", x.seam_bytes()},          {"kept_seam_bytes", x.kept_seam_bytes}};
+}
+
+json process_object(const process_plan& x) {
+  json spans = json::array(), memory = json::object();
+  for (const auto& span : x.spans)
+    spans.push_back(range_object(span));
+  for (const auto& [cause, name] : name_table<memory_cause>::entries)
+    memory[std::string{name}] = x.memory.of(cause);
+  json result{{"name", x.name},     {"replicas", x.replicas}, {"spans", spans},
+              {"window", x.window}, {"memory", memory},       {"bytes", x.memory.sum()}};
+  if (x.limit)
+    result["limit"] = *x.limit;
+  return result;
+}
+
+json link_object(const parallel_plan& plan, const process_link_plan& x) {
+  return {{"from", plan.processes[x.from].name},
+          {"to", plan.processes[x.to].name},
+          {"gradients", x.gradients},
+          {"parameters", x.parameters},
+          {"forward", x.seams[0]},
+          {"backward", x.seams[1]},
+          {"figures", x.seams[2]},
+          {"norms", x.norms}};
 }
 
 } // namespace
 
 std::string plan_report(const parallel_plan& plan) {
-  auto result = fmt::format(
-    "model    {}, {} parameters; cuts {}\n"
-    "step     {} slices; data {}, tensor {}, pipeline {}; bubble {}\n"
-    "balance  the busiest replica has {:.2f} times the mean work\n"
-    "shared   two versions of the parameters {}, optimizer {}, sum of gradients {}\n"
-    "memory   about {} beside the data\n\n",
-    fmt::join(plan.widths, "-"), plan.parameter_count, plan.part_count, plan.slice_count,
-    plan.shape.data, plan.shape.tensor, plan.shape.pipeline, percent(plan.bubble), plan.imbalance,
-    bytes_text(plan.version_bytes), bytes_text(plan.optimizer_bytes), bytes_text(plan.sum_bytes),
-    bytes_text(plan.bytes()));
-  return result + segment_table(plan) + '\n' + replica_table(plan) + '\n' + link_table(plan);
+  auto result = fmt::format("model    {}, {} parameters; cuts {}\n"
+                            "step     {} slices; data {}, tensor {}, pipeline {}; bubble {}\n"
+                            "balance  the busiest replica has {:.2f} times the mean work\n\n",
+                            fmt::join(plan.widths, "-"), plan.parameter_count, plan.part_count,
+                            plan.slice_count, plan.shape.data, plan.shape.tensor,
+                            plan.shape.pipeline, percent(plan.bubble), plan.imbalance);
+  return result + segment_table(plan) + '\n' + replica_table(plan) + '\n' + process_table(plan) +
+         '\n' + (is_cluster(plan) ? process_link_table(plan) : link_table(plan));
 }
 
 std::string plan_json(const parallel_plan& plan) {
-  json object{{"widths", plan.widths},
-              {"parameters", plan.parameter_count},
-              {"cuts", plan.part_count},
-              {"slices", plan.slice_count},
-              {"data", plan.shape.data},
-              {"tensor", plan.shape.tensor},
-              {"pipeline", plan.shape.pipeline},
-              {"bubble", plan.bubble},
-              {"imbalance", plan.imbalance},
-              {"stage_shares", plan.stage_shares},
-              {"version_bytes", plan.version_bytes},
-              {"optimizer_bytes", plan.optimizer_bytes},
-              {"sum_bytes", plan.sum_bytes},
-              {"bytes", plan.bytes()},
-              {"segments", json::array()},
-              {"replicas", json::array()},
-              {"links", json::array()},
-              {"warnings", plan.warnings}};
+  json object{{"widths", plan.widths},           {"parameters", plan.parameter_count},
+              {"cuts", plan.part_count},         {"slices", plan.slice_count},
+              {"data", plan.shape.data},         {"tensor", plan.shape.tensor},
+              {"pipeline", plan.shape.pipeline}, {"bubble", plan.bubble},
+              {"imbalance", plan.imbalance},     {"stage_shares", plan.stage_shares},
+              {"segments", json::array()},       {"replicas", json::array()},
+              {"links", json::array()},          {"processes", json::array()},
+              {"process_links", json::array()},  {"warnings", plan.warnings}};
   for (const auto& x : plan.segments)
     object["segments"].push_back({{"layers", range_object(x.layers)},
                                   {"cut", names_of(x.cuts)},
@@ -145,6 +222,10 @@ std::string plan_json(const parallel_plan& plan) {
                                {"forward", bytes_on(x, seam_way::forward)},
                                {"backward", bytes_on(x, seam_way::backward)},
                                {"figures", bytes_on(x, seam_way::figures)}});
+  for (const auto& x : plan.processes)
+    object["processes"].push_back(process_object(x));
+  for (const auto& x : plan.process_links)
+    object["process_links"].push_back(link_object(plan, x));
   return one_line(object);
 }
 

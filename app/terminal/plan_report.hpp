@@ -8,7 +8,8 @@
 
 namespace troupe {
 
-/// Aligned tables: segments, replicas, links, and what all share.
+/// Aligned tables: segments, replicas, processes, and links: of processes, where there are several, else
+/// of replicas.
 std::string plan_report(const parallel_plan& plan);
 
 /// The same as one JSON object on a line; ranges are [begin, end), bytes in full.

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace troupe {
 
@@ -36,39 +36,140 @@ uint64_t floats(uint64_t count) {
   return saturated_product(count, sizeof(float));
 }
 
-uint64_t likely_bytes_of(const job& resolved, const network_size& size) {
-  const auto& training = resolved.training;
-  const uint64_t replicas = *training.replicas;
-  const auto slots = optimizer_value_count(resolved.optimizer);
-  const auto models =
-    2 + slots + replicas + 1 + saturated_product(training.members.value_or(0), 1 + slots);
-  const auto slice_rows = training.batch_size / *training.slices + 1;
-  const auto computing =
-    saturated_product(3 * replicas, saturated_product(slice_rows, size.outputs));
-  auto result = floats(saturated_sum(saturated_product(models, size.parameters), computing));
-  if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
-    result =
-      saturated_sum(result, saturated_product(sizeof(double),
-                                              saturated_product(size.parameters, size.parameters)));
-  return result;
+/// What people may do about it: where, and how.
+struct remedy {
+  const char* key;
+  const char* hint;
+};
+
+remedy remedy_of(memory_cause cause) {
+  switch (cause) {
+  case memory_cause::activations:
+    return {"training.batch_size", "use a smaller training.batch_size or more training.slices, or "
+                                   "share the model by parallel.tensor or parallel.pipeline"};
+  case memory_cause::seams:
+  case memory_cause::kept:
+    return {"training.batch_size",
+            "use a smaller training.batch_size, or fewer processes for each group"};
+  case memory_cause::checkpoints:
+    return {"checkpoint.every_steps", "give shards to more processes, or write no checkpoints"};
+  case memory_cause::data:
+    return {"data", "use fewer rows, or a machine with more memory"};
+  case memory_cause::process:
+    return {"runtime.threads", "use fewer threads, or a machine with more memory"};
+  default:
+    return {"model.hidden", "share the model among more processes by parallel.tensor or "
+                            "parallel.pipeline, or use fewer units"};
+  }
+}
+
+std::string limit_text(const memory_limit& x) {
+  const auto bytes = bytes_text(x.bytes);
+  switch (x.kind) {
+  case memory_limit_kind::machine:
+    return bytes + " are available";
+  case memory_limit_kind::group:
+    return bytes + " are left to its control group";
+  case memory_limit_kind::address_space:
+    return bytes + " are left of its address space (ulimit -v)";
+  case memory_limit_kind::stated:
+    break;
+  }
+  return "node.memory says " + bytes;
+}
+
+std::string text_of(const memory_need& need, memory_cause cause, bool is_all) {
+  return fmt::format("about {} of memory{}, most of it, {}, for {}",
+                     bytes_text(is_all ? need.sum() : need.to_come()),
+                     is_all ? "" : " beside the data", bytes_text(need.of(cause)), name_of(cause));
 }
 
 } // namespace
 
-memory_need memory_of(const job& resolved, const data_shape& shape) {
-  const auto size = size_of(resolved, shape);
-  return {size.parameters, floats(saturated_product(3, size.parameters)),
-          likely_bytes_of(resolved, size)};
+void memory_need::add(memory_cause cause, uint64_t more) {
+  auto& own = bytes[static_cast<size_t>(cause)];
+  own = saturated_sum(own, more);
 }
 
-std::optional<job_problem> memory_problem(const memory_need& need, uint64_t available_bytes) {
-  if (need.least_bytes <= available_bytes)
+uint64_t memory_need::sum() const {
+  uint64_t result = 0;
+  for (const auto one : bytes)
+    result = saturated_sum(result, one);
+  return result;
+}
+
+uint64_t memory_need::to_come() const {
+  return sum() - of(memory_cause::data) - of(memory_cause::process);
+}
+
+memory_cause memory_need::largest() const {
+  const auto end = bytes.begin() + static_cast<size_t>(memory_cause::data);
+  return static_cast<memory_cause>(std::max_element(bytes.begin(), end) - bytes.begin());
+}
+
+std::optional<job_problem> memory_problem(const memory_need& need, const memory_limit& limit,
+                                          const std::string& who) {
+  const bool is_stated = limit.kind == memory_limit_kind::stated;
+  if ((is_stated ? need.sum() : need.to_come()) <= limit.bytes)
     return std::nullopt;
-  return job_problem{"model.hidden",
-                     "a model of " + std::to_string(need.parameter_count) +
-                       " parameters needs at least " + bytes_text(need.least_bytes) +
-                       " of memory, " + bytes_text(available_bytes) + " are available",
-                     "use fewer units or features, or a machine with more memory"};
+  auto cause = need.largest();
+  if (is_stated && need.of(memory_cause::data) > need.of(cause))
+    cause = memory_cause::data;
+  const auto [key, hint] = remedy_of(cause);
+  return job_problem{key, who + ' ' + text_of(need, cause, is_stated) + "; " + limit_text(limit),
+                     hint};
+}
+
+std::string need_text(const memory_need& need) {
+  return text_of(need, need.largest(), false);
+}
+
+std::string remedy_for(const memory_need& need) {
+  return remedy_of(need.largest()).hint;
+}
+
+memory_need need_of_whole_models(const job& resolved, const data_shape& shape, size_t replica_count,
+                                 bool keeps) {
+  const auto size = size_of(resolved, shape);
+  const auto& training = resolved.training;
+  const auto slots = optimizer_value_count(resolved.optimizer);
+  const auto of_models = [&](uint64_t count) {
+    return floats(saturated_product(count, size.parameters));
+  };
+  memory_need result;
+  result.add(memory_cause::parameters, of_models(2));
+  result.add(memory_cause::gradients, of_models(replica_count + 1));
+  if (keeps) {
+    const auto members = training.members.value_or(0);
+    result.add(memory_cause::parameters, of_models(members));
+    result.add(memory_cause::optimizer, of_models(slots * (members + 1)));
+  }
+  const auto slice_rows = training.batch_size / *training.slices + 1;
+  result.add(
+    memory_cause::activations,
+    floats(saturated_product(3 * replica_count, saturated_product(slice_rows, size.outputs))));
+  if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
+    result.add(
+      memory_cause::optimizer,
+      saturated_product(sizeof(double), saturated_product(size.parameters, size.parameters)));
+  result.add(memory_cause::data, bytes_of_rows(shape));
+  result.add(memory_cause::process, program_bytes);
+  return result;
+}
+
+uint64_t bytes_of_rows(const data_shape& shape) {
+  const auto rows = shape.train_row_count + shape.test_row_count + shape.validation_row_count;
+  const auto words = shape.feature_count + (shape.classification ? 1 : shape.output_count);
+  return floats(saturated_product(rows, words));
+}
+
+std::optional<memory_need> beyond_counting(const job& resolved, const data_shape& shape) {
+  const auto size = size_of(resolved, shape);
+  const auto rows = resolved.training.batch_size / *resolved.training.slices + 1;
+  memory_need least;
+  least.add(memory_cause::parameters, floats(saturated_product(3, size.parameters)));
+  least.add(memory_cause::activations, floats(saturated_product(rows, size.outputs)));
+  return least.sum() > countable_bytes ? std::optional{least} : std::nullopt;
 }
 
 uint64_t optimizer_value_count(const optimizer_options& x) {

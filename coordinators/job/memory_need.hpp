@@ -1,35 +1,116 @@
-// How much memory training takes beside its data: told before it starts, and refused by name when
+// How much memory a process of a run takes, by cause: told before it starts, and refused by name when
 // there is not so much, instead of ending in the middle.
 //
-// With P parameters, s values an optimizer keeps for each, r replicas, h rows of a slice and u
-// outputs of all layers, one process holds
-//   two versions of the parameters, the optimizer's state      4 (2 + s) P bytes
-//   a gradient for each replica and one that is added           4 (r + 1) P
-//   outputs, derivatives and masks of a replica's slice         12 r h u
-// and of members that train apart each has a model and a state of its own. Solvers keep a square
-// matrix of doubles instead.
+// What each cause comes to is the plan's business (coordinators/parallel/process_plan.hpp). Here is what
+// follows from it: a limit that it does not keep to, and what would help.
 
 #pragma once
 
 #include "troupe/coordinators/job/job_problem.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/models/base/names.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace troupe {
 
-struct memory_need {
-  uint64_t parameter_count = 0;
-  uint64_t least_bytes = 0;  ///< two versions and one gradient: no step works with less
-  uint64_t likely_bytes = 0; ///< all of the above, when one process does everything
+enum class memory_cause : uint8_t {
+  parameters,  ///< versions of the window: what replicas read and shards own
+  optimizer,   ///< state of the spans that its shards own
+  gradients,   ///< of its replicas' tiles, until the shards have added them
+  sums,        ///< gradients that come from others for its spans, and what is added before clipping
+  activations, ///< rows behind layers, derivatives, gathered rows of the data
+  seams,       ///< rows on their way between replicas of a group
+  kept,        ///< seams that other processes may ask for until the next version is whole
+  checkpoints, ///< copies of the spans' state
+  data,        ///< rows, all of them
+  process,     ///< the program itself, its threads, and what is under way to others
+};
+inline constexpr size_t memory_cause_count = 10;
+
+template <>
+struct name_table<memory_cause> {
+  static constexpr std::array entries{named(memory_cause::parameters, "parameters"),
+                                      named(memory_cause::optimizer, "optimizer"),
+                                      named(memory_cause::gradients, "gradients"),
+                                      named(memory_cause::sums, "sums"),
+                                      named(memory_cause::activations, "activations"),
+                                      named(memory_cause::seams, "seams"),
+                                      named(memory_cause::kept, "kept"),
+                                      named(memory_cause::checkpoints, "checkpoints"),
+                                      named(memory_cause::data, "data"),
+                                      named(memory_cause::process, "process")};
 };
 
-/// Of a resolved job. Sizes that cannot be counted are the largest number.
-memory_need memory_of(const job& resolved, const data_shape& shape);
+struct memory_need {
+  std::array<uint64_t, memory_cause_count> bytes{}; ///< by cause
 
-/// Why the job cannot be trained with so much memory; nothing when it may be.
-std::optional<job_problem> memory_problem(const memory_need& need, uint64_t available_bytes);
+  uint64_t of(memory_cause cause) const { return bytes[static_cast<size_t>(cause)]; }
+  /// Sums that cannot be counted are the largest number.
+  void add(memory_cause cause, uint64_t more);
+  uint64_t sum() const;
+  /// What training adds to a process that has read its data.
+  uint64_t to_come() const;
+  /// Of what training adds.
+  memory_cause largest() const;
+
+  friend bool operator==(const memory_need&, const memory_need&) = default;
+};
+
+/// What a process may have.
+enum class memory_limit_kind : uint8_t {
+  machine,       ///< left
+  group,         ///< left, of a container or a batch system
+  address_space, ///< left, of `ulimit -v`
+  stated,        ///< in all, as the cluster file says of a node
+};
+
+struct memory_limit {
+  memory_limit_kind kind = memory_limit_kind::machine;
+  uint64_t bytes = 0;
+
+  friend bool operator==(const memory_limit&, const memory_limit&) = default;
+};
+
+/// The program, its libraries and its threads' stacks as far as they are used. Measured: 21 MiB with
+/// one thread, 22 with eight.
+inline constexpr uint64_t program_bytes = uint64_t{22} << 20;
+
+/// Address space that threads take and never write to: each a stack of 8 MiB, an arena of 64 MiB, and
+/// those that compute as much again for OpenBLAS's scratch; five beside the scheduler's. Measured: with
+/// less a run hangs in OpenBLAS, which tries again and again.
+constexpr uint64_t address_bytes_of_threads(size_t thread_count) {
+  return (uint64_t{352} << 20) + thread_count * (uint64_t{136} << 20);
+}
+
+/// Why so much memory is too little; nothing when it is enough. `who`: "training takes", say.
+std::optional<job_problem> memory_problem(const memory_need& need, const memory_limit& limit,
+                                          const std::string& who);
+
+/// "about 1.2 GiB, most of it, 600 MiB, for gradients": of what training adds.
+std::string need_text(const memory_need& need);
+/// What people may do to need less.
+std::string remedy_for(const memory_need& need);
+
+/// What a process needs whose replicas have whole models each: of a job that a keeper leads, or of a
+/// solver. `keeps`: the keeper is there. With P parameters, s values an optimizer keeps for each, r
+/// replicas, h rows of a slice, u outputs of all layers: 8 P for parameters, 4 (r + 1) P for gradients, 12 r
+/// h u for activations; the keeper has 4 s P and of each member 4 (1 + s) P beside. Solvers have a square
+/// matrix of doubles instead.
+memory_need need_of_whole_models(const job& resolved, const data_shape& shape, size_t replica_count,
+                                 bool keeps);
+
+/// Bytes of all rows, which every process has.
+uint64_t bytes_of_rows(const data_shape& shape);
+
+/// Beyond 16 TiB nothing else is counted: products of it would not fit 64 bits.
+inline constexpr uint64_t countable_bytes = uint64_t{1} << 44;
+
+/// What a job needs at least, when that is so much that nobody has it; nothing when a plan can be made.
+std::optional<memory_need> beyond_counting(const job& resolved, const data_shape& shape);
 
 /// Values that a job's optimizer keeps for each parameter.
 uint64_t optimizer_value_count(const optimizer_options& x);

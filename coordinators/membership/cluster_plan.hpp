@@ -23,6 +23,7 @@ struct cluster_node {
   bool is_director = false;
   size_t replica_count = 0; ///< with shard_count 0 too: a spare
   size_t shard_count = 0;
+  std::optional<uint64_t> memory_bytes = {}; ///< that it may take; absent: as its machine has
 
   bool is_spare() const { return replica_count + shard_count == 0; }
   friend bool operator==(const cluster_node&, const cluster_node&) = default;

@@ -11,12 +11,24 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+bool is_shared(const segment_chain& chain, size_t segment, size_t part) {
+  return part == chain.part_count() || chain.segment(segment).cut == layer_cut::none;
+}
+
+size_t count(const std::vector<index_range>& ranges) {
+  size_t result = 0;
+  for (const auto& range : ranges)
+    result += range.size();
+  return result;
+}
 
 class group_planner {
 public:
@@ -40,14 +52,33 @@ public:
       count_memory(replicas_[i]);
     }
     for (const auto& [rows, count] : slices_of_rows_)
-      count_seams(rows, count);
-    group_plan result{std::move(replicas_), {}};
-    for (const auto& [ends, bytes] : links_)
-      result.links.push_back({ends.first, ends.second, bytes});
-    return result;
+      count_seams({rows, count, false});
+    if (work_.evaluated_chunks > 0)
+      count_seams({work_.evaluated_rows, work_.evaluated_chunks, true});
+    return {std::move(replicas_), in_order(links_), in_order(wires_)};
   }
 
 private:
+  using bytes_of_ends = std::map<std::pair<size_t, size_t>, std::array<uint64_t, 3>>;
+
+  /// Slices of a step, or chunks of an evaluation, with so many rows.
+  struct items {
+    size_t rows;
+    size_t count;
+    bool evaluates;
+  };
+
+  static std::vector<link_plan> in_order(const bytes_of_ends& links) {
+    std::vector<link_plan> result;
+    for (const auto& [ends, bytes] : links)
+      result.push_back({ends.first, ends.second, bytes});
+    return result;
+  }
+
+  size_t process_of(size_t member) const {
+    return work_.processes.empty() ? 0 : work_.processes[member];
+  }
+
   void count_slices(size_t member) {
     const auto count =
       std::transform_reduce(slices_of_rows_.begin(), slices_of_rows_.end(), size_t{0}, std::plus{},
@@ -58,22 +89,18 @@ private:
       in_flight_bound(work_.schedule, {0, place.stage_count, place.tensor_replica_count});
     // Nobody can send the only replica of the first stage what it has not begun.
     const bool begins = place.stage == 0 && place.tensor_replica_count == 1;
+    const bool is_alone = work_.members.size() == 1;
     auto& x = replicas_[member];
     x.slices_held = std::min(count, std::min(bound, count) + (begins ? 0 : std::min(first, count)));
-    x.sums_kept = static_cast<size_t>(std::bit_width(count));
+    // Who computes alone adds a slice to the sums before it, as soon as it is done.
+    x.sums_kept = static_cast<size_t>(std::bit_width(count)) - (is_alone && count > 0 ? 1 : 0);
   }
 
   // ---- Parameters and work ----
 
   void count_tiles(replica_plan& x) const {
-    chain_.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
-      const bool shared = t == chain_.part_count() || chain_.segment(k).cut == layer_cut::none;
-      if (!x.work.segments.contains(k) || (!shared && !x.work.parts.contains(t)))
-        return;
-      x.parameter_bytes += elements.size() * sizeof(float);
-      if (!shared || x.work.parts.contains(0))
-        x.slice_gradient_bytes += elements.size() * sizeof(float);
-    });
+    x.parameter_bytes = count(elements_read(chain_, x.work)) * sizeof(float);
+    x.slice_gradient_bytes = count(elements_contributed(chain_, x.work)) * sizeof(float);
     uint64_t of_row = 0;
     for (auto k = x.work.segments.begin; k < x.work.segments.end; ++k)
       for (auto i = chain_.segment(k).first_layer; i <= chain_.segment(k).last_layer(); ++i)
@@ -145,32 +172,32 @@ private:
 
   // ---- Seams ----
 
-  void count_seams(size_t rows, size_t times) {
+  void count_seams(const items& of) {
     const auto last = chain_.size() - 1;
     for (size_t seam = 0; seam < last; ++seam) {
-      count_seam(seam, seam_way::forward, rows, times);
-      count_seam(seam, seam_way::backward, rows, times);
+      count_seam(seam, seam_way::forward, of);
+      if (!of.evaluates)
+        count_seam(seam, seam_way::backward, of);
     }
     if (chain_.splits_scores())
-      count_figures(rows, times);
+      count_figures(of);
     else
-      count_seam(last, seam_way::forward, rows, times);
+      count_seam(last, seam_way::forward, of);
   }
 
-  void count_seam(size_t seam, seam_way way, size_t rows, size_t times) {
+  void count_seam(size_t seam, seam_way way, const items& of) {
     const auto& route = routes_.route(seam, way);
     const auto width = chain_.out_width(seam);
     for (const auto maker : route.makers) {
       const auto sums =
         route.exchanges() ? sums_of(way == seam_way::forward ? seam : seam + 1, maker) : 0;
-      make(maker, rows, sums * rows * width);
+      make(maker, route.makers, of, sums * of.rows * width);
       for (const auto other : route.makers)
-        send(maker, other, way, times * sums * routes_.rows_of(route, other, rows).size() * width);
-      const auto own = routes_.rows_of(route, maker, rows).size() * width;
+        send(maker, {other}, way, of, sums * routes_.rows_of(route, other, of.rows).size() * width);
+      const auto own = routes_.rows_of(route, maker, of.rows).size() * width;
       const auto receivers = routes_.receivers(route, maker);
-      make(maker, rows, receivers.empty() ? 0 : own);
-      for (const auto receiver : receivers)
-        send(maker, receiver, way, times * own);
+      make(maker, receivers, of, receivers.empty() ? 0 : own);
+      send(maker, receivers, way, of, own);
     }
   }
 
@@ -189,25 +216,48 @@ private:
     return result;
   }
 
-  void count_figures(size_t rows, size_t times) {
+  void count_figures(const items& of) {
     const auto last = chain_.size() - 1;
     const auto& route = routes_.route(last, seam_way::figures);
     for (const auto maker : route.makers) {
-      const auto words = count_parts(last, work_.members[maker].parts) * rows * figure_words_;
-      make(maker, rows, words);
-      for (const auto taker : route.takers)
-        send(maker, taker, seam_way::figures, times * words);
+      const auto words = count_parts(last, work_.members[maker].parts) * of.rows * figure_words_;
+      make(maker, route.takers, of, words);
+      send(maker, route.takers, seam_way::figures, of, words);
     }
   }
 
-  void make(size_t maker, size_t rows, size_t floats) {
-    if (rows == largest_)
-      replicas_[maker].slice_seam_bytes += floats * sizeof(float);
+  /// Of an item, for these members: those of other processes may ask for it still when it is done.
+  void make(size_t maker, const std::vector<size_t>& takers, const items& of, size_t floats) {
+    const bool is_kept = std::ranges::any_of(
+      takers, [&](size_t taker) { return process_of(taker) != process_of(maker); });
+    if (is_kept)
+      replicas_[maker].kept_seam_bytes += of.count * floats * sizeof(float);
+    else
+      hold(maker, of, floats);
   }
 
-  void send(size_t from, size_t to, seam_way way, size_t floats) {
-    if (from != to && floats > 0)
-      links_[{from, to}][static_cast<size_t>(way)] += floats * sizeof(float);
+  void hold(size_t member, const items& of, size_t floats) {
+    if (!of.evaluates && of.rows == largest_)
+      replicas_[member].slice_seam_bytes += floats * sizeof(float);
+  }
+
+  /// Of an item, to each of these members, but once to each process.
+  void send(size_t from, const std::vector<size_t>& to, seam_way way, const items& of,
+            size_t floats) {
+    std::set<size_t> told{process_of(from)};
+    for (const auto member : to) {
+      if (member == from || floats == 0)
+        continue;
+      const bool crosses = told.insert(process_of(member)).second;
+      if (crosses)
+        hold(member, of, floats);
+      if (of.evaluates)
+        continue;
+      const auto bytes = of.count * floats * sizeof(float);
+      links_[{from, member}][static_cast<size_t>(way)] += bytes;
+      if (crosses)
+        wires_[{process_of(from), process_of(member)}][static_cast<size_t>(way)] += bytes;
+    }
   }
 
   const segment_chain& chain_;
@@ -217,10 +267,29 @@ private:
   std::map<size_t, size_t> slices_of_rows_; ///< how many slices have so many rows
   size_t largest_ = 0;                      ///< rows of a slice
   std::vector<replica_plan> replicas_;
-  std::map<std::pair<size_t, size_t>, std::array<uint64_t, 3>> links_;
+  bytes_of_ends links_;
+  bytes_of_ends wires_;
 };
 
 } // namespace
+
+std::vector<index_range> elements_read(const segment_chain& chain, const portion& work) {
+  std::vector<index_range> result;
+  chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
+    if (work.segments.contains(k) && (is_shared(chain, k, t) || work.parts.contains(t)))
+      result.push_back(elements);
+  });
+  return result;
+}
+
+std::vector<index_range> elements_contributed(const segment_chain& chain, const portion& work) {
+  std::vector<index_range> result;
+  chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
+    if (work.segments.contains(k) && work.parts.contains(is_shared(chain, k, t) ? 0 : t))
+      result.push_back(elements);
+  });
+  return result;
+}
 
 group_plan plan_group(const model& network, const group_work& work) {
   return group_planner{network, work}.result();

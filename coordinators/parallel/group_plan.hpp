@@ -6,13 +6,18 @@
 //   activations   for each slice it holds: rows behind its layers and the one below, what is read of
 //                 them, their derivatives, masks, sums over parts; and the rows of the data where they
 //                 are gathered
-//   seams         for each slice it holds: sums and rows made for others, until these have taken them
+//   seams         for each slice it holds: sums and rows made for others, until these have taken them,
+//                 and those that come from other processes
+//   kept          sums and rows made for other processes, of all slices of a step and all chunks of
+//                 an evaluation: these may ask for them until the next version is whole
 //
 // A replica holds as many slices as it may have in flight (pipeline_schedule.hpp), and those whose rows
 // have come before their turn: no more than the first stage has in flight. Of R rows go over a link
 //
 //   forward, backward   4 R W of a seam of W units at most: shares of it as seam_routes says
 //   figures             16 R for each part that exists: of a softmax whose classes are cut
+//
+// Rows that several replicas of another process take go there once.
 //
 // Evaluations count by the rows of their chunks, which may be more than a slice's. While one lasts, a
 // later stage may hold more chunks than a step has slices.
@@ -38,7 +43,8 @@ struct replica_plan {
   uint64_t slice_gradient_bytes = 0;   ///< of its own tiles
   uint64_t slice_activation_bytes = 0; ///< workspace of a slice
   uint64_t slice_row_bytes = 0;        ///< gathered rows of a slice
-  uint64_t slice_seam_bytes = 0;       ///< made for others
+  uint64_t slice_seam_bytes = 0;       ///< made for others of its process, or come from elsewhere
+  uint64_t kept_seam_bytes = 0;        ///< made for other processes, in a step and an evaluation
   uint64_t multiply_adds = 0;          ///< of a step
 
   uint64_t gradient_bytes() const { return slice_gradient_bytes * (slices_held + sums_kept); }
@@ -46,10 +52,12 @@ struct replica_plan {
     return (slice_activation_bytes + slice_row_bytes) * slices_held;
   }
   uint64_t seam_bytes() const { return slice_seam_bytes * slices_held; }
-  uint64_t bytes() const { return gradient_bytes() + activation_bytes() + seam_bytes(); }
+  uint64_t bytes() const {
+    return gradient_bytes() + activation_bytes() + seam_bytes() + kept_seam_bytes;
+  }
 };
 
-/// What one replica sends another in a step.
+/// What one replica, or one process, sends another in a step.
 struct link_plan {
   size_t from = 0;
   size_t to = 0;
@@ -62,7 +70,9 @@ struct link_plan {
 struct group_work {
   std::vector<portion> members;   ///< of the same slices; every segment and part once
   std::vector<size_t> slice_rows; ///< of each slice; those without rows do not exist
+  std::vector<size_t> processes;  ///< of each member; none: one has all
   size_t evaluated_rows = 0;      ///< of the largest chunk of an evaluation; 0: there is none
+  size_t evaluated_chunks = 0;    ///< of them all, this group's
   size_t gathered_words = 0;      ///< of a row that is copied before it is used; 0: none is
   pipeline_schedule schedule{};
 };
@@ -70,8 +80,15 @@ struct group_work {
 struct group_plan {
   std::vector<replica_plan> replicas; ///< by member
   std::vector<link_plan> links;       ///< between members, those that carry something
+  std::vector<link_plan> wires;       ///< between processes, likewise
 };
 
 group_plan plan_group(const model& network, const group_work& work);
+
+/// Parameters that a replica with this portion reads: its parts, what all parts have in common, and
+/// segments that are not cut.
+std::vector<index_range> elements_read(const segment_chain& chain, const portion& work);
+/// Those whose gradient it contributes: of what is not one part's alone, whoever has part 0.
+std::vector<index_range> elements_contributed(const segment_chain& chain, const portion& work);
 
 } // namespace troupe

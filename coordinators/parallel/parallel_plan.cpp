@@ -1,13 +1,15 @@
 #include "troupe/coordinators/parallel/parallel_plan.hpp"
 
-#include "troupe/coordinators/job/memory_need.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/membership/view_placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/network/segment_chain.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace troupe {
 
@@ -20,22 +22,41 @@ constexpr double largest_stage_max = 1.3;
 /// ones for what is computed in parts.
 constexpr size_t small_product = 16 * 128;
 
+std::vector<cluster_node> one_process(const job& resolved) {
+  cluster_node result;
+  result.replica_count = *resolved.training.replicas * resolved.parallel.group_size();
+  result.shard_count = 1;
+  return {result};
+}
+
 class planner {
 public:
-  planner(const job& resolved, const data_shape& shape, const model& network)
+  planner(const job& resolved, const data_shape& shape, const model& network,
+          const plan_options& options)
     : job_(resolved),
+      options_(options),
       shape_(shape),
       network_(network),
       chain_(network.chain()),
       timeline_(timeline_of(resolved, shape)),
-      split_(split_of(resolved, chain_)) {}
+      split_(split_of(resolved, chain_)) {
+    const auto size = split_.shape.group_size();
+    if (options_.nodes.empty())
+      options_.nodes = one_process(resolved);
+    else
+      split_.shape.data = resolved.parallel.data.value_or(replica_count() / size);
+    split_.shape.data = std::max<size_t>(split_.shape.data, 1);
+    is_cluster_ = options.nodes.size() > 1;
+  }
 
-  parallel_plan result(size_t core_count) && {
+  parallel_plan result() && {
     describe_model();
+    place();
     plan_groups();
+    plan_all_processes();
     share_work();
     warn_of_work();
-    warn_of_replicas(core_count);
+    warn_of_replicas();
     return std::move(result_);
   }
 
@@ -57,19 +78,26 @@ private:
                                   chain_.out_width(k),
                                   ratio(split_.segment_costs[k], whole)});
     }
-    const uint64_t model_bytes = result_.parameter_count * sizeof(float);
-    result_.version_bytes = 2 * model_bytes;
-    result_.optimizer_bytes = optimizer_value_count(job_.optimizer) * model_bytes;
-    result_.sum_bytes = model_bytes;
   }
 
-  /// As the director places one process.
+  size_t replica_count() const {
+    size_t result = 0;
+    for (const auto& node : options_.nodes)
+      result += node.replica_count;
+    return result;
+  }
+
+  /// As the director does.
+  void place() {
+    std::vector<member> members;
+    for (const auto& node : options_.nodes)
+      members.push_back({node.name, 0, node.replica_count, node.shard_count});
+    view_ = place_anew(std::move(members), *job_.training.slices, result_.parameter_count, split_);
+  }
+
   std::vector<portion> portions() const {
-    const auto count = split_.shape.data * split_.shape.group_size();
     std::vector<portion> result;
-    for (const auto& x :
-         place_anew({{"", 0, count, 1}}, *job_.training.slices, result_.parameter_count, split_)
-           .replicas)
+    for (const auto& x : view_.replicas)
       result.push_back(split_.shape.group_size() > 1 || x.slices.empty()
                          ? portion{x.slices, x.segments, x.parts}
                          : portion{x.slices, {0, chain_.size()}, {0, chain_.part_count()}});
@@ -81,14 +109,14 @@ private:
     const auto size = split_.shape.group_size();
     result_.shape = split_.shape;
     result_.shape.data = 0;
-    for (size_t begin = 0; begin < all.size(); begin += size) {
+    result_.replicas.resize(all.size());
+    for (const auto& work : all)
+      group_count_ += work.empty() ? 0 : 1;
+    group_count_ /= size;
+    for (size_t begin = 0; begin + size <= all.size() && !all[begin].empty(); begin += size) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
-      if (first->empty()) {
-        result_.replicas.resize(result_.replicas.size() + size);
-        continue;
-      }
-      ++result_.shape.data;
       add_group(begin, {first, first + static_cast<std::ptrdiff_t>(size)});
+      ++result_.shape.data;
     }
   }
 
@@ -96,11 +124,16 @@ private:
     const auto evaluated = std::max(shape_.test_row_count, shape_.validation_row_count);
     const bool gathers = timeline_.batch_size < timeline_.row_count;
     const auto words = shape_.feature_count + (shape_.classification ? 1 : shape_.output_count) + 1;
-    group_work work{std::move(members),
-                    {},
-                    std::min(evaluated, evaluation_chunk_rows),
-                    gathers ? words : 0,
-                    job_.parallel.schedule};
+    group_work work;
+    work.members = std::move(members);
+    for (size_t i = 0; i < work.members.size(); ++i)
+      work.processes.push_back(view_.replicas[first + i].member);
+    work.evaluated_rows = std::min(evaluated, evaluation_chunk_rows);
+    const evaluation_rows rows{shape_.test_row_count, shape_.validation_row_count};
+    work.evaluated_chunks =
+      split_evenly(rows.chunk_count(), group_count_).at(result_.shape.data).size();
+    work.gathered_words = gathers ? words : 0;
+    work.schedule = job_.parallel.schedule;
     const auto slices = work.members.front().slices;
     for (auto slice = slices.begin; slice < slices.end; ++slice)
       work.slice_rows.push_back(timeline_.rows_of_slice(0, slice).size());
@@ -109,9 +142,29 @@ private:
     result_.slice_count = first == 0 ? count : result_.slice_count + count;
     fewest_slices_ = first == 0 ? count : std::min(fewest_slices_, count);
     const auto group = plan_group(network_, work);
-    std::ranges::copy(group.replicas, std::back_inserter(result_.replicas));
+    std::ranges::copy(group.replicas,
+                      result_.replicas.begin() + static_cast<std::ptrdiff_t>(first));
     for (const auto& link : group.links)
       result_.links.push_back({first + link.from, first + link.to, link.bytes});
+    for (const auto& wire : group.wires)
+      add_wire(wire);
+  }
+
+  /// Several groups may meet on a link.
+  void add_wire(const link_plan& wire) {
+    const auto found = std::ranges::find_if(
+      wires_, [&](const link_plan& x) { return x.from == wire.from && x.to == wire.to; });
+    if (found == wires_.end())
+      return wires_.push_back(wire);
+    for (size_t way = 0; way < wire.bytes.size(); ++way)
+      found->bytes[way] += wire.bytes[way];
+  }
+
+  void plan_all_processes() {
+    auto [processes, links] = plan_processes(
+      {job_, network_, shape_, view_, options_.nodes, result_.replicas, wires_, options_.window});
+    result_.processes = std::move(processes);
+    result_.process_links = std::move(links);
   }
 
   void share_work() {
@@ -149,12 +202,13 @@ private:
       warn("a part of {} units is slow to compute in slices of {} rows", units, largest_slice());
   }
 
-  void warn_of_replicas(size_t core_count) {
+  void warn_of_replicas() {
     const auto working = result_.shape.data * result_.shape.group_size();
     if (working < result_.replicas.size())
       warn("{} replicas have nothing to do: {} slices for {} groups",
            result_.replicas.size() - working, *job_.training.slices, split_.shape.data);
-    if (const auto threads = std::min(core_count, *job_.runtime.threads); threads < working)
+    const auto threads = std::min(options_.core_count, job_.runtime.threads.value_or(1));
+    if (!is_cluster_ && threads < working)
       warn("{} replicas on {} threads take turns", working, threads);
   }
 
@@ -178,27 +232,43 @@ private:
   }
 
   const job& job_;
+  plan_options options_;
   const data_shape& shape_;
   const model& network_;
   const segment_chain& chain_;
   timeline timeline_;
   model_split split_;
+  bool is_cluster_ = false;
+  cluster_view view_;
+  std::vector<link_plan> wires_; ///< seams between processes
+  size_t group_count_ = 0;
   size_t fewest_slices_ = 0; ///< of a group
   parallel_plan result_;
 };
 
 } // namespace
 
-uint64_t parallel_plan::bytes() const {
-  auto result = shared_bytes();
-  for (const auto& x : replicas)
-    result += x.bytes();
-  return result;
+parallel_plan plan_of(const job& resolved, const data_shape& shape, const model& network,
+                      const plan_options& options) {
+  return planner{resolved, shape, network, options}.result();
 }
 
-parallel_plan plan_of(const job& resolved, const data_shape& shape, const model& network,
-                      size_t core_count) {
-  return planner{resolved, shape, network}.result(core_count);
+std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& shape,
+                                         const plan_options& options) {
+  const bool is_solver = scope_of(resolved.optimizer.kind) == optimizer_scope::solver;
+  if (!is_solver && !has_keeper(resolved.training))
+    return plan_of(resolved, shape, *make_model(resolved, shape), options).processes;
+  std::vector<process_plan> result;
+  for (const auto& node : options.nodes.empty() ? one_process(resolved) : options.nodes) {
+    const bool keeps = node.is_director || options.nodes.empty();
+    result.push_back({node.name,
+                      {},
+                      {},
+                      0,
+                      need_of_whole_models(resolved, shape, node.replica_count, keeps),
+                      node.memory_bytes});
+  }
+  return result;
 }
 
 } // namespace troupe

@@ -1,14 +1,14 @@
-// The plan of a run: who holds how many bytes, what replicas send each other a step, how evenly they
-// work. It follows from the job and the shape of its data alone, so it is known before the run.
+// The plan of a run: which process has which replicas and spans, who holds how many bytes for what, what
+// they send each other a step, how evenly they work. It follows from the job, the shape of its data and
+// the nodes of a cluster file, so it is known before the run: it is printed, what does not fit is
+// refused by it, and tests hold it against what is counted.
 //
-// Replicas are actors of one process. They share what they only read: of P parameters, of which the
-// optimizer keeps s values each, there are two versions, the optimizer's state, and the step's sum,
-// 4 (3 + s) P bytes whatever the split. What each replica has to itself is told by group_plan.hpp.
+// What each replica has to itself is told by group_plan.hpp, what a process has by process_plan.hpp.
 
 #pragma once
 
 #include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/parallel/group_plan.hpp"
+#include "troupe/coordinators/parallel/process_plan.hpp"
 
 #include <string>
 #include <vector>
@@ -27,27 +27,33 @@ struct parallel_plan {
   size_t parameter_count = 0;
   size_t part_count = 1;
   std::vector<segment_plan> segments;
-  grid_shape shape;                   ///< groups that have slices, replicas of a stage, stages
-  size_t slice_count = 1;             ///< of a step, those with rows
-  std::vector<replica_plan> replicas; ///< by rank: groups one behind the other, then spares
-  std::vector<link_plan> links;       ///< between ranks
-  uint64_t version_bytes = 0;         ///< shared: two versions of the parameters
-  uint64_t optimizer_bytes = 0;       ///< shared
-  uint64_t sum_bytes = 0;             ///< shared: the gradient of a step
-  std::vector<double> stage_shares;   ///< of a group's work
-  double imbalance = 1;               ///< work of the replica that has most, divided by the mean
+  grid_shape shape;                    ///< groups that have slices, replicas of a stage, stages
+  size_t slice_count = 1;              ///< of a step, those with rows
+  std::vector<replica_plan> replicas;  ///< by rank: groups one behind the other, then spares
+  std::vector<link_plan> links;        ///< between ranks
+  std::vector<process_plan> processes; ///< in order of the nodes
+  std::vector<process_link_plan> process_links; ///< between these
+  std::vector<double> stage_shares;             ///< of a group's work
+  double imbalance = 1; ///< work of the replica that has most, divided by the mean
   /// (P - 1) / (M + P - 1) of P stages and M slices, the fewest of a group: the share of a step in
   /// which stages wait, were they all alike.
   double bubble = 0;
   std::vector<std::string> warnings;
+};
 
-  uint64_t shared_bytes() const { return version_bytes + optimizer_bytes + sum_bytes; }
-  /// Of the process, beside its data.
-  uint64_t bytes() const;
+struct plan_options {
+  size_t core_count = 1;                ///< of this machine
+  std::vector<cluster_node> nodes = {}; ///< none: one process with all replicas
+  window_kind window = window_kind::whole;
 };
 
 /// Of a resolved job without problems, whose replicas train in step, and its model.
 parallel_plan plan_of(const job& resolved, const data_shape& shape, const model& network,
-                      size_t core_count);
+                      const plan_options& options);
+
+/// What the processes of any job need, also of one whose replicas have whole models each: one that a
+/// keeper leads, or a solver.
+std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& shape,
+                                         const plan_options& options);
 
 } // namespace troupe

@@ -103,9 +103,14 @@ uint64_t available_in_address_space(const std::string& proc) {
 
 } // namespace
 
+free_memory memory_left(const memory_sources& from) {
+  return {available_in_machine(from.proc), available_in_groups(from),
+          available_in_address_space(from.proc)};
+}
+
 uint64_t memory_available(const memory_sources& from) {
-  return std::min({available_in_machine(from.proc), available_in_groups(from),
-                   available_in_address_space(from.proc)});
+  const auto left = memory_left(from);
+  return std::min({left.machine, left.groups, left.address_space});
 }
 
 } // namespace troupe

@@ -16,6 +16,15 @@ struct memory_sources {
 
 /// Bytes; the largest number where nothing says how many. Pages of files that a group holds count
 /// as free: the kernel takes them back first.
+struct free_memory {
+  uint64_t machine = 0;
+  uint64_t groups = 0;
+  uint64_t address_space = 0;
+};
+
+free_memory memory_left(const memory_sources& from = {});
+
+/// The least of these.
 uint64_t memory_available(const memory_sources& from = {});
 
 } // namespace troupe

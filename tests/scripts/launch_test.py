@@ -147,6 +147,19 @@ class Launch(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         return json.loads(run.stdout)
 
+    def planned(self, steps):
+        """What the plan says that a run sends of each kind, when nothing is sent twice."""
+        shown = self.command("config", "show", self.file, "--plan", "--json", *SHORT)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        plan = json.loads(shown.stdout)
+        links = plan["process_links"]
+        result = 4 * sum(end - begin for process in plan["processes"][1:]
+                         for begin, end in process["spans"])  # for the director
+        parameters = (steps + 1) * sum(link["parameters"] for link in links) + result
+        kinds = {"gradient": steps * sum(link["gradients"] for link in links),
+                 "parameters": parameters}
+        return {kind: count for kind, count in kinds.items() if count}
+
     def test_one_set_of_bits_for_all_placements(self):
         alone = self.trained_alone(*SHORT)
         counted = []
@@ -174,6 +187,7 @@ class Launch(unittest.TestCase):
                     counted.append(name)
                     self.assertEqual(result["bytes_sent"], bytes_of(
                         nodes, DIGITS_SLICES, result["steps"], DIGITS_PARAMETERS))
+                    self.assertEqual(result["bytes_by_kind"], self.planned(result["steps"]))
         self.assertGreaterEqual(len(counted), 3, "so many runs sent something twice")
 
     def test_examples_train_as_one_process_does(self):

@@ -11,13 +11,14 @@ namespace troupe {
 
 namespace {
 
-job resolve_for(const cluster_plan& plan, job x, const prepared_data& data) {
+job resolve_for(const cluster_plan& plan, const std::string& own_name, job x,
+                const prepared_data& data) {
   const auto replicas = plan.replica_count();
   if (const auto problem = groups_problem(x.parallel, replicas))
     throw failure(failure_code::bad_job, problem->why, problem->key, problem->hint);
   x.training.replicas = groups_of(x.parallel, replicas);
   auto resolved = resolve(x, shape_of(data), std::thread::hardware_concurrency());
-  require_trainable(resolved, data);
+  require_trainable(resolved, data, place_in(plan, own_name));
   return resolved;
 }
 
@@ -30,7 +31,7 @@ networked_end take_part(caf::actor_system& system, const job& x, const cluster_p
   here.own_name = own_name;
   here.tls = options.tls;
   here.data = options.data ? options.data : load_data(x, options.stop_requested);
-  here.resolved = resolve_for(plan, x, *here.data);
+  here.resolved = resolve_for(plan, own_name, x, *here.data);
   here.checkpoints = options.checkpoints;
   here.resume_from = options.resume_from;
   here.keep = options.keep;

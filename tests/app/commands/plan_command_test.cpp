@@ -18,6 +18,11 @@ protected:
   }
 };
 
+const std::string two_nodes = "job = \"cut.toml\"\n"
+                              "[[node]]\nname = \"a\"\naddress = \"127.0.0.1:0\"\n"
+                              "director = true\n"
+                              "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\n";
+
 } // namespace
 
 TEST_F(plan_command, prints_tables_and_trains_nothing) {
@@ -25,7 +30,7 @@ TEST_F(plan_command, prints_tables_and_trains_nothing) {
   EXPECT_TRUE(out.starts_with("model    4-16-16-2, 386 parameters; cuts 2\n"
                               "step     2 slices; data 1, tensor 2, pipeline 1; bubble 0.0 %\n"))
     << out;
-  EXPECT_NE(out.find("\n1        0-1     0-2     1 of 2 "), std::string::npos) << out;
+  EXPECT_NE(out.find("\n1        this     0-1     0-2     1 of 2 "), std::string::npos) << out;
   EXPECT_TRUE(said("troupe: warning: a part of 8 units is slow to compute in slices of 16 rows\n"))
     << err;
   EXPECT_TRUE(said("troupe: warning: 2 replicas on 1 threads take turns\n")) << err;
@@ -47,15 +52,33 @@ TEST_F(plan_command, refuses_what_train_refuses) {
   EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "bad-job") << out;
 }
 
-TEST_F(plan_command, is_for_replicas_of_one_process_that_train_in_step) {
+TEST_F(plan_command, is_for_replicas_that_train_in_step) {
   const std::string apart =
     "config show cut.toml --plan --set model.cuts=1 --set model.cut= --set parallel.tensor=1 ";
   EXPECT_EQ(run(apart + "--set training.strategy=parameters"), 78);
   EXPECT_TRUE(said("each replica of this mode has a whole model: there is nothing to plan")) << err;
-  folder.write("cluster.toml", "job = \"cut.toml\"\n[[node]]\nname = \"a\"\n"
-                               "address = \"127.0.0.1:0\"\ndirector = true\n");
+}
+
+TEST_F(plan_command, tells_of_the_nodes_of_a_cluster) {
+  folder.write("cluster.toml", two_nodes + "memory = \"2 GiB\"\n");
+  ASSERT_EQ(run("config show cluster.toml --plan"), 0) << err;
+  EXPECT_NE(out.find("\n1        b        0-1     0-2     1 of 2 "), std::string::npos) << out;
+  EXPECT_NE(out.find("\na, b "), std::string::npos) << out;
+  ASSERT_EQ(run("config show cluster.toml --plan --json"), 0) << err;
+  const auto plan = nlohmann::json::parse(out);
+  EXPECT_EQ(plan["processes"][1]["limit"], uint64_t{2} << 30);
+  EXPECT_EQ(plan["process_links"][0]["forward"], 32 * 16 * 4);
+}
+
+TEST_F(plan_command, refuses_nodes_that_have_no_whole_group_or_no_room) {
+  folder.write("cluster.toml", two_nodes);
+  EXPECT_EQ(run("config show cluster.toml --plan --set parallel.pipeline=2"), 78);
+  EXPECT_TRUE(said("'parallel.pipeline': 4 replicas share a model, and the nodes have 2") ||
+              said("'parallel.tensor': 4 replicas share a model, and the nodes have 2"))
+    << err;
+  folder.write("cluster.toml", two_nodes + "memory = \"1 MiB\"\n");
   EXPECT_EQ(run("config show cluster.toml --plan"), 78);
-  EXPECT_TRUE(said("cluster.toml: models are not split over nodes yet: each has it whole")) << err;
+  EXPECT_TRUE(said("node.memory says 1.0 MiB")) << err;
 }
 
 TEST_F(plan_command, training_says_who_shares_the_model_and_its_result_does_not) {

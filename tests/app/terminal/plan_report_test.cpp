@@ -30,8 +30,9 @@ parallel_plan some_plan() {
   other.multiply_adds = 100;
   x.replicas = {half, other, {}};
   x.links = {{0, 1, {4096, 0, 32}}, {1, 0, {4096, 0, 32}}};
-  x.version_bytes = 8 << 20;
-  x.sum_bytes = 4 << 20;
+  x.processes = {{"", {0, 1, 2}, {{0, 1'126'410}}, 1'126'410, {}, std::nullopt}};
+  x.processes[0].memory.add(memory_cause::parameters, 12 << 20);
+  x.processes[0].memory.add(memory_cause::gradients, 22 << 20);
   x.imbalance = 1.5;
   x.bubble = 0.25;
   x.stage_shares = {1};
@@ -46,17 +47,18 @@ TEST(plan_report, tells_who_holds_sends_and_computes_how_much) {
             R"(model    64-1024-1024-10, 1126410 parameters; cuts 4
 step     2 slices; data 1, tensor 2, pipeline 1; bubble 25.0 %
 balance  the busiest replica has 1.50 times the mean work
-shared   two versions of the parameters 8.0 MiB, optimizer 0 bytes, sum of gradients 4.0 MiB
-memory   about 34 MiB beside the data
 
 segment  layers  cut by           units behind    work
 0        0-1     outputs, inputs          1024  99.0 %
 1        2       none                       10   1.0 %
 
-replica  slices  layers  parts       work    reads  held  gradients  activations    seams
-0        0-1     0-2     0-1 of 4  75.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
-1        0-1     0-2     2 of 4    25.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
-2        none
+replica  process  slices  layers  parts       work    reads  held  gradients  activations    seams
+0        this     0-1     0-2     0-1 of 4  75.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
+1        this     0-1     0-2     2 of 4    25.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
+2        this     none
+
+process   window  parameters  gradients  in all  limit
+this     4.3 MiB      12 MiB     22 MiB  34 MiB   none
 
 from, to  forward  backward   figures   a step
 0, 1      4.0 KiB   0 bytes  32 bytes  4.0 KiB
@@ -70,6 +72,35 @@ TEST(plan_report, says_that_nothing_is_sent) {
   EXPECT_TRUE(plan_report(x).ends_with("\nNo replica sends another anything but its gradients.\n"));
 }
 
+TEST(plan_report, tells_of_nodes_and_what_they_send_each_other) {
+  auto x = some_plan();
+  auto& first = x.processes[0];
+  first.name = "a";
+  first.replicas = {0};
+  first.limit = 48 << 20;
+  x.processes.push_back({"b", {1, 2}, {}, 1024, {}, std::nullopt});
+  x.processes[1].memory.add(memory_cause::parameters, 8192);
+  x.process_links = {{0, 1, 1024, 4, {4096, 0, 32}, 8}};
+  const auto text = plan_report(x);
+  EXPECT_NE(text.find("\n2        b        none\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with(R"(
+process   window  parameters  gradients   in all   limit
+a        4.3 MiB      12 MiB     22 MiB   34 MiB  48 MiB
+b        4.0 KiB     8.0 KiB    0 bytes  8.0 KiB    none
+
+from, to  gradients  parameters  forward  backward   figures    norms   a step
+a, b        1.0 KiB     4 bytes  4.0 KiB   0 bytes  32 bytes  8 bytes  5.0 KiB
+)")) << text;
+  const auto object = nlohmann::json::parse(plan_json(x));
+  EXPECT_EQ(object["processes"][0]["memory"]["parameters"], 12 << 20);
+  EXPECT_EQ(object["processes"][0]["bytes"], 34 << 20);
+  EXPECT_EQ(object["processes"][0]["limit"], 48 << 20);
+  EXPECT_EQ(object["processes"][1]["replicas"], (std::vector<int>{1, 2}));
+  EXPECT_FALSE(object["processes"][1].contains("limit"));
+  EXPECT_EQ(object["process_links"][0]["to"], "b");
+  EXPECT_EQ(object["process_links"][0]["gradients"], 1024);
+}
+
 TEST(plan_report, is_one_object_for_scripts) {
   const auto text = plan_json(some_plan());
   EXPECT_EQ(text.find('\n'), text.size() - 1);
@@ -78,7 +109,7 @@ TEST(plan_report, is_one_object_for_scripts) {
   EXPECT_EQ(object["replicas"][1]["parts"], (std::vector<int>{2, 3}));
   EXPECT_EQ(object["replicas"][1]["gradient_bytes"], 8 << 20);
   EXPECT_EQ(object["links"][0]["figures"], 32);
-  EXPECT_EQ(object["bytes"], some_plan().bytes());
+  EXPECT_EQ(object["processes"][0]["spans"][0], (std::vector<int>{0, 1'126'410}));
   EXPECT_EQ(object["warnings"][0], "a stage waits");
 }
 

@@ -38,7 +38,7 @@ job wide_job() {
 parallel_plan plan_on(const job& x, const data_shape& shape, size_t core_count = 64) {
   const auto resolved = resolve(x, shape, core_count);
   EXPECT_TRUE(problems_with_data(resolved, shape).empty());
-  return plan_of(resolved, shape, *make_model(resolved, shape), core_count);
+  return plan_of(resolved, shape, *make_model(resolved, shape), {core_count, {}});
 }
 
 /// A linear model of 5 features and 3 targets, in two parts, on 8 rows a step.
@@ -130,16 +130,25 @@ TEST(parallel_plan, work_is_that_of_the_model_but_for_what_all_compute) {
   EXPECT_EQ(sum, pair + 4 * 2 * last + last) << "three of four repeat the last layer's two ways";
 }
 
-TEST(parallel_plan, what_all_share_does_not_depend_on_the_split) {
+TEST(parallel_plan, one_process_holds_as_many_parameters_whatever_the_split) {
   auto x = wide_job();
   x.optimizer.kind = optimizer_kind::adam;
   const auto whole = plan_on(x, digits);
   x.parallel.tensor = 4;
   const auto split = plan_on(x, digits);
-  EXPECT_EQ(whole.shared_bytes(), 5 * 4 * 5'824'522u);
-  EXPECT_EQ(split.shared_bytes(), whole.shared_bytes());
+  ASSERT_EQ(whole.processes.size(), 1u);
+  for (const auto* plan : {&whole, &split}) {
+    const auto& memory = plan->processes[0].memory;
+    EXPECT_EQ(memory.of(memory_cause::parameters), 3u * 4 * 5'824'522);
+    EXPECT_EQ(memory.of(memory_cause::optimizer), 2u * 4 * 5'824'522);
+    EXPECT_EQ(memory.of(memory_cause::sums), 0u);
+    EXPECT_EQ(memory.of(memory_cause::kept), 0u);
+    EXPECT_EQ(memory.of(memory_cause::data), 4u * 1024 * 785);
+    EXPECT_TRUE(plan->process_links.empty());
+  }
   EXPECT_EQ(whole.replicas[0].slices_held, 1u);
   EXPECT_EQ(whole.replicas[0].slice_gradient_bytes, 4u * 5'824'522);
+  EXPECT_EQ(whole.replicas[0].gradient_bytes(), 3u * 4 * 5'824'522) << "slice 3, 2, and 0 with 1";
   EXPECT_TRUE(whole.links.empty());
   uint64_t gradients = 0;
   for (const auto& replica : split.replicas)

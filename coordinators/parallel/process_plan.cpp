@@ -1,0 +1,222 @@
+#include "troupe/coordinators/parallel/process_plan.hpp"
+
+#include "troupe/coordinators/base/span_set.hpp"
+#include "troupe/coordinators/exchange/link_limits.hpp"
+#include "troupe/coordinators/exchange/tensor_name.hpp"
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/network/segment_chain.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Copies of a span's state that may be asked for, and one in the making.
+constexpr uint64_t state_copies = 3;
+
+uint64_t floats(uint64_t count) {
+  return count * sizeof(float);
+}
+
+uint64_t common_elements(const std::vector<index_range>& some, const index_range& span) {
+  uint64_t result = 0;
+  for (const auto& one : some)
+    result += shared_part(one, span).size();
+  return result;
+}
+
+class process_planner {
+public:
+  explicit process_planner(const process_work& work)
+    : work_(work),
+      chain_(work.network.chain()),
+      plan_(timeline_of(work.resolved, work.shape)),
+      windows_(work.nodes.size()) {}
+
+  processes_plan result() && {
+    place();
+    for (size_t m = 0; m < work_.nodes.size(); ++m)
+      open_window(m);
+    for (size_t a = 0; a < work_.nodes.size(); ++a)
+      for (size_t b = 0; b < work_.nodes.size(); ++b)
+        if (a != b)
+          link(a, b);
+    for (size_t m = 0; m < work_.nodes.size(); ++m)
+      count_memory(m);
+    prepare_spares();
+    return std::move(result_);
+  }
+
+private:
+  size_t parameter_count() const { return work_.network.layout().size(); }
+  process_plan& at(size_t m) { return result_.processes[m]; }
+
+  void place() {
+    for (const auto& node : work_.nodes)
+      result_.processes.push_back({node.name, {}, {}, 0, {}, node.memory_bytes});
+    for (size_t rank = 0; rank < work_.view.replicas.size(); ++rank)
+      at(work_.view.replicas[rank].member).replicas.push_back(rank);
+    for (const auto& place : work_.view.shards)
+      at(place.member).spans.push_back(elements_of_blocks(place.blocks, parameter_count()));
+  }
+
+  void open_window(size_t m) {
+    span_set window;
+    for (const auto rank : at(m).replicas)
+      for (const auto& elements : elements_read(chain_, work_.replicas[rank].work))
+        window.add(elements);
+    for (const auto& span : at(m).spans)
+      window.add(span);
+    if (work_.window == window_kind::whole && !at(m).is_idle())
+      window.add({0, parameter_count()});
+    windows_[m] = window.ranges();
+    for (const auto& range : windows_[m])
+      at(m).window += range.size();
+  }
+
+  // ---- Links ----
+
+  void link(size_t from, size_t to) {
+    process_link_plan x{from, to};
+    x.gradients = floats(gradients(from, to));
+    x.parameters = floats(parameters(from, to));
+    if (work_.resolved.optimizer.clip_norm > 0 && at(to).owned() > 0)
+      for (const auto& span : at(from).spans)
+        x.norms += block_count(span.size()) * sizeof(double);
+    for (const auto& seam : work_.seams)
+      if (seam.from == from && seam.to == to)
+        x.seams = seam.bytes;
+    if (x.sum() > 0)
+      result_.links.push_back(x);
+  }
+
+  bool is_split() const { return work_.resolved.parallel.group_size() > 1; }
+
+  /// Sums over nodes of slices that exist.
+  size_t node_count(const index_range& slices) const {
+    const auto nodes = largest_nodes(plan_.slice_count, slices);
+    return static_cast<size_t>(std::ranges::count_if(nodes, [&](const tree_node& node) {
+      for (auto slice = node.begin; slice < node.end; ++slice)
+        if (plan_.slice_exists(0, slice))
+          return true;
+      return false;
+    }));
+  }
+
+  /// Of all replicas here: who computes whole models is added up before it is sent.
+  index_range slices_of(size_t m) const {
+    index_range result;
+    for (const auto rank : result_.processes[m].replicas)
+      if (const auto& slices = work_.replicas[rank].work.slices; !slices.empty())
+        result = {result.empty() ? slices.begin : result.begin, slices.end};
+    return result;
+  }
+
+  uint64_t gradients(size_t from, size_t to) {
+    uint64_t result = 0;
+    for (const auto& span : at(to).spans) {
+      if (!is_split())
+        result += node_count(slices_of(from)) * span.size();
+      for (const auto rank : at(from).replicas)
+        if (const auto& work = work_.replicas[rank].work; is_split() && !work.empty())
+          result +=
+            node_count(work.slices) * common_elements(elements_contributed(chain_, work), span);
+    }
+    return result;
+  }
+
+  /// Who needs nothing of a span hears that it is announced.
+  uint64_t parameters(size_t from, size_t to) {
+    uint64_t result = 0;
+    for (const auto& span : at(from).spans)
+      if (!span.empty() && work_.view.computes(to))
+        result += std::max<uint64_t>(common_elements(windows_[to], span), 1);
+    return result;
+  }
+
+  // ---- Memory ----
+
+  void count_memory(size_t m) {
+    auto& x = at(m);
+    const uint64_t versions = x.spans.empty() ? 2 : 3;
+    const auto slots = optimizer_value_count(work_.resolved.optimizer);
+    x.memory.add(memory_cause::parameters, versions * floats(x.window));
+    x.memory.add(memory_cause::optimizer, slots * floats(x.owned()));
+    for (const auto rank : x.replicas)
+      add_replica(x.memory, work_.replicas[rank]);
+    x.memory.add(memory_cause::gradients, added_here(m));
+    x.memory.add(memory_cause::sums, sums_of(m));
+    if (work_.resolved.checkpoint.are_written() && x.owned() > 0)
+      x.memory.add(memory_cause::checkpoints,
+                   state_copies * slots * floats(x.owned()) + 2 * floats(x.window));
+    x.memory.add(memory_cause::data, bytes_of_rows(work_.shape));
+    x.memory.add(memory_cause::process, program_bytes + under_way(m));
+  }
+
+  static void add_replica(memory_need& to, const replica_plan& x) {
+    to.add(memory_cause::gradients, x.gradient_bytes());
+    to.add(memory_cause::activations, x.activation_bytes());
+    to.add(memory_cause::seams, x.seam_bytes());
+    to.add(memory_cause::kept, x.kept_seam_bytes);
+  }
+
+  /// Sums of several whole gradients, for other processes.
+  uint64_t added_here(size_t m) {
+    size_t computing = 0;
+    for (const auto rank : at(m).replicas)
+      computing += work_.replicas[rank].work.empty() ? 0 : 1;
+    const bool has_all = at(m).owned() == parameter_count();
+    return is_split() || has_all || computing < 2 ? 0 : floats(parameter_count());
+  }
+
+  uint64_t sums_of(size_t m) {
+    uint64_t result = 0;
+    for (const auto& one : result_.links)
+      result += one.to == m ? one.gradients : 0;
+    const auto& optimizer = work_.resolved.optimizer;
+    const bool is_whole = scope_of(optimizer.kind) == optimizer_scope::whole_model;
+    if (optimizer.clip_norm > 0 || is_whole)
+      result += floats(at(m).owned());
+    return result;
+  }
+
+  uint64_t under_way(size_t m) const {
+    uint64_t result = 0;
+    for (const auto& one : result_.links)
+      result += one.from == m ? std::min<uint64_t>(one.sum(), link_credit_bytes) : 0;
+    return result;
+  }
+
+  /// A spare is to have room for whomever it stands in for.
+  void prepare_spares() {
+    const auto largest = std::ranges::max_element(
+      result_.processes, {}, [](const process_plan& x) { return x.memory.sum(); });
+    for (size_t m = 0; m < work_.nodes.size(); ++m)
+      if (work_.nodes[m].is_spare())
+        at(m).memory = largest->memory;
+  }
+
+  const process_work& work_;
+  const segment_chain& chain_;
+  timeline plan_;
+  std::vector<std::vector<index_range>> windows_; ///< by process
+  processes_plan result_;
+};
+
+} // namespace
+
+uint64_t process_plan::owned() const {
+  uint64_t result = 0;
+  for (const auto& span : spans)
+    result += span.size();
+  return result;
+}
+
+processes_plan plan_processes(const process_work& work) {
+  return process_planner{work}.result();
+}
+
+} // namespace troupe

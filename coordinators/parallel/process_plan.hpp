@@ -1,0 +1,87 @@
+// The plan of processes: what each process of a run holds, and what each sends another in a step. It
+// follows from the job, the shape of its data, and what each process brings: from a cluster file it is
+// the placement that the director begins with.
+//
+// With a window of W elements, spans of S that the process's own shards have, k values that the optimizer
+// keeps for each, n_g the largest nodes of the tree over slices that one gradient is sent as:
+//
+//   parameters    12 W: the version at work, the one before, and the next while it is written
+//   optimizer     4 k S
+//   gradients     of its replicas (group_plan.hpp); where several who compute whole models are added
+//                 before they are sent, that sum
+//   sums          what comes in a step; 4 S more where gradients are clipped by their norm, or one rule
+//                 looks at the whole model
+//   checkpoints   12 k S + 8 W: two copies that may be asked for, and one in the making
+//   process       the program, and at most a link's credit of what is under way to each other process
+//
+// and sends, of each other process,
+//
+//   gradients     4 n_g for each element of its tiles in the other's spans
+//   parameters    4 for each element of its spans in the other's window; one element of a span that
+//                 the other needs nothing of stands for a note that says "announced"
+//
+// A process that computes needs to hear of each version, and one that does not needs none of them.
+
+#pragma once
+
+#include "troupe/coordinators/job/memory_need.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "troupe/coordinators/parallel/group_plan.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What of the parameters a process has memory for.
+enum class window_kind : uint8_t {
+  whole,  ///< all
+  needed, ///< what its replicas' portions read and its shards own
+};
+
+struct process_plan {
+  std::string name;
+  std::vector<size_t> replicas;   ///< ranks
+  std::vector<index_range> spans; ///< elements, of each of its shards
+  uint64_t window = 0;            ///< elements
+  memory_need memory;
+  std::optional<uint64_t> limit; ///< bytes it is stated to have
+
+  /// Elements.
+  uint64_t owned() const;
+  bool is_idle() const { return replicas.empty() && spans.empty(); }
+};
+
+/// What one process sends another in a step.
+struct process_link_plan {
+  size_t from = 0;
+  size_t to = 0;
+  uint64_t gradients = 0;
+  uint64_t parameters = 0;
+  std::array<uint64_t, 3> seams{}; ///< by seam_way
+  uint64_t norms = 0;              ///< squares of blocks, where gradients are clipped by their norm
+
+  uint64_t sum() const { return gradients + parameters + seams[0] + seams[1] + seams[2] + norms; }
+};
+
+/// What a run's replicas do, as far as their processes' memory and links depend on it.
+struct process_work {
+  const job& resolved;
+  const model& network;
+  const data_shape& shape;
+  const cluster_view& view;                  ///< placed
+  const std::vector<cluster_node>& nodes;    ///< its members
+  const std::vector<replica_plan>& replicas; ///< by rank
+  const std::vector<link_plan>& seams;       ///< between processes
+  window_kind window = window_kind::whole;
+};
+
+struct processes_plan {
+  std::vector<process_plan> processes; ///< in order of the nodes
+  std::vector<process_link_plan> links;
+};
+
+processes_plan plan_processes(const process_work& work);
+
+} // namespace troupe

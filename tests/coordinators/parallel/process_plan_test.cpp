@@ -1,0 +1,203 @@
+// What processes hold and send, by hand: the shapes of docs/parallel.md on several nodes.
+
+#include "troupe/coordinators/parallel/parallel_plan.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe {
+
+namespace {
+
+constexpr size_t forward = static_cast<size_t>(seam_way::forward);
+constexpr size_t backward = static_cast<size_t>(seam_way::backward);
+constexpr size_t figures = static_cast<size_t>(seam_way::figures);
+
+/// Of 784-2048-2048-10, in working order: four parts of the pair, the last layer with the first of them,
+/// and the bias that all parts have in common.
+constexpr uint64_t part = 784 * 512 + 512 + 512 * 2048;
+constexpr uint64_t last_layer = 2048 * 10 + 10;
+constexpr uint64_t common = 2048;
+constexpr uint64_t all = 4 * part + last_layer + common;
+constexpr uint64_t half = 711 * 4096; ///< of 1,423 blocks
+
+const data_shape digits{1024, 0, 784, 10, true, std::vector<size_t>(10, 102)};
+
+/// Steps of 256 rows, 4 slices.
+job wide_job() {
+  job x;
+  x.model.hidden = {2048, 2048};
+  x.model.cuts = 4;
+  x.training.batch_size = 256;
+  x.training.slices = 4;
+  return x;
+}
+
+cluster_node node(const std::string& name, size_t replicas, size_t shards) {
+  cluster_node result;
+  result.name = name;
+  result.replica_count = replicas;
+  result.shard_count = shards;
+  return result;
+}
+
+parallel_plan plan_on(job x, const data_shape& shape, const std::vector<cluster_node>& nodes,
+                      window_kind window = window_kind::whole) {
+  x.training.replicas.emplace(0);
+  for (const auto& one : nodes)
+    *x.training.replicas += one.replica_count;
+  const auto resolved = resolve(x, shape, 64);
+  return plan_of(resolved, shape, *make_model(resolved, shape), {64, nodes, window});
+}
+
+const std::vector<cluster_node> two{node("a", 1, 1), node("b", 1, 1)};
+
+} // namespace
+
+TEST(process_plan, two_halves_on_two_nodes_send_a_seam_and_what_lies_beyond_the_middle) {
+  static_assert(all == 5'824'522);
+  auto x = wide_job();
+  x.parallel.tensor = 2;
+  const auto plan = plan_on(x, digits, two, window_kind::needed);
+  ASSERT_EQ(plan.processes.size(), 2u);
+  EXPECT_EQ(plan.processes[0].replicas, std::vector<size_t>{0});
+  EXPECT_EQ(plan.processes[0].spans, (std::vector<index_range>{{0, half}}));
+  // a has parts 0 and 1 and the last layer, a little more than its span; b its own two parts.
+  constexpr uint64_t beyond = 2 * part + last_layer - half;
+  EXPECT_EQ(plan.processes[0].window, half + beyond + common);
+  EXPECT_EQ(plan.processes[1].window, all - half + last_layer);
+  ASSERT_EQ(plan.process_links.size(), 2u);
+  const auto& there = plan.process_links[0];
+  const auto& back = plan.process_links[1];
+  EXPECT_EQ(there.gradients, 4 * (beyond + common)) << "one sum of all slices";
+  EXPECT_EQ(back.gradients, 0u) << "all that b computes is its own";
+  EXPECT_EQ(there.parameters, 4 * last_layer) << "each has the last layer whole";
+  EXPECT_EQ(back.parameters, 4 * (beyond + common));
+  for (const auto& link : plan.process_links)
+    EXPECT_EQ(link.seams, (std::array<uint64_t, 3>{4u * 256 * 2048, 0, 0}));
+}
+
+TEST(process_plan, whole_windows_have_everything_sent) {
+  auto x = wide_job();
+  x.parallel.tensor = 2;
+  const auto plan = plan_on(x, digits, two);
+  EXPECT_EQ(plan.processes[0].window, all);
+  EXPECT_EQ(plan.process_links[0].parameters, 4 * half);
+  EXPECT_EQ(plan.process_links[1].parameters, 4 * (all - half));
+}
+
+TEST(process_plan, memory_is_told_by_cause) {
+  auto x = wide_job();
+  x.parallel.tensor = 2;
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.clip_norm = 1;
+  x.checkpoint.every_steps = 10;
+  const auto plan = plan_on(x, digits, two, window_kind::needed);
+  const auto& a = plan.processes[0];
+  EXPECT_EQ(a.memory.of(memory_cause::parameters), 3 * 4 * a.window);
+  EXPECT_EQ(a.memory.of(memory_cause::optimizer), 2 * 4 * half);
+  EXPECT_EQ(a.memory.of(memory_cause::gradients), plan.replicas[0].gradient_bytes());
+  EXPECT_EQ(a.memory.of(memory_cause::activations), plan.replicas[0].activation_bytes());
+  EXPECT_EQ(a.memory.of(memory_cause::sums), 4 * half) << "nothing comes; clipping needs the sum";
+  EXPECT_EQ(plan.processes[1].memory.of(memory_cause::sums),
+            plan.process_links[0].gradients + 4 * (all - half));
+  EXPECT_EQ(a.memory.of(memory_cause::checkpoints), 3 * 2 * 4 * half + 2 * 4 * a.window);
+  EXPECT_EQ(a.memory.of(memory_cause::data), 4u * 1024 * 785);
+  // Sums of 64 rows of 2,048 units, of each slice; and one that comes from b.
+  EXPECT_EQ(a.memory.of(memory_cause::kept), 4u * 4 * 64 * 2048);
+  EXPECT_EQ(a.memory.of(memory_cause::seams), plan.replicas[0].slices_held * 4 * 64 * 2048);
+  EXPECT_EQ(plan.process_links[0].norms, 8u * 711);
+  uint64_t sum = 0;
+  for (const auto bytes : a.memory.bytes)
+    sum += bytes;
+  EXPECT_EQ(a.memory.sum(), sum);
+}
+
+TEST(process_plan, seams_of_an_evaluation_are_kept_too) {
+  auto x = wide_job();
+  x.parallel.tensor = 2;
+  auto shape = digits;
+  const auto kept = [&] {
+    return plan_on(x, shape, two).processes[0].memory.of(memory_cause::kept);
+  };
+  const auto of_step = kept();
+  shape.test_row_count = 512;
+  EXPECT_EQ(kept(), of_step + 2u * 4 * 256 * 2048) << "two chunks of 256 rows, forward only";
+}
+
+TEST(process_plan, data_parallel_nodes_send_gradients_and_parameters_as_ever) {
+  const auto plan = plan_on(wide_job(), digits, two);
+  ASSERT_EQ(plan.process_links.size(), 2u);
+  EXPECT_EQ(plan.process_links[0].gradients, 4 * (all - half));
+  EXPECT_EQ(plan.process_links[0].parameters, 4 * half);
+  EXPECT_EQ(plan.process_links[0].sum() + plan.process_links[1].sum(), 2 * 4 * all);
+  EXPECT_EQ(plan.processes[0].memory.of(memory_cause::sums), 4 * half) << "b's, of a's span";
+}
+
+TEST(process_plan, a_server_sends_all_and_hears_of_no_version) {
+  const auto plan = plan_on(wide_job(), digits, {node("s", 0, 1), node("w", 1, 0)});
+  ASSERT_EQ(plan.process_links.size(), 2u);
+  EXPECT_EQ(plan.process_links[0].parameters, 4 * all);
+  EXPECT_EQ(plan.process_links[0].gradients, 0u);
+  EXPECT_EQ(plan.process_links[1].gradients, 4 * all);
+  EXPECT_EQ(plan.process_links[1].parameters, 0u);
+  EXPECT_EQ(plan.processes[1].memory.of(memory_cause::parameters), 2 * 4 * all);
+}
+
+// Slices 0-2 are two nodes of the tree, and so is slice 3.
+TEST(process_plan, a_process_sends_a_sum_for_each_node_of_the_tree) {
+  const auto plan = plan_on(wide_job(), digits, {node("a", 3, 1), node("b", 1, 1)});
+  EXPECT_EQ(plan.process_links[0].gradients, 2 * 4 * (all - half));
+  EXPECT_EQ(plan.process_links[1].gradients, 4 * half);
+  uint64_t of_replicas = 0;
+  for (size_t rank = 0; rank < 3; ++rank)
+    of_replicas += plan.replicas[rank].gradient_bytes();
+  EXPECT_EQ(plan.processes[0].memory.of(memory_cause::gradients), of_replicas + 4 * all)
+    << "whoever adds two has memory for the sum";
+}
+
+TEST(process_plan, stages_hear_that_others_are_announced_by_a_note) {
+  auto x = wide_job();
+  x.model.cuts = 1;
+  x.parallel.pipeline = 2;
+  const auto plan =
+    plan_on(x, digits, {node("a", 1, 0), node("b", 1, 0), node("s", 0, 2)}, window_kind::needed);
+  const auto& seams = plan.process_links;
+  ASSERT_EQ(seams.size(), 6u);
+  EXPECT_EQ(seams[0].seams[forward], 4u * 256 * 2048);
+  EXPECT_EQ(seams[2].seams[backward], 4u * 256 * 2048);
+  EXPECT_EQ(seams[0].parameters, 0u);
+  constexpr uint64_t first = 784 * 2048 + 2048;
+  EXPECT_EQ(plan.processes[0].window, first);
+  EXPECT_EQ(plan.processes[1].window, all - first);
+  EXPECT_EQ(seams[4].parameters, 4 * (first + 1)) << "of the second span a needs nothing";
+  EXPECT_EQ(seams[5].parameters, 4 * (all - first));
+  EXPECT_EQ(seams[1].gradients, 4 * first);
+  EXPECT_EQ(seams[3].gradients, 4 * (all - first));
+}
+
+// Four parts of a softmax on two nodes of two replicas: figures go once to each process.
+TEST(process_plan, what_several_of_a_process_take_crosses_the_wire_once) {
+  job x;
+  x.model.kind = model_kind::softmax_regression;
+  x.model.cuts = 4;
+  x.model.cut = {layer_cut::outputs};
+  x.training.batch_size = 8;
+  x.training.slices = 1;
+  x.parallel.tensor = 4;
+  const data_shape shape{8, 0, 5, 4, true, {2, 2, 2, 2}};
+  const auto plan = plan_on(x, shape, {node("a", 2, 1), node("b", 2, 0)});
+  EXPECT_EQ(plan.links.size(), 12u);
+  ASSERT_EQ(plan.process_links.size(), 2u);
+  EXPECT_EQ(plan.process_links[0].seams[figures], 2u * 16 * 8);
+  EXPECT_EQ(plan.process_links[1].seams[figures], 2u * 16 * 8);
+}
+
+TEST(process_plan, a_spare_has_room_for_whomever_it_stands_in_for) {
+  const auto plan =
+    plan_on(wide_job(), digits, {node("a", 2, 1), node("b", 1, 0), node("c", 0, 0)});
+  EXPECT_EQ(plan.processes[2].memory, plan.processes[0].memory);
+  EXPECT_GT(plan.processes[0].memory.sum(), plan.processes[1].memory.sum());
+  EXPECT_TRUE(plan.processes[2].is_idle());
+}
+
+} // namespace troupe
