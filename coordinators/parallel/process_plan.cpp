@@ -186,7 +186,7 @@ private:
   uint64_t under_way(size_t m) const {
     uint64_t result = 0;
     for (const auto& one : result_.links)
-      result += one.from == m ? std::min<uint64_t>(one.sum(), link_credit_bytes) : 0;
+      result += one.from == m || one.to == m ? std::min<uint64_t>(one.sum(), link_credit_bytes) : 0;
     return result;
   }
 

@@ -51,7 +51,9 @@ split_problem problem_of(const placement& x) {
 }
 
 group_plan plan_of(const part_company& company, const placement& x) {
-  group_work work{company.group, {}, 0, 0, x.schedule};
+  group_work work;
+  work.members = company.group;
+  work.schedule = x.schedule;
   for (size_t slice = 0; slice < slice_count; ++slice)
     work.slice_rows.push_back(company.problem_.rows_in(slice));
   return plan_group(*company.problem_.network, work);
