@@ -34,6 +34,12 @@ failure killed_director(const process_end& end, int exit_code) {
               {},
               "after the first signal the run ends at the next version; a second one ends it at "
               "once"};
+  for (const auto& [code, name] : name_table<failure_code>::entries)
+    if (exit_code == static_cast<int>(code))
+      return {code,
+              "another node failed first, so the director was stopped: " + end_text({exit_code, 0}),
+              {},
+              "its reason is on standard error"};
   return {failure_code::internal, "the director was " + end_text(end)};
 }
 

@@ -24,7 +24,8 @@ std::string end_text(const process_end& end);
 std::string failed_node_text(const failed_node& x, bool run_ended_well);
 
 /// What became of a run whose director was killed, which had no time to say so itself. `exit_code`:
-/// the run's; that of a stop signal says that whoever sent it did not wait for the result.
+/// the run's; that of a stop signal says that whoever sent it did not wait for the result, that of
+/// another failure that a node met it first.
 failure killed_director(const process_end& end, int exit_code);
 
 } // namespace troupe

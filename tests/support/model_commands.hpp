@@ -40,9 +40,16 @@ protected:
     write_safetensors(folder.path("line.model"), layout, std::vector<float>{2, -1, 1}, metadata);
   }
 
-  int run(const std::string& arguments) {
-    const std::string line = "cd '" + folder.path() + "' && '" TROUPE_BINARY_DIR "/bin/troupe' " +
-                             arguments + " >out 2>err";
+  int run(const std::string& arguments) { return run_after("", arguments); }
+
+  /// In so much address space.
+  int run_with_kibibytes(size_t count, const std::string& arguments) {
+    return run_after("ulimit -v " + std::to_string(count) + " && ", arguments);
+  }
+
+  int run_after(const std::string& preparation, const std::string& arguments) {
+    const std::string line = "cd '" + folder.path() + "' && " + preparation +
+                             "'" TROUPE_BINARY_DIR "/bin/troupe' " + arguments + " >out 2>err";
     const int status = std::system(line.c_str());
     out = folder.read("out");
     err = folder.read("err");

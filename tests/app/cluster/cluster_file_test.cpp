@@ -332,7 +332,9 @@ TEST_F(cluster_file, text_of_a_cluster_reads_as_the_same_cluster) {
   const auto x =
     load(std::string{job} + "[tls]\nca = \"c\"\n[timeouts]\njoin = \"1500ms\"\n" + main_node +
          "[[node]]\nname = \"b\"\naddress = \"10.0.0.2:1\"\nlisten = "
-         "\"0.0.0.0:1\"\nreplicas = 0\n[training]\nepochs = 3\n");
+         "\"0.0.0.0:1\"\nreplicas = 0\nmemory = \"1.5 GiB\"\n[training]\nepochs = 3\n");
+  EXPECT_EQ(x.plan.nodes[1].memory_bytes, uint64_t{1536} << 20);
+  EXPECT_FALSE(x.plan.nodes[0].memory_bytes);
   const auto again = load(cluster_text(x));
   EXPECT_EQ(again.plan, x.plan);
   EXPECT_EQ(again.tls, x.tls);
@@ -352,6 +354,30 @@ TEST(cluster_schema, durations_have_units_and_bounds) {
     EXPECT_FALSE(duration_of(text)) << text;
   EXPECT_EQ(duration_text(milliseconds{1500}), "1500ms");
   EXPECT_EQ(duration_text(milliseconds{90'000}), "90s");
+}
+
+TEST_F(cluster_file, memory_of_a_node_is_a_size_with_its_unit) {
+  for (const auto* value : {"8", "\"8\"", "\"much\"", "\"0 GiB\"", "\"8 gib\""}) {
+    const auto found = errors(std::string{job} + main_node + "memory = " + value + "\n");
+    ASSERT_EQ(found.size(), 1u) << value;
+    EXPECT_NE(found[0].find("write a number with its unit, such as \"512 MiB\""), std::string::npos)
+      << found[0];
+  }
+}
+
+TEST(cluster_schema, sizes_have_units_and_bounds) {
+  EXPECT_EQ(memory_size_of("8 GiB"), uint64_t{8} << 30);
+  EXPECT_EQ(memory_size_of("512MiB"), uint64_t{512} << 20);
+  EXPECT_EQ(memory_size_of("0.5 KiB"), 512u);
+  EXPECT_EQ(memory_size_of("2 TB"), 2'000'000'000'000u);
+  EXPECT_EQ(memory_size_of("7 B"), 7u);
+  for (const auto* text : {"", "5", "GiB", "0 GiB", "-1 GiB", "1  GiB", "1 gib", "1 PiB", "inf B",
+                           "nan B", "0.5 B", "1 GiBx", "9999999 TiB"})
+    EXPECT_FALSE(memory_size_of(text)) << text;
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{1536} << 20, uint64_t{3} << 40,
+                               uint64_t{2'000'000}, uint64_t{1'000'001}})
+    EXPECT_EQ(memory_size_of(memory_size_text(bytes)), bytes) << memory_size_text(bytes);
+  EXPECT_EQ(memory_size_text(uint64_t{1536} << 20), "1536 MiB");
 }
 
 TEST(cluster_schema, node_names_are_fit_for_files_and_certificates) {

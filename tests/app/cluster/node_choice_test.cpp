@@ -201,6 +201,9 @@ TEST(launch_report, a_stop_signal_is_told_by_its_name) {
   EXPECT_EQ(killed_director({0, SIGKILL}, 130).code(), failure_code::interrupted);
   EXPECT_EQ(killed_director({0, SIGKILL}, 143).code(), failure_code::terminated);
   EXPECT_EQ(killed_director({0, SIGKILL}, 137).code(), failure_code::internal);
+  EXPECT_EQ(killed_director({0, SIGTERM}, 78).code(), failure_code::bad_job);
+  EXPECT_EQ(killed_director({0, SIGTERM}, 78).reason(),
+            "another node failed first, so the director was stopped: exit code 78 (bad-job)");
   EXPECT_EQ(killed_director({0, SIGKILL}, 137).reason(),
             "the director was killed by signal 9 (Killed)");
 }

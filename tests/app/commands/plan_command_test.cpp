@@ -81,6 +81,27 @@ TEST_F(plan_command, refuses_nodes_that_have_no_whole_group_or_no_room) {
   EXPECT_TRUE(said("node.memory says 1.0 MiB")) << err;
 }
 
+// 400 MiB of parameters, or what they are stated to have, are too little for it.
+TEST_F(plan_command, training_that_does_not_fit_is_refused_before_it_begins) {
+  folder.write("cluster.toml", two_nodes + "memory = \"1 MiB\"\n");
+  EXPECT_EQ(run("launch cluster.toml --json --set parallel.tensor=1"), 78);
+  EXPECT_TRUE(said("node 'b' takes about ")) << err;
+  EXPECT_TRUE(said("node.memory says 1.0 MiB")) << err;
+  EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "bad-job") << out;
+  EXPECT_FALSE(folder.has("runs/cluster/model.safetensors"));
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take more address space than the limit";
+#endif
+  EXPECT_EQ(run_with_kibibytes(2'000'000, "train cut.toml --json --set model.hidden=[9000,9000] "
+                                          "--set runtime.threads=1"),
+            78);
+  EXPECT_TRUE(said("training takes about ")) << err;
+  EXPECT_TRUE(said("are left of its address space (ulimit -v)")) << err;
+  EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "bad-job") << out;
+  EXPECT_FALSE(folder.has("runs/cut/model.safetensors"));
+  EXPECT_EQ(run_with_kibibytes(2'000'000, "train cut.toml --set runtime.threads=1"), 0) << err;
+}
+
 TEST_F(plan_command, training_says_who_shares_the_model_and_its_result_does_not) {
   const std::string train = "train cut.toml --json --overwrite --set training.epochs=2";
   ASSERT_EQ(run(train), 0) << err;
