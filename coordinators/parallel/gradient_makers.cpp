@@ -8,16 +8,9 @@ namespace troupe {
 gradient_makers::gradient_makers(const segment_chain& chain, const std::vector<portion>& portions,
                                  std::vector<index_range> tiles)
   : tiles_(std::move(tiles)) {
-  for (const auto& work : portions) {
-    auto& runs = runs_.emplace_back();
-    if (work.segments.empty()) {
-      runs.push_back({0, SIZE_MAX});
-      continue;
-    }
-    const tile_window window{chain, work};
-    for (const auto& run : window.runs())
-      runs.push_back(run.elements);
-  }
+  for (const auto& work : portions)
+    runs_.push_back(work.segments.empty() ? std::vector{index_range{0, SIZE_MAX}}
+                                          : elements_contributed(chain, work));
 }
 
 std::vector<index_range> gradient_makers::lanes_of(const index_range& span) const {

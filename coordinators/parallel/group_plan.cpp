@@ -19,10 +19,6 @@ namespace troupe {
 
 namespace {
 
-bool is_shared(const segment_chain& chain, size_t segment, size_t part) {
-  return part == chain.part_count() || chain.segment(segment).cut == layer_cut::none;
-}
-
 size_t count(const std::vector<index_range>& ranges) {
   size_t result = 0;
   for (const auto& range : ranges)
@@ -275,24 +271,6 @@ private:
 };
 
 } // namespace
-
-std::vector<index_range> elements_read(const segment_chain& chain, const portion& work) {
-  std::vector<index_range> result;
-  chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
-    if (work.segments.contains(k) && (is_shared(chain, k, t) || work.parts.contains(t)))
-      result.push_back(elements);
-  });
-  return result;
-}
-
-std::vector<index_range> elements_contributed(const segment_chain& chain, const portion& work) {
-  std::vector<index_range> result;
-  chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
-    if (work.segments.contains(k) && work.parts.contains(is_shared(chain, k, t) ? 0 : t))
-      result.push_back(elements);
-  });
-  return result;
-}
 
 group_plan plan_group(const model& network, const group_work& work) {
   return group_planner{network, work}.result();

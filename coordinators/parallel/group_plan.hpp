@@ -26,6 +26,7 @@
 
 #include "troupe/coordinators/parallel/pipeline_schedule.hpp"
 #include "troupe/coordinators/parallel/seam_routes.hpp"
+#include "troupe/coordinators/parallel/tile_window.hpp"
 #include "troupe/models/network/model.hpp"
 
 #include <array>
@@ -84,11 +85,5 @@ struct group_plan {
 };
 
 group_plan plan_group(const model& network, const group_work& work);
-
-/// Parameters that a replica with this portion reads: its parts, what all parts have in common, and
-/// segments that are not cut.
-std::vector<index_range> elements_read(const segment_chain& chain, const portion& work);
-/// Those whose gradient it contributes: of what is not one part's alone, whoever has part 0.
-std::vector<index_range> elements_contributed(const segment_chain& chain, const portion& work);
 
 } // namespace troupe

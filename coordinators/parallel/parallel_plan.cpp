@@ -161,8 +161,8 @@ private:
   }
 
   void plan_all_processes() {
-    auto [processes, links] = plan_processes(
-      {job_, network_, shape_, view_, options_.nodes, result_.replicas, wires_, options_.window});
+    auto [processes, links] =
+      plan_processes({job_, network_, shape_, view_, options_.nodes, result_.replicas, wires_});
     result_.processes = std::move(processes);
     result_.process_links = std::move(links);
   }

@@ -70,7 +70,11 @@ private:
         window.add(elements);
     for (const auto& span : at(m).spans)
       window.add(span);
-    if (work_.window == window_kind::whole && !at(m).is_idle())
+    for (const auto& place : work_.view.shards)
+      if (const auto span = elements_of_blocks(place.blocks, parameter_count());
+          is_split() && !span.empty())
+        window.add({span.begin, span.begin + 1}); // which tells that the rest is announced
+    if (!is_split() && !at(m).is_idle())
       window.add({0, parameter_count()});
     windows_[m] = window.ranges();
     for (const auto& range : windows_[m])
@@ -128,12 +132,11 @@ private:
     return result;
   }
 
-  /// Who needs nothing of a span hears that it is announced.
   uint64_t parameters(size_t from, size_t to) {
     uint64_t result = 0;
     for (const auto& span : at(from).spans)
       if (!span.empty() && work_.view.computes(to))
-        result += std::max<uint64_t>(common_elements(windows_[to], span), 1);
+        result += common_elements(windows_[to], span);
     return result;
   }
 

@@ -2,7 +2,8 @@
 // follows from the job, the shape of its data, and what each process brings: from a cluster file it is
 // the placement that the director begins with.
 //
-// With a window of W elements, spans of S that the process's own shards have, k values that the optimizer
+// With a window of W elements (all where models are whole; else what its replicas read, its shards own, and
+// the first element of each other span), spans of S that the process's own shards have, k values that the optimizer
 // keeps for each, n_g the largest nodes of the tree over slices that one gradient is sent as:
 //
 //   parameters    12 W: the version at work, the one before, and the next while it is written
@@ -17,8 +18,7 @@
 // and sends, of each other process,
 //
 //   gradients     4 n_g for each element of its tiles in the other's spans
-//   parameters    4 for each element of its spans in the other's window; one element of a span that
-//                 the other needs nothing of stands for a note that says "announced"
+//   parameters    4 for each element of its spans in the other's window
 //
 // A process that computes needs to hear of each version, and one that does not needs none of them.
 
@@ -26,6 +26,7 @@
 
 #include "troupe/coordinators/job/memory_need.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/parallel/group_plan.hpp"
 
 #include <optional>
@@ -33,12 +34,6 @@
 #include <vector>
 
 namespace troupe {
-
-/// What of the parameters a process has memory for.
-enum class window_kind : uint8_t {
-  whole,  ///< all
-  needed, ///< what its replicas' portions read and its shards own
-};
 
 struct process_plan {
   std::string name;
@@ -74,7 +69,6 @@ struct process_work {
   const std::vector<cluster_node>& nodes;    ///< its members
   const std::vector<replica_plan>& replicas; ///< by rank
   const std::vector<link_plan>& seams;       ///< between processes
-  window_kind window = window_kind::whole;
 };
 
 struct processes_plan {

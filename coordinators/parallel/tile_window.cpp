@@ -30,4 +30,12 @@ std::vector<index_range> elements_read(const segment_chain& chain, const portion
   return result;
 }
 
+std::vector<index_range> elements_contributed(const segment_chain& chain, const portion& work) {
+  std::vector<index_range> result;
+  const tile_window window{chain, work};
+  for (const auto& run : window.runs())
+    result.push_back(run.elements);
+  return result;
+}
+
 } // namespace troupe

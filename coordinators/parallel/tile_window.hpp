@@ -36,7 +36,10 @@ private:
   element_window window_;
 };
 
-/// The elements that a replica with this portion computes with.
+/// Parameters that a replica with this portion reads: its parts, what all parts have in common, and
+/// segments that are not cut.
 std::vector<index_range> elements_read(const segment_chain& chain, const portion& work);
+/// Those whose gradient it contributes: its window's.
+std::vector<index_range> elements_contributed(const segment_chain& chain, const portion& work);
 
 } // namespace troupe

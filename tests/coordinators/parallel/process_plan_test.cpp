@@ -40,13 +40,12 @@ cluster_node node(const std::string& name, size_t replicas, size_t shards) {
   return result;
 }
 
-parallel_plan plan_on(job x, const data_shape& shape, const std::vector<cluster_node>& nodes,
-                      window_kind window = window_kind::whole) {
+parallel_plan plan_on(job x, const data_shape& shape, const std::vector<cluster_node>& nodes) {
   x.training.replicas.emplace(0);
   for (const auto& one : nodes)
     *x.training.replicas += one.replica_count;
   const auto resolved = resolve(x, shape, 64);
-  return plan_of(resolved, shape, *make_model(resolved, shape), {64, nodes, window});
+  return plan_of(resolved, shape, *make_model(resolved, shape), {64, nodes});
 }
 
 const std::vector<cluster_node> two{node("a", 1, 1), node("b", 1, 1)};
@@ -57,32 +56,23 @@ TEST(process_plan, two_halves_on_two_nodes_send_a_seam_and_what_lies_beyond_the_
   static_assert(all == 5'824'522);
   auto x = wide_job();
   x.parallel.tensor = 2;
-  const auto plan = plan_on(x, digits, two, window_kind::needed);
+  const auto plan = plan_on(x, digits, two);
   ASSERT_EQ(plan.processes.size(), 2u);
   EXPECT_EQ(plan.processes[0].replicas, std::vector<size_t>{0});
   EXPECT_EQ(plan.processes[0].spans, (std::vector<index_range>{{0, half}}));
   // a has parts 0 and 1 and the last layer, a little more than its span; b its own two parts.
   constexpr uint64_t beyond = 2 * part + last_layer - half;
   EXPECT_EQ(plan.processes[0].window, half + beyond + common);
-  EXPECT_EQ(plan.processes[1].window, all - half + last_layer);
+  EXPECT_EQ(plan.processes[1].window, 1 + all - half + last_layer) << "and a's first element";
   ASSERT_EQ(plan.process_links.size(), 2u);
   const auto& there = plan.process_links[0];
   const auto& back = plan.process_links[1];
   EXPECT_EQ(there.gradients, 4 * (beyond + common)) << "one sum of all slices";
   EXPECT_EQ(back.gradients, 0u) << "all that b computes is its own";
-  EXPECT_EQ(there.parameters, 4 * last_layer) << "each has the last layer whole";
+  EXPECT_EQ(there.parameters, 4 * (1 + last_layer)) << "each has the last layer whole";
   EXPECT_EQ(back.parameters, 4 * (beyond + common));
   for (const auto& link : plan.process_links)
     EXPECT_EQ(link.seams, (std::array<uint64_t, 3>{4u * 256 * 2048, 0, 0}));
-}
-
-TEST(process_plan, whole_windows_have_everything_sent) {
-  auto x = wide_job();
-  x.parallel.tensor = 2;
-  const auto plan = plan_on(x, digits, two);
-  EXPECT_EQ(plan.processes[0].window, all);
-  EXPECT_EQ(plan.process_links[0].parameters, 4 * half);
-  EXPECT_EQ(plan.process_links[1].parameters, 4 * (all - half));
 }
 
 TEST(process_plan, memory_is_told_by_cause) {
@@ -91,7 +81,7 @@ TEST(process_plan, memory_is_told_by_cause) {
   x.optimizer.kind = optimizer_kind::adam;
   x.optimizer.clip_norm = 1;
   x.checkpoint.every_steps = 10;
-  const auto plan = plan_on(x, digits, two, window_kind::needed);
+  const auto plan = plan_on(x, digits, two);
   const auto& a = plan.processes[0];
   EXPECT_EQ(a.memory.of(memory_cause::parameters), 3 * 4 * a.window);
   EXPECT_EQ(a.memory.of(memory_cause::optimizer), 2 * 4 * half);
@@ -159,18 +149,17 @@ TEST(process_plan, stages_hear_that_others_are_announced_by_a_note) {
   auto x = wide_job();
   x.model.cuts = 1;
   x.parallel.pipeline = 2;
-  const auto plan =
-    plan_on(x, digits, {node("a", 1, 0), node("b", 1, 0), node("s", 0, 2)}, window_kind::needed);
+  const auto plan = plan_on(x, digits, {node("a", 1, 0), node("b", 1, 0), node("s", 0, 2)});
   const auto& seams = plan.process_links;
   ASSERT_EQ(seams.size(), 6u);
   EXPECT_EQ(seams[0].seams[forward], 4u * 256 * 2048);
   EXPECT_EQ(seams[2].seams[backward], 4u * 256 * 2048);
   EXPECT_EQ(seams[0].parameters, 0u);
   constexpr uint64_t first = 784 * 2048 + 2048;
-  EXPECT_EQ(plan.processes[0].window, first);
-  EXPECT_EQ(plan.processes[1].window, all - first);
+  EXPECT_EQ(plan.processes[0].window, first + 1);
+  EXPECT_EQ(plan.processes[1].window, 1 + all - first);
   EXPECT_EQ(seams[4].parameters, 4 * (first + 1)) << "of the second span a needs nothing";
-  EXPECT_EQ(seams[5].parameters, 4 * (all - first));
+  EXPECT_EQ(seams[5].parameters, 4 * (1 + all - first));
   EXPECT_EQ(seams[1].gradients, 4 * first);
   EXPECT_EQ(seams[3].gradients, 4 * (all - first));
 }
