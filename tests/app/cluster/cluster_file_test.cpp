@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 namespace troupe {
 namespace {
@@ -343,19 +342,6 @@ TEST_F(cluster_file, text_of_a_cluster_reads_as_the_same_cluster) {
   EXPECT_TRUE(load(cluster_text(open)).plan.insecure);
 }
 
-TEST(cluster_schema, durations_have_units_and_bounds) {
-  EXPECT_EQ(duration_of("1ms"), milliseconds{1});
-  EXPECT_EQ(duration_of("0.5s"), milliseconds{500});
-  EXPECT_EQ(duration_of("2m"), milliseconds{120'000});
-  EXPECT_EQ(duration_of("1h"), milliseconds{3'600'000});
-  EXPECT_EQ(duration_of("168h"), milliseconds{604'800'000});
-  for (const auto* text :
-       {"", "5", "s", "0s", "-1s", "1 s", "1S", "1d", "169h", "infs", "nans", "0.1ms", "1sx"})
-    EXPECT_FALSE(duration_of(text)) << text;
-  EXPECT_EQ(duration_text(milliseconds{1500}), "1500ms");
-  EXPECT_EQ(duration_text(milliseconds{90'000}), "90s");
-}
-
 TEST_F(cluster_file, memory_of_a_node_is_a_size_with_its_unit) {
   for (const auto* value : {"8", "\"8\"", "\"much\"", "\"0 GiB\"", "\"8 gib\""}) {
     const auto found = errors(std::string{job} + main_node + "memory = " + value + "\n");
@@ -363,38 +349,6 @@ TEST_F(cluster_file, memory_of_a_node_is_a_size_with_its_unit) {
     EXPECT_NE(found[0].find("write a number with its unit, such as \"512 MiB\""), std::string::npos)
       << found[0];
   }
-}
-
-TEST(cluster_schema, sizes_have_units_and_bounds) {
-  EXPECT_EQ(memory_size_of("8 GiB"), uint64_t{8} << 30);
-  EXPECT_EQ(memory_size_of("512MiB"), uint64_t{512} << 20);
-  EXPECT_EQ(memory_size_of("0.5 KiB"), 512u);
-  EXPECT_EQ(memory_size_of("2 TB"), 2'000'000'000'000u);
-  EXPECT_EQ(memory_size_of("7 B"), 7u);
-  for (const auto* text : {"", "5", "GiB", "0 GiB", "-1 GiB", "1  GiB", "1 gib", "1 PiB", "inf B",
-                           "nan B", "0.5 B", "1 GiBx", "9999999 TiB"})
-    EXPECT_FALSE(memory_size_of(text)) << text;
-  for (const uint64_t bytes : {uint64_t{1}, uint64_t{1536} << 20, uint64_t{3} << 40,
-                               uint64_t{2'000'000}, uint64_t{1'000'001}})
-    EXPECT_EQ(memory_size_of(memory_size_text(bytes)), bytes) << memory_size_text(bytes);
-  EXPECT_EQ(memory_size_text(uint64_t{1536} << 20), "1536 MiB");
-}
-
-TEST(cluster_schema, node_names_are_fit_for_files_and_certificates) {
-  for (const auto* text : {"a", "0", "w-1", "w_1.eu", "a.."})
-    EXPECT_TRUE(is_node_name(text)) << text;
-  for (const auto* text : {"", "A", "-a", ".a", "_a", "a/b", "a b", "\xc3\xa4"})
-    EXPECT_FALSE(is_node_name(text)) << text;
-  EXPECT_TRUE(is_node_name(std::string(63, 'a')));
-  EXPECT_FALSE(is_node_name(std::string(64, 'a')));
-}
-
-TEST(cluster_schema, documentation_holds_the_table_of_keys) {
-  std::ifstream file(TROUPE_SOURCE_DIR "/docs/clusters.md");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_NE(text.find("\n" + cluster_keys_markdown()), std::string::npos)
-    << "docs/clusters.md should hold this table:\n"
-    << cluster_keys_markdown();
 }
 
 TEST(node_address, other_texts_are_refused_with_the_reason) {
