@@ -163,6 +163,10 @@ uint64_t bytes_of_rows(const data_shape& shape) {
   return floats(saturated_product(rows, words));
 }
 
+uint64_t parameter_count_of(const job& resolved, const data_shape& shape) {
+  return size_of(resolved, shape).parameters;
+}
+
 std::optional<memory_need> beyond_counting(const job& resolved, const data_shape& shape) {
   const auto size = size_of(resolved, shape);
   const auto rows = resolved.training.batch_size / *resolved.training.slices + 1;

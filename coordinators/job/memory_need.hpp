@@ -106,6 +106,9 @@ memory_need need_of_whole_models(const job& resolved, const data_shape& shape, s
 /// Bytes of all rows, which every process has.
 uint64_t bytes_of_rows(const data_shape& shape);
 
+/// Of a resolved job's model. What cannot be counted is the largest number.
+uint64_t parameter_count_of(const job& resolved, const data_shape& shape);
+
 /// Beyond 16 TiB nothing else is counted: products of it would not fit 64 bits.
 inline constexpr uint64_t countable_bytes = uint64_t{1} << 44;
 

@@ -38,7 +38,9 @@ std::optional<job_problem> countless_problem(const job& resolved, const data_sha
   if (!need)
     return std::nullopt;
   const auto bytes = std::min({room.machine, room.groups, room.address_space, countable_bytes});
-  return memory_problem(*need, {memory_limit_kind::machine, bytes}, "training takes");
+  const auto parameters = std::to_string(parameter_count_of(resolved, shape));
+  return memory_problem(*need, {memory_limit_kind::machine, bytes},
+                        "a model of " + parameters + " parameters takes");
 }
 
 std::optional<job_problem> placement_problem(const job& resolved, const run_place& where) {

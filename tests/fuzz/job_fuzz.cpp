@@ -19,6 +19,9 @@ void expect_countable(const job& x) {
     const auto plan = memory_plan_of(resolved, shape, {4, {}});
     fuzz::require(plan.front().memory.sum() < uint64_t{1} << 62, "its memory can be counted");
   }
+  if (const auto count = parameter_count_of(resolved, shape); count < 1'000'000)
+    fuzz::require(make_model(resolved, shape)->layout().size() == count,
+                  "the parameters are counted as the model has them");
   fuzz::require(timeline_of(resolved, shape).last_version() >= 1, "a job has a step");
   identity_text(resolved, "data");
 }

@@ -149,7 +149,7 @@ TEST_F(command, slices_do_not_count_where_replicas_do_not_march_in_step_and_are_
 TEST_F(command, what_no_machine_has_memory_for_is_refused_with_both_numbers) {
   const std::pair<const char*, const char*> wishes[] = {
     {"model.hidden=[10000000,10000000]", "'model.hidden': a model of 100000080000002 parameters "
-                                         "needs at least 1.1 PiB of memory, "},
+                                         "takes about 1.1 PiB of memory "},
     {"data={rows=1000000000, features=1000000}",
      "'data.rows': 1000000000 rows of 1000000 features need"},
     {"training.replicas=100000", "an integer from 1 to 1024, got the integer 100000"},

@@ -116,6 +116,19 @@ TEST(memory_need, every_cause_has_a_remedy) {
   }
 }
 
+TEST(memory_need, parameters_are_counted_as_the_model_has_them) {
+  for (const bool bias : {true, false})
+    for (const auto kind : {model_kind::neural_network, model_kind::softmax_regression}) {
+      job x;
+      x.model.kind = kind;
+      x.model.bias = bias;
+      if (kind == model_kind::neural_network)
+        x.model.hidden = {30, 20};
+      const auto resolved = resolve(x, shape, 2);
+      EXPECT_EQ(parameter_count_of(resolved, shape), make_model(resolved, shape)->layout().size());
+    }
+}
+
 TEST(memory_need, sizes_beyond_counting_are_known_before_anything_else_is_counted) {
   auto x = resolve({}, shape, 2);
   EXPECT_EQ(beyond_counting(x, shape), std::nullopt);
