@@ -58,9 +58,6 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME cluster_placements
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_placements_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  add_test(NAME cluster_splits
-           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_splits_test.py
-                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   add_test(NAME cluster_modes
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_modes_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
@@ -69,7 +66,6 @@ if(TROUPE_BUILD_COMMAND)
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cluster_namespaces_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(cluster_faults cluster_wire cluster_refusals cluster_placements cluster_modes
-                     cluster_splits
                        PROPERTIES TIMEOUT 3600)
   set_tests_properties(cluster_namespaces PROPERTIES TIMEOUT 3600 SKIP_RETURN_CODE 77)
   add_test(NAME tls COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/tls_test.py

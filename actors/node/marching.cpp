@@ -53,7 +53,7 @@ void marching::begin_term() {
   norms_step_.reset();
   take_up_slices();
   seams_.on_view();
-  take_up_window();
+  windows_.on_view();
   for (const auto& one : spans_.all())
     expect_gradients(one);
   expect_norms(seat_.view.start_version);
@@ -64,7 +64,7 @@ void marching::begin_term() {
 void marching::on_view(const cluster_view& before, size_t me_before) {
   take_up_slices();
   seams_.on_view();
-  const bool window_changed = take_up_window();
+  const bool window_changed = windows_.on_view();
   for (const auto& one : spans_.all())
     for (const auto& lane : makers_.lanes_of(one.elements))
       seat_.exchange->set_sources(tensor_kind::gradient, one.version, lane,
@@ -84,19 +84,6 @@ void marching::on_view(const cluster_view& before, size_t me_before) {
     courses_.pass_on_to(seat_.view.replicas[i].index);
   }
   begin_seams();
-}
-
-// Who needs other parameters than before gathers them as one who has just come.
-bool marching::take_up_window() {
-  windows_.clear();
-  for (size_t i = 0; i < seat_.view.members.size(); ++i)
-    windows_.push_back(seat_.window_of(i));
-  const auto& own = windows_[*seat_.me];
-  const auto before = spans_.window();
-  if (own == before || (own && before && *own == *before))
-    return false;
-  spans_.versions().set_window(own);
-  return true;
 }
 
 void marching::begin_seams() {
@@ -159,7 +146,7 @@ void marching::on_parameter_span(const parameter_span& news) {
                             .first_element = one->elements.begin,
                             .values = news.values,
                             .newest_kept = kept_max};
-  seat_.exchange->publish(version, routes_of_version(one->elements), seat_.now());
+  seat_.exchange->publish(version, windows_.routes_of(one->elements), seat_.now());
   if (news.version > one->version) {
     one->version = news.version;
     seat_.exchange->dismiss(tensor_kind::gradient, keys_before(news.version), one->elements);
@@ -167,18 +154,6 @@ void marching::on_parameter_span(const parameter_span& news) {
     expect_norms(news.version);
   }
   seat_.exchange->offer(version, seat_.now());
-}
-
-std::vector<tensor_route> marching::routes_of_version(const index_range& span) {
-  std::vector<tensor_route> routes;
-  for (size_t i = 0; i < seat_.view.members.size(); ++i) {
-    if (i == *seat_.me || !seat_.view.computes(i))
-      continue;
-    const auto peer = seat_.exchange.id_of(seat_.view.members[i].name);
-    for (const auto& part : windows_[i] ? windows_[i]->shared_with(span) : std::vector{span})
-      routes.push_back({peer, part});
-  }
-  return routes;
 }
 
 // Replicas hear of whole versions only, one after the other; after a jump they begin anew.

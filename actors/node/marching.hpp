@@ -19,6 +19,7 @@
 
 #include "troupe/actors/node/marching_seams.hpp"
 #include "troupe/actors/node/node_work.hpp"
+#include "troupe/actors/node/parameter_windows.hpp"
 #include "troupe/coordinators/parallel/gradient_makers.hpp"
 #include "troupe/coordinators/step/local_sums.hpp"
 
@@ -56,10 +57,6 @@ private:
   void gather_from(std::optional<uint64_t> first);
   void on_version(const tensor_arrived& news);
   void begin_seams();
-  /// Buffers hold what this process needs in this view; true when that is something else than before.
-  bool take_up_window();
-  /// Who is to have which parameters of a local span.
-  std::vector<tensor_route> routes_of_version(const index_range& span);
   /// Of the version that is whole here, to the replica at this place of the view.
   void announce_to(size_t replica) const;
   /// Indexes in the view of local replicas that begin at the version that is whole here: they had no
@@ -88,10 +85,10 @@ private:
   local_sums sums_;
   marching_seams seams_{seat_};
   gradient_makers makers_;
-  std::vector<std::shared_ptr<const element_window>> windows_; ///< by member; null: all elements
-  std::map<uint64_t, std::vector<contribution>> parts_;        ///< by step: not sent yet
-  std::map<size_t, std::shared_ptr<buffer_pool>> pools_;       ///< of spans' sizes, by size
-  std::optional<uint64_t> norms_step_; ///< the newest whose norms are expected
+  parameter_windows windows_{seat_, spans_};
+  std::map<uint64_t, std::vector<contribution>> parts_;  ///< by step: not sent yet
+  std::map<size_t, std::shared_ptr<buffer_pool>> pools_; ///< of spans' sizes, by size
+  std::optional<uint64_t> norms_step_;                   ///< the newest whose norms are expected
 };
 
 } // namespace troupe

@@ -277,7 +277,6 @@ CAF_ADD_TYPE_ID(troupe_handles, (troupe::director_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_handles)
 
-// A block of its own, so that no id above moved when it came.
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_online, caf::id_block::troupe_handles::end)
 
 CAF_ADD_TYPE_ID(troupe_online, (troupe::online_batch))

@@ -54,11 +54,6 @@ void portion_work::abandon() {
   unseen_.clear();
 }
 
-// Where training is told to end a step is given up, and its version evaluated.
-bool portion_work::may_be_evaluated_yet(const seam_name& name) const {
-  return name.evaluates && !evaluates() && name.version == *version_;
-}
-
 portion_work::work& portion_work::work_of(size_t item) {
   if (const auto found = works_.find(item); found != works_.end())
     return *found->second;
@@ -81,7 +76,10 @@ portion_work::work& portion_work::work_of(size_t item) {
 
 void portion_work::on_piece(const seam_piece& piece) {
   const auto phase = phase_of(piece.name.version, piece.name.evaluates);
-  if (!version_ || phase > phase_of(*version_, evaluates()) || may_be_evaluated_yet(piece.name))
+  // Where training is told to end a step is given up, and its version evaluated.
+  const bool may_be_evaluated =
+    version_ == piece.name.version && piece.name.evaluates && !evaluates();
+  if (!version_ || phase > phase_of(*version_, evaluates()) || may_be_evaluated)
     return early_.push_back(piece);
   const auto item = piece.name.item;
   const bool is_open = works_.contains(item) || std::ranges::find(unseen_, item) != unseen_.end();

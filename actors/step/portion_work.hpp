@@ -115,7 +115,6 @@ private:
   const segment_chain& chain() const { return options_.network->chain(); }
   const portion& own() const { return options_.group[options_.own]; }
   bool evaluates() const { return kind_ == tile_rule::work_kind::evaluation; }
-  bool may_be_evaluated_yet(const seam_name& name) const;
   work& work_of(size_t item);
   void finish_if_done(work& x);
   /// The parts of segment k that are computed here.

@@ -34,7 +34,7 @@ void shard_state::on_view(const view& news) {
   // Somebody may be there who missed these.
   if (previous_.size() > 0)
     announce(lanes_.version() - 1, previous_, {});
-  if (has_current())
+  if (current_.size() > 0)
     announce();
 }
 
@@ -43,7 +43,7 @@ void shard_state::on_start(const shard_start& news) {
 }
 
 void shard_state::restart() {
-  if (has_current())
+  if (current_.size() > 0)
     refuse_waiting();
   const auto first_owner = std::ranges::find_if(
     view_.shards, [](const shard_entry& entry) { return !entry.blocks.empty(); });
@@ -281,7 +281,7 @@ parameter_span shard_state::span_of(uint64_t version, const float_view& paramete
 
 void shard_state::on_horizon(const horizon& news) {
   horizon_ = news.rule;
-  if (!has_current() || failed_ || lanes_.version() != horizon_.version)
+  if (current_.size() == 0 || failed_ || lanes_.version() != horizon_.version)
     return;
   copy_if_due();
   if (keeps_book_)
@@ -300,7 +300,7 @@ void shard_state::answer_waiting() {
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   if (has_view_ && elements_.empty())
     return parameter_span{view_.term, version, index_, {}};
-  if (has_current() && version == lanes_.version())
+  if (current_.size() > 0 && version == lanes_.version())
     return span_of(version, current_);
   if (previous_.size() > 0 && version + 1 == lanes_.version())
     return span_of(version, previous_);

@@ -115,7 +115,6 @@ private:
   /// Answers those who asked for a version before it was there.
   void answer_waiting();
   parameter_span span_of(uint64_t version, const float_view& parameters) const;
-  bool has_current() const { return current_.size() > 0; }
 
   shard_actor::pointer self_;
   size_t index_ = 0;

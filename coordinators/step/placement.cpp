@@ -22,7 +22,7 @@ std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count)
 }
 
 index_range chunks_of_group(const std::vector<index_range>& slices, size_t own,
-                             size_t chunk_count) {
+                            size_t chunk_count) {
   std::set<index_range> groups;
   std::ranges::copy_if(slices, std::inserter(groups, groups.end()),
                        [](const index_range& x) { return !x.empty(); });

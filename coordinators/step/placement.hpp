@@ -25,8 +25,7 @@ std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count)
 
 /// The chunks of an evaluation that a replica's group has, given the slices of all replicas: groups
 /// share them evenly, in order of their slices, which replicas of a group have in common.
-index_range chunks_of_group(const std::vector<index_range>& slices, size_t own,
-                             size_t chunk_count);
+index_range chunks_of_group(const std::vector<index_range>& slices, size_t own, size_t chunk_count);
 
 /// Blocks of `parameter_count` parameters.
 size_t block_count(size_t parameter_count);

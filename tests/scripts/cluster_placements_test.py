@@ -1,4 +1,5 @@
-"""One set of bits for every placement on 1, 2, 3 and 5 processes, also when most shards are empty.
+"""One set of bits for every placement on 1, 2, 3 and 5 processes, also when most shards are empty, and
+however a model is split over 2 to 4 processes, plain and secured.
 
     python3 tests/scripts/cluster_placements_test.py BUILD_FOLDER SOURCE_FOLDER [all]
 
@@ -7,6 +8,7 @@ figures are those of `troupe train`. Without `all`: fewer epochs and fewer place
 part when the folder TROUPE_DATA_DIR has its 10,000 rows.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -17,6 +19,7 @@ import unittest
 
 from cluster_run import SOURCE, TROUPE, Node, cluster_text, timeouts, trained_alone
 from patience import HANG, SLOWNESS
+from secured_cluster import make_certificates, tls_text
 
 ALL = sys.argv[3:] == ["all"]
 MNIST = os.path.join(os.environ.get("TROUPE_DATA_DIR", ""), "mnist-10k-images-idx3-ubyte.gz")
@@ -82,6 +85,83 @@ class Placements(unittest.TestCase):
                     self.assertEqual(result["rollbacks"], 0)
                     print(f"{name}, {placement}: equal, {time.monotonic() - begin:.1f} s",
                           flush=True)
+
+
+# ---- Models that several processes carry ----
+
+DIGITS = os.path.join(SOURCE, "examples", "digits.toml")
+MODEL = ["model.hidden=[48, 48, 48]", "model.cuts=4", "training.slices=6"]
+EPOCHS = 4
+
+# Shapes are (replicas, shards) of each node. (tensor, pipeline, shapes)
+SPLITS = [
+    (2, 1, [(1, 1), (1, 1)]),
+    (1, 2, [(1, 1), (1, 0)]),
+    (2, 2, [(2, 1), (2, 2), (2, 1), (2, 0)]),
+    (4, 1, [(3, 1), (2, 1)]),
+    (1, 1, [(1, 1), (1, 1)]),
+    (3, 2, [(0, 1), (4, 0), (3, 1)]),
+]
+
+
+def settings_of(tensor, pipeline, more=""):
+    lines = [x.replace("=", " = ", 1) for x in MODEL]
+    return ("\n".join(lines) + f"\nparallel.tensor = {tensor}\nparallel.pipeline = {pipeline}\n"
+            + more + "[checkpoint]\nevery_steps = 7\n")
+
+
+class Splits(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def launch(self, split, *words, more="", expected=0):
+        tensor, pipeline, shapes = split
+        nodes = [Node("main" if i == 0 else f"n{i}", *shape, "127.0.0.1:0")
+                 for i, shape in enumerate(shapes)]
+        path = os.path.join(self.folder, "cluster.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(cluster_text(nodes, settings_of(tensor, pipeline) + more, job=DIGITS,
+                                    timing=timeouts(5 * SLOWNESS, 60)))
+        run = subprocess.run([TROUPE, "launch", path, "--json", "--quiet", *words], cwd=self.folder,
+                             capture_output=True, text=True, timeout=HANG, check=False)
+        self.assertEqual(run.returncode, expected, run.stderr)
+        return json.loads(run.stdout)
+
+    def expect_equal(self, result, alone, what):
+        for key in ("parameters_sha256", "job_sha256", "steps", "train_loss", "test_loss",
+                    "test_accuracy"):
+            self.assertEqual(result[key], alone[key], f"{key}, {what}")
+
+    def test_every_split_gives_the_bits_of_one_process(self):
+        epochs = f"training.epochs={EPOCHS}"
+        alone = trained_alone(DIGITS, [*MODEL, epochs])
+        make_certificates(os.path.join(self.folder, "keys"), "main", "n1", "n2", "n3")
+        secured = tls_text(os.path.join(self.folder, "keys"))
+        for split, more in itertools.product(SPLITS, ["", secured]):
+            if more and not ALL and split[2] != SPLITS[2][2]:
+                continue
+            with self.subTest(split=split, secured=bool(more)):
+                result = self.launch(split, "--overwrite", "--set", epochs, more=more)
+                self.expect_equal(result, alone, split)
+                self.assertEqual((result["views"], result["resends"]), (1, 0))
+
+    def test_a_run_goes_on_under_any_other_split(self):
+        half = ["--set", "training.epochs=2"]
+        alone = trained_alone(DIGITS, [*MODEL, "training.epochs=4"])
+        pairs = list(itertools.permutations(SPLITS, 2))
+        for first, second in pairs if ALL else pairs[::7]:
+            with self.subTest(first=first, second=second):
+                self.launch(first, "--overwrite", *half)
+                result = self.launch(second, "--resume", "--set", "training.epochs=4")
+                self.expect_equal(result, alone, (first, second))
+
+    def test_fewer_replicas_than_a_group_are_refused_by_name(self):
+        end = self.launch((4, 2, [(2, 1), (3, 1)]), expected=78)["error"]
+        self.assertIn("a group needs 8 replicas, the nodes have 5 in all", end["what"])
 
 
 if __name__ == "__main__":

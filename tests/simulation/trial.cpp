@@ -76,7 +76,8 @@ public:
     const auto outcome = world_.run(
       [this] {
         caretaker_.look();
-        return caretaker_.is_over() || world_.now() > caretaker_.healed_at() + patience_with(*what_.what);
+        return caretaker_.is_over() ||
+               world_.now() > caretaker_.healed_at() + patience_with(*what_.what);
       },
       world_.now() + 2h);
     const bool ended = outcome == world::outcome::done && caretaker_.is_over();

@@ -1,0 +1,29 @@
+#include "troupe/actors/node/parameter_windows.hpp"
+
+namespace troupe {
+
+bool parameter_windows::on_view() {
+  windows_.clear();
+  for (size_t i = 0; i < seat_.view.members.size(); ++i)
+    windows_.push_back(seat_.window_of(i));
+  const auto& own = windows_[*seat_.me];
+  const auto before = spans_.window();
+  if (own == before || (own && before && *own == *before))
+    return false;
+  spans_.versions().set_window(own);
+  return true;
+}
+
+std::vector<tensor_route> parameter_windows::routes_of(const index_range& span) const {
+  std::vector<tensor_route> routes;
+  for (size_t i = 0; i < seat_.view.members.size(); ++i) {
+    if (i == *seat_.me || !seat_.view.computes(i))
+      continue;
+    const auto peer = seat_.exchange.find({seat_.view.members[i].name, false});
+    for (const auto& part : windows_[i] ? windows_[i]->shared_with(span) : std::vector{span})
+      routes.push_back({peer.value_or(peer_id::director), part});
+  }
+  return routes;
+}
+
+} // namespace troupe
