@@ -350,7 +350,7 @@ std::vector<awaited> marching::waits(moment, std::optional<uint64_t> horizon) co
                (!horizon || what.of.key <= *horizon))
       versions[from] = what.of.key;
   }
-  const auto seams = seams_.waits();
+  const auto seams = seams_.waits(horizon);
   std::vector<awaited> result;
   for (const auto& [from, what] : seams)
     result.push_back({seat_.exchange.name_of(from), what});

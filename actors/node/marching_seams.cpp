@@ -193,12 +193,14 @@ void marching_seams::look_again_at_early() {
 
 // ---- For people ----
 
-std::map<peer_id, std::string> marching_seams::waits() const {
+std::map<peer_id, std::string> marching_seams::waits(std::optional<uint64_t> horizon) const {
   std::map<peer_id, std::string> result;
   for (const auto& [from, what] : seat_.exchange->awaited()) {
     if (what.of.kind != tensor_kind::seam || result.contains(from))
       continue;
     const auto name = seam_tensors::name_of(what.of.key, what.of.part);
+    if (!name.evaluates && horizon && name.version >= *horizon)
+      continue;
     const auto item = name.evaluates ? " of the evaluation of version " : " of step ";
     result[from] = std::string{name.way == seam_way::backward  ? "derivatives"
                                : name.way == seam_way::forward ? "activations"

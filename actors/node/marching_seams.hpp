@@ -47,8 +47,9 @@ public:
   /// A piece that nobody expects.
   void on_early(peer_id from, const tensor_piece& piece);
 
-  /// What is missing of whom, in words: of the first item that misses something.
-  std::map<peer_id, std::string> waits() const;
+  /// What is missing of whom, in words: of the first item that misses something. From `horizon` on
+  /// nobody computes steps.
+  std::map<peer_id, std::string> waits(std::optional<uint64_t> horizon) const;
 
 private:
   struct group {

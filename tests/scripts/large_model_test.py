@@ -3,7 +3,8 @@
     python3 tests/scripts/large_model_test.py BUILD_FOLDER SOURCE_FOLDER [MEGABYTES [TEST ...]]
 
 Trains a network of MEGABYTES (32) of parameters for a few steps with `troupe launch` on two nodes
-and compares with `troupe train`. The memory each node may take is docs/clusters.md's.
+and compares with `troupe train`. The memory each node may take is docs/clusters.md's. A network
+that a limit of address space lets no process train is trained by three, each with its part.
 """
 
 import json
@@ -14,10 +15,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
-from patience import HANG
+from cluster_run import Cluster, Node, cluster_text, free_ports, timeouts
+from patience import HANG, SLOWNESS
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 MEGABYTES = int(sys.argv[3]) if len(sys.argv) > 3 else 32
@@ -191,6 +194,117 @@ class LargeModel(unittest.TestCase):
                                          BASE_MEGABYTES * MEGABYTE, name)
                     if optimizer == "sgd" and MEGABYTES >= 200:
                         self.assertLessEqual(peak, 6 * model, name)
+
+
+# ---- A model that no process has the memory for ----
+
+# Units of the four hidden layers of the network that no process has the memory for.
+WIDTH = 2048
+# Address space that is taken and not used: stacks, arenas of threads, buffers of BLAS.
+ADDRESS_SPACE = 450 * MEGABYTE
+# What a process may take beyond its plan.
+PLAN_FACTOR_MAX = 1.15
+SPLITS = {"tensor": "tensor = 3", "pipeline": "pipeline = 3"}
+WIDE_JOB = f"""[data]
+synthetic = "classification"
+rows = 96
+features = 64
+classes = 4
+test_fraction = 0.25
+[model]
+kind = "neural-network"
+hidden = [{WIDTH}, {WIDTH}, {WIDTH}, {WIDTH}]
+cuts = 3
+[optimizer]
+kind = "adam"
+learning_rate = 0.001
+[training]
+batch_size = 24
+slices = 3
+steps = 5
+evaluate_every = 0
+[checkpoint]
+every_steps = 2
+"""
+
+
+class BeyondMemory(unittest.TestCase):
+    """The limit is between what the plan says a third of the network takes and what all of it does."""
+
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+        self.addCleanup(self.place.cleanup)
+        self.job = os.path.join(self.folder, "job.toml")
+        with open(self.job, "w", encoding="utf-8") as file:
+            file.write(WIDE_JOB)
+
+    def troupe(self, *words, limit=None):
+        limited = ["prlimit", f"--as={limit}"] if limit else []
+        return subprocess.run([*limited, TROUPE, *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=HANG, check=False)
+
+    def planned(self, file):
+        """Bytes of each process, by name."""
+        run = self.troupe("config", "show", file, "--plan", "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return {x["name"]: x["bytes"] for x in json.loads(run.stdout)["processes"]}
+
+    def cluster(self, split, limit=None):
+        wrapper = ["prlimit", f"--as={limit}"] if limit else []
+        nodes = [Node(name, 1, 1, f"127.0.0.1:{port}", wrapper=wrapper)
+                 for name, port in zip(("main", "left", "right"), free_ports(3))]
+        text = cluster_text(nodes, f"[parallel]\n{SPLITS[split]}\n[runtime]\nthreads = 1\n",
+                            timeouts(10 * SLOWNESS, 30), self.job)
+        return Cluster(self.folder, text, nodes, starts=())
+
+    def train(self, cluster):
+        """The result, and the most memory of each process."""
+        peaks = {}
+        over = threading.Event()
+
+        def watch():
+            while not over.wait(0.01):
+                for name, process in cluster.processes.items():
+                    try:
+                        with open(f"/proc/{process.process.pid}/status", encoding="ascii") as file:
+                            peak = re.search(r"VmHWM:\s+(\d+)", file.read())
+                    except OSError:
+                        continue
+                    if peak:
+                        peaks[name] = max(peaks.get(name, 0), 1024 * int(peak.group(1)))
+
+        for name in cluster.nodes:
+            cluster.start(name, "--overwrite") if name == "main" else cluster.start(name)
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        result = cluster.result()
+        over.set()
+        watcher.join()
+        self.assertIn("parameters_sha256", result, cluster.messages())
+        return result, peaks
+
+    def test_three_processes_train_what_fits_none(self):
+        whole = self.planned(self.job)
+        alone = json.loads(self.troupe("train", self.job, "--json", "--quiet").stdout)
+        for split in SPLITS:
+            with self.subTest(split=split), self.cluster(split) as cluster:
+                planned = self.planned(cluster.file)
+                limit = (max(planned.values()) + max(whole.values())) // 2 + ADDRESS_SPACE
+                begin = time.monotonic()
+                refused = self.troupe("train", self.job, "--json", "--quiet", "--overwrite",
+                                      limit=limit)
+                self.assertLess(time.monotonic() - begin, 1 * SLOWNESS)
+                self.assertEqual(refused.returncode, 78, refused.stderr)
+                self.assertIn("memory", json.loads(refused.stdout)["error"]["what"])
+            with self.subTest(split=split), self.cluster(split, limit) as cluster:
+                result, peaks = self.train(cluster)
+                self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
+                print(f"{split}: limit {limit >> 20} MiB; " + ", ".join(
+                    f"{name} planned {planned[name] >> 20}, took {peaks[name] >> 20} MiB"
+                    for name in peaks), flush=True)
+                for name, peak in peaks.items():
+                    self.assertLess(peak, PLAN_FACTOR_MAX * planned[name], name)
 
 
 if __name__ == "__main__":
