@@ -162,7 +162,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                              5,
                              6,
                              7,
-                             8,
+                             {8, 1, 2},
                              9,
                              10,
                              some_figures()};
@@ -216,7 +216,7 @@ TEST_F(protocol, messages_between_processes_survive) {
                               {{1, 2, 3}},
                               6,
                               {"b"},
-                              100,
+                              {60, 40},
                               50,
                               2,
                               {{"b", "gradients"}},
