@@ -190,7 +190,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                    {{"b", "gradients"}},
                    0.25,
                    8,
-                   9,
+                   {9, 8},
                    10,
                    {"spare", "slice 2"}}};
   status.figures = some_figures();

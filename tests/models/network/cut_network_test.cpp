@@ -268,13 +268,13 @@ TEST(cut_network, bits_do_not_depend_on_who_computes_a_part) {
       for (size_t a = 0; a < 2; ++a)
         chain.enter(k, x.rows, true, memory[a]);
       const auto forward = [&](size_t a, size_t t, std::span<float> out) {
-        chain.forward(k, t, parameters, x.rows, true, memory[a], out);
+        chain.forward(k, t, std::span<const float>{parameters}, x.rows, true, memory[a], out);
       };
       if (chain.adds_parts(k)) {
         add_both(k, {chain.output(k, x.rows, memory[0]), chain.output(k, x.rows, memory[1])},
                  forward);
         for (auto& own : memory)
-          chain.finish(k, parameters, chain.output(k, x.rows, own));
+          chain.finish(k, std::span<const float>{parameters}, chain.output(k, x.rows, own));
       } else {
         for (size_t a = 0; a < 2; ++a)
           for (auto t = here(a, k).begin; t < here(a, k).end; ++t)
@@ -302,7 +302,8 @@ TEST(cut_network, bits_do_not_depend_on_who_computes_a_part) {
       for (size_t a = 0; a < 2 && k > 0; ++a)
         outs[a] = chain.delta(k - 1, x.rows, memory[a]);
       add_both(k, outs, [&](size_t a, size_t t, std::span<float> out) {
-        chain.backward(k, t, parameters, x.rows, memory[a], k > 0 ? out : std::span<float>{});
+        chain.backward(k, t, std::span<const float>{parameters}, x.rows, memory[a],
+                       k > 0 ? out : std::span<float>{});
       });
       for (size_t a = 0; a < 2 && k > 0; ++a)
         chain.derive(k, 0, x.rows, memory[a], outs[a]);
