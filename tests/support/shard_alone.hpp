@@ -42,6 +42,7 @@ inline reports_actor::behavior_type listening_director(reports_actor::pointer,
 inline relay_actor::behavior_type listening_relay(relay_actor::pointer, heard_of_shard* notes) {
   return {
     [](const contribution&) {},
+    [](const seam&) {},
     [=](const parameter_span& news) { notes->announced.push_back(news); },
     [](const block_norms&) {},
     [](atom::held, uint64_t, uint64_t, uint64_t) {},

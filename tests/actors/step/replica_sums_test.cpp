@@ -1,5 +1,6 @@
 // A replica that adds what other replicas of its process computed.
 
+#include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/step/replica.hpp"
 #include "troupe/tests/support/training.hpp"
 
@@ -15,6 +16,7 @@ relay_actor::behavior_type contribution_listener(relay_actor::pointer,
                                                  std::vector<contribution>* heard) {
   return {
     [=](const contribution& news) { heard->push_back(news); },
+    [](const seam&) {},
     [](const parameter_span&) {},
     [](const block_norms&) {},
     [](atom::held, uint64_t, uint64_t, uint64_t) {},
