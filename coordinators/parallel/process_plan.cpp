@@ -17,6 +17,9 @@ namespace {
 /// Copies of a span's state that may be asked for, and one in the making.
 constexpr uint64_t state_copies = 3;
 
+/// Threads and buffers of a process that has links, whatever goes over them: measured.
+constexpr uint64_t wire_bytes = uint64_t{10} << 20;
+
 uint64_t floats(uint64_t count) {
   return count * sizeof(float);
 }
@@ -187,7 +190,7 @@ private:
   }
 
   uint64_t under_way(size_t m) const {
-    uint64_t result = 0;
+    uint64_t result = work_.nodes.size() > 1 ? wire_bytes : 0;
     for (const auto& one : result_.links)
       result += one.from == m || one.to == m ? std::min<uint64_t>(one.sum(), link_credit_bytes) : 0;
     return result;
