@@ -13,7 +13,8 @@
 //   sums          what comes in a step; 4 S more where gradients are clipped by their norm, or one rule
 //                 looks at the whole model
 //   checkpoints   12 k S + 8 W: two copies that may be asked for, and one in the making
-//   process       the program, what links take, and at most a link's credit of what is under way to and from each other
+//   process       the program, what links take, and at most a link's credit of what is under way to and
+//                 from each other process
 //
 // and sends, of each other process,
 //
