@@ -312,7 +312,7 @@ void marching::on_arrived(const tensor_arrived& news) {
 }
 
 void marching::on_early(peer_id from, const tensor_piece& news) {
-  if (news.of.kind == tensor_kind::seam && seams_.has_groups())
+  if (news.of.kind == tensor_kind::seam)
     seams_.on_early(from, news);
 }
 

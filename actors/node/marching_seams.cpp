@@ -175,8 +175,9 @@ void marching_seams::on_arrived(const tensor_arrived& news) {
 
 void marching_seams::on_early(peer_id from, const tensor_piece& piece) {
   const auto bytes = piece.values.size() * sizeof(float);
-  if (piece.of.term != seat_.view.id.term || (version_ && piece.of.key < *version_) ||
-      early_bytes_ + bytes > early_seam_bytes_max)
+  const bool is_over = piece.of.term < seat_.view.id.term || (piece.of.term == seat_.view.id.term &&
+                                                              version_ && piece.of.key < *version_);
+  if (is_over || early_bytes_ + bytes > early_seam_bytes_max)
     return;
   early_.emplace_back(from, piece);
   early_bytes_ += bytes;
@@ -186,7 +187,7 @@ void marching_seams::look_again_at_early() {
   auto pieces = std::exchange(early_, {});
   early_bytes_ = 0;
   for (auto& [from, piece] : pieces)
-    if (piece.of.term == seat_.view.id.term && piece.of.key >= *version_ &&
+    if (piece.of.key < *version_ || piece.of.term != seat_.view.id.term ||
         seat_.exchange->on_piece(from, piece, seat_.now()) <= piece_verdict::early)
       on_early(from, piece);
 }

@@ -25,7 +25,7 @@
 namespace troupe {
 
 /// Bytes that are kept of what came too early; what does not fit is asked for again. A peer is ahead by
-/// a version at most, and sends no more of it than links have credit for until others answer.
+/// a version or a view at most, and sends little of it until others answer.
 inline constexpr size_t early_seam_bytes_max = size_t{64} << 20;
 
 class marching_seams {

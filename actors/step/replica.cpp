@@ -94,11 +94,12 @@ void replica_state::on_hold(uint64_t round) {
     self_->send(view_.relay, atom::held_v, static_cast<uint64_t>(index_), round, next_step);
 }
 
-// Once the next version is whole nobody needs what is left of this one's: those who had a part in it
-// have gone on, and what others of the group wait for comes of them no more. Likewise a step that
-// training ends before: others may not have begun it.
+// Once the next version is whole nobody needs what is left of this one's: over wires those who had a
+// part in it may have gone on, and nothing more comes of them. Likewise a step that training ends
+// before: others may not have begun it.
 bool replica_state::is_busy() {
-  if (member_ && (rule_->owns(rule_->version() + 1) || rule_->has_to_evaluate()))
+  const bool is_over = view_.wired && rule_->owns(rule_->version() + 1);
+  if (member_ && (is_over || rule_->has_to_evaluate()))
     member_->abandon();
   return member_ && member_->is_busy();
 }
