@@ -141,8 +141,6 @@ void require_trainable(const job& resolved, const prepared_data& data, const run
     refuse(*found);
   if (const auto found = problems_with_data(resolved, shape); !found.empty())
     refuse(found.front());
-  if (const auto found = placement_problem(resolved, where))
-    refuse(*found);
   if (const auto found =
         memory_problem(memory_plan_of(resolved, shape, {1, where.cluster.nodes}), where, room))
     refuse(*found);

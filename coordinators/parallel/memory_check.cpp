@@ -43,19 +43,6 @@ std::optional<job_problem> countless_problem(const job& resolved, const data_sha
                         "a model of " + parameters + " parameters takes");
 }
 
-std::optional<job_problem> placement_problem(const job& resolved, const run_place& where) {
-  size_t replicas = 0;
-  for (const auto& node : where.cluster.nodes)
-    replicas += node.replica_count;
-  const auto size = resolved.parallel.group_size();
-  if (where.cluster.nodes.empty() || replicas >= size)
-    return std::nullopt;
-  return job_problem{resolved.parallel.tensor > 1 ? "parallel.tensor" : "parallel.pipeline",
-                     std::to_string(size) + " replicas share a model, and the nodes have " +
-                       std::to_string(replicas),
-                     "give nodes more replicas, or lower parallel.tensor or parallel.pipeline"};
-}
-
 std::optional<job_problem> memory_problem(const std::vector<process_plan>& processes,
                                           const run_place& where, const memory_room& room) {
   for (const auto& x : processes)

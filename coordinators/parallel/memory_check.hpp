@@ -38,9 +38,6 @@ struct memory_room {
 std::optional<job_problem> countless_problem(const job& resolved, const data_shape& shape,
                                              const memory_room& room);
 
-/// A cluster that has no whole group of replicas.
-std::optional<job_problem> placement_problem(const job& resolved, const run_place& where);
-
 /// `processes`: of the nodes, or the one (memory_plan_of).
 std::optional<job_problem> memory_problem(const std::vector<process_plan>& processes,
                                           const run_place& where, const memory_room& room);

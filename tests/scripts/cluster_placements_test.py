@@ -110,6 +110,38 @@ def settings_of(tensor, pipeline, more=""):
             + more + "[checkpoint]\nevery_steps = 7\n")
 
 
+# Every step has as many rows, and nothing is evaluated or checkpointed.
+EQUAL_STEPS = """[data]
+synthetic = "classification"
+rows = 640
+features = 20
+classes = 6
+[model]
+hidden = [48, 40, 48]
+cuts = 4
+cut = ["outputs", "inputs", "none", "outputs"]
+[training]
+batch_size = 64
+slices = 4
+steps = 20
+evaluate_every = 0
+[checkpoint]
+every_steps = 0
+"""
+
+
+def bytes_of(plan, steps):
+    """What a run sends of each kind when nothing is sent twice."""
+    links = plan["process_links"]
+    result = 4 * sum(end - begin for process in plan["processes"][1:]
+                     for begin, end in process["spans"])  # for the director
+    kinds = {"gradient": steps * sum(link["gradients"] for link in links),
+             "parameters": (steps + 1) * sum(link["parameters"] for link in links) + result,
+             "seam": steps * sum(link["forward"] + link["backward"] + link["figures"]
+                                 for link in links)}
+    return {kind: count for kind, count in kinds.items() if count}
+
+
 class Splits(unittest.TestCase):
     def setUp(self):
         self.place = tempfile.TemporaryDirectory()
@@ -118,18 +150,24 @@ class Splits(unittest.TestCase):
     def tearDown(self):
         self.place.cleanup()
 
-    def launch(self, split, *words, more="", expected=0):
-        tensor, pipeline, shapes = split
+    def write(self, shapes, settings, job):
         nodes = [Node("main" if i == 0 else f"n{i}", *shape, "127.0.0.1:0")
                  for i, shape in enumerate(shapes)]
         path = os.path.join(self.folder, "cluster.toml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(cluster_text(nodes, settings_of(tensor, pipeline) + more, job=DIGITS,
-                                    timing=timeouts(5 * SLOWNESS, 60)))
-        run = subprocess.run([TROUPE, "launch", path, "--json", "--quiet", *words], cwd=self.folder,
-                             capture_output=True, text=True, timeout=HANG, check=False)
+            file.write(cluster_text(nodes, settings, job=job, timing=timeouts(5 * SLOWNESS, 60)))
+        return path
+
+    def troupe(self, *words, expected=0):
+        run = subprocess.run([TROUPE, *words], cwd=self.folder, capture_output=True, text=True,
+                             timeout=HANG, check=False)
         self.assertEqual(run.returncode, expected, run.stderr)
         return json.loads(run.stdout)
+
+    def launch(self, split, *words, more="", expected=0):
+        tensor, pipeline, shapes = split
+        file = self.write(shapes, settings_of(tensor, pipeline) + more, DIGITS)
+        return self.troupe("launch", file, "--json", "--quiet", *words, expected=expected)
 
     def expect_equal(self, result, alone, what):
         for key in ("parameters_sha256", "job_sha256", "steps", "train_loss", "test_loss",
@@ -159,6 +197,22 @@ class Splits(unittest.TestCase):
                 self.launch(first, "--overwrite", *half)
                 result = self.launch(second, "--resume", "--set", "training.epochs=4")
                 self.expect_equal(result, alone, (first, second))
+
+    def test_bytes_of_each_kind_are_those_of_the_plan(self):
+        job = os.path.join(self.folder, "job.toml")
+        with open(job, "w", encoding="utf-8") as file:
+            file.write(EQUAL_STEPS)
+        counted = []
+        for tensor, pipeline, shapes in SPLITS:
+            with self.subTest(split=(tensor, pipeline, shapes)):
+                file = self.write(shapes, f"parallel.tensor = {tensor}\n"
+                                  f"parallel.pipeline = {pipeline}\n", job)
+                result = self.troupe("launch", file, "--json", "--quiet", "--overwrite")
+                if result["resends"] == 0:
+                    counted.append(shapes)
+                    plan = self.troupe("config", "show", file, "--plan", "--json")
+                    self.assertEqual(result["bytes_by_kind"], bytes_of(plan, result["steps"]))
+        self.assertGreaterEqual(len(counted), 2, "so many runs sent something twice")
 
     def test_fewer_replicas_than_a_group_are_refused_by_name(self):
         end = self.launch((4, 2, [(2, 1), (3, 1)]), expected=78)["error"]

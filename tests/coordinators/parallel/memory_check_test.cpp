@@ -86,21 +86,6 @@ TEST(memory_check, a_single_process_is_called_training) {
   EXPECT_TRUE(found->why.starts_with("training takes about 100 MiB")) << found->why;
 }
 
-TEST(memory_check, a_cluster_has_a_whole_group_or_is_refused) {
-  job x;
-  x.parallel.tensor = 2;
-  x.parallel.pipeline = 2;
-  run_place where;
-  EXPECT_EQ(placement_problem(x, where), std::nullopt) << "one process makes its replicas";
-  cluster_node node;
-  node.replica_count = 3;
-  where.cluster.nodes = {node};
-  ASSERT_TRUE(placement_problem(x, where));
-  EXPECT_EQ(placement_problem(x, where)->why, "4 replicas share a model, and the nodes have 3");
-  where.cluster.nodes.push_back(node);
-  EXPECT_EQ(placement_problem(x, where), std::nullopt);
-}
-
 TEST(memory_check, what_cannot_be_counted_is_refused_whatever_there_is) {
   const data_shape shape{1000, 0, 64, 10, true};
   auto x = resolve({}, shape, 2);
