@@ -23,8 +23,7 @@ std::shared_ptr<const element_window> node_seat::window_of(size_t member) const 
   std::vector<index_range> elements;
   for (const auto& place : view.replicas)
     if (place.member == member && !place.slices.empty())
-      for (const auto& one :
-           elements_read(options.network->chain(), {place.slices, place.segments, place.parts}))
+      for (const auto& one : elements_read(options.network->chain(), place.work()))
         elements.push_back(one);
   for (const auto& place : view.shards)
     if (const auto span = span_of(place); !span.empty())

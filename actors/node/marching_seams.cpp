@@ -26,7 +26,7 @@ void marching_seams::on_view() {
     std::vector<portion> portions;
     for (const auto i : members) {
       const auto& place = seat_.view.replicas[i];
-      portions.push_back({place.slices, place.segments, place.parts});
+      portions.push_back(place.work());
     }
     groups_.push_back(std::make_unique<group>(group{members, {seat_.options.network, portions}}));
   }

@@ -42,7 +42,7 @@ void marching::take_up_slices() {
   std::vector<index_range> slices;
   std::vector<portion> portions;
   for (const auto& place : seat_.view.replicas) {
-    portions.push_back({place.slices, place.segments, place.parts});
+    portions.push_back(place.work());
     if (seat_.is_mine(place))
       slices.push_back(place.slices);
   }

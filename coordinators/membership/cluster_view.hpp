@@ -93,9 +93,4 @@ struct cluster_view {
   friend bool operator==(const cluster_view&, const cluster_view&) = default;
 };
 
-/// True when the group of this replica (its index in `now`) was one in the view before, of the same
-/// lives of the same replicas with the same portions: it goes on with its step where it is. Another
-/// begins the step anew, all of it. Spares are no group.
-bool same_group(const cluster_view& before, const cluster_view& now, size_t replica);
-
 } // namespace troupe

@@ -141,31 +141,4 @@ TEST(group_placement, no_group_is_left_of_too_few) {
   EXPECT_EQ(again(anew("abcd", split), "abc", split), "1.2 from 0: a r-, b r-, c r-");
 }
 
-TEST(same_group, is_one_of_the_same_lives_with_the_same_portions) {
-  const auto split = split_by(2, 1, 2);
-  const auto before = anew("abcde", split);
-  const auto now = place_again(before, named("acde"), 4, split); // a, e carry 0..2, c, d 2..4
-  EXPECT_FALSE(same_group(before, now, 0)) << "a has another beside it";
-  EXPECT_TRUE(same_group(before, now, 1));
-  EXPECT_TRUE(same_group(before, now, 2));
-  EXPECT_FALSE(same_group(before, now, 3)) << "e was a spare";
-  auto other_life = now;
-  other_life.members[1].incarnation = 7;
-  EXPECT_FALSE(same_group(before, other_life, 2));
-  auto swapped = now;
-  std::swap(swapped.replicas[1].parts, swapped.replicas[2].parts);
-  EXPECT_FALSE(same_group(before, swapped, 1));
-  const auto grown = place_again(before, named("abcdef"), 4, split);
-  EXPECT_TRUE(same_group(before, grown, 0));
-  EXPECT_FALSE(same_group(before, grown, 4)) << "spares are no group";
-}
-
-TEST(same_group, of_a_whole_model_is_a_replica_with_its_slices) {
-  auto before = place_anew(named("abc"), 6, 1);
-  before.id = {1, 1};
-  const auto now = place_again(before, named("abcd"), 6);
-  EXPECT_FALSE(same_group(before, now, 0));
-  EXPECT_TRUE(same_group(before, before, 0));
-}
-
 } // namespace troupe
