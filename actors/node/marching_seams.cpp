@@ -103,15 +103,13 @@ void marching_seams::expect_tensor(const group& x, size_t taker, const needed_se
   seat_.exchange->expect(expectation_of(what, std::move(sources)), seat_.now());
 }
 
-std::vector<tensor_source> marching_seams::sources_of(const group& x,
-                                                      const needed_seam& what) const {
+std::vector<tensor_source> marching_seams::sources_of(const group& x, const needed_seam& what) {
   std::vector<tensor_source> result;
   for (const auto& source : what.sources) {
     const auto& place = seat_.view.replicas[x.places[source.member]];
     if (!seat_.is_mine(place))
-      result.push_back({seat_.exchange.find({seat_.view.members[place.member].name, false})
-                          .value_or(peer_id::director),
-                        what.elements, source.leaves});
+      result.push_back({seat_.exchange.id_of(seat_.view.members[place.member].name), what.elements,
+                        source.leaves});
   }
   return result;
 }

@@ -67,7 +67,7 @@ private:
   void expect_item(const group& x, const seam_item& item);
   void expect_tensor(const group& x, size_t taker, const needed_seam& what);
   std::vector<seam_item> items_of(const group& x, bool evaluates) const;
-  std::vector<tensor_source> sources_of(const group& x, const needed_seam& what) const;
+  std::vector<tensor_source> sources_of(const group& x, const needed_seam& what);
   expectation expectation_of(const needed_seam& what, std::vector<tensor_source> sources);
   void look_again_at_early();
 

@@ -14,14 +14,14 @@ bool parameter_windows::on_view() {
   return true;
 }
 
-std::vector<tensor_route> parameter_windows::routes_of(const index_range& span) const {
+std::vector<tensor_route> parameter_windows::routes_of(const index_range& span) {
   std::vector<tensor_route> routes;
   for (size_t i = 0; i < seat_.view.members.size(); ++i) {
     if (i == *seat_.me || !seat_.view.computes(i))
       continue;
-    const auto peer = seat_.exchange.find({seat_.view.members[i].name, false});
+    const auto peer = seat_.exchange.id_of(seat_.view.members[i].name);
     for (const auto& part : windows_[i] ? windows_[i]->shared_with(span) : std::vector{span})
-      routes.push_back({peer.value_or(peer_id::director), part});
+      routes.push_back({peer, part});
   }
   return routes;
 }

@@ -18,7 +18,7 @@ public:
   /// hold these from now on, and whoever gathers begins anew.
   bool on_view();
   /// Who is to have which parameters of a local span.
-  std::vector<tensor_route> routes_of(const index_range& span) const;
+  std::vector<tensor_route> routes_of(const index_range& span);
 
 private:
   node_seat& seat_;
