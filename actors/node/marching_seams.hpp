@@ -32,9 +32,6 @@ class marching_seams {
 public:
   explicit marching_seams(node_seat& seat) : seat_(seat) {}
 
-  /// True when some replica of the view carries less than a whole model.
-  bool has_groups() const { return !groups_.empty(); }
-
   /// The seat has another view, or one that names this process no more.
   void on_view();
   /// This version is whole here, and local replicas have been told.

@@ -28,7 +28,8 @@ void marching::on_contribution(const contribution& news) {
     return;
   if (news.is_begun)
     return on_begun(news);
-  if (seams_.has_groups()) // of some tiles, added over all slices that their group has
+  // Of some tiles, added over all slices that their group has; it may have none in this view.
+  if (!seat_.options.tiles.empty())
     return seat_.exchange->publish(gradient_of(news), routes_of_spans(), seat_.now());
   if (news.gradient_sum.size() != seat_.element_count())
     return outbox_.add(malformed(news));

@@ -34,7 +34,7 @@ void replica_state::on_view(const view& news) {
   if (begins)
     rule_.reset();
   if (slices_.empty())
-    return; // a spare
+    return rest();
   std::vector<index_range> slices;
   for (const auto& entry : news.replicas)
     slices.push_back(entry.slices);
@@ -42,6 +42,12 @@ void replica_state::on_view(const view& news) {
   if (!rule_)
     return restart(news);
   catch_up();
+}
+
+// A spare. What it carried of a model is not in this process's buffers any more.
+void replica_state::rest() {
+  if (std::exchange(member_, nullptr))
+    rule_.reset();
 }
 
 void replica_state::restart(const view& news) {

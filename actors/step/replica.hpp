@@ -61,6 +61,7 @@ private:
   void on_horizon(const horizon& news);
   void on_hold(uint64_t round);
 
+  void rest();
   /// A new life: at the start version, with nothing computed.
   void restart(const view& news);
   /// Computes slices that came with a view in the middle of a step, and evaluates likewise.

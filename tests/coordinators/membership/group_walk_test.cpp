@@ -209,19 +209,6 @@ private:
       EXPECT_TRUE(goes_on || !has_all_of(now, group))
         << "a whole group was torn: " << test::text_of(before) << " / " << test::text_of(now);
     }
-    check_same_groups(before, now);
-  }
-
-  // Told of each replica, in each process, it is the same for all of a group.
-  void check_same_groups(const cluster_view& before, const cluster_view& now) const {
-    const auto earlier = groups_of(before);
-    const auto later = groups_of(now);
-    for (size_t i = 0; i < now.replicas.size(); ++i) {
-      const auto& slices = now.replicas[i].slices;
-      const auto was = earlier.find(slices);
-      EXPECT_EQ(same_group(before, now, i),
-                !slices.empty() && was != earlier.end() && was->second == later.at(slices));
-    }
   }
 
   // What is possible was published; what is not is waited for.
