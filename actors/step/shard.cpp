@@ -50,6 +50,7 @@ void shard_state::restart() {
   keeps_book_ = first_owner - view_.shards.begin() == static_cast<std::ptrdiff_t>(index_);
   elements_ = elements_of_blocks(view_.shards.at(index_).blocks, options_.parameter_count);
   failed_ = is_reduced_ = false;
+  horizon_ = {}; // an earlier term's end is not this one's
   current_ = previous_ = {};
   if (elements_.empty())
     return; // more shards than blocks: nothing to do, nobody waits for it

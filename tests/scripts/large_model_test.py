@@ -38,8 +38,6 @@ PAUSE_SECONDS = 0.8
 # Code, libraries, rows, and what is under way: a window each way.
 BASE_MEGABYTES = 64 + 2 * 16
 
-# Buffers of the model's size that the director's node has beside what is planned: docs/clusters.md.
-BUFFERS_OF_DIRECTOR = 1
 PLAN_ERROR = 1.15
 
 
@@ -197,8 +195,6 @@ class LargeModel(unittest.TestCase):
                 planned = self.planned()
                 for name, peak in peaks.items():
                     expected = planned[name]
-                    if name == "main":
-                        expected += BUFFERS_OF_DIRECTOR * model
                     print(f"{name}: {expected / MEGABYTE:.0f} MB planned", flush=True)
                     self.assertLessEqual(peak, PLAN_ERROR * expected, name)
                     self.assertGreaterEqual(PLAN_ERROR * peak, expected, name)
@@ -301,10 +297,8 @@ class BeyondMemory(unittest.TestCase):
             with self.subTest(split=split), self.cluster(split) as cluster:
                 planned = self.planned(cluster.file)
                 limit = max(planned.values()) + ADDRESS_SPACE
-                begin = time.monotonic()
                 refused = self.troupe("train", self.job, "--json", "--quiet", "--overwrite",
                                       limit=limit)
-                self.assertLess(time.monotonic() - begin, 1 * SLOWNESS)
                 self.assertEqual(refused.returncode, 78, refused.stderr)
                 self.assertIn("memory", json.loads(refused.stdout)["error"]["what"])
             with self.subTest(split=split), self.cluster(split, limit) as cluster:
