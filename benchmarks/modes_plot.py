@@ -64,8 +64,8 @@ def time_to(points, loss):
     return next((seconds for seconds, x in points if x <= loss), None)
 
 
-def drawn(curves):
-    """The SVG: time to the right, the loss's logarithm upwards."""
+def drawn(curves, across="seconds"):
+    """The SVG: time, or another number, to the right, the loss's logarithm upwards."""
     times = [t for points in curves.values() for t, _ in points]
     logs = [math.log10(loss) for points in curves.values() for _, loss in points]
     low, high = min(logs), max(logs)
@@ -78,7 +78,7 @@ def drawn(curves):
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
              'font-family="sans-serif" font-size="13">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-             f'<text x="{LEFT}" y="{HEIGHT - 10}">seconds, up to {max(times):.3g}</text>',
+             f'<text x="{LEFT}" y="{HEIGHT - 10}">{across}, up to {max(times):.3g}</text>',
              f'<text x="5" y="15">test loss, {10 ** low:.2g} to {10 ** high:.2g} (logarithm)</text>']
     for i, (name, points) in enumerate(curves.items()):
         path = " ".join(place(*point) for point in points)

@@ -38,7 +38,9 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME resume
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/resume_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(resume PROPERTIES TIMEOUT 3600)
+  add_test(NAME rows COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/rows/rows_test.py
+                             ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(resume rows PROPERTIES TIMEOUT 3600)
   add_test(NAME launch COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/launch_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(launch PROPERTIES TIMEOUT 3600)
@@ -103,6 +105,9 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME status COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/status_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(status PROPERTIES TIMEOUT 3600)
+  add_test(NAME page COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/page_test.py
+                             ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(page PROPERTIES TIMEOUT 3600)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
@@ -114,6 +119,10 @@ if(TROUPE_BUILD_EXAMPLES)
                      ${PROJECT_SOURCE_DIR}/examples/${name}.cpp)
     set_tests_properties(example_${name} PROPERTIES TIMEOUT 3600)
   endforeach()
+  add_test(NAME example_networked_collectives
+           COMMAND ${troupe_examples_test} processes $<TARGET_FILE:example_networked_collectives>
+                   ${PROJECT_SOURCE_DIR}/examples/networked_collectives.cpp)
+  set_tests_properties(example_networked_collectives PROPERTIES TIMEOUT 3600)
 endif()
 if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_COMMAND)
   add_test(NAME example_embedded_node

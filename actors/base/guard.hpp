@@ -41,18 +41,28 @@ using self_pointer = caf::stateful_actor<State, rounds_by_default<typename Handl
 /// What an actor leaves that ran out of memory.
 inline constexpr std::string_view memory_shortage = "there is not enough memory";
 
+/// What an exception says, with what the actor was at if its state can tell (`work_in_hand`).
+template <class State>
+std::string with_work(const State& state, std::string what) {
+  if constexpr (requires { state.work_in_hand(); })
+    if (const auto work = state.work_in_hand(); !work.empty())
+      what += ", at " + work;
+  return what;
+}
+
 /// Call it first thing in an actor.
 template <class State, class Base>
 void guard(caf::stateful_actor<State, rounds_by_default<Base>>* self) {
-  self->set_exception_handler([](std::exception_ptr& thrown) -> caf::error {
+  self->set_exception_handler([self](std::exception_ptr& thrown) -> caf::error {
     try {
       std::rethrow_exception(thrown);
     } catch (const std::bad_alloc&) {
       return caf::make_error(caf::sec::runtime_error, std::string{memory_shortage});
     } catch (const std::exception& problem) {
-      return caf::make_error(caf::sec::runtime_error, std::string{problem.what()});
+      return caf::make_error(caf::sec::runtime_error, with_work(self->state, problem.what()));
     } catch (...) {
-      return caf::make_error(caf::sec::runtime_error, std::string{"an unknown exception"});
+      return caf::make_error(caf::sec::runtime_error,
+                             with_work(self->state, "an unknown exception"));
     }
   });
   // Whoever cannot read a message answers with an error, though nobody asked: that is no reason to

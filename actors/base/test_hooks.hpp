@@ -1,5 +1,5 @@
 // Deliberate faults, for tests only: they show that the tests of a property can fail. Nothing in
-// the command or in `train` sets them.
+// the command or in `train` sets them; one can be asked for by the environment.
 
 #pragma once
 
@@ -61,9 +61,21 @@ struct test_hooks {
   float poison = 0;
   /// Replicas leave out the last value of what they send of this step.
   std::optional<uint64_t> cut_step;
+  /// Clients of an order of a federated round; 0: by how many trainers there are.
+  size_t clients_of_order = 0;
+  /// Whoever computes on this row of the data, counted from 1 as a row namer does, ends: with its
+  /// process, or by an exception. Of real processes TROUPE_TEST_CRASHING_ROW says so ("17", "17 throws").
+  std::optional<size_t> crashing_row;
+  bool crash_throws = false;
   /// How much later than it could this trainer answers what begins at this step; it is counted as
   /// time of computing.
   std::function<std::chrono::nanoseconds(uint64_t trainer, uint64_t step)> answer_delay;
 };
+
+/// These, and what the environment asks for.
+test_hooks with_environment(test_hooks given);
+
+/// Ends as `crashing_row` has it when it is one of these, from 0 as data files count them.
+void crash_if_asked(const test_hooks& hooks, std::span<const size_t> rows);
 
 } // namespace troupe

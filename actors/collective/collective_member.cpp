@@ -2,6 +2,7 @@
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
+#include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
 
 #include <algorithm>
@@ -22,8 +23,9 @@ caf::error failed(uint64_t round, const std::string& why) {
 collective_member_actor::behavior_type
 collective_member_state::make_behavior(const collective_member_options& options) {
   using enum collective_kind;
+  options_ = options;
   rule_.emplace(options.rule, options.member);
-  member_count_ = options.rule.member_count;
+  departing_.emplace(options.rule.pieces, options.rule.deadline);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   return {
     [this](const collective_group& news) { on_group(news); },
@@ -45,8 +47,11 @@ collective_member_state::make_behavior(const collective_member_options& options)
     [this](atom::barrier, uint64_t round) {
       return on_call({round, barrier, 0, {}});
     },
-    [this](const collective_part& news) { carry_out(rule_->on_part(news)); },
-    [this](const collective_failure& news) { carry_out(rule_->on_failure(news)); },
+    [this](const collective_part& news) { on_part(news); },
+    [this](const collective_grant& news) { on_grant(news); },
+    [this](const collective_failure& news) { on_failure(news); },
+    [this](atom::stop) { return on_stop(); },
+    [](caf::ping_atom) { return caf::pong_atom_v; },
     [this](atom::tick) { on_tick(); },
   };
 }
@@ -54,11 +59,11 @@ collective_member_state::make_behavior(const collective_member_options& options)
 void collective_member_state::on_group(const collective_group& news) {
   if (!peers_.empty())
     return;
-  if (news.members.size() != member_count_)
+  if (news.members.size() != options_.rule.member_count)
     throw std::invalid_argument("collective: a group of " + std::to_string(news.members.size()) +
-                                " members, not " + std::to_string(member_count_));
+                                " members, not " + std::to_string(options_.rule.member_count));
   for (const auto& one : news.members) {
-    peers_.push_back(one.address());
+    peers_.push_back({one.address(), one.node() != self_->node(), false});
     if (one != self_)
       self_->monitor(one);
   }
@@ -75,20 +80,93 @@ caf::result<payload> collective_member_state::on_call(const collective_call& cal
   return promise;
 }
 
-void collective_member_state::on_down(const caf::down_msg& news) {
-  const auto place = std::ranges::find(peers_, news.source);
-  const auto why = reason_text(self_->system(), news.reason);
-  carry_out(rule_->on_lost(static_cast<size_t>(place - peers_.begin()), why));
+// ---- What others say ----
+
+bool collective_member_state::speaks_for(uint64_t member) const {
+  return member < peers_.size() &&
+         (!peers_[member].is_far || self_->current_sender() == peers_[member].address);
 }
 
+// What comes over a wire is no larger than a piece; in one process it is a pointer.
+void collective_member_state::on_part(const collective_part& news) {
+  if (!speaks_for(news.from))
+    return;
+  if (peers_[news.from].is_far && news.values.size() > options_.rule.pieces.elements)
+    return carry_out(rule_->on_lost(news.from, "it sends more than a piece at once"));
+  carry_out(rule_->on_part(news));
+}
+
+void collective_member_state::on_grant(const collective_grant& news) {
+  if (speaks_for(news.from))
+    send(departing_->on_grant(news, self_->clock().now()));
+  confirm_stop();
+}
+
+void collective_member_state::on_failure(const collective_failure& news) {
+  if (speaks_for(news.from))
+    carry_out(rule_->on_failure(news));
+}
+
+void collective_member_state::on_down(const caf::down_msg& news) {
+  const auto place = std::ranges::find(peers_, news.source, &peer_place::address);
+  const auto member = static_cast<size_t>(place - peers_.begin());
+  // Of a process that ends either may come first: that its members have, or its connection.
+  const bool is_gone = place != peers_.end() && place->is_far &&
+                       (news.reason == caf::exit_reason::remote_link_unreachable ||
+                        news.reason == caf::exit_reason::user_shutdown);
+  if (place != peers_.end())
+    place->is_lost = true;
+  departing_->drop_member(member);
+  carry_out(rule_->on_lost(member, is_gone ? "its process is gone"
+                                           : reason_text(self_->system(), news.reason)));
+  on_pong(member);
+  confirm_stop();
+}
+
+// ---- The end ----
+
+caf::result<atom::stop> collective_member_state::on_stop() {
+  stop_ = self_->make_response_promise<atom::stop>();
+  const auto promise = stop_;
+  confirm_stop();
+  return promise;
+}
+
+// What was sent before a ping has come with it.
+void collective_member_state::confirm_stop() {
+  if (!stop_.pending() || !departing_->empty() || !pongs_awaited_.empty())
+    return;
+  for (size_t k = 0; k < peers_.size(); ++k)
+    if (const auto to =
+          peers_[k].is_far && !peers_[k].is_lost ? peer(k) : collective_member_actor{}) {
+      pongs_awaited_.insert(k);
+      self_->request(to, collective_farewell_deadline, caf::ping_atom_v)
+        .then([=, this](caf::pong_atom) { on_pong(k); },
+              [=, this](const caf::error&) { on_pong(k); });
+    }
+  if (pongs_awaited_.empty())
+    stop_.deliver(atom::stop_v);
+}
+
+// Or it is lost, and says nothing any more.
+void collective_member_state::on_pong(size_t member) {
+  if (pongs_awaited_.erase(member) > 0 && pongs_awaited_.empty() && stop_.pending())
+    stop_.deliver(atom::stop_v);
+}
+
+// ---- Time ----
+
 void collective_member_state::on_tick() {
+  const auto now = self_->clock().now();
   watches_time_ = false;
-  carry_out(rule_->on_time(self_->clock().now()));
+  departing_->on_time(now);
+  carry_out(rule_->on_time(now));
+  confirm_stop();
   watch_time();
 }
 
 void collective_member_state::watch_time() {
-  if (watches_time_ || !rule_->has_open_rounds())
+  if (watches_time_ || (!rule_->has_open_rounds() && departing_->empty()))
     return;
   watches_time_ = true;
   self_->delayed_send(self_, collective_tick_interval, atom::tick_v);
@@ -96,12 +174,19 @@ void collective_member_state::watch_time() {
 
 void collective_member_state::carry_out(collective_outcome outcome) {
   for (auto& one : outcome.parts)
-    self_->send(peer(one.to), std::move(one.part));
+    if (peers_[one.to].is_far)
+      send(departing_->add(one.to, one.part, self_->clock().now()));
+    else
+      self_->send(peer(one.to), std::move(one.part));
+  for (const auto& one : outcome.grants)
+    self_->send(peer(one.to), one.grant);
   for (const auto& failure : outcome.failures)
     for (size_t to = 0; to < peers_.size(); ++to)
       if (to != failure.from)
         self_->send(peer(to), failure);
   for (auto& news : outcome.ends) {
+    if (!news.problem.empty())
+      departing_->drop_round(news.round);
     auto promise = calls_.extract(news.round).mapped();
     if (news.problem.empty())
       promise.deliver(payload{std::move(news.values)});
@@ -110,8 +195,14 @@ void collective_member_state::carry_out(collective_outcome outcome) {
   }
 }
 
+void collective_member_state::send(departing_parts::pieces pieces) {
+  for (auto& one : pieces)
+    self_->send(peer(one.to), std::move(one.piece));
+  watch_time();
+}
+
 collective_member_actor collective_member_state::peer(size_t member) const {
-  return caf::actor_cast<collective_member_actor>(peers_[member]);
+  return caf::actor_cast<collective_member_actor>(peers_[member].address);
 }
 
 collective_member_actor::behavior_type

@@ -11,7 +11,11 @@
 // Others read the values that were handed over even after the answer, so they are never written
 // again: the next round's are in another buffer (a buffer_pool has those that nobody reads).
 //
-// A member ends when nobody holds it any more. An actor that is linked to its member takes it along
+// Members of several processes come together by a networked_collective (actors/net/collective). What
+// goes to another process goes in pieces; nothing of another process's is believed that it does not
+// say of itself.
+//
+// A member ends when nobody holds it any more; over a wire, with its networked_collective. An actor that is linked to its member takes it along
 // when it dies, and so the others hear of it.
 
 #pragma once
@@ -28,12 +32,17 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace troupe {
 
 /// How often a member with open rounds looks at the clock: what a round may outlive its deadline.
 inline constexpr milliseconds collective_tick_interval{50};
+
+/// For another process to say that it is there. A round trip takes milliseconds; doubled, a member that
+/// leaves waits twice as long for one that hangs.
+inline constexpr milliseconds collective_farewell_deadline{5'000};
 
 struct collective_member_options {
   collective_options rule{};
@@ -49,21 +58,38 @@ public:
   static inline const char* name = "collective-member";
 
 private:
+  struct peer_place {
+    caf::actor_addr address; ///< not a handle, or members would keep each other alive
+    bool is_far = false;     ///< in another process
+    bool is_lost = false;
+  };
+
   void on_group(const collective_group& news);
   caf::result<payload> on_call(const collective_call& call);
+  void on_part(const collective_part& news);
+  void on_grant(const collective_grant& news);
+  void on_failure(const collective_failure& news);
+  caf::result<atom::stop> on_stop();
   void on_down(const caf::down_msg& news);
   void on_tick();
 
+  /// Whether this is said by the member itself; of one in this process always.
+  bool speaks_for(uint64_t member) const;
   void carry_out(collective_outcome outcome);
+  void send(departing_parts::pieces pieces);
+  void confirm_stop();
+  void on_pong(size_t member);
   collective_member_actor peer(size_t member) const;
   void watch_time();
 
   collective_member_actor::pointer self_;
+  collective_member_options options_;
   std::optional<collective_rule> rule_;
-  size_t member_count_ = 0;
-  /// By member; not handles, or members would keep each other alive.
-  std::vector<caf::actor_addr> peers_;
+  std::optional<departing_parts> departing_;
+  std::vector<peer_place> peers_;                                  ///< by member
   std::map<uint64_t, caf::typed_response_promise<payload>> calls_; ///< by round
+  caf::typed_response_promise<atom::stop> stop_;
+  std::set<size_t> pongs_awaited_; ///< by member
   bool watches_time_ = false;
 };
 

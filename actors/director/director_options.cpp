@@ -19,6 +19,8 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.rule.checkpoint_every = resolved.checkpoint.every_steps;
   options.membership.slice_count = *resolved.training.slices;
   options.membership.parameter_count = network.layout().size();
+  options.membership.has_one_owner =
+    scope_of(resolved.optimizer.kind) == optimizer_scope::whole_model;
   options.membership.split = split_of(resolved, network.chain());
   options.optimizer = resolved.optimizer;
   options.classification = shape.classification;

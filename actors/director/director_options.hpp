@@ -5,6 +5,7 @@
 #include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
+#include "troupe/coordinators/membership/lost_work.hpp"
 #include "troupe/coordinators/membership/membership_rule.hpp"
 #include "troupe/coordinators/run/director_rule.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
@@ -13,9 +14,11 @@
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -36,6 +39,9 @@ struct director_options {
   std::shared_ptr<scratch_pool> scratch;
   std::optional<checkpoint> resume_from; ///< nothing: from the beginning
   exchange_options exchange;
+  lost_work_options lost_work{0};
+  /// For people: the rows of these slices of a step, and where they come from. May be empty.
+  std::function<std::string(uint64_t step, const std::vector<size_t>& slices)> rows;
 };
 
 /// What a director needs to know of a resolved job; who takes part is still open.

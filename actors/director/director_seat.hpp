@@ -63,6 +63,7 @@ struct director_seat {
     send_to_observers(news);
     last_progress = news;
     last_progress.finished_epoch.reset();
+    last_progress.rounds.clear();
   }
   /// A line for people: with the last progress again, so that nobody who shows progress takes it for
   /// a step back.

@@ -48,6 +48,7 @@ void run_history::begin(uint64_t version) {
   rows_.clear();
   seconds_before_ = row_seconds_ = 0;
   report_seconds_.clear();
+  rounds_.clear();
   version_ = version;
 }
 
@@ -64,6 +65,9 @@ bool run_history::on_report(const training_report& news, moment now) {
     version_ = news.version;
     pace_.on_version(version_, now);
   }
+  for (const auto& round : news.rounds)
+    if (rows_.empty() || round.round > rows_.back().steps)
+      rounds_[round.round] = round;
   report_seconds_.add(news.version, seconds_before_ + news.seconds, news.is_row || news.is_mark);
   return is_new;
 }
@@ -80,6 +84,8 @@ training_progress run_history::add_row(const epoch_figures& figures, double sinc
   rows_.push_back(row);
   auto result = progress_at(figures.version, figures.train, since_begin);
   result.finished_epoch = row;
+  while (!rounds_.empty() && rounds_.begin()->first <= row.steps)
+    result.rounds.push_back(rounds_.extract(rounds_.begin()).mapped());
   row_seconds_ = row.seconds;
   report_seconds_.forget_below(row.steps);
   return result;

@@ -16,6 +16,7 @@
 #include "troupe/coordinators/run/version_times.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -70,6 +71,7 @@ private:
   version_times report_seconds_; ///< of reported versions, over all lives of the run
   uint64_t version_ = 0;
   pace pace_;
+  std::map<uint64_t, round_record> rounds_; ///< of federated training, whose rows are not there yet
 };
 
 } // namespace troupe

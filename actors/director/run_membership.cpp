@@ -3,9 +3,30 @@
 #include "troupe/actors/base/guard.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace troupe {
+
+namespace {
+
+failure
+deadly_failure(const deadly_work& what,
+               const std::function<std::string(uint64_t, const std::vector<size_t>&)>& rows) {
+  std::string slices, names;
+  for (const auto slice : what.slices)
+    slices += (slices.empty() ? "" : ", ") + std::to_string(slice);
+  for (const auto& name : what.names)
+    names += (names.empty() ? "" : ", ") + name;
+  return {failure_code::bad_data,
+          "step " + std::to_string(what.step) + ", slice " + slices + ": all of the " +
+            std::to_string(what.names.size()) +
+            " processes that had it were lost, one after the other: " + names,
+          rows ? rows(what.step, what.slices) : "",
+          "look for what these processes said last; leave such a row out, or set runtime.attempts"};
+}
+
+} // namespace
 
 // ---- Events ----
 
@@ -24,6 +45,7 @@ void run_membership::on_member(const member& who, const node_actor& way) {
   seat_.links[who.name] = {who, way};
   seat_.exchange.open(seat_.exchange.id_of(who.name), who.incarnation, way, true);
   roster_.on_link(who.name, seat_.now());
+  lost_.on_joined(who);
   if (rule_ && !seat_.finished)
     carry_out(rule_->on_joined(who, seat_.now()));
 }
@@ -44,6 +66,7 @@ void run_membership::on_down(const caf::down_msg& news) {
     return seat_.fail(loss_failure(reason_text(seat_.self->system(), news.reason)));
   if (!rule_)
     return;
+  lost_.on_lost(who, seat_.now());
   carry_out(rule_->on_lost(who.name, who.incarnation, seat_.now()));
   to_.on_heard();
 }
@@ -64,6 +87,7 @@ void run_membership::on_report(const node_report& news) {
   const auto now = seat_.now();
   const auto change = roster_.on_report(news, now);
   watch_.on_report(change, news.work, now);
+  lost_.on_report(news.name, news.view, news.left, news.version());
   rule_->on_fitness(news.name, watch_.hangs(news.work));
   for (const auto& peer : news.unreachable)
     carry_out(rule_->on_unreachable(news.name, peer, now));
@@ -106,7 +130,16 @@ void run_membership::carry_out(const persist_term& decision) {
 }
 
 void run_membership::carry_out(const publish& decision) {
+  if (lost_.in_doubt(seat_.now())) {
+    const bool restarts = decision.restarts || (held_back_ && held_back_->restarts);
+    held_back_ = publish{decision.view, restarts, decision.reason};
+    waiting_ =
+      wait_for{{}, seat_.now(), "waiting for those who were lost at one step: " + decision.reason};
+    return;
+  }
   seat_.view = decision.view;
+  seat_.view.is_careful = lost_.is_careful();
+  lost_.on_view(seat_.view);
   roster_.on_view(seat_.view);
   watch_.on_view(seat_.now());
   waiting_.reset();
@@ -120,6 +153,19 @@ void run_membership::carry_out(const publish& decision) {
   if (!seat_.is_alone())
     seat_.tell(decision.reason);
   to_.on_view(decision);
+}
+
+void run_membership::tick(moment now) {
+  carry_out(rule_->on_tick(now));
+  if (!seat_.finished)
+    settle_doubt(now);
+}
+
+void run_membership::settle_doubt(moment now) {
+  if (const auto found = lost_.verdict(now))
+    return seat_.fail(deadly_failure(*found, seat_.options.rows));
+  if (held_back_ && !lost_.in_doubt(now))
+    carry_out(*std::exchange(held_back_, std::nullopt));
 }
 
 // It finds out by itself: a view comes that does not name it. That view may be yet to be published.

@@ -11,6 +11,8 @@
 #include "troupe/actors/director/run_watch.hpp"
 #include "troupe/actors/director/run_writes.hpp"
 
+#include "troupe/coordinators/membership/lost_work.hpp"
+
 #include <caf/system_messages.hpp>
 
 #include <cstdint>
@@ -36,7 +38,8 @@ public:
       watch_(watch),
       announcer_(announcer),
       writes_(writes),
-      to_(std::move(to)) {}
+      to_(std::move(to)),
+      lost_(seat.options.lost_work) {}
 
   /// Training may begin once everybody is there; from this checkpoint, if not 0.
   void begin(uint64_t checkpoint_version);
@@ -49,7 +52,7 @@ public:
   void take_out(const hung_process& one);
   /// All begin anew.
   void on_standstill(const std::string& why);
-  void tick(moment now) { carry_out(rule_->on_tick(now)); }
+  void tick(moment now);
 
   bool has_begun() const { return rule_.has_value(); }
   /// Training stands still, or has not begun, for want of these.
@@ -68,6 +71,8 @@ private:
   void carry_out(const give_up& decision);
   void carry_out(const stand_down& decision);
   void tell_turned_away();
+  /// Ends the run by work that was lost with all who had it, or goes on.
+  void settle_doubt(moment now);
   /// Of this life of a process, in the view; 0 when it is not.
   uint64_t replicas_in_view(const member& who) const;
 
@@ -80,6 +85,8 @@ private:
   std::optional<membership_rule> rule_;         ///< since `begin`
   std::map<std::string, uint64_t> turned_away_; ///< incarnations that are yet to hear that they are
   std::optional<wait_for> waiting_;
+  lost_work lost_;
+  std::optional<publish> held_back_; ///< while it is in doubt
   std::optional<uint64_t> first_term_;
   uint64_t view_count_ = 0;
   uint64_t roll_back_count_ = 0;

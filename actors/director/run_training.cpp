@@ -52,6 +52,15 @@ std::optional<failure> failure_of(const not_finite_report& news) {
                    {},
                    "leave such features out, or set optimizer.l2 (closed-form) or "
                    "optimizer.damping (gauss-newton) to a small number"};
+  case step_problem::abandoned:
+    return failure{failure_code::unavailable, news.what, "federated.min_count",
+                   "lower it, or set federated.over_selection"};
+  case step_problem::left_out:
+    return failure{
+      failure_code::bad_data,
+      news.what,
+      {},
+      "look for what the replicas said last; leave such rows out, or set runtime.attempts"};
   case step_problem::not_finite:
     break;
   }

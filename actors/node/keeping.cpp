@@ -81,7 +81,8 @@ void keeping::on_distant_order(const distant_order& order) {
 void keeping::on_sheet(const order_sheet& news) {
   const auto& options = seat_.options;
   if (seat_.takes_part() && news.replica < seat_.local.trainers.size() &&
-      is_possible(news, {options.plan, options.rows, options.slot_count}))
+      is_possible(
+        news, {options.plan, options.rows, options.orders.slot_count, options.orders.cohort_max}))
     send(work_.offer(news, seat_.exchange.id_of(keeper_process()), seat_.now()));
 }
 
@@ -119,9 +120,10 @@ void keeping::give(const work_desk::whole_order& order) const {
     return seat_.self->send(to,
                             evaluation_order{caf::actor_cast<reports_actor>(seat_.self), sheet.term,
                                              sheet.first_step, order.parameters, sheet.chunks});
-  seat_.self->send(to, trainer_order{sheet.task, caf::actor_cast<keeper_actor>(seat_.self),
-                                     sheet.trainer, sheet.number, sheet.member, sheet.first_step,
-                                     sheet.step_count, order.parameters, order.state});
+  seat_.self->send(to,
+                   trainer_order{sheet.task, caf::actor_cast<keeper_actor>(seat_.self),
+                                 sheet.trainer, order.ticket, sheet.member, sheet.first_step,
+                                 sheet.step_count, order.parameters, order.state, sheet.chunks});
 }
 
 void keeping::on_result(const trainer_result& news) {

@@ -22,7 +22,7 @@ std::shared_ptr<const element_window> node_seat::window_of(size_t member) const 
     return nullptr;
   std::vector<index_range> elements;
   for (const auto& place : view.replicas)
-    if (place.member == member && !place.slices.empty())
+    if (place.member == member && !place.slices.empty() && !options.sharded)
       for (const auto& one : elements_read(options.network->chain(), place.work()))
         elements.push_back(one);
   for (const auto& place : view.shards)
@@ -46,12 +46,14 @@ view local_actors::local_view(uint64_t start_version) const {
   result.relay = caf::actor_cast<relay_actor>(seat_.self);
   result.wired = seat_.options.wired && !seat_.options.kept;
   result.window = spans_.window();
+  result.is_careful = here.is_careful;
   for (const auto& place : here.replicas) {
     const replica_name who{here.members[place.member].name, place.index};
     result.replicas.push_back(
       {seat_.at(place, seat_.local.replicas), place.slices, who, place.segments, place.parts});
     if (const auto trainer = seat_.trainer_at(place))
-      result.trainers.push_back({trainer, who});
+      result.trainers.push_back(
+        {trainer, who, seat_.is_mine(place) ? 0 : here.members[place.member].life});
   }
   for (const auto& place : here.shards)
     result.shards.push_back({seat_.at(place, seat_.local.shards), place.blocks});

@@ -54,6 +54,7 @@ void marching::begin_term() {
   take_up_slices();
   seams_.on_view();
   windows_.on_view();
+  segments_.stop();
   for (const auto& one : spans_.all())
     expect_gradients(one);
   expect_norms(seat_.view.start_version);
@@ -65,6 +66,7 @@ void marching::on_view(const cluster_view& before, size_t me_before) {
   take_up_slices();
   seams_.on_view();
   const bool window_changed = windows_.on_view();
+  segments_.stop();
   for (const auto& one : spans_.all())
     for (const auto& lane : makers_.lanes_of(one.elements))
       seat_.exchange->set_sources(tensor_kind::gradient, one.version, lane,
@@ -83,13 +85,14 @@ void marching::on_view(const cluster_view& before, size_t me_before) {
     announce_to(i);
     courses_.pass_on_to(seat_.view.replicas[i].index);
   }
-  begin_seams();
+  begin_split();
 }
 
-void marching::begin_seams() {
+void marching::begin_split() {
   if (!held_)
     return;
   seams_.begin(*held_);
+  segments_.begin(*held_);
   seams_.expect_due(courses_.final_version());
 }
 
@@ -112,6 +115,7 @@ std::vector<size_t> marching::beginners(const cluster_view& before, size_t me_be
 
 void marching::gather_from(std::optional<uint64_t> first) {
   actors_.set_begun(false);
+  segments_.stop();
   held_.reset();
   wanted_ = first;
   parameters_ = {};
@@ -121,15 +125,24 @@ void marching::gather_from(std::optional<uint64_t> first) {
   expectation what;
   what.kind = tensor_kind::parameters;
   what.key = first.value_or(0);
-  what.elements = {0, seat_.element_count()};
+  what.elements = {0, seat_.point_elements().end};
   what.newest = true;
   what.last_key = seat_.options.plan.last_version();
-  for (const auto& place : seat_.view.shards)
-    if (const auto elements = seat_.span_of(place); seat_.is_mine(place))
+  for (const auto& place : seat_.view.shards) {
+    auto elements = seat_.span_of(place);
+    if (seat_.options.has_point) // there is one owner
+      elements.end = seat_.point_elements().end;
+    if (seat_.is_mine(place))
       what.made_here.push_back(elements);
     else
       what.sources.push_back({seat_.exchange.id_of(seat_.owner_of(place)), elements});
-  what.memory = [this](const tensor_name& name) { return spans_.versions().at(name.key); };
+  }
+  what.memory = [this](const tensor_name& name) {
+    return seat_.options.has_point ? float_window{with_point_->acquire(), 0}
+                                   : spans_.versions().at(name.key);
+  };
+  if (seat_.options.has_point && !with_point_)
+    with_point_ = std::make_shared<buffer_pool>(seat_.point_elements().end);
   what.needed = spans_.window();
   seat_.exchange->expect(std::move(what), seat_.now());
   // What local shards have announced already counts.
@@ -145,8 +158,18 @@ void marching::on_parameter_span(const parameter_span& news) {
   const kept_tensor version{.of = {tensor_kind::parameters, news.term, news.version, only_leaf, 0},
                             .first_element = one->elements.begin,
                             .values = news.values,
-                            .newest_kept = kept_max};
-  seat_.exchange->publish(version, windows_.routes_of(one->elements), seat_.now());
+                            .newest_kept = kept_max,
+                            .is_fetched = seat_.options.sharded};
+  auto routes = windows_.routes_of(one->elements);
+  seat_.exchange->publish(version, routes, seat_.now());
+  auto point = version;
+  point.first_element = seat_.point_elements().begin;
+  point.values = news.point;
+  const bool has_point = seat_.options.has_point && news.point.size() > 0;
+  for (auto& route : routes)
+    route.elements = seat_.point_elements();
+  if (has_point)
+    seat_.exchange->publish(point, routes, seat_.now());
   if (news.version > one->version) {
     one->version = news.version;
     seat_.exchange->dismiss(tensor_kind::gradient, keys_before(news.version), one->elements);
@@ -154,6 +177,8 @@ void marching::on_parameter_span(const parameter_span& news) {
     expect_norms(news.version);
   }
   seat_.exchange->offer(version, seat_.now());
+  if (has_point)
+    seat_.exchange->offer(point, seat_.now());
 }
 
 // Replicas hear of whole versions only, one after the other; after a jump they begin anew.
@@ -173,17 +198,19 @@ void marching::on_version(const tensor_arrived& news) {
   for (size_t i = 0; i < seat_.view.replicas.size(); ++i)
     if (seat_.is_mine(seat_.view.replicas[i]) && !seat_.view.replicas[i].slices.empty())
       announce_to(i);
-  begin_seams();
+  begin_split();
 }
 
 void marching::announce_to(size_t replica) const {
+  const auto at = seat_.point_elements();
   for (size_t k = 0; k < seat_.view.shards.size(); ++k)
     if (const auto elements = seat_.span_of(seat_.view.shards[k]); !elements.empty())
       seat_.self->send(seat_.local.replicas[seat_.view.replicas[replica].index],
                        parameter_span{seat_.view.id.term, *held_, k,
                                       spans_.window()
                                         ? payload{parameters_, 0, 0} // they have the window
-                                        : payload{parameters_, elements.begin, elements.size()}});
+                                        : payload{parameters_, elements.begin, elements.size()},
+                                      payload{parameters_, at.empty() ? 0 : at.begin, at.size()}});
 }
 
 // ---- What local shards wait for ----
@@ -226,6 +253,7 @@ void marching::expect_gradients(const local_span& one) {
       return float_window{pool->acquire(), begin};
     };
     what.may_share = true;
+    what.tells = seat_.options.sharded;
     seat_.exchange->expect(std::move(what), seat_.now());
   }
 }
@@ -303,8 +331,10 @@ std::vector<tensor_route> marching::routes_of_spans() const {
 void marching::on_arrived(const tensor_arrived& news) {
   if (news.of.kind == tensor_kind::gradient)
     on_gradient(news);
-  else if (news.of.kind == tensor_kind::parameters)
+  else if (news.of.kind == tensor_kind::parameters && news.newest)
     on_version(news);
+  else if (news.of.kind == tensor_kind::parameters)
+    segments_.on_arrived(news);
   else if (news.of.kind == tensor_kind::norms)
     on_norms(news);
   else if (news.of.kind == tensor_kind::seam)
@@ -346,9 +376,10 @@ std::vector<awaited> marching::waits(moment, std::optional<uint64_t> horizon) co
     if (what.of.kind == tensor_kind::gradient && (!horizon || what.of.key < *horizon)) {
       slices[from].add(what.of.node);
       steps[from] = what.of.key;
-    } else if (what.of.kind == tensor_kind::parameters && wanted_ == what.of.key &&
-               (!horizon || what.of.key <= *horizon))
-      versions[from] = what.of.key;
+    } else if (what.of.kind == tensor_kind::parameters &&
+               (held_ == what.of.key || // fetched: somebody computes with it
+                (wanted_ == what.of.key && (!horizon || what.of.key <= *horizon))))
+      versions[from] = std::min(what.of.key, versions.try_emplace(from, what.of.key).first->second);
   }
   const auto seams = seams_.waits(horizon);
   std::vector<awaited> result;

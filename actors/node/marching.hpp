@@ -8,7 +8,10 @@
 //   gradient     sums of local replicas, while they  by each local span, of the slices that others
 //                are computed; until the next        have
 //                version is whole here
-//   parameters   local spans, the last two versions  by who computes: the newest whole version
+//   parameters   local spans, the last two versions; by who computes: the newest whole version; or
+//                behind the last element the point   of that one what is fetched of it, segment by
+//                where gradients are taken, if that  segment (marching_segments.hpp)
+//                is elsewhere
 //   seam         what local replicas of a split model  by those of its groups (marching_seams.hpp)
 //                make for others; until the next
 //                version is whole here
@@ -18,6 +21,7 @@
 #pragma once
 
 #include "troupe/actors/node/marching_seams.hpp"
+#include "troupe/actors/node/marching_segments.hpp"
 #include "troupe/actors/node/node_work.hpp"
 #include "troupe/actors/node/parameter_windows.hpp"
 #include "troupe/coordinators/parallel/gradient_makers.hpp"
@@ -48,6 +52,7 @@ public:
 
   void on_contribution(const contribution& news) override;
   void on_seam(const seam& news) override { seams_.on_seam(news); }
+  void on_segment_request(const segment_request& news) override { segments_.on_request(news); }
   void on_parameter_span(const parameter_span& news) override;
   void on_block_norms(const block_norms& news) override;
 
@@ -56,7 +61,8 @@ private:
   /// Expects versions from `first` on; nothing: from whichever the others have.
   void gather_from(std::optional<uint64_t> first);
   void on_version(const tensor_arrived& news);
-  void begin_seams();
+  /// What replicas of a split model exchange and fetch at the version that is whole here.
+  void begin_split();
   /// Of the version that is whole here, to the replica at this place of the view.
   void announce_to(size_t replica) const;
   /// Indexes in the view of local replicas that begin at the version that is whole here: they had no
@@ -77,13 +83,14 @@ private:
   void carry_out(uint64_t step, const std::vector<local_sums::sum>& sums);
   void have_added(uint64_t step, const local_sums::sum& what);
   kept_tensor gradient_of(const contribution& work) const;
-  not_finite_report malformed(const contribution& news) const;
 
-  std::optional<uint64_t> held_;   ///< the newest version that is whole here
-  std::optional<uint64_t> wanted_; ///< the next; nothing while a joiner does not know
-  const_buffer parameters_;        ///< of `held_`
+  std::optional<uint64_t> held_;            ///< the newest version that is whole here
+  std::optional<uint64_t> wanted_;          ///< the next; nothing while a joiner does not know
+  const_buffer parameters_;                 ///< of `held_`; then the point, if there is one
+  std::shared_ptr<buffer_pool> with_point_; ///< of both
   local_sums sums_;
   marching_seams seams_{seat_};
+  marching_segments segments_{seat_};
   gradient_makers makers_;
   parameter_windows windows_{seat_, spans_};
   std::map<uint64_t, std::vector<contribution>> parts_;  ///< by step: not sent yet

@@ -9,18 +9,22 @@
 
 namespace troupe {
 
-not_finite_report marching::malformed(const contribution& news) const {
+namespace {
+
+not_finite_report malformed(const node_seat& seat, const contribution& news) {
   not_finite_report result;
-  result.term = seat_.view.id.term;
+  result.term = seat.view.id.term;
   result.step = news.step;
   result.what = "a gradient with " + std::to_string(news.gradient_sum.size()) +
-                " values for a model of " + std::to_string(seat_.element_count());
+                " values for a model of " + std::to_string(seat.element_count());
   result.problem = step_problem::malformed;
   result.has_slice = true;
   result.slice = news.node.begin;
   result.replica = news.replica;
   return result;
 }
+
+} // namespace
 
 // A part of what a replica owns, or a sum that it was asked for.
 void marching::on_contribution(const contribution& news) {
@@ -32,7 +36,7 @@ void marching::on_contribution(const contribution& news) {
   if (!seat_.options.tiles.empty())
     return seat_.exchange->publish(gradient_of(news), routes_of_spans(), seat_.now());
   if (news.gradient_sum.size() != seat_.element_count())
-    return outbox_.add(malformed(news));
+    return outbox_.add(malformed(seat_, news));
   auto& parts = parts_[news.step];
   std::erase_if(parts, [&](const contribution& part) { return part.node == news.node; });
   parts.push_back(news);
@@ -93,7 +97,8 @@ kept_tensor marching::gradient_of(const contribution& work) const {
   return {.of = {tensor_kind::gradient, seat_.view.id.term, work.step, work.node, 0},
           .first_element = work.first_element,
           .values = work.gradient_sum,
-          .note = note};
+          .note = note,
+          .until_it_came = seat_.options.sharded};
 }
 
 } // namespace troupe

@@ -96,6 +96,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       work.on_seam(news);
       settle();
     },
+    [this, &work](const segment_request& news) {
+      work.on_segment_request(news);
+      settle();
+    },
     [this, &work](const parameter_span& news) {
       work.on_parameter_span(news);
       settle();

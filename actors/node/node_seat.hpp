@@ -25,6 +25,12 @@
 
 namespace troupe {
 
+/// Of a keeper's orders.
+struct order_sizes {
+  size_t slot_count = 0; ///< of the optimizer state that goes with one
+  size_t cohort_max = 0; ///< clients of a federated round; 0: there are none
+};
+
 struct node_options {
   member self;
   bool wired = true; ///< the run has other processes
@@ -33,10 +39,13 @@ struct node_options {
   std::shared_ptr<buffer_pool> parameters; ///< buffers of the model's size
   timeline plan;
   std::vector<index_range> tiles; ///< elements that replicas contribute together; empty: all
+  bool sharded = false;           ///< replicas fetch what shards elsewhere own, segment by segment
   evaluation_rows rows;
   uint64_t seed = 0;     ///< of the job
-  size_t slot_count = 0; ///< of the optimizer
+  size_t slot_count = 0; ///< of what its owner remembers beside the parameters
+  order_sizes orders;
   bool uses_norms = false;
+  bool has_point = false; ///< gradients are taken elsewhere than at the parameters
   exchange_options exchange;
   standing_listener on_standing;                   ///< called on the node's thread; may be empty
   misfit_listener on_misfit;                       ///< likewise
@@ -65,11 +74,16 @@ struct node_seat {
   bool takes_part() const { return me.has_value(); }
   bool computes() const { return me && view.computes(*me); }
   size_t element_count() const { return options.network->layout().size(); }
+  /// Where the point of a version lies in the tensor of its parameters: behind them; empty: nowhere.
+  index_range point_elements() const {
+    const auto count = element_count();
+    return {count, options.has_point ? 2 * count : count};
+  }
   index_range span_of(const shard_place& place) const {
     return elements_of_blocks(place.blocks, element_count());
   }
-  /// The parameters that a member's buffers hold: what its replicas compute with, its spans, and the
-  /// first element of each other span, which tells that the rest is there. Null: all.
+  /// The parameters that a member's buffers hold: what its replicas compute with unless they fetch it,
+  /// its spans, and the first element of each other span, which tells that the rest is there. Null: all.
   std::shared_ptr<const element_window> window_of(size_t member) const;
   template <class Place>
   bool is_mine(const Place& place) const {

@@ -24,6 +24,7 @@ void node_state::on_cluster_view(const cluster_view& news) {
     return;
   }
   adopt(news);
+  parts_->report.send(); // before its replicas are at work
   if (seat_.options.on_standing)
     seat_.options.on_standing(seat_.view.id, seat_.options.self.incarnation, seat_.takes_part());
   settle();
@@ -42,6 +43,7 @@ view_limits node_state::limits_here() const {
 }
 
 void node_state::adopt(const cluster_view& news) {
+  parts_->report.on_view();
   const bool new_term = news.id.term != seat_.view.id.term;
   const auto before = std::exchange(seat_.view, news);
   const auto me_before = seat_.me;

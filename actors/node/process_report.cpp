@@ -35,6 +35,17 @@ void process_report::on_course() {
     send_soon();
 }
 
+// One that comes before the last one was followed changes nothing of that.
+void process_report::on_view() {
+  if (!seat_.takes_part())
+    left_.reset();
+  if (!seat_.takes_part() || !spans_.has_started())
+    return;
+  left_ = work_.held();
+  for (const auto& one : spans_.all())
+    left_ = std::max(left_.value_or(0), one.version);
+}
+
 void process_report::on_link(const std::string& process) {
   if (std::ranges::find(unreachable_, process) != unreachable_.end())
     send();
@@ -128,6 +139,7 @@ void process_report::send() {
   news.name = self.name;
   news.incarnation = self.incarnation;
   news.view = seat_.view.id;
+  news.left = left_;
   news.held = work_.held();
   for (const auto& one : spans_.all())
     news.shard_versions.push_back(one.version);

@@ -31,6 +31,9 @@ public:
   /// The director may count anew: it waits for the answer, at the end of a run alone for that.
   void on_course();
 
+  /// Another view comes: where the process stands is said with all reports about that.
+  void on_view();
+
   /// There is a link to this process: somebody might be taken out for want of it.
   void on_link(const std::string& process);
   /// Why the newest view cannot be followed; empty: it can.
@@ -66,6 +69,7 @@ private:
   moment last_{};
   std::vector<std::string> unreachable_; ///< members without a link, as last reported
   std::string misfit_;
+  std::optional<uint64_t> left_; ///< where it stood when the newest view came
 };
 
 } // namespace troupe

@@ -7,13 +7,16 @@
 
 namespace troupe {
 
-void gradients_policy::begin(keeper_books& books) {
+void gradients_policy::begin(keeper_books& books, state_loader* saved) {
   const auto count = books.roster.seat_count();
   moved_.clear();
   options_.trainer_count =
     std::max(count, holds_gradients() ? options_.consistency.first_count : size_t{1});
   coordinator_.emplace(options_);
   coordinator_->set_parameters(books.model.parameters().values());
+  if (saved)
+    coordinator_->load(*saved);
+  books.roster.start_anew(books.model.version()); // a version counts the steps that are done
   // Who is late is as good as lost: a step takes the first of those who are here.
   for (auto late = count; late < options_.trainer_count; ++late)
     coordinator_->lost(late);
@@ -83,6 +86,12 @@ used_result gradients_policy::on_result(const trainer_result& news, keeper_books
   for (const auto& x : std::exchange(moved_, {}))
     statistics.on_applied(x.trainer, x.staleness);
   return result;
+}
+
+// Its version counts, and is the one before.
+std::string gradients_policy::on_left_out(uint64_t, keeper_books& books, moment) {
+  books.model.adopt(books.model.version() + 1, coordinator_->parameters(), {});
+  return {};
 }
 
 } // namespace troupe

@@ -29,7 +29,8 @@ public:
   /// `trainer_count` of the options is that of the roster.
   explicit gradients_policy(const asynchronous_options& options) : options_(options) {}
 
-  void begin(keeper_books& books) override;
+  void begin(keeper_books& books, state_loader* saved) override;
+  void save(state_saver& out) const override { coordinator_->save(out); }
   void on_joined(size_t seat) override { coordinator_->joined(seat); }
   std::string on_lost(size_t seat, keeper_books& books, moment now) override;
   std::string remark() const override;
@@ -37,6 +38,10 @@ public:
   uint64_t piece_limit(keeper_books& books) override { return books.model.step_limit(); }
   std::optional<trainer_order> order_for(size_t seat, keeper_books& books, moment now) override;
   used_result on_result(const trainer_result& news, keeper_books& books, moment now) override;
+
+  std::string on_left_out(uint64_t piece, keeper_books& books, moment now) override;
+  std::string in_words(uint64_t piece) const override { return "step " + std::to_string(piece); }
+  piece_rows rows_of(uint64_t piece) const override { return {piece, 1, 0}; }
 
   uint64_t next_step(const keeper_books& books) const override {
     return books.roster.begun_count();

@@ -3,22 +3,41 @@
 #include <caf/actor_cast.hpp>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace troupe {
 
+namespace {
+
+const_buffer copy_of(std::span<const float> values) {
+  const buffer result{values.size()};
+  std::ranges::copy(values, result.values().begin());
+  return result;
+}
+
+/// How often a keeper looks whether an order is out for too long, or somebody has not come back.
+constexpr milliseconds keeper_tick_interval{250};
+
+parameter_span span_of(uint64_t term, uint64_t version, const const_buffer& parameters) {
+  return {term, version, 0, payload{parameters, 0, parameters.size()}};
+}
+
+} // namespace
+
 keeper_actor::behavior_type keeper_state::make_behavior(const keeper_options& options) {
   options_ = options;
-  books_.model = main_model{{options.plan, options.rows, progress_interval}};
+  forget_all();
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   return {
     [this](const view& news) { on_view(news); },
-    [this](const shard_start& news) { versions_ = news.versions; },
+    [this](const shard_start& news) { start_ = news; },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
     [this](atom::figures) { return on_figures(); },
     [this](const trainer_result& news) { on_result(news); },
     [this](atom::hold, uint64_t replica, uint64_t round) { on_hold(replica, round); },
+    [this](atom::tick) { on_tick(); },
   };
 }
 
@@ -26,7 +45,7 @@ keeper_actor::behavior_type keeper_state::make_behavior(const keeper_options& op
 
 void keeper_state::on_view(const view& news) {
   const bool is_newer = std::pair{news.term, news.number} > std::pair{view_.term, view_.number};
-  if (!versions_ || (books_.model.has_begun() && !is_newer))
+  if (!start_ || (books_.model.has_begun() && !is_newer))
     return;
   if (books_.model.has_begun() && news.term != view_.term)
     forget_all();
@@ -52,18 +71,54 @@ void keeper_state::forget_all() {
     if (trainers_[i])
       self_->demonitor(trainers_[i].address());
   trainers_.clear();
-  books_ = {main_model{{options_.plan, options_.rows, progress_interval}}};
+  books_ = {main_model{{options_.plan, options_.rows, progress_interval}},
+            trainer_roster{options_.roster}};
+  left_out_.clear();
   tickets_before_ = last_ticket_;
 }
 
 void keeper_state::start() {
-  const auto version = view_.start_version;
-  books_.model.begin(version, versions_->of(version), now());
-  options_.policy->begin(books_);
+  const auto version = copied_version_ = view_.start_version;
+  const bool is_anew = version == 0;
+  const auto saved = is_anew ? saved_state{} : saved_state_of(*start_);
+  if (!saved)
+    return report_odd_start(*start_);
+  books_.model.begin(version, start_->versions->of(version), now(),
+                     is_anew ? batch_sums{} : start_->numbers.book);
+  state_loader loader{*saved};
+  options_.policy->begin(books_, is_anew ? nullptr : &loader);
+  start_->slots.clear(); // the policy has what it needs of them
+  start_->parameters = {};
+  for (auto& [wanted, promise] : std::exchange(waiting_, {})) {
+    if (wanted == version)
+      promise.deliver(span_of(view_.term, version, books_.model.parameters()));
+    else
+      promise.deliver(caf::make_error(protocol_error::version_not_held, wanted));
+  }
+}
+
+std::optional<saved_state> keeper_state::saved_state_of(const shard_start& start) const {
+  const auto size = start.versions->of(view_.start_version).size();
+  saved_state result;
+  result.numbers = start.numbers.numbers;
+  for (const auto& slot : start.slots) {
+    if (slot.size() != size)
+      return std::nullopt;
+    const bool is_whole = slot.storage().size() == size;
+    result.vectors.push_back(is_whole ? slot.storage() : copy_of(slot.values()));
+  }
+  return result.shape() == options_.saved ? std::optional{std::move(result)} : std::nullopt;
+}
+
+void keeper_state::report_odd_start(const shard_start& start) {
+  stop_here("a state to begin with of " + std::to_string(start.slots.size()) + " vectors and " +
+              std::to_string(start.numbers.numbers.size()) +
+              " numbers, which is none of this job's",
+            step_problem::malformed);
 }
 
 size_t keeper_state::seat(const trainer_entry& who) {
-  const auto result = books_.roster.join(who.actor.id(), who.name);
+  const auto result = books_.roster.join(who.actor.id(), who.name, who.life);
   trainers_.resize(books_.roster.seat_count());
   trainers_[result] = who.actor;
   self_->monitor(who.actor);
@@ -109,6 +164,7 @@ void keeper_state::on_horizon(const horizon& news) {
   books_.roster.forget_evaluations(news.row_version);
   if (books_.model.is_at_horizon())
     publish();
+  copy_if_due();
   hand_out();
 }
 
@@ -119,23 +175,39 @@ void keeper_state::on_hold(uint64_t replica, uint64_t round) {
   self_->send(view_.relay, atom::held_v, replica, round, options_.policy->next_step(books_));
 }
 
-void keeper_state::stop_here(const std::string& not_finite) {
+bool keeper_state::use(const used_result& outcome) {
+  for (const auto& notice : std::exchange(books_.notices, {}))
+    report({}, notice);
+  if (!outcome.not_finite.empty()) {
+    stop_here(outcome.not_finite, outcome.problem);
+    return false;
+  }
+  publish();
+  return true;
+}
+
+void keeper_state::stop_here(const std::string& what, step_problem problem) {
   books_.model.fail();
   not_finite_report report;
   report.term = view_.term;
   report.step = books_.model.version();
-  report.what = not_finite;
+  report.what = what;
+  report.problem = problem;
   self_->send(view_.director, std::move(report));
 }
 
 // ---- Work ----
 
 void keeper_state::hand_out() {
+  see_to_time();
   if (!books_.model.has_begun() || books_.model.has_failed())
     return;
+  while (const auto outcome = options_.policy->pass_over(books_, now()))
+    if (!use(*outcome))
+      return;
   const auto limit = options_.policy->piece_limit(books_);
   for (size_t i = 0; i < books_.roster.seat_count(); ++i) {
-    if (!books_.roster.is_free(i) || !books_.roster.has_work(limit))
+    if (!books_.roster.is_free(i) || !books_.roster.has_work(limit, now()))
       continue;
     auto order = options_.policy->order_for(i, books_, now());
     if (!order)
@@ -151,6 +223,54 @@ void keeper_state::hand_out() {
           .piece = options_.policy->piece_of(order->member, order->first_step)});
     self_->send(trainers_[i], *std::move(order));
   }
+  if (books_.roster.awaits_time() && !std::exchange(ticks_, true))
+    self_->delayed_send(self_, keeper_tick_interval, atom::tick_v);
+}
+
+void keeper_state::on_tick() {
+  ticks_ = false;
+  hand_out();
+}
+
+void keeper_state::see_to_time() {
+  if (!books_.model.has_begun() || books_.model.has_failed())
+    return;
+  const auto overdue = books_.roster.take_overdue(now());
+  for (const auto seat : overdue) {
+    const auto not_finite = options_.policy->on_lost(seat, books_, now());
+    const auto& who = books_.roster.figures()[seat].who;
+    report({}, "replica " + std::to_string(who.index) + " of " + who.process +
+                 " has not answered an order for too long: others are given it");
+    if (!not_finite.empty())
+      return stop_here(not_finite);
+  }
+  for (const auto piece : books_.roster.take_left_out(now()))
+    if (!books_.model.has_failed())
+      leave_out(piece);
+  if (!overdue.empty())
+    send_evaluations();
+}
+
+void keeper_state::leave_out(uint64_t piece) {
+  const auto& policy = *options_.policy;
+  auto what = policy.in_words(piece);
+  if (options_.rows_of.rows) {
+    const auto rows = policy.rows_of(piece);
+    what += ": " + options_.rows_of.words(rows.first_step, rows.step_count,
+                                          std::array{size_t{rows.slice}});
+  }
+  left_out_.push_back(what);
+  const auto lost =
+    " (" + std::to_string(options_.roster.losses.attempts) + " replicas were lost with it)";
+  auto why = options_.policy->on_left_out(piece, books_, now());
+  const auto version = books_.model.version();
+  if (why.empty() && options_.plan.is_epoch_end(version) &&
+      books_.model.epoch_sums().sample_count == 0)
+    why = "nothing is left of the epoch";
+  if (!why.empty())
+    return stop_here(why + ": " + what + lost, step_problem::left_out);
+  report({}, "left out: " + what + lost);
+  publish();
 }
 
 void keeper_state::on_result(const trainer_result& given) {
@@ -164,16 +284,24 @@ void keeper_state::on_result(const trainer_result& given) {
                       .round = options_.policy->round(),
                       .piece = options_.policy->piece_of(news.member, news.first_step)};
   if (news.ticket == 0 ||
-      !books_.roster.finish(news.trainer, {news.ticket, event.piece}, now(), news.computed))
-    return note(event);
+      !books_.roster.finish(news.trainer, {news.ticket, event.piece}, now(), news.computed)) {
+    note(event);
+    return take_up(news.trainer);
+  }
   const auto outcome = options_.policy->on_result(news, books_, now());
   event.what = outcome.is_discarded ? trainer_event::kind::discarded : trainer_event::kind::used;
   event.staleness = outcome.staleness;
   event.completes_step = outcome.completes_step;
   note(event);
-  if (!outcome.not_finite.empty())
-    return stop_here(outcome.not_finite);
-  publish();
+  if (use(outcome))
+    hand_out();
+}
+
+// Whoever answers an order that others were given is there after all.
+void keeper_state::take_up(size_t seat) {
+  if (!books_.roster.take_returned(seat))
+    return;
+  options_.policy->on_joined(seat);
   hand_out();
 }
 
@@ -186,11 +314,34 @@ void keeper_state::note(const trainer_event& news) const {
 
 void keeper_state::publish() {
   const auto& model = books_.model;
+  copy_if_due();
   if (books_.model.take_evaluation())
     books_.roster.evaluate(model.version(), model.parameters(), options_.rows.chunk_count());
   send_evaluations();
   if (const auto mark = books_.model.take_report(now()))
     report(*mark, {});
+}
+
+// Reached, and nothing begun beyond it: the director lets nobody pass it before its rows are whole.
+void keeper_state::copy_if_due() {
+  const auto& model = books_.model;
+  const auto version = model.version();
+  const auto every = options_.checkpoint_every;
+  if (every == 0 || !model.is_at_horizon() || version == copied_version_ ||
+      !(version % every == 0 || model.is_at_end()))
+    return;
+  copied_version_ = version;
+  const auto& parameters = model.parameters();
+  state_saver saver{parameters.size()};
+  options_.policy->save(saver);
+  auto saved = saver.take();
+  shard_copy copy{version, 0, payload{parameters, 0, parameters.size()}, {}, {}};
+  for (auto& vector : saved.vectors)
+    copy.slots.emplace_back(vector, 0, vector.size());
+  // At an epoch's end the book is about to be closed.
+  const auto book = options_.plan.is_epoch_end(version) ? batch_sums{} : model.epoch_sums();
+  copy.numbers = {version, 0, std::move(saved.numbers), true, book};
+  self_->send(view_.relay, std::move(copy));
 }
 
 void keeper_state::send_evaluations() {
@@ -202,21 +353,28 @@ void keeper_state::send_evaluations() {
 void keeper_state::report(const main_model::report_mark& mark, const std::string& notice) {
   auto& model = books_.model;
   model.on_reported(now());
-  self_->send(view_.director,
-              training_report{view_.term, model.version(), model.epoch_sums(), mark.is_row,
-                              mark.is_mark, model.seconds(now()), notice});
+  self_->send(
+    view_.director,
+    training_report{view_.term, model.version(), model.epoch_sums(), mark.is_row, mark.is_mark,
+                    model.seconds(now()), notice,
+                    mark.is_row ? std::exchange(books_.rounds, {}) : std::vector<round_record>{}});
 }
 
-caf::result<parameter_span> keeper_state::on_pull(uint64_t version) const {
+// A run that goes on from its end asks for the result at once.
+caf::result<parameter_span> keeper_state::on_pull(uint64_t version) {
+  if (!books_.model.has_begun() && !books_.model.has_failed()) {
+    waiting_.push_back({version, self_->make_response_promise<parameter_span>()});
+    return waiting_.back().promise;
+  }
   const auto parameters = books_.model.parameters_of(version);
   if (!parameters)
     return caf::make_error(protocol_error::version_not_held, version);
-  return parameter_span{view_.term, version, 0, payload{parameters, 0, parameters.size()}};
+  return span_of(view_.term, version, parameters);
 }
 
 trainer_figures keeper_state::on_figures() const {
   const auto& roster = books_.roster;
-  return {roster.statistics().barrier_count(), roster.figures()};
+  return {roster.statistics().barrier_count(), roster.figures(), left_out_, books_.clients};
 }
 
 keeper_actor::behavior_type keeper(self_pointer<keeper_actor, keeper_state> self,

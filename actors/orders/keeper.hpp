@@ -10,18 +10,27 @@
 // What a mode decides is its policy's (keeper_policy.hpp); who has which work is on the roster
 // (coordinators/modes/trainer_roster.hpp), which versions there are in the main model
 // (coordinators/modes/main_model.hpp). This shell turns messages into calls and orders into messages.
+//
+// A keeper begins a term with what `shard_start` brought, as a shard does: nothing, or the state that a
+// checkpoint has. At a version that is to be checkpointed it copies the state as soon as it is there,
+// which is when nothing is in work and nothing new has begun; so whatever was ordered before it is in
+// the copy, and nothing else.
 
 #pragma once
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/orders/keeper_policy.hpp"
+#include "troupe/actors/protocol/cluster_messages.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +41,10 @@ struct keeper_options {
   evaluation_rows rows;
   std::shared_ptr<keeper_policy> policy; ///< nobody else's
   test_hooks hooks;
+  state_shape saved{};           ///< what the policy saves
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  roster_options roster = {};
+  row_namer rows_of = {}; ///< null: rows are not named
 };
 
 class keeper_state {
@@ -46,13 +59,16 @@ private:
   void on_view(const view& news);
   void forget_all();
   void start();
+  /// What the policy begins with; nothing: another job's.
+  std::optional<saved_state> saved_state_of(const shard_start& start) const;
+  void report_odd_start(const shard_start& start);
   size_t seat(const trainer_entry& who);
   void join(const trainer_entry& who);
   void lose(size_t seat);
   void on_down(const caf::down_msg& news);
   void on_horizon(const horizon& news);
   void on_hold(uint64_t replica, uint64_t round);
-  caf::result<parameter_span> on_pull(uint64_t version) const;
+  caf::result<parameter_span> on_pull(uint64_t version);
   trainer_figures on_figures() const;
   void on_result(const trainer_result& news);
 
@@ -61,20 +77,38 @@ private:
   void send_evaluations();
   /// Has the version evaluated and reported, as far as that is due.
   void publish();
+  /// Sends the node the state of a version that is to be checkpointed, once.
+  void copy_if_due();
   void report(const main_model::report_mark& mark, const std::string& notice);
   /// Tells people that a trainer is lost, or there.
   void say_who_is_left(const std::string& what);
-  void stop_here(const std::string& not_finite);
+  /// What came of a result, or of a piece without work. False: training ends here.
+  bool use(const used_result& outcome);
+  void stop_here(const std::string& what, step_problem problem = step_problem::not_finite);
+  void on_tick();
+  /// Takes back what is out for too long, and goes on without what ended everybody who had it.
+  void see_to_time();
+  void leave_out(uint64_t piece);
+  void take_up(size_t seat);
   void note(const trainer_event& news) const;
   moment now() const { return self_->clock().now(); }
+
+  struct waiting_pull {
+    uint64_t version = 0;
+    caf::typed_response_promise<parameter_span> promise;
+  };
 
   keeper_actor::pointer self_;
   keeper_options options_;
   keeper_books books_{main_model{{}}};
-  std::shared_ptr<version_buffers> versions_; ///< null: nothing to begin from is here
+  std::optional<shard_start> start_; ///< of the term it names; nothing to begin from was here yet
+  uint64_t copied_version_ = 0;
+  std::vector<waiting_pull> waiting_; ///< until it begins; who asked has a deadline
   view view_;
   uint64_t last_ticket_ = 0;                ///< of all terms
   uint64_t tickets_before_ = 0;             ///< this term: the policy's begin anew with it
+  bool ticks_ = false;                      ///< it has told itself to
+  std::vector<std::string> left_out_;       ///< of this term
   std::vector<order_taker_actor> trainers_; ///< by seat: who sits there, or sat there last
 };
 

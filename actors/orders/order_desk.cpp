@@ -26,6 +26,7 @@ order_sheet sheet_of(const distant_order& order) {
     result.member = work->member;
     result.first_step = work->first_step;
     result.step_count = work->step_count;
+    result.chunks = work->positions;
   } else {
     result.evaluates = true;
     result.first_step = order.evaluation->version;
@@ -38,6 +39,9 @@ std::string in_words(const order_sheet& x) {
   if (x.evaluates)
     return "the evaluation of version " + std::to_string(x.first_step);
   const auto step = std::to_string(x.first_step);
+  if (x.task == trainer_task::clients)
+    return std::to_string(x.chunks.size()) + " clients of round " +
+           std::to_string(x.first_step + 1);
   return x.task == trainer_task::gradient
            ? "the gradient of step " + step
            : "the model of member " + std::to_string(x.member) + " from step " + step + " on";
@@ -84,8 +88,9 @@ std::optional<order_desk::finished_order> order_desk::offer(const result_sheet& 
   if (news.term != term_ || found == open_.end() || found->second.result || news.is_lost)
     return std::nullopt;
   auto& x = found->second;
-  // What comes back is what went out, moved along: values, and the member's state.
-  const auto expected = x.sheet.evaluates || !news.finite ? 0 : x.vector_count;
+  const auto expected = news.finite ? result_vector_count(x.sheet) : 0;
+  if (x.sheet.task == trainer_task::clients && news.clients.size() != x.sheet.chunks.size())
+    return std::nullopt;
   if (news.vector_count != expected)
     return std::nullopt;
   x.result = news;
@@ -129,6 +134,7 @@ std::optional<order_desk::finished_order> order_desk::finish(place found) {
   result.first_step = work.first_step;
   result.sums = x.result->sums;
   result.finite = x.result->finite;
+  result.clients = x.result->clients;
   result.computed = std::chrono::nanoseconds{x.result->computed_ns};
   if (x.values) {
     result.values = x.values->vectors().front();

@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-void rounds_policy::begin(keeper_books& books) {
+void rounds_policy::begin(keeper_books& books, state_loader* saved) {
   const auto initial = books.model.parameters().values();
   const auto& [plan, rounds, slot_count] = options_;
   rounds_.emplace(rounds, initial);
@@ -18,13 +18,31 @@ void rounds_policy::begin(keeper_books& books) {
   for (size_t i = 0; i < rounds.member_count; ++i)
     states_.emplace_back(slot_count, initial.size());
   sums_.assign(rounds.member_count, {});
+  if (saved)
+    load(*saved);
+}
+
+void rounds_policy::save(state_saver& out) const {
+  rounds_->save(out);
+  for (const auto& state : states_)
+    for (const auto& slot : state.slots())
+      out.share(slot);
+}
+
+void rounds_policy::load(state_loader& in) {
+  rounds_->load(in);
+  for (const auto& state : states_)
+    for (size_t i = 0; i < options_.slot_count; ++i)
+      std::ranges::copy(in.vector().values(), state.slot(i).begin());
 }
 
 uint64_t rounds_policy::piece_limit(keeper_books& books) {
   const auto version = books.model.version();
   if (!open_ && version < books.model.step_limit()) {
     open_ = true;
+    begin_ = version;
     end_ = round_end(options_.plan, version, options_.rounds.local_steps);
+    std::ranges::fill(sums_, batch_sums{});
     books.roster.start_anew();
   }
   return open_ ? sums_.size() : 0;
@@ -63,6 +81,30 @@ used_result rounds_policy::on_result(const trainer_result& news, keeper_books& b
   case round_verdict::waits:
   case round_verdict::duplicate:
   case round_verdict::stale:
+    break;
+  }
+  return {};
+}
+
+std::string rounds_policy::in_words(uint64_t piece) const {
+  return "member " + std::to_string(piece) + " in steps " + std::to_string(begin_) + " to " +
+         std::to_string(end_ - 1);
+}
+
+// It goes on from the main model with the next round, and the state that it had.
+std::string rounds_policy::on_left_out(uint64_t piece, keeper_books& books, moment now) {
+  switch (rounds_->leave_out(piece)) {
+  case round_verdict::misfit:
+    return "too few members are left to merge";
+  case round_verdict::diverged:
+    return "the model that the others were merged to is not finite";
+  case round_verdict::closed:
+    close_round(books, now);
+    break;
+  case round_verdict::waits:
+  case round_verdict::duplicate:
+  case round_verdict::stale:
+  case round_verdict::conflict:
     break;
   }
   return {};

@@ -29,12 +29,17 @@ class rounds_policy : public keeper_policy {
 public:
   explicit rounds_policy(const rounds_policy_options& options) : options_(options) {}
 
-  void begin(keeper_books& books) override;
+  void begin(keeper_books& books, state_loader* saved) override;
+  void save(state_saver& out) const override;
 
   /// Opens a round if it may.
   uint64_t piece_limit(keeper_books& books) override;
   std::optional<trainer_order> order_for(size_t seat, keeper_books& books, moment now) override;
   used_result on_result(const trainer_result& news, keeper_books& books, moment now) override;
+
+  std::string on_left_out(uint64_t piece, keeper_books& books, moment now) override;
+  std::string in_words(uint64_t piece) const override;
+  piece_rows rows_of(uint64_t piece) const override { return {begin_, end_ - begin_, piece}; }
 
   uint64_t next_step(const keeper_books& books) const override {
     return open_ ? end_ : books.model.version();
@@ -43,15 +48,17 @@ public:
   uint64_t round() const override { return rounds_->round(); }
 
 private:
+  void load(state_loader& in);
   void close_round(keeper_books& books, moment now);
 
   rounds_policy_options options_;
   std::optional<local_rounds> rounds_;
-  std::vector<optimizer_state> states_; ///< of each member
+  std::vector<optimizer_state> states_; ///< of each member; nobody writes to them any more
   std::vector<batch_sums> sums_;        ///< of each member, of the open round
   uint64_t last_ticket_ = 0;
   bool open_ = false;
-  uint64_t end_ = 0; ///< version after the open round
+  uint64_t begin_ = 0; ///< version before the open round
+  uint64_t end_ = 0;   ///< version after it
 };
 
 } // namespace troupe

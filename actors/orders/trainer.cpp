@@ -1,20 +1,20 @@
 #include "troupe/actors/orders/trainer.hpp"
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/merging/sign_flip.hpp"
-#include "troupe/models/training/whole_model_step.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numeric>
 #include <utility>
 
 namespace troupe {
 
 trainer_actor::behavior_type trainer_state::make_behavior(const trainer_options& options) {
   options_ = options;
+  training_.emplace(options.training);
+  if (options.clients)
+    clients_.emplace(
+      client_work_options{options.clients, options.rows->train(), options.training, options.pool});
   return {
     [this](atom::status) { return status_; },
     [this](const trainer_order& order) { on_order(order); },
@@ -38,71 +38,76 @@ trainer_result trainer_state::compute(const trainer_order& order) {
   result.ticket = order.ticket;
   result.member = order.member;
   result.first_step = order.first_step;
-  if (order.task == trainer_task::local_steps) {
-    take_local_steps(order, result);
-    return result;
+  switch (order.task) {
+  case trainer_task::gradient: {
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+    const auto gradient = options_.pool->acquire();
+    result.sums = options_.training.network->gradient(order.parameters.values(),
+                                                      rows_of(order.first_step, order.member),
+                                                      gradient.values(), memory_);
+    in_hand_.reset();
+    result.values = gradient;
+    break;
   }
-  const auto gradient = options_.pool->acquire();
-  result.sums =
-    gradient_of(order.first_step, order.member, order.parameters.values(), gradient.values());
-  result.values = gradient;
+  case trainer_task::local_steps:
+    take_local_steps(order, result);
+    break;
+  case trainer_task::clients:
+    train_clients(order, result);
+    break;
+  }
   return result;
 }
 
-batch_sums trainer_state::gradient_of(uint64_t step, size_t slice,
-                                      std::span<const float> parameters, std::span<float> out) {
-  const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
-  const auto positions = options_.plan.rows_of_slice(step, slice);
-  const auto order = options_.order->of(options_.plan.epoch_of(step));
-  auto rows = order ? reader_.gather(options_.data->train,
-                                     std::span{*order}.subspan(positions.begin, positions.size()))
-                    : batch_of_rows(options_.data->train, positions.begin, positions.size());
-  rows.seed = options_.seed;
-  rows.step = step;
-  return options_.network->gradient(parameters, rows, out, memory_);
+batch trainer_state::rows_of(uint64_t step, size_t slice) {
+  in_hand_ = {step, slice};
+  if (options_.hooks.crashing_row)
+    crash_if_asked(options_.hooks, options_.names.rows_of(step, slice));
+  return options_.rows->of_slice(step, slice, reader_);
+}
+
+std::string trainer_state::work_in_hand() const {
+  if (!in_hand_ || !options_.names.rows)
+    return {};
+  const auto [step, slice] = *in_hand_;
+  return "step " + std::to_string(step) + ", slice " + std::to_string(slice) + ": " +
+         options_.names.words(step, std::array{slice});
 }
 
 void trainer_state::take_local_steps(const trainer_order& order, trainer_result& result) {
-  const auto gradient = options_.pool->acquire();
-  auto here = options_.pool->acquire();
-  auto there = options_.pool->acquire();
-  std::ranges::copy(order.parameters.values(), here.values().begin());
+  auto& pool = *options_.pool;
+  training_->begin(order.parameters.values(), {pool.acquire(), pool.acquire(), pool.acquire()});
   // A copy: were this trainer lost half way, another would go on from the keeper's.
   result.state = order.state.copy();
   for (auto step = order.first_step; step < order.first_step + order.step_count; ++step) {
     if (!options_.plan.slice_exists(step, order.member))
       continue;
-    const auto sums = gradient_of(step, order.member, here.values(), gradient.values());
-    result.sums = result.sums + sums;
-    result.finite =
-      take_step(step, sums, gradient.values(), result.state, here.values(), there.values());
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+    result.finite = training_->step(rows_of(step, order.member), {step, step}, result.state);
+    in_hand_.reset();
     if (!result.finite)
       break;
-    std::swap(here, there);
   }
+  result.sums = training_->sums();
+  const auto values = training_->parameters();
   if (order.member >= options_.first_flipped_member)
-    flip_update(order.parameters.values(), options_.flip_factor, here.values());
-  result.values = here;
+    flip_update(order.parameters.values(), options_.flip_factor, values.values());
+  result.values = values;
+  training_->let_go();
 }
 
-bool trainer_state::take_step(uint64_t step, const batch_sums& sums,
-                              std::span<const float> gradient, const optimizer_state& state,
-                              std::span<const float> at, std::span<float> next) {
-  if (!std::isfinite(sums.loss_sum))
-    return false;
-  float factor = 1;
-  if (options_.changes.norm_max() > 0) {
-    const auto squares = square_sums_of_blocks(gradient, mean_factor(sums.sample_count));
-    const auto whole = std::accumulate(squares.begin(), squares.end(), 0.0);
-    if (!std::isfinite(whole))
-      return false;
-    factor = static_cast<float>(options_.changes.norm_factor(whole));
+void trainer_state::train_clients(const trainer_order& order, trainer_result& result) {
+  clients_->begin(order.first_step, order.positions, order.parameters);
+  for (bool is_more = true; is_more;) {
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+    is_more = clients_->advance();
   }
-  const std::array<std::span<const float>, 1> inputs{gradient};
-  return reducer_.reduce_and_update(
-    {{0}}, inputs, *options_.rule,
-    options_.rule->begin_step(step, sums.sample_count, direction::descent), state, at, next,
-    {&options_.changes, 0, factor});
+  auto done = clients_->take();
+  result.sums = done.sums;
+  result.values = std::move(done.low);
+  result.state = optimizer_state{std::vector<buffer>{std::move(done.high)}};
+  result.clients = std::move(done.figures);
+  status_.steps_executed += done.step_count - order.step_count; // the order's are added as always
 }
 
 void trainer_state::answer(const trainer_order& order, trainer_result result) {
@@ -115,15 +120,11 @@ void trainer_state::answer(const trainer_order& order, trainer_result result) {
 }
 
 void trainer_state::on_evaluation(const evaluation_order& order) {
-  const auto test_chunks = evaluation_chunk_count(options_.data->test.row_count);
   evaluation result{order.term, order.version, order.chunks.begin, {}};
   for (auto chunk = order.chunks.begin; chunk < order.chunks.end; ++chunk) {
     const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
-    const bool is_test = chunk < test_chunks;
-    const auto& source = is_test ? options_.data->test : options_.data->validation;
-    const auto rows = evaluation_chunk(source.row_count, is_test ? chunk : chunk - test_chunks);
-    result.chunks.push_back(options_.network->evaluate(
-      order.parameters.values(), batch_of_rows(source, rows.begin, rows.size()), memory_));
+    result.chunks.push_back(options_.training.network->evaluate(
+      order.parameters.values(), options_.rows->of_chunk(chunk, reader_), memory_));
   }
   self_->send(order.director, std::move(result));
 }

@@ -20,6 +20,9 @@ bool is_possible(const order_sheet& x, const order_bounds& bounds) {
   if (x.evaluates)
     return x.vector_count == 1 && x.first_step <= bounds.plan.last_version() &&
            x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.rows.chunk_count();
+  if (x.task == trainer_task::clients)
+    return x.vector_count == 1 && x.step_count == 1 && x.first_step < bounds.plan.last_version() &&
+           x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.cohort_max;
   const bool is_gradient = x.task == trainer_task::gradient;
   return x.vector_count == (is_gradient ? 1 : 1 + bounds.slot_count) &&
          (!is_gradient || x.step_count == 1) && x.member < bounds.plan.slice_count &&
@@ -78,7 +81,8 @@ std::vector<work_desk::whole_order> work_desk::begin_whole(uint64_t replica) {
       continue;
     if (!x.is_whole)
       break;
-    result.push_back({x.sheet, x.vectors->vectors().front(), x.vectors->state()});
+    x.ticket = ++last_ticket_;
+    result.push_back({x.sheet, x.ticket, x.vectors->vectors().front(), x.vectors->state()});
     x.vectors.reset();
     exchange_->dismiss(tensor_kind::order, only_key(number));
   }
@@ -87,31 +91,29 @@ std::vector<work_desk::whole_order> work_desk::begin_whole(uint64_t replica) {
 
 std::optional<result_sheet> work_desk::finish(const trainer_result& news, peer_id keeper,
                                               moment now) {
-  const auto found = orders_.find(news.ticket);
-  if (found == orders_.end() || found->second.result)
+  const auto found = std::ranges::find_if(
+    orders_, [&](const auto& entry) { return entry.second.ticket == news.ticket; });
+  if (news.ticket == 0 || found == orders_.end() || found->second.result)
     return std::nullopt;
-  auto& x = found->second;
+  auto& [number, x] = *found;
   std::vector<const_buffer> vectors;
   if (news.finite) {
     vectors = {news.values};
     for (const auto& slot : news.state.slots())
       vectors.emplace_back(slot);
   }
-  publish_vectors(exchange_, {tensor_kind::result, term_, news.ticket, only_leaf, 0}, vectors,
-                  keeper, now);
-  x.result = result_sheet{term_,
-                          news.ticket,
-                          news.sums,
-                          news.finite,
-                          static_cast<uint64_t>(news.computed.count()),
-                          vectors.size()};
+  publish_vectors(exchange_, {tensor_kind::result, term_, number, only_leaf, 0}, vectors, keeper,
+                  now);
+  x.result = result_sheet{
+    term_,          number, news.sums,   news.finite, static_cast<uint64_t>(news.computed.count()),
+    vectors.size(), false,  news.clients};
   return x.result;
 }
 
 std::optional<result_sheet> work_desk::finish(const evaluation& news) {
   for (auto& [number, x] : orders_)
-    if (x.sheet.evaluates && !x.result && x.sheet.first_step == news.version &&
-        x.sheet.chunks.begin == news.first_chunk) {
+    if (x.sheet.evaluates && !x.result && news.term == term_ &&
+        x.sheet.first_step == news.version && x.sheet.chunks.begin == news.first_chunk) {
       x.result = result_sheet{term_, number, {}, true, 0, 0};
       return x.result;
     }

@@ -11,6 +11,9 @@
 // whole first: the keeper counts on it that a trainer whose answer is here has done all it was told
 // before. A link keeps the order of sheets; one that is lost with it voids the orders, too.
 //
+// A trainer may still be at an order of an earlier term, whose numbers begin anew with each. So it knows
+// an order by a ticket that no other has had here, and what comes under an earlier one is of no order.
+//
 // A result is kept until the keeper's process says that it does not miss it any more: with every
 // sheet it says what it misses. An order that comes again is never computed again.
 
@@ -34,6 +37,7 @@ struct order_bounds {
   timeline plan; ///< as many slices as members
   evaluation_rows rows;
   size_t slot_count = 0; ///< of a member's optimizer state
+  size_t cohort_max = 0; ///< clients of a round; 0: the run has none
 };
 
 /// False for a sheet that no keeper of this run sends: it names rows or members that are not there,
@@ -57,6 +61,7 @@ public:
   /// An order that can be begun now.
   struct whole_order {
     order_sheet sheet;
+    uint64_t ticket = 0; ///< what its trainer knows it by
     const_buffer parameters;
     optimizer_state state; ///< the member's
   };
@@ -77,6 +82,7 @@ private:
     order_sheet sheet;
     std::optional<arriving_vectors> vectors{}; ///< until it is begun
     bool is_whole = false;                     ///< they are
+    uint64_t ticket = 0;                       ///< once it is begun
     std::optional<result_sheet> result{};
   };
 
@@ -91,6 +97,7 @@ private:
   std::map<uint64_t, order_in_work> orders_; ///< by number
   std::set<uint64_t> lost_;                  ///< trainers
   uint64_t newest_ = 0;                      ///< the newest order that was heard of
+  uint64_t last_ticket_ = 0;                 ///< of all terms
 };
 
 } // namespace troupe

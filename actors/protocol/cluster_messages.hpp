@@ -12,6 +12,7 @@
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,7 +51,7 @@ typename Inspector::result_type inspect(Inspector& f, wire_optional_count x) {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, member& x) {
   return f(caf::meta::type_name("troupe.member"), x.name, x.incarnation, x.replica_count,
-           x.shard_count);
+           x.shard_count, x.life);
 }
 
 template <class Inspector>
@@ -71,7 +72,8 @@ typename Inspector::result_type inspect(Inspector& f, view_number& x) {
 /// director -> all nodes (coordinators/membership/cluster_view.hpp).
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, cluster_view& x) {
-  return sealed(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas, x.shards);
+  return sealed(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas, x.shards,
+                x.is_careful);
 }
 
 /// director -> all nodes, and again every second. How far training may go, and what has arrived.
@@ -155,6 +157,7 @@ struct node_report {
   std::string name;
   uint64_t incarnation = 0;
   view_number view;                     ///< the newest one it has
+  std::optional<uint64_t> left;         ///< where it stood when that came; nothing: nowhere
   std::optional<uint64_t> held;         ///< the newest version that is whole here
   std::vector<uint64_t> shard_versions; ///< of local shards with a span
   std::vector<replica_status> replicas; ///< of local replicas
@@ -168,17 +171,26 @@ struct node_report {
   uint64_t replicas_lost = 0;           ///< of its own, while it went on with the others
   trainer_figures figures;              ///< of all, where they are counted; else none
 
+  /// Where it stands: the newest version that a shard has, or that is whole here.
+  std::optional<uint64_t> version() const {
+    auto result = held;
+    for (const auto one : shard_versions)
+      result = std::max(result.value_or(0), one);
+    return result;
+  }
+
   friend bool operator==(const node_report&, const node_report&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
+  wire_optional_count left{x.left};
   wire_optional_count held{x.held};
   wire_milliseconds busy{x.work.busy};
   wire_milliseconds longest{x.work.longest};
-  return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, held, x.shard_versions,
-                x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early, x.resends, x.waits,
-                busy, longest, x.replicas_lost, x.figures);
+  return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, left, held,
+                x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early,
+                x.resends, x.waits, busy, longest, x.replicas_lost, x.figures);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

@@ -1,12 +1,13 @@
 // The messages between the members of a collective (actors/collective/collective_member.hpp). They
-// can cross a wire: nothing in them is of one process. What a wire needs besides, pieces and credit
-// for large parts, they do not have yet.
+// can cross a wire: nothing in them is of one process. Over one, large parts come in pieces
+// (coordinators/collective/part_pieces.hpp).
 
 #pragma once
 
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/coordinators/collective/collective_call.hpp"
 
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -23,6 +24,23 @@ typename Inspector::result_type inspect(Inspector& f, collective_group& x) {
   return f(caf::meta::type_name("troupe.collective_group"), x.members);
 }
 
+/// A process's meeting -> another's: who is there.
+struct collective_introduction {
+  std::string process;                          ///< its name in the plan
+  collective_meeting_actor meeting;             ///< the sender
+  std::vector<collective_member_actor> members; ///< of this process, in order
+  bool wants_answer = false;
+  bool knows_all = false; ///< its members know the whole group: others may call theirs
+
+  friend bool operator==(const collective_introduction&, const collective_introduction&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, collective_introduction& x) {
+  return f(caf::meta::type_name("troupe.collective_introduction"), x.process, x.meeting, x.members,
+           x.wants_answer, x.knows_all);
+}
+
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, collective_part& x) {
   wire_verdict<collective_kind> kind{x.kind, collective_kind::barrier};
@@ -33,7 +51,13 @@ typename Inspector::result_type inspect(Inspector& f, collective_part& x) {
     return caf::none;
   };
   return sealed(f, "troupe.collective_part", x.round, x.from, kind, x.root, stage, x.count, values,
-                caf::meta::load_callback(load));
+                x.first, x.rest, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, collective_grant& x) {
+  wire_verdict<collective_stage> stage{x.stage, collective_stage::gather};
+  return sealed(f, "troupe.collective_grant", x.round, x.from, stage, x.until);
 }
 
 template <class Inspector>

@@ -4,6 +4,7 @@
 
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/run/replica_statistics.hpp"
+#include "troupe/models/training/round_record.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
@@ -11,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -39,6 +41,9 @@ typename Inspector::result_type inspect(Inspector& f, replica_name& x) {
 struct trainer_figures {
   uint64_t barrier_count = 0; ///< steps or rounds that waited for several
   std::vector<named_statistics> replicas;
+  std::vector<std::string>
+    left_out{};            ///< work that nobody does any more, with its rows: for people
+  client_totals clients{}; ///< of federated training, since its keeper began
 
   friend bool operator==(const trainer_figures&, const trainer_figures&) = default;
 };
@@ -60,8 +65,14 @@ typename Inspector::result_type inspect(Inspector& f, named_statistics& x) {
 }
 
 template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, client_totals& x) {
+  return f(x.rounds, x.void_rounds, x.updates, x.refused, x.rows);
+}
+
+template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, trainer_figures& x) {
-  return f(caf::meta::type_name("troupe.trainer_figures"), x.barrier_count, x.replicas);
+  return f(caf::meta::type_name("troupe.trainer_figures"), x.barrier_count, x.replicas, x.left_out,
+           x.clients);
 }
 
 } // namespace troupe

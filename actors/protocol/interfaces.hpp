@@ -18,6 +18,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/atoms.hpp"
+#include "troupe/actors/protocol/collective_interfaces.hpp"
 #include "troupe/actors/protocol/fwd.hpp"
 
 #include <caf/replies_to.hpp>
@@ -50,6 +51,8 @@ using replica_actor = step_member_actor::extend<
   caf::reacts_to<summation>,
   // Rows between two segments, from a replica that shares the model.
   caf::reacts_to<seam>,
+  // Parameters that it asked its node for.
+  caf::reacts_to<segment_parameters>,
   // To itself: the next tile.
   caf::reacts_to<atom::tick>>;
 
@@ -87,8 +90,8 @@ using trainer_actor = worker_actor::extend_with<order_taker_actor>;
 
 /// The shard of those modes: it decides who computes what next.
 using keeper_actor = owner_actor::extend<
-  // What came of an order.
-  caf::reacts_to<trainer_result>,
+  // What came of an order. To itself: time passes.
+  caf::reacts_to<trainer_result>, caf::reacts_to<atom::tick>,
   // No order for a further step until the next horizon: the index to answer under, and the round.
   // Answered to the node with `held`.
   caf::reacts_to<atom::hold, uint64_t, uint64_t>>;
@@ -104,8 +107,9 @@ using reports_actor = caf::typed_actor<
 
 /// The node as the replicas and shards of its process see it.
 using relay_actor = caf::typed_actor<
-  // A gradient for the shards of other processes; rows between two segments for their replicas.
-  caf::reacts_to<contribution>, caf::reacts_to<seam>,
+  // A gradient for the shards of other processes; rows between two segments for their replicas;
+  // whether a local replica needs a segment's parameters.
+  caf::reacts_to<contribution>, caf::reacts_to<seam>, caf::reacts_to<segment_request>,
   // A version of a local span, for the replicas of other processes.
   caf::reacts_to<parameter_span>,
   // A local shard's share of the gradient's norm, for the shards of other processes.
@@ -180,9 +184,9 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   // The rest of what a relay takes: see there.
-  caf::reacts_to<contribution>, caf::reacts_to<seam>, caf::reacts_to<parameter_span>,
-  caf::reacts_to<block_norms>, caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>,
-  caf::reacts_to<shard_copy>,
+  caf::reacts_to<contribution>, caf::reacts_to<seam>, caf::reacts_to<segment_request>,
+  caf::reacts_to<parameter_span>, caf::reacts_to<block_norms>,
+  caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
   // The way to the director, and the incarnation under which this process joined over it; the
   // link is watched from now on.
   caf::reacts_to<uint64_t, director_link_actor>,
@@ -242,28 +246,6 @@ using gradients_coordinator_actor = caf::typed_actor<
   caf::reacts_to<uint64_t, model_listener_actor>,
   // The main model; its version counts updates.
   caf::replies_to<atom::pull>::with<parameter_span>>;
-
-/// A member of a group for collectives (actors/collective/collective_member.hpp). Each call has the
-/// number of its round first and is answered once: with values, or collective_failed.
-using collective_member_actor = caf::typed_actor<
-  // Who the members are, before any call. The first counts.
-  caf::reacts_to<collective_group>,
-  // N values of everybody's: their sum.
-  caf::replies_to<atom::all_reduce, uint64_t, payload>::with<payload>,
-  // N values of everybody's: this member's part of their sum.
-  caf::replies_to<atom::reduce_scatter, uint64_t, payload>::with<payload>,
-  // This member's values, any number: those of all, in member order.
-  caf::replies_to<atom::all_gather, uint64_t, payload>::with<payload>,
-  // The root, and its N values (others' do not count): the same.
-  caf::replies_to<atom::broadcast, uint64_t, uint64_t, payload>::with<payload>,
-  // Likewise: this member's part of them.
-  caf::replies_to<atom::scatter, uint64_t, uint64_t, payload>::with<payload>,
-  // No values, once everybody has come.
-  caf::replies_to<atom::barrier, uint64_t>::with<payload>,
-  // Another member: a part of a round, or that one has failed there. Idempotent.
-  caf::reacts_to<collective_part>, caf::reacts_to<collective_failure>,
-  // To itself: time passes.
-  caf::reacts_to<atom::tick>>;
 
 } // namespace troupe
 
@@ -351,26 +333,22 @@ CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradients_coordinator_actor))
 CAF_END_TYPE_ID_BLOCK(troupe_coordinators)
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_orders, caf::id_block::troupe_coordinators::end)
-
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::distant_order))
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_sheet))
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::result_sheet))
 CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_taker_actor))
-
 CAF_END_TYPE_ID_BLOCK(troupe_orders)
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_writes, caf::id_block::troupe_orders::end)
-
 CAF_ADD_TYPE_ID(troupe_writes, (troupe::checkpoint_order))
 CAF_ADD_TYPE_ID(troupe_writes, (troupe::term_order))
 CAF_ADD_TYPE_ID(troupe_writes, (troupe::write_outcome))
-
 CAF_END_TYPE_ID_BLOCK(troupe_writes)
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_parallel, caf::id_block::troupe_writes::end)
-
 CAF_ADD_TYPE_ID(troupe_parallel, (troupe::seam))
-
+CAF_ADD_TYPE_ID(troupe_parallel, (troupe::segment_request))
+CAF_ADD_TYPE_ID(troupe_parallel, (troupe::segment_parameters))
 CAF_END_TYPE_ID_BLOCK(troupe_parallel)
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_collectives, caf::id_block::troupe_parallel::end)
@@ -391,10 +369,18 @@ CAF_ADD_TYPE_ID(troupe_files, (troupe::trained_model))
 
 CAF_END_TYPE_ID_BLOCK(troupe_files)
 
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_meetings, caf::id_block::troupe_files::end)
+
+CAF_ADD_TYPE_ID(troupe_meetings, (troupe::collective_grant))
+CAF_ADD_TYPE_ID(troupe_meetings, (troupe::collective_introduction))
+CAF_ADD_TYPE_ID(troupe_meetings, (troupe::collective_meeting_actor))
+
+CAF_END_TYPE_ID_BLOCK(troupe_meetings)
+
 namespace troupe {
 
 /// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
 /// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_files::end;
+inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_meetings::end;
 
 } // namespace troupe

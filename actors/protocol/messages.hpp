@@ -1,7 +1,6 @@
 // The messages of synchronous training: fields, meaning, units.
 //
-// Everything here can cross a wire. Real numbers travel as their bits (CAF's own encoding of
-// floating-point values cannot be trusted with infinity or NaN); see wire_double.
+// Everything here can cross a wire. Real numbers travel as their bits (wire_numbers.hpp).
 
 #pragma once
 
@@ -11,6 +10,7 @@
 #include "troupe/actors/protocol/payload.hpp"
 #include "troupe/actors/protocol/seal.hpp"
 #include "troupe/actors/protocol/training_progress.hpp"
+#include "troupe/actors/protocol/wire_numbers.hpp"
 #include "troupe/coordinators/exchange/tensor_name.hpp"
 #include "troupe/coordinators/run/director_rule.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
@@ -33,42 +33,6 @@
 #include <vector>
 
 namespace troupe {
-
-/// A double on its way: its bits as an integer. Use it in `inspect` around a member.
-struct wire_double {
-  double& value;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_double x) {
-  auto bits = std::bit_cast<uint64_t>(x.value);
-  auto load = [&]() -> caf::error {
-    x.value = std::bit_cast<double>(bits);
-    return caf::none;
-  };
-  return f(bits, caf::meta::load_callback(load));
-}
-
-/// An optional double on its way: a flag, then the bits (0 when absent).
-struct wire_optional {
-  std::optional<double>& value;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_optional x) {
-  bool present = x.value.has_value();
-  auto bits = std::bit_cast<uint64_t>(x.value.value_or(0));
-  auto load = [&]() -> caf::error {
-    x.value = present ? std::optional{std::bit_cast<double>(bits)} : std::nullopt;
-    return caf::none;
-  };
-  return f(present, bits, caf::meta::load_callback(load));
-}
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, index_range& x) {
-  return f(x.begin, x.end);
-}
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, batch_sums& x) {
@@ -205,13 +169,14 @@ typename Inspector::result_type inspect(Inspector& f, shard_entry& x) {
 struct trainer_entry {
   order_taker_actor actor;
   replica_name name{}; ///< for people
+  uint64_t life = 0;   ///< of its process; 0: this one
 
   friend bool operator==(const trainer_entry&, const trainer_entry&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, trainer_entry& x) {
-  return f(x.actor, x.name);
+  return f(x.actor, x.name, x.life);
 }
 
 /// node -> its replicas and shards, or keeper. Who takes part, who owns what, and the version to start from.
@@ -228,6 +193,7 @@ struct view {
   std::vector<replica_entry> replicas;
   std::vector<shard_entry> shards;
   std::vector<trainer_entry> trainers; ///< who takes a keeper's orders; none where there is none
+  bool is_careful = false; ///< who computed before was lost: replicas begin a little later
   /// Which parameters are in the buffers of versions; null: all. It is of this process, and stays there.
   std::shared_ptr<const element_window> window;
 
@@ -237,7 +203,8 @@ struct view {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, view& x) {
   return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.index,
-           x.restarts, x.director, x.relay, x.wired, x.replicas, x.shards, x.trainers);
+           x.restarts, x.director, x.relay, x.wired, x.replicas, x.shards, x.trainers,
+           x.is_careful);
 }
 
 /// replica -> director. Sums over chunks [first_chunk, first_chunk + chunks.size()) of a version's
@@ -260,11 +227,12 @@ typename Inspector::result_type inspect(Inspector& f, evaluation& x) {
 struct training_report {
   uint64_t term = 0;
   uint64_t version = 0;
-  batch_sums sums;      ///< of the steps since the last epoch ended
-  bool is_row = false;  ///< an epoch ends here, or training
-  bool is_mark = false; ///< this is the horizon; with neither it is for progress only
-  double seconds = 0;   ///< since the shard owned the start version
-  std::string notice;   ///< for people, now; empty: nothing
+  batch_sums sums;                    ///< of the steps since the last epoch ended
+  bool is_row = false;                ///< an epoch ends here, or training
+  bool is_mark = false;               ///< this is the horizon; with neither it is for progress only
+  double seconds = 0;                 ///< since the shard owned the start version
+  std::string notice;                 ///< for people, now; empty: nothing
+  std::vector<round_record> rounds{}; ///< of a row: federated rounds since the last one
 
   friend bool operator==(const training_report&, const training_report&) = default;
 };
@@ -273,17 +241,17 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_report& x) {
   wire_double seconds{x.seconds};
   return sealed(f, "troupe.training_report", x.term, x.version, x.sums, x.is_row, x.is_mark,
-                seconds, x.notice);
+                seconds, x.notice, x.rounds);
 }
 
-/// shard -> director. Step `step` was not applied: it would have put a value that is not finite
-/// into the parameters, or (conflict) equal work came with different bits, which must never happen,
-/// or (unsolvable) a solver found no single solution: `what` is then the whole sentence.
+/// shard -> director: why step `step` was not applied. Of the last three `what` is the whole sentence.
 enum class step_problem : uint8_t {
   not_finite, ///< a gradient, a loss, or what the optimizer made of them
-  conflict,   ///< equal work gave different bits
+  conflict,   ///< equal work gave different bits, which must never happen
   malformed,  ///< a gradient of another shape
   unsolvable, ///< the data allow no solution
+  left_out,   ///< too much was left out, as it ended whoever did it
+  abandoned   ///< too few clients were left, in too many rounds
 };
 
 struct not_finite_report {
@@ -302,7 +270,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
   auto problem = static_cast<uint8_t>(x.problem);
   auto load = [&]() -> caf::error {
-    if (problem > static_cast<uint8_t>(step_problem::unsolvable))
+    if (problem > static_cast<uint8_t>(step_problem::abandoned))
       return caf::make_error(caf::sec::invalid_argument, "no such problem of a step");
     x.problem = static_cast<step_problem>(problem);
     return caf::none;
@@ -356,7 +324,7 @@ typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
   };
   return f(caf::meta::type_name("troupe.training_progress"), x.epoch, x.epochs, x.step,
            x.steps_in_epoch, x.version, seconds, seconds_of_epoch, loss, accuracy, has_row, row,
-           x.notice, caf::meta::load_callback(load));
+           x.notice, x.rounds, caf::meta::load_callback(load));
 }
 
 /// director -> observers: the end. The parameters are fetched with `pull`.

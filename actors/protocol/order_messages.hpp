@@ -12,6 +12,7 @@
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -41,7 +42,7 @@ struct order_sheet {
   uint64_t member = 0;
   uint64_t first_step = 0; ///< of an evaluation its version
   uint64_t step_count = 1;
-  // An evaluation_order.
+  // An evaluation_order; of a trainer_order for clients their positions.
   index_range chunks;
   uint64_t vector_count = 1; ///< that travel beside it: the parameters, then the member's state
   /// Orders of this process whose results are missing, this one among them: of all others up to
@@ -56,7 +57,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, order_sheet& x) {
   auto task = static_cast<uint8_t>(x.task);
   auto load = [&]() -> caf::error {
-    if (task > static_cast<uint8_t>(trainer_task::local_steps))
+    if (task > static_cast<uint8_t>(trainer_task::clients))
       return caf::make_error(caf::sec::invalid_argument, "no such task of a trainer");
     x.task = static_cast<trainer_task>(task);
     return caf::none;
@@ -64,6 +65,14 @@ typename Inspector::result_type inspect(Inspector& f, order_sheet& x) {
   return sealed(f, "troupe.order_sheet", x.term, x.number, x.replica, x.evaluates, task, x.trainer,
                 x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open, x.last,
                 caf::meta::load_callback(load));
+}
+
+/// Vectors that come back when the result is finite: what went out, moved along; the two halves of
+/// clients' words.
+inline uint64_t result_vector_count(const order_sheet& x) {
+  if (x.evaluates)
+    return 0;
+  return x.task == trainer_task::clients ? 2 : x.vector_count;
 }
 
 /// A trainer's process -> the keeper's. An evaluation's sums go to the director instead, and no
@@ -76,14 +85,31 @@ struct result_sheet {
   uint64_t computed_ns = 0;  ///< time it took
   uint64_t vector_count = 0; ///< that travel beside it: the result's values, the member's state
   bool is_lost = false;      ///< the trainer has ended: nothing comes of its orders any more
+  std::vector<client_figure> clients{}; ///< of an order for clients: what each did
 
   friend bool operator==(const result_sheet&, const result_sheet&) = default;
 };
 
 template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, client_figure& x) {
+  auto bits =
+    uint64_t{std::bit_cast<uint32_t>(x.loss)} << 32 | uint64_t{std::bit_cast<uint32_t>(x.norm)};
+  auto verdict = static_cast<uint8_t>(x.verdict);
+  auto load = [&]() -> caf::error {
+    if (verdict > static_cast<uint8_t>(update_verdict::out_of_range))
+      return caf::make_error(caf::sec::invalid_argument, "no such verdict on an update");
+    x.loss = std::bit_cast<float>(static_cast<uint32_t>(bits >> 32));
+    x.norm = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    x.verdict = static_cast<update_verdict>(verdict);
+    return caf::none;
+  };
+  return f(bits, verdict, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, result_sheet& x) {
   return sealed(f, "troupe.result_sheet", x.term, x.number, x.sums, x.finite, x.computed_ns,
-                x.vector_count, x.is_lost);
+                x.vector_count, x.is_lost, x.clients);
 }
 
 /// A distant trainer -> its node: what the keeper wants of the trainer it stands for. Never crosses

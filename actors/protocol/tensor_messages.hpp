@@ -33,7 +33,8 @@ struct said {
 
 /// Elements of a tensor, to who expects or wants them.
 struct sent_piece : said<tensor_piece> {};
-/// Somebody misses elements that the other end should have. Answered by pieces, or by nothing.
+/// Somebody misses elements that the other end should have, or has all that it wanted. Answered by
+/// pieces, or by nothing.
 struct sent_want : said<tensor_want> {};
 /// Against the pieces' direction, once a sixteenth of the window has come, and before each want.
 struct sent_credit : said<link_position> {};
@@ -81,7 +82,8 @@ typename Inspector::result_type inspect(Inspector& f, sent_piece& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, sent_want& x) {
-  return sealed(f, "troupe.sent_want", x.by, x.what.of, x.what.elements, x.what.or_newer);
+  return sealed(f, "troupe.sent_want", x.by, x.what.of, x.what.elements, x.what.or_newer,
+                x.what.have_come);
 }
 
 template <class Inspector>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/modes/federated_rounds.hpp"
 #include "troupe/models/base/buffer.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
@@ -18,8 +19,9 @@
 namespace troupe {
 
 enum class trainer_task : uint8_t {
-  gradient,   ///< the gradient of step `first_step`, at `parameters`
-  local_steps ///< `step_count` steps of a member on its own, from `parameters`
+  gradient,    ///< the gradient of step `first_step`, at `parameters`
+  local_steps, ///< `step_count` steps of a member on its own, from `parameters`
+  clients      ///< the clients at `positions` of a round's cohort, each from `parameters`
 };
 
 /// keeper -> trainer. Answered with one `trainer_result`; a trainer has one order at a time. The
@@ -29,11 +31,12 @@ struct trainer_order {
   keeper_actor keeper;     ///< whom to answer
   uint64_t trainer = 0;    ///< the trainer's index, returned
   uint64_t ticket = 0;     ///< of this order, no other has it; returned
-  uint64_t member = 0;     ///< the slice of each step to train on
-  uint64_t first_step = 0; ///< of the job
+  uint64_t member = 0;     ///< the slice of each step to train on; of clients the piece's number
+  uint64_t first_step = 0; ///< of the job; of clients the round
   uint64_t step_count = 1; ///< >= 1
   const_buffer parameters; ///< P
-  optimizer_state state;   ///< the member's, which is only read. Unused for a gradient
+  optimizer_state state;   ///< the member's, which is only read. Else unused
+  index_range positions;   ///< of clients: in the round's cohort
 };
 
 /// trainer -> keeper: what came of an order. It follows from the order and the job alone, so what a
@@ -43,10 +46,13 @@ struct trainer_result {
   uint64_t ticket = 0;
   uint64_t member = 0;
   uint64_t first_step = 0;
-  const_buffer values;                  ///< P: the gradient's sum, or the member's model
+  /// P: the gradient's sum, or the member's model. Of clients the lower halves of their ring sum's
+  /// words (models/merging/ring_sum.hpp), and in the state's one slot the upper ones.
+  const_buffer values;
   optimizer_state state;                ///< the member's after its steps; none for a gradient
   batch_sums sums;                      ///< of the rows it was computed on
   bool finite = true;                   ///< false: a step led to a value that is not finite
+  std::vector<client_figure> clients;   ///< what each did, in order of positions
   std::chrono::nanoseconds computed{0}; ///< time it took
 };
 

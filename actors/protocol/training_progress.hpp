@@ -4,12 +4,14 @@
 #pragma once
 
 #include "troupe/data/records/training_record.hpp"
+#include "troupe/models/training/round_record.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -29,6 +31,7 @@ struct training_progress {
   double train_loss = 0; ///< mean so far in this epoch
   std::optional<double> train_accuracy;
   std::optional<history_row> finished_epoch; ///< set at the end of an epoch, evaluation included
+  std::vector<round_record> rounds{};        ///< with that: federated rounds since the row before
   /// A line for people: who is waited for while the run stands still, or who takes part from now
   /// on. Everything else is then as it was told before.
   std::string notice{};

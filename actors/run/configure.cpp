@@ -37,6 +37,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_parallel>();
   config.add_message_types<caf::id_block::troupe_collectives>();
   config.add_message_types<caf::id_block::troupe_files>();
+  config.add_message_types<caf::id_block::troupe_meetings>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
 }
 

@@ -1,14 +1,19 @@
 #include "troupe/actors/run/job_data.hpp"
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
+#include "troupe/coordinators/job/sparse_problems.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/data/formats/read_data.hpp"
+#include "troupe/data/rows_file/read_rows.hpp"
 #include "troupe/data/source/reading_stop.hpp"
 #include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
+#include "troupe/data/training_rows/prepare_stored.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
+#include "troupe/data/training_rows/test_rows.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -51,15 +56,52 @@ std::optional<file_format> format_of(data_format format) {
     return file_format::idx;
   case data_format::npy:
     return file_format::npy;
+  case data_format::rows:
+    return file_format::rows;
   case data_format::by_name:
     break;
   }
   return std::nullopt;
 }
 
-table read_rows(const data_options& x) {
-  return read_data(
-    x.file, {format_of(x.format), header_of(x.header), x.target, x.index_base, x.labels_file});
+bool is_rows_file(const data_options& x, const std::string& path) {
+  const auto given = format_of(x.format);
+  return (given ? *given : troupe::format_of(path)) == file_format::rows;
+}
+
+row_form form_of(const job& x) {
+  switch (x.data.dense) {
+  case dense_kind::yes:
+    return row_form::dense;
+  case dense_kind::no:
+    return row_form::sparse;
+  case dense_kind::automatic:
+    break;
+  }
+  return needs_dense_rows(x) ? row_form::dense : row_form::by_content;
+}
+
+/// A name or first bytes said what the file is: too late for the keys to be checked without it.
+void require_libsvm(const data_options& x, const std::string& path) {
+  const bool asks = x.dense == dense_kind::no || x.hash_bits;
+  if (asks && x.format == data_format::by_name && troupe::format_of(path) != file_format::libsvm)
+    throw failure(failure_code::bad_job, shown_text(path) + " is no libsvm file",
+                  x.hash_bits ? "data.hash_bits" : "data.dense",
+                  "leave it out, or say what the file is: data.format = \"libsvm\"");
+}
+
+table read_table(const job& whole, const std::string& path, const std::string& labels_file) {
+  const auto& x = whole.data;
+  require_libsvm(x, path);
+  read_options options;
+  options.format = format_of(x.format);
+  options.header = header_of(x.header);
+  options.target = x.target;
+  options.index_base = x.index_base;
+  options.hash_bits = x.hash_bits.value_or(0);
+  options.form = form_of(whole);
+  options.labels_file = labels_file;
+  return read_data(path, options);
 }
 
 /// What the model and its loss want of the target column.
@@ -69,6 +111,13 @@ target_use use_of(const model_options& options) {
   return target_use::by_content;
 }
 
+/// All rows of one of the job's files.
+dataset read_file(const job& x, const std::string& path, const std::string& labels_file) {
+  if (is_rows_file(x.data, path))
+    return read_rows(rows_file{path});
+  return to_dataset(read_table(x, path, labels_file), use_of(x.model));
+}
+
 dataset make_synthetic(const job& x) {
   const synthetic_options options{x.seed,         x.data.rows,    x.data.features,
                                   x.data.classes, x.data.targets, x.data.noise};
@@ -76,24 +125,52 @@ dataset make_synthetic(const job& x) {
                                                             : make_regression(options);
 }
 
+prepare_options options_of(const job& x, size_t chunk_rows) {
+  return {x.seed, x.data.test_fraction, x.data.standardize, x.data.validation_fraction, chunk_rows};
+}
+
+prepared_data prepare_in_memory(const job& x, dataset source) {
+  size_t chunk_rows = 0;
+  if (x.data.shuffle == shuffle_kind::lanes)
+    chunk_rows = x.data.lanes.chunk_rows.value_or(
+      default_chunk_rows(source.row_count, source.feature_count * sizeof(float)));
+  return prepare(std::move(source), options_of(x, chunk_rows));
+}
+
+void require_chunks(const job& x, const rows_file& file) {
+  const auto there = file.header().chunk_rows;
+  if (x.data.lanes.chunk_rows.value_or(there) != there)
+    throw failure(failure_code::bad_job,
+                  "the file's chunks have " + std::to_string(there) + " rows", "data.chunk_rows",
+                  "leave it out, or make the file anew: troupe data convert --chunk-rows " +
+                    std::to_string(*x.data.lanes.chunk_rows));
+}
+
 } // namespace
 
 std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool()> stop_requested) {
   require_no_problems(problems(x));
   const reading_stop stop{std::move(stop_requested)};
-  auto source = x.data.synthetic != synthetic_kind::none
-                  ? make_synthetic(x)
-                  : to_dataset(read_rows(x.data), use_of(x.model));
+  const bool by_lanes = x.data.shuffle == shuffle_kind::lanes;
+  const bool synthetic = x.data.synthetic != synthetic_kind::none;
+  prepared_data result;
+  if (!synthetic && by_lanes && is_rows_file(x.data, x.data.file)) {
+    rows_file file{x.data.file};
+    require_chunks(x, file);
+    result = prepare_stored(std::move(file), options_of(x, 0));
+  } else {
+    auto source = synthetic ? make_synthetic(x) : read_file(x, x.data.file, x.data.labels_file);
+    reading_stop::check();
+    result = prepare_in_memory(x, std::move(source));
+  }
   reading_stop::check();
-  auto result = prepare_data(x, std::move(source));
-  reading_stop::check();
-  return result;
+  if (!x.data.test_file.empty())
+    add_test_rows(read_file(x, x.data.test_file, {}), x.data.test_file, result);
+  return std::make_shared<const prepared_data>(std::move(result));
 }
 
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) {
-  return std::make_shared<const prepared_data>(
-    prepare(std::move(source),
-            {x.seed, x.data.test_fraction, x.data.standardize, x.data.validation_fraction}));
+  return std::make_shared<const prepared_data>(prepare_in_memory(x, std::move(source)));
 }
 
 data_shape shape_of(const prepared_data& data) {
@@ -103,12 +180,19 @@ data_shape shape_of(const prepared_data& data) {
   shape.test_row_count = data.test.row_count;
   shape.validation_row_count = data.validation.row_count;
   shape.feature_count = train.feature_count;
+  shape.sparse = train.is_sparse();
+  for (const auto* part : {&train, &data.test, &data.validation})
+    shape.entry_count += part->sparse.values.size();
   shape.classification = train.is_classification();
   shape.output_count = shape.classification ? train.classes.size() : train.target_count;
+  shape.chunk_rows = data.chunk_rows;
+  shape.stays_in_file = data.stays_in_file();
   if (shape.classification) {
     shape.class_counts.resize(train.classes.size());
     for (auto label : train.labels)
       ++shape.class_counts[static_cast<size_t>(label)];
+    if (data.stays_in_file())
+      shape.class_counts = data.facts.train_class_rows;
     shape.class_rows = shape.class_counts;
     for (const auto* part : {&data.test, &data.validation})
       for (auto label : part->labels)
@@ -117,7 +201,8 @@ data_shape shape_of(const prepared_data& data) {
       shape.class_names.push_back(shown_text(name));
     return shape;
   }
-  shape.target_minimum = std::numeric_limits<double>::infinity();
+  shape.target_minimum =
+    data.stays_in_file() ? data.facts.target_minimum : std::numeric_limits<double>::infinity();
   for (const auto* targets : {&train.targets, &data.test.targets, &data.validation.targets})
     for (auto target : *targets)
       shape.target_minimum = std::min(shape.target_minimum, static_cast<double>(target));
@@ -132,10 +217,31 @@ void refuse(const job_problem& found) {
 
 } // namespace
 
+namespace {
+
+// Rows that stay in a file take memory when training begins: two windows of each lane, and a thread
+// that reads them, with a stack and an arena of its own.
+memory_room beside_windows(memory_room room, const job& resolved, const data_shape& shape) {
+  if (!shape.stays_in_file)
+    return room;
+  constexpr uint64_t reader_address_bytes = uint64_t{136} << 20;
+  const auto rows = std::min<uint64_t>(2 * *resolved.training.slices * window_chunks_of(resolved) *
+                                         shape.chunk_rows,
+                                       shape.train_row_count);
+  const auto windows = rows * (shape.feature_count + shape.output_count) * sizeof(float);
+  for (auto* bytes : {&room.machine, &room.groups, &room.address_space})
+    *bytes -= std::min(*bytes, windows);
+  room.address_space -= std::min(room.address_space, reader_address_bytes);
+  return room;
+}
+
+} // namespace
+
 void require_trainable(const job& resolved, const prepared_data& data, const run_place& where) {
   const auto shape = shape_of(data);
   const auto left = memory_left();
-  const memory_room room{left.machine, left.groups, left.address_space};
+  const auto room =
+    beside_windows({left.machine, left.groups, left.address_space}, resolved, shape);
   // The model first: what cannot be counted cannot be looked at more closely.
   if (const auto found = countless_problem(resolved, shape, room))
     refuse(*found);
@@ -148,9 +254,11 @@ void require_trainable(const job& resolved, const prepared_data& data, const run
 
 size_t threads_of(const job& x, const job& resolved, const data_shape& shape) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  return x.runtime.threads.value_or(useful_threads(
-    timeline_of(resolved, shape).batch_size * resolved.training.local_steps.value_or(1),
-    make_model(resolved, shape)->layout().size(), cores));
+  const auto rows = is_federated(resolved.training) ? rows_of_round(resolved, shape.train_row_count)
+                                                    : timeline_of(resolved, shape).batch_size *
+                                                        resolved.training.local_steps.value_or(1);
+  return x.runtime.threads.value_or(
+    useful_threads(rows, make_model(resolved, shape)->layout().size(), cores));
 }
 
 failure with_plan(const failure& error, const job& resolved, const data_shape& shape,

@@ -64,13 +64,18 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
     {"kind", std::string{name_of(x.kind)}},
     {"activation", text_of(x.activation)},
     {"loss", std::string{name_of(*x.loss)}},
-    {"features", names_of(train.feature_names)},
     {"target", names_of(train.target_names)},
     {"job", nlohmann::json(result.summary.job)
               .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
     {"job_sha256", result.summary.job_sha256},
     {"steps", std::to_string(result.summary.steps)},
   };
+  if (train.is_sparse())
+    metadata["rows"] = "sparse";
+  else
+    metadata["features"] = names_of(train.feature_names);
+  if (const auto bits = result.resolved.data.hash_bits)
+    metadata["hash_bits"] = std::to_string(*bits);
   if (x.loss == loss_kind::binary_cross_entropy)
     metadata["link"] = name_of(x.link);
   if (x.loss == loss_kind::huber)
@@ -83,7 +88,8 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
   if (train.is_classification())
     metadata["classes"] = names_of(train.classes);
   if (!result.data->features.empty()) {
-    metadata["feature_mean"] = bits_of(result.data->features.mean);
+    if (!train.is_sparse())
+      metadata["feature_mean"] = bits_of(result.data->features.mean);
     metadata["feature_deviation"] = bits_of(result.data->features.deviation);
   }
   return metadata;
@@ -106,7 +112,7 @@ uint64_t model_file_bytes(const parameter_layout& layout, const prepared_data& d
        {&data.train.feature_names, &data.train.target_names, &data.train.classes})
     for (const auto& name : *names)
       result += 2 * name.size() + bytes_of_name;
-  return result + data.features.mean.size() * bytes_of_scale;
+  return result + data.features.deviation.size() * bytes_of_scale;
 }
 
 } // namespace troupe

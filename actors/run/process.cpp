@@ -1,8 +1,10 @@
 #include "troupe/actors/run/process.hpp"
 
+#include "troupe/actors/base/job_rows.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/node/node.hpp"
 #include "troupe/actors/orders/distant_trainer.hpp"
+#include "troupe/actors/orders/federated_policy.hpp"
 #include "troupe/actors/orders/gradients_policy.hpp"
 #include "troupe/actors/orders/keeper.hpp"
 #include "troupe/actors/orders/rounds_policy.hpp"
@@ -11,9 +13,11 @@
 #include "troupe/actors/step/replica.hpp"
 #include "troupe/actors/step/shard.hpp"
 #include "troupe/actors/step/solver.hpp"
+#include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/client_partition.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
@@ -26,6 +30,8 @@
 namespace troupe {
 
 size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
+  if (has_keeper(resolved.training))
+    return keeper_state_of(resolved).vector_count;
   switch (scope_of(resolved.optimizer.kind)) {
   case optimizer_scope::element_wise:
     return make_optimizer(resolved.optimizer)->slot_count();
@@ -41,48 +47,53 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 
 namespace {
 
-std::shared_ptr<keeper_policy> policy_of(const job& resolved, const timeline& plan,
-                                         const parameter_layout& layout, size_t slot_count) {
+/// Whose rows they are; null for all other strategies.
+std::shared_ptr<const federation> federation_of(const job& resolved, const dataset& rows) {
+  if (!is_federated(resolved.training))
+    return nullptr;
+  return std::make_shared<const federation>(
+    federated_options_of(resolved),
+    partition_rows(partition_of(resolved), rows.row_count, rows.labels));
+}
+
+std::shared_ptr<keeper_policy> policy_of(const job& resolved, const trainer_options& trainers) {
   const auto& training = resolved.training;
+  const auto& plan = trainers.plan;
+  const auto& layout = trainers.training.network->layout();
+  if (trainers.clients)
+    return std::make_shared<federated_policy>(
+      federated_policy_options{trainers.clients, trainers.hooks.clients_of_order});
   if (training.strategy == strategy_kind::parameters)
     return std::make_shared<rounds_policy>(
-      rounds_policy_options{plan, local_rounds_of(resolved), slot_count});
-  asynchronous_options options;
-  options.gradients.optimizer = resolved.optimizer;
+      rounds_policy_options{plan, local_rounds_of(resolved), trainers.training.rule->slot_count()});
+  auto options = asynchronous_of(resolved);
   options.gradients.layout = layout;
-  options.consistency = staleness_of(training);
-  if (const auto lambda = training.delay_compensation; lambda > 0)
-    options.compensation = delay_compensation_options{.lambda = lambda};
   return std::make_shared<gradients_policy>(options);
 }
 
 } // namespace
 
 void process::spawn_trainers(caf::actor_system& system, const job& resolved,
-                             std::shared_ptr<const prepared_data> data, const timeline& plan,
-                             const process_options& given) {
-  const auto& hooks = given.hooks;
+                             trainer_options options, const process_options& given) {
   const auto& training = resolved.training;
-  const evaluation_rows rows{data->test.row_count, data->validation.row_count};
-  const std::shared_ptr<const optimizer> rule = make_optimizer(resolved.optimizer);
-  trainer_options options;
-  options.network = network_;
-  options.data = std::move(data);
-  options.order =
-    std::make_shared<epoch_order>(resolved.seed, plan.row_count, plan.batch_size < plan.row_count);
   options.pool = gradients_;
-  options.plan = plan;
-  options.rule = rule;
-  options.changes = {resolved.optimizer, penalized_ranges(network_->layout())};
-  options.hooks = hooks;
-  options.seed = resolved.seed;
+  options.training = {network_,
+                      make_optimizer(resolved.optimizer),
+                      {resolved.optimizer, penalized_ranges(network_->layout())},
+                      resolved.federated.proximal};
+  options.hooks = with_environment(given.hooks);
+  options.names = rows_;
   if (training.strategy == strategy_kind::parameters) {
     options.first_flipped_member = *training.members - resolved.merge.flipped_members;
     options.flip_factor = resolved.merge.flip_factor;
   }
   if (self_.shard_count > 0) {
-    const auto policy = policy_of(resolved, plan, network_->layout(), rule->slot_count());
-    local_.add(system.spawn(keeper, keeper_options{plan, rows, policy, hooks}));
+    const roster_options roster{{resolved.runtime.attempts, given.lost_patience},
+                                std::chrono::seconds{resolved.runtime.lease}};
+    local_.add(system.spawn(keeper, keeper_options{options.plan, options.rows->evaluated(),
+                                                   policy_of(resolved, options), options.hooks,
+                                                   keeper_state_of(resolved),
+                                                   given.checkpoint_every, roster, rows_}));
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {
     options.gauge = new_gauge(given);
@@ -103,17 +114,26 @@ process::process(caf::actor_system& system, const job& resolved,
   const auto parameter_count = network_->layout().size();
   gradients_ = std::make_shared<buffer_pool>(parameter_count);
   parameters_ = std::make_shared<buffer_pool>(parameter_count);
-  const bool shuffled = plan.batch_size < plan.row_count;
-  replica_options for_replicas{
-    network_,     data, std::make_shared<epoch_order>(resolved.seed, plan.row_count, shuffled),
-    gradients_,   plan, options.hooks,
-    resolved.seed};
+  const auto rows = std::make_shared<const job_rows>(rows_of(data), plan, resolved.seed,
+                                                     window_chunks_of(resolved));
+  rows_ = {rows,
+           resolved.seed,
+           resolved.data.file,
+           {resolved.data.test_fraction, resolved.data.validation_fraction},
+           data->chunk_rows};
+  replica_options for_replicas{network_, rows, gradients_, plan, with_environment(options.hooks)};
+  for_replicas.names = rows_;
   for_replicas.schedule = resolved.parallel.schedule;
+  for_replicas.by_segment = resolved.parallel.sharded;
   const auto scope = scope_of(resolved.optimizer.kind);
-  if (options.wired && scope != optimizer_scope::element_wise)
+  const bool splits_whole =
+    scope == optimizer_scope::whole_model && resolved.parallel.group_size() > 1;
+  if (options.wired && (scope == optimizer_scope::solver || splits_whole))
     throw failure(failure_code::bad_job,
-                  std::string{name_of(resolved.optimizer.kind)} + " runs in one process only",
-                  "optimizer.kind", "use an optimizer that works element by element");
+                  std::string{name_of(resolved.optimizer.kind)} +
+                    (splits_whole ? " trains a model that is split in one process only"
+                                  : " runs in one process only"),
+                  "optimizer.kind", "use lbfgs, or an optimizer that works element by element");
   const regularization changes{resolved.optimizer, penalized_ranges(network_->layout())};
   shard_options for_shards;
   for_shards.parameter_count = parameter_count;
@@ -121,7 +141,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_shards.hooks = options.hooks;
   for_shards.changes = changes;
   for_shards.checkpoint_every = options.checkpoint_every;
-  if (resolved.parallel.group_size() > 1)
+  if (resolved.parallel.splits())
     network_->chain().for_each_tile(
       [&](size_t, size_t, const index_range& tile) { for_shards.tiles.push_back(tile); });
   std::ranges::sort(for_shards.tiles);
@@ -130,10 +150,15 @@ process::process(caf::actor_system& system, const job& resolved,
   else if (scope == optimizer_scope::element_wise)
     for_shards.rule = make_optimizer(resolved.optimizer);
   if (has_keeper(resolved.training)) {
-    spawn_trainers(system, resolved, data, plan, options);
+    trainer_options for_trainers;
+    for_trainers.rows = rows;
+    for_trainers.plan = plan;
+    for_trainers.clients = federation_of(resolved, data->train);
+    spawn_trainers(system, resolved, for_trainers, options);
   } else if (scope == optimizer_scope::solver) {
     const solver_actor both =
-      system.spawn(solver, solver_options{network_, data, plan, resolved.optimizer});
+      system.spawn(solver, solver_options{network_, rows_of(data), plan, resolved.optimizer,
+                                          data->train.feature_names});
     local_.add_worker(both);
     local_.owners.emplace_back(both);
   } else {
@@ -150,11 +175,18 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.kept = has_keeper(resolved.training);
   for_node.network = network_;
   for_node.parameters = parameters_;
+  for_node.has_point = for_shards.whole_rule && for_shards.whole_rule->point_slot();
   for_node.plan = plan;
   for_node.tiles = for_shards.tiles;
-  for_node.rows = {data->test.row_count, data->validation.row_count};
+  for_node.sharded = resolved.parallel.sharded;
+  for_node.rows = rows->evaluated();
   for_node.seed = resolved.seed;
+  if (is_federated(resolved.training))
+    for_node.orders.cohort_max =
+      federated_options_of(resolved).cohort.counted_max(resolved.federated.clients);
   for_node.slot_count = slot_count_of(resolved, network_->layout());
+  if (for_node.kept)
+    for_node.orders.slot_count = make_optimizer(resolved.optimizer)->slot_count();
   for_node.uses_norms = changes.norm_max() > 0 && !has_keeper(resolved.training);
   for_node.exchange = options.exchange;
   for_node.stand_in = [](local_node_actor::pointer node, const trainer_life& who) {

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
@@ -29,6 +30,8 @@
 
 namespace troupe {
 
+struct trainer_options; // actors/orders/trainer.hpp
+
 /// Tensors of the model's size that a job's optimizer keeps beside the parameters.
 size_t slot_count_of(const job& resolved, const parameter_layout& layout);
 
@@ -41,6 +44,7 @@ struct process_options {
   standing_listener on_standing; ///< may be empty
   misfit_listener on_misfit;     ///< likewise
   std::function<void()> on_hold; ///< the director stops training; may be empty
+  milliseconds lost_patience{0}; ///< how long processes that were lost may take to come back
   test_hooks hooks;
 };
 
@@ -60,20 +64,21 @@ public:
   const local_node_actor& node() const { return node_; }
   const local_company& actors() const { return local_; }
   const model& network() const { return *network_; }
+  const row_namer& rows() const { return rows_; }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
   size_t buffers_made() const { return gradients_->made_count() + parameters_->made_count(); }
 
 private:
   /// Trainers in place of replicas, and where there is to be a shard a keeper in its place.
-  void spawn_trainers(caf::actor_system& system, const job& resolved,
-                      std::shared_ptr<const prepared_data> data, const timeline& plan,
-                      const process_options& options);
+  void spawn_trainers(caf::actor_system& system, const job& resolved, trainer_options options,
+                      const process_options& given);
   /// Another replica's gauge; null in a process alone, whose work nobody judges.
   std::shared_ptr<work_gauge> new_gauge(const process_options& options);
 
   member self_;
   std::shared_ptr<const model> network_;
+  row_namer rows_;
   std::shared_ptr<buffer_pool> gradients_;
   std::shared_ptr<buffer_pool> parameters_;
   local_company local_;

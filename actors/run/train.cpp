@@ -4,6 +4,7 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/run/company.hpp"
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/status_watch.hpp"
 #include "troupe/actors/run/training_end.hpp"
 #include "troupe/data/text/failure.hpp"
 
@@ -34,6 +35,7 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
                                const train_options& options) {
   std::optional<training_finished> result;
   bool stop_sent = false;
+  status_watch watch{self, director, options.on_status};
   self->monitor(director);
   self->send(director, atom::watch_v, caf::actor_cast<observer_actor>(self));
   self->send(director, atom::begin_v);
@@ -49,11 +51,13 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
                       "the director was lost: " + self->system().render(down.reason));
       },
       caf::after(stop_poll_interval) >> [] {});
+    watch.tick();
     if (!stop_sent && options.stop_requested && options.stop_requested()) {
       self->send(director, atom::stop_v);
       stop_sent = true;
     }
   }
+  watch.ask();
   throw_if_failed(*result);
   return std::move(*result);
 }

@@ -27,11 +27,14 @@
 namespace troupe {
 
 class checkpoint_store; // data/checkpoint/checkpoint_store.hpp
+struct training_status; // actors/protocol/status_messages.hpp
 struct prepared_data;   // data/training_rows/prepare.hpp
 
 struct train_options {
   /// Called with each progress message, on the thread that waits.
   std::function<void(const training_progress&)> on_progress;
+  /// Told once a second, and at the end, how training goes, on the thread that waits.
+  std::function<void(const training_status&)> on_status;
   /// Asked about ten times a second, on the thread that waits: true stops training at a version.
   std::function<bool()> stop_requested;
   /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.

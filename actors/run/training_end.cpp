@@ -58,6 +58,10 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   // What the run is made of, whoever did it and in whichever life; then what the replicas that are
   // left did, repetitions included.
   summary.samples = plan.rows_before(finished.end_version);
+  if (const auto& clients = finished.figures.clients; clients.rounds > 0) {
+    summary.clients = clients;
+    summary.samples = clients.rows;
+  }
   summary.steps_executed = finished.end_version;
   for (const auto& replica : finished.replicas) {
     summary.steps_executed = std::max(summary.steps_executed, replica.steps_executed);
@@ -68,9 +72,10 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   summary.rollbacks = finished.rollbacks;
   for (const auto& [kind, name] : name_table<tensor_kind>::entries)
     if (const auto bytes = finished.bytes_sent[static_cast<size_t>(kind)]; bytes > 0)
-      summary.bytes_by_kind.emplace(name, bytes);
-  summary.bytes_early = finished.bytes_early;
-  summary.resends = finished.resends;
+      summary.wire.bytes_by_kind.emplace(name, bytes);
+  summary.wire.bytes_early = finished.bytes_early;
+  summary.wire.resends = finished.resends;
+  summary.left_out = finished.figures.left_out;
   summary.trainers = records_of(finished.figures);
   if (finished.seconds > 0)
     summary.samples_per_second = static_cast<double>(summary.samples) / finished.seconds;

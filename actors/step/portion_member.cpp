@@ -12,7 +12,7 @@ namespace troupe {
 namespace {
 
 portion_work_options work_options(const replica_options& options, const view& news, size_t index) {
-  portion_work_options result{options.network, {}, 0, options.schedule};
+  portion_work_options result{options.network, {}, 0, options.schedule, options.by_segment};
   for (const auto i : group_of(news, index)) {
     const auto& entry = news.replicas[i];
     if (i == index)
@@ -20,6 +20,12 @@ portion_work_options work_options(const replica_options& options, const view& ne
     result.group.push_back({entry.slices, entry.segments, entry.parts});
   }
   return result;
+}
+
+payload copy_of(const payload& x) {
+  const buffer storage{x.size()};
+  std::ranges::copy(x.values(), storage.values().begin());
+  return {storage, 0, x.size()};
 }
 
 /// Of the two only whom they are for may differ.
@@ -44,7 +50,6 @@ portion_member::portion_member(replica_actor::pointer self, const replica_option
     options_(options),
     view_(news),
     index_(index),
-    rows_{options.data, options.order, options.plan, options.seed},
     members_(group_of(news, index)),
     work_(work_options(options, news, index)) {}
 
@@ -57,33 +62,52 @@ void portion_member::begin_step(uint64_t step, const const_buffer& point) {
   evaluates_ = false;
   version_ = step;
   computed_for_ = {};
+  const auto lot_count = options_.by_segment ? view_.replicas[index_].segments.size() : 1;
+  lots_.assign(lot_count, {{}, items.size()});
   work_.begin(tile_rule::work_kind::step, step, items, {point, view_.window},
               [this, step](size_t slice, batch_reader& reader) {
-                return rows_.of_slice(step, slice, reader);
+                return options_.rows->of_slice(step, slice, reader);
               });
+  send_requests();
 }
 
 void portion_member::begin_evaluation(uint64_t version, const index_range& chunks,
                                       const const_buffer& parameters) {
-  std::vector<size_t> items;
-  for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk)
-    items.push_back(chunk);
   evaluates_ = true;
   version_ = version;
+  at_hand_ = parameters;
   chunks_ = chunks;
+  next_chunk_ = chunks.begin;
   evaluated_.assign(chunks.size(), {});
-  work_.begin(tile_rule::work_kind::evaluation, version, items, {parameters, view_.window},
-              [this](size_t chunk, batch_reader&) { return rows_.of_chunk(chunk); });
+  begin_chunks();
+}
+
+void portion_member::begin_chunks() {
+  const auto together = options_.by_segment ? chunks_together_max : chunks_.size();
+  std::vector<size_t> items;
+  for (; next_chunk_ < chunks_.end && items.size() < together; ++next_chunk_)
+    items.push_back(next_chunk_);
+  work_.begin(
+    tile_rule::work_kind::evaluation, version_, items, {at_hand_, view_.window},
+    [this](size_t chunk, batch_reader& reader) { return options_.rows->of_chunk(chunk, reader); });
+  send_requests();
 }
 
 void portion_member::abandon() {
   work_.abandon();
-  parts_.clear();
+  lots_.clear();
+  next_chunk_ = chunks_.end;
+  send_requests();
 }
 
 void portion_member::on_seam(const seam& news) {
   work_.on_piece(news.piece);
   deliver();
+}
+
+void portion_member::on_parameters(const segment_parameters& news) {
+  if (news.version == version_)
+    work_.parameters().on_arrived(news.segment, news.values.storage());
 }
 
 bool portion_member::compute_next() {
@@ -113,8 +137,15 @@ void portion_member::send_pieces() {
   }
 }
 
+void portion_member::send_requests() {
+  for (const auto& x : work_.parameters().take_requests())
+    self_->send(view_.relay, segment_request{view_.term, view_.number, version_, index_, x.segment,
+                                             x.is_needed});
+}
+
 void portion_member::deliver() {
   send_pieces();
+  send_requests();
   const auto done = work_.take_finished();
   for (const auto& item : done) {
     if (evaluates_) {
@@ -122,22 +153,26 @@ void portion_member::deliver() {
       continue;
     }
     poison_if_asked(item);
-    computed_.push_back(item.item);
-    add({{item.item, item.item + 1}, item.gradient, item.sums});
+    if (item.is_last)
+      computed_.push_back(item.item);
+    auto& lot = lots_[item.lot];
+    add(lot.parts, {{item.item, item.item + 1}, item.gradient, item.sums});
+    if (--lot.left == 0)
+      for (const auto& part : std::exchange(lot.parts, {}))
+        contribute(part, item.lot);
   }
-  if (done.empty() || is_busy())
+  if (done.empty() || is_busy() || !evaluates_)
     return;
-  if (evaluates_)
-    self_->send(view_.director, evaluation{view_.term, version_, chunks_.begin, evaluated_});
-  for (const auto& part : std::exchange(parts_, {}))
-    contribute(part);
+  if (next_chunk_ < chunks_.end)
+    return begin_chunks();
+  self_->send(view_.director, evaluation{view_.term, version_, chunks_.begin, evaluated_});
 }
 
 // Slices may be done in any order; neighbours that the tree adds are added as soon as both are here.
-void portion_member::add(partial_sum part) {
+void portion_member::add(std::vector<partial_sum>& parts, partial_sum part) const {
   for (bool added = !options_.hooks.keeps_slices_apart; added;) {
     added = false;
-    for (auto other = parts_.begin(); other != parts_.end(); ++other) {
+    for (auto other = parts.begin(); other != parts.end(); ++other) {
       const bool is_left = are_siblings(options_.plan.slice_count, other->node, part.node);
       if (!is_left && !are_siblings(options_.plan.slice_count, part.node, other->node))
         continue;
@@ -145,25 +180,27 @@ void portion_member::add(partial_sum part) {
       const auto& right = is_left ? part : *other;
       add_into(left.values.values(), right.values.values());
       part = {{left.node.begin, right.node.end}, left.values, left.sums + right.sums};
-      parts_.erase(other);
+      parts.erase(other);
       added = true;
       break;
     }
   }
-  parts_.push_back(std::move(part));
+  parts.push_back(std::move(part));
 }
 
-void portion_member::contribute(const partial_sum& part) {
+void portion_member::contribute(const partial_sum& part, size_t lot) {
   const auto parameter_count = options_.network->layout().size();
   for (const auto& shard : view_.shards) {
     const auto span = elements_of_blocks(shard.blocks, parameter_count);
-    for (const auto& run : work_.window().runs()) {
+    for (const auto& run : work_.window(lot).runs()) {
       const auto begin = std::max(run.elements.begin, span.begin);
       const auto end = std::min(run.elements.end, span.end);
       if (begin >= end)
         continue;
       const auto cut = options_.hooks.cut_step == version_ ? 1 : 0;
-      const payload values{part.values, run.place + begin - run.elements.begin, end - begin - cut};
+      payload values{part.values, run.place + begin - run.elements.begin, end - begin - cut};
+      if (shard.actor && view_.wired && options_.by_segment && values.size() < part.values.size())
+        values = copy_of(values); // the rest may go before the step is complete
       const contribution news{version_, part.node,  begin, values,       part.sums,
                               index_,   view_.term, false, computed_for_};
       if (shard.actor)
@@ -176,7 +213,7 @@ void portion_member::contribute(const partial_sum& part) {
 
 void portion_member::poison_if_asked(const portion_work::finished& item) const {
   const auto& hooks = options_.hooks;
-  for (const auto& run : work_.window().runs())
+  for (const auto& run : work_.window(item.lot).runs())
     if (hooks.poisoned_step == version_ && hooks.poisoned_slice == item.item &&
         run.elements.contains(hooks.poisoned_element))
       item.gradient.values()[run.place + hooks.poisoned_element - run.elements.begin] =

@@ -2,7 +2,8 @@
 //
 // What to compute next is decided by the tile rule, within `portion_work`; this carries pieces to the
 // other members, adds the gradients of its slices along the tree, and hands them to the shards that own
-// their elements. What is for other processes goes to the node.
+// their elements. What is for other processes goes to the node, which fetches parameters that this process
+// does not have.
 
 #pragma once
 
@@ -10,7 +11,6 @@
 #include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/step/portion_work.hpp"
 #include "troupe/actors/step/replica_options.hpp"
-#include "troupe/actors/step/replica_rows.hpp"
 #include "troupe/coordinators/base/moment.hpp"
 
 #include <memory>
@@ -32,6 +32,7 @@ public:
   /// What was begun and is not done is wanted by nobody.
   void abandon();
   void on_seam(const seam& news);
+  void on_parameters(const segment_parameters& news);
   /// Some of what was begun is not done.
   bool is_busy() const { return !work_.is_done(); }
   /// Computes a tile and sends what came of it; false when there is nothing to compute.
@@ -46,24 +47,34 @@ private:
     batch_sums sums;
   };
 
+  /// Sums of a lot's gradients over slices.
+  struct lot_sums {
+    std::vector<partial_sum> parts;
+    size_t left = 0; ///< slices that are not among them
+  };
+
+  /// The next chunks of an evaluation; all of them where others of the group compute them too.
+  void begin_chunks();
   void send_pieces();
+  void send_requests();
   void deliver();
-  void add(partial_sum part);
-  void contribute(const partial_sum& part);
+  void add(std::vector<partial_sum>& parts, partial_sum part) const;
+  void contribute(const partial_sum& part, size_t lot);
   void poison_if_asked(const portion_work::finished& item) const;
 
   replica_actor::pointer self_;
   const replica_options& options_;
   const view& view_;
   size_t index_;
-  replica_rows rows_;
   std::vector<size_t> members_; ///< their places in the view
   portion_work work_;
   bool evaluates_ = false;
   uint64_t version_ = 0;
+  const_buffer at_hand_; ///< parameters of the version that this process has
   index_range chunks_;
+  size_t next_chunk_ = 0;
   std::vector<batch_sums> evaluated_; ///< by chunk
-  std::vector<partial_sum> parts_;    ///< of the step
+  std::vector<lot_sums> lots_;        ///< of the step
   std::vector<size_t> computed_;
   std::chrono::nanoseconds computed_for_{0}; ///< in this step; waiting is not counted
 };

@@ -20,7 +20,17 @@ std::pair<uint64_t, bool> phase_of(uint64_t version, bool evaluates) {
 
 tile_rule_options rule_options(const portion_work_options& x) {
   const auto bound = in_flight_bound(x.schedule, stage_in(x.group, x.own));
-  return {x.group[x.own].segments, bound, x.schedule, {}};
+  return {x.group[x.own].segments, bound, x.schedule, {}, x.by_segment};
+}
+
+std::vector<tile_window> lot_windows(const portion_work_options& x) {
+  const auto& own = x.group[x.own];
+  if (!x.by_segment)
+    return {{x.network->chain(), own}};
+  std::vector<tile_window> result;
+  for (auto k = own.segments.begin; k < own.segments.end; ++k)
+    result.emplace_back(x.network->chain(), portion{own.slices, {k, k + 1}, own.parts});
+  return result;
 }
 
 } // namespace
@@ -29,17 +39,18 @@ portion_work::portion_work(portion_work_options options)
   : options_(std::move(options)),
     routes_(options_.group, options_.network->chain().segments(),
             options_.network->chain().part_count()),
-    window_(options_.network->chain(), options_.group[options_.own]),
-    rule_(rule_options(options_)) {}
+    windows_(lot_windows(options_)),
+    rule_(rule_options(options_)),
+    parameters_(chain(), own()) {}
 
 void portion_work::begin(tile_rule::work_kind kind, uint64_t version,
                          const std::vector<size_t>& items, const windowed_buffer& parameters,
-                         row_source rows) {
+                         item_rows rows) {
   kind_ = kind;
   version_ = version;
-  parameters_ = parameters;
   rows_ = std::move(rows);
   abandon();
+  parameters_.begin(kind, items.size(), parameters);
   rule_.begin(kind, items);
   unseen_ = items;
   for (const auto& piece : std::exchange(early_, {}))
@@ -52,6 +63,7 @@ void portion_work::abandon() {
     idle_.push_back(std::move(x));
   works_.clear();
   unseen_.clear();
+  parameters_.end();
 }
 
 portion_work::work& portion_work::work_of(size_t item) {
@@ -70,7 +82,7 @@ portion_work::work& portion_work::work_of(size_t item) {
   x.has_sums = false;
   x.left = own().segments.size();
   x.unsent = 0;
-  x.gradient = evaluates() ? buffer{} : acquire(window_.size());
+  x.gradient = evaluates() || options_.by_segment ? buffer{} : pools_.acquire(window().size());
   return x;
 }
 
@@ -96,7 +108,7 @@ void portion_work::on_piece(const seam_piece& piece) {
 }
 
 bool portion_work::compute_next() {
-  const auto next = rule_.next();
+  const auto next = rule_.next(parameters_.missing());
   if (!next)
     return false;
   auto& x = work_of(next->item);
@@ -106,6 +118,7 @@ bool portion_work::compute_next() {
     backward(x, next->segment);
   else
     gradient(x, next->segment);
+  parameters_.on_computed(*next);
   x.left -= next->way == (evaluates() ? tile_way::forward : tile_way::gradient) ? 1 : 0;
   finish_if_done(x);
   return true;
@@ -116,7 +129,8 @@ void portion_work::finish_if_done(work& x) {
   const bool lacks_loss = evaluates() && has_loss && !x.has_sums;
   if (x.left > 0 || x.unsent > 0 || lacks_loss)
     return;
-  if (!evaluates() || (has_loss && own().parts.begin == 0))
+  const bool tells = evaluates() ? has_loss && own().parts.begin == 0 : !options_.by_segment;
+  if (tells)
     finished_.push_back({x.item, x.sums, std::exchange(x.gradient, {})});
   const auto done = works_.find(x.item);
   idle_.push_back(std::move(done->second));
@@ -133,7 +147,7 @@ void portion_work::forward(work& x, size_t k) {
   const bool drops = !evaluates();
   chain().enter(k, x.rows, drops, x.memory);
   const auto compute = [&](size_t t, std::span<float> out) {
-    chain().forward(k, t, parameters_.values(), x.rows, drops, x.memory, out);
+    chain().forward(k, t, parameters_.of(k), x.rows, drops, x.memory, out);
   };
   if (k + 1 < chain().size() || !chain().splits_scores())
     return make(x, k, k, seam_way::forward, compute);
@@ -145,7 +159,7 @@ void portion_work::forward(work& x, size_t k) {
 
 void portion_work::backward(work& x, size_t k) {
   const auto compute = [&](size_t t, std::span<float> out) {
-    chain().backward(k, t, parameters_.values(), x.rows, x.memory, out);
+    chain().backward(k, t, parameters_.of(k), x.rows, x.memory, out);
   };
   if (k > 0)
     return make(x, k, k - 1, seam_way::backward, compute);
@@ -155,10 +169,16 @@ void portion_work::backward(work& x, size_t k) {
 }
 
 void portion_work::gradient(work& x, size_t k) {
-  for (const auto& tile : window_.tiles())
+  const auto lot = options_.by_segment ? k - own().segments.begin : 0;
+  if (options_.by_segment)
+    x.gradient =
+      buffer{window(lot).size()}; // not kept for later: that would be as much as the model
+  for (const auto& tile : window(lot).tiles())
     if (tile.segment == k)
       chain().gradient(k, tile.part, x.rows, x.memory,
                        x.gradient.values().subspan(tile.place, tile.elements.size()));
+  if (options_.by_segment)
+    finished_.push_back({x.item, x.sums, std::exchange(x.gradient, {}), lot, x.left == 1});
 }
 
 // ---- Seams ----
@@ -192,7 +212,7 @@ void portion_work::make(work& x, size_t k, size_t seam, seam_way way, const Comp
   state.is_made = true;
   x.unsent += own_rows.empty() ? 0 : 1;
   for (const auto& node : largest_nodes(chain().part_count(), parts)) {
-    const auto sum = acquire(target.size());
+    const auto sum = pools_.acquire(target.size());
     if (!chain().add_parts(k, node.begin, node.end, sum.values(), x.memory, compute))
       continue; // parts without units
     auto piece = piece_of(x, seam, way);
@@ -270,11 +290,11 @@ void portion_work::complete(work& x, size_t seam, seam_way way, const index_rang
   if (way == seam_way::backward)
     chain().derive(seam + 1, rows.begin, x.rows, x.memory, values);
   else if (chain().adds_parts(seam))
-    chain().finish(seam, parameters_.values(), values);
+    chain().finish(seam, parameters_.of(seam), values);
   const auto& route = routes_.route(seam, way);
   const auto receivers = routes_.receivers(route, options_.own);
   if (!receivers.empty() && !rows.empty()) {
-    const auto copy = acquire(values.size());
+    const auto copy = pools_.acquire(values.size());
     std::ranges::copy(values, copy.values().begin());
     auto piece = piece_of(x, seam, way);
     piece.is_complete = true;
@@ -312,7 +332,7 @@ void portion_work::tell_figures(work& x) {
   for (auto t = own().parts.begin; t < own().parts.end; ++t) {
     if (!chain().exists(last, t))
       continue;
-    const auto told = words > 0 ? acquire(words) : buffer{};
+    const auto told = words > 0 ? pools_.acquire(words) : buffer{};
     auto piece = piece_of(x, last, seam_way::figures);
     piece.parts = {t, t + 1};
     piece.sums = tell_loss(chain(), loss, t, x.rows, x.memory, told.values());
@@ -362,17 +382,13 @@ void portion_work::send(size_t member, seam_piece piece) {
   sent_.push_back({member, std::move(piece)});
 }
 
-buffer portion_work::acquire(size_t size) {
-  return pools_.try_emplace(size, size).first->second.acquire();
-}
-
 portion_work::counts portion_work::counted() const {
   counts result{rule_.in_flight_peak(), works_.size() + idle_.size(), 0, 0, bytes_sent_};
   for (const auto& [item, x] : works_)
     result.workspace_bytes += x->memory.byte_count();
   for (const auto& x : idle_)
     result.workspace_bytes += x->memory.byte_count();
-  for (const auto& [size, pool] : pools_)
+  for (const auto& [size, pool] : pools_.by_size)
     result.buffer_bytes += size * pool.made_count() * sizeof(float);
   return result;
 }

@@ -8,6 +8,11 @@
 //                ^            |
 //   on_piece ----+            +--> take_sent: pieces for others    take_finished: an item's gradient
 //
+// An item's gradient is one lot, of all tiles of the portion. Where segments are computed one after the
+// other each is a lot of its own, and its parameters may be asked for (segment_fetching.hpp):
+//
+//   parameters().take_requests ---> parameters().on_arrived ---> compute_next
+//
 // The bits of what comes out follow from the job; who has which parts and segments, which pieces come
 // first, and how many items are under way at once, do not show.
 
@@ -15,6 +20,7 @@
 
 #include "troupe/coordinators/base/span_set.hpp"
 #include "troupe/coordinators/parallel/seam_piece.hpp"
+#include "troupe/coordinators/parallel/segment_fetching.hpp"
 #include "troupe/coordinators/parallel/tile_rule.hpp"
 #include "troupe/coordinators/parallel/tile_window.hpp"
 #include "troupe/data/training_rows/batch_reader.hpp"
@@ -37,16 +43,26 @@ struct portion_work_options {
   std::vector<portion> group; ///< of all members, which have the same slices
   size_t own = 0;             ///< this one's place among them
   pipeline_schedule schedule{};
+  bool by_segment = false; ///< tile_rule.hpp: parameters may come, and gradients go, one by one
+};
+
+/// Buffers of any size, used again.
+struct sized_pools {
+  std::map<size_t, buffer_pool> by_size;
+
+  buffer acquire(size_t size) { return by_size.try_emplace(size, size).first->second.acquire(); }
 };
 
 class portion_work {
 public:
-  /// An item that is done. Of a step: the gradient of this portion's tiles (`window`). Of an
-  /// evaluation only one member of the group tells: the one with part 0 of the last segment.
+  /// A lot of an item that is done. Of a step: the gradient of its tiles (`window`). Of an evaluation
+  /// only one member of the group tells: the one with part 0 of the last segment.
   struct finished {
     size_t item = 0;
     batch_sums sums;
     buffer gradient;
+    size_t lot = 0;
+    bool is_last = true; ///< of the item
   };
   struct sent {
     size_t member = 0;
@@ -61,13 +77,13 @@ public:
     uint64_t bytes_sent = 0;      ///< to others
   };
   /// The rows of an item; they stay good while the reader is not used for others.
-  using row_source = std::function<batch(size_t item, batch_reader& reader)>;
+  using item_rows = std::function<batch(size_t item, batch_reader& reader)>;
 
   explicit portion_work(portion_work_options options);
 
   /// Forgets what was under way. `items` ascend and have rows.
   void begin(tile_rule::work_kind kind, uint64_t version, const std::vector<size_t>& items,
-             const windowed_buffer& parameters, row_source rows);
+             const windowed_buffer& parameters, item_rows rows);
   /// Forgets what was under way; nothing is left to do.
   void abandon();
   /// What another member sent: of this work, or of a later one, which is kept. What comes twice or
@@ -79,7 +95,8 @@ public:
 
   std::vector<sent> take_sent() { return std::exchange(sent_, {}); }
   std::vector<finished> take_finished() { return std::exchange(finished_, {}); }
-  const tile_window& window() const { return window_; }
+  const tile_window& window(size_t lot = 0) const { return windows_[lot]; }
+  segment_fetching& parameters() { return parameters_; }
   counts counted() const;
 
 private:
@@ -105,9 +122,9 @@ private:
     std::map<size_t, told_figures> figures;       ///< by part
     batch_sums sums;
     bool has_sums = false; ///< the loss is known here
-    buffer gradient;
-    size_t left = 0;   ///< segments whose last tile has not been computed
-    size_t unsent = 0; ///< seams with sums that this member has yet to complete
+    buffer gradient;       ///< of the lot
+    size_t left = 0;       ///< segments whose last tile has not been computed
+    size_t unsent = 0;     ///< seams with sums that this member has yet to complete
 
     seam_state& state(size_t seam, seam_way way) { return seams[seam][static_cast<size_t>(way)]; }
   };
@@ -135,21 +152,20 @@ private:
   void take_loss(work& x);
   void on_loss(work& x, const batch_sums& sums);
   void send(size_t member, seam_piece piece);
-  buffer acquire(size_t size);
 
   portion_work_options options_;
   seam_routes routes_;
-  tile_window window_;
+  std::vector<tile_window> windows_; ///< by lot
   tile_rule rule_;
   tile_rule::work_kind kind_ = tile_rule::work_kind::step;
   std::optional<uint64_t> version_;
-  windowed_buffer parameters_;
-  row_source rows_;
+  segment_fetching parameters_;
+  item_rows rows_;
   std::map<size_t, std::unique_ptr<work>> works_; ///< by item: not finished
   std::vector<size_t> unseen_;                    ///< items that no work was made for
   std::vector<std::unique_ptr<work>> idle_;
-  std::vector<seam_piece> early_;       ///< of later versions
-  std::map<size_t, buffer_pool> pools_; ///< by size
+  std::vector<seam_piece> early_; ///< of later versions
+  sized_pools pools_;
   reducer reducer_;
   std::vector<sent> sent_;
   std::vector<finished> finished_;

@@ -4,13 +4,27 @@
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace troupe {
 
+namespace {
+
+/// Each view begins with all seams and segments anew.
+template <class T>
+bool is_of(const view& now, const T& news) {
+  return std::pair{news.term, news.number} == std::pair{now.term, now.number};
+}
+
+/// How long a node's word that it has a view may take to leave its process. Longer delays each step
+/// with which somebody was lost; with less a row that kills its reader costs one process more.
+constexpr milliseconds careful_delay{100};
+
+} // namespace
+
 replica_actor::behavior_type replica_state::make_behavior(const replica_options& options) {
   options_ = options;
-  rows_ = {options.data, options.order, options.plan, options.seed};
   return {
     [this](const view& news) { on_view(news); },
     [this](const parameter_span& news) { on_parameter_span(news); },
@@ -18,6 +32,7 @@ replica_actor::behavior_type replica_state::make_behavior(const replica_options&
     [this](atom::hold, uint64_t round) { on_hold(round); },
     [this](const summation& news) { on_summation(news); },
     [this](const seam& news) { on_seam(news); },
+    [this](const segment_parameters& news) { on_segment_parameters(news); },
     [this](atom::tick) { work_on(); },
     [this](atom::status) { return status_; },
   };
@@ -31,6 +46,8 @@ void replica_state::on_view(const view& news) {
   view_ = news;
   index_ = news.index;
   slices_ = news.replicas.at(index_).slices;
+  if (news.is_careful)
+    times_.not_before = self_->clock().now() + careful_delay;
   if (begins)
     rule_.reset();
   if (slices_.empty())
@@ -38,7 +55,7 @@ void replica_state::on_view(const view& news) {
   std::vector<index_range> slices;
   for (const auto& entry : news.replicas)
     slices.push_back(entry.slices);
-  evaluation_share_ = chunks_of_group(slices, index_, rows_.evaluated().chunk_count());
+  evaluation_share_ = chunks_of_group(slices, index_, options_.rows->evaluated().chunk_count());
   if (!rule_)
     return restart(news);
   catch_up();
@@ -82,7 +99,7 @@ void replica_state::on_parameter_span(const parameter_span& news) {
   auto& version = versions_[news.version];
   version.parameters = news.values.storage();
   if (!news.point.values().empty())
-    version.point = news.point.storage();
+    version.point = news.point;
   if (rule_->announce(news.version, news.shard))
     advance();
 }
@@ -130,9 +147,17 @@ void replica_state::advance() {
 }
 
 void replica_state::on_seam(const seam& news) {
-  if (!member_ || std::pair{news.term, news.number} != std::pair{view_.term, view_.number})
-    return; // each view begins with all seams anew
+  if (!member_ || !is_of(view_, news))
+    return;
   member_->on_seam(news);
+  if (!goes_on_)
+    work_on();
+}
+
+void replica_state::on_segment_parameters(const segment_parameters& news) {
+  if (!member_ || !is_of(view_, news))
+    return;
+  member_->on_parameters(news);
   if (!goes_on_)
     work_on();
 }
@@ -140,6 +165,11 @@ void replica_state::on_seam(const seam& news) {
 // After each tile it looks what others have sent: backward tiles go before forward ones.
 void replica_state::work_on() {
   goes_on_ = false;
+  if (std::exchange(times_.waits, false) && rule_ && rule_->has_begun_step()) {
+    compute(rule_->version());
+    if (!member_)
+      return advance();
+  }
   if (!member_ || !rule_)
     return;
   goes_on_ = compute_tile() && member_->is_busy();
@@ -169,16 +199,23 @@ void replica_state::evaluate(uint64_t version) {
   evaluation result{view_.term, version, evaluation_share_.begin, {}};
   for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
     const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
-    result.chunks.push_back(options_.network->evaluate(versions_.at(version).parameters.values(),
-                                                       rows_.of_chunk(chunk), memory_));
+    result.chunks.push_back(options_.network->evaluate(
+      parameters_of(version), options_.rows->of_chunk(chunk, reader_), memory_));
   }
   self_->send(view_.director, std::move(result));
   times_.evaluated_for += self_->clock().now() - begin;
 }
 
 void replica_state::compute(uint64_t step) {
-  if (member_)
-    return member_->begin_step(step, point_of(step));
+  if (const auto now = self_->clock().now(); now < times_.not_before) {
+    times_.waits = true;
+    return self_->delayed_send(self_, times_.not_before - now, atom::tick_v);
+  }
+  if (member_) {
+    const auto& version = versions_.at(step);
+    return member_->begin_step(step, version.point.size() > 0 ? version.point.storage()
+                                                              : version.parameters);
+  }
   times_.begin = self_->clock().now() - std::exchange(times_.evaluated_for, {});
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice)
     if (options_.plan.slice_exists(step, slice) && computed_.add({slice, slice + 1}))
@@ -249,23 +286,41 @@ void replica_state::on_summation(const summation& news) {
                                         computed_for()});
 }
 
-const const_buffer& replica_state::point_of(uint64_t step) const {
-  const auto& version = versions_.at(step);
-  return version.point ? version.point : version.parameters;
+std::span<const float> replica_state::point_of(uint64_t step) const {
+  const auto point = versions_.at(step).point.values();
+  return point.empty() ? parameters_of(step) : point;
+}
+
+// Where there is a point it lies behind them, if they came over a wire.
+std::span<const float> replica_state::parameters_of(uint64_t version) const {
+  const auto values = versions_.at(version).parameters.values();
+  return values.first(std::min(values.size(), options_.network->layout().size()));
 }
 
 batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gradient,
                                         const gradient_listener* listener) {
   const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
-  const auto rows = rows_.of_slice(step, slice, reader_);
+  times_.slice = slice;
+  if (options_.hooks.crashing_row)
+    crash_if_asked(options_.hooks, options_.names.rows_of(step, slice));
+  const auto rows = options_.rows->of_slice(step, slice, reader_);
   const auto sums =
-    options_.network->gradient(point_of(step).values(), rows, gradient.values(), memory_, listener);
+    options_.network->gradient(point_of(step), rows, gradient.values(), memory_, listener);
+  times_.slice.reset();
   poison_if_asked(step, slice, gradient);
   status_.sample_count += rows.row_count;
   if (times_.step != step)
     ++status_.steps_executed;
   times_.step = step;
   return sums;
+}
+
+std::string replica_state::work_in_hand() const {
+  if (!times_.slice || !options_.names.rows)
+    return {};
+  const auto step = rule_->version();
+  return "step " + std::to_string(step) + ", slice " + std::to_string(*times_.slice) + ": " +
+         options_.names.words(step, std::array{*times_.slice});
 }
 
 bool replica_state::goes_over_wires(size_t element) const {

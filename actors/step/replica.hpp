@@ -35,6 +35,9 @@ public:
 
   replica_actor::behavior_type make_behavior(const replica_options& options);
 
+  /// What it computes at this moment, in words; empty: nothing.
+  std::string work_in_hand() const;
+
   static inline const char* name = "replica";
 
 private:
@@ -47,13 +50,16 @@ private:
 
   struct owned_version {
     const_buffer parameters;
-    const_buffer point; ///< where gradients are taken; null: at the parameters
+    payload point; ///< where gradients are taken; empty: at the parameters
   };
   /// What the time that a step takes is told from.
   struct step_times {
     std::optional<uint64_t> step;      ///< in which a slice was computed last
     moment begin{};                    ///< of the step under way, less what evaluating took
     moment::duration evaluated_for{0}; ///< since the step before
+    moment not_before{};               ///< nothing is computed earlier: of a careful view
+    bool waits = false;                ///< for that moment
+    std::optional<size_t> slice;       ///< that is being computed
   };
 
   void on_view(const view& news);
@@ -79,7 +85,9 @@ private:
   /// added; returns the sum, which lies in the storage of the leftmost part.
   partial_sum sum_with_parts(const partial_sum& part, const index_range& elements) const;
   /// Where the gradients of a step are taken.
-  const const_buffer& point_of(uint64_t step) const;
+  std::span<const float> point_of(uint64_t step) const;
+  /// Of the whole model; where it is split, of the window that is here.
+  std::span<const float> parameters_of(uint64_t version) const;
   std::chrono::nanoseconds computed_for() const;
   /// True when the shard that owns it is in another process.
   bool goes_over_wires(size_t element) const;
@@ -93,6 +101,7 @@ private:
   void on_summation(const summation& news);
 
   void on_seam(const seam& news);
+  void on_segment_parameters(const segment_parameters& news);
   /// Of a model that is shared: computes a tile, and goes on with the next one after whatever came.
   void work_on();
   bool compute_tile();
@@ -105,7 +114,6 @@ private:
   bool has_view_ = false;
   view view_;
   index_range slices_;
-  replica_rows rows_;
   index_range evaluation_share_;               ///< its chunks of an evaluation
   std::vector<index_range> elements_;          ///< by shard
   std::map<uint64_t, owned_version> versions_; ///< from the one in work

@@ -2,32 +2,21 @@
 
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
 #include "troupe/models/math/lanes.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/solvers/gauss_newton.hpp"
 #include "troupe/models/solvers/least_squares.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 
 namespace troupe {
 
 namespace {
 
-/// Sums over fixed chunks of rows, each in turn to `out`.
-void evaluate_chunks(const model& network, std::span<const float> parameters, const dataset& rows,
-                     workspace& memory, const std::function<void(const batch_sums&)>& out) {
-  for (size_t chunk = 0; chunk < evaluation_chunk_count(rows.row_count); ++chunk) {
-    const auto range = evaluation_chunk(rows.row_count, chunk);
-    out(network.evaluate(parameters, batch_of_rows(rows, range.begin, range.size()), memory));
-  }
-}
-
-std::string in_words(const dependent_column& problem, const dataset& rows) {
-  return "least squares has no single solution: feature '" +
-         rows.feature_names.at(problem.column()) +
+std::string in_words(const dependent_column& problem,
+                     const std::vector<std::string>& feature_names) {
+  return "least squares has no single solution: feature '" + feature_names.at(problem.column()) +
          "' is constant or follows from the features before it";
 }
 
@@ -87,12 +76,19 @@ void solver_state::advance() {
 
 void solver_state::evaluate() {
   evaluation result{view_.term, rule_->version(), 0, {}};
-  for (const auto* rows : {&options_.data->test, &options_.data->validation})
-    if (rows->row_count > 0)
-      evaluate_chunks(*options_.network, current_.values(), *rows, memory_,
-                      [&](const batch_sums& sums) { result.chunks.push_back(sums); });
+  for (const auto& rows : {options_.rows.test, options_.rows.validation})
+    evaluate_chunks(*rows, [&](const batch_sums& sums) { result.chunks.push_back(sums); });
   if (!result.chunks.empty())
     self_->send(view_.director, std::move(result));
+}
+
+void solver_state::evaluate_chunks(const row_source& rows,
+                                   const std::function<void(const batch_sums&)>& out) {
+  for (size_t chunk = 0; chunk < evaluation_chunk_count(rows.row_count()); ++chunk) {
+    const auto range = evaluation_chunk(rows.row_count(), chunk);
+    out(options_.network->evaluate(current_.values(),
+                                   rows.range(range.begin, range.size(), reader_), memory_));
+  }
 }
 
 void solver_state::step() {
@@ -100,7 +96,7 @@ void solver_state::step() {
   try {
     solve(next.values());
   } catch (const dependent_column& problem) {
-    return stop_here(in_words(problem, options_.data->train), true);
+    return stop_here(in_words(problem, options_.feature_names), true);
   } catch (const std::invalid_argument& problem) {
     return stop_here(problem.what(), true);
   }
@@ -110,20 +106,20 @@ void solver_state::step() {
 }
 
 void solver_state::solve(std::span<float> next) {
-  const auto& train = options_.data->train;
-  const auto rows = batch_of_rows(train, 0, train.row_count);
+  const auto rows = options_.rows.train->range(0, options_.rows.train->row_count(), reader_);
+  const auto feature_count = rows.features.size() / rows.row_count;
+  const auto target_count = rows.targets.size() / rows.row_count;
   if (options_.optimizer.kind == optimizer_kind::gauss_newton) {
     gauss_newton_step(*options_.network, {*options_.optimizer.damping}, rows, current_.values(),
                       next, memory_);
     return;
   }
   least_squares_options options;
-  options.bias = options_.network->layout().size() > train.feature_count * train.target_count;
+  options.bias = options_.network->layout().size() > feature_count * target_count;
   // A sample's loss is the mean over its targets; the penalty is l2/2 beside the mean loss.
-  options.penalty = options_.optimizer.l2 / 2 * static_cast<double>(train.row_count) *
-                    static_cast<double>(train.target_count);
-  std::ranges::copy(least_squares(rows, train.feature_count, train.target_count, options),
-                    next.begin());
+  options.penalty = options_.optimizer.l2 / 2 * static_cast<double>(rows.row_count) *
+                    static_cast<double>(target_count);
+  std::ranges::copy(least_squares(rows, feature_count, target_count, options), next.begin());
 }
 
 void solver_state::adopt(const const_buffer& next) {
@@ -132,8 +128,7 @@ void solver_state::adopt(const const_buffer& next) {
   const auto version = rule_->version() + 1;
   rule_->announce(version, 0);
   tree_accumulator<batch_sums> sums;
-  evaluate_chunks(*options_.network, current_.values(), options_.data->train, memory_,
-                  [&](const batch_sums& part) { sums.push(part); });
+  evaluate_chunks(*options_.rows.train, [&](const batch_sums& part) { sums.push(part); });
   status_.version = version;
   status_.sample_count += sums.total().sample_count;
   ++status_.steps_executed;

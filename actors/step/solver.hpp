@@ -13,7 +13,7 @@
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/data/training_rows/row_source.hpp"
 #include "troupe/models/network/model.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
@@ -21,8 +21,11 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -39,9 +42,10 @@ using solver_actor = step_member_actor::extend<
 
 struct solver_options {
   std::shared_ptr<const model> network;
-  std::shared_ptr<const prepared_data> data;
+  row_parts rows;
   timeline plan;               ///< full batches of one slice
   optimizer_options optimizer; ///< of a solver kind, resolved
+  std::vector<std::string> feature_names;
 };
 
 class solver_state {
@@ -62,6 +66,8 @@ private:
   /// Evaluates, and begins one step if it may.
   void advance();
   void evaluate();
+  /// Sums over fixed chunks of rows, each in turn to `out`.
+  void evaluate_chunks(const row_source& rows, const std::function<void(const batch_sums&)>& out);
   void step();
   /// Writes the parameters of the next version. Throws std::invalid_argument when there is no
   /// single solution.
@@ -76,6 +82,7 @@ private:
   std::shared_ptr<version_buffers> versions_;
   const_buffer current_;
   const_buffer previous_;
+  batch_reader reader_;
   workspace memory_;
   replica_status status_;
   bool failed_ = false;

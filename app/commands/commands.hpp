@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,10 @@ struct train_arguments {
   bool quiet = false;
   bool resume = false; ///< not with `overwrite`
   bool overwrite = false;
-  bool stats = false;                 ///< also print who waited for whom
+  bool stats = false;       ///< also print who waited for whom
+  bool tensorboard = false; ///< also write the history for TensorBoard
+  /// Where the page of the run is served (page_server.hpp); nothing: nowhere.
+  std::optional<std::string> dashboard{};
   char** process_arguments = nullptr; ///< argv, to start this program again; ends with null
 };
 
@@ -56,6 +60,17 @@ struct status_arguments {
 /// object, failures included. Takes no part in the run.
 int status_command(const status_arguments& arguments);
 
+struct watch_arguments {
+  std::string target;  ///< a cluster file, or the folder of a run
+  std::string address; ///< of the page (page_server.hpp)
+  std::vector<std::string> sets;
+  std::string certificate_file; ///< to ask a secured cluster with, as in status_arguments
+  std::string key_file;
+};
+
+/// Serves the page of a cluster that runs, or of a run that has ended, until it is interrupted.
+int watch_command(const watch_arguments& arguments);
+
 /// A data file ("-": standard input) for a trained model: what is known of its format and columns.
 struct data_arguments {
   std::string file;
@@ -90,6 +105,16 @@ int predict_command(const predict_arguments& arguments);
 
 /// Prints what a model file holds: a report, or with `json` one object, failures included.
 int inspect_command(const std::string& model_file, bool json);
+
+struct compare_arguments {
+  std::vector<std::string> folders; ///< of runs, two at least
+  bool json = false;
+  std::string output_file; ///< .svg: the curves; empty: none
+};
+
+/// Prints what differs between runs: figures, jobs, and from which step on their bits; or with
+/// `json` one object, failures included. 0 whatever differs.
+int compare_command(const compare_arguments& arguments);
 
 struct certs_arguments {
   std::string name;        ///< of the authority, or of the node

@@ -5,8 +5,10 @@
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/run_folder/run_directory.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/batch_reader.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/training/metrics.hpp"
+#include "troupe/models/training/score_counts.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -27,6 +29,7 @@ constexpr size_t matrix_classes_max = 20;
 /// What is collected while the file is read.
 struct judgement {
   std::optional<confusion_matrix> matrix; ///< of a classification
+  std::optional<score_counts> scores;     ///< likewise, of its probabilities
   tree_accumulator<regression_sums> regression;
   tree_accumulator<batch_sums> losses;
   uint64_t row_count = 0;
@@ -35,9 +38,12 @@ struct judgement {
 void judge_labels(const saved_model& model, const std::vector<float>& predictions,
                   std::span<const int32_t> labels, judgement& out) {
   const auto columns = model.prediction_count();
-  for (size_t i = 0; i < labels.size(); ++i)
-    out.matrix->add(static_cast<size_t>(labels[i]),
-                    likeliest_class(std::span{predictions}.subspan(i * columns, columns)));
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto row = std::span{predictions}.subspan(i * columns, columns);
+    out.matrix->add(static_cast<size_t>(labels[i]), likeliest_class(row));
+    if (out.scores)
+      out.scores->add(row, static_cast<size_t>(labels[i]));
+  }
 }
 
 /// Rows are judged part by part, each of `model_rows_part` rows but the last.
@@ -46,11 +52,15 @@ public:
   explicit judge(const saved_model& model) : model_(model), predict_(model) {
     if (model.is_classification())
       result_.matrix.emplace(model.classes.size());
+    const auto loss = model.network->loss();
+    const bool has_margins = loss == loss_kind::hinge || loss == loss_kind::squared_hinge;
+    if (model.is_classification() && model.classes.size() > 1 && !has_margins)
+      result_.scores.emplace(model.classes.size());
   }
 
   void add(const batch& rows) {
     predictions_.resize(rows.row_count * model_.prediction_count());
-    predict_.predict(rows.features, predictions_);
+    predict_.predict(rows, predictions_);
     if (model_.is_classification())
       judge_labels(model_, predictions_, rows.labels, result_);
     else
@@ -79,14 +89,17 @@ judgement judge_file(const saved_model& model, const data_arguments& data) {
       labels = labels_of(part, classes, model, *rows.reader);
     else
       targets = targets_of(part, *rows.reader, model.network->loss());
-    out.add({part.row_count, part.features, labels, targets});
+    auto judged = part.rows();
+    judged.labels = labels;
+    judged.targets = targets;
+    out.add(judged);
   }
   return std::move(out).result();
 }
 
 judgement judge_dataset(const saved_model& model, const dataset& rows) {
   judge out{model};
-  const batch all{rows.row_count, rows.features, rows.labels, rows.targets};
+  const auto all = batch_of_rows(rows, 0, rows.row_count);
   for (size_t begin = 0; begin < rows.row_count; begin += model_rows_part)
     out.add(part_of(all, begin, std::min(model_rows_part, rows.row_count - begin)));
   return std::move(out).result();
@@ -116,6 +129,33 @@ void add_classes(const saved_model& model, const confusion_matrix& matrix, json&
   }
 }
 
+json bins_of(const score_counts& scores) {
+  auto result = json::array();
+  const auto& bins = scores.confidence_bins();
+  for (size_t i = 0; i < bins.size(); ++i)
+    if (const auto& x = bins[i]; x.row_count > 0)
+      result.push_back({{"from", static_cast<double>(i) / static_cast<double>(bins.size())},
+                        {"to", static_cast<double>(i + 1) / static_cast<double>(bins.size())},
+                        {"rows", x.row_count},
+                        {"confidence", x.confidence()},
+                        {"accuracy", x.accuracy()}});
+  return result;
+}
+
+/// Nothing of it exists where a model gives no probabilities.
+void add_scores(const std::optional<score_counts>& scores, json& out) {
+  const auto whole = scores ? scores->macro_auc() : std::nullopt;
+  out["auc"] = whole ? json(whole->value) : json(nullptr);
+  out["auc_error_max"] = whole ? json(whole->error_max) : json(nullptr);
+  out["brier"] = number(scores ? scores->brier() : std::nullopt);
+  out["calibration_error"] = number(scores ? scores->calibration_error() : std::nullopt);
+  out["calibration"] = scores ? bins_of(*scores) : json::array();
+  for (size_t i = 0; i < out["classes"].size(); ++i) {
+    const auto one = scores ? scores->auc(i) : std::nullopt;
+    out["classes"][i]["auc"] = one ? json(one->value) : json(nullptr);
+  }
+}
+
 json object_of(const saved_model& model, const std::string& file, const judgement& result) {
   const auto sums = result.losses.total();
   json object{{"model_file", model.path},
@@ -124,6 +164,7 @@ json object_of(const saved_model& model, const std::string& file, const judgemen
               {"loss", sums.loss_sum / static_cast<double>(sums.sample_count)}};
   if (result.matrix) {
     add_classes(model, *result.matrix, object);
+    add_scores(result.scores, object);
     return object;
   }
   const auto regression = result.regression.total();
@@ -175,6 +216,12 @@ std::string report_of(const json& object) {
   add("macro precision", object["macro"]["precision"]);
   add("macro recall", object["macro"]["recall"]);
   add("macro f1", object["macro"]["f1"]);
+  if (!object["auc"].is_null())
+    add("auc", object["auc"]);
+  if (!object["brier"].is_null()) {
+    add("brier score", object["brier"]);
+    add("calibration error", object["calibration_error"]);
+  }
   return figures.text() + '\n' + class_table(object) + '\n' + matrix_table(object);
 }
 

@@ -66,6 +66,8 @@ json object_of(const saved_model& model) {
   for (const auto& tensor : layout.tensors())
     object["tensors"].push_back(tensor_object(tensor, values));
   object["features"] = model.feature_names;
+  object["feature_count"] = model.network->feature_count();
+  object["rows"] = model.network->chain().reads_sparse() ? "sparse" : "dense";
   object["target"] = model.target_names;
   object["classes"] = model.classes;
   object["feature_mean"] = model.features.mean;
@@ -98,11 +100,14 @@ std::string heading(const json& object) {
   };
   add("kind", object["kind"].is_string() ? object["kind"].get<std::string>() : "-");
   add("loss", object["loss"]);
-  add("features", names_text(object["features"]));
+  add("features", object["rows"] == "sparse" ? object["feature_count"].dump() + ", of sparse rows"
+                                             : names_text(object["features"]));
   add("target", names_text(object["target"]));
   if (!object["classes"].empty())
     add("classes", names_text(object["classes"]));
-  add("standardised", object["feature_mean"].empty() ? "no" : "yes");
+  add("standardised", object["feature_deviation"].empty() ? "no"
+                      : object["rows"] == "sparse"        ? "scaled, not centred"
+                                                          : "yes");
   add("parameters", object["parameters"].dump());
   add("parameters sha256", object["parameters_sha256"]);
   return result;

@@ -31,14 +31,15 @@ std::vector<std::string> node_command_line(const train_arguments& arguments,
     result.insert(result.end(), {"--address", address_option(node)});
   for (const auto& set : arguments.sets)
     result.insert(result.end(), {"--set", set});
-  const std::pair<bool, const char*> flags[] = {{arguments.json, "--json"},
-                                                {arguments.quiet, "--quiet"},
-                                                {arguments.stats, "--stats"},
-                                                {arguments.resume, "--resume"},
-                                                {arguments.overwrite, "--overwrite"}};
+  const std::pair<bool, const char*> flags[] = {
+    {arguments.json, "--json"},     {arguments.quiet, "--quiet"},
+    {arguments.stats, "--stats"},   {arguments.tensorboard, "--tensorboard"},
+    {arguments.resume, "--resume"}, {arguments.overwrite, "--overwrite"}};
   for (const auto& [given, flag] : flags)
     if (given)
       result.emplace_back(flag);
+  if (arguments.dashboard && plan.nodes[index].is_director)
+    result.push_back("--dashboard-at=" + *arguments.dashboard);
   return result;
 }
 

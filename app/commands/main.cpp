@@ -1,6 +1,7 @@
 // The troupe command: reads the command line, runs one command, turns failures into exit codes.
 
 #include "troupe/app/commands/commands.hpp"
+#include "troupe/app/commands/data_line.hpp"
 #include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/terminal/output.hpp"
@@ -23,10 +24,13 @@ struct command_line {
   troupe::train_arguments train; // of `launch` too
   troupe::node_arguments node;
   troupe::status_arguments status;
+  troupe::watch_arguments watch;
   troupe::doctor_arguments doctor;
   troupe::show_arguments show;
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
+  troupe::compare_arguments compare;
+  troupe::data_line data;
   troupe::certs_arguments authority{"troupe cluster", {}, 3650, false};
   troupe::certs_arguments certs{{}, {}, 365, false};
   std::string file;
@@ -47,6 +51,15 @@ void add_run_options(CLI::App& command, troupe::train_arguments& x) {
   command.add_flag("--json", x.json, "Prints the result as one JSON object");
   command.add_flag("--quiet", x.quiet, "Shows no progress");
   command.add_flag("--stats", x.stats, "Also prints who computed, waited and came late");
+  command.add_flag_callback(
+    "--dashboard", [&x] { x.dashboard = x.dashboard.value_or(""); },
+    "Serves a page of the run on this machine");
+  command
+    .add_option_function<std::string>(
+      "--dashboard-at", [&x](const std::string& where) { x.dashboard = where; },
+      "Serves it there: PORT or HOST:PORT, a loopback address")
+    ->type_name("ADDRESS");
+  command.add_flag("--tensorboard", x.tensorboard, "Also writes the history for TensorBoard");
   auto* resume = command.add_flag("--resume", x.resume, "Continues a run from its checkpoint");
   command.add_flag("--overwrite", x.overwrite, "Replaces a run in the same directory")
     ->excludes(resume);
@@ -91,6 +104,18 @@ void add_node(command_line& x) {
   node->callback([&x] { x.chosen = [&x] { return troupe::node_command(x.node); }; });
 }
 
+// What a secured cluster is asked with.
+template <class Arguments>
+void add_visit_options(CLI::App& command, Arguments& x) {
+  auto* certificate =
+    command.add_option("--certificate", x.certificate_file, "To ask a secured cluster with")
+      ->type_name("FILE");
+  auto* key =
+    command.add_option("--key", x.key_file, "Belongs to the certificate")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
+}
+
 void add_status(command_line& x) {
   auto* status = x.app.add_subcommand("status", "Says how training goes on a running cluster");
   status->add_option("cluster", x.status.cluster_file, "The cluster file (docs/clusters.md)")
@@ -98,15 +123,22 @@ void add_status(command_line& x) {
     ->type_name("CLUSTER.toml");
   add_sets(*status, x.status.sets);
   status->add_flag("--json", x.status.json, "Prints one JSON object");
-  auto* certificate =
-    status->add_option("--certificate", x.status.certificate_file, "To ask a secured cluster with")
-      ->type_name("FILE");
-  auto* key =
-    status->add_option("--key", x.status.key_file, "Belongs to the certificate")->type_name("FILE");
-  certificate->needs(key);
-  key->needs(certificate);
+  add_visit_options(*status, x.status);
   status->footer("Example:\n  troupe status examples/cluster/two_nodes.toml");
   status->callback([&x] { x.chosen = [&x] { return troupe::status_command(x.status); }; });
+}
+
+void add_watch(command_line& x) {
+  auto* watch = x.app.add_subcommand("watch", "Shows a run in a browser");
+  watch->add_option("target", x.watch.target, "A cluster file, or the folder of a run")
+    ->required()
+    ->type_name("CLUSTER.toml|RUN");
+  watch->add_option("--address", x.watch.address, "PORT or HOST:PORT, a loopback address")
+    ->type_name("ADDRESS");
+  add_sets(*watch, x.watch.sets);
+  add_visit_options(*watch, x.watch);
+  watch->footer("Example:\n  troupe watch runs/digits");
+  watch->callback([&x] { x.chosen = [&x] { return troupe::watch_command(x.watch); }; });
 }
 
 // What the keys data.format, target, header and index_base of a job say of its data.
@@ -169,6 +201,19 @@ void add_inspect(command_line& x) {
   inspect->add_flag("--json", x.json, "Prints one JSON object");
   inspect->footer("Example:\n  troupe inspect runs/digits/model.safetensors");
   inspect->callback([&x] { x.chosen = [&x] { return troupe::inspect_command(x.file, x.json); }; });
+}
+
+void add_compare(command_line& x) {
+  auto* compare = x.app.add_subcommand("compare", "Says what differs between runs");
+  compare->add_option("run", x.compare.folders, "Folders of runs, two at least")
+    ->required()
+    ->expected(2, -1)
+    ->type_name("RUN");
+  compare->add_option("-o,--output", x.compare.output_file, "Writes the curves: FILE.svg")
+    ->type_name("FILE");
+  compare->add_flag("--json", x.compare.json, "Prints one JSON object");
+  compare->footer("Example:\n  troupe compare runs/digits runs/other -o curves.svg");
+  compare->callback([&x] { x.chosen = [&x] { return troupe::compare_command(x.compare); }; });
 }
 
 void add_config(command_line& x) {
@@ -312,9 +357,12 @@ int run(int argc, char** argv) {
   add_launch(line);
   add_node(line);
   add_status(line);
+  add_watch(line);
   add_evaluate(line);
   add_predict(line);
   add_inspect(line);
+  add_compare(line);
+  troupe::add_data(line.app, line.data, line.chosen);
   add_config(line);
   add_doctor(line);
   add_certs(line);

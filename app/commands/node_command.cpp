@@ -72,6 +72,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   result.resume_from = std::move(inputs.resume_from);
   result.scratch_folder = std::move(inputs.scratch_folder);
   result.on_progress = std::move(inputs.on_progress);
+  result.on_status = std::move(inputs.on_status);
   result.on_news = std::move(inputs.on_news);
   result.keep = std::move(inputs.keep);
   result.stop_requested = std::move(inputs.stop_requested);

@@ -19,7 +19,7 @@ int predict_command(const predict_arguments& arguments) {
   std::vector<float> predictions;
   for (table_chunk part; rows.reader->next(part, model_rows_part);) {
     predictions.resize(part.row_count * model.prediction_count());
-    predict.predict(part.features, predictions);
+    predict.predict(part.rows(), predictions);
     out.write(predictions);
   }
   out.finish();

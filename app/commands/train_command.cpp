@@ -33,6 +33,7 @@ runtime_options runtime_of(const job& x, const prepared_data& data) {
 training_result train_here(const job& x, training_inputs inputs) {
   train_options options;
   options.on_progress = std::move(inputs.on_progress);
+  options.on_status = std::move(inputs.on_status);
   options.stop_requested = std::move(inputs.stop_requested);
   options.checkpoints = std::move(inputs.checkpoints);
   options.resume_from = std::move(inputs.resume_from);

@@ -91,7 +91,9 @@ void job_draft::read_sections(const toml_value::table& sections, const std::stri
     complain(found.key, {place_text(path, found.at), found.why, found.hint});
   // Another file may have named these before, and they are done already.
   const std::pair<const char*, std::string*> files[] = {
-    {"data.file", &value.data.file}, {"data.labels_file", &value.data.labels_file}};
+    {"data.file", &value.data.file},
+    {"data.labels_file", &value.data.labels_file},
+    {"data.test_file", &value.data.test_file}};
   for (const auto& [key, file] : files)
     if (result.positions.count(key) > 0 && !file->empty())
       *file = (std::filesystem::path{path}.parent_path() / *file).lexically_normal().string();

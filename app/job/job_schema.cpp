@@ -1,5 +1,7 @@
 #include "troupe/app/job/job_schema.hpp"
 
+#include "troupe/app/job/data_schema.hpp"
+#include "troupe/app/job/federated_schema.hpp"
 #include "troupe/app/job/mode_schema.hpp"
 #include "troupe/app/job/model_schema.hpp"
 #include "troupe/app/job/schedule_schema.hpp"
@@ -26,34 +28,6 @@ void set_name(job& target, const toml_value& value, const std::string& path,
     target.name = name;
 }
 
-// "last", a column's name, or its index as a bare number.
-void set_target(job& target, const toml_value& value, const std::string& path,
-                std::vector<complaint>& complaints) {
-  uint64_t index = 0;
-  if (!value.as<int64_t>())
-    detail::accepted(read_value(value, target.data.target), value, path, complaints);
-  else if (detail::accepted(read_whole(value, bounds_of("data.target"), index), value, path,
-                            complaints))
-    target.data.target = std::to_string(index);
-}
-
-// Everybody's true and false beside the three names.
-schema_key<job> header_key() {
-  auto key = choice_key<job, header_kind>(
-    {"data.header",
-     "whether row 1 of a csv file is a header; auto: if none of its cells is a number"},
-    [](auto& x) -> auto& { return x.data.header; });
-  key.type += ", or true | false";
-  key.set = [by_name = key.set](job& target, const toml_value& value, const std::string& path,
-                                std::vector<complaint>& complaints) {
-    if (const auto* is_header = value.as<bool>())
-      target.data.header = *is_header ? header_kind::yes : header_kind::no;
-    else
-      by_name(target, value, path, complaints);
-  };
-  return key;
-}
-
 // "all" is kept as 0, so a 0 in a file must not pass.
 void set_batch_size(job& target, const toml_value& value, const std::string& path,
                     std::vector<complaint>& complaints) {
@@ -72,10 +46,6 @@ void set_batch_size(job& target, const toml_value& value, const std::string& pat
     target.training.batch_size = rows;
 }
 
-std::optional<std::string> text_or_unset(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional{toml_text(text)};
-}
-
 void add_job_keys(keys& out) {
   out.push_back({"job.name", "string", "the file's name without extension", "name of the run", true,
                  set_name, [](const job& x) { return text_or_unset(x.name); },
@@ -85,63 +55,6 @@ void add_job_keys(keys& out) {
     [](auto& x) -> auto& { return x.seed; }));
 }
 
-void add_data_keys(keys& out) {
-  auto file = plain_key<job, std::string>(
-    {"data.file", "rows to train on; the path is relative to the file that names it", "none"},
-    "string", [](auto& x) -> auto& { return x.data.file; });
-  file.get = [](const job& x) { return text_or_unset(x.data.file); };
-  out.push_back(file);
-  out.push_back(choice_key<job, synthetic_kind>(
-    {"data.synthetic", "makes rows by a rule instead of reading a file", "none"},
-    [](auto& x) -> auto& { return x.data.synthetic; }));
-  out.push_back(whole_key<job>(
-    {"data.rows", "synthetic: rows to make"}, [](auto& x) -> auto& { return x.data.rows; }));
-  out.push_back(whole_key<job>(
-    {"data.features", "synthetic: feature columns"},
-    [](auto& x) -> auto& { return x.data.features; }));
-  out.push_back(whole_key<job>(
-    {"data.classes", "synthetic classification: classes"},
-    [](auto& x) -> auto& { return x.data.classes; }));
-  out.push_back(whole_key<job>(
-    {"data.targets", "synthetic regression: target columns"},
-    [](auto& x) -> auto& { return x.data.targets; }));
-  out.push_back(plain_key<job, double>(
-    {"data.noise", "synthetic: deviation of the noise"}, "number >= 0",
-    [](auto& x) -> auto& { return x.data.noise; }));
-  out.push_back(choice_key<job, data_format>(
-    {"data.format", "auto: by the file's name, else by its first bytes"},
-    [](auto& x) -> auto& { return x.data.format; }));
-  out.push_back(header_key());
-  out.push_back({"data.target",
-                 "string or integer",
-                 {},
-                 "column to learn: \"last\", its name, or its index counted from 0",
-                 false,
-                 set_target,
-                 [](const job& x) { return std::optional{toml_text(x.data.target)}; },
-                 copier<job>([](auto& x) -> auto& { return x.data.target; })});
-  out.push_back(whole_key<job>(
-    {"data.index_base", "libsvm: index of the first feature, 0 or 1"},
-    [](auto& x) -> auto& { return x.data.index_base; }));
-  auto labels = plain_key<job, std::string>(
-    {"data.labels_file", "idx, npy: the targets; the path is relative to the file that names it",
-     "labels-idx1 beside images-idx3 by name, else a column"},
-    "string", [](auto& x) -> auto& { return x.data.labels_file; });
-  labels.get = [](const job& x) { return text_or_unset(x.data.labels_file); };
-  out.push_back(labels);
-  out.push_back(plain_key<job, double>(
-    {"data.test_fraction", "part of the rows kept for testing, rounded down; 0: no test figures"},
-    "number in [0, 1)", [](auto& x) -> auto& { return x.data.test_fraction; }));
-  out.push_back(plain_key<job, double>(
-    {"data.validation_fraction",
-     "part of the rows kept for choosing when to stop and what to keep"},
-    "number in [0, 1)", [](auto& x) -> auto& { return x.data.validation_fraction; }));
-  out.push_back(plain_key<job, bool>(
-    {"data.standardize", "scales features to mean 0 and deviation 1, by the training rows"},
-    "true or false", [](auto& x) -> auto& { return x.data.standardize; }));
-}
-
-// A key of the schedule as a key of the job.
 job_key schedule_key(const schema_key<schedule_options>& inner) {
   job_key key{"optimizer.schedule." + inner.path,
               inner.type,
@@ -305,6 +218,15 @@ void add_runtime_keys(keys& out) {
     {"runtime.numerics", "\"native\", \"x86-64-v2\", \"x86-64-v3\", \"x86-64-v4\" or an OpenBLAS "
                          "core: machines set alike give the same bits"},
     "string", [](auto& x) -> auto& { return x.runtime.numerics; }));
+  out.push_back(whole_key<job>(
+    {"runtime.attempts",
+     "processes, or a keeper's trainers, that may be lost with the same rows; 0: any number"},
+    [](auto& x) -> auto& { return x.runtime.attempts; }));
+  out.push_back(whole_key<job>(
+    {"runtime.lease",
+     "seconds, at least, after which a keeper gives an order that nobody answers to "
+     "another trainer; 0: never"},
+    [](auto& x) -> auto& { return x.runtime.lease; }));
   add_checkpoint_keys(out);
   auto directory = plain_key<job, std::string>(
     {"output.directory", "where results are written, relative to the current folder", "runs/NAME"},
@@ -320,6 +242,7 @@ keys make_schema() {
   add_model_keys(result);
   add_optimizer_keys(result);
   add_training_keys(result);
+  add_federated_keys(result);
   add_parallel_keys(result);
   add_runtime_keys(result);
   return result;

@@ -75,10 +75,12 @@ std::optional<std::string> consistency_text(const job& x) {
 
 void add_merge_rule_keys(keys& out) {
   out.push_back(choice_key<job, merge_rule>(
-    {"merge.rule", "parameters: how the members' models become one"},
+    {"merge.rule", "parameters, federated: how the models become one"},
     [](auto& x) -> auto& { return x.merge.members.rule; }, merge_rules_of_jobs()));
   out.push_back(choice_key<job, merge_weighting>(
-    {"merge.weighting", "weighted, geometric-median: by rows trained on, or equal"},
+    {"merge.weighting",
+     "weighted, geometric-median, and clients in a group: by rows trained on, or "
+     "equal"},
     [](auto& x) -> auto& { return x.merge.members.weighting; }, merge_weightings_of_jobs()));
   out.push_back(whole_key<job>(
     {"merge.trimmed_count", "trimmed-mean: values left out at each end"},
@@ -122,7 +124,7 @@ void add_averaging_keys(keys& out) {
     "number in [0, 1)", [](auto& x) -> auto& { return x.merge.averaging.decay; }));
   out.push_back(whole_key<job>(
     {"merge.flipped_members",
-     "rehearsal of faults: the last members hand in their update reversed"},
+     "rehearsal of faults: the last members or clients hand in their update reversed"},
     [](auto& x) -> auto& { return x.merge.flipped_members; }));
   out.push_back(plain_key<job, double>(
     {"merge.flip_factor", "rehearsal of faults: and so many times as long"}, "number > 0",

@@ -213,6 +213,11 @@ void add_parallel_keys(keys& out) {
   out.push_back(counts_key(
     {"parallel.stages", "segments of each stage", "balanced by their work"},
     "write stages = [2, 3] for two stages", [](auto& x) -> auto& { return x.parallel.stages; }));
+  out.push_back(plain_key<job, bool>(
+    {"parallel.sharded", "over nodes: replicas fetch parameters segment by segment and keep their "
+                         "own spans alone; never "
+                         "part of the result"},
+    "true or false", [](auto& x) -> auto& { return x.parallel.sharded; }));
 }
 
 job_key class_weights_key() {

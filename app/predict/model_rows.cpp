@@ -6,8 +6,10 @@
 #include "troupe/data/formats/csv/csv_reader.hpp"
 #include "troupe/data/formats/libsvm/libsvm_reader.hpp"
 #include "troupe/data/formats/read_data.hpp"
+#include "troupe/data/rows_file/rows_reader.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/network/segment_chain.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -254,11 +256,14 @@ model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader>
 // A row of libsvm names the features it has, so their number is the model's; its label is there
 // always.
 model_rows open_libsvm_rows(const saved_model& model, const data_arguments& data) {
-  auto reader =
-    std::make_unique<libsvm_reader>(data.file, data.index_base, model.network->feature_count());
+  const bool sparse = model.network->chain().reads_sparse();
+  const auto features = model.network->feature_count();
+  auto reader = std::make_unique<libsvm_reader>(data.file, data.index_base, features,
+                                                libsvm_form{sparse, model.hash_bits});
   if (model.target_names.size() != 1)
     refuse_count(model, *reader);
-  auto assumption = assumption_of(*reader, {model.network->feature_count()});
+  auto assumption = sparse ? data.file + ": sparse rows of " + plural(features, "feature")
+                           : assumption_of(*reader, {features});
   return {std::move(reader), std::move(assumption)};
 }
 
@@ -293,6 +298,8 @@ model_rows open_rows(const saved_model& model, const data_arguments& given, targ
     return open_by_columns(model, std::make_unique<csv_reader>(data.file, header), data, wish);
   case file_format::libsvm:
     return open_libsvm_rows(model, data);
+  case file_format::rows:
+    return open_by_columns(model, std::make_unique<rows_reader>(data.file), data, wish);
   default:
     return open_array_rows(model, data, wish);
   }

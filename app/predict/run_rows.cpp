@@ -4,6 +4,7 @@
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/data/run_folder/run_directory.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/row_source.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -31,6 +32,16 @@ std::shared_ptr<const prepared_data> data_of(const loaded_job& loaded) {
   } catch (const failure& error) {
     throw_with_place(error, loaded);
   }
+}
+
+// Rows that stay in a file, read.
+dataset in_memory(const row_source& source, dataset names) {
+  batch_reader reader;
+  const auto rows = source.range(0, source.row_count(), reader);
+  names.features.assign(rows.features.begin(), rows.features.end());
+  names.labels.assign(rows.labels.begin(), rows.labels.end());
+  names.targets.assign(rows.targets.begin(), rows.targets.end());
+  return names;
 }
 
 } // namespace
@@ -63,6 +74,12 @@ run_rows rows_of_run(const std::string& folder, run_part part) {
                   "the run kept no rows for " +
                     std::string{part == run_part::validation ? "validation" : "testing"},
                   folder, "add a data file, or choose other rows: --rows train");
+  if (data.stays_in_file() && rows.features.empty()) {
+    const auto& source = part == run_part::train  ? *data.stored.train
+                         : part == run_part::test ? *data.stored.test
+                                                  : *data.stored.validation;
+    rows = in_memory(source, std::move(rows));
+  }
   return {std::move(rows), loaded.value.data.file};
 }
 

@@ -1,5 +1,6 @@
 #include "troupe/app/run/run_description.hpp"
 
+#include "troupe/actors/base/lane_mixing.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/data/text/number_text.hpp"
@@ -58,6 +59,7 @@ public:
     warn_of_classes();
     warn_of_row_names();
     warn_of_slices();
+    warn_of_sorted_rows();
     warn_of_large_targets();
     return std::move(result_);
   }
@@ -93,16 +95,25 @@ private:
       result += ", " + std::to_string(data_.validation.row_count) + " for validation";
     if (data_.test.row_count > 0)
       result += ", " + std::to_string(data_.test.row_count) + " for testing";
-    return result + (given_.data.standardize ? "; standardised" : "");
-  }
-
-  std::vector<size_t> class_counts() const {
-    std::vector<size_t> result(shape_.output_count);
-    for (const auto* part : parts())
-      for (const auto label : part->labels)
-        ++result[static_cast<size_t>(label)];
+    if (shape_.sparse)
+      result += "; sparse, " + plural(shape_.entry_count, "value") + " that are not 0";
+    if (given_.data.standardize)
+      result += shape_.sparse
+                  ? "; scaled by each feature's largest magnitude, not centred: sparse rows "
+                    "stay sparse"
+                  : "; standardised";
+    if (shape_.chunk_rows > 0)
+      result += "; " + lanes();
     return result;
   }
+
+  /// "in the file, by lanes, in windows of 4 chunks of 256 rows".
+  std::string lanes() const {
+    return std::string{data_.stays_in_file() ? "in the file, " : ""} + "by lanes, in windows of " +
+           plural(window_chunks_of(resolved_), "chunk") + " of " + plural(shape_.chunk_rows, "row");
+  }
+
+  std::vector<size_t> class_counts() const { return shape_.class_rows; }
 
   std::string classes() const {
     const auto counts = class_counts();
@@ -126,7 +137,9 @@ private:
 
   std::string numbers() const {
     double least = shape_.target_minimum, most = least;
-    bool whole = true;
+    bool whole = !data_.stays_in_file();
+    if (data_.stays_in_file())
+      most = data_.facts.target_maximum;
     for (const auto* part : parts())
       for (const auto value : part->targets) {
         most = std::max<double>(most, value);
@@ -165,20 +178,36 @@ private:
     const auto& split = resolved_.parallel;
     const auto groups = *resolved_.training.replicas;
     if (split.group_size() == 1)
-      return plural(groups, "replica");
+      return plural(groups, "replica") + (split.sharded ? ", fully sharded" : "");
     return plural(groups, "group") + " of " + plural(split.group_size(), "replica") + " (tensor " +
            std::to_string(split.tensor) + ", pipeline " + std::to_string(split.pipeline) + ")";
   }
 
   std::string training() const {
     const auto& x = resolved_.training;
+    if (x.strategy == strategy_kind::federated)
+      return federated() + ", " + replicas() + "; " + rule();
     auto result = plural(plan_.last_version(), "step") + " of " + plural(x.batch_size, "row") +
                   ", " + std::to_string(plan_.steps_in_epoch()) + " an epoch; ";
     if (x.strategy == strategy_kind::parameters)
       result += plural(*x.members, "member") + " apart for " + plural(*x.local_steps, "step");
     else
       result += plural(*x.slices, "slice") + ", " + std::string{name_of(x.consistency)};
-    result += ", " + replicas() + "; " + std::string{name_of(resolved_.optimizer.kind)};
+    return result + ", " + replicas() + "; " + rule();
+  }
+
+  /// "100 rounds of 10 of 100 clients, 1 local epoch in steps of 32 rows".
+  std::string federated() const {
+    const auto& x = resolved_.federated;
+    return plural(plan_.last_version(), "round") + " of " + std::to_string(x.cohort) + " of " +
+           plural(x.clients, "client") + ", " +
+           (x.local_steps ? plural(*x.local_steps, "local step")
+                          : plural(x.local_epochs.value_or(1), "local epoch")) +
+           " in steps of " + plural(resolved_.training.batch_size, "row");
+  }
+
+  std::string rule() const {
+    auto result = std::string{name_of(resolved_.optimizer.kind)};
     if (const auto rate = resolved_.optimizer.learning_rate)
       result += " at " + fmt::format("{:.6g}", *rate);
     const auto kind = resolved_.optimizer.schedule.kind;
@@ -215,6 +244,26 @@ private:
                     " has no row to train on: use more rows, or another job.seed to split them");
   }
 
+  /// Lanes shuffle within windows: a file in order of its classes is trained on class by class.
+  void warn_of_sorted_rows() {
+    if (shape_.chunk_rows == 0 || plan_.batch_size == plan_.row_count)
+      return;
+    const auto rows =
+      data_.stays_in_file()
+        ? data_.stored.train
+        : std::make_shared<rows_in_memory>(
+            std::shared_ptr<const dataset>{&data_.train, [](const auto*) {}}, data_.chunk_begins);
+    const auto missed = class_missed_by_windows(
+      *rows, {given_.seed, plan_, data_.chunk_begins, window_chunks_of(resolved_)},
+      shape_.class_counts);
+    if (missed)
+      warn("data.shuffle: of the class " + shown_text(data_.train.classes[missed->number]) +
+           " the first windows have " + std::to_string(missed->found) + " rows where " +
+           std::to_string(missed->expected) +
+           " would be there by chance: the rows look sorted, and training in their order is worse; "
+           "shuffle them once (troupe data convert --shuffle), or make data.window_rows larger");
+  }
+
   void warn_of_row_names() {
     if (!data_.row_names.empty())
       warn("the features " + listed(data_.row_names) +
@@ -227,7 +276,9 @@ private:
     if (resolved_.model.kind != model_kind::neural_network || shape_.classification ||
         *resolved_.model.loss != loss_kind::squared)
       return;
-    double most = 0;
+    double most = data_.stays_in_file() ? std::max(std::abs(data_.facts.target_minimum),
+                                                   std::abs(data_.facts.target_maximum))
+                                        : 0;
     for (const auto value : data_.train.targets)
       most = std::max<double>(most, std::abs(value));
     if (most > large_target)

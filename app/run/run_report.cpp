@@ -41,6 +41,8 @@ std::string run_report(const training_summary& summary) {
   add_figure(result, "test loss", summary.test_loss);
   add_figure(result, "test accuracy", summary.test_accuracy);
   add_figure(result, "test r2", summary.test_r2);
+  for (const auto& one : summary.left_out)
+    add(result, "left out", one);
   if (!summary.reproducible)
     add(result, "reproducible", "no: what is applied depends on who comes first");
   add(result, "parameters sha256", summary.parameters_sha256);

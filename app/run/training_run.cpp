@@ -3,6 +3,8 @@
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/model_writer.hpp"
 #include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/page/live_page.hpp"
+#include "troupe/app/run/live_files.hpp"
 #include "troupe/app/run/run_description.hpp"
 #include "troupe/app/run/run_report.hpp"
 #include "troupe/app/run/run_start.hpp"
@@ -11,6 +13,7 @@
 #include "troupe/app/terminal/progress.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/records/history_file.hpp"
+#include "troupe/data/records/rounds_file.hpp"
 #include "troupe/data/records/summary_file.hpp"
 #include "troupe/data/run_folder/run_directory.hpp"
 
@@ -21,68 +24,107 @@ namespace troupe {
 
 namespace {
 
-// Rows go to the history's file while training lasts. A disk that refuses one must not end the run:
-// the file is written whole at the end.
-class live_history {
-public:
-  live_history(const run_directory& folder, const training_inputs& inputs)
-    : path_(folder.file(history_file_name)),
-      earlier_(inputs.resume_from ? inputs.resume_from->history : std::vector<history_row>{}) {}
-
-  void add(const history_row& row) {
-    if (is_refused_)
-      return;
-    try {
-      if (!out_) // before the first row the folder may be an earlier run's
-        out_.emplace(path_, earlier_);
-      out_->add(row);
-    } catch (const failure& error) {
-      print_message("troupe: warning: " + std::string{error.what()} + '\n');
-      is_refused_ = true;
-    }
-  }
-
-private:
-  std::string path_;
-  std::vector<history_row> earlier_;
-  std::optional<history_writer> out_;
-  bool is_refused_ = false;
+// How a run is asked for.
+struct run_request {
+  const train_arguments& arguments;
+  const trainer& train;
+  const finished_listener& on_finished;
+  const run_place& where;
 };
+
+std::unique_ptr<live_page> page_of(const run_request& asked, const job& x,
+                                   const training_inputs& inputs) {
+  if (!asked.arguments.dashboard)
+    return nullptr;
+  auto result = std::make_unique<live_page>(*asked.arguments.dashboard, x.name,
+                                            inputs.resume_from ? inputs.resume_from->history
+                                                               : std::vector<history_row>{});
+  print_message("page      " + result->address() + '\n');
+  return result;
+}
+
+run_event begin_of(const training_inputs& inputs) {
+  const auto& from = inputs.resume_from;
+  return from ? run_event{event_kind::resume, from->version,
+                          "training goes on from the checkpoint of step " +
+                            std::to_string(from->version)}
+              : run_event{event_kind::begin, 0, "training begins"};
+}
+
+run_event end_of(const training_result& result) {
+  const auto& summary = result.summary;
+  return {result.problem ? event_kind::failed : event_kind::end, summary.steps,
+          result.problem.value_or("the result is that of step " + std::to_string(summary.steps) +
+                                  "; stopped by " + summary.stopped_by)};
+}
+
+// What begins and ends a run is an event too.
+void note_begin_and_end(training_inputs& inputs, live_files& files) {
+  inputs.on_ready = [&files, event = begin_of(inputs), begin = std::move(inputs.on_ready)] {
+    begin();
+    files.begin(event);
+  };
+  inputs.keep = [&files, keep = std::move(inputs.keep)](training_result& result) {
+    files.add(end_of(result));
+    keep(result);
+  };
+}
 
 // The display outlives the training: a line that it left open is then ended. `has_trained` becomes
 // true with the first step that is heard of.
-training_result train_with_progress(const job& x, training_inputs inputs, const trainer& train,
-                                    const run_directory& folder, bool quiet, bool& has_trained) {
-  live_history history{folder, inputs};
+training_result train_with_progress(const job& x, training_inputs inputs, const run_request& asked,
+                                    const run_directory& folder, bool& has_trained) {
+  const auto& start = inputs.resume_from;
+  live_files files{folder, asked.arguments.tensorboard,
+                   start ? std::optional{start->history} : std::nullopt, start ? start->version : 0,
+                   print_message};
+  note_begin_and_end(inputs, files);
+  uint64_t version = start ? start->version : 0;
+  const auto page = page_of(asked, x, inputs);
   std::optional<progress_display> display;
-  if (!quiet)
+  if (!asked.arguments.quiet)
     display.emplace(stderr, style_for(stderr));
   const auto say = [&](const std::string& line) {
+    files.add({event_kind::news, version, line});
+    if (page)
+      page->show_event(line);
     if (!display)
       return;
     display->end_line();
     log_news(line);
   };
   inputs.on_news = say;
+  if (page)
+    inputs.on_status = [&page](const training_status& status) { page->show(status); };
   inputs.stop_requested = [] { return stop_signal() != 0; };
   inputs.on_progress = [&](const training_progress& progress) {
-    has_trained = has_trained || progress.version > 0;
-    if (progress.finished_epoch)
-      history.add(*progress.finished_epoch);
+    version = progress.version;
+    has_trained = has_trained || version > 0;
+    if (progress.finished_epoch) {
+      files.add(*progress.finished_epoch);
+      files.add(progress.rounds);
+      if (page)
+        page->show_row(*progress.finished_epoch);
+    }
     if (!progress.notice.empty())
       say(progress.notice);
     else if (display)
       display->show(progress);
   };
-  return train(x, std::move(inputs));
+  try {
+    return asked.train(x, std::move(inputs));
+  } catch (const failure& error) {
+    files.add({event_kind::failed, version, error.what()});
+    throw;
+  }
 }
 
 // A run that came to train nothing is in nobody's way.
 training_result train_in(const run_folders& folders, const job& x, training_inputs inputs,
-                         const trainer& train, bool quiet) {
+                         const run_request& asked) {
   bool has_trained = false;
   try {
-    return train_with_progress(x, std::move(inputs), train, folders.run(), quiet, has_trained);
+    return train_with_progress(x, std::move(inputs), asked, folders.run(), has_trained);
   } catch (const std::exception&) {
     if (!has_trained)
       folders.take_back();
@@ -153,14 +195,6 @@ void describe(const job& x, const prepared_data& data, const run_place& where) {
     print_message("troupe: warning: " + warning + '\n');
 }
 
-// How a run is asked for.
-struct run_request {
-  const train_arguments& arguments;
-  const trainer& train;
-  const finished_listener& on_finished;
-  const run_place& where;
-};
-
 int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
                run_folders& folders, const run_request& asked) {
   const auto& arguments = asked.arguments;
@@ -179,7 +213,7 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
     error = divergence_of(result, x.name);
     write_files(folders.run(), model, result, error ? &*error : nullptr);
   };
-  const auto result = train_in(folders, x, std::move(inputs), asked.train, arguments.quiet);
+  const auto result = train_in(folders, x, std::move(inputs), asked);
   if (error)
     print_message(error_text(*error));
   print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);

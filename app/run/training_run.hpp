@@ -35,6 +35,7 @@ struct training_inputs {
   std::function<bool()> stop_requested{};
   /// Where parameters may be kept that are too large for memory; of no use to who computes alone.
   std::string scratch_folder{};
+  std::function<void(const training_status&)> on_status{}; ///< once a second; empty: nobody asks
 };
 
 /// Calls `on_ready` before it trains, and `keep` with what it returns.

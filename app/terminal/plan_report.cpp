@@ -129,15 +129,21 @@ std::string process_table(const parallel_plan& plan) {
 std::string process_link_table(const parallel_plan& plan) {
   if (plan.process_links.empty())
     return "No process sends another anything.\n";
-  text_table table{
-    1,
-    {"from, to", "gradients", "parameters", "forward", "backward", "figures", "norms", "a step"}};
+  std::vector<std::string> head{"from, to", "gradients", "parameters", "forward",
+                                "backward", "figures",   "norms",      "a step"};
+  const auto fetched = std::ranges::any_of(
+    plan.process_links, [](const process_link_plan& link) { return link.fetched > 0; });
+  if (fetched)
+    head.insert(head.begin() + 3, "fetched");
+  text_table table{1, head};
   for (const auto& link : plan.process_links) {
     std::vector<std::string> row{
       fmt::format("{}, {}", name_of(plan.processes[link.from]), name_of(plan.processes[link.to]))};
     for (const auto bytes : {link.gradients, link.parameters, link.seams[0], link.seams[1],
                              link.seams[2], link.norms, link.sum()})
       row.push_back(bytes_text(bytes));
+    if (fetched)
+      row.insert(row.begin() + 3, bytes_text(link.fetched));
     table.add(row);
   }
   return table.text();
@@ -181,6 +187,7 @@ json link_object(const parallel_plan& plan, const process_link_plan& x) {
           {"to", plan.processes[x.to].name},
           {"gradients", x.gradients},
           {"parameters", x.parameters},
+          {"fetched", x.fetched},
           {"forward", x.seams[0]},
           {"backward", x.seams[1]},
           {"figures", x.seams[2]},

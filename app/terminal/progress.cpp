@@ -75,6 +75,10 @@ std::vector<shown_figure> figures(const training_progress& x) {
   const auto& row = x.finished_epoch;
   add_figure(result, "loss", "loss", row ? row->train_loss : x.train_loss, 4);
   add_figure(result, "accuracy", "acc", row ? row->train_accuracy : x.train_accuracy, 5);
+  if (!x.rounds.empty())
+    result.push_back(
+      {"clients", "clients",
+       std::to_string(x.rounds.back().counted) + "/" + std::to_string(x.rounds.back().invited), 6});
   if (row) {
     add_figure(result, "val_loss", "val_loss", row->validation_loss, 2);
     add_figure(result, "val_accuracy", "val_acc", row->validation_accuracy, 3);
@@ -87,7 +91,8 @@ std::vector<shown_figure> figures(const training_progress& x) {
 }
 
 std::string epoch_text(const training_progress& x) {
-  return "Epoch " + std::to_string(x.epoch) + "/" + std::to_string(x.epochs);
+  return (x.rounds.empty() ? "Epoch " : "Round ") + std::to_string(x.epoch) + "/" +
+         std::to_string(x.epochs);
 }
 
 std::string steps_text(const training_progress& x) {

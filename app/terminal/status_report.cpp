@@ -131,6 +131,8 @@ std::string report_of(const json& x) {
         count(x.at("views")) + " so far)");
   add(result, "replicas lost", count(x.at("replicas_lost")));
   add(result, "rollbacks", count(x.at("rollbacks")));
+  for (const auto& one : x.value("left_out", json::array()))
+    add(result, "left out", text(one));
   add(result, "waits for", awaited_text(x.at("waits_for")));
   for (const auto& late : x.at("behind"))
     add(result, "behind",

@@ -43,7 +43,8 @@ struct collective_call {
   float_view values; ///< N, or own ones; of broadcast and scatter only the root's count
 };
 
-/// member -> member. Its header says what its sender thinks the round is.
+/// member -> member: a part, or a piece of one to a member of another process. Its header says what
+/// its sender thinks the round is.
 struct collective_part {
   uint64_t round = 0;
   uint64_t from = 0;
@@ -52,8 +53,24 @@ struct collective_part {
   collective_stage stage = collective_stage::gather;
   uint64_t count = 0; ///< N; of an all-gather the sender's own
   float_view values;
+  uint64_t first = 0; ///< values of the part before these
+  uint64_t rest = 0;  ///< and behind them
+
+  bool is_whole() const { return first == 0 && rest == 0; }
+  /// Values of the whole part.
+  uint64_t size() const { return first + values.size() + rest; }
 
   friend bool operator==(const collective_part&, const collective_part&) = default;
+};
+
+/// member -> who sends it a part in pieces: pieces up to this element may come. Idempotent.
+struct collective_grant {
+  uint64_t round = 0;
+  uint64_t from = 0;
+  collective_stage stage = collective_stage::gather;
+  uint64_t until = 0;
+
+  friend bool operator==(const collective_grant&, const collective_grant&) = default;
 };
 
 /// member -> all others: the round has failed there, and so it has for all.

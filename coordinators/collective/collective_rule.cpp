@@ -22,8 +22,7 @@ std::string name_of_member(size_t member) {
 }
 
 bool same_header(const collective_part& a, const collective_part& b) {
-  return a.kind == b.kind && a.root == b.root && a.count == b.count &&
-         a.values.size() == b.values.size();
+  return a.kind == b.kind && a.root == b.root && a.count == b.count && a.size() == b.size();
 }
 
 std::string lost_words(size_t member, const std::string& why) {
@@ -143,13 +142,25 @@ void collective_rule::keep(const collective_part& part, collective_outcome& resu
   auto* const early = early_at(part.round, part.from, result);
   if (early == nullptr)
     return;
-  for (const auto& known : early->parts)
-    if (known.from == part.from && known.stage == part.stage) {
-      if (!same_header(known, part))
-        early->problem = name_of_member(part.from) + " sends two parts that differ";
-      return;
-    }
-  early->parts.push_back(part);
+  if (const auto why = unfit_early(*early, part); !why.empty())
+    early->problem = why;
+  else if (std::ranges::none_of(early->parts, [&](const collective_part& known) {
+             return known.from == part.from && known.stage == part.stage &&
+                    known.first == part.first;
+           }))
+    early->parts.push_back(part);
+}
+
+std::string collective_rule::unfit_early(const early_round& early,
+                                         const collective_part& part) const {
+  for (const auto& known : early.parts)
+    if (known.from == part.from && known.stage == part.stage && !same_header(known, part))
+      return name_of_member(part.from) + " sends two parts that differ";
+  const bool is_eager =
+    part.is_whole() || part.first + part.values.size() <= options_.pieces.eager_elements();
+  if (!is_eager || !is_cut_right(part, options_.pieces))
+    return name_of_member(part.from) + " sends what it was not asked for";
+  return {};
 }
 
 collective_rule::early_round collective_rule::take_early(uint64_t round) {
@@ -189,7 +200,9 @@ std::string collective_rule::admit(open_round& round, const collective_part& par
     return "a part of " + name_of_member(part.from) + " was damaged on its way";
   if (part.kind != collective_kind::all_gather)
     round.count = part.count;
-  round.here[index_of(part.stage)][part.from] = part.values;
+  if (!is_cut_right(part, options_.pieces) ||
+      !round.here[index_of(part.stage)][part.from].take(part, options_.pieces))
+    return name_of_member(part.from) + " sends what it was not asked for";
   return {};
 }
 
@@ -208,8 +221,8 @@ std::string collective_rule::disagreement(const open_round& round,
     return differ(" has values: ", std::to_string(part.count), std::to_string(*round.count));
   if (!round.route.travels(part.stage, part.from, member_))
     return sender + " sends a part that " + std::string{name_of(part.kind)} + " does not have";
-  if (const auto size = expected_size(round, part); part.values.size() != size)
-    return sender + " sends " + std::to_string(part.values.size()) + " values where " +
+  if (const auto size = expected_size(round, part); part.size() != size)
+    return sender + " sends " + std::to_string(part.size()) + " values where " +
            std::to_string(size) + " belong";
   return {};
 }
@@ -220,14 +233,14 @@ size_t collective_rule::expected_size(const open_round& round, const collective_
   if (part.kind != collective_kind::all_gather)
     return round.route.owned(part.count, part.from).size();
   const auto& known = round.here[index_of(part.stage)][part.from];
-  return known ? known->size() : part.count;
+  return known.has_begun() ? known.size() : part.count;
 }
 
 std::vector<size_t> collective_rule::missing(const open_round& round,
                                              collective_stage stage) const {
   std::vector<size_t> result;
   for (size_t k = 0; k < options_.member_count; ++k)
-    if (round.route.travels(stage, k, member_) && !round.here[index_of(stage)][k])
+    if (round.route.travels(stage, k, member_) && !round.here[index_of(stage)][k].is_whole())
       result.push_back(k);
   return result;
 }
@@ -235,7 +248,7 @@ std::vector<size_t> collective_rule::missing(const open_round& round,
 bool collective_rule::needs(const open_round& round, size_t member) const {
   return std::ranges::any_of(both_stages, [&](collective_stage stage) {
     const auto place = index_of(stage);
-    return (round.route.travels(stage, member, member_) && !round.here[place][member]) ||
+    return (round.route.travels(stage, member, member_) && !round.here[place][member].is_whole()) ||
            (round.route.travels(stage, member_, member) && !round.sent[place]);
   });
 }
@@ -255,15 +268,26 @@ std::string collective_rule::overdue(const open_round& round) const {
 
 void collective_rule::advance(open_rounds::iterator at, collective_outcome& result) {
   auto& round = at->second;
+  grant(round, result);
+  if (is_sum(round.call.kind))
+    add_up(round);
   if (!missing(round, collective_stage::scatter).empty())
     return;
   auto& gathered = round.here[index_of(collective_stage::gather)];
-  if (!gathered[member_]) {
+  if (!gathered[member_].has_begun()) {
     gathered[member_] = own_part(round);
     send(round, collective_stage::gather, result);
   }
   if (missing(round, collective_stage::gather).empty())
     end(at, {at->first, joined(gathered), {}}, result);
+}
+
+void collective_rule::grant(open_round& round, collective_outcome& result) const {
+  for (const auto stage : both_stages)
+    for (size_t from = 0; from < options_.member_count; ++from)
+      if (auto& part = round.here[index_of(stage)][from]; part.has_begun())
+        if (const auto until = part.take_grant(options_.pieces))
+          result.grants.push_back({from, {round.call.round, member_, stage, *until}});
 }
 
 void collective_rule::send(open_round& round, collective_stage stage,
@@ -275,19 +299,19 @@ void collective_rule::send(open_round& round, collective_stage stage,
       continue;
     collective_part part{call.round, member_, call.kind, call.root, stage, 0, {}};
     part.count = round.count.value_or(call.values.size());
-    part.values = stage == collective_stage::scatter ? part_for(round, to)
-                                                     : *round.here[index_of(stage)][member_];
+    part.values = stage == collective_stage::scatter
+                    ? part_for(round, to)
+                    : round.here[index_of(stage)][member_].run_from(0);
     result.parts.push_back({to, std::move(part)});
   }
 }
 
 float_view collective_rule::own_part(const open_round& round) {
   const auto& call = round.call;
-  const auto& scattered = round.here[index_of(collective_stage::scatter)];
   if (is_sum(call.kind))
-    return sum_of(scattered);
+    return {round.sum, 0, round.sum.size()};
   if (has_root(call.kind) && call.root != member_)
-    return *scattered[call.root];
+    return joined({round.here[index_of(collective_stage::scatter)][call.root]});
   return call.kind == collective_kind::scatter ? part_for(round, member_) : call.values;
 }
 
@@ -296,27 +320,45 @@ float_view collective_rule::part_for(const open_round& round, size_t member) con
   return round.call.values.part(elements.begin, elements.size());
 }
 
-float_view collective_rule::sum_of(const slots& summands) {
-  std::vector<std::span<const float>> inputs;
-  for (const auto& one : summands)
-    inputs.push_back(one->values());
-  const auto result = room_for(inputs.front().size());
-  adder_.reduce(plan_, inputs, result.values());
-  return {result, 0, result.size()};
+void collective_rule::add_up(open_round& round) {
+  auto& summands = round.here[index_of(collective_stage::scatter)];
+  const auto size = summands[member_].size();
+  std::vector<float_view> runs(summands.size());
+  std::vector<std::span<const float>> inputs(summands.size());
+  while (round.summed < size) {
+    auto count = size - round.summed;
+    for (size_t k = 0; k < summands.size(); ++k) {
+      runs[k] = summands[k].run_from(round.summed);
+      count = std::min<uint64_t>(count, runs[k].size());
+    }
+    if (count == 0)
+      return;
+    if (!round.sum)
+      round.sum = room_for(size);
+    for (size_t k = 0; k < summands.size(); ++k)
+      inputs[k] = runs[k].values().first(count);
+    adder_.reduce(plan_, inputs, round.sum.values().subspan(round.summed, count));
+    round.summed += count;
+    for (auto& one : summands)
+      one.release_before(round.summed);
+  }
 }
 
 float_view collective_rule::joined(const slots& parts) {
-  size_t size = 0;
+  uint64_t size = 0;
   for (const auto& part : parts)
-    size += part ? part->size() : 0;
+    size += part.size();
   for (const auto& part : parts)
-    if (part && part->size() == size)
-      return *part;
+    if (part.size() == size && (size == 0 || part.run_from(0).size() == size))
+      return size == 0 ? float_view{} : part.run_from(0);
   const auto result = room_for(size);
   auto place = result.values().begin();
   for (const auto& part : parts)
-    if (part)
-      place = std::ranges::copy(part->values(), place).out;
+    for (uint64_t element = 0; element < part.size();) {
+      const auto run = part.run_from(element);
+      place = std::ranges::copy(run.values(), place).out;
+      element += run.size();
+    }
   return {result, 0, size};
 }
 

@@ -9,10 +9,14 @@
 //   part of a round that is over                    -> ignored
 //   part of a round that has not begun here         -> kept, and checked when it begins
 //   part that is here already, alike                -> ignored
-//   part of another kind, root, count or size       -> the round fails
+//   part of another kind, root, count or size, or a
+//   piece that nobody has asked for                 -> the round fails
 //   a member is lost and has not sent all, or is
 //   still to be sent something                      -> the round fails, and later ones do
 //   the deadline is over                            -> the round fails
+//
+// Parts of members in other processes come in pieces (part_pieces.hpp): what a round that is open here
+// is still to get of one is granted, and sums are added up piece by piece while they are in the caches.
 //
 // Whoever fails a round tells all others, so it fails for all who have not ended it. Some may have:
 // a root, which waits for nobody, and whoever had everything before the trouble began.
@@ -21,6 +25,7 @@
 
 #include "troupe/coordinators/base/moment.hpp"
 #include "troupe/coordinators/collective/collective_route.hpp"
+#include "troupe/coordinators/collective/part_pieces.hpp"
 #include "troupe/models/base/buffer.hpp"
 
 #include <array>
@@ -42,10 +47,11 @@ struct collective_options {
   /// An all-reduce of so much takes one stage. On a loopback wire 64 KiB cross in 35 us, less than
   /// a stage's wakings take. Doubled, a group of n sends n/2 times the bytes for sums up to there.
   size_t one_stage_bytes_max = size_t{64} << 10;
+  piece_limits pieces{}; ///< of parts for members in other processes
 };
 
-/// Rounds not begun here of which a member keeps what arrives; in one process that is pointers. A
-/// root waits for nobody: one that runs further ahead is taken for lost, a barrier now and then
+/// Rounds not begun here of which a member keeps what arrives: pointers in one process, and of a member
+/// in another one `eager_pieces` a round. A root waits for nobody: one that runs further ahead is taken for lost, a barrier now and then
 /// keeps it near. Doubled, a member may hold twice the memory for others.
 inline constexpr size_t early_rounds_max = 64;
 
@@ -56,7 +62,13 @@ struct collective_outcome {
     collective_part part;
   };
 
+  struct addressed_grant {
+    size_t to = 0;
+    collective_grant grant;
+  };
+
   std::vector<addressed_part> parts;
+  std::vector<addressed_grant> grants;
   std::vector<collective_failure> failures; ///< each to all others
   std::vector<collective_end> ends;
 };
@@ -87,7 +99,7 @@ public:
   bool has_open_rounds() const { return !rounds_.empty(); }
 
 private:
-  using slots = std::vector<std::optional<float_view>>; ///< by sender
+  using slots = std::vector<arriving_part>; ///< by sender
 
   struct open_round {
     collective_call call;
@@ -96,16 +108,19 @@ private:
     std::optional<uint64_t> count{}; ///< N, once it is known
     std::array<slots, 2> here{};     ///< by stage; its own part of each among them
     std::array<bool, 2> sent{};      ///< by stage
+    buffer sum{};                    ///< once there is some of it
+    uint64_t summed = 0;             ///< elements of it
   };
   using open_rounds = std::map<uint64_t, open_round>;
 
   struct early_round {
-    std::vector<collective_part> parts; ///< one a sender and stage
+    std::vector<collective_part> parts; ///< one a sender, stage and first element
     std::string problem;                ///< empty: none so far
   };
 
   open_round opened(const collective_call& call, moment now) const;
   void keep(const collective_part& part, collective_outcome& result);
+  std::string unfit_early(const early_round& early, const collective_part& part) const;
   early_round take_early(uint64_t round);
   /// Null: its sender is too far ahead, and lost.
   early_round* early_at(uint64_t round, size_t from, collective_outcome& result);
@@ -121,12 +136,14 @@ private:
   std::string overdue(const open_round& round) const;
 
   void advance(open_rounds::iterator at, collective_outcome& result);
+  void grant(open_round& round, collective_outcome& result) const;
   void send(open_round& round, collective_stage stage, collective_outcome& result) const;
   /// What this member owns after the first stage.
   float_view own_part(const open_round& round);
   /// What `member` is to own, of this member's values.
   float_view part_for(const open_round& round, size_t member) const;
-  float_view sum_of(const slots& summands);
+  /// The elements that all summands are here of.
+  void add_up(open_round& round);
   float_view joined(const slots& parts);
   buffer room_for(size_t size);
 

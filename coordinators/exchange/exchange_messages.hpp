@@ -43,11 +43,13 @@ struct tensor_piece {
   friend bool operator==(const tensor_piece&, const tensor_piece&) = default;
 };
 
-/// These elements of all tensors of this name are missing. Answered by pieces, or by nothing.
+/// These elements of all tensors of this name are missing. Answered by pieces, or by nothing. Or the end
+/// of all wants: they have come, of the tensor of just this name.
 struct tensor_want {
   tensor_name of;
   std::vector<index_range> elements;
   bool or_newer = false; ///< later keys are as good
+  bool have_come = false;
 
   friend bool operator==(const tensor_want&, const tensor_want&) = default;
 };
@@ -83,6 +85,7 @@ struct tensor_arrived {
   tensor_note note;
   bool jump = false;     ///< of the newest: it does not follow the one before
   bool complete = false; ///< nothing else is missing of what was expected with it
+  bool newest = false;   ///< it was expected as the newest of its kind
 };
 
 /// A peer misses something. What is kept of it is on its way; what goes beside it (a few numbers)

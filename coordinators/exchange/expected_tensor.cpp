@@ -90,7 +90,8 @@ bool expected_tensor::is_complete() const {
 void expected_tensor::tell_whole(const arriving_tensor& x) {
   const auto name = x.name();
   const bool jump = what_.newest && name.key != what_.key;
-  news_.push_back({name, x.elements(), x.values(), x.note(), jump, what_.newest || is_complete()});
+  news_.push_back(
+    {name, x.elements(), x.values(), x.note(), jump, what_.newest || is_complete(), what_.newest});
   if (what_.newest)
     what_.key = name.key + 1;
   // Nobody needs older keys, nor the rest of a sum that is in this one.
@@ -112,7 +113,9 @@ bool expected_tensor::due(moment now) {
     clock_.restart(now); // nobody to ask: patience begins with the first
     return false;
   }
-  return !(what_.is_plain() && is_complete()) && clock_.due(now);
+  const bool result = !(what_.is_plain() && is_complete()) && clock_.due(now);
+  times_asked_ += result ? 1 : 0;
+  return result;
 }
 
 // Of the newest also those that came in part: should the one that is wanted be gone everywhere,

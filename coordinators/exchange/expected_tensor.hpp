@@ -71,6 +71,8 @@ struct expectation {
   tensor_sink sink{};        ///< instead of memory: of plain ones
   bool may_share = false;    ///< a buffer that holds all of it need not be copied
   bool comes_unasked = true; ///< false: asked for at once
+  bool is_fetched = false;   ///< nobody sends it unasked: to ask once is no repair
+  bool tells = false;        ///< who sent the last of it is told when it is whole
 
   bool is_plain() const { return leaf_count == 1 && !newest; }
 };
@@ -113,6 +115,9 @@ public:
   uint64_t key() const { return what_.key; }
   const index_range& elements() const { return what_.elements; }
   const index_range& parts() const { return what_.parts; }
+  bool tells() const { return what_.tells; }
+  /// It was asked for as it is every time, and that did not suffice.
+  bool is_asked_again() const { return what_.is_fetched && times_asked_ > 1; }
   size_t arriving_count() const { return here_.size(); }
 
   friend bool operator==(const expected_tensor& a, const expected_tensor& b) {
@@ -142,6 +147,7 @@ private:
   std::vector<arriving_tensor> here_;
   std::vector<tensor_arrived> news_;
   repair_clock clock_;
+  size_t times_asked_ = 0;
 };
 
 } // namespace troupe

@@ -23,11 +23,12 @@ template <class Predicate>
 void kept_tensors::erase_if(const Predicate& is_gone) {
   size_t kept = 0;
   for (size_t i = 0; i < count_; ++i)
-    if (!is_gone(entries_[i].what))
+    if (!is_gone(entries_[i]))
       std::swap(entries_[kept++], entries_[i]);
   for (size_t i = kept; i < count_; ++i) {
     entries_[i].what = {};
     entries_[i].here.clear();
+    entries_[i].came.clear();
   }
   count_ = kept;
 }
@@ -70,17 +71,28 @@ bool kept_tensors::is_replaced(const kept_tensor& x, size_t newest_kept) const {
 
 void kept_tensors::drop_older(const kept_tensor& x) {
   if (x.newest_kept > 0)
-    erase_if([&](const kept_tensor& other) {
-      return is_same_lane(other, x) && is_replaced(other, x.newest_kept);
+    erase_if([&](const entry& other) {
+      return is_same_lane(other.what, x) && is_replaced(other.what, x.newest_kept);
     });
 }
 
 void kept_tensors::forget(tensor_kind kind, const key_range& keys) {
-  erase_if([&](const kept_tensor& x) { return x.of.kind == kind && keys.contains(x.of.key); });
+  erase_if([&](const entry& x) { return x.what.of.kind == kind && keys.contains(x.what.of.key); });
+}
+
+void kept_tensors::have_come(const tensor_name& name, std::span<const index_range> elements) {
+  erase_if([&](entry& x) {
+    if (x.what.of != name || !x.what.until_it_came)
+      return false;
+    for (const auto& range : elements)
+      if (const auto own = shared_part(range, x.what.elements()); !own.empty())
+        x.came.add(own);
+    return x.came.contains(x.what.elements());
+  });
 }
 
 void kept_tensors::forget_all() {
-  erase_if([](const kept_tensor&) { return true; });
+  erase_if([](const entry&) { return true; });
 }
 
 const kept_tensor* kept_tensors::find(const tensor_name& name, const index_range& elements) const {

@@ -34,6 +34,10 @@ struct kept_tensor {
   /// handed out from its file like this: what is read has credit already, so it is never more than
   /// that in memory, and the exchange knows no files.
   size_t elsewhere = 0;
+  /// Others are not sent all of it: what they ask for is no repair.
+  bool is_fetched = false;
+  /// It goes as soon as who needs it has all of it, and is asked for no more then.
+  bool until_it_came = false;
 
   index_range elements() const {
     return {first_element, first_element + values.size() + elsewhere};
@@ -62,6 +66,8 @@ public:
   void drop_older(const kept_tensor& x);
   void forget(tensor_kind kind, const key_range& keys);
   void forget_all();
+  /// These elements have come to who needs them.
+  void have_come(const tensor_name& name, std::span<const index_range> elements);
 
   /// True when it was put, final or not.
   bool has(const kept_tensor& x) const { return place_of(x) < count_; }
@@ -102,6 +108,7 @@ private:
   struct entry {
     kept_tensor what;
     span_set here; ///< elements that are final
+    span_set came; ///< elements that who needs them has, where that counts
     friend bool operator==(const entry&, const entry&) = default;
   };
 

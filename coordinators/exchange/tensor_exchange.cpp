@@ -5,6 +5,25 @@
 
 namespace troupe {
 
+namespace {
+
+/// Whatever became whole by a piece of this peer, by effects from `first` on. Should its end get lost,
+/// it is kept a little longer there.
+void tell_what_came(peer_id from, const std::vector<expected_tensor>& expected, size_t first,
+                    std::vector<exchange_effect>& effects) {
+  for (auto i = first; i < effects.size(); ++i) {
+    const auto* news = std::get_if<tensor_arrived>(&effects[i]);
+    if (news == nullptr || std::ranges::none_of(expected, [&](const expected_tensor& x) {
+          return x.tells() && x.kind() == news->of.kind && x.elements() == news->elements;
+        }))
+      continue;
+    tensor_want end{news->of, {news->elements}, false, true};
+    effects.emplace_back(send_want{from, std::move(end)});
+  }
+}
+
+} // namespace
+
 void tensor_exchange::begin_term(uint64_t term) {
   term_ = term;
   kept_.forget_all();
@@ -130,9 +149,11 @@ void tensor_exchange::set_sources(tensor_kind kind, uint64_t key, const index_ra
       x.set_sources(sources);
 }
 
-void tensor_exchange::dismiss(tensor_kind kind, const key_range& keys, const index_range& within) {
+void tensor_exchange::dismiss(tensor_kind kind, const key_range& keys, const index_range& within,
+                              bool exactly) {
   std::erase_if(expected_, [&](const expected_tensor& x) {
-    return x.kind() == kind && keys.contains(x.key()) && within.contains(x.elements());
+    return x.kind() == kind && keys.contains(x.key()) &&
+           (exactly ? x.elements() == within : within.contains(x.elements()));
   });
 }
 
@@ -190,13 +211,20 @@ piece_verdict tensor_exchange::on_piece(peer_id from, const tensor_piece& news, 
     if (in.due(options_.window_bytes))
       tell_credit(from, found->second);
   }
-  return judge(news, now, false);
+  const auto before = effects_.size();
+  const auto result = judge(news, now, false);
+  tell_what_came(from, expected_, before, effects_);
+  return result;
 }
 
 void tensor_exchange::on_want(peer_id from, const tensor_want& question, moment now) {
   const auto found = links_.find(from);
   if (found == links_.end() || question.of.term != term_)
     return;
+  if (question.have_come) {
+    kept_.have_come(question.of, question.elements);
+    return drop_what_is_gone();
+  }
   effects_.emplace_back(tensor_asked{from, question});
   auto& out = found->second.out;
   const auto ranges =
@@ -206,7 +234,7 @@ void tensor_exchange::on_want(peer_id from, const tensor_want& question, moment 
       if (out.waiting_count() >= waiting_ranges_max)
         return;
       const auto added = out.add(x.of, part, x.haste);
-      if (from != peer_id::director)
+      if (from != peer_id::director && !x.is_fetched)
         figures_.resends += (added + options_.piece_elements - 1) / options_.piece_elements;
     });
   flow(from, found->second, now);
@@ -244,8 +272,10 @@ void tensor_exchange::tell_credit(peer_id to, link& way) {
 
 void tensor_exchange::tick(moment now) {
   for (auto& x : expected_)
-    if (x.due(now))
+    if (x.due(now)) {
+      figures_.resends += x.is_asked_again() ? 1 : 0;
       ask(x);
+    }
   flow_everywhere(now);
 }
 

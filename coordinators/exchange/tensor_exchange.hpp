@@ -64,7 +64,7 @@ struct tensor_route {
 struct exchange_figures {
   bytes_of_kinds bytes_sent{}; ///< of values, over wires
   uint64_t bytes_early = 0;    ///< of these, sent while their tensor was being computed
-  uint64_t resends = 0;        ///< pieces sent because a process wanted them
+  uint64_t resends = 0;        ///< pieces sent because a process wanted them, and fetched again
   uint64_t bytes_under_way = 0;
   size_t ranges_waiting = 0;
   size_t tensors_kept = 0;
@@ -110,9 +110,9 @@ public:
   void set_sources(tensor_kind kind, uint64_t key, const index_range& elements,
                    const std::vector<tensor_source>& sources);
   /// What was expected is needed no more, whole or not. Its memory is let go of. `within`: only
-  /// what lies within these elements, as one shard of several goes on.
+  /// what lies within these elements, as one shard of several goes on; `exactly`: what lies there.
   void dismiss(tensor_kind kind, const key_range& keys,
-               const index_range& within = {0, element_count_max});
+               const index_range& within = {0, element_count_max}, bool exactly = false);
   /// These elements are here without a wire.
   piece_verdict offer(const kept_tensor& x, moment now);
   /// What has come is more than can be taken in: nobody is told that there is credit for more, until

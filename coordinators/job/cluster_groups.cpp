@@ -7,7 +7,7 @@ namespace troupe {
 
 size_t groups_of(const parallel_options& x, size_t replica_count) {
   const auto whole = replica_count / x.group_size();
-  return x.group_size() > 1 ? std::min(whole, x.data.value_or(whole)) : whole;
+  return x.splits() ? std::min(whole, x.data.value_or(whole)) : whole;
 }
 
 std::optional<job_problem> groups_problem(const parallel_options& x, size_t replica_count) {
@@ -17,7 +17,7 @@ std::optional<job_problem> groups_problem(const parallel_options& x, size_t repl
     return job_problem{x.tensor > 1 ? "parallel.tensor" : "parallel.pipeline",
                        "a group needs " + size + " replicas, " + have,
                        "give the nodes more replicas, or split over fewer"};
-  if (x.group_size() == 1 && x.data.value_or(replica_count) != replica_count)
+  if (!x.splits() && x.data.value_or(replica_count) != replica_count)
     return job_problem{"parallel.data", "is another number of replicas than the nodes have",
                        "leave it out and set replicas of each [[node]]"};
   if (x.data.value_or(1) > replica_count / x.group_size())

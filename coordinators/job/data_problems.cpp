@@ -134,7 +134,7 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
   check_parallel(resolved, result);
   if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
     check_solver(resolved, shape, result);
-  std::ranges::move(mode_problems_with_data(resolved, shape.train_row_count),
+  std::ranges::move(mode_problems_with_data(resolved, shape.train_row_count, shape.classification),
                     std::back_inserter(result));
   if (needs_all_rows(resolved.optimizer.kind) &&
       resolved.training.batch_size < shape.train_row_count)

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "troupe/coordinators/modes/cohort.hpp"
 #include "troupe/coordinators/modes/model_merger.hpp"
 #include "troupe/coordinators/modes/staleness_rule.hpp"
 #include "troupe/coordinators/parallel/pipeline_schedule.hpp"
@@ -19,6 +20,7 @@
 #include "troupe/models/network/initialization.hpp"
 #include "troupe/models/network/layer_cuts.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
+#include "troupe/models/training/client_rows.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +31,10 @@
 namespace troupe {
 
 enum class synthetic_kind : uint8_t { none, classification, regression };
-enum class data_format : uint8_t { by_name, csv, libsvm, idx, npy };
+enum class data_format : uint8_t { by_name, csv, libsvm, idx, npy, rows };
+enum class shuffle_kind : uint8_t { rows, lanes };
 enum class header_kind : uint8_t { automatic, yes, no };
+enum class dense_kind : uint8_t { automatic, yes, no };
 enum class model_kind : uint8_t {
   softmax_regression,
   neural_network,
@@ -38,7 +42,7 @@ enum class model_kind : uint8_t {
   logistic_regression
 };
 enum class class_weight_kind : uint8_t { none, balanced, list };
-enum class strategy_kind : uint8_t { gradients, parameters };
+enum class strategy_kind : uint8_t { gradients, parameters, federated };
 enum class consistency_kind : uint8_t { synchronous, asynchronous, bounded, half_synchronous, lag };
 enum class scheduler_policy : uint8_t { sharing, stealing };
 
@@ -50,9 +54,19 @@ struct name_table<synthetic_kind> {
 template <>
 struct name_table<data_format> {
   static constexpr std::array entries{
-    named(data_format::by_name, "auto"), named(data_format::csv, "csv"),
+    named(data_format::by_name, "auto"),  named(data_format::csv, "csv"),
     named(data_format::libsvm, "libsvm"), named(data_format::idx, "idx"),
-    named(data_format::npy, "npy")};
+    named(data_format::npy, "npy"),       named(data_format::rows, "rows")};
+};
+template <>
+struct name_table<shuffle_kind> {
+  static constexpr std::array entries{named(shuffle_kind::rows, "rows"),
+                                      named(shuffle_kind::lanes, "lanes")};
+};
+template <>
+struct name_table<dense_kind> {
+  static constexpr std::array entries{named(dense_kind::automatic, "auto"),
+                                      named(dense_kind::yes, "yes"), named(dense_kind::no, "no")};
 };
 template <>
 struct name_table<header_kind> {
@@ -69,7 +83,8 @@ struct name_table<model_kind> {
 template <>
 struct name_table<strategy_kind> {
   static constexpr std::array entries{named(strategy_kind::gradients, "gradients"),
-                                      named(strategy_kind::parameters, "parameters")};
+                                      named(strategy_kind::parameters, "parameters"),
+                                      named(strategy_kind::federated, "federated")};
 };
 template <>
 struct name_table<consistency_kind> {
@@ -85,6 +100,15 @@ struct name_table<scheduler_policy> {
                                       named(scheduler_policy::stealing, "stealing")};
 };
 
+/// Rows of lanes.
+struct lane_sizes {
+  std::optional<size_t>
+    chunk_rows; ///< of a chunk, >= 1; absent: the file's, else about 1 MiB of rows
+  std::optional<size_t> window_rows; ///< of all windows together, >= 1; absent: 64 MiB
+
+  friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
+};
+
 /// Where the rows come from: a file, or made by a rule (exactly one of the two).
 struct data_options {
   std::string file;                                ///< path; empty when synthetic
@@ -98,10 +122,18 @@ struct data_options {
   header_kind header = header_kind::automatic;     ///< automatic: no cell of row 1 is a number
   std::string target = "last";                     ///< "last", a column's name or 0-based index
   size_t index_base = 1;                           ///< libsvm: the first feature's index, 0 or 1
-  std::string labels_file;                         ///< idx, npy: path; empty: by the file's name
-  double test_fraction = 0;                        ///< rows kept for testing, [0, 1)
-  double validation_fraction = 0; ///< rows kept for validation, [0, 1), beside those for testing
-  bool standardize = false;       ///< features to mean 0, deviation 1
+  /// libsvm: whether rows become dense; automatic: by what the file holds (data/formats/libsvm).
+  dense_kind dense = dense_kind::automatic;
+  std::optional<size_t> hash_bits; ///< libsvm: features are hashed to 2^bits, 4 to 30
+  std::string labels_file;         ///< idx, npy: path; empty: by the file's name
+  double test_fraction = 0;        ///< rows kept for testing, [0, 1)
+  double validation_fraction = 0;  ///< rows kept for validation, [0, 1), beside those for testing
+  bool standardize = false;        ///< features to mean 0, deviation 1; sparse rows to at most 1
+  std::string test_file;           ///< path of rows for testing, beside `file`; empty: none
+  /// rows: all of them, anew each epoch, in memory. lanes: by chunks and windows
+  /// (coordinators/step/lane_order.hpp); a file of rows then stays on the disk.
+  shuffle_kind shuffle = shuffle_kind::rows;
+  lane_sizes lanes;
 
   friend bool operator==(const data_options&, const data_options&) = default;
 };
@@ -165,7 +197,7 @@ struct training_options {
   friend bool operator==(const training_options&, const training_options&) = default;
 };
 
-/// Strategy `parameters`: how the members' models become one.
+/// Strategies `parameters` and `federated`: how the members' or clients' models become one.
 struct merge_section {
   merge_options members = {.rule = merge_rule::weighted, .weighting = merge_weighting::samples};
   std::optional<double> elastic_alpha; ///< in (0, 1]: elastic averaging in place of all the others
@@ -177,6 +209,30 @@ struct merge_section {
   friend bool operator==(const merge_section&, const merge_section&) = default;
 };
 
+/// Strategy `federated` (coordinators/modes/federated_rounds.hpp).
+struct federated_section {
+  size_t clients = 100;                                ///< >= 1, at most the training rows
+  size_t cohort = 10;                                  ///< clients of a round, 1 to clients
+  client_sampling sampling = client_sampling::uniform; ///< who they are
+  size_t rounds = 100;                                 ///< >= 1
+  std::optional<uint64_t> local_epochs; ///< visits of a client's rows in a round, >= 1; absent: 1
+  std::optional<uint64_t> local_steps;  ///< or so many steps, >= 1
+  partition_kind partition = partition_kind::iid; ///< whose rows they are
+  size_t labels = 2;                              ///< partition labels: classes of a client, >= 1
+  double spread = 1;                              ///< dirichlet: alpha > 0; sizes: sigma >= 0
+  double over_selection = 0;      ///< share of clients invited beyond the cohort, [0, 10]
+  double drop_out = 0;            ///< chance that a client does not answer, [0, 1)
+  std::optional<double> deadline; ///< > 0: rows that a client of speed 1 trains on in time
+  double speed_spread = 0;        ///< of clients' speeds, e^(spread z), [0, 10]
+  size_t min_count = 1;           ///< clients below which a round is void, 1 to cohort
+  size_t groups = 1;              ///< that are merged by the rule, to cohort; 0: one a client
+  double proximal = 0;            ///< mu of FedProx, >= 0
+  double update_range = 1024;     ///< greatest change of a parameter that is taken, > 0
+  uint64_t weight_max = 1024;     ///< of a client weighed by its rows, >= 1
+
+  friend bool operator==(const federated_section&, const federated_section&) = default;
+};
+
 /// Who carries what of a model: never part of the result (coordinators/parallel/grid.hpp).
 struct parallel_options {
   std::optional<size_t>
@@ -185,9 +241,13 @@ struct parallel_options {
   size_t pipeline = 1; ///< stages that layers are spread over, 1 to the number of segments
   pipeline_schedule schedule = pipeline_schedule::one_forward_one_backward;
   std::vector<size_t> stages; ///< segments of each stage, each >= 1; empty: balanced by their work
+  /// Replicas fetch what others own segment by segment, and keep none of it.
+  bool sharded = false;
 
   /// Replicas that share a model.
   size_t group_size() const { return tensor * pipeline; }
+  /// Replicas compute tile by tile, and processes hold what is theirs of a model.
+  bool splits() const { return group_size() > 1 || sharded; }
   friend bool operator==(const parallel_options&, const parallel_options&) = default;
 };
 
@@ -195,6 +255,12 @@ struct runtime_options {
   std::optional<size_t> threads; ///< of the scheduler, >= 1; absent: as are useful
   scheduler_policy policy = scheduler_policy::sharing;
   std::string numerics = "native"; ///< "native" or the name of an OpenBLAS core type
+  /// Who may be lost with the same work before it is not given out again; 0: no matter how many
+  /// (coordinators/membership/lost_work.hpp, coordinators/modes/piece_losses.hpp).
+  size_t attempts = 3;
+  /// Seconds after which an order that nobody answers is given to another trainer, at least: where a
+  /// keeper has trainers. 0: never
+  uint64_t lease = 60;
 
   friend bool operator==(const runtime_options&, const runtime_options&) = default;
 };
@@ -225,6 +291,7 @@ struct job {
   optimizer_options optimizer;
   training_options training;
   merge_section merge;
+  federated_section federated;
   parallel_options parallel;
   runtime_options runtime;
   checkpoint_options checkpoint;

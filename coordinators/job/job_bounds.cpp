@@ -26,6 +26,8 @@ constexpr uint64_t epochs_max = 1'000'000'000'000;
 constexpr uint64_t slices_max = 4'096;
 /// Actors of one process, and threads: each has memory of its own, and all know each other.
 constexpr uint64_t actors_max = 1'024;
+/// Clients cost 4 bytes each, and some nanoseconds a round where all are looked at.
+constexpr uint64_t clients_max = 100'000'000;
 
 constexpr std::array bounds{
   whole_bounds{"job.seed", 0, unbounded},
@@ -35,6 +37,9 @@ constexpr std::array bounds{
   whole_bounds{"data.targets", 1, columns_max},
   whole_bounds{"data.target", 0, columns_max - 1},
   whole_bounds{"data.index_base", 0, 1},
+  whole_bounds{"data.hash_bits", 4, 30},
+  whole_bounds{"data.chunk_rows", 1, rows_max},
+  whole_bounds{"data.window_rows", 1, rows_max},
   whole_bounds{"model.hidden", 1, units_max},
   whole_bounds{"model.cuts", 1, part_count_max},
   whole_bounds{"optimizer.history_size", 1, history_size_max},
@@ -55,13 +60,24 @@ constexpr std::array bounds{
   whole_bounds{"merge.trimmed_count", 0, slices_max},
   whole_bounds{"merge.faulty_count", 0, slices_max},
   whole_bounds{"merge.kept_count", 0, slices_max},
-  whole_bounds{"merge.flipped_members", 0, slices_max},
+  whole_bounds{"merge.flipped_members", 0, clients_max},
+  whole_bounds{"federated.clients", 1, clients_max},
+  whole_bounds{"federated.cohort", 1, clients_max},
+  whole_bounds{"federated.rounds", 1, epochs_max},
+  whole_bounds{"federated.local_epochs", 1, epochs_max},
+  whole_bounds{"federated.local_steps", 1, steps_max},
+  whole_bounds{"federated.partition.labels", 1, columns_max},
+  whole_bounds{"federated.min_count", 1, clients_max},
+  whole_bounds{"federated.groups", 0, clients_max},
+  whole_bounds{"federated.weight_max", 1, 1'048'576},
   whole_bounds{"parallel.data", 1, actors_max},
   whole_bounds{"parallel.tensor", 1, part_count_max},
   whole_bounds{"parallel.pipeline", 1, actors_max},
   whole_bounds{"parallel.stages", 1, hidden_layers_max + 1},
   whole_bounds{"runtime.threads", 1, actors_max},
   whole_bounds{"checkpoint.every_steps", 0, steps_max},
+  whole_bounds{"runtime.attempts", 0, 1'000},
+  whole_bounds{"runtime.lease", 0, 1'000'000},
   whole_bounds{"checkpoint.keep", 1, 1'000'000},
   whole_bounds{"node.replicas", 0, actors_max},
   whole_bounds{"node.shards", 0, actors_max},

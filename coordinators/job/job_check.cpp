@@ -1,6 +1,8 @@
 #include "troupe/coordinators/job/job_check.hpp"
 
+#include "troupe/coordinators/job/data_check.hpp"
 #include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/sparse_problems.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 
 #include <algorithm>
@@ -13,40 +15,6 @@
 namespace troupe {
 
 namespace {
-
-void check_data(problem_list& check, const data_options& x) {
-  const bool synthetic = x.synthetic != synthetic_kind::none;
-  check.require(synthetic || !x.file.empty(), "data.file", "the job names no data",
-                "set data.file to a file of rows, or data.synthetic to \"classification\" or "
-                "\"regression\"");
-  check.require(!synthetic || x.file.empty(), "data.synthetic",
-                "the job names a file and asks for synthetic data", "keep one of the two");
-  check.in_bounds("data.rows", x.rows);
-  check.in_bounds("data.features", x.features);
-  check.in_bounds("data.classes", x.classes);
-  check.in_bounds("data.targets", x.targets);
-  check.require(x.noise >= 0 && std::isfinite(x.noise), "data.noise", "must be 0 or more",
-                "use a number such as 0.1");
-  check.require(!x.target.empty(), "data.target", "must not be empty",
-                "use \"last\", a column's name or its number counted from 0");
-  check.in_bounds("data.index_base", x.index_base);
-  const bool has_labels = !x.labels_file.empty();
-  check.require(!has_labels || !x.file.empty(), "data.labels_file",
-                "the job names labels but no data.file", "name the rows that they belong to");
-  check.require(!has_labels || (x.format != data_format::csv && x.format != data_format::libsvm),
-                "data.labels_file", std::string{name_of(x.format)} + " files hold their targets",
-                "leave data.labels_file out");
-  check.require(!has_labels || x.target == "last", "data.target",
-                "the targets come from data.labels_file", "keep one of the two");
-  check.require(x.test_fraction >= 0 && x.test_fraction < 1, "data.test_fraction",
-                "must be in [0, 1)", "use a share of the rows such as 0.25");
-  check.require(x.validation_fraction >= 0 && x.validation_fraction < 1, "data.validation_fraction",
-                "must be in [0, 1)", "use a share of the rows such as 0.1");
-  check.require(!(x.test_fraction < 1 && x.validation_fraction < 1) ||
-                  x.test_fraction + x.validation_fraction < 1,
-                "data.validation_fraction", "leaves no rows for training beside data.test_fraction",
-                "keep the sum of the two below 1");
-}
 
 void check_loss(problem_list& check, const model_options& x) {
   using enum model_kind;
@@ -148,6 +116,16 @@ void check_parallel(problem_list& check, const job& x) {
   check.require(parallel.group_size() == 1 || !alone, "parallel.tensor",
                 "each replica of this mode has a whole model",
                 "set parallel.tensor = 1 and parallel.pipeline = 1, or use synchronous gradients");
+  check.require(!parallel.sharded || !alone, "parallel.sharded",
+                "each replica of this mode has a whole model",
+                "set parallel.sharded = false, or use synchronous gradients");
+  check.require(!parallel.sharded || scope_of(x.optimizer.kind) != optimizer_scope::whole_model,
+                "parallel.sharded",
+                std::string{name_of(x.optimizer.kind)} + " has one shard that owns the whole model",
+                "set parallel.sharded = false, or use an optimizer that works element by element");
+  check.require(!parallel.sharded || parallel.group_size() == 1, "parallel.sharded",
+                "is for replicas that compute whole models, these carry parts or stages",
+                "use it instead of parallel.tensor and parallel.pipeline, or set it to false");
 }
 
 void check_parts(problem_list& check, const std::string& key, const schedule_options& x) {
@@ -360,6 +338,7 @@ void check_training(problem_list& check, const training_options& x) {
 std::vector<job_problem> problems(const job& x) {
   problem_list check;
   check_data(check, x.data);
+  std::ranges::move(sparse_problems(x), std::back_inserter(check.found));
   check_model(check, x.model);
   check_cuts(check, x);
   check_parallel(check, x);
@@ -369,6 +348,8 @@ std::vector<job_problem> problems(const job& x) {
   check_training(check, x.training);
   std::ranges::move(mode_problems(x), std::back_inserter(check.found));
   check.in_bounds("runtime.threads", x.runtime.threads);
+  check.in_bounds("runtime.attempts", x.runtime.attempts);
+  check.in_bounds("runtime.lease", x.runtime.lease);
   check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",
                 "use \"native\" or the name of a processor type such as \"x86-64-v3\"");
   check.in_bounds("checkpoint.every_steps", x.checkpoint.every_steps);

@@ -1,5 +1,6 @@
 #include "troupe/coordinators/job/memory_need.hpp"
 
+#include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/models/base/saturating.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
@@ -128,6 +129,13 @@ std::string remedy_for(const memory_need& need) {
   return remedy_of(need.largest()).hint;
 }
 
+namespace {
+
+/// Of what a keeper remembers: two that may be asked for, and one in the making.
+constexpr uint64_t checkpoint_copies = 3;
+
+} // namespace
+
 memory_need need_of_whole_models(const job& resolved, const data_shape& shape, size_t replica_count,
                                  bool keeps) {
   const auto size = size_of(resolved, shape);
@@ -141,8 +149,17 @@ memory_need need_of_whole_models(const job& resolved, const data_shape& shape, s
   result.add(memory_cause::gradients, of_models(replica_count + 1));
   if (keeps) {
     const auto members = training.members.value_or(0);
+    if (training.strategy == strategy_kind::federated) { // a sum of 64-bit words for each group
+      const auto& federated = resolved.federated;
+      const auto groups = federated.groups == 0 ? federated.cohort : federated.groups;
+      result.add(memory_cause::parameters, of_models(3 * (groups + replica_count)));
+      result.add(memory_cause::data, 4 * shape.train_row_count + 12 * federated.clients);
+    }
     result.add(memory_cause::parameters, of_models(members));
     result.add(memory_cause::optimizer, of_models(slots * (members + 1)));
+    if (has_keeper(training) && resolved.checkpoint.are_written())
+      result.add(memory_cause::checkpoints,
+                 of_models(checkpoint_copies * (1 + keeper_state_of(resolved).vector_count)));
   }
   const auto slice_rows = training.batch_size / *training.slices + 1;
   result.add(
@@ -158,8 +175,21 @@ memory_need need_of_whole_models(const job& resolved, const data_shape& shape, s
 }
 
 uint64_t bytes_of_rows(const data_shape& shape) {
-  const auto rows = shape.train_row_count + shape.test_row_count + shape.validation_row_count;
-  const auto words = shape.feature_count + (shape.classification ? 1 : shape.output_count);
+  const auto outputs = shape.classification ? 1 : shape.output_count;
+  if (shape.sparse) { // features and values; where rows begin
+    const auto rows = shape.train_row_count + shape.test_row_count + shape.validation_row_count;
+    return saturated_sum(
+      saturated_product(8, shape.entry_count),
+      saturated_sum(saturated_product(8, rows), floats(saturated_product(rows, outputs))));
+  }
+  // Of rows in a file two windows of each lane are in memory.
+  const auto row_bytes = std::max<uint64_t>(shape.feature_count * sizeof(float), 1);
+  const auto train =
+    shape.stays_in_file
+      ? std::min<uint64_t>(shape.train_row_count, 2 * window_bytes_by_default / row_bytes)
+      : shape.train_row_count;
+  const auto rows = train + shape.test_row_count + shape.validation_row_count;
+  const auto words = shape.feature_count + outputs;
   return floats(saturated_product(rows, words));
 }
 

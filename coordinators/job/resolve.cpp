@@ -1,5 +1,6 @@
 #include "troupe/coordinators/job/resolve.hpp"
 
+#include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/network/neural_network.hpp"
@@ -86,6 +87,9 @@ void write_data(std::ostream& out, const job& x, const std::string& fingerprint)
       << "data.standardize = " << x.data.standardize << '\n';
   if (x.data.validation_fraction > 0)
     out << "data.validation_fraction = " << bits_of(x.data.validation_fraction) << '\n';
+  if (x.data.shuffle == shuffle_kind::lanes)
+    out << "data.shuffle = lanes\ndata.chunk_rows = " << *x.data.lanes.chunk_rows
+        << "\ndata.window_chunks = " << window_chunks_of(x) << '\n';
 }
 
 // Only what counts: a key that is not used must not make another job.
@@ -233,7 +237,7 @@ void resolve_cuts(job& x, const data_shape& shape) {
   auto& model = x.model;
   const bool whole = has_keeper(x.training) ||
                      scope_of(x.optimizer.kind) == optimizer_scope::solver ||
-                     x.optimizer.kind == optimizer_kind::adafactor;
+                     x.optimizer.kind == optimizer_kind::adafactor || shape.sparse;
   if (!model.cuts)
     model.cuts = whole ? 1 : default_part_count(model.hidden);
   std::vector<size_t> widths{shape.feature_count};
@@ -272,8 +276,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   if (!result.runtime.threads)
     result.runtime.threads = std::max<size_t>(core_count, 1);
   if (result.checkpoint.by_default)
-    result.checkpoint.every_steps =
-      has_keeper(training) ? 0 : checkpoint_interval(timeline_of(result, shape));
+    result.checkpoint.every_steps = checkpoint_interval(timeline_of(result, shape));
+  result.checkpoint.every_steps = checkpoint_interval_of(result, timeline_of(result, shape));
   result.optimizer = with_defaults(x.optimizer);
   result.optimizer.schedule =
     with_steps(x.optimizer.schedule, timeline_of(result, shape).last_version());
@@ -284,11 +288,33 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
   }
   resolve_cuts(result, shape);
+  if (x.data.shuffle == shuffle_kind::lanes) {
+    result.data.lanes.chunk_rows = shape.chunk_rows;
+    if (!x.data.lanes.window_rows)
+      result.data.lanes.window_rows =
+        std::max<size_t>(window_bytes_by_default / (shape.feature_count * sizeof(float)), 1);
+  }
   return result;
+}
+
+size_t window_chunks_of(const job& resolved) {
+  const auto& x = resolved.data;
+  if (x.shuffle != shuffle_kind::lanes)
+    return 1;
+  return std::max<size_t>(
+    *x.lanes.window_rows / *resolved.training.slices / std::max<size_t>(*x.lanes.chunk_rows, 1), 1);
 }
 
 timeline timeline_of(const job& resolved, const data_shape& shape) {
   const auto& training = resolved.training;
+  if (is_federated(training)) // a version is a round
+    return {1,
+            1,
+            1,
+            resolved.federated.rounds,
+            training.steps,
+            training.evaluate_every,
+            training.history_every};
   return {shape.train_row_count, training.batch_size,     *training.slices,      training.epochs,
           training.steps,        training.evaluate_every, training.history_every};
 }
@@ -315,6 +341,7 @@ std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) 
   options.dropout = resolved.model.dropout;
   options.parts = *resolved.model.cuts;
   options.cuts = resolved.model.cut;
+  options.sparse = shape.sparse;
   return std::make_unique<neural_network>(options);
 }
 
@@ -323,6 +350,7 @@ model_split split_of(const job& resolved, const segment_chain& chain) {
   result.shape = {*resolved.training.replicas, resolved.parallel.tensor,
                   resolved.parallel.pipeline};
   result.part_count = chain.part_count();
+  result.sharded = resolved.parallel.sharded;
   result.stages = resolved.parallel.stages;
   for (const auto& segment : chain.segments()) {
     uint64_t work = 0; // multiply-adds of a row; layer 0 has no derivative by its inputs

@@ -29,6 +29,10 @@ struct data_shape {
   size_t validation_row_count = 0;
   std::vector<std::string> class_names = {}; ///< classification: as messages show them
   std::vector<size_t> class_rows = {};       ///< classification: rows of each class in all parts
+  bool sparse = false;                       ///< rows are
+  size_t entry_count = 0;                    ///< of sparse rows, in all parts
+  size_t chunk_rows = 0;      ///< rows of a chunk where they are visited by lanes; else 0
+  bool stays_in_file = false; ///< only windows of the training rows are in memory
 };
 
 /// The loss a job trains with: the given one, else by model and, for networks, by target.
@@ -48,6 +52,14 @@ job resolve(const job& x, const data_shape& shape, size_t core_count);
 
 /// Problems that show only beside the data: a loss that does not fit the target, say.
 std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape);
+
+/// What the windows of all lanes hold by default, as numbers in memory: read in a tenth of a second,
+/// and twenty thousand rows of a thousand features. Half of it mixes half as well where rows are
+/// sorted.
+inline constexpr uint64_t window_bytes_by_default = uint64_t{64} << 20;
+
+/// Chunks of a window of each lane, of a resolved job; 1 where there are no lanes.
+size_t window_chunks_of(const job& resolved);
 
 /// The timeline of a resolved job.
 timeline timeline_of(const job& resolved, const data_shape& shape);

@@ -1,7 +1,8 @@
 #include "troupe/coordinators/job/training_modes.hpp"
 
+#include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/job_bounds.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -36,8 +37,9 @@ void check_belongings(problem_list& check, const job& x) {
                 "belongs to the strategy parameters", use_parameters);
   check.require(merges(training) || !training.local_steps, "training.local_steps",
                 "belongs to the strategy parameters", use_parameters);
-  check.require(merges(training) || x.merge == merge_section{}, "merge.rule",
-                "the section merge belongs to the strategy parameters", use_parameters);
+  check.require(
+    merges(training) || is_federated(training) || x.merge == merge_section{}, "merge.rule",
+    "the section merge belongs to the strategies parameters and federated", use_parameters);
   check.require(is_asynchronous(training) || training.late_steps == step_scaling::none,
                 "training.late_steps", "in synchronous training nothing is late", use_asynchronous);
   check.require(is_asynchronous(training) || training.delay_compensation == 0,
@@ -49,7 +51,9 @@ void check_combinations(problem_list& check, const job& x) {
   const auto& training = x.training;
   if (!has_keeper(training))
     return;
-  const std::string mode = merges(training) ? "the strategy parameters" : "asynchronous training";
+  const std::string mode = merges(training)         ? "the strategy parameters"
+                           : is_federated(training) ? "federated training"
+                                                    : "asynchronous training";
   check.require(!merges(training) || !is_asynchronous(training), "training.consistency",
                 "the strategy parameters merges in rounds that all members take part in",
                 "leave it out, or use training.strategy = \"gradients\"");
@@ -57,8 +61,16 @@ void check_combinations(problem_list& check, const job& x) {
                 mode + " needs a rule that works element by element, " +
                   std::string{name_of(x.optimizer.kind)} + " does not",
                 "use another optimizer.kind such as \"adam\"");
-  check.require(x.checkpoint.every_steps == 0, "checkpoint.every_steps",
-                mode + " writes no checkpoints", "leave it out");
+  const bool has_moments = x.merge.outer.kind != outer_kind::replace &&
+                           (x.merge.outer.kind != outer_kind::sgd || x.merge.outer.momentum > 0);
+  const auto forgets = [&](bool holds, const char* what) {
+    check.require(!holds || x.checkpoint.every_steps == 0, "checkpoint.every_steps",
+                  std::string{"checkpoints do not hold "} + what, "leave one of them out");
+  };
+  forgets(has_moments, "what merge.outer remembers");
+  forgets(x.merge.averaging.kind != averaging_kind::none, "what merge.averaging remembers");
+  forgets(training.consistency == consistency_kind::half_synchronous && training.first_count > 1,
+          "gradients that wait for others (training.consistency.first)");
 }
 
 void check_members(problem_list& check, const job& x) {
@@ -165,7 +177,7 @@ void write_merge(std::ostream& out, const merge_section& x) {
 } // namespace
 
 bool has_keeper(const training_options& x) {
-  return merges(x) || is_asynchronous(x);
+  return merges(x) || is_federated(x) || is_asynchronous(x);
 }
 
 bool is_reproducible(const training_options& x) {
@@ -179,6 +191,7 @@ std::vector<job_problem> mode_problems(const job& x) {
   check_members(check, x);
   check_merge(check, x.merge);
   check_staleness(check, x.training);
+  check_federated(check, x);
   return std::move(check.found);
 }
 
@@ -190,13 +203,14 @@ void resolve_mode(job& x, size_t train_row_count, size_t core_count) {
       training.local_steps.value_or(std::clamp<uint64_t>(steps, 1, default_local_steps));
     if (training.members)
       training.slices = training.members;
-  } else if (is_asynchronous(training)) {
+  } else if (is_federated(training) || is_asynchronous(training)) {
     training.slices = 1;
     training.replicas = training.replicas.value_or(std::max<size_t>(core_count, 1));
   }
 }
 
-std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count) {
+std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count,
+                                                 bool classification) {
   problem_list check;
   const auto& training = resolved.training;
   if (training.consistency == consistency_kind::half_synchronous)
@@ -204,6 +218,8 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
                   "the first " + std::to_string(training.first_count) + " of " +
                     std::to_string(*training.replicas) + " replicas never come",
                   "use more replicas, or set first to less");
+  if (is_federated(training))
+    check_federated_with_data(check, resolved, train_row_count, classification);
   if (!merges(training))
     return std::move(check.found);
   const auto members = *training.members;
@@ -238,6 +254,10 @@ void write_mode(std::ostream& out, const job& resolved) {
     out << "training.local_steps = " << *training.local_steps << '\n';
     write_merge(out, resolved.merge);
   }
+  if (is_federated(training)) {
+    write_federated(out, resolved);
+    write_merge(out, resolved.merge);
+  }
   if (!is_asynchronous(training))
     return;
   out << "training.replicas = " << *training.replicas << '\n'
@@ -259,6 +279,15 @@ local_rounds_options local_rounds_of(const job& resolved) {
   options.outer = resolved.merge.outer;
   options.elastic_alpha = resolved.merge.elastic_alpha;
   options.averaging = resolved.merge.averaging;
+  return options;
+}
+
+asynchronous_options asynchronous_of(const job& resolved) {
+  asynchronous_options options;
+  options.gradients.optimizer = resolved.optimizer;
+  options.consistency = staleness_of(resolved.training);
+  if (const auto lambda = resolved.training.delay_compensation; lambda > 0)
+    options.compensation = delay_compensation_options{.lambda = lambda};
   return options;
 }
 
@@ -293,6 +322,44 @@ uint64_t round_end(const timeline& plan, uint64_t version, uint64_t local_steps)
   if (count + 1 == rest && plan.rows_of(last_step).size() < plan.slice_count)
     count = rest;
   return version + count;
+}
+
+// A last step that joins the round before it ends an epoch; only with rounds of one step is there a
+// multiple within it.
+uint64_t checkpoint_interval_of(const job& resolved, const timeline& plan) {
+  const auto wished = resolved.checkpoint.every_steps;
+  if (wished == 0 || !merges(resolved.training))
+    return wished;
+  const auto steps = plan.steps_in_epoch();
+  const auto of_round = *resolved.training.local_steps;
+  const bool joins = plan.rows_of(steps - 1).size() < plan.slice_count;
+  const auto unit = steps % of_round == 0 && !(joins && of_round == 1) ? of_round : steps;
+  return (wished + unit - 1) / unit * unit;
+}
+
+bool is_version_of_longer_runs(const job& resolved, const timeline& plan, uint64_t version) {
+  if (!merges(resolved.training))
+    return true;
+  auto longer = plan;
+  longer.step_limit.reset();
+  longer.epoch_count = static_cast<size_t>(version / plan.steps_in_epoch() + 1);
+  auto end = version - version % plan.steps_in_epoch();
+  while (end < version)
+    end = round_end(longer, end, *resolved.training.local_steps);
+  return end == version;
+}
+
+state_shape keeper_state_of(const job& resolved) {
+  const auto& training = resolved.training;
+  if (merges(training)) {
+    const auto rounds = local_rounds_of(resolved);
+    const auto slot_count = make_optimizer(resolved.optimizer)->slot_count();
+    return local_rounds::shape_of(rounds) + rounds.member_count * state_shape{slot_count, 0};
+  }
+  if (is_federated(training)) // and the sums of the last round that was not void
+    return federated_rounds::shape() + state_shape{0, 3};
+  return is_asynchronous(training) ? asynchronous_coordinator::shape_of(asynchronous_of(resolved))
+                                   : state_shape{};
 }
 
 std::vector<merge_rule> merge_rules_of_jobs() {

@@ -8,6 +8,8 @@
 //                                       one main model (staleness_rule.hpp)
 //   parameters   synchronous            members train alone, then their models     yes
 //                                       are merged (local_rounds.hpp)
+//   federated    synchronous            clients of a cohort train alone on their    yes
+//                                       own rows (federated_rounds.hpp)
 //
 // A member of the strategy `parameters` trains on slice i of each step: `training.members` is the
 // number of slices. Rounds have `training.local_steps` steps and end with their epoch, so that
@@ -17,8 +19,10 @@
 
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/job/job_problem.hpp"
+#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
 #include "troupe/coordinators/modes/local_rounds.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/models/base/saved_state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,13 +49,18 @@ std::vector<job_problem> mode_problems(const job& x);
 void resolve_mode(job& x, size_t train_row_count, size_t core_count);
 
 /// What of a resolved job's modes does not fit its training rows.
-std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count);
+std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count,
+                                                 bool classification);
 
 /// Adds to a job's identity what the modes use; synchronous gradients add nothing.
 void write_mode(std::ostream& out, const job& resolved);
 
 /// The rounds of a resolved job with the strategy `parameters`.
 local_rounds_options local_rounds_of(const job& resolved);
+
+/// The coordinator of a resolved job with another consistency than synchronous, but for the layout of
+/// its parameters and the number of its trainers.
+asynchronous_options asynchronous_of(const job& resolved);
 
 /// The staleness rule of a resolved job; the other consistencies than synchronous.
 staleness_options staleness_of(const training_options& x);
@@ -60,6 +69,18 @@ staleness_options staleness_of(const training_options& x);
 /// epoch or training. A last step of an epoch with fewer rows than members joins the round before,
 /// for each member must have a row in each round.
 uint64_t round_end(const timeline& plan, uint64_t version, uint64_t local_steps);
+
+/// Steps between checkpoints, so that each is at the end of a round: the next multiple, above what was
+/// wished for, of the steps of a round, if epochs consist of whole ones, else of an epoch.
+uint64_t checkpoint_interval_of(const job& resolved, const timeline& plan);
+
+/// False for a version that is none of a longer run, because it is in the middle of a round: only
+/// where training ended is it one.
+bool is_version_of_longer_runs(const job& resolved, const timeline& plan, uint64_t version);
+
+/// What a keeper remembers beside the main model: what its policy saves in a checkpoint. Nothing in
+/// synchronous training.
+state_shape keeper_state_of(const job& resolved);
 
 /// What a job may say of merging: rules and weightings that need nothing but what members hand in,
 /// their models and how many rows these were trained on. A merger in an application knows more.

@@ -25,9 +25,10 @@ namespace troupe {
 /// A process that takes part: its name, which of its lives this is, and what it can do.
 struct member {
   std::string name;
-  uint64_t incarnation = 0; ///< random, drawn when the process starts
+  uint64_t incarnation = 0; ///< random, drawn for each link to the director
   size_t replica_count = 0;
   size_t shard_count = 0;
+  uint64_t life = 0; ///< of the process, whichever its incarnation; 0: unknown
 
   friend bool operator==(const member&, const member&) = default;
 };
@@ -82,6 +83,8 @@ struct cluster_view {
   std::vector<member> members;
   std::vector<replica_place> replicas; ///< every replica of every member
   std::vector<shard_place> shards;     ///< fixed for the term; the order gives each its index
+  bool is_careful =
+    false; ///< who computed before was lost: replicas begin a little later (lost_work.hpp)
 
   /// Index of the member of this name.
   std::optional<size_t> find(std::string_view name) const;

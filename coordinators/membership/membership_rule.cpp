@@ -229,7 +229,7 @@ std::string membership_rule::lacking() const {
   const auto who = present();
   if (makes_group(options_.split, who) && replicas_of(who) > 0)
     return lacks_shard() ? "a shard" : "";
-  const auto replicas = options_.split.splits() ? "a group of replicas" : "a replica";
+  const auto replicas = options_.split.shape.group_size() > 1 ? "a group of replicas" : "a replica";
   return lacks_shard() ? replicas + std::string{" or a shard"} : replicas;
 }
 

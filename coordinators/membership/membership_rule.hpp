@@ -82,6 +82,7 @@ struct membership_options {
   size_t slice_count = 1;
   size_t parameter_count = 0;
   model_split split = {};
+  bool has_one_owner = false; ///< of all parameters: an optimizer needs the whole model
   std::optional<size_t> min_nodes =
     {}; ///< to begin with, spares that stand in included; absent: all
   milliseconds join_timeout{60'000};

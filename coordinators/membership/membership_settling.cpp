@@ -2,6 +2,7 @@
 
 #include "troupe/coordinators/membership/membership_rule.hpp"
 #include "troupe/coordinators/membership/view_placement.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -102,6 +103,10 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
   known_term_ = persisted_term_;
   phase_ = phase::running;
   auto view = place_anew(present(), options_.slice_count, options_.parameter_count, options_.split);
+  if (options_.has_one_owner) {
+    view.shards.resize(1);
+    view.shards.front().blocks = {0, block_count(options_.parameter_count)};
+  }
   view.id = {known_term_, 1};
   view.start_version = checkpoint_version_;
   announce(std::move(view), true, out);

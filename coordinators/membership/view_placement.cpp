@@ -96,7 +96,7 @@ size_t replicas_of(const std::vector<member>& members) {
 }
 
 bool makes_group(const model_split& split, const std::vector<member>& members) {
-  return !split.splits() || replicas_of(members) >= split.shape.group_size();
+  return split.shape.group_size() == 1 || replicas_of(members) >= split.shape.group_size();
 }
 
 cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count,

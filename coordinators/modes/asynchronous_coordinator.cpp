@@ -122,4 +122,22 @@ void asynchronous_coordinator::joined(size_t trainer) {
   read_.resize(std::max(read_.size(), trainer + 1));
 }
 
+state_shape asynchronous_coordinator::shape_of(const asynchronous_options& options) {
+  return gradients_coordinator::shape_of(options.gradients, 0) +
+         (options.compensation ? delay_compensation::shape_of(*options.compensation)
+                               : state_shape{});
+}
+
+void asynchronous_coordinator::save(state_saver& out) const {
+  gradients_.save(out, 0);
+  if (compensation_)
+    compensation_->save(out);
+}
+
+void asynchronous_coordinator::load(state_loader& in) {
+  gradients_.load(in, 0);
+  if (compensation_)
+    compensation_->load(in);
+}
+
 } // namespace troupe

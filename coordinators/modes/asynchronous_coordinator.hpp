@@ -90,6 +90,13 @@ public:
   /// It is back, or is new: the next index after the last.
   void joined(size_t trainer);
 
+  /// What it remembers beside the parameters while no gradient is being computed: the optimizer's
+  /// state, and the gradients that are held. Clocks and accounts begin anew.
+  static state_shape shape_of(const asynchronous_options& options);
+  void save(state_saver& out) const;
+  /// After `set_parameters`.
+  void load(state_loader& in);
+
   const_buffer parameters() const { return gradients_.parameters(); }
   const staleness_rule& rule() const { return rule_; }
   const gradients_coordinator& gradients() const { return gradients_; }

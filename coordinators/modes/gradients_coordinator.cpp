@@ -107,6 +107,55 @@ drain_report gradients_coordinator::flush() {
   return running_ ? drain(1) : drain_report{};
 }
 
+namespace {
+
+/// Of a queued gradient: its samples and its scale.
+constexpr size_t numbers_of_queued = 2;
+
+} // namespace
+
+state_shape gradients_coordinator::shape_of(const gradients_coordinator_options& options,
+                                            size_t queued_max) {
+  return state_shape{make_optimizer(options.optimizer)->slot_count(), 3} +
+         queued_max * state_shape{1, numbers_of_queued};
+}
+
+void gradients_coordinator::save(state_saver& out, size_t queued_max) const {
+  if (queue_.size() > queued_max)
+    throw std::logic_error("gradients coordinator: more gradients are queued than can be saved");
+  for (size_t i = 0; i < state_.slot_count(); ++i)
+    out.copy(std::span<const float>{state_.slot(i)});
+  out.count(update_count_);
+  out.count(optimizer_step_);
+  out.count(queue_.size());
+  for (size_t i = 0; i < queued_max; ++i) {
+    const bool is_there = i < queue_.size();
+    out.copy(is_there ? queue_[i].gradient_sum.values() : std::span<const float>{});
+    out.count(is_there ? queue_[i].sample_count : 0);
+    out.number(is_there ? queue_[i].step_scale : 0);
+  }
+}
+
+void gradients_coordinator::load(state_loader& in, size_t queued_max) {
+  for (size_t i = 0; i < state_.slot_count(); ++i) {
+    const auto saved = in.vector();
+    if (saved.size() != state_.slot(i).size())
+      throw std::invalid_argument("gradients coordinator: the saved state has another size");
+    std::ranges::copy(saved.values(), state_.slot(i).begin());
+  }
+  update_count_ = in.count();
+  optimizer_step_ = in.count();
+  const auto queued_count = in.count();
+  queue_.clear();
+  for (size_t i = 0; i < queued_max; ++i) {
+    const auto values = in.vector();
+    const auto sample_count = in.count();
+    const auto step_scale = in.number();
+    if (i < queued_count)
+      add_gradients(values.values(), sample_count, step_scale);
+  }
+}
+
 // Applies whole rounds, and a last one as soon as it has `round_size_min` gradients.
 drain_report gradients_coordinator::drain(size_t round_size_min) {
   const auto applied = update_count_, refused = refused_update_count_;

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "troupe/models/base/buffer.hpp"
+#include "troupe/models/base/saved_state.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/network/parameter_layout.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
@@ -104,6 +105,14 @@ public:
 
   /// Drops what is queued. Parameters and optimizer stay.
   void clear() { queue_.clear(); }
+
+  /// What it remembers beside the parameters: the optimizer's state and step, and up to `queued_max`
+  /// gradients that are queued.
+  static state_shape shape_of(const gradients_coordinator_options& options, size_t queued_max);
+  /// Throws std::logic_error when more are queued.
+  void save(state_saver& out, size_t queued_max) const;
+  /// After `set_parameters`. Throws std::invalid_argument for what cannot be queued.
+  void load(state_loader& in, size_t queued_max);
 
   bool running() const { return running_; }
   size_t queued_count() const { return queue_.size(); }

@@ -63,7 +63,7 @@ round_verdict local_rounds::finish(uint64_t round, merge_entry entry) {
   using enum round_verdict;
   if (diverged_)
     return diverged;
-  if (round < round_)
+  if (round < round_ || (round == round_ && is_left_out(entry.child)))
     return stale;
   if (round > round_ || entry.child >= results_.size() || entry.sample_count == 0 ||
       entry.values.size() != main_.size() ||
@@ -78,22 +78,42 @@ round_verdict local_rounds::finish(uint64_t round, merge_entry entry) {
   }
   entry.layout.reset(); // all members have the main model's
   place = std::move(entry);
-  return missing().empty() ? close() : waits;
+  ++result_count_;
+  return is_complete() ? close() : waits;
 }
 
 round_verdict local_rounds::close_early() {
   const auto needed = options_.elastic_alpha ? size_t{1} : entry_count_min(options_.merge);
   if (diverged_)
     return round_verdict::diverged;
-  return results_.size() - missing().size() < needed ? round_verdict::waits : close();
+  return result_count_ < needed ? round_verdict::waits : close();
+}
+
+round_verdict local_rounds::leave_out(size_t member) {
+  const auto needed = options_.elastic_alpha ? size_t{1} : entry_count_min(options_.merge);
+  if (diverged_)
+    return round_verdict::diverged;
+  if (member >= results_.size() || results_[member] ||
+      results_.size() - left_out_.size() - 1 < needed)
+    return round_verdict::misfit;
+  left_out_.push_back(member);
+  return is_complete() ? close() : round_verdict::waits;
 }
 
 std::vector<size_t> local_rounds::missing() const {
   std::vector<size_t> result;
   for (size_t i = 0; i < results_.size(); ++i)
-    if (!results_[i])
+    if (!results_[i] && !is_left_out(i))
       result.push_back(i);
   return result;
+}
+
+bool local_rounds::is_left_out(size_t member) const {
+  return std::ranges::find(left_out_, member) != left_out_.end();
+}
+
+bool local_rounds::is_complete() const {
+  return result_count_ + left_out_.size() == results_.size();
 }
 
 round_verdict local_rounds::close() {
@@ -139,7 +159,37 @@ void local_rounds::open_next(const_buffer main) {
   main_ = std::move(main);
   ++round_;
   std::ranges::fill(results_, std::nullopt);
+  result_count_ = 0;
+  left_out_.clear();
   average_.add(round_, main_.values());
+}
+
+state_shape local_rounds::shape_of(const local_rounds_options& options) {
+  const size_t model_count = 1 + (options.elastic_alpha ? options.member_count : 0);
+  return {model_count, 1};
+}
+
+void local_rounds::save(state_saver& out) const {
+  out.count(round_);
+  out.share(main_);
+  if (options_.elastic_alpha)
+    for (const auto& start : starts_)
+      out.share(start);
+}
+
+void local_rounds::load(state_loader& in) {
+  const auto next = [&] {
+    auto model = in.vector();
+    require(model.size() == main_.size(), "a saved model has another number of parameters");
+    return model;
+  };
+  round_ = in.count();
+  main_ = next();
+  for (auto& start : starts_)
+    start = options_.elastic_alpha ? next() : main_;
+  std::ranges::fill(results_, std::nullopt);
+  result_count_ = 0;
+  left_out_.clear();
 }
 
 std::vector<float> local_rounds::evaluated_parameters() const {

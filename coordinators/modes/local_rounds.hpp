@@ -21,6 +21,7 @@
 #pragma once
 
 #include "troupe/coordinators/modes/model_merger.hpp"
+#include "troupe/models/base/saved_state.hpp"
 #include "troupe/models/merging/outer_rule.hpp"
 #include "troupe/models/merging/parameter_average.hpp"
 
@@ -89,8 +90,19 @@ public:
   /// from here on the bits depend on who was there. `waits` when there are too few to merge.
   round_verdict close_early();
 
-  /// Members whose result of the open round is not here, ascending.
+  /// The open round ends without this member. `closed` when it was the last that was missing; `misfit`
+  /// when too few are left to merge: nothing has changed.
+  round_verdict leave_out(size_t member);
+
+  /// Members whose result of the open round is not here and is waited for, ascending.
   std::vector<size_t> missing() const;
+
+  /// What it remembers of an open round without results: the main model, what its outer rule and
+  /// its average know, and the members' own models.
+  static state_shape shape_of(const local_rounds_options& options);
+  void save(state_saver& out) const;
+  /// Results are forgotten. Throws std::invalid_argument for vectors of another size.
+  void load(state_loader& in);
 
   /// The merged model, or the centre: a snapshot.
   const_buffer main_parameters() const { return main_; }
@@ -102,6 +114,8 @@ public:
   bool diverged() const { return diverged_; }
 
 private:
+  bool is_left_out(size_t member) const;
+  bool is_complete() const;
   round_verdict close();
   bool move_elastically();
   bool move_main();
@@ -113,6 +127,8 @@ private:
   const_buffer main_;
   std::vector<const_buffer> starts_; ///< of each member; all the main model but with elastic_alpha
   std::vector<std::optional<merge_entry>> results_; ///< of each member
+  size_t result_count_ = 0;                         ///< of these
+  std::vector<size_t> left_out_;                    ///< of the open round
   uint64_t round_ = 0;
   bool diverged_ = false;
 };

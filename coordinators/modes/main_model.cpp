@@ -5,7 +5,9 @@
 
 namespace troupe {
 
-void main_model::begin(uint64_t version, const const_buffer& parameters, moment now) {
+void main_model::begin(uint64_t version, const const_buffer& parameters, moment now,
+                       const batch_sums& sums) {
+  epoch_sums_ = sums;
   version_ = row_version_ = mark_version_ = version;
   current_ = parameters;
   begin_ = last_report_ = now;

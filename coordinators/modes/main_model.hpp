@@ -36,7 +36,9 @@ public:
 
   explicit main_model(const main_model_options& options) : options_(options) {}
 
-  void begin(uint64_t version, const const_buffer& parameters, moment now);
+  /// `sums`: of the steps since the last end of an epoch.
+  void begin(uint64_t version, const const_buffer& parameters, moment now,
+             const batch_sums& sums = {});
   /// How far training goes; nobody is to hold any more.
   void set_horizon(const horizon_rule& horizon);
   /// No step begins until the next horizon.
@@ -56,6 +58,8 @@ public:
   double seconds(moment now) const;
   /// Steps below it may begin.
   uint64_t step_limit() const { return has_begun() && !failed_ && !holds_ ? horizon_.version : 0; }
+  /// At the last version that training reaches, as far as is known.
+  bool is_at_end() const { return is_at_horizon() && horizon_.final; }
   bool is_at_horizon() const { return has_begun() && !failed_ && version_ == horizon_.version; }
 
   /// True once for each version that is to be evaluated.

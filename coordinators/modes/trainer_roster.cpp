@@ -9,13 +9,15 @@
 
 namespace troupe {
 
-size_t trainer_roster::join(uint64_t life, const replica_name& who) {
+size_t trainer_roster::join(uint64_t life, const replica_name& who, uint64_t process_life) {
   const auto empty = std::ranges::find(seats_, std::optional<uint64_t>{}, &seat_state::life);
   const auto seat = static_cast<size_t>(empty - seats_.begin());
   if (empty == seats_.end())
     seats_.emplace_back();
   seats_[seat].life = life;
   seats_[seat].who = who;
+  seats_[seat].process_life = process_life;
+  losses_.on_joined(who, process_life);
   statistics_.on_joined(seat);
   for (const auto& share : std::exchange(homeless_, {}))
     give(seat, share);
@@ -27,15 +29,70 @@ void trainer_roster::lose(size_t seat, moment now) {
   if (!x.life)
     return;
   const auto left = std::exchange(x, {.who = x.who});
-  if (left.order)
+  if (left.order) {
     returned_.insert(left.order->piece);
-  statistics_.on_lost(seat, now);
-  const auto others = living_seats();
-  for (const auto& share : left.shares)
+    losses_.on_lost(left.order->piece, left.who, left.process_life, now);
+  }
+  if (!left.overdue) // else it was counted
+    statistics_.on_lost(seat, now);
+  pass_on(seat, left.shares);
+}
+
+void trainer_roster::pass_on(size_t seat, const std::vector<evaluation_share>& shares) {
+  auto others = living_seats();
+  std::erase_if(others, [&](size_t one) { return seats_[one].overdue.has_value(); });
+  for (const auto& share : shares)
     if (others.empty())
       homeless_.push_back(share);
     else
       give(others[seat % others.size()], share);
+}
+
+std::vector<size_t> trainer_roster::take_overdue(moment now) {
+  std::vector<size_t> result;
+  if (options_.lease == milliseconds{0})
+    return result;
+  const auto lease = std::max<moment::duration>(options_.lease, lease_factor * longest_);
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    auto& x = seats_[i];
+    const bool has_others = std::ranges::any_of(
+      seats_, [&](const auto& other) { return &other != &x && other.life && !other.overdue; });
+    if (!x.order || now - x.since < lease || !has_others)
+      continue;
+    returned_.insert(x.order->piece);
+    x.overdue = x.order->ticket;
+    x.order.reset();
+    x.before_order = 0;
+    statistics_.on_lost(i, now);
+    pass_on(i, std::exchange(x.shares, {}));
+    result.push_back(i);
+  }
+  return result;
+}
+
+std::vector<uint64_t> trainer_roster::take_left_out(moment now) {
+  std::vector<uint64_t> result;
+  for (const auto piece : returned_)
+    if (losses_.of(piece, now) == piece_losses::advice::leave_out)
+      result.push_back(piece);
+  for (const auto piece : result) {
+    returned_.erase(piece);
+    losses_.forget(piece);
+  }
+  return result;
+}
+
+std::set<uint64_t>::const_iterator trainer_roster::next_returned(moment now) const {
+  return std::ranges::find_if(returned_, [&](uint64_t piece) {
+    return losses_.of(piece, now) == piece_losses::advice::give;
+  });
+}
+
+bool trainer_roster::awaits_time() const {
+  const bool has_lease = options_.lease > milliseconds{0};
+  return (has_lease &&
+          std::ranges::any_of(seats_, [](const auto& x) { return x.order.has_value(); })) ||
+         (options_.losses.attempts > 0 && !returned_.empty());
 }
 
 std::optional<size_t> trainer_roster::find(uint64_t life) const {
@@ -69,10 +126,12 @@ void trainer_roster::release(const std::vector<size_t>& seats) {
 uint64_t trainer_roster::take(size_t seat, uint64_t ticket, moment now) {
   if (!is_free(seat))
     throw std::logic_error("trainer roster: seat " + std::to_string(seat) + " is not free");
-  const auto piece = returned_.empty() ? begun_count_++ : *returned_.begin();
+  const auto back = next_returned(now);
+  const auto piece = back == returned_.end() ? begun_count_++ : *back;
   returned_.erase(piece);
   auto& x = seats_[seat];
   x.order = {ticket, piece};
+  x.since = now;
   x.before_order = x.shares.size();
   statistics_.on_sent(seat, now);
   return piece;
@@ -81,21 +140,29 @@ uint64_t trainer_roster::take(size_t seat, uint64_t ticket, moment now) {
 bool trainer_roster::finish(size_t seat, const work_order& order, moment now,
                             std::chrono::nanoseconds computed) {
   auto& x = seats_.at(seat);
+  if (x.order == order || x.overdue == order.ticket)
+    longest_ = std::max(longest_, now - x.since);
   if (x.order != order) {
+    if (x.overdue == order.ticket) {
+      x.overdue.reset();
+      x.is_back = true;
+    }
     statistics_.on_refused(seat);
     return false;
   }
   x.order.reset();
+  losses_.forget(order.piece);
   x.shares.erase(x.shares.begin(), x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_order));
   x.before_order = 0;
   statistics_.on_result(seat, now, computed);
   return true;
 }
 
-void trainer_roster::start_anew() {
+void trainer_roster::start_anew(uint64_t first) {
   if (!returned_.empty() || !std::ranges::all_of(seats_, [](const auto& x) { return !x.order; }))
     throw std::logic_error("trainer roster: some of the work is not done yet");
-  begun_count_ = 0;
+  begun_count_ = first;
+  losses_.clear();
 }
 
 void trainer_roster::give(size_t seat, const evaluation_share& share) {
@@ -105,7 +172,8 @@ void trainer_roster::give(size_t seat, const evaluation_share& share) {
 
 void trainer_roster::evaluate(uint64_t version, const const_buffer& parameters,
                               size_t chunk_count) {
-  const auto seats = living_seats();
+  auto seats = living_seats();
+  std::erase_if(seats, [&](size_t one) { return seats_[one].overdue.has_value(); });
   const auto ranges = split_evenly(chunk_count, std::max<size_t>(seats.size(), 1));
   for (size_t i = 0; i < ranges.size(); ++i) {
     const evaluation_share share{version, parameters, ranges[i]};

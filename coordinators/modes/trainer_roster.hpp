@@ -9,8 +9,11 @@
 //
 // Work is pieces: numbers, begun in ascending order, steps of a run or members of a round. What a
 // lost trainer had is given back and taken before anything new, the lowest first. A result counts
-// only from the seat that has the piece, under the ticket it was given with. So no piece is left out
-// and none is done twice.
+// only from the seat that has the piece, under the ticket it was given with. So none is done twice,
+// and none is left out but those that ended each of several trainers (piece_losses.hpp).
+//
+// An order has a *lease*: one that is out for longer is given to another, and whoever has it answers
+// for nothing; once it does it is free again. A lease is at least 20 times as long as any order took.
 //
 // Trainers also evaluate shares of versions. Each does one thing after the other, in the order it
 // was told: with a result everything is evaluated that it was given before that order. What a lost
@@ -19,6 +22,7 @@
 #pragma once
 
 #include "troupe/coordinators/base/canonical_tree.hpp"
+#include "troupe/coordinators/modes/piece_losses.hpp"
 #include "troupe/coordinators/run/replica_statistics.hpp"
 #include "troupe/models/base/buffer.hpp"
 
@@ -26,6 +30,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -58,12 +63,20 @@ struct given_share {
   friend bool operator==(const given_share&, const given_share&) = default;
 };
 
+struct roster_options {
+  piece_loss_options losses = {};
+  milliseconds lease{0}; ///< at least; 0: orders have none
+};
+
 class trainer_roster {
 public:
+  explicit trainer_roster(const roster_options& options = {})
+    : options_(options), losses_(options.losses) {}
+
   // ---- Who is there. A life is a number that no other trainer has, at no time ----
 
-  /// Somebody came: its seat.
-  size_t join(uint64_t life, const replica_name& who);
+  /// Somebody came, of a process in this life (0: the keeper's own): its seat.
+  size_t join(uint64_t life, const replica_name& who, uint64_t process_life = 0);
   /// Nobody sits there any more. Nothing changes when that was known.
   void lose(size_t seat, moment now);
 
@@ -77,10 +90,23 @@ public:
 
   /// True when somebody sits there, has nothing to do and need not wait.
   bool is_free(size_t seat) const {
-    return seat < seats_.size() && seats_[seat].life && !seats_[seat].order && !seats_[seat].waits;
+    return seat < seats_.size() && seats_[seat].life && !seats_[seat].order &&
+           !seats_[seat].waits && !seats_[seat].overdue;
   }
   /// There is a piece to take when those below `limit` may be begun.
-  bool has_work(uint64_t limit) const { return !returned_.empty() || begun_count_ < limit; }
+  bool has_work(uint64_t limit, moment now = {}) const {
+    return next_returned(now) != returned_.end() || begun_count_ < limit;
+  }
+  /// Pieces that are not given out any more, ascending; each is told once, and then done.
+  std::vector<uint64_t> take_left_out(moment now);
+  /// Seats whose orders are out for too long, while somebody else is there: what they had is given back.
+  std::vector<size_t> take_overdue(moment now);
+  /// True once for a seat that has answered an order which it had had for too long: it is free again.
+  bool take_returned(size_t seat) {
+    return seat < seats_.size() && std::exchange(seats_[seat].is_back, false);
+  }
+  /// Time will tell something: an order is out, or a piece is held back.
+  bool awaits_time() const;
 
   /// Is not free until it is released.
   void wait(size_t seat) { seats_.at(seat).waits = true; }
@@ -93,8 +119,9 @@ public:
   /// are counted as refused.
   bool finish(size_t seat, const work_order& order, moment now, std::chrono::nanoseconds computed);
 
-  /// Pieces are counted from 0 again. Throws std::logic_error while one is not done.
-  void start_anew();
+  /// Pieces are counted from 0 again, or those below `first` are done. Throws std::logic_error while
+  /// one is not done.
+  void start_anew(uint64_t first = 0);
   uint64_t begun_count() const { return begun_count_; } ///< pieces below it were taken once
 
   // ---- Evaluations ----
@@ -114,13 +141,21 @@ public:
   /// Of all seats, with the names of who sits there, or sat there last.
   std::vector<named_statistics> figures() const;
 
-  friend bool operator==(const trainer_roster&, const trainer_roster&) = default;
+  friend bool operator==(const trainer_roster& a, const trainer_roster& b) {
+    return a.losses_ == b.losses_ && a.seats_ == b.seats_ && a.returned_ == b.returned_ &&
+           a.begun_count_ == b.begun_count_ && a.homeless_ == b.homeless_ && a.given_ == b.given_ &&
+           a.statistics_ == b.statistics_;
+  }
 
 private:
   struct seat_state {
     std::optional<uint64_t> life{}; ///< nothing: empty
     replica_name who{};
+    uint64_t process_life = 0;
     std::optional<work_order> order{};
+    std::optional<uint64_t> overdue{}; ///< ticket of an order that was given to others
+    bool is_back = false;              ///< it has answered that
+    moment since{};                    ///< it has its order
     bool waits = false;
     std::vector<evaluation_share> shares{}; ///< that it may not have evaluated yet
     size_t before_order = 0;                ///< so many of them it was given before its last order
@@ -130,7 +165,17 @@ private:
 
   std::vector<size_t> living_seats() const;
   void give(size_t seat, const evaluation_share& share);
+  /// What the seat was still to evaluate goes to others.
+  void pass_on(size_t seat, const std::vector<evaluation_share>& shares);
+  /// The lowest piece that was given back and may be given out.
+  std::set<uint64_t>::const_iterator next_returned(moment now) const;
 
+  /// How many times as long as any order before a lease is.
+  static constexpr int lease_factor = 20;
+
+  roster_options options_;
+  piece_losses losses_;
+  moment::duration longest_{0}; ///< of the orders that were answered
   std::vector<seat_state> seats_;
   std::set<uint64_t> returned_; ///< pieces of those who were lost
   uint64_t begun_count_ = 0;

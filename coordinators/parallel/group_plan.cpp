@@ -1,6 +1,7 @@
 #include "troupe/coordinators/parallel/group_plan.hpp"
 
 #include "troupe/coordinators/parallel/grid.hpp"
+#include "troupe/coordinators/parallel/segment_fetching.hpp"
 #include "troupe/models/losses/split_loss.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/network/segment_chain.hpp"
@@ -93,6 +94,8 @@ private:
     // Who computes alone adds a slice to the sums before it as soon as it is done.
     if (work_.members.size() == 1 && count > 0)
       x.sums_kept = sums - 1;
+    if (work_.by_segment)
+      x.slices_held = std::max(count, std::min(chunks_together_max, work_.evaluated_chunks));
   }
 
   // ---- Parameters and work ----
@@ -100,6 +103,11 @@ private:
   void count_tiles(replica_plan& x) const {
     x.parameter_bytes = count(elements_read(chain_, x.work)) * sizeof(float);
     x.slice_gradient_bytes = count(elements_contributed(chain_, x.work)) * sizeof(float);
+    for (auto k = x.work.segments.begin; k < x.work.segments.end && work_.by_segment; ++k)
+      x.segment_gradient_bytes = std::max<uint64_t>(
+        x.segment_gradient_bytes.value_or(0),
+        count(elements_contributed(chain_, {x.work.slices, {k, k + 1}, x.work.parts})) *
+          sizeof(float));
     uint64_t of_row = 0;
     for (auto k = x.work.segments.begin; k < x.work.segments.end; ++k)
       for (auto i = chain_.segment(k).first_layer; i <= chain_.segment(k).last_layer(); ++i)

@@ -19,6 +19,9 @@
 //
 // Rows that several replicas of another process take go there once.
 //
+// Where parameters are fetched segment by segment (segment_fetching.hpp) all slices are in flight at once,
+// gradients are those of one segment and its sums over slices.
+//
 // Evaluations count by the rows of their chunks, which may be more than a slice's. While one lasts, a
 // later stage may hold more chunks than a step has slices.
 
@@ -32,6 +35,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace troupe {
@@ -47,8 +51,14 @@ struct replica_plan {
   uint64_t slice_seam_bytes = 0;       ///< made for others of its process, or come from elsewhere
   uint64_t kept_seam_bytes = 0;        ///< made for other processes, in a step and an evaluation
   uint64_t multiply_adds = 0;          ///< of a step
+  /// Of the largest segment's gradient where segments are computed one after the other.
+  std::optional<uint64_t> segment_gradient_bytes;
 
-  uint64_t gradient_bytes() const { return slice_gradient_bytes * (slices_held + sums_kept); }
+  uint64_t gradient_bytes() const {
+    if (segment_gradient_bytes)
+      return *segment_gradient_bytes * (sums_kept + 1);
+    return slice_gradient_bytes * (slices_held + sums_kept);
+  }
   uint64_t activation_bytes() const {
     return (slice_activation_bytes + slice_row_bytes) * slices_held;
   }
@@ -76,6 +86,7 @@ struct group_work {
   size_t evaluated_chunks = 0;    ///< of them all, this group's
   size_t gathered_words = 0;      ///< of a row that is copied before it is used; 0: none is
   pipeline_schedule schedule{};
+  bool by_segment = false;
 };
 
 struct group_plan {

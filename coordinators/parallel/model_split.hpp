@@ -32,8 +32,9 @@ struct model_split {
   std::vector<size_t> stages;
   std::vector<index_range> layers; ///< of each segment
   std::vector<split_tile> tiles;   ///< all of the model's, in order of their elements
+  bool sharded = false;            ///< replicas compute whole models, tile by tile
 
-  bool splits() const { return shape.group_size() > 1; }
+  bool splits() const { return shape.group_size() > 1 || sharded; }
   friend bool operator==(const model_split&, const model_split&) = default;
 };
 

@@ -98,7 +98,7 @@ private:
   std::vector<portion> portions() const {
     std::vector<portion> result;
     for (const auto& x : view_.replicas)
-      result.push_back(split_.shape.group_size() > 1 || x.slices.empty()
+      result.push_back(split_.splits() || x.slices.empty()
                          ? portion{x.slices, x.segments, x.parts}
                          : portion{x.slices, {0, chain_.size()}, {0, chain_.part_count()}});
     return result;
@@ -123,7 +123,8 @@ private:
   void add_group(size_t first, std::vector<portion> members) {
     const auto evaluated = std::max(shape_.test_row_count, shape_.validation_row_count);
     const bool gathers = timeline_.batch_size < timeline_.row_count;
-    const auto words = shape_.feature_count + (shape_.classification ? 1 : shape_.output_count) + 1;
+    const auto row_words = shape_.sparse ? 4 : shape_.feature_count; // where it begins and ends
+    const auto words = row_words + (shape_.classification ? 1 : shape_.output_count) + 1;
     group_work work;
     work.members = std::move(members);
     for (size_t i = 0; i < work.members.size(); ++i)
@@ -134,6 +135,7 @@ private:
       split_evenly(rows.chunk_count(), group_count_).at(result_.shape.data).size();
     work.gathered_words = gathers ? words : 0;
     work.schedule = job_.parallel.schedule;
+    work.by_segment = split_.sharded;
     const auto slices = work.members.front().slices;
     for (auto slice = slices.begin; slice < slices.end; ++slice)
       work.slice_rows.push_back(timeline_.rows_of_slice(0, slice).size());

@@ -3,6 +3,7 @@
 #include "troupe/coordinators/base/span_set.hpp"
 #include "troupe/coordinators/exchange/link_limits.hpp"
 #include "troupe/coordinators/exchange/tensor_name.hpp"
+#include "troupe/coordinators/parallel/segment_fetching.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/network/segment_chain.hpp"
 
@@ -16,6 +17,9 @@ namespace {
 
 /// Copies of a span's state that may be asked for, and one in the making.
 constexpr uint64_t state_copies = 3;
+
+/// Sums of segments that are on their way to others' shards, where wires are no slower than replicas.
+constexpr uint64_t sent_segments_max = 2;
 
 /// Threads and buffers of a process that has links, whatever goes over them: measured.
 constexpr uint64_t wire_bytes = uint64_t{10} << 20;
@@ -70,7 +74,8 @@ private:
     span_set window;
     for (const auto rank : at(m).replicas)
       for (const auto& elements : elements_read(chain_, work_.replicas[rank].work))
-        window.add(elements);
+        if (!fetches())
+          window.add(elements);
     for (const auto& span : at(m).spans)
       window.add(span);
     for (const auto& place : work_.view.shards)
@@ -90,6 +95,7 @@ private:
     process_link_plan x{from, to};
     x.gradients = floats(gradients(from, to));
     x.parameters = floats(parameters(from, to));
+    x.fetched = floats(fetched(from, to));
     if (work_.resolved.optimizer.clip_norm > 0 && at(to).owned() > 0)
       for (const auto& span : at(from).spans)
         x.norms += block_count(span.size()) * sizeof(double);
@@ -100,7 +106,8 @@ private:
       result_.links.push_back(x);
   }
 
-  bool is_split() const { return work_.resolved.parallel.group_size() > 1; }
+  bool fetches() const { return work_.resolved.parallel.sharded && work_.nodes.size() > 1; }
+  bool is_split() const { return work_.resolved.parallel.splits(); }
 
   /// Sums over nodes of slices that exist.
   size_t node_count(const index_range& slices) const {
@@ -143,17 +150,62 @@ private:
     return result;
   }
 
+  uint64_t fetched(size_t from, size_t to) {
+    uint64_t result = 0;
+    for (const auto rank : at(to).replicas)
+      for (const auto& [elements, times] : fetched_by(rank, to))
+        for (const auto& span : at(from).spans)
+          result += times * common_elements(elements, span);
+    return result;
+  }
+
+  /// Elements of a segment, and how often they are fetched in a step.
+  struct fetched_segment {
+    std::vector<index_range> elements;
+    uint64_t times = 1;
+  };
+
+  /// Forward, and back but for those that are here still.
+  std::vector<fetched_segment> fetched_by(size_t rank, size_t m) const {
+    std::vector<fetched_segment> result;
+    const auto& work = work_.replicas[rank].work;
+    for (auto k = work.segments.begin; fetches() && !work.empty() && k < work.segments.end; ++k) {
+      auto elements = elements_read(chain_, {work.slices, {k, k + 1}, work.parts});
+      const bool is_here = std::ranges::all_of(elements, [&](const index_range& x) {
+        return common_elements(windows_[m], x) == x.size();
+      });
+      if (!is_here)
+        result.push_back({std::move(elements), 2});
+    }
+    for (size_t i = 0; i < std::min(fetched_segments_max, result.size()); ++i)
+      (result.rbegin() + static_cast<std::ptrdiff_t>(i))->times = 1;
+    return result;
+  }
+
+  /// The largest segment, as often as one may be here or under way.
+  uint64_t fetched_here(size_t m) const {
+    uint64_t largest = 0;
+    size_t computing = 0;
+    for (const auto rank : result_.processes[m].replicas) {
+      const auto all = fetched_by(rank, m);
+      computing += all.empty() ? 0 : 1;
+      for (const auto& x : all)
+        largest = std::max(largest, common_elements(x.elements, {0, parameter_count()}));
+    }
+    return computing * fetched_segments_max * largest;
+  }
+
   // ---- Memory ----
 
   void count_memory(size_t m) {
     auto& x = at(m);
     const uint64_t versions = x.spans.empty() ? 2 : 3;
     const auto slots = optimizer_value_count(work_.resolved.optimizer);
-    x.memory.add(memory_cause::parameters, versions * floats(x.window));
+    x.memory.add(memory_cause::parameters, floats(versions * x.window + fetched_here(m)));
     x.memory.add(memory_cause::optimizer, slots * floats(x.owned()));
     for (const auto rank : x.replicas)
       add_replica(x.memory, work_.replicas[rank]);
-    x.memory.add(memory_cause::gradients, added_here(m));
+    x.memory.add(memory_cause::gradients, added_here(m) + kept_here(m));
     x.memory.add(memory_cause::sums, sums_of(m));
     if (work_.resolved.checkpoint.are_written() && x.owned() > 0)
       x.memory.add(memory_cause::checkpoints,
@@ -178,8 +230,23 @@ private:
     return is_split() || has_all || computing < 2 ? 0 : floats(parameter_count());
   }
 
+  /// Sums of segments that are done: in one process until the step is, else until they have come to
+  /// others' shards.
+  uint64_t kept_here(size_t m) const {
+    uint64_t result = 0;
+    for (const auto rank : result_.processes[m].replicas)
+      if (const auto& x = work_.replicas[rank]; x.segment_gradient_bytes)
+        result += fetches() ? std::min(x.slice_gradient_bytes,
+                                       sent_segments_max * *x.segment_gradient_bytes)
+                            : x.slice_gradient_bytes;
+    return result;
+  }
+
   uint64_t sums_of(size_t m) {
     uint64_t result = 0;
+    for (const auto rank : at(m).replicas) // local replicas' shares of local spans
+      if (const auto& work = work_.replicas[rank].work; fetches() && !work.empty())
+        result += node_count(work.slices) * floats(at(m).owned());
     for (const auto& one : result_.links)
       result += one.to == m ? one.gradients : 0;
     const auto& optimizer = work_.resolved.optimizer;

@@ -6,11 +6,13 @@
 // the first element of each other span), spans of S that the process's own shards have, k values that the optimizer
 // keeps for each, n_g the largest nodes of the tree over slices that one gradient is sent as:
 //
-//   parameters    12 W: the version at work, the one before, and the next while it is written
+//   parameters    12 W: the version at work, the one before, and the next while it is written; where they
+//                 are fetched, the largest segment as often as each replica may have one
 //   optimizer     4 k S
 //   gradients     of its replicas (group_plan.hpp); where several who compute whole models are added
-//                 before they are sent, that sum
-//   sums          what comes in a step; 4 S more where gradients are clipped by their norm, or one rule
+//                 before they are sent, that sum; by segment, those that are on their way
+//   sums          what comes in a step, and where segments' sums go one by one what of them is for the
+//                 process's own shards; 4 S more where gradients are clipped by their norm, or one rule
 //                 looks at the whole model
 //   checkpoints   12 k S + 8 W: two copies that may be asked for, and one in the making
 //   process       the program, what links take, and at most a link's credit of what is under way to and
@@ -20,6 +22,8 @@
 //
 //   gradients     4 n_g for each element of its tiles in the other's spans
 //   parameters    4 for each element of its spans in the other's window
+//   fetched       4 for each element of its spans that a replica there fetches, as often as it does; those
+//                 of one process may share what they fetch
 //
 // A process that computes needs to hear of each version, and one that does not needs none of them.
 
@@ -57,8 +61,11 @@ struct process_link_plan {
   uint64_t parameters = 0;
   std::array<uint64_t, 3> seams{}; ///< by seam_way
   uint64_t norms = 0;              ///< squares of blocks, where gradients are clipped by their norm
+  uint64_t fetched = 0;            ///< parameters, segment by segment
 
-  uint64_t sum() const { return gradients + parameters + seams[0] + seams[1] + seams[2] + norms; }
+  uint64_t sum() const {
+    return gradients + parameters + seams[0] + seams[1] + seams[2] + norms + fetched;
+  }
 };
 
 /// What a run's replicas do, as far as their processes' memory and links depend on it.

@@ -65,13 +65,40 @@ bool tile_rule::on_input(const tile& of) {
   return true;
 }
 
-std::optional<tile> tile_rule::next() {
+std::optional<tile> tile_rule::next(const std::vector<size_t>& missing) {
+  if (options_.by_segment)
+    return next_by_segment(missing);
   for (const auto way : priorities(options_.schedule)) {
     const auto at = way == tile_way::forward ? first_forward() : first_of(way);
     if (at != ready(way).end())
       return take(way, at);
   }
   return std::nullopt;
+}
+
+// Nobody waits for a gradient of the segment behind, but its memory does: it goes before the next
+// segment, and after all that needs parameters, so that these may go.
+std::optional<tile> tile_rule::next_by_segment(const std::vector<size_t>& missing) {
+  struct choice {
+    bool goes_back;
+    size_t segment; ///< in the order that they are computed
+    tile_way way;
+    size_t item;
+    auto operator<=>(const choice&) const = default;
+  };
+  std::optional<std::pair<choice, places::iterator>> best;
+  for (const auto way : {tile_way::forward, tile_way::backward, tile_way::gradient})
+    for (auto at = ready(way).begin(); at != ready(way).end(); ++at) {
+      const bool goes_back = way != tile_way::forward;
+      const auto turn = goes_back ? options_.segments.end - at->segment : at->segment;
+      const choice here{goes_back, turn, way, at->item};
+      const bool waits = way != tile_way::gradient && std::ranges::count(missing, at->segment) > 0;
+      if (!waits && (!best || here < best->first))
+        best = {here, at};
+    }
+  if (!best)
+    return std::nullopt;
+  return take(best->first.way, best->second);
 }
 
 bool tile_rule::done() const {

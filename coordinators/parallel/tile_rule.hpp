@@ -28,6 +28,10 @@
 // that is ready: there is no dead-lock, in any order of arrival, after any change of items. Were
 // higher ones counted too, replicas full of different ones could wait for each other. The price:
 // what comes out of order may have more than `in_flight_max` in flight.
+//
+// By segment, for whoever keeps the parameters of few segments at a time, all items go forward through
+// one segment before the next, and so back: backward, then the gradients. All are in flight then. A tile
+// whose segment is named as missing is not ready.
 
 #pragma once
 
@@ -58,6 +62,7 @@ struct tile_rule_options {
   pipeline_schedule schedule{}; ///< what goes first
   /// Segments whose gradients have the longer way, over wires: first among those of an item.
   std::vector<size_t> urgent_gradients;
+  bool by_segment = false; ///< segment by segment; schedule and bound do not count
 
   friend bool operator==(const tile_rule_options&, const tile_rule_options&) = default;
 };
@@ -82,9 +87,9 @@ public:
   /// backward one. False when that was known, or no tile here needs it.
   bool on_input(const tile& of);
 
-  /// What to compute now; nothing: what there is waits for input. Counts as done once returned: ask
-  /// again after doing it.
-  std::optional<tile> next();
+  /// What to compute now; nothing: what there is waits for input, or for parameters of the segments
+  /// that are `missing`. Counts as done once returned: ask again after doing it.
+  std::optional<tile> next(const std::vector<size_t>& missing = {});
 
   /// Every tile of every item was handed out.
   bool done() const;
@@ -125,6 +130,7 @@ private:
   /// The end of the ready ones when none may be taken.
   places::iterator first_of(tile_way way);
   places::iterator first_forward();
+  std::optional<tile> next_by_segment(const std::vector<size_t>& missing);
   tile take(tile_way way, places::iterator at);
   void begin_item(size_t item);
 

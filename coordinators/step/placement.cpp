@@ -8,6 +8,8 @@
 
 namespace troupe {
 
+static_assert(block_size == norm_block_size, "a shard's blocks are those of the norm");
+
 std::vector<index_range> split_evenly(size_t count, size_t part_count) {
   std::vector<index_range> parts;
   for (size_t k = 0; k < part_count; ++k)
@@ -41,14 +43,6 @@ std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_coun
 index_range elements_of_blocks(const index_range& blocks, size_t parameter_count) {
   return {std::min(blocks.begin * block_size, parameter_count),
           std::min(blocks.end * block_size, parameter_count)};
-}
-
-std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, float factor) {
-  std::vector<double> result;
-  for (size_t begin = 0; begin < gradient_sum.size(); begin += block_size)
-    result.push_back(square_sum(
-      gradient_sum.subspan(begin, std::min(block_size, gradient_sum.size() - begin)), factor));
-  return result;
 }
 
 size_t useful_threads(size_t batch_rows, size_t parameter_count, size_t core_count) {

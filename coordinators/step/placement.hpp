@@ -8,12 +8,12 @@
 #include "troupe/coordinators/base/canonical_tree.hpp"
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace troupe {
 
-/// Parameters of a block: 16 KiB, the unit in which they are cut, checked and repaired.
+/// Parameters of a block: 16 KiB, the unit in which they are cut, checked and repaired. The norm of a
+/// gradient is added up by the same (models/training/regularization.hpp).
 inline constexpr size_t block_size = 4096;
 
 /// `part_count` contiguous parts of `count` things in order, the larger ones spread evenly:
@@ -32,10 +32,6 @@ size_t block_count(size_t parameter_count);
 
 /// The blocks of each shard; with fewer blocks than shards some are empty.
 std::vector<index_range> assign_blocks(size_t parameter_count, size_t shard_count);
-
-/// The squares of a mean gradient (gradient_sum * factor), added block by block
-/// (models/training/regularization.hpp); the span starts at a block's first element.
-std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, float factor);
 
 /// The parameters of a range of blocks.
 index_range elements_of_blocks(const index_range& blocks, size_t parameter_count);

@@ -1,6 +1,7 @@
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 
 #include "troupe/data/checkpoint/checkpoint_layout.hpp"
+#include "troupe/data/checkpoint/checkpoint_names.hpp"
 #include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/disk/disk_failure.hpp"
 #include "troupe/data/disk/replacement.hpp"
@@ -18,33 +19,9 @@ namespace troupe {
 
 namespace {
 
-constexpr std::string_view name_start = "checkpoint-";
-constexpr std::string_view name_end = ".troupe";
 constexpr std::string_view term_name = "term";
-constexpr size_t version_digits = 12;
 /// Far above a term file's; more is not read.
 constexpr uint64_t term_bytes_max = 256;
-
-std::string name_of_version(uint64_t version) {
-  const auto digits = std::to_string(version);
-  const auto zeros = version_digits > digits.size() ? version_digits - digits.size() : 0;
-  return std::string{name_start} + std::string(zeros, '0') + digits + std::string{name_end};
-}
-
-/// The version in a checkpoint's name; nothing for any other name.
-std::optional<uint64_t> version_in(std::string_view name) {
-  if (!name.starts_with(name_start) || !name.ends_with(name_end) ||
-      name.size() < name_start.size() + version_digits + name_end.size())
-    return std::nullopt;
-  const auto digits =
-    name.substr(name_start.size(), name.size() - name_start.size() - name_end.size());
-  uint64_t version = 0;
-  const auto end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, version);
-  if (error != std::errc{} || stop != end || name_of_version(version) != name)
-    return std::nullopt;
-  return version;
-}
 
 bool is_unfinished(std::string_view name) {
   if (!name.ends_with(unfinished_end))
@@ -103,14 +80,8 @@ struct checkpoint_store::draft {
 };
 
 std::optional<std::string> checkpoint_in(const std::string& folder) {
-  std::optional<uint64_t> newest;
-  try {
-    for (const auto& name : posix_disk()->list(folder))
-      if (const auto version = version_in(name))
-        newest = std::max(newest.value_or(0), *version);
-  } catch (const disk_error&) { // nothing to be found there
-  }
-  return newest ? std::optional{name_of_version(*newest)} : std::nullopt;
+  const auto all = checkpoints_in(folder);
+  return all.empty() ? std::nullopt : std::optional{checkpoint_name(all.rbegin()->first)};
 }
 
 checkpoint_store::checkpoint_store(std::shared_ptr<disk> where, std::string directory, size_t keep)
@@ -123,7 +94,7 @@ checkpoint_store::checkpoint_store(std::shared_ptr<disk> where, std::string dire
 checkpoint_store::~checkpoint_store() = default;
 
 std::string checkpoint_store::path_of(uint64_t version) const {
-  return directory_ + "/" + name_of_version(version);
+  return directory_ + "/" + checkpoint_name(version);
 }
 
 std::vector<std::string> checkpoint_store::names() const {

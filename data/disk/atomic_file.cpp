@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -75,6 +76,13 @@ public:
   /// Content whose size was not known when the file was begun.
   void append(std::span<const std::byte> bytes) {
     bytes_needed_ += bytes.size();
+    write(bytes);
+  }
+
+  void write_at(uint64_t offset, std::span<const std::byte> bytes) {
+    bytes_needed_ = std::max(bytes_needed_, offset + bytes.size());
+    if (::lseek(file_.number(), static_cast<off_t>(offset), SEEK_SET) < 0)
+      fail("cannot go to a place in the file", errno);
     write(bytes);
   }
 
@@ -262,6 +270,10 @@ void atomic_file::append(std::span<const std::byte> bytes) {
 
 void atomic_file::append(std::string_view text) {
   append(std::as_bytes(std::span(text)));
+}
+
+void atomic_file::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+  state_->file.write_at(offset, bytes);
 }
 
 void atomic_file::rewrite_start(std::span<const std::byte> bytes) {

@@ -76,6 +76,10 @@ public:
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text);
 
+  /// Writes `bytes` behind the first `offset` bytes, which may be written later, whatever else was
+  /// written. Not beside `append`.
+  void write_at(uint64_t offset, std::span<const std::byte> bytes);
+
   /// Writes `bytes` over the file's first ones: for a header that tells how much followed.
   void rewrite_start(std::span<const std::byte> bytes);
 

@@ -3,7 +3,7 @@
 #include "troupe/data/formats/arrays/idx.hpp"
 #include "troupe/data/formats/arrays/npy.hpp"
 #include "troupe/data/formats/arrays/read_array.hpp"
-#include "troupe/data/formats/libsvm/libsvm.hpp"
+#include "troupe/data/rows_file/rows_header.hpp"
 #include "troupe/data/source/text_source.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -60,6 +61,8 @@ std::optional<file_format> format_by_content(std::string_view start) {
     return file_format::npy;
   if (looks_like_idx(start))
     return file_format::idx;
+  if (looks_like_safetensors(start))
+    return file_format::rows;
   if (looks_like_libsvm(start))
     return file_format::libsvm;
   // The CSV reader has the right words for empty files and for UTF-16.
@@ -143,6 +146,8 @@ std::optional<file_format> format_by_name(const std::string& path) {
     return file_format::idx;
   if (has_ending({".npy"}))
     return file_format::npy;
+  if (has_ending({".safetensors"}))
+    return file_format::rows;
   return std::nullopt;
 }
 
@@ -159,10 +164,10 @@ file_format format_of(const std::string& path) {
                   std::string{as_csv});
   if (const auto found = format_by_content(start))
     return *found;
-  throw failure(failure_code::bad_data,
-                "the file's format cannot be told from its name, and it begins with " +
-                  shown_text(start),
-                path, "say what it is: data.format = \"csv\", \"libsvm\", \"idx\" or \"npy\"");
+  throw failure(
+    failure_code::bad_data,
+    "the file's format cannot be told from its name, and it begins with " + shown_text(start), path,
+    "say what it is: data.format = \"csv\", \"libsvm\", \"idx\", \"npy\" or \"rows\"");
 }
 
 table read_data(const std::string& path, const read_options& options) {
@@ -179,8 +184,12 @@ table read_data(const std::string& path, const read_options& options) {
     refuse_labels(path, options, "libsvm");
     libsvm_options libsvm;
     libsvm.index_base = options.index_base;
+    libsvm.hash_bits = options.hash_bits;
+    libsvm.form = options.form;
     return read_libsvm(path, libsvm);
   }
+  case file_format::rows:
+    throw std::invalid_argument("read_data: a file of rows is no table");
   default: {
     array_options array;
     array.labels_file = options.labels_file;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
 #include "troupe/data/table/table.hpp"
 #include "troupe/models/base/names.hpp"
 
@@ -16,13 +17,14 @@
 
 namespace troupe {
 
-enum class file_format : uint8_t { csv, libsvm, idx, npy };
+enum class file_format : uint8_t { csv, libsvm, idx, npy, rows };
 
 template <>
 struct name_table<file_format> {
   static constexpr std::array entries{
     named(file_format::csv, "csv"), named(file_format::libsvm, "libsvm"),
-    named(file_format::idx, "idx"), named(file_format::npy, "npy")};
+    named(file_format::idx, "idx"), named(file_format::npy, "npy"),
+    named(file_format::rows, "rows")};
 };
 
 struct read_options {
@@ -30,6 +32,8 @@ struct read_options {
   csv_header header = csv_header::automatic; ///< csv
   std::string target = "last";               ///< csv, and arrays without a file of labels
   size_t index_base = 1;                     ///< libsvm: 0 or 1
+  size_t hash_bits = 0;                      ///< libsvm: of hashed features; 0: as they are
+  row_form form = row_form::by_content;      ///< libsvm
   std::string labels_file;                   ///< arrays; empty: by name (read_array.hpp)
 };
 
@@ -43,7 +47,8 @@ std::optional<file_format> format_by_name(const std::string& path);
 /// text_source throws.
 file_format format_of(const std::string& path);
 
-/// Reads the file. Throws what the reader of its format throws; failure(bad_data) when the caller
+/// Reads the file, unless it is one of rows (data/rows_file), which needs no table: that throws
+/// std::invalid_argument. Throws what the reader of its format throws; failure(bad_data) when the caller
 /// names labels for a format that has its own.
 table read_data(const std::string& path, const read_options& options = {});
 

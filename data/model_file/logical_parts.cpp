@@ -25,7 +25,7 @@ struct band {
 class band_reader {
 public:
   band_reader(const parameter_layout& layout, const stored_tensor& working, size_t most)
-    : layout_(layout), working_(working), out_(most), run_(most) {}
+    : layout_(layout), working_(working), out_(most) {}
 
   std::span<const float> read(size_t tensor, const band& x) {
     const auto values = std::span(out_).first(x.size());
@@ -50,9 +50,12 @@ private:
   void add(const layout_piece& piece, const band& x, std::span<float> out) {
     const auto rows = shared_part(piece.rows, x.rows);
     const auto columns = shared_part(piece.columns, x.columns);
-    const auto run = std::span(run_).first(rows.size() * columns.size());
-    if (run.empty())
+    if (rows.empty() || columns.empty())
       return;
+    if (piece.by_columns)
+      return add_columns(piece, x, {rows, columns}, out);
+    run_.resize(rows.size() * columns.size());
+    const auto run = std::span(run_);
     working_.read(piece.offset + (rows.begin - piece.rows.begin) * piece.columns.size() +
                     columns.begin - piece.columns.begin,
                   run);
@@ -61,6 +64,23 @@ private:
                         out.begin() + static_cast<std::ptrdiff_t>(
                                         (rows.begin - x.rows.begin + row) * x.columns.size() +
                                         columns.begin - x.columns.begin));
+  }
+
+  // Columns that lie one behind the other, as many at once as come to what is given out at once; of each
+  // some rows are wanted.
+  void add_columns(const layout_piece& piece, const band& x, const band& shared,
+                   std::span<float> out) {
+    const auto height = piece.rows.size();
+    const auto at_once = std::max<size_t>(1, out_.size() / height);
+    for (auto begin = shared.columns.begin; begin < shared.columns.end; begin += at_once) {
+      const auto count = std::min(at_once, shared.columns.end - begin);
+      run_.resize(count * height);
+      working_.read(piece.offset + (begin - piece.columns.begin) * height, run_);
+      for (auto row = shared.rows.begin; row < shared.rows.end; ++row)
+        for (size_t i = 0; i < count; ++i)
+          out[(row - x.rows.begin) * x.columns.size() + begin + i - x.columns.begin] =
+            run_[i * height + row - piece.rows.begin];
+    }
   }
 
   const parameter_layout& layout_;

@@ -8,10 +8,7 @@
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -36,36 +33,14 @@ constexpr size_t length_bytes = 8;
                 "the file is damaged, or not a safetensors file");
 }
 
-void require_utf8(const std::string& text) {
-  if (!is_utf8(text))
-    throw std::invalid_argument("safetensors: " + shown_text(text) + " is not UTF-8");
-}
-
-nlohmann::ordered_json describe(const tensor_info& tensor) {
-  require_utf8(tensor.name);
-  if (tensor.name == "__metadata__")
-    throw std::invalid_argument("safetensors: a tensor may not be called '__metadata__'");
-  nlohmann::ordered_json result;
-  result["dtype"] = "F32";
-  result["shape"] = tensor.shape;
-  result["data_offsets"] = {tensor.offset * sizeof(float),
-                            (tensor.offset + tensor.size) * sizeof(float)};
-  return result;
-}
-
-/// The header's JSON, padded so that length and header together fill whole groups of 8 bytes.
-std::string header_text(const parameter_layout& layout,
-                        const std::map<std::string, std::string>& metadata) {
-  auto header = nlohmann::ordered_json::object();
-  for (const auto& [name, text] : metadata) {
-    require_utf8(name);
-    require_utf8(text);
-    header["__metadata__"][name] = text;
-  }
+safetensors_header header_of(const parameter_layout& layout,
+                             const std::map<std::string, std::string>& metadata) {
+  safetensors_header result{metadata, {}};
   for (const auto& tensor : layout.tensors())
-    header[tensor.name] = describe(tensor);
-  auto result = header.dump();
-  result.resize((result.size() + 7) / 8 * 8, ' ');
+    result.tensors.push_back(
+      {tensor.name,
+       {tensor.shape.begin(), tensor.shape.end()},
+       {tensor.offset * sizeof(float), (tensor.offset + tensor.size) * sizeof(float)}});
   return result;
 }
 
@@ -157,13 +132,10 @@ std::string write_whole(const parameter_layout& layout, const stored_tensor& val
   if (values.size() != layout.size())
     throw std::invalid_argument("safetensors: " + std::to_string(values.size()) +
                                 " values for a layout of " + std::to_string(layout.size()));
-  const auto header = header_text(layout, metadata);
-  std::array<std::byte, length_bytes> length;
-  for (size_t i = 0; i < length_bytes; ++i)
-    length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xff);
+  const auto header = safetensors_header_text(header_of(layout, metadata));
   sha256 digest;
   write(length_bytes + header.size() + values.size() * sizeof(float), [&](const byte_sink& to) {
-    to(length);
+    to(safetensors_length(header.size()));
     to(std::as_bytes(std::span(header)));
     for_each_logical_part(layout, values, [&](std::span<const float> part) {
       digest.update(std::as_bytes(part));

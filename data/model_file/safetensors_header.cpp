@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 namespace troupe {
@@ -26,7 +28,8 @@ constexpr size_t metadata_count_max = 65'536;
 ///                  -> tensor -> numbers {name: {"dtype": .., "shape": [..], "data_offsets": [..]}}
 class header_events : public nlohmann::json_sax<json> {
 public:
-  explicit header_events(const std::string& path) : path_(path) {}
+  header_events(const std::string& path, std::span<const std::string_view> dtypes)
+    : path_(path), dtypes_(dtypes) {}
 
   safetensors_header take() && { return std::move(result_); }
 
@@ -51,9 +54,11 @@ public:
       return keep_metadata(value);
     if (place_ != place::tensor || key_ != "dtype")
       refuse_value("text");
-    if (value != "F32")
-      refuse(in_tensor() + "its type is " + shown_text(value) + "; only 'F32' can be read",
-             "convert the file to float32");
+    if (std::ranges::find(dtypes_, value) == dtypes_.end())
+      refuse(in_tensor() + "its type is " + shown_text(value) + "; only " + listed_dtypes() +
+               " can be read",
+             dtypes_.size() == 1 ? "convert the file to float32" : "");
+    result_.tensors.back().dtype = std::move(value);
     return true;
   }
 
@@ -115,6 +120,13 @@ private:
     refuse(whose + "the value" + of + " may not be " + what);
   }
 
+  std::string listed_dtypes() const {
+    std::string result;
+    for (const auto& dtype : dtypes_)
+      result += (result.empty() ? "'" : ", '") + std::string{dtype} + "'";
+    return result;
+  }
+
   std::string in_tensor() const {
     return "tensor " + shown_text(result_.tensors.back().name) + ": ";
   }
@@ -136,7 +148,7 @@ private:
       refuse("there are more than " + std::to_string(safetensors_tensors_max) + " tensors");
     place_ = place::tensor;
     tensor_keys_.clear();
-    result_.tensors.push_back({key_, {}, {}});
+    result_.tensors.push_back({key_, {}, {}, {}});
   }
 
   void check_tensor_key() {
@@ -155,6 +167,7 @@ private:
   }
 
   const std::string& path_;
+  std::span<const std::string_view> dtypes_;
   place place_ = place::outside;
   std::string key_;                          ///< the last one read
   std::set<std::string> names_;              ///< of the top level so far
@@ -163,16 +176,54 @@ private:
   safetensors_header result_;
 };
 
+void require_utf8(const std::string& text) {
+  if (!is_utf8(text))
+    throw std::invalid_argument("safetensors: " + shown_text(text) + " is not UTF-8");
+}
+
+nlohmann::ordered_json describe(const safetensors_entry& tensor) {
+  require_utf8(tensor.name);
+  if (tensor.name == "__metadata__")
+    throw std::invalid_argument("safetensors: a tensor may not be called '__metadata__'");
+  nlohmann::ordered_json result;
+  result["dtype"] = tensor.dtype;
+  result["shape"] = tensor.shape;
+  result["data_offsets"] = tensor.data_offsets;
+  return result;
+}
+
 } // namespace
 
-safetensors_header parse_safetensors_header(std::string_view text, const std::string& path) {
+safetensors_header parse_safetensors_header(std::string_view text, const std::string& path,
+                                            std::span<const std::string_view> dtypes) {
   // The parser takes a NUL for the end and skips a byte order mark: neither belongs here.
   if (!text.starts_with('{') || text.find('\0') != text.npos)
     throw failure(failure_code::bad_data, "the header is not a JSON object", path,
                   "the file is damaged, or not a safetensors file");
-  header_events events(path);
+  header_events events(path, dtypes);
   json::sax_parse(text.begin(), text.end(), &events);
   return std::move(events).take();
+}
+
+std::string safetensors_header_text(const safetensors_header& source) {
+  auto header = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : source.metadata) {
+    require_utf8(name);
+    require_utf8(text);
+    header["__metadata__"][name] = text;
+  }
+  for (const auto& tensor : source.tensors)
+    header[tensor.name] = describe(tensor);
+  auto result = header.dump();
+  result.resize((result.size() + 7) / 8 * 8, ' ');
+  return result;
+}
+
+std::array<std::byte, 8> safetensors_length(size_t header_bytes) {
+  std::array<std::byte, 8> result;
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = static_cast<std::byte>(header_bytes >> (8 * i) & 0xff);
+  return result;
 }
 
 } // namespace troupe

@@ -1,11 +1,10 @@
 #include "troupe/data/model_file/saved_model.hpp"
 
+#include "troupe/data/formats/libsvm/feature_hash.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/models/base/names.hpp"
-#include "troupe/models/base/numerics.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/network/neural_network.hpp"
 
 #include <nlohmann/json.hpp>
@@ -182,10 +181,33 @@ void read_cuts(const model_source& source, neural_network_options& options) {
   }
   if (!known || options.parts < 1 || options.parts > part_count_max ||
       !cut_problem(options.cuts, options.hidden.size() + 1).empty() ||
-      (is_binary(options.loss.kind) && options.cuts.back() == layer_cut::outputs))
+      (is_binary(options.loss.kind) && options.cuts.back() == layer_cut::outputs) ||
+      (options.sparse && options.cuts.front() != layer_cut::none))
     source.refuse("the metadata's 'cuts' is " + shown_text(source.text("cuts")) +
                   ", which does not cut the model's " + std::to_string(options.hidden.size() + 1) +
                   " layers");
+}
+
+/// Whether the model was trained on sparse rows.
+bool is_sparse(const model_source& source) {
+  if (!source.find("rows"))
+    return false;
+  if (source.text("rows") != "sparse")
+    source.refuse("the metadata's 'rows' is " + shown_text(source.text("rows")) + ", not 'sparse'");
+  return true;
+}
+
+size_t hash_bits_of(const model_source& source, size_t features) {
+  if (!source.find("hash_bits"))
+    return 0;
+  const auto& word = source.text("hash_bits");
+  size_t bits = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bits);
+  if (error != std::errc{} || end != word.data() + word.size() || bits < hash_bits_min ||
+      bits > hash_bits_max || features != size_t{1} << bits)
+    source.refuse("the metadata's 'hash_bits' is " + shown_text(word) + " for a model of " +
+                  std::to_string(features) + " features");
+  return bits;
 }
 
 std::unique_ptr<const model> build_network(const model_source& source) {
@@ -197,6 +219,7 @@ std::unique_ptr<const model> build_network(const model_source& source) {
   options.activation = activations(source, options.hidden.size());
   options.loss = loss_of(source, options.outputs);
   options.bias = source.file.layout.find("layers.0.bias") != nullptr;
+  options.sparse = is_sparse(source);
   read_cuts(source, options);
   return std::make_unique<neural_network>(options);
 }
@@ -264,9 +287,11 @@ void require_count(const model_source& source, const std::string& key, size_t co
 }
 
 void read_names(const model_source& source, saved_model& out) {
-  out.feature_names = source.names("features");
-  require_count(source, "features", out.feature_names.size(), out.network->feature_count(),
-                "features");
+  if (!is_sparse(source)) {
+    out.feature_names = source.names("features");
+    require_count(source, "features", out.feature_names.size(), out.network->feature_count(),
+                  "features");
+  }
   out.target_names = source.names("target");
   const auto outputs = out.network->output_count();
   if (!is_classification(out.network->loss())) {
@@ -284,17 +309,12 @@ void read_standardization(const model_source& source, saved_model& out) {
   if (!source.find("feature_mean") && !source.find("feature_deviation"))
     return;
   const auto count = out.network->feature_count();
-  out.features.mean = source.floats("feature_mean", count, "features");
+  if (!is_sparse(source))
+    out.features.mean = source.floats("feature_mean", count, "features");
   out.features.deviation = source.floats("feature_deviation", count, "features");
   const auto positive = [](float value) { return value > 0; };
   if (!std::ranges::all_of(out.features.deviation, positive))
     source.refuse("the metadata's 'feature_deviation' holds a number that is not above 0");
-}
-
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"predictor: expected "} + std::to_string(expected) +
-                                " " + what + ", got " + std::to_string(actual));
 }
 
 } // namespace
@@ -314,57 +334,13 @@ saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
   require_layout(source, result.network->layout());
   read_names(source, result);
   read_standardization(source, result);
+  result.hash_bits = hash_bits_of(source, result.network->feature_count());
   const buffer values{file.values.size()};
   result.network->layout().to_working(file.values, values.values());
   result.parameters = values;
   result.data_sha256 = file.data_sha256;
   result.metadata = std::move(file.metadata);
   return result;
-}
-
-std::span<const float> predictor::chunk(std::span<const float> rows, size_t begin, size_t count) {
-  const auto width = source_.network->feature_count();
-  const auto wanted = rows.subspan(begin * width, count * width);
-  if (source_.features.empty())
-    return wanted;
-  features_.assign(wanted.begin(), wanted.end());
-  standardize(source_.features, features_);
-  return features_;
-}
-
-void predictor::predict(std::span<const float> rows, std::span<float> out) {
-  const default_rounding rounding;
-  const auto& network = *source_.network;
-  const auto width = network.feature_count();
-  const auto columns = source_.prediction_count();
-  const auto row_count = rows.size() / width;
-  require_size("features", row_count * width, rows.size());
-  require_size("predictions", row_count * columns, out.size());
-  for (size_t begin = 0; begin < row_count; begin += prediction_chunk_rows) {
-    const auto count = std::min(prediction_chunk_rows, row_count - begin);
-    const auto input = chunk(rows, begin, count);
-    const auto target = out.subspan(begin * columns, count * columns);
-    network.predict(source_.parameters.values(), input, target, memory_);
-  }
-}
-
-batch_sums predictor::evaluate(const batch& rows) {
-  const default_rounding rounding;
-  const auto& network = *source_.network;
-  require_size("features", rows.row_count * network.feature_count(), rows.features.size());
-  tree_accumulator<batch_sums> sums;
-  for (size_t begin = 0; begin < rows.row_count; begin += prediction_chunk_rows) {
-    batch part;
-    part.row_count = std::min(prediction_chunk_rows, rows.row_count - begin);
-    part.features = chunk(rows.features, begin, part.row_count);
-    if (source_.is_classification())
-      part.labels = rows.labels.subspan(begin, part.row_count);
-    else
-      part.targets = rows.targets.subspan(begin * network.output_count(),
-                                          part.row_count * network.output_count());
-    sums.push(network.evaluate(source_.parameters.values(), part, memory_));
-  }
-  return sums.total();
 }
 
 class_finder::class_finder(const std::vector<std::string>& classes) {

@@ -36,7 +36,9 @@ struct saved_model {
   std::unique_ptr<const model> network;   ///< never null
   const_buffer parameters;                ///< P
   standardization features;               ///< empty when the model takes features as they are
-  std::vector<std::string> feature_names; ///< F; "0", "1", .. when the training data had no names
+  std::vector<std::string> feature_names; ///< F; "0", "1", .. when the training data had no names;
+                                          ///< none when its rows were sparse
+  size_t hash_bits = 0;                   ///< of features that are hashed; 0: as they are
   std::vector<std::string> target_names;  ///< one for each target; a classification has one
   std::vector<std::string> classes;       ///< of a classification; else empty
   std::map<std::string, std::string> metadata; ///< as it stands in the file
@@ -62,11 +64,14 @@ class predictor {
 public:
   explicit predictor(const saved_model& source) : source_(source) {}
 
-  /// Predictions for `rows` (N x F, as they stand in a data file) to `out` (N x K): class
+  /// Predictions for N rows, as they stand in a data file, to `out` (N x K): class
   /// probabilities, or targets. Rows are computed in chunks of `prediction_chunk_rows` from the
   /// first: who cuts a file into parts of a multiple of that gets the bits of the whole.
   ///
   /// Throws std::invalid_argument when sizes do not fit.
+  void predict(const batch& rows, std::span<float> out);
+
+  /// The same for dense rows: N x F features.
   void predict(std::span<const float> rows, std::span<float> out);
 
   /// The model's own sums over rows with labels (N) or targets (N x T), in the same chunks: the
@@ -74,11 +79,18 @@ public:
   batch_sums evaluate(const batch& rows);
 
 private:
-  /// Standardised rows [begin, begin + count) of `rows`.
-  std::span<const float> chunk(std::span<const float> rows, size_t begin, size_t count);
+  void require_rows(const batch& rows) const;
+  /// Rows [begin, begin + count) as the network reads them: standardised, and sparse where it was
+  /// trained so.
+  batch chunk(const batch& rows, size_t begin, size_t count);
+  void standardize_dense(batch& rows);
+  void standardize_sparse(batch& rows);
+  /// Keeps what is not 0.
+  void make_sparse(batch& rows);
 
   const saved_model& source_;
   std::vector<float> features_;
+  sparse_matrix sparse_;
   workspace memory_;
   blas::one_thread one_thread_; ///< bits must not depend on the machine's cores
 };

@@ -1,12 +1,15 @@
 #include "troupe/data/records/history_file.hpp"
 
 #include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <array>
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace troupe {
@@ -23,21 +26,94 @@ std::string cell(const std::optional<double>& value) {
   return value ? number(*value) : std::string{};
 }
 
-std::string line_of(const history_row& row) {
-  auto result = std::to_string(row.epoch) + ',' + std::to_string(row.steps) + ',' +
-                number(row.seconds) + ',' + number(row.learning_rate) + ',' +
-                number(row.train_loss);
-  for (const auto& figure : {row.train_accuracy, row.test_loss, row.test_accuracy, row.test_r2,
-                             row.validation_loss, row.validation_accuracy, row.validation_r2})
-    result += ',' + cell(figure);
+std::string header() {
+  std::string result = "epoch,steps";
+  for (const auto& figure : history_figures())
+    result.append(",").append(figure.name);
   return result + '\n';
+}
+
+std::string line_of(const history_row& row) {
+  auto result = std::to_string(row.epoch) + ',' + std::to_string(row.steps);
+  for (const auto& figure : history_figures())
+    result += ',' + cell(figure.in(row));
+  return result + '\n';
+}
+
+/// The cells of a line, one after the other.
+class cell_reader {
+public:
+  cell_reader(std::string_view line, const std::string& where) : rest_(line), where_(where) {}
+
+  template <class Value>
+  Value next() {
+    const auto text = next_text();
+    Value result{};
+    const auto end = text.data() + text.size();
+    if (const auto [stop, problem] = std::from_chars(text.data(), end, result);
+        problem != std::errc{} || stop != end)
+      refuse("'" + std::string{text} + "' is no number");
+    return result;
+  }
+  std::optional<double> next_figure(bool may_be_absent) {
+    if (may_be_absent && !is_over_ && (rest_.empty() || rest_.front() == ',')) {
+      next_text();
+      return std::nullopt;
+    }
+    return next<double>();
+  }
+  void expect_end() const {
+    if (!is_over_)
+      refuse("the line has more cells than the header");
+  }
+
+private:
+  std::string_view next_text() {
+    if (is_over_)
+      refuse("the line has fewer cells than the header");
+    const auto comma = rest_.find(',');
+    const auto result = rest_.substr(0, comma);
+    is_over_ = comma == std::string_view::npos;
+    rest_.remove_prefix(is_over_ ? rest_.size() : comma + 1);
+    return result;
+  }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw failure(failure_code::bad_data, why, where_, "was the file changed by hand?");
+  }
+
+  std::string_view rest_;
+  const std::string& where_;
+  bool is_over_ = false;
+};
+
+history_row read_row(std::string_view line, const std::string& where) {
+  cell_reader cells{line, where};
+  history_row row;
+  row.epoch = cells.next<size_t>();
+  row.steps = cells.next<uint64_t>();
+  for (const auto& figure : history_figures())
+    figure.set(row, cells.next_figure(figure.may_be_absent()));
+  cells.expect_end();
+  return row;
 }
 
 } // namespace
 
+std::vector<history_row> read_history(std::string_view text, const std::string& path) {
+  const auto titles = header();
+  if (!text.starts_with(titles))
+    throw failure(failure_code::bad_data, "this is no history of a run", path + ":1");
+  text.remove_prefix(titles.size());
+  std::vector<history_row> result;
+  for (auto end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    result.push_back(read_row(text.substr(0, end), path + ":" + std::to_string(result.size() + 2)));
+    text.remove_prefix(end + 1);
+  }
+  return result;
+}
+
 std::string history_text(const std::vector<history_row>& rows) {
-  std::string result = "epoch,steps,seconds,learning_rate,train_loss,train_accuracy,test_loss,"
-                       "test_accuracy,test_r2,validation_loss,validation_accuracy,validation_r2\n";
+  auto result = header();
   for (const auto& row : rows)
     result += line_of(row);
   return result;

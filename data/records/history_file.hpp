@@ -5,6 +5,7 @@
 #include "troupe/data/records/training_record.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -13,6 +14,10 @@ namespace troupe {
 /// have the fewest digits that read back as the same double ("nan" and "inf" for what is not
 /// finite).
 std::string history_text(const std::vector<history_row>& rows);
+
+/// Reads what `history_text` wrote; a last line without its end is left out: it may be half of one.
+/// `path` is for messages. Throws failure(bad_data), with the line, when it is no such table.
+std::vector<history_row> read_history(std::string_view text, const std::string& path);
 
 /// history.csv while a run lasts: each row is in the file as soon as it is there, so that others
 /// may read along. What was written when is no promise: `history_text` of all rows, written at the

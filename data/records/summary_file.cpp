@@ -59,16 +59,23 @@ void add_circumstances(json& object, const training_summary& x) {
   object["views"] = x.views;
   object["replicas_lost"] = x.replicas_lost;
   object["rollbacks"] = x.rollbacks;
-  object["bytes_sent"] = x.bytes_sent();
-  object["bytes_by_kind"] = x.bytes_by_kind;
-  object["bytes_early"] = x.bytes_early;
-  object["resends"] = x.resends;
+  if (!x.left_out.empty())
+    object["left_out"] = x.left_out;
+  object["bytes_sent"] = x.wire.bytes_sent();
+  object["bytes_by_kind"] = x.wire.bytes_by_kind;
+  object["bytes_early"] = x.wire.bytes_early;
+  object["resends"] = x.wire.resends;
   object["validation_loss"] = number(x.validation_loss);
   object["validation_accuracy"] = number(x.validation_accuracy);
   object["validation_r2"] = number(x.validation_r2);
   object["best_version"] = x.best_version ? json(*x.best_version) : json(nullptr);
   object["reproducible"] = x.reproducible;
   object["trainers"] = json::parse(trainers_json(x.trainers));
+  if (const auto& clients = x.clients)
+    object["clients"] = {{"rounds", clients->rounds},
+                         {"rounds_void", clients->void_rounds},
+                         {"updates", clients->updates},
+                         {"updates_refused", clients->refused}};
 }
 
 // What is absent or null keeps its default.
@@ -112,9 +119,10 @@ void read_circumstances(const json& object, training_summary& x) {
   read(object, "views", x.views);
   read(object, "replicas_lost", x.replicas_lost);
   read(object, "rollbacks", x.rollbacks);
-  read(object, "bytes_by_kind", x.bytes_by_kind);
-  read(object, "bytes_early", x.bytes_early);
-  read(object, "resends", x.resends);
+  read(object, "left_out", x.left_out);
+  read(object, "bytes_by_kind", x.wire.bytes_by_kind);
+  read(object, "bytes_early", x.wire.bytes_early);
+  read(object, "resends", x.wire.resends);
   read(object, "validation_loss", x.validation_loss);
   read(object, "validation_accuracy", x.validation_accuracy);
   read(object, "validation_r2", x.validation_r2);

@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include "troupe/models/training/round_record.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -51,8 +53,31 @@ struct trainer_record {
   friend bool operator==(const trainer_record&, const trainer_record&) = default;
 };
 
+/// What processes sent each other.
+struct wire_record {
+  std::map<std::string, uint64_t> bytes_by_kind; ///< kinds without any are left out
+  uint64_t bytes_early = 0;
+  uint64_t resends = 0;
+
+  uint64_t bytes_sent() const {
+    uint64_t result = 0;
+    for (const auto& [kind, bytes] : bytes_by_kind)
+      result += bytes;
+    return result;
+  }
+};
+
 /// The object that `--json` prints and summary.json holds. Field names are the keys.
-struct training_summary {
+/// What losses on the way came to.
+struct loss_figures {
+  uint64_t views = 1;
+  uint64_t replicas_lost = 0;
+  uint64_t rollbacks = 0;
+  /// Work that nobody did, as it ended several who had it: in words, with its rows.
+  std::vector<std::string> left_out{};
+};
+
+struct training_summary : loss_figures {
   std::string job;      ///< its name
   std::string strategy; ///< "gradients"
   size_t replicas = 0;
@@ -76,25 +101,14 @@ struct training_summary {
   /// after roll-backs included.
   std::vector<uint64_t> samples_by_replica;
   uint64_t steps_executed = 0; ///< of the busiest of them, at least those that training ended at
-  uint64_t views = 1;
-  uint64_t replicas_lost = 0;
-  uint64_t rollbacks = 0;
-  std::map<std::string, uint64_t> bytes_by_kind; ///< that were sent; kinds without any are left out
-  uint64_t bytes_early = 0;
-  uint64_t resends = 0;
+  wire_record wire;
   std::optional<double> validation_loss;
   std::optional<double> validation_accuracy;
   std::optional<double> validation_r2;
   std::optional<uint64_t> best_version; ///< equals `steps`; absent: the result is the last version
   bool reproducible = true;             ///< the parameters' bits follow from the job alone
   std::vector<trainer_record> trainers; ///< by replica; empty for solvers
-
-  uint64_t bytes_sent() const {
-    uint64_t result = 0;
-    for (const auto& [kind, bytes] : bytes_by_kind)
-      result += bytes;
-    return result;
-  }
+  std::optional<client_totals> clients; ///< of a federated run, since its process began
 };
 
 } // namespace troupe

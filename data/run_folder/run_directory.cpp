@@ -2,6 +2,8 @@
 
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/records/event_file.hpp"
+#include "troupe/data/records/tensorboard_file.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
@@ -27,8 +29,16 @@ constexpr folder_role role{"run directory", "output.directory"};
 constexpr size_t identity_bytes_max = size_t{1} << 20;
 
 // In the order of removal: without its summary a run counts as unfinished, so that goes first.
-constexpr std::array run_files{summary_file_name, model_file_name, history_file_name, job_file_name,
-                               identity_file_name};
+constexpr std::array run_files{summary_file_name, model_file_name, history_file_name,
+                               rounds_file_name,  job_file_name,   identity_file_name};
+
+// Events and older ones.
+std::vector<std::string> event_files() {
+  std::vector<std::string> result{std::string{event_file_name}};
+  for (size_t i = 1; i <= event_files_kept; ++i)
+    result.push_back(result.front() + '.' + std::to_string(i));
+  return result;
+}
 
 constexpr const char* both_options = "add --resume to continue it or --overwrite to replace it, or "
                                      "set another output.directory";
@@ -43,11 +53,16 @@ constexpr const char* both_options = "add --resume to continue it or --overwrite
          both_options);
 }
 
+[[noreturn]] void refuse_removal(const std::string& old) {
+  refuse(old, std::string{"cannot replace a file of an earlier run: "} + std::strerror(errno),
+         "remove it, or set another output.directory");
+}
+
 void refuse_earlier_run(const run_directory& folder) {
   for (const auto name : {summary_file_name, model_file_name})
     if (folder.has(name))
       refuse_run(folder.path(), "a finished", name);
-  for (const auto name : {job_file_name, history_file_name, identity_file_name})
+  for (const auto name : {job_file_name, history_file_name, rounds_file_name, identity_file_name})
     if (folder.has(name))
       refuse_run(folder.path(), "an unfinished", name);
   if (const auto name = checkpoint_in(folder.path()))
@@ -70,6 +85,20 @@ std::string listed(const std::vector<std::string>& words) {
   for (const auto& word : words)
     result += (result.empty() ? "" : ", ") + word;
   return result;
+}
+
+void remove_file(const std::string& old) {
+  if (unlink(old.c_str()) != 0 && errno != ENOENT)
+    refuse_removal(old);
+}
+
+// The files of an earlier run, and their folder if nothing else lies there.
+void remove_tensorboard_files(const std::string& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator{folder, ignored})
+    if (entry.path().filename().string().starts_with(tensorboard_file_prefix))
+      remove_file(entry.path().string());
+  rmdir(folder.c_str());
 }
 
 } // namespace
@@ -117,13 +146,13 @@ void run_directory::expect_identity(const std::string& expected) const {
 
 void run_directory::begin(std::string_view job_text, std::string_view identity) {
   const bool resumes = treatment_ == earlier_run::resume;
-  for (const auto name : run_files) {
-    const std::string old = file(name);
-    if (unlink(old.c_str()) != 0 && errno != ENOENT)
-      refuse(old, std::string{"cannot replace a file of an earlier run: "} + std::strerror(errno),
-             "remove it, or set another output.directory");
-    if (resumes)
-      break; // the summary; the others are replaced when there is something newer
+  remove_file(file(summary_file_name));
+  if (!resumes) { // the others are replaced when there is something newer, or go on
+    for (const auto name : run_files)
+      remove_file(file(name));
+    for (const auto& name : event_files())
+      remove_file(file(name));
+    remove_tensorboard_files(file(tensorboard_folder_name));
   }
   write_file_atomically(file(identity_file_name), identity);
   write_file_atomically(file(job_file_name), job_text);
@@ -132,7 +161,7 @@ void run_directory::begin(std::string_view job_text, std::string_view identity) 
 void run_directory::take_back() const noexcept {
   if (treatment_ == earlier_run::resume)
     return;
-  for (const auto name : {job_file_name, identity_file_name})
+  for (const auto name : {job_file_name, identity_file_name, event_file_name})
     unlink(file(name).c_str());
 }
 

@@ -16,6 +16,7 @@ namespace troupe {
 inline constexpr std::string_view job_file_name = "job.toml";
 inline constexpr std::string_view model_file_name = "model.safetensors";
 inline constexpr std::string_view history_file_name = "history.csv";
+inline constexpr std::string_view rounds_file_name = "rounds.csv"; ///< of a federated run
 inline constexpr std::string_view summary_file_name = "summary.json";
 /// What job_sha256 is the hash of, one key a line: tells which job a folder belongs to, and in what
 /// another one differs.
@@ -49,8 +50,8 @@ public:
   /// naming the keys that differ, or holds a run that does not say whose it is.
   void expect_identity(const std::string& identity) const;
 
-  /// Starts the run: removes the files of an earlier one (those named above and no others; of a run
-  /// that is resumed the summary alone), and writes identity.txt and job.toml. Throws
+  /// Starts the run: removes the files of an earlier one (those named above, its events and
+  /// files for TensorBoard, and no others; of a run that is resumed the summary alone), and writes identity.txt and job.toml. Throws
   /// failure(cannot_create | io_error).
   void begin(std::string_view job_text, std::string_view identity);
 

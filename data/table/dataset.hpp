@@ -1,7 +1,9 @@
-// A data set in memory: rows of float32 features and, per row, either a class number or real
+// A data set in memory: rows of float32 features, dense or sparse, and, per row, either a class number or real
 // targets. Immutable once made and shared by all replicas of a process.
 
 #pragma once
+
+#include "troupe/data/table/sparse_matrix.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +17,9 @@ namespace troupe {
 struct dataset {
   size_t row_count = 0;                   ///< N
   size_t feature_count = 0;               ///< F
-  std::vector<float> features;            ///< N x F, row-major, finite
-  std::vector<std::string> feature_names; ///< F
+  std::vector<float> features;            ///< N x F, row-major, finite; empty: rows are sparse
+  std::vector<std::string> feature_names; ///< F; sparse rows have none
+  sparse_matrix sparse = {};              ///< N rows, finite; none: rows are dense
 
   /// Classification: the class of each row, 0 .. classes.size() - 1 (N); else empty.
   std::vector<int32_t> labels;
@@ -28,7 +31,9 @@ struct dataset {
   size_t target_count = 0;               ///< T; 0 for classification
   std::vector<std::string> target_names; ///< T names; for classification the label's one name
 
+  bool is_sparse() const { return sparse.exists(); }
   bool is_classification() const { return !classes.empty(); }
+  /// Of dense rows.
   std::span<const float> row(size_t i) const {
     return {features.data() + i * feature_count, feature_count};
   }

@@ -16,9 +16,20 @@ namespace troupe {
 void table_chunk::clear() {
   row_count = 0;
   features.clear();
+  sparse.starts.clear();
+  sparse.features.clear();
+  sparse.values.clear();
   target_cells.clear();
   target_numbers.clear();
   lines.clear();
+}
+
+batch table_chunk::rows() const {
+  batch result;
+  result.row_count = row_count;
+  result.features = features;
+  result.sparse = sparse.rows(0, row_count);
+  return result;
 }
 
 bool row_reader::next(table_chunk& out, size_t rows_max) {

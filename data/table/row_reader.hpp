@@ -11,6 +11,9 @@
 
 #pragma once
 
+#include "troupe/data/table/sparse_matrix.hpp"
+#include "troupe/models/base/batch.hpp"
+
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -21,10 +24,14 @@ namespace troupe {
 /// Rows as they stand in the file. Shapes: N rows, F feature columns, T target columns.
 struct table_chunk {
   size_t row_count = 0;                  ///< N
-  std::vector<float> features;           ///< N x F, row-major, finite
+  std::vector<float> features;           ///< N x F, row-major, finite; empty: rows are sparse
+  sparse_matrix sparse = {};             ///< N rows; none: rows are dense
   std::vector<std::string> target_cells; ///< N x T, trimmed text, never empty
   std::vector<double> target_numbers;    ///< N x T; NaN where a cell is text
   std::vector<size_t> lines;             ///< N, from 1; empty where a file has no lines
+
+  /// The rows, without their targets. They look at the chunk.
+  batch rows() const;
 
   /// Without rows; what was allocated is kept.
   void clear();

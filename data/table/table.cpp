@@ -129,6 +129,7 @@ dataset to_dataset(table&& source, target_use use) {
   result.row_count = source.row_count;
   result.feature_count = source.feature_count;
   result.features = std::move(source.features);
+  result.sparse = std::move(source.sparse);
   result.feature_names = std::move(source.feature_names);
   result.target_names = {std::move(source.target_name)};
   return result;

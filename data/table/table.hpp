@@ -14,9 +14,10 @@ namespace troupe {
 struct table {
   size_t row_count = 0;        ///< N
   size_t feature_count = 0;    ///< F
-  std::vector<float> features; ///< N x F, row-major
+  std::vector<float> features; ///< N x F, row-major; empty: rows are sparse
+  sparse_matrix sparse = {};   ///< N rows; none: rows are dense
   std::vector<std::string>
-    feature_names; ///< F; "0", "1", .. (the file's column index) without a header
+    feature_names; ///< F; "0", "1", .. (the file's column index) without a header; none if sparse
   std::string target_name;
   std::vector<std::string> target_cells; ///< N, trimmed text
   std::vector<double> target_numbers;    ///< N if every target cell is a finite number, else empty

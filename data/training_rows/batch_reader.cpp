@@ -19,14 +19,26 @@ void ask_for(const float* row, size_t width) {
 
 // Copies `width` floats for each of `rows` out of `source`.
 void gather_rows(const std::vector<float>& source, size_t width, std::span<const uint32_t> rows,
-                 std::vector<float>& out) {
-  out.resize(std::max(out.size(), rows.size() * width));
+                 std::span<float> out) {
   const auto ahead = std::max<size_t>(floats_ahead / std::max<size_t>(width, 1), 1);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + ahead < rows.size())
       ask_for(source.data() + rows[i + ahead] * width, width);
     std::copy_n(source.data() + rows[i] * width, width, out.data() + i * width);
   }
+}
+
+/// Dense values of a row.
+size_t width_of(const dataset& source) {
+  return source.is_sparse() ? 0 : source.feature_count;
+}
+
+// Room for `count` values; what was there is not kept.
+template <class T>
+std::span<T> first(std::vector<T>& memory, size_t count) {
+  if (memory.size() < count)
+    memory.resize(count);
+  return std::span{memory}.first(count);
 }
 
 } // namespace
@@ -36,7 +48,8 @@ batch batch_of_rows(const dataset& source, size_t begin, size_t count) {
   result.row_count = count;
   result.first_row = begin;
   result.features =
-    std::span{source.features}.subspan(begin * source.feature_count, count * source.feature_count);
+    std::span{source.features}.subspan(begin * width_of(source), count * width_of(source));
+  result.sparse = source.sparse.rows(begin, count);
   if (source.is_classification())
     result.labels = std::span{source.labels}.subspan(begin, count);
   else
@@ -45,23 +58,69 @@ batch batch_of_rows(const dataset& source, size_t begin, size_t count) {
   return result;
 }
 
-batch batch_reader::gather(const dataset& source, std::span<const uint32_t> rows) {
+batch batch_reader::space::rows() const {
   batch result;
-  result.row_count = rows.size();
-  numbers_.assign(rows.begin(), rows.end());
-  result.row_numbers = numbers_;
-  gather_rows(source.features, source.feature_count, rows, features_);
-  result.features = std::span{features_}.first(rows.size() * source.feature_count);
-  if (source.is_classification()) {
-    labels_.resize(std::max(labels_.size(), rows.size()));
-    for (size_t i = 0; i < rows.size(); ++i)
-      labels_[i] = source.labels[rows[i]];
-    result.labels = std::span{labels_}.first(rows.size());
-  } else {
-    gather_rows(source.targets, source.target_count, rows, targets_);
-    result.targets = std::span{targets_}.first(rows.size() * source.target_count);
-  }
+  result.row_count = numbers.size();
+  result.row_numbers = numbers;
+  result.features = features;
+  result.labels = labels;
+  result.targets = targets;
   return result;
+}
+
+batch_reader::space batch_reader::room(size_t row_count, size_t feature_count,
+                                       size_t target_count) {
+  return {first(numbers_, row_count), first(features_, row_count * feature_count),
+          first(labels_, target_count == 0 ? row_count : 0),
+          first(targets_, row_count * target_count)};
+}
+
+batch batch_reader::gather(const dataset& source, std::span<const uint32_t> rows) {
+  const auto out = room(rows.size(), width_of(source), source.target_count);
+  std::ranges::copy(rows, out.numbers.begin());
+  gather_rows(source.features, width_of(source), rows, out.features);
+  if (source.is_classification())
+    for (size_t i = 0; i < rows.size(); ++i)
+      out.labels[i] = source.labels[rows[i]];
+  else
+    gather_rows(source.targets, source.target_count, rows, out.targets);
+  auto result = out.rows();
+  if (source.is_sparse())
+    result.sparse = look_at(source.sparse, rows);
+  return result;
+}
+
+sparse_rows batch_reader::look_at(const sparse_matrix& source, std::span<const uint32_t> rows) {
+  begins_.clear();
+  ends_.clear();
+  for (const auto row : rows) {
+    begins_.push_back(source.starts[row]);
+    ends_.push_back(source.starts[row + 1]);
+  }
+  return {begins_, ends_, source.features.data(), source.values.data()};
+}
+
+batch batch_reader::join(std::span<const batch> parts) {
+  size_t row_count = 0;
+  for (const auto& part : parts)
+    row_count += part.row_count;
+  const auto& shape = parts.front();
+  const auto out = room(row_count, shape.features.size() / shape.row_count,
+                        shape.targets.size() / shape.row_count);
+  size_t row = 0;
+  const auto append = [&](auto values, auto to) {
+    std::ranges::copy(values,
+                      to.begin() + static_cast<std::ptrdiff_t>(row * to.size() / row_count));
+  };
+  for (const auto& part : parts) {
+    for (size_t i = 0; i < part.row_count; ++i)
+      out.numbers[row + i] = static_cast<uint32_t>(part.row_number(i));
+    append(part.features, out.features);
+    append(part.labels, out.labels);
+    append(part.targets, out.targets);
+    row += part.row_count;
+  }
+  return out.rows();
 }
 
 } // namespace troupe

@@ -1,4 +1,5 @@
-// Batches out of a data set: consecutive rows as they lie in memory, or gathered by an order.
+// Batches out of a data set: consecutive rows as they lie in memory, or gathered by an order. Of sparse
+// rows only where they lie is gathered: a batch looks at their entries in the data set.
 
 #pragma once
 
@@ -19,14 +20,34 @@ batch batch_of_rows(const dataset& source, size_t begin, size_t count);
 /// Gathers rows into memory of its own, which it uses again for the next batch.
 class batch_reader {
 public:
+  /// Memory for a batch of N rows, F features and T targets (0: labels instead), to be written.
+  struct space {
+    std::span<uint32_t> numbers; ///< N
+    std::span<float> features;   ///< N x F
+    std::span<int32_t> labels;   ///< N, or none
+    std::span<float> targets;    ///< N x T
+
+    batch rows() const;
+  };
+
+  /// Good until the next call.
+  space room(size_t row_count, size_t feature_count, size_t target_count);
+
+  /// The rows of several batches of one shape, none of them this reader's. Good until the next call.
+  batch join(std::span<const batch> parts);
+
   /// The rows `source.row(rows[i])`. The batch is good until the next call.
   batch gather(const dataset& source, std::span<const uint32_t> rows);
 
 private:
+  sparse_rows look_at(const sparse_matrix& source, std::span<const uint32_t> rows);
+
   std::vector<uint32_t> numbers_;
   std::vector<float> features_;
   std::vector<int32_t> labels_;
   std::vector<float> targets_;
+  std::vector<uint64_t> begins_; ///< of sparse rows
+  std::vector<uint64_t> ends_;
 };
 
 } // namespace troupe

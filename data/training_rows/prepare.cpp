@@ -1,17 +1,14 @@
 #include "troupe/data/training_rows/prepare.hpp"
 
 #include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/chunk_split.hpp"
+#include "troupe/data/training_rows/part_choice.hpp"
 #include "troupe/models/base/numerics.hpp"
-#include "troupe/models/base/random.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <numeric>
 #include <utility>
 
 namespace troupe {
@@ -68,79 +65,15 @@ standardization statistics_of(const dataset& source) {
   return result;
 }
 
-enum class part : uint8_t { train, test, validation };
-
-struct part_sizes {
-  size_t test = 0;
-  size_t validation = 0;
-};
-
-// The rows with the smallest random keys are for testing, the next ones for validation: shares of
-// any size, the same on every machine, and the second does not move the first.
-std::vector<part> choose_parts(size_t row_count, const part_sizes& sizes, uint64_t seed) {
-  std::vector<part> chosen(row_count, part::train);
-  std::vector<std::pair<uint64_t, size_t>> keys(row_count);
-  const random_sequence sequence{seed, random_purpose::split, 0};
-  for (size_t i = 0; i < row_count; ++i) {
-    const auto words = sequence.block(static_cast<uint32_t>(i));
-    keys[i] = {uint64_t{words[1]} << 32 | words[0], i};
+standardization largest_of(const dataset& source) {
+  standardization result;
+  result.deviation.resize(source.feature_count);
+  const auto& rows = source.sparse;
+  for (size_t i = 0; i < rows.values.size(); ++i) {
+    auto& largest = result.deviation[rows.features[i]];
+    largest = std::max(largest, std::fabs(rows.values[i]));
   }
-  const auto test_end = keys.begin() + static_cast<std::ptrdiff_t>(sizes.test);
-  const auto validation_end = test_end + static_cast<std::ptrdiff_t>(sizes.validation);
-  std::ranges::nth_element(keys, test_end);
-  std::ranges::nth_element(test_end, validation_end, keys.end());
-  for (auto key = keys.begin(); key != validation_end; ++key)
-    chosen[key->second] = key < test_end ? part::test : part::validation;
-  return chosen;
-}
-
-dataset without_rows(const dataset& source) {
-  dataset result;
-  result.feature_count = source.feature_count;
-  result.feature_names = source.feature_names;
-  result.classes = source.classes;
-  result.target_count = source.target_count;
-  result.target_names = source.target_names;
-  return result;
-}
-
-void append_row(const dataset& source, size_t i, dataset& out) {
-  const auto row = source.row(i);
-  out.features.insert(out.features.end(), row.begin(), row.end());
-  if (source.is_classification())
-    out.labels.push_back(source.labels[i]);
-  for (size_t t = 0; t < source.target_count; ++t)
-    out.targets.push_back(source.targets[i * source.target_count + t]);
-  ++out.row_count;
-}
-
-dataset& dataset_of(part which, prepared_data& out) {
-  return which == part::train ? out.train : which == part::test ? out.test : out.validation;
-}
-
-void split(dataset&& source, const std::vector<part>& parts, prepared_data& out) {
-  for (auto* each : {&out.train, &out.test, &out.validation})
-    *each = without_rows(source);
-  for (size_t i = 0; i < source.row_count; ++i)
-    append_row(source, i, dataset_of(parts[i], out));
-}
-
-// A fraction is the double next to what was written: 0.29 of 100 rows is 29, though the product
-// falls short of it by a last place or two.
-size_t share_of(size_t row_count, double fraction) {
-  constexpr double rounding_max = 0x1p-51;
-  const double product = fraction * static_cast<double>(row_count);
-  const double nearest = std::round(product);
-  const bool is_whole = std::fabs(product - nearest) <= nearest * rounding_max;
-  return static_cast<size_t>(is_whole ? nearest : std::floor(product));
-}
-
-part_sizes sizes_of(size_t row_count, const prepare_options& options) {
-  const part_sizes result{share_of(row_count, options.test_fraction),
-                          share_of(row_count, options.validation_fraction)};
-  if (row_count <= result.test + result.validation)
-    throw failure(failure_code::bad_data, "no rows are left for training", {},
-                  "use more data, or a smaller data.test_fraction or data.validation_fraction");
+  std::ranges::replace(result.deviation, 0.0f, 1.0f);
   return result;
 }
 
@@ -180,6 +113,38 @@ std::vector<std::string> row_names_of(const dataset& source) {
   return result;
 }
 
+// In chunks, so that it is the same where nobody has all rows (rows_file/rows_writer.hpp).
+column_statistics statistics_of_chunks(const dataset& rows, size_t chunk_rows) {
+  tree_accumulator<column_statistics> sums;
+  const auto width = rows.feature_count;
+  for (size_t begin = 0; begin < rows.row_count; begin += chunk_rows)
+    sums.push(
+      column_statistics_of(std::span{rows.features}.subspan(
+                             begin * width, std::min(chunk_rows, rows.row_count - begin) * width),
+                           width));
+  return sums.total();
+}
+
+void prepare_chunks(const prepare_options& options, prepared_data& out) {
+  const chunk_split parts{options.seed,
+                          out.train.row_count,
+                          options.chunk_rows,
+                          {options.test_fraction, options.validation_fraction}};
+  out.chunk_rows = options.chunk_rows;
+  out.chunk_begins = parts.begins_of(row_part::train);
+  if (options.standardize) {
+    out.features = standardization_of(statistics_of_chunks(out.train, options.chunk_rows));
+    standardize(out.features, out.train.features);
+  }
+  std::vector<row_part> of_chunk;
+  const auto part_of = [&](size_t row) {
+    if (row % options.chunk_rows == 0)
+      of_chunk = parts.parts_of(row / options.chunk_rows);
+    return of_chunk[row % options.chunk_rows];
+  };
+  split(out.train, parts.sizes(), part_of, out.test, out.validation);
+}
+
 void add_text(sha256& digest, const std::string& text) {
   const uint64_t size = text.size();
   digest.update(std::as_bytes(std::span{&size, 1}));
@@ -187,6 +152,17 @@ void add_text(sha256& digest, const std::string& text) {
 }
 
 } // namespace
+
+standardization standardization_of(const column_statistics& columns) {
+  standardization result;
+  for (size_t j = 0; j < columns.means.size(); ++j) {
+    const auto deviation =
+      static_cast<float>(std::sqrt(columns.squares[j] / static_cast<double>(columns.row_count)));
+    result.mean.push_back(static_cast<float>(columns.means[j]));
+    result.deviation.push_back(deviation > 0 ? deviation : 1.0f); // a constant column becomes 0
+  }
+  return result;
+}
 
 std::string content_fingerprint(const dataset& source) {
   sha256 digest;
@@ -197,6 +173,12 @@ std::string content_fingerprint(const dataset& source) {
     for (const auto& name : *names)
       add_text(digest, name);
   digest.update(std::as_bytes(std::span{source.features}));
+  if (source.is_sparse()) {
+    add_text(digest, "sparse");
+    digest.update(std::as_bytes(std::span{source.sparse.starts}));
+    digest.update(std::as_bytes(std::span{source.sparse.features}));
+    digest.update(std::as_bytes(std::span{source.sparse.values}));
+  }
   digest.update(std::as_bytes(std::span{source.labels}));
   digest.update(std::as_bytes(std::span{source.targets}));
   return digest.hex();
@@ -212,23 +194,38 @@ void standardize(const standardization& map, std::span<float> rows) {
     }
 }
 
+void standardize(const standardization& map, std::span<const uint32_t> features,
+                 std::span<float> values) {
+  const default_rounding rounding;
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] /= map.deviation[features[i]];
+}
+
 prepared_data prepare(dataset&& source, const prepare_options& options) {
   const default_rounding rounding;
   prepared_data result;
   result.fingerprint = content_fingerprint(source);
   result.row_names = row_names_of(source);
-  const auto sizes = sizes_of(source.row_count, options);
-  if (sizes.test + sizes.validation == 0) {
-    result.test = result.validation = without_rows(source);
-    result.train = std::move(source);
-  } else {
-    const auto parts = choose_parts(source.row_count, sizes, options.seed);
-    split(std::move(source), parts, result);
+  result.train = std::move(source);
+  if (options.chunk_rows > 0) {
+    prepare_chunks(options, result);
+    return result;
   }
+  const auto row_count = result.train.row_count;
+  const auto sizes =
+    sizes_of_parts(row_count, {options.test_fraction, options.validation_fraction});
+  const part_choice choice{options.seed, row_count, sizes};
+  split(
+    result.train, sizes, [&](size_t row) { return choice.of(row); }, result.test,
+    result.validation);
   if (options.standardize) {
-    result.features = statistics_of(result.train);
+    const bool sparse = result.train.is_sparse();
+    result.features = sparse ? largest_of(result.train) : statistics_of(result.train);
     for (auto* rows : {&result.train, &result.test, &result.validation})
-      standardize(result.features, rows->features);
+      if (sparse)
+        troupe::standardize(result.features, rows->sparse.features, rows->sparse.values);
+      else
+        standardize(result.features, rows->features);
   }
   return result;
 }

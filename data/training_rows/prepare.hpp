@@ -4,26 +4,55 @@
 #pragma once
 
 #include "troupe/data/table/dataset.hpp"
+#include "troupe/data/training_rows/column_statistics.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace troupe {
 
-/// The affine map of standardised features: x' = (x - mean) / deviation, per column (F each).
+/// The affine map of standardised features: x' = (x - mean) / deviation, per column (F each). Sparse rows
+/// stay sparse, so there is no mean, and what is called deviation is the largest magnitude in a column.
 struct standardization {
   std::vector<float> mean;
   std::vector<float> deviation;
 
-  bool empty() const { return mean.empty(); }
+  bool empty() const { return deviation.empty(); }
   friend bool operator==(const standardization&, const standardization&) = default;
 };
+
+/// The map that standardises features which have these statistics.
+standardization standardization_of(const column_statistics& columns);
 
 /// Standardises `rows` (N x F, row-major) in place; `map` is not empty.
 void standardize(const standardization& map, std::span<float> rows);
 
+/// The same for entries of sparse rows: `values[i]` is of feature `features[i]`.
+void standardize(const standardization& map, std::span<const uint32_t> features,
+                 std::span<float> values);
+
+class row_source; // data/training_rows/row_source.hpp
+
+/// Rows by what they are for.
+struct row_parts {
+  std::shared_ptr<const row_source> train;
+  std::shared_ptr<const row_source> test;
+  std::shared_ptr<const row_source> validation;
+};
+
+/// What training wants to know of rows before it begins.
+struct row_facts {
+  std::vector<size_t> train_class_rows; ///< classification: of each class in the training rows
+  double target_minimum = 0;            ///< regression: of all rows
+  double target_maximum = 0;
+};
+
+/// Rows in memory, or rows that stay in a file: then train, test and validation have names, numbers
+/// of rows and, but for train, labels or targets; and no features. Who computes on rows asks rows_of
+/// (row_source.hpp).
 struct prepared_data {
   dataset train;
   dataset test;             ///< no rows when none are kept for testing
@@ -33,13 +62,26 @@ struct prepared_data {
   /// Names of features that look like a row's number or name: whole numbers that rise from row to
   /// row, or are called as such and never repeat. Trained on as they are; for a warning.
   std::vector<std::string> row_names{};
+  /// Training rows before each chunk, and at the end all of them, where rows are visited by lanes;
+  /// else empty.
+  std::vector<uint64_t> chunk_begins{};
+  size_t chunk_rows = 0; ///< likewise: rows of a chunk, of whatever part
+  row_parts stored{};    ///< rows in a file; null: in memory
+  row_facts facts{};     ///< of rows in a file
+
+  bool stays_in_file() const { return stored.train != nullptr; }
 };
 
 struct prepare_options {
   uint64_t seed = 0;        ///< of the job: decides which rows are for what
   double test_fraction = 0; ///< floor(fraction * N) rows, in [0, 1)
-  bool standardize = false; ///< by the training rows' mean and deviation (divisor n; 0 becomes 1)
+  /// By the training rows' mean and deviation (divisor n; 0 becomes 1); sparse rows by the largest
+  /// magnitude of each feature alone.
+  bool standardize = false;
   double validation_fraction = 0; ///< likewise; which rows are for testing does not depend on it
+  /// By lanes: rows lie in chunks of so many, each of which gives its share for testing and
+  /// validation, and features are standardised by all rows. 0: without chunks.
+  size_t chunk_rows = 0;
 };
 
 /// Splits and standardises. Rows keep their order in all parts.

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include "troupe/models/base/sparse_rows.hpp"
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +11,8 @@
 
 namespace troupe {
 
-/// Rows with their targets. Shapes: N rows, F features, T targets; dense, row-major.
+/// Rows with their targets. Shapes: N rows, F features, T targets; dense, row-major, unless the rows
+/// are sparse: then `features` is empty.
 /// Exactly one of `labels` and `targets` is filled, as the model's loss asks.
 struct batch {
   size_t row_count = 0;            ///< N
@@ -22,6 +25,8 @@ struct batch {
   uint64_t step = 0;                          ///< counted from 0
   size_t first_row = 0;                       ///< number of row 0, when rows are neighbours
   std::span<const uint32_t> row_numbers = {}; ///< N numbers; empty: counted up from first_row
+
+  sparse_rows sparse = {}; ///< N rows, or none where rows are dense
 
   /// The number of row i in the training data: its own wherever and whenever it is used.
   size_t row_number(size_t i) const { return row_numbers.empty() ? first_row + i : row_numbers[i]; }

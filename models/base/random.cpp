@@ -10,29 +10,11 @@
 
 namespace troupe {
 
-namespace {
-
-// Reads a sequence word by word, keeping the block it is in.
-class word_reader {
-public:
-  word_reader(const random_sequence& sequence, uint64_t first) : sequence_(sequence), next_(first) {
-    if (next_ % 4 != 0)
-      block_ = sequence_.block(static_cast<uint32_t>(next_ / 4));
-  }
-
-  uint32_t operator()() {
-    if (next_ % 4 == 0)
-      block_ = sequence_.block(static_cast<uint32_t>(next_ / 4));
-    return block_[next_++ % 4];
-  }
-
-private:
-  random_sequence sequence_;
-  uint64_t next_;
-  std::array<uint32_t, 4> block_{};
-};
-
-} // namespace
+word_reader::word_reader(const random_sequence& sequence, uint64_t first)
+  : sequence_(sequence), next_(first) {
+  if (next_ % 4 != 0)
+    block_ = sequence_.block(static_cast<uint32_t>(next_ / 4));
+}
 
 std::array<uint32_t, 4> random_sequence::block(uint32_t index) const {
   r123::Philox4x32 generator;
@@ -73,7 +55,7 @@ std::vector<uint32_t> random_permutation(const random_sequence& sequence, uint32
   std::iota(result.begin(), result.end(), 0u);
   word_reader next{sequence, 0};
   for (uint32_t i = count; i > 1; --i) {
-    const auto j = static_cast<uint32_t>((uint64_t{next()} * i) >> 32);
+    const auto j = next.below(i);
     std::swap(result[i - 1], result[j]);
   }
   return result;

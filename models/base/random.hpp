@@ -23,6 +23,14 @@ enum class random_purpose : uint32_t {
   synthetic_targets = 5,
   synthetic_noise = 6,
   dropout = 7,
+  cohort = 8,
+  partition = 9,
+  client_shuffle = 10,
+  drop_out = 11,
+  client_speed = 12,
+  grouping = 13,
+  shuffle_chunks = 14,
+  shuffle_window = 15,
 };
 
 /// One sequence: `major` separates sequences of one purpose (an epoch, a tensor, a step).
@@ -37,6 +45,29 @@ struct random_sequence {
 
 /// Element i of the sequence of 32-bit words: lane i % 4 of block i / 4.
 uint32_t random_word(const random_sequence& sequence, uint64_t i);
+
+/// Words of a sequence one after the other, from any of them on: what needs an unknown number.
+class word_reader {
+public:
+  explicit word_reader(const random_sequence& sequence, uint64_t first = 0);
+
+  uint32_t operator()() {
+    if (next_ % 4 == 0)
+      block_ = sequence_.block(static_cast<uint32_t>(next_ / 4));
+    return block_[next_++ % 4];
+  }
+  /// Uniform in (0, 1): the middle of one of 2^32 equal parts.
+  double unit() { return ((*this)() + 0.5) * 0x1p-32; }
+  /// Uniform among 0 .. count - 1 but for a share of count / 2^32; count >= 1.
+  uint32_t below(uint32_t count) {
+    return static_cast<uint32_t>((uint64_t{(*this)()} * count) >> 32);
+  }
+
+private:
+  random_sequence sequence_;
+  uint64_t next_;
+  std::array<uint32_t, 4> block_{};
+};
 
 /// out[i] uniform in [low, high), from element first + i.
 void fill_uniform(const random_sequence& sequence, uint64_t first, float low, float high,

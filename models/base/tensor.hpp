@@ -29,7 +29,7 @@ inline const tensor_info& require_tensor(const parameter_layout& layout, size_t 
     throw std::invalid_argument("tensor view: the model has no tensor '" + std::string{name} + "'");
   if (!layout.pieces().empty())
     throw std::invalid_argument(
-      "tensor view: the model's layers are cut in parts, its parameters lie "
+      "tensor view: the model's layers are cut in parts or read sparse rows, its parameters lie "
       "in working order: look at a copy in logical order "
       "(parameter_layout::to_logical) with the layout of a file");
   if (size != layout.size())

@@ -39,10 +39,14 @@ TROUPE_MULTIVERSION void add_columns(const float* __restrict values, float* __re
 
 } // namespace
 
-void sum_columns(std::span<const float> values, std::span<float> sums) {
-  std::ranges::fill(sums, 0.0f);
+void add_column_sums(std::span<const float> values, std::span<float> sums) {
   add_columns(values.data(), sums.data(), row_count("values", values.size(), sums.size()),
               sums.size());
+}
+
+void sum_columns(std::span<const float> values, std::span<float> sums) {
+  std::ranges::fill(sums, 0.0f);
+  add_column_sums(values, sums);
 }
 
 void dense_layer::forward(std::span<const float> parameters, std::span<const float> x,

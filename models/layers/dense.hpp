@@ -43,6 +43,9 @@ struct dense_layer {
                 std::span<float> dx) const;
 };
 
+/// Adds the columns of `values` (R x O) to `sums` (O), each from the first row on.
+void add_column_sums(std::span<const float> values, std::span<float> sums);
+
 /// sums (O) = the columns of `values` (R x O), each added from the first row on.
 void sum_columns(std::span<const float> values, std::span<float> sums);
 

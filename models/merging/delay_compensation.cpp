@@ -44,4 +44,14 @@ void delay_compensation::apply(std::span<float> gradient_sum, uint64_t sample_co
   }
 }
 
+void delay_compensation::save(state_saver& out) const {
+  if (options_.adaptive)
+    out.copy(mean_square_); // zeros before the first gradient, as `apply` begins with
+}
+
+void delay_compensation::load(state_loader& in) {
+  if (options_.adaptive)
+    mean_square_ = in.doubles();
+}
+
 } // namespace troupe

@@ -10,6 +10,8 @@
 
 #pragma once
 
+#include "troupe/models/base/saved_state.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,6 +41,13 @@ public:
   /// Throws std::invalid_argument when sizes differ.
   void apply(std::span<float> gradient_sum, uint64_t sample_count, std::span<const float> read,
              std::span<const float> current);
+
+  /// What it remembers: the moving mean, where it is adaptive.
+  static state_shape shape_of(const delay_compensation_options& options) {
+    return {options.adaptive ? vectors_of_doubles : 0, 0};
+  }
+  void save(state_saver& out) const;
+  void load(state_loader& in);
 
   friend bool operator==(const delay_compensation&, const delay_compensation&) = default;
 

@@ -52,7 +52,7 @@ judgement judge(const model& network, std::span<const float> parameters, const b
     return result;
   }
   std::vector<float> predictions(rows.row_count * network.prediction_count());
-  network.predict(parameters, rows.features, predictions, memory);
+  network.predict(parameters, rows, predictions, memory);
   result.absolute_error_sum =
     compare(predictions, rows.targets, network.output_count()).absolute_error_sum;
   return result;

@@ -1,14 +1,19 @@
 #include "troupe/models/network/chain_layout.hpp"
 
+#include <stdexcept>
+
 namespace troupe {
 
 chain_layout::chain_layout(std::vector<dense_layer> layers, std::span<const layer_cut> cuts,
-                           size_t part_count)
+                           size_t part_count, bool reads_sparse)
   : layers_(std::move(layers)),
     cuts_(cuts.begin(), cuts.end()),
     segments_(segments_of(cuts)),
     part_count_(part_count),
+    reads_sparse_(reads_sparse),
     tiles_(segments_.size(), std::vector<index_range>(part_count + 1)) {
+  if (reads_sparse_ && cuts_.front() != layer_cut::none)
+    throw std::invalid_argument("chain layout: a layer that reads sparse rows is not cut");
   size_t next = 0;
   for (size_t t = 0; t <= part_count_; ++t)
     for (size_t k = 0; k < size(); ++k) {
@@ -60,7 +65,8 @@ chain_layout::pieces(const std::function<size_t(size_t layer)>& weight) const {
   std::vector<layout_piece> result;
   const auto add = [&](size_t tensor, const index_range& rows, const index_range& columns) {
     const auto offset = result.empty() ? 0 : result.back().offset + result.back().size();
-    result.push_back({tensor, rows, columns, offset});
+    const bool by_columns = reads_sparse_ && tensor == weight(0);
+    result.push_back({tensor, rows, columns, offset, by_columns});
   };
   for (size_t t = 0; t < part_count_; ++t)
     for (const auto& x : segments_)

@@ -22,11 +22,15 @@ namespace troupe {
 
 class chain_layout {
 public:
-  /// `cuts`: of each layer, without a problem (layer_cuts.hpp).
-  chain_layout(std::vector<dense_layer> layers, std::span<const layer_cut> cuts, size_t part_count);
+  /// `cuts`: of each layer, without a problem (layer_cuts.hpp). `reads_sparse`: layer 0 is one for
+  /// sparse rows, and is not cut; else throws std::invalid_argument.
+  chain_layout(std::vector<dense_layer> layers, std::span<const layer_cut> cuts, size_t part_count,
+               bool reads_sparse = false);
 
   size_t size() const { return segments_.size(); }
   size_t part_count() const { return part_count_; }
+  /// Whether batches have sparse rows.
+  bool reads_sparse() const { return reads_sparse_; }
   const layer_segment& segment(size_t k) const { return segments_[k]; }
   const std::vector<layer_segment>& segments() const { return segments_; }
   const std::vector<dense_layer>& layers() const { return layers_; }
@@ -69,6 +73,7 @@ private:
   std::vector<layer_cut> cuts_;
   std::vector<layer_segment> segments_;
   size_t part_count_;
+  bool reads_sparse_;
   std::vector<std::vector<index_range>> tiles_; ///< by segment and part, the common one last
 };
 

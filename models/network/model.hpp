@@ -70,7 +70,7 @@ public:
   /// Writes the derivative of score `output` of one row (`features`, F) by each parameter to `out`
   /// (P): a row of the scores' Jacobian. No loss is involved, so it is exact for scores of any
   /// size. Throws std::invalid_argument for shapes that do not fit, for no such output, and for a
-  /// model with dropout.
+  /// model with dropout or of sparse rows.
   virtual void score_derivatives(std::span<const float> parameters, std::span<const float> features,
                                  size_t output, std::span<float> out, workspace& memory) const = 0;
 
@@ -78,11 +78,20 @@ public:
   virtual batch_sums evaluate(std::span<const float> parameters, const batch& rows,
                               workspace& memory) const = 0;
 
-  /// Predictions for `features` (N x F) to `out` (N x Q): class probabilities (margins for the
-  /// hinge losses) for a classification, the highest being the predicted class; targets for a
-  /// regression.
-  virtual void predict(std::span<const float> parameters, std::span<const float> features,
-                       std::span<float> out, workspace& memory) const = 0;
+  /// Predictions for N rows, whose targets do not count, to `out` (N x Q): class probabilities
+  /// (margins for the hinge losses) for a classification, the highest being the predicted class;
+  /// targets for a regression.
+  virtual void predict(std::span<const float> parameters, const batch& rows, std::span<float> out,
+                       workspace& memory) const = 0;
+
+  /// The same for dense rows: `features` (N x F).
+  void predict(std::span<const float> parameters, std::span<const float> features,
+               std::span<float> out, workspace& memory) const {
+    batch rows;
+    rows.row_count = features.size() / feature_count_;
+    rows.features = features;
+    predict(parameters, rows, out, memory);
+  }
 
 protected:
   model(size_t feature_count, size_t output_count, loss_options loss)

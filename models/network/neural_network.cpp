@@ -1,6 +1,7 @@
 #include "troupe/models/network/neural_network.hpp"
 
 #include "troupe/models/layers/narrow_dense.hpp"
+#include "troupe/models/layers/sparse_dense.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/network/chain_loss.hpp"
@@ -14,6 +15,9 @@
 namespace troupe {
 
 namespace {
+
+/// Of sparse rows: some tens of entries each stay in a cache while they are used twice.
+constexpr size_t sparse_piece_rows = 64;
 
 void require_size(const char* what, size_t expected, size_t actual) {
   if (expected != actual)
@@ -63,7 +67,7 @@ std::vector<layer_cut> cuts_of(const neural_network_options& options) {
 
 neural_network::neural_network(const neural_network_options& options)
   : model(options.features, options.outputs, options.loss),
-    chain_(layers_of(options), cuts_of(options), options.parts, options.dropout),
+    chain_(layers_of(options), cuts_of(options), options.parts, options.dropout, options.sparse),
     initialization_(options.initialization),
     initialization_scale_(options.initialization_scale) {
   if (is_binary(loss()))
@@ -75,9 +79,34 @@ neural_network::neural_network(const neural_network_options& options)
     if (options.bias)
       layout_.add(name + ".bias", {layer.outputs});
   }
-  if (options.parts > 1)
+  if (options.parts > 1 || (options.sparse && chain_.layers().front().outputs > 1))
     layout_.set_pieces(
       chain_.pieces([&](size_t layer) { return options.bias ? 2 * layer : layer; }));
+}
+
+// Weights are made row by row; so many rows of the piece at once, and so many of their elements.
+void neural_network::initialize_columns(const initialization_request& first,
+                                        const layout_piece& piece, const index_range& elements,
+                                        std::span<float> out) const {
+  constexpr size_t columns_at_once = 4096;
+  const auto rows = piece.rows.size();
+  std::vector<float> values(columns_at_once);
+  const auto begin = std::max(piece.offset, elements.begin);
+  const auto end = std::min(piece.offset + piece.size(), elements.end);
+  if (begin >= end)
+    return;
+  const auto column_end = (end - piece.offset + rows - 1) / rows;
+  for (auto column = (begin - piece.offset) / rows; column < column_end; column += columns_at_once)
+    for (size_t row = 0; row < rows; ++row) {
+      const auto made = std::span{values}.first(std::min(columns_at_once, column_end - column));
+      auto request = first;
+      request.first = row * first.inputs + column;
+      troupe::initialize(initialization_, request, made);
+      for (size_t i = 0; i < made.size(); ++i)
+        if (const auto place = piece.offset + (column + i) * rows + row;
+            place >= elements.begin && place < elements.end)
+          out[place - elements.begin] = made[i];
+    }
 }
 
 void neural_network::initialize(uint64_t seed, const index_range& elements,
@@ -90,25 +119,38 @@ void neural_network::initialize(uint64_t seed, const index_range& elements,
       continue;
     const auto& x = chain_.layers()[layer];
     // Weights are sequence 2 i, with or without biases between them.
+    const initialization_request first{
+      seed, static_cast<uint32_t>(2 * layer), x.inputs, x.outputs, initialization_scale_, 0};
+    ++layer;
+    if (layer == 1 && chain_.reads_sparse() && !layout_.pieces().empty()) {
+      initialize_columns(first, layout_.pieces().front(), elements, out);
+      continue;
+    }
     layout_.for_each_run(tensor, [&](size_t element, size_t place, size_t count) {
       const auto begin = std::max(place, elements.begin);
       const auto end = std::min(place + count, elements.end);
+      auto request = first;
+      request.first = element + begin - place;
       if (begin < end)
-        troupe::initialize(initialization_,
-                           {seed, static_cast<uint32_t>(2 * layer), x.inputs, x.outputs,
-                            initialization_scale_, element + begin - place},
+        troupe::initialize(initialization_, request,
                            out.subspan(begin - elements.begin, end - begin));
     });
-    ++layer;
   }
 }
 
 // ---- Forward ----
 
+void neural_network::require_rows(const batch& rows) const {
+  if (chain_.reads_sparse())
+    require_size("sparse rows", rows.row_count, rows.sparse.row_count());
+  else
+    require_size("features", rows.row_count * feature_count(), rows.features.size());
+}
+
 void neural_network::forward(std::span<const float> parameters, const batch& rows, bool drops,
                              workspace& memory) const {
   require_size("parameters", layout_.size(), parameters.size());
-  require_size("features", rows.row_count * feature_count(), rows.features.size());
+  require_rows(rows);
   for (size_t k = 0; k < chain_.size(); ++k) {
     chain_.enter(k, rows, drops, memory);
     const auto compute = [&](size_t t, std::span<float> out) {
@@ -152,18 +194,29 @@ batch_sums neural_network::take_loss(const batch& rows, workspace& memory) const
   return result;
 }
 
-// A linear model of few outputs: piece by piece, so that the rows are read from memory once.
+bool neural_network::sweeps() const {
+  return chain_.layers().size() == 1 && chain_.part_count() == 1 &&
+         (chain_.reads_sparse() || output_count() <= narrow_outputs_max);
+}
+
+// Piece by piece, so that the rows are read from memory once.
 batch_sums neural_network::sweep(std::span<const float> parameters, const batch& rows,
                                  std::span<float> gradient_out, workspace& memory) const {
   std::ranges::fill(gradient_out, 0.0f);
-  const auto piece_rows = std::max<size_t>(narrow_piece_values / feature_count() / 4 * 4, 16);
+  const auto& layer = chain_.layers().front();
+  const auto piece_rows = chain_.reads_sparse()
+                            ? sparse_piece_rows
+                            : std::max<size_t>(narrow_piece_values / feature_count() / 4 * 4, 16);
   batch_sums sums;
   for (size_t begin = 0; begin < rows.row_count; begin += piece_rows) {
     const auto piece = part_of(rows, begin, std::min(piece_rows, rows.row_count - begin));
     forward(parameters, piece, true, memory);
     sums = sums + take_loss(piece, memory);
-    chain_.layers().front().add_narrow_gradient(piece.features, chain_.delta(0, piece, memory),
-                                                gradient_out);
+    const auto delta = chain_.delta(0, piece, memory);
+    if (chain_.reads_sparse())
+      sparse_dense_layer{layer}.add_gradient(piece.sparse, delta, gradient_out);
+    else
+      layer.add_narrow_gradient(piece.features, delta, gradient_out);
   }
   return sums;
 }
@@ -187,9 +240,8 @@ batch_sums neural_network::gradient(std::span<const float> parameters, const bat
                                     std::span<float> gradient_out, workspace& memory,
                                     const gradient_listener* listener) const {
   require_size("gradients", layout_.size(), gradient_out.size());
-  if (chain_.layers().size() == 1 && chain_.part_count() == 1 &&
-      output_count() <= narrow_outputs_max) {
-    require_size("features", rows.row_count * feature_count(), rows.features.size());
+  if (sweeps()) {
+    require_rows(rows);
     return sweep(parameters, rows, gradient_out, memory);
   }
   forward(parameters, rows, true, memory);
@@ -217,6 +269,8 @@ void neural_network::score_derivatives(std::span<const float> parameters,
     throw std::invalid_argument("neural network: there is no output " + std::to_string(output));
   if (chain_.dropout() > 0)
     throw std::invalid_argument("neural network: derivatives of scores are those without dropout");
+  if (chain_.reads_sparse())
+    throw std::invalid_argument("neural network: derivatives of scores are those of dense rows");
   batch row;
   row.row_count = 1;
   row.features = features;
@@ -237,11 +291,8 @@ batch_sums neural_network::evaluate(std::span<const float> parameters, const bat
   return take_loss(rows, memory);
 }
 
-void neural_network::predict(std::span<const float> parameters, std::span<const float> features,
+void neural_network::predict(std::span<const float> parameters, const batch& rows,
                              std::span<float> out, workspace& memory) const {
-  batch rows;
-  rows.row_count = features.size() / feature_count();
-  rows.features = features;
   require_size("predictions", rows.row_count * prediction_count(), out.size());
   forward(parameters, rows, false, memory);
   predict_from_scores(loss_with_constants(), chain_.whole_scores(rows, memory), output_count(),

@@ -24,6 +24,8 @@ struct neural_network_options {
   double dropout = 0;               ///< of hidden units in `gradient` alone, in [0, 1)
   size_t parts = 1;                 ///< in which cut layers are computed (layer_cuts.hpp), >= 1
   std::vector<layer_cut> cuts = {}; ///< of each layer; empty: the cheapest ones
+  bool sparse =
+    false; ///< rows are; then the first layer is not cut, and its weight lies by features
 };
 
 /// Parameters `layers.N.weight` [outputs, inputs] and, unless without bias, `layers.N.bias`
@@ -38,6 +40,7 @@ public:
   using model::initialize;
   void initialize(uint64_t seed, const index_range& elements, std::span<float> out) const override;
   using model::gradient;
+  using model::predict;
   /// Hands over a tile at a time: first those that are wanted first, by their middle element.
   batch_sums gradient(std::span<const float> parameters, const batch& rows,
                       std::span<float> gradient_out, workspace& memory,
@@ -46,8 +49,8 @@ public:
                          size_t output, std::span<float> out, workspace& memory) const override;
   batch_sums evaluate(std::span<const float> parameters, const batch& rows,
                       workspace& memory) const override;
-  void predict(std::span<const float> parameters, std::span<const float> features,
-               std::span<float> out, workspace& memory) const override;
+  void predict(std::span<const float> parameters, const batch& rows, std::span<float> out,
+               workspace& memory) const override;
 
   const segment_chain& chain() const override { return chain_; }
 
@@ -58,7 +61,13 @@ private:
                workspace& memory) const;
   /// The batch's sums; the derivative by the scores lies behind the last segment.
   batch_sums take_loss(const batch& rows, workspace& memory) const;
-  /// `gradient` of a model without hidden layers and with few outputs, which is not cut.
+  void require_rows(const batch& rows) const;
+  /// Initial weights of a piece that lies column by column, as far as they are among `elements`.
+  void initialize_columns(const initialization_request& first, const layout_piece& piece,
+                          const index_range& elements, std::span<float> out) const;
+  /// Whether the gradient is taken piece by piece: that of a model without hidden layers, which is not
+  /// cut and has sparse rows or few outputs.
+  bool sweeps() const;
   batch_sums sweep(std::span<const float> parameters, const batch& rows,
                    std::span<float> gradient_out, workspace& memory) const;
   /// Takes the loss's derivative down to the first segment; all of them stay in `memory`.

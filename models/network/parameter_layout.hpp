@@ -3,7 +3,8 @@
 // Tensors are packed in the order they were added, without padding: the *logical* order, that of files
 // and of whoever looks at a model from outside. A model whose layers are cut in parts computes on
 // parameters in *working* order, where each part is contiguous (segment_chain.hpp): the same elements
-// in another order, told by `pieces`. Without pieces both are one. Gradients have the layout of their
+// in another order, told by `pieces`. So does one that reads sparse rows: the weights of a feature lie
+// together (sparse_dense.hpp). Without pieces both are one. Gradients have the layout of their
 // parameters.
 
 #pragma once
@@ -28,12 +29,13 @@ struct tensor_info {
 };
 
 /// A rectangle of a tensor, which is seen as rows of its last extent (a vector as a column), that lies
-/// packed in the working order.
+/// packed in the working order: row by row, or column by column.
 struct layout_piece {
   size_t tensor = 0;
   index_range rows;
   index_range columns;
   size_t offset = 0; ///< of its first element in the working order
+  bool by_columns = false;
 
   size_t size() const { return rows.size() * columns.size(); }
   friend bool operator==(const layout_piece&, const layout_piece&) = default;
@@ -76,6 +78,13 @@ public:
       if (&tensors_[piece.tensor] != &tensor)
         continue;
       const auto width = piece.columns.size();
+      if (piece.by_columns) {
+        for (size_t i = 0; i < piece.size(); ++i)
+          visit((piece.rows.begin + i % piece.rows.size()) * columns + piece.columns.begin +
+                  i / piece.rows.size(),
+                piece.offset + i, size_t{1});
+        continue;
+      }
       const auto rows = width == columns ? piece.rows.size() : 1; // whole rows are one run
       for (auto row = piece.rows.begin; row < piece.rows.end; row += rows)
         visit(row * columns + piece.columns.begin, piece.offset + (row - piece.rows.begin) * width,

@@ -1,5 +1,6 @@
 #include "troupe/models/network/segment_chain.hpp"
 
+#include "troupe/models/layers/sparse_dense.hpp"
 #include "troupe/models/network/dropout.hpp"
 
 #include <algorithm>
@@ -143,6 +144,8 @@ void segment_chain::forward(size_t k, size_t t, const windowed_values& parameter
                             std::span<float> out) const {
   const auto& x = segment(k);
   auto own = parameters.at(tile(k, t));
+  if (k == 0 && reads_sparse())
+    return sparse_dense_layer{shape(0, t)}.forward(own, rows.sparse, out);
   auto from = input(k, t, drops, rows, memory);
   if (cut(x.first_layer) == layer_cut::inputs) { // layer 0: the part's columns of the features
     const auto own_columns =
@@ -209,6 +212,8 @@ void segment_chain::gradient(size_t k, size_t t, const batch& rows, workspace& m
                              std::span<float> out) const {
   if (t == part_count())
     return sum_columns(delta(k, rows, memory), out);
+  if (k == 0 && reads_sparse())
+    return sparse_dense_layer{shape(0, t)}.gradient(rows.sparse, delta(k, t, rows, memory), out);
   const auto& x = segment(k);
   auto from = input(k, t, true, rows, memory);
   if (x.layer_count == 2) {

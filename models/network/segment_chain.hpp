@@ -33,10 +33,10 @@ namespace troupe {
 
 class segment_chain : public chain_layout {
 public:
-  /// `dropout`: of hidden units, in [0, 1).
+  /// `dropout`: of hidden units, in [0, 1). `reads_sparse`: as chain_layout has it.
   segment_chain(std::vector<dense_layer> layers, std::span<const layer_cut> cuts, size_t part_count,
-                double dropout)
-    : chain_layout(std::move(layers), cuts, part_count), dropout_(dropout) {}
+                double dropout, bool reads_sparse = false)
+    : chain_layout(std::move(layers), cuts, part_count, reads_sparse), dropout_(dropout) {}
 
   double dropout() const { return dropout_; }
 

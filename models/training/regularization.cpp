@@ -119,4 +119,12 @@ double square_sum(std::span<const float> sum, float factor) {
   return sum_of_squares(sum.data(), factor, sum.size());
 }
 
+std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, float factor) {
+  std::vector<double> result;
+  for (size_t begin = 0; begin < gradient_sum.size(); begin += norm_block_size)
+    result.push_back(square_sum(
+      gradient_sum.subspan(begin, std::min(norm_block_size, gradient_sum.size() - begin)), factor));
+  return result;
+}
+
 } // namespace troupe

@@ -68,4 +68,11 @@ bool scale(std::span<const float> sum, float factor, std::span<float> out);
 /// finite exactly when an element is not.
 double square_sum(std::span<const float> sum, float factor);
 
+/// Elements of a block.
+inline constexpr size_t norm_block_size = 4096;
+
+/// The squares of a mean gradient (gradient_sum * factor), added block by block; the span starts at
+/// a block's first element.
+std::vector<double> square_sums_of_blocks(std::span<const float> gradient_sum, float factor);
+
 } // namespace troupe

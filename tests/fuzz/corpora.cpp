@@ -9,6 +9,7 @@
 #include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/checkpoint/checkpoint_record.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/rows_file/write_rows.hpp"
 #include "troupe/tests/fuzz/wire_types.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
@@ -60,7 +61,7 @@ void add_texts(corpora& out) {
       out.add("csv", options + gzip_text(text));
     }
   for (const std::string text : {"1 1:0.5 3:2\n-1 2:1e3 # a comment\n", "0\n2 1:1\n"})
-    for (const char options : {'\0', '\1'}) {
+    for (const char options : {'\0', '\1', '\4', '\10', '\14'}) {
       out.add("libsvm", options + text);
       out.add("libsvm", options + gzip_text(text));
     }
@@ -138,6 +139,29 @@ void add_model(corpora& out, const fs::path& scratch) {
   fs::remove(scratch);
 }
 
+void add_rows(corpora& out, const fs::path& scratch) {
+  dataset rows;
+  rows.row_count = 5;
+  rows.feature_count = 2;
+  rows.feature_names = {"a", "b"};
+  rows.features = {0, 1, 2, 3, 4, 5, 6, 7, 8, 255};
+  rows.target_names = {"y"};
+  rows.classes = {"no", "yes"};
+  rows.labels = {0, 1, 1, 0, 1};
+  write_rows(scratch.string(), rows, 2);
+  out.add("rows", content_of(scratch));
+  rows.features[3] = 0.5;
+  write_rows(scratch.string(), rows, 5);
+  out.add("rows", content_of(scratch));
+  rows.classes.clear();
+  rows.labels.clear();
+  rows.target_count = 1;
+  rows.targets = {1, 2, 3, 4, 0.5};
+  write_rows(scratch.string(), rows, 3);
+  out.add("rows", content_of(scratch));
+  fs::remove(scratch);
+}
+
 void add_checkpoints(corpora& out) {
   const std::pair<uint64_t, some_checkpoint_options> kinds[] = {
     {3, {}}, {9, {}}, {3, {1, 0, false, "b"}}, {9, {5, 3, true, "c"}}};
@@ -210,6 +234,7 @@ int main(int argc, char** argv) {
   add_configurations(out);
   add_arrays(out);
   add_model(out, folder / "scratch");
+  add_rows(out, folder / "scratch");
   add_checkpoints(out);
   add_lines(out);
   add_messages(out);

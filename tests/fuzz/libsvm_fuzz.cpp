@@ -11,6 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     return 0;
   libsvm_options options;
   options.index_base = bytes[0] & 1;
+  options.form = static_cast<row_form>((bytes[0] >> 1 & 3) % 3);
+  options.hash_bits = bytes[0] & 8 ? 10 : 0;
   options.line_bytes_max = size_t{1} << 20;
   options.table_bytes_max = fuzz::table_bytes_max;
   fuzz::expect_result_or_failure(

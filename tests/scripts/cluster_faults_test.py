@@ -22,9 +22,11 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
-from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, HEARTBEAT, LOST_AFTER, PLACEMENTS, Cluster,
-                         EqualRuns, cluster_text, nodes_on_loopback, settings_of, timeouts)
+from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, HEARTBEAT, JOB, LOST_AFTER, PLACEMENTS,
+                         Cluster, EqualRuns, cluster_text, deadly_row, nodes_on_loopback, rows_in,
+                         settings_of, timeouts, trained_alone)
 from patience import HANG, SLOWNESS
 
 TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
@@ -204,6 +206,66 @@ class Faults(EqualRuns):
             result = cluster.result()
             self.expect_no_more_work_than_needed(result, cluster)
             self.expect_that_nobody_was_lost(result, cluster)
+
+    # Rules that need the whole model: one shard owns it, whoever computes; it may die, too.
+
+    WHOLE_MODEL_RULES = {
+        "lbfgs": ['optimizer.kind="lbfgs"', "optimizer.learning_rate=1",
+                  'training.batch_size="all"', "training.epochs=120"],
+        "adafactor": ['optimizer.kind="adafactor"', "training.epochs=40"]}
+
+    def expect_equal_with_one_owner(self, kind, shapes, killed):
+        settings = self.WHOLE_MODEL_RULES[kind]
+        nodes = nodes_on_loopback(shapes)
+        text = cluster_text(nodes, "[checkpoint]\nevery_steps = 10\n", timeouts())
+        overrides = [word for setting in settings for word in ("--set", setting)]
+        with tempfile.TemporaryDirectory() as folder, \
+                Cluster(folder, text, nodes, starts=[]) as cluster:
+            for node in nodes:
+                cluster.start(node.name, *overrides)
+            self.assertTrue(cluster.wait_for_epoch(3), cluster.messages())
+            if killed:
+                cluster.processes[killed].signal(signal.SIGKILL)
+            result = cluster.result()
+            self.assertIn("parameters_sha256", result, cluster.messages())
+            expected = trained_alone(JOB, settings)
+            for key in ("parameters_sha256", "job_sha256", "steps", "train_loss"):
+                self.assertEqual(result[key], expected[key], cluster.messages())
+
+    def test_whole_model_rules_have_the_bits_of_one_process(self):
+        for kind, shapes, killed in [("lbfgs", [(1, 1), (1, 1), (1, 1)], "left"),
+                                     ("lbfgs", [(1, 0), (1, 1), (1, 1)], "left"),
+                                     ("lbfgs", [(0, 1), (1, 0), (1, 1)], None),
+                                     ("adafactor", [(1, 1), (1, 1)], None)]:
+            with self.subTest(kind=kind, shapes=shapes):
+                self.expect_equal_with_one_owner(kind, shapes, killed)
+
+    # A row that ends whoever reads it: after three processes the run ends, and names it.
+
+    def expect_named(self, placement, row, threads):
+        nodes = nodes_on_loopback([(0, 1)] + [placement] * 4)
+        text = cluster_text(nodes, settings_of(1), timeouts(LOST_AFTER_WHEN_BUSY))
+        with tempfile.TemporaryDirectory() as folder, \
+                unittest.mock.patch.dict(os.environ, {"TROUPE_TEST_CRASHING_ROW": str(row)}), \
+                Cluster(folder, text, nodes) as cluster:
+            error = cluster.result()["error"]
+            self.assertEqual(error["code"], "bad-data", cluster.messages())
+            self.assertIn(row, rows_in(error["where"]), cluster.messages())
+            # "step 3, slice 2: ..": as on threads.
+            self.assertIn(error["what"].split(":")[0], threads["what"])
+            codes = list(cluster.exit_codes().values())
+            # One more where the machine is too busy for a process to say in time that it has the view.
+            self.assertIn(codes.count(70), (3, 4), cluster.messages())
+            self.assertEqual(codes.count(70) + codes.count(65), 5, cluster.messages())
+
+    def test_row_that_ends_its_reader_is_named_after_three_losses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            row, threads = deadly_row(folder)
+        self.assertEqual(threads["code"], "internal")
+        self.assertIn(row, rows_in(threads["what"]))
+        for placement in [(1, 0), (1, 1)]:
+            with self.subTest(placement=placement):
+                self.expect_named(placement, row, threads)
 
     # F3, the director dies and is started again at the same port: the last complete checkpoint.
 

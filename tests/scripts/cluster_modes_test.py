@@ -2,15 +2,16 @@
 
     python3 tests/scripts/cluster_modes_test.py BUILD_FOLDER SOURCE_FOLDER [TRIALS] [SEED] [TEST]...
 
-Three `troupe node` processes train the digits as examples/async.toml and examples/local_sgd.toml
-say. In each mode a worker is killed, stands still for a while, or comes late, TRIALS (1) times at
-points drawn from SEED (printed). Local rounds have the bits of `troupe train` whatever befell; the
+Three `troupe node` processes train the digits as examples/async.toml, examples/local_sgd.toml and
+examples/federated_digits.toml say. In each mode a worker is killed, stands still for a while, or comes late, TRIALS (1) times at
+points drawn from SEED (printed). Rounds have the bits of `troupe train` whatever befell; the
 other modes reach their accuracy, and every gradient is accounted for. The last line says how long it
 took from a kill until an epoch was trained without the killed one.
 """
 
 import os
 import random
+import re
 import signal
 import statistics
 import sys
@@ -18,6 +19,7 @@ import tempfile
 import time
 import unittest
 
+from patience import HANG
 from cluster_run import (DIRECTOR, LOST_AFTER, SOURCE, Cluster, EqualRuns, cluster_text,
                          nodes_on_loopback, timeouts, trained_alone)
 
@@ -25,19 +27,31 @@ TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
 ASYNC = os.path.join(SOURCE, "examples", "async.toml")
 ROUNDS = os.path.join(SOURCE, "examples", "local_sgd.toml")
+FEDERATED = os.path.join(SOURCE, "examples", "federated_digits.toml")
 ACCURACY_MIN = 0.95
 # (replicas, shards) of the director's node and of two workers; a keeper needs no shards.
 PEERS = [(1, 1), (1, 1), (1, 1)]
 PLACEMENTS = [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)], [(2, 0), (1, 1), (3, 1)]]
 MODES = ['"asynchronous"', "{ staleness = 2 }", "{ first = 2 }", "{ lag = 1.5 }"]
+# What the example's merge.outer remembers is in no checkpoint.
+CHECKPOINTS = "[checkpoint]\nevery_steps = 110\n"
+REPLACES = '[merge]\nouter = "replace"\nouter_momentum = 0\n'
 # Runs that something is to befall last for some seconds.
-LONG = {"asynchronous": 800, "rounds": 500}
+LONG = {"asynchronous": 800, "rounds": 500, "federated": 500}
 
 
 def job_of(mode, epochs):
     if mode is None:
         return ROUNDS, f"[training]\nepochs = {epochs}\n"
+    if mode == "federated":
+        return FEDERATED, f"[federated]\nrounds = {epochs}\n"
     return ASYNC, f"[training]\nconsistency = {mode}\nepochs = {epochs}\n"
+
+
+def first_step_of(process):
+    """Where it went on from; 0 when it began."""
+    found = [re.search(r"training goes on from step (\d+)", line) for _, line in process.lines]
+    return max((int(one.group(1)) for one in found if one), default=0)
 
 
 class ClusterModes(EqualRuns):
@@ -55,7 +69,7 @@ class ClusterModes(EqualRuns):
     def note_resumption(self, cluster, fault_at):
         lost_at = cluster.director().said("the link with left is lost", since=fault_at)
         epochs = [when for when, line in cluster.director().lines
-                  if lost_at and when >= lost_at and "Epoch " in line]
+                  if lost_at and when >= lost_at and ("Epoch " in line or "Round " in line)]
         if len(epochs) > 1:  # the first may have been over before
             self.resumptions.append(epochs[1] - fault_at)
 
@@ -77,10 +91,11 @@ class ClusterModes(EqualRuns):
         self.assertGreaterEqual(result["test_accuracy"], ACCURACY_MIN, cluster.messages())
         self.assertIs(result["reproducible"], False)
         # No gradient is lost, and none counts twice: each step is one that came. Of the first three
-        # that make a step, two may be waiting when training ends.
-        self.assertEqual(sum(x["results"] for x in result["trainers"]), result["steps"])
+        # that make a step, two may be waiting when training ends. Trainers' figures are of this life.
+        steps = result["steps"] - first_step_of(cluster.director())
+        self.assertEqual(sum(x["results"] for x in result["trainers"]), steps)
         judged = sum(x["applied"] + x["discarded"] for x in result["trainers"])
-        self.assertIn(result["steps"] - judged, (0, 1, 2))
+        self.assertIn(steps - judged, (0, 1, 2))
 
     def expect_equal_rounds(self, result, cluster, epochs, settings=()):
         key = (epochs, *settings)
@@ -89,22 +104,31 @@ class ClusterModes(EqualRuns):
         for name in ("parameters_sha256", "job_sha256", "steps", "test_loss", "train_loss"):
             self.assertEqual(result[name], self.undisturbed[key][name], cluster.messages())
 
-    def expect_equal_or_learned(self, mode, result, cluster):
+    def expect_equal_federated(self, result, cluster, rounds):
+        key = ("federated", rounds)
+        if key not in self.undisturbed:
+            self.undisturbed[key] = trained_alone(FEDERATED, [f"federated.rounds={rounds}"])
+        for name in ("parameters_sha256", "job_sha256", "steps", "test_loss", "train_loss"):
+            self.assertEqual(result[name], self.undisturbed[key][name], cluster.messages())
+
+    def expect_equal_or_learned(self, mode, result, cluster, settings=()):
         if mode is None:
-            self.expect_equal_rounds(result, cluster, LONG["rounds"])
+            self.expect_equal_rounds(result, cluster, LONG["rounds"], settings)
+        elif mode == "federated":
+            self.expect_equal_federated(result, cluster, LONG["federated"])
         else:
             self.expect_learned(result, cluster)
 
-    def long_run(self, mode, befall, **options):
+    def long_run(self, mode, befall, settings=(), **options):
         """One that lasts; what befalls it does so at an epoch drawn from its first half."""
-        epochs = LONG["rounds" if mode is None else "asynchronous"]
+        epochs = LONG.get("rounds" if mode is None else mode, LONG["asynchronous"])
         begin = self.random.randint(epochs // 20, epochs // 2)
 
         def befall_then(cluster):
             self.assertTrue(cluster.wait_for_epoch(begin), cluster.messages())
             befall(cluster)
         result, cluster = self.play(PEERS, mode, epochs, befall_then, **options)
-        self.expect_equal_or_learned(mode, result, cluster)
+        self.expect_equal_or_learned(mode, result, cluster, settings)
         return result, cluster
 
     def test_every_mode_learns_on_three_nodes(self):
@@ -124,6 +148,13 @@ class ClusterModes(EqualRuns):
                 self.assertGreaterEqual(result["test_accuracy"], ACCURACY_MIN)
                 self.expect_good_ends(cluster)
 
+    def test_federated_rounds_have_the_same_bits_wherever_clients_train(self):
+        for shapes in [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)]]:
+            with self.subTest(shapes=shapes):
+                result, cluster = self.play(shapes, "federated", 40)
+                self.expect_equal_federated(result, cluster, 40)
+                self.expect_good_ends(cluster)
+
     def test_a_member_takes_its_state_along(self):
         settings = ("optimizer.kind=adam", "optimizer.learning_rate=0.003", "merge.outer=replace",
                     "merge.outer_momentum=0")
@@ -139,7 +170,7 @@ class ClusterModes(EqualRuns):
             times.append(time.monotonic())
             cluster.processes["left"].signal(signal.SIGKILL)
         times = []
-        for mode in [*MODES, None] * TRIALS:
+        for mode in [*MODES, None, "federated"] * TRIALS:
             with self.subTest(mode=mode):
                 result, cluster = self.long_run(mode, kill)
                 self.expect_loss(result, cluster)
@@ -179,6 +210,24 @@ class ClusterModes(EqualRuns):
                                  cluster.messages())
                 self.assertLess(result["epochs"], 20000)
                 self.assertEqual(result["views"], 1)
+
+    def test_a_killed_keeper_that_is_started_again_goes_on(self):
+        def kill_and_start_again(cluster):
+            folder = os.path.join(cluster.folder, "runs")
+            self.assertTrue(cluster.wait_until(lambda: any(
+                name.startswith("checkpoint-") for _, _, names in os.walk(folder) for name in names)),
+                cluster.messages())
+            cluster.director().signal(signal.SIGKILL)
+            cluster.director().end(HANG)
+            cluster.start(DIRECTOR, "--resume")
+        for mode in [MODES[0], MODES[1], None] * TRIALS:
+            with self.subTest(mode=mode):
+                settings = ("merge.outer=replace", "merge.outer_momentum=0") if mode is None else ()
+                result, cluster = self.long_run(mode, kill_and_start_again, settings,
+                                                more=CHECKPOINTS + (REPLACES if settings else ""))
+                self.assertIsNotNone(cluster.director().said("training goes on from step"),
+                                     cluster.messages())
+                self.expect_good_ends(cluster)
 
     def test_without_its_keeper_a_run_ends(self):
         with tempfile.TemporaryDirectory() as folder, \

@@ -8,7 +8,7 @@ secured, and one to four faults at any moment, the first tenth of a second and t
 included: processes are killed, stand still for less and for more than others wait (their links may
 be about to open), computing threads hang while heartbeats go on, the director dies and goes on,
 everybody dies, two signals come at once, somebody else answers at a dead node's address, wires
-delay, break and turn bits over. With `split` a group of processes carries a model. RUNS (3) of them, from SEED (printed); a failure prints the seed
+delay, break and turn bits over. With `split` a group of processes carries a model, or each fetches it. RUNS (3) of them, from SEED (printed); a failure prints the seed
 that repeats its choices.
 """
 
@@ -126,8 +126,10 @@ class Trial:
         shapes = [(tensor, pipeline) for tensor in (1, 2, 3, 4) for pipeline in (1, 2)
                   if tensor * pipeline <= max(replicas, 1)]
         tensor, pipeline = self.draw.choice(shapes)
-        return {"model.hidden": "[48, 48, 48]", "model.cuts": 4, "parallel.tensor": tensor,
-                "parallel.pipeline": pipeline}
+        model = {"model.hidden": "[48, 48, 48]", "model.cuts": 4}
+        if self.draw.random() < 0.25:
+            return {**model, "parallel.sharded": "true"}
+        return {**model, "parallel.tensor": tensor, "parallel.pipeline": pipeline}
 
     def settings(self):
         every = self.draw.choice([10, 50, 0, None])

@@ -124,7 +124,7 @@ class Process:
         for line in self.process.stderr:
             now = time.monotonic()
             self.lines.append((now, line.rstrip()))
-            seen = re.search(r"Epoch (\d+)/", line)
+            seen = re.search(r"(?:Epoch|Round) (\d+)/", line)
             if seen:
                 self.epoch = int(seen.group(1))
                 self.epoch_times.setdefault(self.epoch, now)
@@ -229,7 +229,7 @@ class Cluster:
 
     def messages(self):
         return "\n".join(f"{process.name}: {line}" for process in self.all
-                         for _, line in process.lines if "Epoch" not in line)
+                         for _, line in process.lines if "Epoch" not in line and "Round" not in line)
 
 
 def hang(pid, seconds, meanwhile=lambda: None):
@@ -267,6 +267,24 @@ def trained_alone(job, settings=()):
         run = subprocess.run([TROUPE, "train", job, "--json", "--quiet", *arguments], cwd=folder,
                              capture_output=True, text=True, timeout=HANG, check=True)
     return json.loads(run.stdout)
+
+
+def deadly_row(folder, first=100):
+    """A training row of JOB that ends whoever reads it, and how a run on threads ended by it: its
+    error. Rows that are kept for testing end nobody."""
+    for row in range(first, first + 40):
+        run = subprocess.run([TROUPE, "train", JOB, "--json", "--quiet", "--overwrite",
+                              "--set", "training.epochs=1"], cwd=folder, capture_output=True,
+                             text=True, timeout=HANG, check=False,
+                             env={**os.environ, "TROUPE_TEST_CRASHING_ROW": f"{row} throws"})
+        if run.returncode != 0:
+            return row, json.loads(run.stdout)["error"]
+    raise AssertionError("no row is trained on")
+
+
+def rows_in(text):
+    """The numbers in "rows 3, 17 and 40 of digits.csv.gz"."""
+    return [int(x) for x in re.findall(r"\d+", text[text.index("row"):text.index(" of ")])]
 
 
 class EqualRuns(unittest.TestCase):

@@ -2,6 +2,7 @@
 
     examples_test.py program PROGRAM SOURCE.cpp
     examples_test.py embedded TROUPE PROGRAM SOURCE.cpp
+    examples_test.py processes PROGRAM SOURCE.cpp
     examples_test.py shell TROUPE SCRIPT.sh
     examples_test.py jobs TROUPE FOLDER
 """
@@ -9,6 +10,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -69,6 +71,51 @@ def check_embedded(troupe, program, source):
         sys.exit(f"the application did not take part\n{trained}")
 
 
+class Member:
+    """One of the three processes of the networked collectives."""
+
+    def __init__(self, program, name, addresses, *more):
+        self.run = subprocess.Popen([program, name, *addresses, *more], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True)
+        port = re.search(r"port (\d+)", self.run.stderr.readline())
+        self.address = f"127.0.0.1:{port[1]}" if port else sys.exit(f"{name} does not listen")
+
+    def end(self):
+        printed, problems = self.run.communicate(timeout=HANG)
+        return self.run.returncode, printed, problems
+
+
+def three_members(program, *more):
+    members, addresses = [], ["127.0.0.1:0"] * 3
+    for place, name in enumerate("abc"):
+        members.append(Member(program, name, addresses, *(more if name == "c" else ())))
+        addresses[place] = members[-1].address
+    return members
+
+
+def check_processes(program, source):
+    """Members in three processes: the third goes by itself, or is killed."""
+    expected = expected_output(Path(source).read_text(encoding="utf-8")).rstrip("\n") + "\n"
+    first = expected.splitlines(keepends=True)[0]
+    a, b, c = three_members(program)
+    ends = [one.end() for one in (a, b, c)]
+    if ends != [(0, expected, ""), (0, expected, ""), (0, first, "")]:
+        sys.exit(f"--- ended with\n{ends}\n--- promised\n{expected}")
+    for how in (signal.SIGKILL, signal.SIGSTOP):
+        a, b, c = three_members(program, "stays")
+        line = c.run.stdout.readline()
+        c.run.send_signal(how)
+        ends = [a.end(), b.end()]
+        c.run.kill()
+        c.end()
+        # What c had still to say of a round that has ended for itself may be lost with it.
+        gone = re.compile(f"({re.escape(first)})?" + r'.*"round [012]: member 2 is lost: '
+                          r'its process is gone"\)\n')
+        if line != first or any(code != 0 or not gone.fullmatch(text) for code, text, _ in ends):
+            sys.exit(f"{how.name}: ended with\n{ends}")
+    print("three processes print what is promised, and name who was killed or froze")
+
+
 def check_shell(troupe, script):
     """A script that runs the command says what it prints as programs do."""
     head = Path(script).read_text(encoding="utf-8").split("\nset -eu", 1)[0]
@@ -96,4 +143,4 @@ def check_jobs(troupe, folder):
 
 if __name__ == "__main__":
     {"program": check_program, "embedded": check_embedded, "shell": check_shell,
-     "jobs": check_jobs}[sys.argv[1]](*sys.argv[2:])
+     "jobs": check_jobs, "processes": check_processes}[sys.argv[1]](*sys.argv[2:])

@@ -3,8 +3,11 @@
     python3 tests/scripts/linear_examples_test.py BUILD_FOLDER SOURCE_FOLDER
 """
 
+import array
 import csv
+import gzip
 import json
+import math
 import os
 import subprocess
 import sys
@@ -28,6 +31,27 @@ def train(name, *settings):
     if run.returncode != 0:
         raise AssertionError(f"exit code {run.returncode}: " + run.stderr.replace("\n", " "))
     return json.loads(run.stdout)
+
+
+def notes():
+    """Rows of the sparse example: (subject, {word: count}), words counted from 0."""
+    with gzip.open(os.path.join(EXAMPLES, "data", "notes.svm.gz"), "rt", encoding="utf-8") as file:
+        rows = [line.split() for line in file if not line.startswith("#")]
+    return [(row[0], {int(word) - 1: float(count) for word, count in
+                      (entry.split(":") for entry in row[1:])}) for row in rows]
+
+
+def tensors_of(path):
+    with open(path, "rb") as file:
+        content = file.read()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:8 + size])
+    result = {}
+    for name, tensor in header.items():
+        if name != "__metadata__":
+            begin, end = tensor["data_offsets"]
+            result[name] = array.array("f", content[8 + size + begin:8 + size + end])
+    return result
 
 
 def diabetes_variance():
@@ -80,6 +104,40 @@ class LinearExamples(unittest.TestCase):
     def test_the_closed_form_refuses_other_models(self):
         with self.assertRaisesRegex(AssertionError, "exit code 78.*model.kind"):
             train("least-squares.toml", "model.kind=neural-network")
+
+    def test_sparse_rows_reach_the_penalised_optimum(self):
+        """The gradient there, worked out here in double, is 0."""
+        with tempfile.TemporaryDirectory() as folder:
+            result = train("sparse.toml", "data.test_fraction=0", f"output.directory={folder}/run",
+                           "training.epochs=200")
+            tensors = tensors_of(os.path.join(folder, "run", "model.safetensors"))
+        weight, bias = tensors["layers.0.weight"], tensors["layers.0.bias"]
+        rows, width, subjects = notes(), len(weight) // 3, ["music", "sport", "travel"]
+        self.assertEqual(len(rows), result["samples"] // result["epochs"])
+        gradient, bias_gradient, loss = [0.01 * x for x in weight], [0.0] * 3, 0.0
+        for subject, words in rows:
+            scores = [bias[k] + sum(count * weight[k * width + word] for word, count in words.items())
+                      for k in range(3)]
+            total = sum(math.exp(score) for score in scores)
+            loss += math.log(total) - scores[subjects.index(subject)]
+            for k in range(3):
+                delta = (math.exp(scores[k]) / total - (subjects[k] == subject)) / len(rows)
+                bias_gradient[k] += delta
+                for word, count in words.items():
+                    gradient[k * width + word] += delta * count
+        self.assertLess(max(map(abs, gradient + bias_gradient)), 1e-4)
+        self.assertAlmostEqual(result["train_loss"], loss / len(rows), delta=1e-5)
+
+    def test_sparse_rows_are_judged_as_dense_ones(self):
+        runs = [train("sparse.toml", *settings) for settings in
+                ([], ["training.replicas=1"], ["training.replicas=3", "runtime.threads=3"])]
+        self.assertGreaterEqual(runs[0]["test_accuracy"], 0.85)
+        self.assertEqual(len({run["parameters_sha256"] for run in runs}), 1)
+        sparse, dense = [train("sparse.toml", "data.hash_bits=10", "data.dense=" + word)
+                         for word in ("false", "true")]
+        self.assertGreaterEqual(sparse["test_accuracy"], 0.7)
+        self.assertNotEqual(sparse["job_sha256"], dense["job_sha256"])
+        self.assertAlmostEqual(sparse["test_loss"], dense["test_loss"], delta=1e-3)
 
     def test_iris_recognises_flowers_it_never_saw(self):
         for seed in range(3):

@@ -1,4 +1,4 @@
-"""predict and evaluate against NumPy, on a model of handwritten digits that the command trained.
+"""predict and evaluate against NumPy, on a model of handwritten digits that the command trained; runs compared.
 
     python3 tests/scripts/model_commands_test.py BUILD_FOLDER SOURCE_FOLDER        (python3-numpy)
 
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 from patience import HANG
 
@@ -66,6 +67,15 @@ class ModelCommands(unittest.TestCase):
         self.assertEqual(judged["confusion_matrix"], matrix.tolist())
         loss = -numpy.log(expected[numpy.arange(len(labels)), labels]).mean()
         self.assertAlmostEqual(judged["loss"], loss, places=5)
+        for label, one in enumerate(judged["classes"]):
+            own = found[labels == label, label][:, None]
+            others = found[labels != label, label][None, :]
+            exact = ((own > others) + 0.5 * (own == others)).mean()
+            self.assertAlmostEqual(one["auc"], exact, delta=0.002)
+        truth = numpy.eye(10)[labels]
+        self.assertAlmostEqual(judged["brier"], ((found.astype(float) - truth) ** 2).sum(axis=1).mean(),
+                               places=7)
+        self.assertEqual(sum(bin["rows"] for bin in judged["calibration"]), len(labels))
 
     def test_predictions_do_not_depend_on_the_threads_of_blas(self):
         results = {self.run_troupe("predict", self.model, DIGITS, "--probabilities",
@@ -103,6 +113,41 @@ class ModelCommands(unittest.TestCase):
             file.truncate(10 + len(header) + row_count * 64 * 4)  # zeros that take no disk
         self.predict_in_little_memory(path, row_count)
 
+
+    def test_runs_are_compared_by_jobs_figures_and_bits(self):
+        digits = os.path.join(SOURCE, "examples", "digits.toml")
+        always = ("train", digits, "--quiet", "--set", "training.epochs=3", "--set", "output.directory=")
+        self.run_troupe(*always[:-1], always[-1] + "twin", "--set", "training.replicas=3")
+        self.run_troupe(*always[:-1], always[-1] + "other", "--set", "optimizer.learning_rate=0.02")
+        found = json.loads(self.run_troupe("compare", "run", "twin", "other", "--json", "-o", "curves.svg"))
+        with open(os.path.join(self.folder, "run", "summary.json"), encoding="utf-8") as file:
+            summary = json.load(file)
+        for key in ("steps", "train_loss", "test_loss", "test_accuracy", "parameters_sha256", "stopped_by"):
+            self.assertEqual(found["runs"][0][key], summary[key], key)
+        differences = {x["key"]: x for x in found["differences"]}
+        self.assertEqual(differences["optimizer.learning_rate"]["values"], ["0.01", "0.01", "0.02"])
+        self.assertTrue(differences["optimizer.learning_rate"]["changes_bits"])
+        self.assertFalse(differences["training.replicas"]["changes_bits"])
+        twin, other = found["bits"]
+        self.assertEqual((twin["state"], twin["equal_until"]), ("equal", summary["steps"]))
+        self.assertEqual((other["state"], other["differ_from"]), ("differ", summary["steps"] // 3))
+        self.assertEqual(other["reason"], "the jobs differ in optimizer.learning_rate")
+        xml.etree.ElementTree.parse(os.path.join(self.folder, "curves.svg"))
+        text = self.run_troupe("compare", "run", "twin")
+        self.assertIn("bits of twin and run: equal: the results have one hash", text)
+
+    def test_folders_that_are_no_runs_are_refused(self):
+        os.mkdir(os.path.join(self.folder, "empty"))
+        for arguments, code, what in (
+                (("none",), 66, "none: there is no such folder"),
+                (("empty",), 65, "empty: this is no run directory: job.toml is missing"),
+                (("run", "-o", "curves.png"), 2, "curves are written as .svg"),
+                ((), 2, "run")):
+            run = subprocess.run([TROUPE, "compare", "run", *arguments], cwd=self.folder, text=True,
+                                 capture_output=True, timeout=HANG)
+            with self.subTest(arguments=arguments):
+                self.assertEqual(run.returncode, code, run.stderr)
+                self.assertIn(what, run.stderr)
 
     def test_a_signal_leaves_nothing_of_an_unfinished_file(self):
         place = tempfile.mkdtemp(dir=self.folder)

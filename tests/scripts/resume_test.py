@@ -1,13 +1,17 @@
 """Runs that are killed or interrupted and gone on with end like runs that never were.
 
-    python3 tests/scripts/resume_test.py BUILD_FOLDER SOURCE_FOLDER
+    python3 tests/scripts/resume_test.py BUILD_FOLDER SOURCE_FOLDER [TRIALS] [TEST]...
+
+Where a keeper owns all parameters each mode is killed four times in each of TRIALS (1) runs.
 """
 
 import csv
+import glob
 import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -17,6 +21,7 @@ import unittest
 from patience import HANG, lenient
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = """[data]
 synthetic = "classification"
@@ -56,6 +61,16 @@ replicas = 1
 [checkpoint]
 every_steps = 1000
 """
+# Modes in which a keeper owns all parameters, on that job. Rounds have the same bits whoever computes; so has
+# the one trainer that waits for nobody.
+ROUNDS = {
+    "rounds": {"training__strategy": '"parameters"', "training__members": 4, "training__local_steps": 2},
+    "elastic": {"training__strategy": '"parameters"', "training__members": 4, "training__local_steps": 3,
+                "merge__elastic_alpha": 0.2, "optimizer__clip_norm": 0.5},
+    "alone": {"training__consistency": '"asynchronous"', "training__replicas": 1},
+}
+# In these the order of arrival counts.
+UNORDERED = ['"asynchronous"', "{ staleness = 2 }", "{ first = 1 }", "{ lag = 1.5 }"]
 # What two runs of a job share, whoever computed and however often they began.
 FIGURES = ("parameters_sha256", "job_sha256", "samples", "steps_executed", "steps", "epochs",
            "best_version", "stopped_by", "train_loss", "test_loss", "test_accuracy", "validation_loss", "validation_accuracy")
@@ -87,12 +102,96 @@ def sets(**settings):
     return options
 
 
+def newest_version(folder):
+    """Of the checkpoints there are; 0 without any."""
+    path = os.path.join(folder, "runs", "job")
+    names = os.listdir(path) if os.path.isdir(path) else []
+    return max((int(name[len("checkpoint-"):-len(".troupe")]) for name in names
+                if name.startswith("checkpoint-") and name.endswith(".troupe")), default=0)
+
+
 def history(folder):
     with open(os.path.join(folder, "runs", "job", "history.csv"), encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
         del row["seconds"]
     return rows
+
+
+def crc32c(data):
+    """Bit by bit, from the polynomial alone: nothing in common with the program's table."""
+    rest = 0xFFFFFFFF
+    for byte in data:
+        rest ^= byte
+        for _ in range(8):
+            rest = rest >> 1 ^ (0x82F63B78 if rest & 1 else 0)
+    return rest ^ 0xFFFFFFFF
+
+
+def masked(data):
+    sum_of = crc32c(data)
+    return ((sum_of >> 15 | sum_of << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def fields(data):
+    """The fields of a protocol buffer: (number, value)."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        else:
+            size, at = {1: (8, at), 5: (4, at)}.get(key & 7) or varint(data, at)
+            value, at = data[at:at + size], at + size
+        yield key >> 3, value
+
+
+def tensorboard_events(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at < len(data):
+        size, sum_of_size = struct.unpack_from("<QI", data, at)
+        event = data[at + 12:at + 12 + size]
+        assert sum_of_size == masked(data[at:at + 8]), "checksum of a length"
+        assert struct.unpack_from("<I", data, at + 12 + size)[0] == masked(event), "checksum"
+        at += 16 + size
+        yield dict(fields(event))
+
+
+def tensorboard_points(folder):
+    """What TensorBoard shows: {tag: {step: value}} over all files of the folder, in order of their names."""
+    shown = {}
+    for path in sorted(glob.glob(os.path.join(folder, "tensorboard", "events.out.tfevents.*"))):
+        events = tensorboard_events(path)
+        assert next(events)[3] == b"brain.Event:2"
+        for event in events:
+            step = event.get(2, 0)
+            if 7 in event:
+                assert dict(fields(event[7])) == {1: 1}, "the status START"
+                for points in shown.values():
+                    for late in [x for x in points if x >= step]:
+                        del points[late]
+            for _, value in fields(event.get(5, b"")):
+                scalar = dict(fields(value))
+                points = shown.setdefault(scalar[1].decode(), {})
+                points[step], = struct.unpack("<f", scalar[2])
+    return shown
+
+
+TENSORBOARD_TAGS = {"loss/train": "train_loss", "loss/test": "test_loss", "loss/validation": "validation_loss",
+                    "accuracy/train": "train_accuracy", "accuracy/test": "test_accuracy",
+                    "accuracy/validation": "validation_accuracy", "learning_rate": "learning_rate"}
 
 
 class Resume(unittest.TestCase):
@@ -102,8 +201,8 @@ class Resume(unittest.TestCase):
             file.write(job)
         return folder
 
-    def assert_same(self, result, folder, expected, expected_history):
-        for figure in FIGURES:
+    def assert_same(self, result, folder, expected, expected_history, figures=FIGURES):
+        for figure in figures:
             self.assertEqual(result[figure], expected[figure], figure)
         self.assertEqual(history(folder), expected_history)
 
@@ -130,6 +229,59 @@ class Resume(unittest.TestCase):
                                                      training__replicas=2))
                 self.assert_same(last.result(), folder, expected, history(straight))
                 self.assertGreater(resumed, 0, "no life went on from another's checkpoint")
+
+    def kill_after_checkpoints(self, folder, chance, settings):
+        """A life that is killed once it has written some checkpoints; False when it ended before."""
+        begin = newest_version(folder)
+        enough = begin + chance.randint(1, 60)
+        run = Run(folder, "--resume", *sets(**settings))
+        deadline = time.monotonic() + HANG
+        while newest_version(folder) < enough and run.process.poll() is None:
+            self.assertLess(time.monotonic(), deadline, "no checkpoint is written")
+            time.sleep(0.001)
+        run.process.kill()
+        run.end()
+        self.assertEqual("training goes on from step" in run.shown, begin > 0, run.shown)
+        return run.process.returncode == -signal.SIGKILL
+
+    def play_lives(self, folder, seed, settings, life_count=4):
+        """How many of them were killed; then the result of the last, which ends."""
+        chance = random.Random(seed)
+        kills = 0
+        for _ in range(life_count):
+            if "training__consistency" not in settings:
+                settings = {**settings, "training__replicas": chance.randint(1, 5)}
+            kills += self.kill_after_checkpoints(
+                folder, chance, {**settings, "checkpoint__every_steps": chance.choice((1, 7, 30))})
+        return kills, Run(folder, "--resume", *sets(**settings, checkpoint__every_steps=7)).result()
+
+    def test_rounds_that_are_killed_at_any_moment_end_with_the_same_bits(self):
+        for name, settings in ROUNDS.items():
+            straight = self.folder()
+            expected = Run(straight, *sets(**settings)).result()
+            for seed in range(TRIALS):
+                with self.subTest(mode=name, seed=seed):
+                    folder = self.folder()
+                    kills, result = self.play_lives(folder, seed, settings)
+                    self.assert_same(result, folder, expected, history(straight), [
+                        figure for figure in FIGURES if figure != "steps_executed"])  # by members
+                    self.assertGreater(kills, 0)
+
+    def test_asynchronous_runs_that_are_killed_end_with_each_step_done_once(self):
+        for mode in UNORDERED:
+            settings = {"training__consistency": mode, "training__replicas": 3,
+                        "training__patience": 30, "training__keep_best": "false"}
+            straight = self.folder()
+            expected = Run(straight, *sets(**settings)).result()
+            for seed in range(TRIALS):
+                with self.subTest(mode=mode, seed=seed):
+                    folder = self.folder()
+                    kills, result = self.play_lives(folder, seed, settings)
+                    for figure in ("steps", "epochs", "samples", "stopped_by"):
+                        self.assertEqual(result[figure], expected[figure], figure)
+                    self.assertEqual([row["steps"] for row in history(folder)],
+                                     [row["steps"] for row in history(straight)])
+                    self.assertGreater(kills, 0)
 
     def interrupted(self, folder, number):
         """A long run that gets a signal as soon as it has shown an epoch."""
@@ -182,6 +334,38 @@ class Resume(unittest.TestCase):
             self.assert_same(result, folder, expected, history(straight))
             self.assert_losses_are_of_the_named_version(result, folder)
 
+    def test_tensorboard_shows_the_history_and_events_tell_of_every_life(self):
+        folder = self.folder(NOISY_JOB)
+        run = os.path.join(folder, "runs", "job")
+        always = ["--tensorboard", *sets(checkpoint__every_steps=9)]
+        Run(folder, *always, *sets(training__steps=50)).result()  # ends within an epoch
+        Run(folder, "--resume", *always).result()
+        self.assertEqual(len(os.listdir(os.path.join(run, "tensorboard"))), 2, "a file for each life")
+        self.assert_tensorboard_is_history(folder)
+        with open(os.path.join(run, "events.jsonl"), encoding="utf-8") as file:
+            events = [json.loads(line) for line in file]
+        self.assertEqual([x["number"] for x in events], list(range(1, len(events) + 1)))
+        self.assertEqual([x["kind"] for x in events if x["kind"] in ("begin", "resume", "end")],
+                         ["begin", "end", "resume", "end"])
+        rows = {x["version"]: x["row"]["train_loss"] for x in events if x["kind"] == "row"}
+        for row in history(folder):
+            self.assertEqual(rows[int(row["steps"])], float(row["train_loss"]))
+        Run(folder, "--overwrite").result()
+        self.assertFalse(os.path.exists(os.path.join(run, "tensorboard")))
+        with open(os.path.join(run, "events.jsonl"), encoding="utf-8") as file:
+            self.assertEqual(json.loads(file.readline())["kind"], "begin")
+
+    def assert_tensorboard_is_history(self, folder):
+        shown = tensorboard_points(os.path.join(folder, "runs", "job"))
+        self.assertEqual(len(shown.pop("speed/steps_per_second")), len(history(folder)))
+        expected = {}
+        for row in history(folder):
+            for tag, column in TENSORBOARD_TAGS.items():
+                if row[column]:
+                    value, = struct.unpack("<f", struct.pack("<f", float(row[column])))
+                    expected.setdefault(tag, {})[int(row["steps"])] = value
+        self.assertEqual(shown, expected)
+
     def test_without_keep_best_the_last_version_comes_back_also_of_a_finished_run(self):
         last = {"training__keep_best": "false"}
         straight = self.folder(NOISY_JOB)
@@ -208,4 +392,4 @@ class Resume(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

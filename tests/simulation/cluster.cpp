@@ -28,6 +28,7 @@ cluster::cluster(world& here, const cluster_job& what, cluster_options options)
     network_(here, options_.wires, [this](const network::link_news& news) { on_link(news); }),
     processes_(options_.machines.size()),
     incarnations_(options_.machines.size()),
+    lives_(options_.machines.size()),
     last_words_(options_.machines.size(), "nothing") {
   network_.on_arrival = [this](machine_id, machine_id to, const caf::message& content) {
     on_arrival(to, content);
@@ -87,6 +88,8 @@ std::optional<failure> cluster::boot_director() {
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.membership.join_timeout = options_.join_timeout;
+  if (!has_keeper(job_.resolved.training))
+    options.lost_work = {job_.resolved.runtime.attempts, 2 * options.membership.lost_after};
   std::shared_ptr<checkpoint_store> checkpoints;
   if (options_.disk)
     try {
@@ -124,6 +127,7 @@ std::optional<failure> cluster::boot_director() {
 void cluster::boot_process(size_t index, size_t lacking) {
   const auto machine = machine_of(index);
   world_.boot(machine);
+  ++lives_[index];
   process_options options;
   options.self = member_of(index, 0);
   if (options.self.replica_count + options.self.shard_count == 0) // as a real spare
@@ -141,6 +145,7 @@ void cluster::boot_process(size_t index, size_t lacking) {
   };
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
   options.hooks = options_.hooks;
+  options.lost_patience = 2 * std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.exchange = options_.exchange;
   world_.act_on(machine, [&] {
     processes_[index] =
@@ -246,7 +251,7 @@ void cluster::shut_down() {
 
 member cluster::member_of(size_t index, uint64_t incarnation) const {
   const auto& plan = options_.machines[index];
-  return {plan.name, incarnation, plan.replica_count, plan.shard_count};
+  return {plan.name, incarnation, plan.replica_count, plan.shard_count, lives_[index]};
 }
 
 void cluster::on_link(const network::link_news& news) {

@@ -120,6 +120,7 @@ private:
   network network_;
   std::vector<std::unique_ptr<process>> processes_;
   std::vector<uint64_t> incarnations_;
+  std::vector<uint64_t> lives_; ///< how often each process was started
   std::vector<std::string> last_words_;
   director_actor director_;
   caf::strong_actor_ptr observer_;

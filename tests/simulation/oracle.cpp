@@ -120,7 +120,7 @@ void oracle::on_view(const cluster_view& x) {
 }
 
 void oracle::on_resumed(const checkpoint& x) {
-  if (reference_)
+  if (reference_ && with_twin_ == agreement::every_version) // a keeper's versions are not seen
     check_parameters(x.version, 0, x.parameters.values(), "the checkpoint that was loaded");
 }
 

@@ -14,9 +14,10 @@ using namespace std::chrono_literals;
 
 /// How long a cluster may take to end a 20-step job once nothing is wrong any more: to notice a
 /// loss (6 s), to be given up on and to join anew, several times over. A step of a split model crosses
-/// slow wires several times.
+/// slow wires several times, and so does a keeper's checkpoint, which has each member's state.
 duration patience_with(const workload& what) {
-  return what.what.parallel.group_size() > 1 ? 240s : 90s;
+  const bool is_kept = what.with_twin != agreement::every_version;
+  return is_kept || what.what.parallel.splits() ? 240s : 90s;
 }
 
 cluster_options options_for(const std::vector<machine_plan>& machines,
@@ -158,11 +159,12 @@ prepared_workload prepare(caf::actor_system& system, const workload& what) {
   result.parameter_count = network->layout().size();
   oracle recorder{result.plan, result.parameter_count, nullptr, what.with_twin};
   trial_report report;
-  const bool splits = what.what.parallel.group_size() > 1;
+  const bool splits = what.what.parallel.splits();
   auto alone = result;
   if (splits) {
     auto whole = what.what;
     whole.parallel.tensor = whole.parallel.pipeline = 1;
+    whole.parallel.sharded = false;
     alone.trained = prepare(whole);
   }
   const std::vector<machine_plan> one{{"alone", 1, 1}};
@@ -181,7 +183,9 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
   trial_report report;
   dice random{options.seed * 0x9e3779b97f4a7c15ULL + 1};
   oracle judge{what.plan, what.parameter_count, &what.reference, what.what->with_twin,
-               what.what->is_diskless ? 0 : what.trained.resolved.checkpoint.every_steps};
+               what.what->with_twin == agreement::every_version && !what.what->is_diskless
+                 ? what.trained.resolved.checkpoint.every_steps
+                 : 0}; // of whose versions are seen
   const auto drawn = random.bits();
   const auto disk = what.what->is_diskless ? nullptr : new_disk(drawn);
   bool interrupted = false;

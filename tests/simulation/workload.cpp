@@ -109,7 +109,6 @@ job kept_job(consistency_kind consistency) {
   x.training.slices.reset();
   x.training.consistency = consistency;
   x.optimizer.learning_rate = 0.01;
-  x.checkpoint.every_steps = 0;
   if (consistency == consistency_kind::half_synchronous)
     x.training.first_count = 1;
   return x;
@@ -125,7 +124,6 @@ job rounds_job() {
   x.training.local_steps = 2;
   x.optimizer.kind = optimizer_kind::adam;
   x.optimizer.momentum = 0;
-  x.checkpoint.every_steps = 0;
   return x;
 }
 
@@ -172,6 +170,15 @@ job split_classes_job() {
   x.model.cut = {layer_cut::outputs, layer_cut::inputs, layer_cut::none, layer_cut::outputs};
   x.training.patience = 3;
   x.training.evaluate_every = 1;
+  return x;
+}
+
+/// Replicas fetch each segment from its owners, the first of the three twice a step.
+job sharded_job() {
+  auto x = split_job(1, 1);
+  x.model.cuts = 1;
+  x.parallel.sharded = true;
+  x.training.slices = 6;
   return x;
 }
 
@@ -251,15 +258,15 @@ const std::vector<workload>& workloads() {
     {"spare", linear_job(), spares, spares},
     {"idle", clipped_job(), idle, idler},
     {"diskless", linear_job(), spares, peers, false, {}, true},
-    {"rounds", rounds_job(), trainers, servant, false, {}, true, agreement::result},
-    {"elastic", elastic_job(), servant, trainers, false, {90'000, 3000}, true, agreement::result},
+    {"rounds", rounds_job(), trainers, servant, false, {}, false, agreement::result},
+    {"elastic", elastic_job(), servant, trainers, false, {90'000, 3000}, false, agreement::result},
     {"asynchronous",
      kept_job(consistency_kind::asynchronous),
      trainers,
      servant,
      false,
      {},
-     true,
+     false,
      agreement::end},
     {"bounded",
      kept_job(consistency_kind::bounded),
@@ -267,7 +274,7 @@ const std::vector<workload>& workloads() {
      trainers,
      false,
      {18'000, 1500},
-     true,
+     false,
      agreement::end},
     {"first",
      kept_job(consistency_kind::half_synchronous),
@@ -275,12 +282,13 @@ const std::vector<workload>& workloads() {
      trainers,
      false,
      {},
-     true,
+     false,
      agreement::end},
     {"tensor", split_job(2, 1), pair, stages, true, {18'000, 1500}},
     {"pipeline", staged_job(), stages, grid, false, {18'000, 1500}},
     {"grid", split_job(2, 2), grid, uneven, true, {18'000, 1500}},
     {"classes", split_classes_job(), uneven, grid},
+    {"sharded", sharded_job(), stages, many, true, {18'000, 1500}},
   };
   return all;
 }

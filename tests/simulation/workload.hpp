@@ -74,8 +74,9 @@ const std::vector<workload>& workloads();
 inline constexpr size_t drawn_workload_count = 11;
 /// Behind them: a keeper and trainers of other processes.
 inline constexpr size_t kept_workload_count = 5;
-/// The last ones: models that groups of replicas carry. Their twin is one replica with a whole model.
-inline constexpr size_t split_workload_count = 4;
+/// The last ones: models that groups of replicas carry, or fetch. Their twin is one replica with a whole
+/// model.
+inline constexpr size_t split_workload_count = 5;
 
 enum class workload_set : uint8_t { whole, kept, split };
 

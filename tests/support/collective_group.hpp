@@ -1,5 +1,6 @@
 // A group of collective rules without actors: what they send lies in a bag, and the test says what
-// arrives next. Copies of a group go their own ways.
+// arrives next. Copies of a group go their own ways. Far members are in a process each: what they send
+// goes in pieces.
 
 #pragma once
 
@@ -26,14 +27,17 @@ inline std::vector<float> floats_of(const float_view& values) {
 
 struct collective_letter {
   size_t to = 0;
-  std::variant<collective_part, collective_failure> what;
+  std::variant<collective_part, collective_failure, collective_grant> what;
 };
 
 class collective_group {
 public:
-  explicit collective_group(collective_options options) : bytes(options.member_count) {
-    for (size_t k = 0; k < options.member_count; ++k)
+  explicit collective_group(collective_options options, bool far = false)
+    : bytes(options.member_count), is_far(far) {
+    for (size_t k = 0; k < options.member_count; ++k) {
       members.emplace_back(options, k);
+      departing.emplace_back(options.pieces, options.deadline);
+    }
   }
 
   void call(size_t member, const collective_call& what) {
@@ -55,6 +59,8 @@ public:
 
   void arrive(const collective_letter& letter) {
     auto& rule = members[letter.to];
+    if (const auto* const grant = std::get_if<collective_grant>(&letter.what))
+      return send(letter.to, departing[letter.to].on_grant(*grant, now));
     const auto* const part = std::get_if<collective_part>(&letter.what);
     take(letter.to,
          part ? rule.on_part(*part) : rule.on_failure(std::get<collective_failure>(letter.what)));
@@ -96,21 +102,34 @@ public:
   std::vector<collective_letter> bag;
   std::map<std::pair<size_t, uint64_t>, collective_end> ends; ///< by member and round
   std::vector<size_t> bytes;                                  ///< sent by each member
+  std::vector<departing_parts> departing;                     ///< of far members
   moment now{};
+  bool is_far = false;
 
 private:
-  void take(size_t member, const collective_outcome& outcome) {
-    for (const auto& one : outcome.parts) {
-      bytes[member] += one.part.values.size() * sizeof(float);
-      bag.push_back({one.to, one.part});
+  void send(size_t member, departing_parts::pieces pieces) {
+    for (auto& one : pieces) {
+      bytes[member] += one.piece.values.size() * sizeof(float);
+      bag.push_back({one.to, std::move(one.piece)});
     }
+  }
+
+  void take(size_t member, const collective_outcome& outcome) {
+    for (const auto& one : outcome.parts)
+      send(member, is_far ? departing[member].add(one.to, one.part, now)
+                          : departing_parts::pieces{{one.to, one.part}});
+    for (const auto& one : outcome.grants)
+      bag.push_back({one.to, one.grant});
     for (const auto& failure : outcome.failures)
       for (size_t k = 0; k < members.size(); ++k)
         if (k != member)
           bag.push_back({k, failure});
-    for (const auto& news : outcome.ends)
+    for (const auto& news : outcome.ends) {
+      if (!news.problem.empty())
+        departing[member].drop_round(news.round);
       if (!ends.emplace(std::pair{member, news.round}, news).second)
         throw std::logic_error("a round ended twice");
+    }
   }
 };
 

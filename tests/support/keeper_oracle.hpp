@@ -11,6 +11,8 @@
 //   lag           nobody loses two gradients in a row, or one that nobody else has made late
 //   local rounds  every (round, member) is merged once, and no round begins before the last is
 //                 whole
+//   federated     every (round, piece) is added once, and no round begins while a piece of another
+//                 is with somebody
 
 #pragma once
 
@@ -61,8 +63,12 @@ public:
       if (count != *what_.members)
         violations_.push_back("round " + std::to_string(round) + " has " + std::to_string(count) +
                               " members' models");
-    if (is_rounds())
+    if (is_rounds() || is_federated()) {
+      for (const auto& one : seats_)
+        if (one.lives && one.busy)
+          violations_.push_back("training ended while somebody was at work");
       return;
+    }
     for (uint64_t step = 0; step < version; ++step)
       if (!done_.contains({0, step}))
         violations_.push_back("step " + std::to_string(step) + " was never done");
@@ -91,7 +97,10 @@ private:
   };
 
   bool is_rounds() const { return what_.strategy == strategy_kind::parameters; }
-  bool is(consistency_kind x) const { return !is_rounds() && what_.consistency == x; }
+  bool is_federated() const { return what_.strategy == strategy_kind::federated; }
+  bool is(consistency_kind x) const {
+    return what_.strategy == strategy_kind::gradients && what_.consistency == x;
+  }
 
   size_t living() const {
     return static_cast<size_t>(std::ranges::count(seats_, true, &seat::lives));
@@ -117,6 +126,9 @@ private:
     for (const auto& other : seats_)
       if (other.busy && other.order.piece == x.piece)
         complain("a piece that another has", x);
+    for (const auto& other : seats_)
+      if (is_federated() && other.busy && other.order.round != x.round)
+        complain("a round began while somebody was at the last", x);
     if (done_.contains({x.round, x.piece}))
       complain("a piece that is done", x);
     if (!tickets_.insert(x.ticket).second)
@@ -142,6 +154,8 @@ private:
       ++merged_[x.round];
       return;
     }
+    if (is_federated())
+      return;
     if (x.staleness != updates_ - here.updates_at_order)
       complain("the staleness is not that of the updates since", x);
     if (x.what == trainer_event::kind::discarded)

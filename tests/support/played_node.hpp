@@ -77,12 +77,17 @@ inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) 
 }
 
 inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {
-  return {
-    note(notes->views),      note(notes->spans),
-    note(notes->horizons),   [=](atom::hold, uint64_t round) { notes->rounds.push_back(round); },
-    note(notes->summations), [](const seam&) {},
-    [](atom::tick) {},       [](atom::status) {
-            return replica_status{4, 5, 6}; }};
+  return {note(notes->views),
+          note(notes->spans),
+          note(notes->horizons),
+          [=](atom::hold, uint64_t round) { notes->rounds.push_back(round); },
+          note(notes->summations),
+          [](const seam&) {},
+          [](const segment_parameters&) {},
+          [](atom::tick) {},
+          [](atom::status) {
+            return replica_status{4, 5, 6};
+          }};
 }
 
 inline shard_actor::behavior_type played_shard(shard_actor::pointer, heard* notes) {

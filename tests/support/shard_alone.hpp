@@ -43,6 +43,7 @@ inline relay_actor::behavior_type listening_relay(relay_actor::pointer, heard_of
   return {
     [](const contribution&) {},
     [](const seam&) {},
+    [](const segment_request&) {},
     [=](const parameter_span& news) { notes->announced.push_back(news); },
     [](const block_norms&) {},
     [](atom::held, uint64_t, uint64_t, uint64_t) {},
@@ -53,10 +54,15 @@ inline relay_actor::behavior_type listening_relay(relay_actor::pointer, heard_of
 inline replica_actor::behavior_type listening_replica(replica_actor::pointer,
                                                       std::vector<parameter_span>* notes) {
   return {
-    [](const view&) {},      [=](const parameter_span& news) { notes->push_back(news); },
-    [](const horizon&) {},   [](atom::hold, uint64_t) {},
-    [](const summation&) {}, [](const seam&) {},
-    [](atom::tick) {},       [](atom::status) { return replica_status{}; },
+    [](const view&) {},
+    [=](const parameter_span& news) { notes->push_back(news); },
+    [](const horizon&) {},
+    [](atom::hold, uint64_t) {},
+    [](const summation&) {},
+    [](const seam&) {},
+    [](const segment_parameters&) {},
+    [](atom::tick) {},
+    [](atom::status) { return replica_status{}; },
   };
 }
 

@@ -100,6 +100,8 @@ json object_of(const training_status& x) {
               {"views", x.views},
               {"replicas_lost", x.replicas_lost},
               {"rollbacks", x.rollbacks}};
+  if (!x.figures.left_out.empty())
+    result["left_out"] = x.figures.left_out;
   bytes_of_kinds bytes_sent{};
   uint64_t resends = 0;
   for (const auto& late : x.late)

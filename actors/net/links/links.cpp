@@ -178,10 +178,12 @@ void links_state::introduce(const links_actor& to, uint64_t own_incarnation, boo
 void links_state::on_introduction(const introduction& news) {
   const auto known = linked_.find(news.who.name);
   if (known != linked_.end() && known->second.peer.links == news.links) {
-    const bool is_new = known->second.peer.who != news.who;
+    const bool is_new = known->second.peer.who.incarnation != news.who.incarnation;
+    const auto life = known->second.peer.who.life;
     known->second.peer = news;
+    known->second.peer.who.life = life;
     if (is_new && director_) // it joins anew
-      self_->send(director_, news.who, news.node);
+      self_->send(director_, known->second.peer.who, news.node);
     return;
   }
   const auto here = opened_.find(news.who.name);
@@ -197,12 +199,13 @@ void links_state::on_introduction(const introduction& news) {
 
 void links_state::link(const introduction& news, opened&& connection) {
   const auto& peer = news.who.name;
-  linked_[peer] = {news, connection.news.own_incarnation, std::move(connection.hold)};
+  auto& here = linked_[peer] = {news, connection.news.own_incarnation, std::move(connection.hold)};
+  here.peer.who.life = connection.news.peer.life;
   if (!connection.shown) // else it is watched already
     self_->monitor(news.links);
   self_->send(node_, peer, news.who.incarnation, news.node);
   if (director_)
-    self_->send(director_, news.who, news.node);
+    self_->send(director_, here.peer.who, news.node);
   else if (peer == director_name_)
     join_director(news);
   say("linked with " + peer);

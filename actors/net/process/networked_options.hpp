@@ -19,6 +19,7 @@
 namespace troupe {
 
 class checkpoint_store; // data/checkpoint/checkpoint_store.hpp
+struct training_status; // actors/protocol/status_messages.hpp
 struct prepared_data;   // data/training_rows/prepare.hpp
 
 struct networked_options {
@@ -43,6 +44,9 @@ struct networked_options {
 
   /// Called with each progress message, on the thread that waits; on the director only.
   std::function<void(const training_progress&)> on_progress;
+  /// Told once a second, and at the end, how training goes, on the thread that waits; on the
+  /// director only. Empty: nobody asks.
+  std::function<void(const training_status&)> on_status;
   /// Called with the result on the director, before the others are told that the run is finished:
   /// what it throws they are told instead, and `wait` throws it.
   std::function<void(training_result&)> keep;

@@ -10,6 +10,7 @@
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/process.hpp"
 #include "troupe/actors/run/resuming.hpp"
+#include "troupe/actors/run/status_watch.hpp"
 #include "troupe/actors/run/training_end.hpp"
 #include "troupe/coordinators/job/cluster_groups.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
@@ -54,6 +55,13 @@ uint64_t checkpoint_every(const networked_options& x) {
   return x.resolved.checkpoint.every_steps;
 }
 
+/// Twice the longest pause between two attempts to dial, and time for one: who lives is back by then.
+constexpr milliseconds lost_patience_min{5'000};
+
+milliseconds lost_patience(const cluster_timeouts& timeouts) {
+  return std::max(2 * timeouts.lost_after, lost_patience_min);
+}
+
 director_options options_of_director(const networked_options& x, const model& network,
                                      uint64_t term) {
   auto result = director_options_of(x.resolved, *x.data, network);
@@ -67,6 +75,8 @@ director_options options_of_director(const networked_options& x, const model& ne
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
   result.rule.checkpoint_every = x.checkpoints ? checkpoint_every(x) : 0;
+  if (!has_keeper(x.resolved.training)) // a keeper sees to it by itself
+    result.lost_work = {x.resolved.runtime.attempts, lost_patience(x.cluster.timeouts)};
   result.resume_from = x.resume_from;
   return result;
 }
@@ -169,6 +179,7 @@ void networked_process::parts::start() {
   for_process.wired = options.cluster.nodes.size() > 1;
   for_process.checkpoint_every = checkpoint_every(options);
   for_process.hooks = options.hooks;
+  for_process.lost_patience = lost_patience(options.cluster.timeouts);
   for_process.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
                                           bool takes_part) {
     caf::anon_send(to, standing{view, incarnation, takes_part, {}});
@@ -181,6 +192,10 @@ void networked_process::parts::start() {
   if (here.is_director) {
     auto for_director = options_of_director(options, process_->network(), term);
     for_director.scratch = scratch_of(options, for_director.parameter_count);
+    for_director.rows = [rows = process_->rows()](uint64_t step,
+                                                  const std::vector<size_t>& slices) {
+      return rows.words(step, slices);
+    };
     if (options.checkpoints || for_director.scratch) {
       for_director.writer = system.spawn<caf::detached>(checkpoint_writer, options.checkpoints);
       watch(for_director.writer);
@@ -276,6 +291,7 @@ networked_end networked_process::parts::wait_here() {
 
 networked_end networked_process::parts::wait_for_director() {
   bool stop_sent = false;
+  status_watch watch{self, director_, options.on_status};
   self->send(director_, atom::watch_v, caf::actor_cast<observer_actor>(self));
   self->send(director_, atom::begin_v);
   while (!finished_) {
@@ -288,11 +304,13 @@ networked_end networked_process::parts::wait_for_director() {
                   [this](const caf::down_msg& news) { take_down(news); },
                   caf::after(stop_poll_interval) >> [] {});
     throw_if_ended_badly();
+    watch.tick();
     if (!stop_sent && options.stop_requested && options.stop_requested()) {
       self->send(director_, atom::stop_v);
       stop_sent = true;
     }
   }
+  watch.ask();
   if (finished_->failed) {
     const bool was_stopped = finished_->failure == static_cast<uint8_t>(failure_code::interrupted);
     say_goodbye(was_stopped ? 0 : finished_->failure, finished_->problem);

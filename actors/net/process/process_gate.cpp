@@ -79,7 +79,8 @@ std::string course_of(const job& resolved, const timeline& plan) {
 /// so, or not at all.
 std::string words_of_split(const parallel_options& x) {
   return "\nparallel.tensor = " + std::to_string(x.tensor) +
-         "\nparallel.pipeline = " + std::to_string(x.pipeline);
+         "\nparallel.pipeline = " + std::to_string(x.pipeline) +
+         "\nparallel.sharded = " + (x.sharded ? "true" : "false");
 }
 
 std::string words_of_data(const prepared_data& data) {

@@ -36,6 +36,7 @@ networked_end take_part(caf::actor_system& system, const job& x, const cluster_p
   here.resume_from = options.resume_from;
   here.keep = options.keep;
   here.on_progress = options.on_progress;
+  here.on_status = options.on_status;
   here.on_news = options.on_news;
   here.stop_requested = options.stop_requested;
   networked_process process{system, std::move(here)};

@@ -18,6 +18,8 @@
 
 namespace troupe {
 
+struct training_status; // actors/protocol/status_messages.hpp
+
 struct take_part_options {
   /// The job's rows when the application has them (`load_data`, `prepare_data`); null: they are
   /// read as the job says. Every node must have the same.
@@ -29,6 +31,7 @@ struct take_part_options {
   std::optional<checkpoint> resume_from;
   std::function<void(training_result&)> keep; ///< likewise, as in `networked_options`
   std::function<void(const training_progress&)> on_progress;
+  std::function<void(const training_status&)> on_status; ///< likewise
   /// Called with one line about each change among the others, and about what is waited for.
   std::function<void(const std::string&)> on_news;
   /// Asked about ten times a second. True: leave; on the director, stop training at a version.

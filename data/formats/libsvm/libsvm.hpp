@@ -1,5 +1,5 @@
-// Reads sparse text as LIBSVM, SVMlight and their data sets write it, plain or gzip, into a dense
-// table:
+// Reads sparse text as LIBSVM, SVMlight and their data sets write it, plain or gzip, into a table of
+// dense or of sparse rows:
 //
 //   label index:value index:value ...   # a comment
 //
@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "troupe/data/formats/libsvm/libsvm_rows.hpp"
 #include "troupe/data/table/table.hpp"
 
 #include <cstddef>
@@ -17,19 +18,33 @@
 
 namespace troupe {
 
+/// What rows become. By content they become dense where there are few features, at most
+/// `dense_features_always`, or where at least a quarter of the values are there, and if the table is not
+/// too large to be made so: a function of the file alone.
+enum class row_form : uint8_t { by_content, dense, sparse };
+
+/// With so few features rows take little memory in any form, and all that training can do needs no
+/// thought of form.
+inline constexpr size_t dense_features_always = 256;
+
+/// .. else rows are dense when the values that are there are more than one in so many.
+inline constexpr size_t values_an_entry_max = 4;
+
 struct libsvm_options {
   size_t index_base = 1; ///< the index of the first feature: 0 or 1
-  size_t features_max = 1'000'000;
+  size_t features_max = libsvm_features_max;
   size_t line_bytes_max = size_t{16} << 20;
-  /// A few bytes of text can ask for any size of table. The table may have so many values for each
+  size_t hash_bits = 0; ///< features are hashed to so many bits (feature_hash.hpp); 0: as they are
+  row_form form = row_form::by_content;
+  /// A few bytes of text can ask for any size of dense table. It may have so many values for each
   /// byte of text, and 4 Mi besides: 64 bytes of memory a byte.
   size_t values_per_byte_max = 16;
   uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)
 };
 
-/// Reads the file at `path`. There are as many features as the largest index asks for; each is
-/// called by its index as the file counts. While reading, 8 bytes an entry are kept (one has 4
-/// bytes of text at least), then the table.
+/// Reads the file at `path`. There are as many features as the largest index asks for, or as hashing
+/// leaves. In dense rows each is called by its index as the file counts; in sparse rows they have no
+/// names. While reading, 8 bytes an entry are kept (one has 4 bytes of text at least), then the table.
 ///
 /// Labels are what targets are in a CSV file: text or numbers, finite if numbers; the target is
 /// called "label". Throws failure: bad_data with where = "path:line:column" for a label that is

@@ -1,10 +1,12 @@
 #include "troupe/data/formats/libsvm/libsvm_rows.hpp"
 
+#include "troupe/data/formats/libsvm/feature_hash.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -21,6 +23,10 @@ libsvm_rows::libsvm_rows(const std::string& path, const libsvm_row_options& opti
   if (options.index_base > 1)
     throw std::invalid_argument("libsvm: the index of the first feature is 0 or 1, not " +
                                 std::to_string(options.index_base));
+  if (options.hash_bits > hash_bits_max)
+    throw std::invalid_argument("libsvm: features are hashed to at most " +
+                                std::to_string(hash_bits_max) + " bits, not " +
+                                std::to_string(options.hash_bits));
 }
 
 bool libsvm_rows::next(libsvm_row& out) {
@@ -37,6 +43,8 @@ bool libsvm_rows::next(libsvm_row& out) {
   auto least = uint64_t{options_.index_base};
   for (auto text = next_word(); !text.text.empty(); text = next_word())
     out.entries.push_back(read_entry(text, least));
+  if (options_.hash_bits > 0)
+    hash(out.entries);
   return true;
 }
 
@@ -96,6 +104,26 @@ void libsvm_rows::read_label(const word& label, libsvm_row& out) const {
          "remove the row or fill the value in");
   out.label = label.text;
   out.is_number = status == number_status::number;
+}
+
+// Columns in their order; of features that share one the sum, in order of the file.
+void libsvm_rows::hash(std::vector<libsvm_entry>& entries) const {
+  for (auto& entry : entries) {
+    const auto hashed = hash_feature(entry.feature + options_.index_base, options_.hash_bits);
+    entry = {hashed.column, hashed.sign * entry.value};
+  }
+  std::ranges::stable_sort(entries, {}, &libsvm_entry::feature);
+  size_t count = 0;
+  for (const auto& entry : entries)
+    if (count > 0 && entries[count - 1].feature == entry.feature)
+      entries[count - 1].value += entry.value;
+    else
+      entries[count++] = entry;
+  entries.resize(count);
+  for (const auto& entry : entries)
+    if (!std::isfinite(entry.value))
+      fail("features that are hashed to one column add up to no finite number",
+           "use more data.hash_bits, or another unit");
 }
 
 libsvm_entry libsvm_rows::read_entry(const word& text, uint64_t& least) const {

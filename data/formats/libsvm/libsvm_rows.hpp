@@ -28,10 +28,14 @@ struct libsvm_row {
   size_t line = 0;                   ///< counted from 1
 };
 
+/// What larger indices ask for no machine of today has: 4 GB for each output of a model.
+inline constexpr size_t libsvm_features_max = 1'000'000'000;
+
 struct libsvm_row_options {
   size_t index_base = 1; ///< the index of the first feature: 0 or 1
-  size_t features_max = 1'000'000;
+  size_t features_max = libsvm_features_max;
   size_t line_bytes_max = size_t{16} << 20;
+  size_t hash_bits = 0; ///< features are hashed to so many bits (feature_hash.hpp); 0: as they are
 };
 
 class libsvm_rows {
@@ -49,6 +53,11 @@ public:
   /// Bytes of text read so far, of comments too.
   uint64_t text_bytes() const noexcept { return text_bytes_; }
 
+  /// Features that hashing leaves; 0 without it.
+  size_t hashed_count() const noexcept {
+    return options_.hash_bits == 0 ? 0 : size_t{1} << options_.hash_bits;
+  }
+
   /// Throws failure(bad_data) for the last row.
   [[noreturn]] void fail(const std::string& reason, std::string hint) const;
 
@@ -58,6 +67,7 @@ private:
   bool next_line();
   word next_word();
   void read_label(const word& label, libsvm_row& out) const;
+  void hash(std::vector<libsvm_entry>& entries) const;
   libsvm_entry read_entry(const word& text, uint64_t& least) const;
   uint64_t read_index(const word& text, std::string_view digits, uint64_t least) const;
   float read_value(const word& text, size_t colon) const;

@@ -1,11 +1,8 @@
 // Going on from a checkpoint, in one process: whatever the moment, whoever goes on, the rest of the
 // run is that of a run nobody disturbed.
 
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "troupe/tests/actors/director/resumed_runs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +13,10 @@ namespace troupe {
 
 namespace {
 
-using test::company_outcome;
+using test::deliver;
+using test::expect_same;
+using test::memory_folder;
+using test::run_and_die;
 using test::small_job;
 
 /// 15 steps, 5 an epoch; 1,483 parameters would be one block, so the layers are wider: 4 blocks.
@@ -24,53 +24,6 @@ job wide_job() {
   auto x = small_job();
   x.model.hidden = {700, 12};
   return x;
-}
-
-std::string job_sha256(const job& x) {
-  const auto data = load_data(x);
-  const auto identity = identity_text(resolve(x, shape_of(*data), 2), data->fingerprint);
-  return sha256_hex(std::as_bytes(std::span{identity}));
-}
-
-/// A folder in memory that outlives the runs that write to it.
-struct memory_folder {
-  std::shared_ptr<plain_disk> disk = std::make_shared<plain_disk>();
-  size_t keep = checkpoints_kept;
-
-  std::shared_ptr<checkpoint_store> store() const {
-    return std::make_shared<checkpoint_store>(disk, "run", keep);
-  }
-
-  company_options writing() const {
-    company_options options;
-    options.checkpoints = store();
-    return options;
-  }
-
-  /// What a process that finds this folder goes on with.
-  company_options resuming(const job& x) const {
-    auto options = writing();
-    if (!options.checkpoints->versions().empty())
-      options.resume_from = options.checkpoints->latest(job_sha256(x)).newest;
-    return options;
-  }
-};
-
-std::vector<history_row> without_seconds(std::vector<history_row> rows) {
-  for (auto& row : rows)
-    row.seconds = 0;
-  return rows;
-}
-
-/// All that a run is known by, but its time and who did what.
-void expect_same(const company_outcome& run, const company_outcome& undisturbed) {
-  ASSERT_FALSE(run.finished.failed) << run.finished.problem;
-  EXPECT_EQ(run.parameters, undisturbed.parameters);
-  EXPECT_EQ(run.finished.version, undisturbed.finished.version);
-  EXPECT_EQ(run.finished.reason, undisturbed.finished.reason);
-  EXPECT_EQ(run.finished.is_best, undisturbed.finished.is_best);
-  EXPECT_EQ(run.finished.problem, undisturbed.finished.problem);
-  EXPECT_EQ(without_seconds(run.finished.history), without_seconds(undisturbed.finished.history));
 }
 
 struct case_of_resume {
@@ -119,21 +72,6 @@ const std::vector<case_of_resume> cases{
      x.training.epochs = 9;
    }},
 };
-
-/// Delivers messages of a run until it is over, or until `message_count` were.
-void deliver(test::ordered_company& run, std::mt19937_64& random, size_t message_count) {
-  for (size_t i = 0; i < message_count && run.step(random); ++i) {
-  }
-}
-
-/// A process that is gone after so many messages; what it wrote stays in the folder.
-void run_and_die(const job& x, const company_options& options, uint64_t seed,
-                 size_t message_count) {
-  test::ordered_company run{x, options};
-  std::mt19937_64 random{seed};
-  run.begin();
-  deliver(run, random, message_count);
-}
 
 } // namespace
 

@@ -14,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::note;
-
 constexpr size_t parameter_count = 6000;
 
 struct heard_by_keeper {
@@ -39,7 +38,8 @@ keeper_actor::behavior_type played_keeper(keeper_actor::pointer self, heard_by_k
           },
           [](atom::figures) { return trainer_figures{}; },
           note(notes->results),
-          [=](atom::hold, uint64_t, uint64_t round) { notes->rounds.push_back(round); }};
+          [=](atom::hold, uint64_t, uint64_t round) { notes->rounds.push_back(round); },
+          [](atom::tick) {}};
 }
 
 struct heard_by_trainer {

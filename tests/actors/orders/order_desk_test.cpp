@@ -59,7 +59,7 @@ distant_order evaluate(uint64_t version, const index_range& chunks) {
 /// What a trainer makes of an order: values and state of its own.
 trainer_result answer_to(const work_desk::whole_order& order) {
   trainer_result result;
-  result.ticket = order.sheet.number;
+  result.ticket = order.ticket;
   result.values = counted(300);
   result.sums = {0.5, 6, 7, 0.25};
   result.computed = 8ns;

@@ -116,13 +116,14 @@ TEST(work_desk, a_trainer_that_has_ended_gives_its_orders_back) {
     news.term = 1;
     news.number = news.last = number;
     news.replica = replica;
+    news.vector_count = 1;
     for (uint64_t k = 1; k <= number; ++k)
       news.open.push_back(k);
     return desk.offer(news, keeper, now);
   };
   EXPECT_FALSE(told(1, 0) || told(2, 1) || told(3, 0));
   trainer_result finished;
-  finished.ticket = 1;
+  finished.ticket = desk.begin(1).at(0).ticket;
   finished.values = pool->acquire();
   desk.finish(finished, keeper, now);
   const auto lost = desk.lose(0);
@@ -137,6 +138,36 @@ TEST(work_desk, a_trainer_that_has_ended_gives_its_orders_back) {
   for (const auto& [from, question] : exchange->awaited())
     EXPECT_TRUE(question.of.key != 3 && question.of.key != 4) << "nothing is missed of these";
   EXPECT_EQ(exchange->figures().tensors_kept, 1u) << "the result";
+}
+
+// Numbers begin anew with each term, and a trainer may still be at an order of the one before.
+TEST(work_desk, what_comes_of_an_order_of_an_earlier_term_is_of_no_order) {
+  const moment now{};
+  const auto pool = std::make_shared<buffer_pool>(10);
+  exchange_port exchange;
+  work_desk desk{exchange, {pool, 10}};
+  const auto keeper = exchange.id_of("keeper");
+  const auto ordered_in = [&](uint64_t term) {
+    exchange->begin_term(term);
+    desk.begin_term(term);
+    order_sheet news;
+    news.term = term;
+    news.number = news.last = 1;
+    news.open = {1};
+    EXPECT_FALSE(desk.offer(news, keeper, now));
+    trainer_result result;
+    result.ticket = desk.begin(1).at(0).ticket;
+    result.values = pool->acquire();
+    return result;
+  };
+  const auto earlier = ordered_in(1);
+  const auto current = ordered_in(2);
+  EXPECT_FALSE(desk.finish(earlier, keeper, now));
+  const auto sheet = desk.finish(current, keeper, now);
+  ASSERT_TRUE(sheet);
+  EXPECT_EQ(sheet->number, 1u);
+  EXPECT_EQ(sheet->term, 2u);
+  EXPECT_FALSE(desk.finish(current, keeper, now)) << "once";
 }
 
 TEST(work_desk, only_a_lost_trainers_sheet_of_an_open_order_says_who_is_lost) {

@@ -49,6 +49,7 @@ protected:
 };
 
 const collective_failure some_failure{7, 2, "why"};
+const collective_grant some_grant{7, 2, collective_stage::scatter, 9};
 
 collective_part some_part() {
   return {
@@ -63,6 +64,10 @@ bool intact(const collective_failure&) {
   return true;
 }
 
+bool intact(const collective_grant&) {
+  return true;
+}
+
 } // namespace
 
 TEST_F(collective_messages, survive) {
@@ -70,6 +75,14 @@ TEST_F(collective_messages, survive) {
   expect_survives(collective_group{{{}, {}}});
   expect_survives(collective_part{});
   expect_survives(some_part());
+  auto piece = some_part();
+  piece.first = 4;
+  piece.rest = 3;
+  expect_survives(piece);
+  expect_survives(collective_grant{});
+  expect_survives(some_grant);
+  expect_survives(collective_introduction{});
+  expect_survives(collective_introduction{"a", {}, {{}, {}}, true, true});
   expect_survives(collective_failure{});
   expect_survives(some_failure);
 }
@@ -85,6 +98,7 @@ TEST_F(collective_messages, with_a_flipped_bit_are_noticed) {
     }
   };
   expect_noticed(some_part());
+  expect_noticed(some_grant);
   expect_noticed(some_failure);
 }
 

@@ -135,7 +135,8 @@ trainer_figures some_figures() {
              10,
              11,
              {12, 13, 14, 15, 16, 17, 18, 19}}},
-           {{"b", 0}, {}, "slices 0-3"}}};
+           {{"b", 0}, {}, "slices 0-3"}},
+          {"step 17: row 3 of the data"}};
 }
 
 TEST_F(protocol, filled_progress_and_results_survive) {
@@ -202,8 +203,8 @@ TEST_F(protocol, filled_progress_and_results_survive) {
 TEST_F(protocol, messages_between_processes_survive) {
   expect_block_survives<caf::id_block::troupe_cluster>();
   expect_block_survives<caf::id_block::troupe_exchange>();
-  expect_survives(
-    cluster_view{{3, 2}, 40, {{"a", 7, 2, 1}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}});
+  expect_survives(cluster_view{
+    {3, 2}, 40, {{"a", 7, 2, 1, 8}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}, true});
   expect_survives(course{3, 8, {12, true}, 10, 6, 9});
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
@@ -211,6 +212,7 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(node_report{"a",
                               7,
                               {3, 2},
+                              9,
                               10,
                               {9, 10},
                               {{1, 2, 3}},

@@ -17,6 +17,7 @@ relay_actor::behavior_type contribution_listener(relay_actor::pointer,
   return {
     [=](const contribution& news) { heard->push_back(news); },
     [](const seam&) {},
+    [](const segment_request&) {},
     [](const parameter_span&) {},
     [](const block_norms&) {},
     [](atom::held, uint64_t, uint64_t, uint64_t) {},

@@ -37,10 +37,15 @@ reports_actor::behavior_type playing_director(reports_actor::pointer, heard* not
 
 replica_actor::behavior_type playing_replica(replica_actor::pointer, heard* notes) {
   return {
-    [](const view&) {},      [=](const parameter_span& news) { notes->announced.push_back(news); },
-    [](const horizon&) {},   [](atom::hold, uint64_t) {},
-    [](const summation&) {}, [](const seam&) {},
-    [](atom::tick) {},       [](atom::status) { return replica_status{}; },
+    [](const view&) {},
+    [=](const parameter_span& news) { notes->announced.push_back(news); },
+    [](const horizon&) {},
+    [](atom::hold, uint64_t) {},
+    [](const summation&) {},
+    [](const seam&) {},
+    [](const segment_parameters&) {},
+    [](atom::tick) {},
+    [](atom::status) { return replica_status{}; },
   };
 }
 

@@ -323,7 +323,7 @@ TEST_F(command, help_is_a_result_and_shows_an_example) {
   for (const auto* arguments :
        {"--help", "train --help", "config --help", "config check --help", "config show --help",
         "version --help", "node --help", "launch --help", "evaluate --help", "predict --help",
-        "config keys --help", "inspect --help", "doctor --help"}) {
+        "config keys --help", "inspect --help", "compare --help", "doctor --help"}) {
     EXPECT_EQ(run(arguments), 0) << arguments;
     EXPECT_NE(out.find("Example:\n  troupe "), std::string::npos) << arguments;
     EXPECT_EQ(out.find("--inherited"), std::string::npos) << "a hidden option: " << arguments;

@@ -37,9 +37,9 @@ TEST(job_schema, paths_are_unique_and_sections_are_neighbours) {
     if (sections.empty() || sections.back() != section)
       sections.push_back(section);
   }
-  EXPECT_EQ(sections, (std::vector<std::string>{"job", "data", "model", "optimizer",
-                                                "optimizer.schedule", "training", "merge",
-                                                "parallel", "runtime", "checkpoint", "output"}));
+  EXPECT_EQ(sections, (std::vector<std::string>{
+                        "job", "data", "model", "optimizer", "optimizer.schedule", "training",
+                        "merge", "federated", "parallel", "runtime", "checkpoint", "output"}));
 }
 
 TEST(job_schema, every_key_has_texts_for_people) {
@@ -227,8 +227,9 @@ TEST(job_schema, choices_are_listed_and_the_nearest_is_named) {
   EXPECT_EQ(complaint_about("runtime.policy", "'sharin'"),
             "expected one of \"sharing\" | \"stealing\", got the string \"sharin\"; did you mean "
             "'sharing'?");
-  EXPECT_EQ(complaint_about("training.strategy", "'federated'"),
-            "expected one of \"gradients\" | \"parameters\", got the string \"federated\"");
+  EXPECT_EQ(complaint_about("training.strategy", "'telepathy'"),
+            "expected one of \"gradients\" | \"parameters\" | \"federated\", got the string "
+            "\"telepathy\"");
 }
 
 TEST(job_schema, consistency_is_a_name_or_a_bound) {

@@ -67,6 +67,11 @@ private:
     x.format = any<data_format>();
     x.header = any<header_kind>();
     x.index_base = coin();
+    if (!x.file.empty() && x.format == data_format::libsvm) {
+      x.dense = coin() ? dense_kind::yes : dense_kind::automatic;
+      if (coin())
+        x.hash_bits = whole("data.hash_bits");
+    }
     if (!x.file.empty() && x.format != data_format::csv && x.format != data_format::libsvm &&
         coin())
       x.labels_file = "/some/labels.idx";

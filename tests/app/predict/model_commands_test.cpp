@@ -19,6 +19,9 @@ TEST_F(model_commands, evaluation_of_classes_is_the_one_worked_by_hand) {
   EXPECT_EQ(object["rows"], 4);
   EXPECT_EQ(object["accuracy"], 0.75);
   EXPECT_EQ(object["confusion_matrix"], nlohmann::json::parse("[[1,0],[1,2]]"));
+  EXPECT_DOUBLE_EQ(object["auc"], 2.0 / 3); // scores -1 of the no, -3, 1 and 0.5 of the others
+  EXPECT_DOUBLE_EQ(object["classes"][1]["auc"], 2.0 / 3);
+  EXPECT_EQ(object["auc_error_max"], 0);
   EXPECT_EQ(object["classes"][0]["precision"], 0.5);
   EXPECT_EQ(object["classes"][0]["recall"], 1.0);
   EXPECT_EQ(object["classes"][1]["class"], "yes");

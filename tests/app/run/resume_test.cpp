@@ -86,7 +86,8 @@ TEST_F(resume, a_model_that_is_split_goes_on_under_any_other_split) {
                           "checkpoint.every_steps=1 --set checkpoint.keep=9 ";
   const std::vector<std::string> splits{
     "", "--set parallel.tensor=4", "--set parallel.pipeline=2",
-    "--set parallel.tensor=2 --set parallel.pipeline=2 --set training.replicas=2"};
+    "--set parallel.tensor=2 --set parallel.pipeline=2 --set training.replicas=2",
+    "--set parallel.sharded=true --set training.replicas=2"};
   ASSERT_EQ(train("--overwrite " + job), 0) << err;
   const auto expected = printed()["parameters_sha256"];
   for (const auto& before : splits)

@@ -200,43 +200,60 @@ TEST(collective_order, would_show_if_sums_ran_as_summands_arrive) {
   EXPECT_EQ(by_rule.size(), 1u);
 }
 
-// Members call one round after the other as fast as theirs end; parts arrive in any order, some twice.
-TEST(collective_order, does_not_show_in_seeded_groups_of_up_to_nine_members) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
-    std::mt19937_64 random{seed};
-    const size_t n = 1 + random() % 9;
-    std::vector<example> rounds;
-    for (uint64_t round = 0; round < 5; ++round)
-      rounds.push_back(
-        {std::data(all_kinds)[random() % all_kinds.size()], n, random() % 40, random() % n, round});
-    collective_group group{among(n, random() % 100)};
-    std::vector<uint64_t> called(n, 0); // rounds of each member
-    for (;;) {
-      std::vector<size_t> may_call;
-      for (size_t k = 0; k < n; ++k)
-        if (called[k] < rounds.size() &&
-            (called[k] == 0 || group.ends.contains({k, called[k] - 1})))
-          may_call.push_back(k);
-      if (may_call.empty() && group.bag.empty())
-        break;
-      const auto choice = random() % (may_call.size() + group.bag.size());
-      if (choice < may_call.size()) {
-        const auto member = may_call[choice];
-        group.call(member, rounds[called[member]++].call(member));
-      } else {
-        const auto letter = group.bag[choice - may_call.size()];
-        group.deliver(choice - may_call.size());
-        if (random() % 8 == 0)
-          group.arrive(letter);
-      }
+namespace {
+
+// Members call one round after the other as fast as theirs end; what is sent arrives in any order, some
+// of it twice.
+void expect_no_order_shows(uint64_t seed, bool is_far) {
+  std::mt19937_64 random{seed};
+  const size_t n = 1 + random() % 9;
+  std::vector<example> rounds;
+  for (uint64_t round = 0; round < 5; ++round)
+    rounds.push_back(
+      {std::data(all_kinds)[random() % all_kinds.size()], n, random() % 40, random() % n, round});
+  auto options = among(n, random() % 100);
+  options.pieces = {1 + random() % 4, 1 + random() % 2, 1 + random() % 4};
+  collective_group group{options, is_far};
+  std::vector<uint64_t> called(n, 0); // rounds of each member
+  for (;;) {
+    std::vector<size_t> may_call;
+    for (size_t k = 0; k < n; ++k)
+      if (called[k] < rounds.size() && (called[k] == 0 || group.ends.contains({k, called[k] - 1})))
+        may_call.push_back(k);
+    if (may_call.empty() && group.bag.empty())
+      break;
+    const auto choice = random() % (may_call.size() + group.bag.size());
+    if (choice < may_call.size()) {
+      const auto member = may_call[choice];
+      group.call(member, rounds[called[member]++].call(member));
+    } else {
+      const auto letter = group.bag[choice - may_call.size()];
+      group.deliver(choice - may_call.size());
+      if (random() % 8 == 0)
+        group.arrive(letter);
     }
-    for (const auto& what : rounds)
-      for (size_t k = 0; k < n; ++k) {
-        ASSERT_EQ(group.end(k, what.round).problem, "") << "seed " << seed;
-        ASSERT_EQ(group.values(k, what.round), what.result(k))
-          << "seed " << seed << ", " << name_of(what.kind) << ", member " << k << " of " << n;
-      }
   }
+  for (const auto& what : rounds)
+    for (size_t k = 0; k < n; ++k) {
+      ASSERT_TRUE(group.ends.contains({k, what.round})) << "seed " << seed;
+      ASSERT_EQ(group.end(k, what.round).problem, "") << "seed " << seed;
+      ASSERT_EQ(group.values(k, what.round), what.result(k))
+        << "seed " << seed << ", " << name_of(what.kind) << ", member " << k << " of " << n;
+    }
+  for (const auto& one : group.departing)
+    EXPECT_TRUE(one.empty()) << "seed " << seed << ": something was never sent";
+}
+
+} // namespace
+
+TEST(collective_order, does_not_show_in_seeded_groups_of_up_to_nine_members) {
+  for (uint64_t seed = 0; seed < 300; ++seed)
+    ASSERT_NO_FATAL_FAILURE(expect_no_order_shows(seed, false));
+}
+
+TEST(collective_order, of_pieces_does_not_show_in_seeded_groups_of_many_processes) {
+  for (uint64_t seed = 0; seed < 300; ++seed)
+    ASSERT_NO_FATAL_FAILURE(expect_no_order_shows(seed, true));
 }
 
 } // namespace troupe

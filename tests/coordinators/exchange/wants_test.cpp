@@ -78,4 +78,76 @@ TEST_F(exchange_test, wants_add_nothing_to_a_link_on_which_much_waits) {
   EXPECT_GE(x.figures().ranges_waiting, waiting_ranges_max - 1);
 }
 
+// ---- What is fetched, and what goes once it has come ----
+
+TEST_F(exchange_test, what_has_come_is_let_go_of_when_all_of_it_has) {
+  auto what = kept(gradient(0));
+  what.until_it_came = true;
+  publish(what, {{a, all}});
+  publish(kept(gradient(1)), {});
+  x.on_want(a, {gradient(0), {{0, 25}}, false, true}, now);
+  EXPECT_EQ(x.figures().tensors_kept, 2u) << "the rest may be asked for";
+  x.on_want(a, {gradient(0), {{20, 60}}, false, true}, now);
+  x.on_want(a, {gradient(1), {all}, false, true}, now);
+  EXPECT_EQ(x.figures().tensors_kept, 1u) << "the other is kept until it is forgotten";
+  EXPECT_TRUE(taken<tensor_asked>().empty()) << "nobody misses anything";
+}
+
+TEST_F(exchange_test, whoever_sent_the_last_of_it_is_told_that_it_came) {
+  expectation what;
+  what.kind = tensor_kind::gradient;
+  what.elements = {0, 20};
+  what.leaf_count = 2;
+  what.tells = true;
+  what.memory = [](const tensor_name&) { return float_window{buffer{20}}; };
+  x.expect(what, now);
+  const auto first = kept(gradient(0, {0, 2}), {0, 10});
+  const auto second = kept(gradient(0, {0, 2}), {10, 40});
+  x.on_piece(a, {first.of, 0, first.values, first.note, {}}, now);
+  EXPECT_TRUE(taken<send_want>().empty());
+  x.on_piece(b, {second.of, 10, second.values, second.note, {}}, now);
+  const auto said = taken<send_want>();
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].to, b);
+  EXPECT_EQ(said[0].what, (tensor_want{gradient(0, {0, 2}), {{0, 20}}, false, true}));
+}
+
+TEST_F(exchange_test, what_is_fetched_is_no_repair_unless_it_is_asked_for_again) {
+  auto what = kept(version(3));
+  what.is_fetched = true;
+  publish(what, {});
+  want(version(3), {{0, 10}});
+  EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{0, 10}}));
+  EXPECT_EQ(x.figures().resends, 0u);
+  expectation fetched;
+  fetched.kind = tensor_kind::parameters;
+  fetched.key = 2;
+  fetched.elements = all;
+  fetched.sources = {{b, all}};
+  fetched.comes_unasked = false;
+  fetched.is_fetched = true;
+  x.expect(fetched, now);
+  x.tick(now);
+  EXPECT_EQ(taken<send_want>().size(), 1u) << "at once";
+  EXPECT_EQ(x.figures().resends, 0u);
+  x.tick(now + want_delay_min);
+  EXPECT_EQ(taken<send_want>().size(), 1u);
+  EXPECT_EQ(x.figures().resends, 1u);
+}
+
+TEST_F(exchange_test, one_of_two_that_overlap_is_dismissed_by_its_own_elements) {
+  for (const auto& elements : {index_range{0, 40}, index_range{10, 20}}) {
+    expectation what;
+    what.kind = tensor_kind::parameters;
+    what.key = 2;
+    what.elements = elements;
+    what.sources = {{b, elements}};
+    what.comes_unasked = false;
+    x.expect(what, now);
+  }
+  x.dismiss(tensor_kind::parameters, only_key(2), {0, 40}, true);
+  ASSERT_EQ(x.awaited().size(), 1u);
+  EXPECT_EQ(x.awaited()[0].what.elements, (ranges{{10, 20}}));
+}
+
 } // namespace troupe

@@ -47,6 +47,10 @@ TEST(memory_need, whole_models_are_counted_for_each_replica_and_member) {
   x.training.members = 5;
   EXPECT_EQ(need_of(x).of(memory_cause::parameters), 7 * model);
   EXPECT_EQ(need_of(x).of(memory_cause::optimizer), 12 * model);
+  EXPECT_EQ(need_of(x).of(memory_cause::checkpoints), 0u);
+  x.checkpoint.every_steps = 5; // two moments of each member, and the model twice
+  EXPECT_EQ(need_of(x).of(memory_cause::checkpoints), 3 * 12 * model);
+  EXPECT_EQ(need_of(x, 1, false).of(memory_cause::checkpoints), 0u) << "the keeper has them";
 }
 
 TEST(memory_need, solvers_have_a_square_matrix) {

@@ -72,10 +72,6 @@ TEST(training_modes, what_is_not_built_is_refused_by_name) {
   const auto refused = [](job x, const change& apply) {
     return first_problem(std::move(x), apply);
   };
-  EXPECT_EQ(refused(merging(), [](job& x) { x.checkpoint.every_steps = 5; }),
-            "checkpoint.every_steps: the strategy parameters writes no checkpoints");
-  EXPECT_EQ(refused(asynchronous(), [](job& x) { x.checkpoint.every_steps = 5; }),
-            "checkpoint.every_steps: asynchronous training writes no checkpoints");
   EXPECT_EQ(refused(merging(), [](job& x) { x.optimizer.kind = optimizer_kind::lbfgs; }),
             "optimizer.kind: the strategy parameters needs a rule that works element by element, "
             "lbfgs does not");
@@ -96,7 +92,7 @@ TEST(training_modes, what_belongs_to_another_mode_is_refused) {
   EXPECT_EQ(first_problem(asynchronous(), [](job& x) { x.training.local_steps = 2; }),
             "training.local_steps: belongs to the strategy parameters");
   EXPECT_EQ(first_problem(base(), [](job& x) { x.merge.members.rule = merge_rule::krum; }),
-            "merge.rule: the section merge belongs to the strategy parameters");
+            "merge.rule: the section merge belongs to the strategies parameters and federated");
   EXPECT_EQ(first_problem(merging(), [](job& x) { x.training.delay_compensation = 0.1; }),
             "training.delay_compensation: in synchronous training nothing is late");
   EXPECT_EQ(first_problem(base(), [](job& x) { x.training.late_steps = step_scaling::inverse; }),
@@ -245,6 +241,97 @@ TEST(training_modes, a_step_too_small_for_all_members_joins_the_round_before) {
   EXPECT_EQ(round_end(plan, 6, 2), 8u);
   plan.slice_count = 3;
   EXPECT_EQ(round_end(plan, 8, 1), 9u);
+}
+
+namespace {
+
+/// Ten steps an epoch, in rounds of so many, by four members.
+job in_rounds(uint64_t local_steps, uint64_t checkpoint_every = 0) {
+  auto x = merging();
+  x.training.batch_size = 20;
+  x.training.local_steps = local_steps;
+  x.training.epochs = 3;
+  x.checkpoint.every_steps = checkpoint_every;
+  return x;
+}
+
+uint64_t resolved_interval(const job& x) {
+  return resolve(x, rows, 2).checkpoint.every_steps;
+}
+
+} // namespace
+
+TEST(training_modes, rounds_are_checkpointed_at_their_ends) {
+  EXPECT_EQ(resolved_interval(in_rounds(5)), 0u);
+  EXPECT_EQ(resolved_interval(in_rounds(5, 1)), 5u);
+  EXPECT_EQ(resolved_interval(in_rounds(5, 6)), 10u);
+  EXPECT_EQ(resolved_interval(in_rounds(4, 1)), 10u) << "rounds end at 4, 8 and 10";
+  EXPECT_EQ(resolved_interval(in_rounds(1, 3)), 3u);
+  auto joining = in_rounds(1, 3);
+  joining.training.batch_size = 22; // the tenth step has two rows, and joins the round before
+  EXPECT_EQ(resolved_interval(joining), 10u);
+  auto unordered = asynchronous();
+  unordered.checkpoint.every_steps = 3;
+  EXPECT_EQ(resolved_interval(unordered), 3u);
+}
+
+// A walk over all rounds is the witness.
+TEST(training_modes, longer_runs_have_the_versions_at_which_rounds_end) {
+  for (const size_t batch_size : {20, 22})
+    for (uint64_t steps = 1; steps <= 10; ++steps) {
+      auto x = in_rounds(steps);
+      x.training.batch_size = batch_size;
+      x = resolve(x, rows, 2);
+      const auto plan = timeline_of(x, rows);
+      std::set<uint64_t> ends{0};
+      while (*ends.rbegin() < plan.last_version())
+        ends.insert(round_end(plan, *ends.rbegin(), steps));
+      for (uint64_t version = 0; version <= plan.last_version(); ++version)
+        EXPECT_EQ(is_version_of_longer_runs(x, plan, version), ends.contains(version))
+          << batch_size << ' ' << steps << ' ' << version;
+      auto written = in_rounds(steps, 1);
+      written.training.batch_size = batch_size;
+      for (auto due = resolved_interval(written); due <= plan.last_version();
+           due += resolved_interval(written))
+        EXPECT_TRUE(ends.contains(due)) << batch_size << ' ' << steps << ' ' << due;
+    }
+  const auto x = resolve(asynchronous(), rows, 2);
+  EXPECT_TRUE(is_version_of_longer_runs(x, timeline_of(x, rows), 3));
+}
+
+TEST(training_modes, a_keeper_saves_what_each_member_has) {
+  const auto shape_with = [](job x, const change& apply) {
+    apply(x);
+    return keeper_state_of(resolve(x, rows, 2));
+  };
+  const change nothing = [](job&) {};
+  const change adam = [](job& x) { x.optimizer.kind = optimizer_kind::adam; };
+  EXPECT_EQ(shape_with(merging(), nothing), (state_shape{1, 1}));
+  EXPECT_EQ(shape_with(merging(), adam), (state_shape{1 + 4 * 2, 1}));
+  EXPECT_EQ(shape_with(merging(), [](job& x) { x.merge.elastic_alpha = 0.1; }),
+            (state_shape{1 + 4, 1}));
+  EXPECT_EQ(shape_with(asynchronous(), adam), (state_shape{2, 3}));
+  EXPECT_EQ(shape_with(base(), adam), state_shape{});
+}
+
+TEST(training_modes, what_is_in_no_checkpoint_is_refused_by_name) {
+  const auto with = [](const change& apply) {
+    return [=](job& x) {
+      x.checkpoint.every_steps = 5;
+      apply(x);
+    };
+  };
+  const std::string prefix = "checkpoint.every_steps: checkpoints do not hold ";
+  EXPECT_EQ(first_problem(merging(), with([](job&) {})), "");
+  EXPECT_EQ(first_problem(asynchronous(), with([](job&) {})), "");
+  EXPECT_EQ(first_problem(merging(), with([](job& x) { x.merge.outer.kind = outer_kind::adam; })),
+            prefix + "what merge.outer remembers");
+  EXPECT_EQ(
+    first_problem(merging(), with([](job& x) { x.merge.averaging.kind = averaging_kind::mean; })),
+    prefix + "what merge.averaging remembers");
+  EXPECT_EQ(first_problem(asynchronous(consistency_kind::half_synchronous),
+                          with([](job& x) { x.training.first_count = 2; })),
+            prefix + "gradients that wait for others (training.consistency.first)");
 }
 
 } // namespace troupe

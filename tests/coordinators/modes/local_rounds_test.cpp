@@ -307,4 +307,18 @@ TEST(local_rounds, impossible_options_throw) {
   EXPECT_THROW(local_rounds(options, floats{0}), std::invalid_argument);
 }
 
+TEST(local_rounds, a_round_can_go_on_without_a_member) {
+  local_rounds x{options_of(3), floats{0, 0}};
+  EXPECT_EQ(x.finish(0, result_of(0, {2, 2})), verdict::waits);
+  EXPECT_EQ(x.leave_out(0), verdict::misfit) << "its result is here";
+  EXPECT_EQ(x.leave_out(1), verdict::waits);
+  EXPECT_EQ(x.missing(), (std::vector<size_t>{2}));
+  EXPECT_EQ(x.finish(0, result_of(2, {4, 6})), verdict::closed);
+  EXPECT_EQ(values_of(x.main_parameters()), (floats{3, 4}));
+  EXPECT_EQ(x.missing(), (std::vector<size_t>{0, 1, 2})) << "it is back with the next round";
+  EXPECT_EQ(x.leave_out(0), verdict::waits);
+  EXPECT_EQ(x.leave_out(1), verdict::waits);
+  EXPECT_EQ(x.leave_out(2), verdict::misfit) << "somebody must be left";
+}
+
 } // namespace troupe

@@ -215,6 +215,67 @@ TEST(trainer_roster, figures_bear_the_name_of_who_sat_there_last) {
   EXPECT_EQ(figures[0].figures.lost_count, 1u);
 }
 
+TEST(trainer_roster, what_ended_everybody_who_had_it_is_left_out) {
+  trainer_roster x{{{2, milliseconds{100}}, milliseconds{0}}};
+  for (size_t i = 0; i < 3; ++i)
+    x.join(100 + i, {"node", i});
+  EXPECT_EQ(taken(x, 0).piece, 0u);
+  EXPECT_FALSE(x.awaits_time());
+  x.lose(0, at(0));
+  EXPECT_TRUE(x.take_left_out(at(0)).empty());
+  EXPECT_EQ(taken(x, 1).piece, 0u);
+  x.lose(1, at(1));
+  EXPECT_EQ(x.take_left_out(at(1)), (std::vector<uint64_t>{0}));
+  EXPECT_TRUE(x.take_left_out(at(1)).empty());
+  EXPECT_FALSE(x.has_work(1));
+  EXPECT_EQ(taken(x, 2).piece, 1u);
+}
+
+TEST(trainer_roster, pieces_of_processes_that_may_come_back_are_held_back) {
+  trainer_roster x{{{1, milliseconds{100}}, milliseconds{0}}};
+  x.join(100, {"left", 0}, 7);
+  x.join(101, {"right", 0}, 8);
+  EXPECT_EQ(taken(x, 0).piece, 0u);
+  x.lose(0, at(0));
+  EXPECT_TRUE(x.awaits_time());
+  EXPECT_FALSE(x.has_work(1, at(99)));
+  EXPECT_EQ(taken(x, 1).piece, 1u); // the others go on meanwhile
+  EXPECT_TRUE(x.take_left_out(at(99)).empty());
+  x.join(102, {"left", 0}, 7); // it was its link alone
+  EXPECT_TRUE(x.take_left_out(at(100)).empty());
+  EXPECT_EQ(x.take(0, 99, at(100)), 0u);
+}
+
+TEST(trainer_roster, an_order_that_nobody_answers_is_given_to_another) {
+  trainer_roster x{{{}, milliseconds{100}}};
+  for (size_t i = 0; i < 2; ++i)
+    x.join(100 + i, {"node", i});
+  const auto late = taken(x, 0);
+  EXPECT_TRUE(x.take_overdue(at(99)).empty());
+  EXPECT_EQ(x.take_overdue(at(100)), (std::vector<size_t>{0}));
+  EXPECT_TRUE(x.take_overdue(at(100)).empty());
+  EXPECT_FALSE(x.is_free(0)) << "it is still at it";
+  const auto again = taken(x, 1);
+  EXPECT_EQ(again.piece, late.piece);
+  EXPECT_FALSE(finish(x, 0, late));
+  EXPECT_TRUE(x.take_returned(0));
+  EXPECT_FALSE(x.take_returned(0));
+  EXPECT_TRUE(x.is_free(0));
+  EXPECT_TRUE(finish(x, 1, again));
+}
+
+TEST(trainer_roster, a_lease_is_longer_than_orders_take_and_the_last_one_has_none) {
+  trainer_roster x{{{}, milliseconds{100}}};
+  x.join(100, {"node", 0});
+  const auto alone = taken(x, 0);
+  EXPECT_TRUE(x.take_overdue(at(1'000'000)).empty()) << "there is nobody else";
+  EXPECT_TRUE(x.finish(0, alone, at(50), {}));
+  x.join(101, {"node", 1});
+  taken(x, 0);
+  EXPECT_TRUE(x.take_overdue(at(999)).empty());
+  EXPECT_EQ(x.take_overdue(at(1'000)).size(), 1u); // 20 times 50
+}
+
 TEST(trainer_roster, every_piece_is_finished_once_whatever_happens) {
   for (uint64_t seed = 0; seed < 2'000; ++seed) {
     std::mt19937_64 random{seed};

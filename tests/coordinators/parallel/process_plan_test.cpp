@@ -190,4 +190,54 @@ TEST(process_plan, a_spare_has_room_for_whomever_it_stands_in_for) {
   EXPECT_TRUE(plan.processes[2].is_idle());
 }
 
+// Six layers of 100 units, each a segment, on three nodes, two of which own half of the blocks. Of a
+// segment that is not all its own a node fetches what others have, twice, but the last two such once.
+TEST(process_plan, sharded_nodes_fetch_segments_twice_but_for_the_last_two) {
+  job x;
+  x.model.hidden = {100, 100, 100, 100, 100};
+  x.model.cuts = 1;
+  x.training.batch_size = 60;
+  x.training.slices = 3;
+  x.parallel.sharded = true;
+  const data_shape shape{600, 0, 100, 100, false, {}};
+  const auto plan = plan_on(x, shape, {node("a", 1, 1), node("b", 1, 1), node("c", 1, 0)});
+  constexpr uint64_t layer = 100 * 100 + 100;
+  constexpr uint64_t parameters = 6 * layer;
+  ASSERT_EQ(plan.parameter_count, parameters);
+  const auto& spans = plan.processes[0].spans;
+  ASSERT_EQ(spans.size(), 1u);
+  const auto own = spans.front().end; // blocks of 4,096: a has the first ones
+  ASSERT_GT(own, 2 * layer);
+  ASSERT_LT(own, 3 * layer);
+  EXPECT_EQ(plan.processes[0].window, own + 1) << "and b's first element";
+  EXPECT_EQ(plan.processes[2].window, 2u);
+  const auto link = [&](size_t from, size_t to) {
+    for (const auto& one : plan.process_links)
+      if (one.from == from && one.to == to)
+        return one;
+    return process_link_plan{};
+  };
+  EXPECT_EQ(link(0, 1).parameters, 4u) << "the word that a version is done";
+  // b needs a's first layer twice, the second and what a has of the third once: the others are its own.
+  EXPECT_EQ(link(0, 1).fetched, 4 * (layer + own));
+  // a needs the rest of the third and the fourth twice, the last two once.
+  EXPECT_EQ(link(1, 0).fetched, 4 * (2 * (4 * layer - own) + 2 * layer));
+  EXPECT_EQ(link(0, 2).fetched + link(1, 2).fetched, 4 * (2 * parameters - 2 * layer));
+  EXPECT_EQ(link(2, 0).sum(), link(2, 0).gradients) << "c owns nothing";
+  EXPECT_EQ(link(2, 0).gradients, 4 * own);
+  const auto& memory = plan.processes[2].memory;
+  EXPECT_EQ(memory.of(memory_cause::parameters), 4 * (2 * 2 + 2 * layer)) << "two segments";
+  EXPECT_EQ(memory.of(memory_cause::gradients), 4 * (1 + 2) * layer) << "and two on their way";
+  EXPECT_EQ(plan.processes[0].memory.of(memory_cause::sums),
+            link(1, 0).gradients + link(2, 0).gradients + 4 * own);
+}
+
+TEST(process_plan, one_sharded_process_fetches_nothing) {
+  auto x = wide_job();
+  x.parallel.sharded = true;
+  const auto plan = plan_on(x, digits, {node("a", 2, 2)});
+  EXPECT_TRUE(plan.process_links.empty());
+  EXPECT_EQ(plan.processes[0].window, all);
+}
+
 } // namespace troupe

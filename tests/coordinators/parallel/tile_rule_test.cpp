@@ -245,4 +245,26 @@ TEST(tile_rule, schedules_have_names) {
   EXPECT_EQ(all_names<pipeline_schedule>(), "1f1b, gpipe");
 }
 
+// Parameters of a segment go when all slices have gone back through it, before its gradients are made.
+TEST(tile_rule, by_segment_all_slices_go_through_one_before_the_next) {
+  EXPECT_EQ(alone({{0, 2}, 1, one_f_one_b, {}, true}, {0, 1}),
+            "F00 F10 F01 F11 B01 B11 G01 G11 B00 B10 G00 G10");
+}
+
+TEST(tile_rule, a_segment_whose_parameters_are_missing_waits_and_gradients_do_not) {
+  auto rule = begun({{0, 2}, 1, one_f_one_b, {}, true}, {0});
+  EXPECT_EQ(rule.next({0, 1}), std::nullopt);
+  EXPECT_EQ(next_of(rule), "F00");
+  rule.on_input({0, 1, forward});
+  EXPECT_EQ(rule.next({1}), std::nullopt);
+  EXPECT_EQ(next_of(rule), "F01");
+  rule.on_input({0, 1, backward});
+  EXPECT_EQ(rule.next({1}), std::nullopt);
+  EXPECT_EQ(next_of(rule), "B01");
+  rule.on_input({0, 0, backward});
+  EXPECT_EQ(rule.next({0, 1}), (tile{0, 1, gradient}));
+  EXPECT_EQ(rule.next({0}), std::nullopt);
+  EXPECT_EQ(next_of(rule), "B00");
+}
+
 } // namespace troupe

@@ -69,6 +69,45 @@ std::string complaint_with(const std::string& key, const std::string& value) {
 
 } // namespace
 
+// A model of sparse rows is the same function of rows that come dense.
+TEST(saved_model, of_sparse_rows_predicts_both_forms) {
+  auto file = small_file();
+  file.metadata.erase("features");
+  file.metadata.erase("feature_mean");
+  file.metadata["rows"] = "sparse";
+  const auto sparse = to_saved_model(std::move(file), "m.safetensors");
+  file = small_file();
+  file.metadata["feature_mean"] = "00000000 00000000";
+  const auto dense = to_saved_model(std::move(file), "m.safetensors");
+  EXPECT_TRUE(sparse.feature_names.empty());
+  const std::array<float, 6> features{5, 3, 0, 2, 0, 0};
+  std::array<float, 6> expected{}, by_dense{}, by_sparse{};
+  predictor{dense}.predict(features, expected);
+  predictor of_sparse{sparse};
+  of_sparse.predict(features, by_dense);
+  const sparse_matrix entries{{0, 2, 3, 3}, {0, 1, 1}, {5, 3, 2}};
+  batch rows;
+  rows.row_count = 3;
+  rows.sparse = entries.rows(0, 3);
+  of_sparse.predict(rows, by_sparse);
+  EXPECT_EQ(by_dense, by_sparse);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_FLOAT_EQ(expected[i], by_sparse[i]);
+  EXPECT_THROW(predictor{dense}.predict(rows, by_sparse), std::invalid_argument);
+  const std::vector<int32_t> labels{0, 1, 1};
+  rows.labels = labels;
+  auto whole = rows;
+  whole.sparse = {};
+  whole.features = features;
+  EXPECT_EQ(of_sparse.evaluate(rows), of_sparse.evaluate(whole));
+}
+
+TEST(saved_model, of_sparse_rows_is_checked) {
+  EXPECT_NE(complaint_with("rows", "some").find("'rows' is 'some'"), std::string::npos);
+  EXPECT_NE(complaint_with("hash_bits", "20").find("'hash_bits' is '20'"), std::string::npos);
+  EXPECT_NE(complaint_with("hash_bits", "x").find("'hash_bits'"), std::string::npos);
+}
+
 TEST(saved_model, predicts_raw_rows_as_worked_by_hand) {
   const auto model = to_saved_model(small_file(), "m.safetensors");
   predictor predict{model};

@@ -68,6 +68,35 @@ TEST(history_writer, a_row_that_cannot_be_written_is_a_failure) {
   EXPECT_THROW(out.add(row_at(4)), failure);
 }
 
+TEST(history_file, what_was_written_is_read_back) {
+  const history_row all{1, 40, 0.5, 0.01, 0.1 + 0.2, 0.75, 0.3, 0.7, -2.0, 0.4, 0.6, -3.0};
+  const history_row some{2,  80, 1,  0.01, std::numeric_limits<double>::infinity(), {}, 0.3, {},
+                         {}, {}, {}, {}};
+  const auto text = history_text({all, some});
+  EXPECT_EQ(read_history(text, "h"), (std::vector{all, some}));
+  EXPECT_EQ(read_history(text.substr(0, text.size() - 1), "h"), std::vector{all})
+    << "half a line is left out";
+}
+
+TEST(history_file, what_is_no_history_is_refused_with_its_line) {
+  const auto refusal = [](const std::string& text) {
+    try {
+      read_history(text, "h");
+    } catch (const failure& error) {
+      return error.where() + ": " + error.reason();
+    }
+    return std::string{};
+  };
+  const std::string good = "1,40,0.5,0.01,0.25,,,,,,,\n";
+  EXPECT_EQ(refusal("epoch,steps\n1,2\n"), "h:1: this is no history of a run");
+  EXPECT_EQ(refusal(header + good + "1,x,0.5,0.01,0.25,,,,,,,\n"), "h:3: 'x' is no number");
+  EXPECT_EQ(refusal(header + std::string{"1,40,,0.01,0.25,,,,,,,\n"}), "h:2: '' is no number");
+  EXPECT_EQ(refusal(header + std::string{"1,40,0.5,0.01,0.25,,,,,,,,\n"}),
+            "h:2: the line has more cells than the header");
+  EXPECT_EQ(refusal(header + std::string{"1,40,0.5,0.01,0.25,,,,,,\n"}),
+            "h:2: the line has fewer cells than the header");
+}
+
 TEST(history_file, numbers_read_back_as_the_same_double) {
   history_row row;
   row.train_loss = 0.1 + 0.2;

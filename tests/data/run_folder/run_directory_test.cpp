@@ -136,12 +136,26 @@ TEST(run_directory, beginning_removes_an_earlier_run_and_nothing_else) {
   for (const auto* name : {"job.toml", "history.csv", "summary.json", "model.safetensors",
                            "identity.txt", "notes.txt"})
     folder.write(name, "old");
+  std::filesystem::create_directory(folder.path("tensorboard"));
+  folder.write("tensorboard/events.out.tfevents.1.host.2.0", "old");
   run_directory run{folder.path(), earlier_run::replace};
   run.begin("[job]\n", "seed = 1\n");
   EXPECT_EQ(names_in(folder.path()),
             (std::vector<std::string>{"identity.txt", "job.toml", "lock", "notes.txt"}));
   EXPECT_EQ(folder.read("job.toml"), "[job]\n");
   EXPECT_EQ(run.identity(), "seed = 1\n");
+}
+
+TEST(run_directory, files_for_tensorboard_stay_where_a_run_goes_on_or_others_wrote_them) {
+  temporary_folder folder;
+  std::filesystem::create_directory(folder.path("tensorboard"));
+  const std::string name = "tensorboard/events.out.tfevents.1.host.2.0";
+  folder.write(name, "old");
+  folder.write("tensorboard/notes.txt", "");
+  run_directory{folder.path(), earlier_run::resume}.begin("", "");
+  EXPECT_EQ(folder.read(name), "old");
+  run_directory{folder.path(), earlier_run::replace}.begin("", "");
+  EXPECT_EQ(names_in(folder.path("tensorboard")), std::vector<std::string>{"notes.txt"});
 }
 
 TEST(run_directory, a_refusal_names_both_ways_out) {

@@ -106,7 +106,9 @@ private:
   }
 
   void draw_group() {
-    shape_ = {1, 1 + below(parts_), 1 + below(std::min<size_t>(cut_->chain().size(), 3))};
+    fetches_ = one_in(4);
+    if (!fetches_)
+      shape_ = {1, 1 + below(parts_), 1 + below(std::min<size_t>(cut_->chain().size(), 3))};
     grid_work work{slice_count_, parts_, {}, {}};
     for (size_t k = 0; k < cut_->chain().size(); ++k)
       work.segment_costs.push_back(1 + below(9));
@@ -115,7 +117,8 @@ private:
       one_in(2) ? pipeline_schedule::gpipe : pipeline_schedule::one_forward_one_backward;
     for (size_t i = 0; i < group.size(); ++i)
       members_.push_back(
-        {std::make_unique<portion_work>(portion_work_options{cut_, group, i, schedule}), 0});
+        {std::make_unique<portion_work>(portion_work_options{cut_, group, i, schedule, fetches_}),
+         0});
   }
 
   batch rows_of(size_t slice) const {
@@ -212,14 +215,57 @@ private:
       const auto kind =
         one.phase == 0 ? tile_rule::work_kind::evaluation : tile_rule::work_kind::step;
       ++one.phase;
-      one.work->begin(kind, 7, items, parameters_of(*cut_),
+      one.work->begin(kind, 7, items, at_hand(),
                       [this](size_t slice, batch_reader&) { return rows_of(slice); });
     }
     collect(one);
     return acted || begins;
   }
 
+  /// What the process has of the parameters: all, or where they are fetched some.
+  windowed_buffer at_hand() {
+    const auto all = parameters_of(*cut_);
+    if (!fetches_)
+      return all;
+    const auto begin = below(all.size());
+    const index_range own{begin, begin + 1 + below(all.size() - begin)};
+    const auto window = std::make_shared<const element_window>(std::vector<index_range>{own});
+    const buffer values{window->size()};
+    std::ranges::copy(all.values().subspan(own.begin, own.size()), values.values().begin());
+    return {values, window};
+  }
+
+  /// Of segments that are asked for, one comes.
+  bool fetch() {
+    auto& parameters = members_.front().work->parameters();
+    for (const auto& x : parameters.take_requests()) {
+      if (std::erase(asked_, x.segment) == (x.is_needed ? 1u : 0u))
+        problem_ = "segment " + std::to_string(x.segment) + " is asked for twice, or let go twice";
+      if (x.is_needed)
+        asked_.push_back(x.segment);
+    }
+    if (asked_.size() > fetched_segments_max)
+      problem_ = "more segments are fetched than are to be held";
+    const auto missing = parameters.missing();
+    for (const auto k : asked_) {
+      if (std::ranges::count(missing, k) == 0 || one_in(2))
+        continue;
+      const portion whole{{}, {k, k + 1}, {0, parts_}};
+      const element_window window{elements_read(cut_->chain(), whole)};
+      const buffer values{window.size() + below(3)};
+      const auto all = parameters_of(*cut_);
+      for (const auto& run : window.runs())
+        std::ranges::copy(all.values().subspan(run.elements.begin, run.elements.size()),
+                          values.values().begin() + static_cast<std::ptrdiff_t>(run.place));
+      return parameters.on_arrived(k, values);
+    }
+    return std::ranges::any_of(asked_,
+                               [&](size_t k) { return std::ranges::count(missing, k) > 0; });
+  }
+
   bool arrive() {
+    if (fetches_)
+      return fetch();
     if (under_way_.empty())
       return false;
     const auto at = under_way_.begin() + static_cast<std::ptrdiff_t>(below(under_way_.size()));
@@ -240,7 +286,7 @@ private:
       if (one.phase == 2 && !(item.sums == expected_[1].sums[item.item]))
         problem_ = "a member tells other sums of slice " + std::to_string(item.item);
       if (item.gradient)
-        for (const auto& tile : one.work->window().tiles())
+        for (const auto& tile : one.work->window(item.lot).tiles())
           for (size_t i = 0; i < tile.elements.size(); ++i) {
             auto& value = found.gradients[item.item][tile.elements.begin + i];
             if (!std::isnan(value))
@@ -285,6 +331,8 @@ private:
   std::vector<int32_t> labels_;
   grid_shape shape_;
   std::vector<member> members_;
+  bool fetches_ = false;      ///< one member computes by segment
+  std::vector<size_t> asked_; ///< segments that it holds or waits for
   std::vector<portion_work::sent> under_way_;
   std::vector<outcome> expected_, found_; ///< of the evaluation, of the step
   std::string problem_;

@@ -50,6 +50,31 @@ TEST(libsvm_reader, parts_are_the_rows_of_the_whole_whatever_their_size) {
   }
 }
 
+TEST(libsvm_reader, sparse_parts_are_the_sparse_rows_of_the_whole) {
+  const temporary_folder folder;
+  const auto path = folder.write("rows.svm", "1 1:5 9:2\n2\n1 2:1\n2 9:4\n");
+  for (const size_t bits : {0, 4}) {
+    libsvm_options options;
+    options.form = row_form::sparse;
+    options.hash_bits = bits;
+    const auto whole = read_libsvm(path, options);
+    libsvm_reader reader(path, 1, whole.feature_count, {true, bits});
+    EXPECT_EQ(reader.column_names(), (std::vector<std::string>{"label"}));
+    table_chunk rows;
+    sparse_matrix all{{0}, {}, {}};
+    while (reader.next(rows, 3)) {
+      EXPECT_TRUE(rows.features.empty());
+      EXPECT_EQ(rows.rows().sparse.row_count(), rows.row_count);
+      for (size_t i = 1; i < rows.sparse.starts.size(); ++i)
+        all.starts.push_back(all.features.size() + rows.sparse.starts[i]);
+      all.features.insert(all.features.end(), rows.sparse.features.begin(),
+                          rows.sparse.features.end());
+      all.values.insert(all.values.end(), rows.sparse.values.begin(), rows.sparse.values.end());
+    }
+    EXPECT_EQ(all, whole.sparse);
+  }
+}
+
 TEST(libsvm_reader, rows_have_as_many_features_as_the_model_takes) {
   const temporary_folder folder;
   libsvm_reader reader(folder.write("rows.svm", "1 1:5\n2 2:1\n3 4:1\n"), 1, 3);

@@ -40,6 +40,7 @@ void expect_refused(const std::string& content, const std::string& where,
 }
 
 const libsvm_options from_zero{.index_base = 0};
+const libsvm_options dense{.form = row_form::dense};
 
 } // namespace
 
@@ -94,14 +95,89 @@ TEST(libsvm, bad_rows_are_refused_where_they_stand) {
 }
 
 TEST(libsvm, a_lying_index_takes_no_memory) {
-  expect_refused("1 4000000000:1\n", ":1:3", {"'4000000000' is too large", "1000000 features"});
+  expect_refused("1 4000000000:1\n", ":1:3", {"'4000000000' is too large", "1000000000 features"});
   expect_refused("1 99999999999999999999:1\n", ":1:3", {"too large"});
   expect_refused("1 4:1\n", ":1:3", {"there may be 3"}, {.features_max = 3});
   // 4 Mi values are always allowed: 4 rows of a million features, with 14 bytes of text at most
   // each.
   std::string text = "1 1000000:1\n1\n1\n1\n";
-  EXPECT_EQ(read_text(text).features.size(), 4'000'000u);
-  expect_refused(text + "1\n", ":5:1", {"5 rows of 1000000 features", "for 20 bytes of text"});
+  EXPECT_EQ(read_text(text, dense).features.size(), 4'000'000u);
+  expect_refused(text + "1\n", ":5:1", {"5 dense rows of 1000000 features", "20 bytes of text"},
+                 dense);
+  // Sparse rows take what is there.
+  const auto rows = read_text(text + "1\n");
+  EXPECT_EQ(rows.feature_count, 1'000'000u);
+  EXPECT_TRUE(rows.features.empty());
+  EXPECT_EQ(rows.sparse, (sparse_matrix{{0, 1, 1, 1, 1, 1}, {999'999}, {1}}));
+}
+
+TEST(libsvm, rows_are_dense_where_features_are_few_or_most_values_are_there) {
+  const auto is_dense = [](const std::string& text, const libsvm_options& options = {}) {
+    const auto rows = read_text(text, options);
+    EXPECT_EQ(rows.features.empty(), rows.sparse.exists());
+    return !rows.features.empty();
+  };
+  EXPECT_TRUE(is_dense("1 256:1\n"));
+  EXPECT_FALSE(is_dense("1 257:1\n"));
+  EXPECT_FALSE(is_dense("1 1:1\n", {.form = row_form::sparse}));
+  EXPECT_TRUE(is_dense("1 257:1\n", dense));
+  std::string text = "1";
+  for (int i = 1; i <= 100; ++i)
+    text += " " + std::to_string(4 * i) + ":1";
+  EXPECT_TRUE(is_dense(text + "\n"));
+  EXPECT_FALSE(is_dense(text + "\n1 1:1\n"));
+  // A table that is too large to be dense stays sparse, whatever it holds.
+  std::string large;
+  for (int i = 0; i < 40'000; ++i)
+    large += "1 256:1\n";
+  EXPECT_FALSE(is_dense(large));
+}
+
+TEST(libsvm, sparse_rows_are_what_dense_ones_hold) {
+  const std::string text = "1 1:0.5 3:-2\n2\n1 2:1e2 5:0\n";
+  const auto rows = read_text(text, {.form = row_form::sparse});
+  EXPECT_EQ(rows.row_count, 3u);
+  EXPECT_EQ(rows.feature_count, 5u);
+  EXPECT_TRUE(rows.feature_names.empty());
+  EXPECT_EQ(rows.sparse, (sparse_matrix{{0, 2, 2, 4}, {0, 2, 1, 4}, {0.5, -2, 100, 0}}));
+  EXPECT_EQ(rows.target_cells, (std::vector<std::string>{"1", "2", "1"}));
+}
+
+// More entries than one block of the list: they come out in order.
+TEST(libsvm, many_entries_keep_their_order) {
+  std::string text;
+  for (int row = 0; row < 3'000; ++row) {
+    text += "1";
+    for (int i = 1; i <= 100; ++i)
+      text += " " + std::to_string(10 * i) + ":" + std::to_string(row % 7 + i);
+    text += "\n";
+  }
+  const auto rows = read_text(text);
+  ASSERT_EQ(rows.sparse.values.size(), 300'000u);
+  for (size_t i = 0; i < 300'000; ++i) {
+    ASSERT_EQ(rows.sparse.features[i], 10 * (i % 100 + 1) - 1);
+    ASSERT_EQ(rows.sparse.values[i], static_cast<float>(i / 100 % 7 + i % 100 + 1));
+  }
+}
+
+// SplitMix64 by hand in Python: of 16 columns the numbers 1, 2, 3, 4, 4000 and 999999999 are 1, 14, 13,
+// 10, 6 and 10, with the signs -, -, +, +, - and +.
+TEST(libsvm, hashed_features_share_columns) {
+  const std::string text = "1 1:1 2:2 3:4 4:8\n1 4:2 4000:1 999999999:5\n";
+  libsvm_options options;
+  options.hash_bits = 4;
+  options.form = row_form::sparse;
+  const auto rows = read_text(text, options);
+  EXPECT_EQ(rows.feature_count, 16u);
+  EXPECT_EQ(rows.sparse, (sparse_matrix{{0, 4, 6}, {1, 10, 13, 14, 6, 10}, {-1, 8, 4, -2, -1, 7}}));
+  // Whatever the base, a feature is hashed by the number that the file gives it.
+  options.index_base = 0;
+  EXPECT_EQ(read_text(text, options).sparse, rows.sparse);
+  options.form = row_form::dense;
+  EXPECT_EQ(read_text("1 1:1 4:8\n", options).features,
+            (std::vector<float>{0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0}));
+  EXPECT_THROW(read_text("1 1:1\n", {.hash_bits = 31}), std::invalid_argument);
+  expect_refused("1 4:3e38 999999999:3e38\n", ":1:1", {"no finite number"}, {.hash_bits = 4});
 }
 
 TEST(libsvm, lines_are_bounded) {

@@ -1,0 +1,108 @@
+// The meeting: one in each process of a collective. It turns connections that the gate has opened into
+// a group: each process's members are told of all others, and then the application's calls may begin.
+//
+//   gate --opened--> handed to the actor system --> introductions both ways --> met
+//                                                                                |
+//   own members: the group   <---- all have been met ----------------------------+
+//   the others: "knows all"  <----+
+//   join: answered           <---- all others know all, too
+//
+// A connection that is lost before that is dialled again. After it nothing is mended: a member whose
+// connection is lost is lost, as its members' monitors tell (collective_rule.hpp).
+
+#pragma once
+
+#include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/net/links/handover.hpp"
+#include "troupe/actors/net/links/messages.hpp"
+#include "troupe/actors/protocol/collective_messages.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// The meeting as its own process sees it.
+using local_meeting_actor = collective_meeting_actor::extend<
+  // From the gate.
+  caf::reacts_to<gate_event>,
+  // Answered when all have met, or with collective_failed: who has not come, and why.
+  caf::replies_to<atom::begin>::with<atom::begin>,
+  // To itself: time passes.
+  caf::reacts_to<atom::tick>>;
+
+struct meeting_options {
+  cluster_plan plan;
+  std::string own_name;
+  std::vector<collective_member_actor> members; ///< of this process
+  std::function<void(uint64_t ticket, const verdict&)> answer;
+  std::function<void(const std::string& name)> dial_again;
+  /// From an open connection to the introduction; a round trip takes milliseconds. Doubled, one that
+  /// stalled is made anew twice as late.
+  milliseconds introduction_deadline{5'000};
+};
+
+class collective_meeting_state {
+public:
+  explicit collective_meeting_state(local_meeting_actor::pointer self) : self_(self) {}
+
+  local_meeting_actor::behavior_type make_behavior(const meeting_options& options);
+
+  static inline const char* name = "collective-meeting";
+
+private:
+  /// An open connection, and who is behind it once that is known.
+  struct met_process {
+    opened_news news;
+    connection_hold hold;
+    moment since;
+    collective_meeting_actor meeting;
+    std::vector<collective_member_actor> members; ///< empty: not introduced
+    bool knows_all = false;
+  };
+
+  void on_introduction(const collective_introduction& news);
+  caf::result<atom::begin> on_begin();
+  void on_down(const caf::down_msg& news);
+  void on_tick();
+
+  void take(const candidate_news& news);
+  void take(const opened_news& news);
+  void take(const refused_news& news);
+  void take(const failing_news& news);
+  void take(const withdrawn_news&) {}
+  void take(const visitor_news&) {}
+  void take(const turned_away_news&) {}
+  void take(const files_unfit_news&) {}
+
+  void connect_to(const opened_news& news);
+  void introduce(const collective_meeting_actor& to, bool wants_answer);
+  void forget(const std::string& peer);
+  void settle();
+  void fail(const std::string& why);
+  std::string missing() const;
+
+  local_meeting_actor::pointer self_;
+  meeting_options options_;
+  moment due_;
+  std::map<std::string, met_process> met_;     ///< by name
+  std::map<std::string, std::string> reasons_; ///< why somebody has not been met, by name
+  bool knows_all_ = false;
+  bool is_over_ = false; ///< all have met, or it has failed
+  std::string problem_;
+  caf::typed_response_promise<atom::begin> promise_;
+};
+
+local_meeting_actor::behavior_type
+collective_meeting(self_pointer<local_meeting_actor, collective_meeting_state> self,
+                   const meeting_options& options);
+
+} // namespace troupe

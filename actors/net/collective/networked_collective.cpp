@@ -1,0 +1,167 @@
+#include "troupe/actors/net/collective/networked_collective.hpp"
+
+#include "troupe/actors/net/collective/collective_meeting.hpp"
+#include "troupe/actors/net/gate/gate.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/version.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <random>
+#include <set>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// For a member to say that all it has sent has come: longer than its own deadlines, which are for
+/// each of the others at once.
+constexpr milliseconds stop_deadline{2 * collective_farewell_deadline};
+
+failure bad_plan(const std::string& what, const std::string& hint) {
+  return {failure_code::bad_job, what, "cluster", hint};
+}
+
+void expect_sound(const networked_collective_options& x) {
+  std::set<std::string> names;
+  for (const auto& node : x.cluster.nodes) {
+    if (!names.insert(node.name).second)
+      throw bad_plan("two nodes are called " + shown_text(node.name),
+                     "give each node a name of its own");
+    if (node.replica_count == 0)
+      throw bad_plan("node " + shown_text(node.name) + " has no member",
+                     "give it replica_count >= 1, or leave it out");
+  }
+  if (!names.contains(x.own_name))
+    throw bad_plan("no node is called " + shown_text(x.own_name), "name one of the plan's nodes");
+}
+
+/// What all processes must have in common, a line each.
+std::string words_of(const networked_collective_options& x) {
+  std::string result = "collective = of " + std::to_string(x.rule.member_count) + " members";
+  for (const auto& node : x.cluster.nodes)
+    result += "\nmembers of " + node.name + " = " + std::to_string(node.replica_count);
+  return result + "\none_stage_bytes_max = " + std::to_string(x.rule.one_stage_bytes_max) +
+         "\npiece = " + std::to_string(x.rule.pieces.elements) +
+         "\neager_pieces = " + std::to_string(x.rule.pieces.eager_pieces);
+}
+
+gate_options gate_options_of(const std::string& process, const networked_collective_options& x) {
+  std::random_device random;
+  gate_options result;
+  result.facts.version = TROUPE_VERSION;
+  result.facts.node = x.own_name;
+  result.facts.cluster = words_of(x);
+  result.facts.process = process;
+  result.facts.life = (uint64_t{random()} << 32) | random();
+  result.plan = x.cluster;
+  for (auto& node : result.plan.nodes)
+    node.is_director = false; // nobody leads
+  result.tls = x.tls;
+  for (const auto& node : x.cluster.nodes) {
+    if (node.name == x.own_name) {
+      result.listen = parse_endpoint(node.listen.empty() ? node.address : node.listen);
+      break;
+    }
+    result.dials.push_back({node.name, parse_endpoint(node.address)});
+  }
+  return result;
+}
+
+} // namespace
+
+struct networked_collective::parts {
+  parts(caf::actor_system& host, networked_collective_options given)
+    : options(std::move(given)), system(host), self(host) {}
+
+  ~parts() {
+    for (const auto& one : members)
+      self->request(one, stop_deadline, atom::stop_v)
+        .receive([](atom::stop) {}, [](const caf::error&) {});
+    gate_.reset(); // first: it calls the meeting
+    for (const auto& one : members)
+      end(one);
+    if (meeting)
+      end(meeting);
+  }
+
+  // Whoever is on the other side of a wire still knows them, so they would not end by themselves.
+  template <class Handle>
+  void end(const Handle& actor) {
+    self->monitor(actor);
+    self->send_exit(actor, caf::exit_reason::user_shutdown);
+    self->receive([](const caf::down_msg&) {}, caf::after(stop_deadline) >> [] {});
+  }
+
+  void start();
+
+  networked_collective_options options;
+  caf::actor_system& system;
+  caf::scoped_actor self;
+  std::vector<collective_member_actor> members;
+  local_meeting_actor meeting;
+  std::shared_ptr<gate> gate_;
+};
+
+void networked_collective::parts::start() {
+  options.rule.member_count = options.cluster.replica_count();
+  gate_ = std::make_shared<gate>(gate_options_of(to_string(system.node()), options));
+  meeting_options for_meeting;
+  size_t first = 0;
+  for (const auto& node : options.cluster.nodes) {
+    if (node.name == options.own_name)
+      for (size_t k = 0; k < node.replica_count; ++k)
+        members.push_back(
+          system.spawn(collective_member, collective_member_options{options.rule, first + k}));
+    first += node.replica_count;
+  }
+  for_meeting.plan = options.cluster;
+  for_meeting.own_name = options.own_name;
+  for_meeting.members = members;
+  // The meeting may outlive the gate for a moment.
+  const std::weak_ptr<gate> way = gate_;
+  for_meeting.answer = [way](uint64_t ticket, const verdict& what) {
+    if (const auto here = way.lock())
+      here->answer(ticket, what);
+  };
+  for_meeting.dial_again = [way](const std::string& name) {
+    if (const auto here = way.lock())
+      here->dial_again(name);
+  };
+  meeting = system.spawn(collective_meeting, for_meeting);
+  gate_->start([to = meeting](gate_news news) { caf::anon_send(to, gate_event{std::move(news)}); });
+}
+
+networked_collective::networked_collective(caf::actor_system& system,
+                                           networked_collective_options options) {
+  if (!system.has_middleman())
+    throw failure(failure_code::internal, "the actor system has no middleman", {},
+                  "call troupe::configure_node(config, timeouts) before making the actor system");
+  expect_sound(options);
+  parts_ = std::make_unique<parts>(system, std::move(options));
+  parts_->start();
+}
+
+networked_collective::~networked_collective() = default;
+
+uint16_t networked_collective::port() const {
+  return parts_->gate_->port();
+}
+
+std::vector<collective_member_actor> networked_collective::join() {
+  std::string problem;
+  parts_->self->request(parts_->meeting, caf::infinite, atom::begin_v)
+    .receive([](atom::begin) {},
+             [&](const caf::error& why) { problem = parts_->system.render(why); });
+  if (!problem.empty())
+    throw failure(failure_code::unavailable, "the collective did not meet: " + problem,
+                  parts_->options.own_name,
+                  "start all its processes with the same plan, or raise timeouts.join");
+  return parts_->members;
+}
+
+} // namespace troupe

@@ -1,0 +1,69 @@
+// A networked collective: the members that one process has in a group over several
+// (docs/collectives.md).
+//
+//   troupe::configure_node(config, plan.timeouts);             // networked_process.hpp
+//   caf::actor_system system{config};
+//   troupe::networked_collective here{system, {plan, "b"}};    // listens, dials those before it
+//   const auto members = here.join();                          // waits until all have met
+//   ...                                                        // actors call them, as in one process
+//                                                              // the end: nothing said is lost
+//
+// The plan is that of a cluster: names, addresses, order; `replica_count` is how many members a node
+// has. Members count through the nodes in order. Processes find each other as those that train do
+// (actors/net/gate): a hello with what both must have in common, TLS if wanted, checked records else.
+
+#pragma once
+
+#include "troupe/actors/collective/collective_member.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "troupe/data/identity/tls_files.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct networked_collective_options {
+  /// The same in all processes but for addresses: only those before the own one are dialled, and
+  /// port 0 is any free one to listen on. `timeouts.join` is how long `join` waits.
+  cluster_plan cluster;
+  std::string own_name;           ///< which of the nodes this process is
+  collective_options rule{};      ///< the same in all processes; `member_count` is the plan's
+  std::optional<tls_files> tls{}; ///< absent: plain, for loopback or with `cluster.insecure`
+};
+
+class networked_collective {
+public:
+  /// Listens and dials; nothing is waited for.
+  ///
+  /// Throws failure: bad_job when the plan cannot work; cannot_create when the port is in use;
+  /// missing_input, no_permission and bad_data as networked_process; internal when `configure_node`
+  /// was not called.
+  networked_collective(caf::actor_system& system, networked_collective_options options);
+
+  /// Waits until what its members have sent is with the others, or these are lost (5 s for one that
+  /// hangs); then its members end. So calls are answered before.
+  ~networked_collective();
+  networked_collective(const networked_collective&) = delete;
+  networked_collective& operator=(const networked_collective&) = delete;
+
+  /// The port it listens on: the picked one when the plan says 0.
+  uint16_t port() const;
+
+  /// The members of this process, in order, once all processes have met.
+  ///
+  /// Throws failure unavailable with the names of those who have not come and why; also when one
+  /// that was dialled refuses: it was started with another plan, or another version.
+  std::vector<collective_member_actor> join();
+
+private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+} // namespace troupe

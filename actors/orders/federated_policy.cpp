@@ -1,0 +1,105 @@
+#include "troupe/actors/orders/federated_policy.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace troupe {
+
+void federated_policy::begin(keeper_books& books, state_loader* saved) {
+  const auto initial = books.model.parameters().values();
+  const auto& clients = *options_.clients;
+  rounds_.emplace(clients.options(), clients.rows().offsets, initial);
+  words_.resize(initial.size());
+  last_sums_ = {};
+  last_ticket_ = 0;
+  open_ = false;
+  if (!saved)
+    return;
+  rounds_->load(*saved);
+  last_sums_.loss_sum = saved->number();
+  last_sums_.sample_count = saved->count();
+  last_sums_.correct_count = saved->count();
+}
+
+void federated_policy::save(state_saver& out) const {
+  rounds_->save(out);
+  out.number(last_sums_.loss_sum);
+  out.count(last_sums_.sample_count);
+  out.count(last_sums_.correct_count);
+}
+
+std::string federated_policy::on_left_out(uint64_t, keeper_books&, moment) {
+  return "a round is the sum of all its clients";
+}
+
+std::string federated_policy::in_words(uint64_t piece) const {
+  const auto& positions = rounds_->pieces().at(piece).positions;
+  const auto who = options_.clients->cohort_at(round_);
+  return "the clients of round " + std::to_string(round_ + 1) + " from " +
+         std::to_string(who->counted.at(positions.begin)) + " to " +
+         std::to_string(who->counted.at(positions.end - 1));
+}
+
+size_t federated_policy::piece_size(const keeper_books& books, size_t counted) const {
+  if (options_.piece_size > 0)
+    return options_.piece_size;
+  const auto orders = orders_of_round * std::max<size_t>(books.roster.living_count(), 1);
+  return std::clamp<size_t>((counted + orders - 1) / orders, 1, clients_of_order_max);
+}
+
+// Opens a round if it may; one that nobody has work for is closed at once.
+std::optional<used_result> federated_policy::pass_over(keeper_books& books, moment now) {
+  if (open_ || books.model.version() >= books.model.step_limit())
+    return std::nullopt;
+  round_ = books.model.version();
+  const auto who = options_.clients->cohort_at(round_);
+  books.roster.start_anew();
+  open_ = true;
+  if (rounds_->open(round_, who, piece_size(books, who->counted.size())))
+    return std::nullopt;
+  return close_round(books, now);
+}
+
+uint64_t federated_policy::piece_limit(keeper_books&) {
+  return open_ ? rounds_->pieces().size() : 0;
+}
+
+std::optional<trainer_order> federated_policy::order_for(size_t seat, keeper_books& books,
+                                                         moment now) {
+  trainer_order order;
+  order.task = trainer_task::clients;
+  order.ticket = ++last_ticket_;
+  order.member = books.roster.take(seat, order.ticket, now);
+  order.first_step = round_;
+  order.parameters = rounds_->main_parameters();
+  order.positions = rounds_->pieces().at(order.member).positions;
+  return order;
+}
+
+used_result federated_policy::on_result(const trainer_result& news, keeper_books& books,
+                                        moment now) {
+  join_words(news.values.values(), news.state.slot(0), words_);
+  const client_sums sums{words_, news.sums.correct_count, news.clients};
+  return rounds_->finish(news.member, sums) ? close_round(books, now) : used_result{};
+}
+
+used_result federated_policy::close_round(keeper_books& books, moment now) {
+  open_ = false;
+  books.roster.statistics().on_barrier(now);
+  auto closed = rounds_->close();
+  std::ranges::move(closed.news, std::back_inserter(books.notices));
+  if (closed.is_not_finite)
+    return {.not_finite = closed.problem};
+  books.rounds.push_back(closed.record);
+  books.clients.add(closed.record);
+  if (!closed.problem.empty())
+    return {.not_finite = closed.problem, .problem = step_problem::abandoned};
+  // A void round's row has the figures of the last one that was not.
+  if (closed.moved)
+    last_sums_ = closed.sums;
+  books.model.adopt(round_ + 1, rounds_->evaluated_parameters(), last_sums_);
+  return {};
+}
+
+} // namespace troupe

@@ -1,0 +1,70 @@
+// Federated policy: the strategy `federated`. The keeper owns the main model; the clients of a round's
+// cohort are trained by whoever is free, a piece of them an order, and their updates come back as
+// one sum a piece (coordinators/modes/federated_rounds.hpp).
+//
+//   round open: every piece to a free trainer --all are back--> closed --below the horizon--> open
+//        \--too few answer: passed over, the model stays
+//
+// A version is a round. What a client does follows from (round, client), and sums are exact: neither
+// trainers nor pieces nor who came first shows in the bits, nor who was lost: a lost trainer's piece
+// is given to another.
+
+#pragma once
+
+#include "troupe/actors/orders/federation.hpp"
+#include "troupe/actors/orders/keeper_policy.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// Clients of an order at most: their figures travel in its result's sheet, 9 bytes each.
+inline constexpr size_t clients_of_order_max = 4096;
+/// Orders that each trainer gets in a round, if there are as many clients: with half as many whoever
+/// is last is waited for twice as long, with twice as many there are twice the messages.
+inline constexpr size_t orders_of_round = 8;
+
+struct federated_policy_options {
+  std::shared_ptr<const federation> clients;
+  size_t piece_size = 0; ///< clients of an order, for tests; 0: by how many trainers there are
+};
+
+class federated_policy : public keeper_policy {
+public:
+  explicit federated_policy(const federated_policy_options& options) : options_(options) {}
+
+  void begin(keeper_books& books, state_loader* saved) override;
+  void save(state_saver& out) const override;
+
+  std::optional<used_result> pass_over(keeper_books& books, moment now) override;
+  uint64_t piece_limit(keeper_books& books) override;
+  std::optional<trainer_order> order_for(size_t seat, keeper_books& books, moment now) override;
+  used_result on_result(const trainer_result& news, keeper_books& books, moment now) override;
+
+  std::string on_left_out(uint64_t piece, keeper_books& books, moment now) override;
+  std::string in_words(uint64_t piece) const override;
+  piece_rows rows_of(uint64_t) const override { return {round_, 0, 0}; }
+
+  uint64_t next_step(const keeper_books& books) const override {
+    return books.model.version() + (open_ ? 1 : 0);
+  }
+  uint64_t piece_of(uint64_t piece, uint64_t) const override { return piece; }
+  uint64_t round() const override { return round_; }
+
+private:
+  used_result close_round(keeper_books& books, moment now);
+  size_t piece_size(const keeper_books& books, size_t counted) const;
+
+  federated_policy_options options_;
+  std::optional<federated_rounds> rounds_;
+  std::vector<int64_t> words_; ///< of the result at hand
+  batch_sums last_sums_;       ///< of the last round that was not void
+  uint64_t last_ticket_ = 0;
+  uint64_t round_ = 0;
+  bool open_ = false;
+};
+
+} // namespace troupe

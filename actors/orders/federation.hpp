@@ -1,0 +1,42 @@
+// Federation: what everybody in a process knows of a federated run: whose rows they are, and the
+// cohort of each round. One object serves the keeper and all trainers of a process; the cohorts of
+// the newest rounds are kept, so most calls only copy a pointer.
+
+#pragma once
+
+#include "troupe/coordinators/modes/federated_rounds.hpp"
+#include "troupe/models/training/client_rows.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace troupe {
+
+class federation {
+public:
+  federation(const federated_options& options, client_rows rows)
+    : options_(options), rows_(std::move(rows)) {}
+
+  const federated_options& options() const { return options_; }
+  const client_rows& rows() const { return rows_; }
+  ring_bounds bounds() const { return options_.bounds(rows_.client_count()); }
+  size_t counted_max() const { return options_.cohort.counted_max(rows_.client_count()); }
+
+  /// Thread-safe; who asks while it is being drawn waits for it.
+  std::shared_ptr<const cohort> cohort_at(uint64_t round) const;
+
+private:
+  struct entry {
+    uint64_t round;
+    std::shared_ptr<const cohort> who;
+  };
+
+  federated_options options_;
+  client_rows rows_;
+  mutable std::mutex mutex_;
+  mutable std::vector<entry> kept_; ///< at most two: a late trainer may be a round behind
+};
+
+} // namespace troupe

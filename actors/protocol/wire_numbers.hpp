@@ -1,0 +1,70 @@
+// Real numbers on their way between processes, as their bits: CAF's own encoding of floating-point values
+// cannot be trusted with infinity or NaN. And the records that hold nothing but numbers.
+
+#pragma once
+
+#include "troupe/models/base/index_range.hpp"
+#include "troupe/models/training/round_record.hpp"
+
+#include <caf/error.hpp>
+#include <caf/meta/load_callback.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+namespace troupe {
+
+/// A double on its way: its bits as an integer. Use it in `inspect` around a member.
+struct wire_double {
+  double& value;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_double x) {
+  auto bits = std::bit_cast<uint64_t>(x.value);
+  auto load = [&]() -> caf::error {
+    x.value = std::bit_cast<double>(bits);
+    return caf::none;
+  };
+  return f(bits, caf::meta::load_callback(load));
+}
+
+/// An optional double on its way: a flag, then the bits (0 when absent).
+struct wire_optional {
+  std::optional<double>& value;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_optional x) {
+  bool present = x.value.has_value();
+  auto bits = std::bit_cast<uint64_t>(x.value.value_or(0));
+  auto load = [&]() -> caf::error {
+    x.value = present ? std::optional{std::bit_cast<double>(bits)} : std::nullopt;
+    return caf::none;
+  };
+  return f(present, bits, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, index_range& x) {
+  return f(x.begin, x.end);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, client_quantiles& x) {
+  wire_double p10{x.p10};
+  wire_double p50{x.p50};
+  wire_double p90{x.p90};
+  wire_double most{x.most};
+  return f(p10, p50, p90, most);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, round_record& x) {
+  wire_double loss{x.loss};
+  return f(x.round, x.invited, x.dropped, x.late, x.surplus, x.refused, x.counted, x.rows, loss,
+           x.losses, x.norms, x.is_void);
+}
+
+} // namespace troupe

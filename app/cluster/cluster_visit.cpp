@@ -1,0 +1,51 @@
+#include "troupe/app/cluster/cluster_visit.hpp"
+
+#include "troupe/app/cluster/director_address.hpp"
+#include "troupe/app/cluster/node_choice.hpp"
+
+#include <optional>
+
+#include <unistd.h>
+
+namespace troupe {
+
+namespace {
+
+endpoint director_address(const loaded_cluster& cluster) {
+  const auto& director = cluster.plan.nodes[director_of(cluster.plan)];
+  const auto fixed = parse_endpoint(director.address);
+  return fixed.port != 0
+           ? fixed
+           : parse_endpoint(read_director_address(cluster.job.value.output.directory));
+}
+
+bool is_readable(const std::string& path) {
+  return ::access(path.c_str(), R_OK) == 0;
+}
+
+// Any certificate of the authority will do: the one given, else that of the first node whose key
+// can be read here. That is the node which runs on this machine.
+tls_files own_files(const loaded_cluster& cluster, const visit_files& files) {
+  if (!files.certificate.empty())
+    return {cluster.tls->authority_file, files.certificate, files.key};
+  for (size_t i = 0; i < cluster.plan.nodes.size(); ++i)
+    if (const auto found = *tls_of(cluster, i);
+        is_readable(found.certificate) && is_readable(found.key))
+      return found;
+  return *tls_of(cluster, director_of(cluster.plan)); // the failure names its files
+}
+
+std::optional<visit_security> security_of(const loaded_cluster& cluster, const visit_files& files) {
+  if (!cluster.tls)
+    return std::nullopt;
+  return visit_security{own_files(cluster, files),
+                        cluster.plan.nodes[director_of(cluster.plan)].name};
+}
+
+} // namespace
+
+std::string status_of(const loaded_cluster& cluster, const visit_files& files) {
+  return ask_for_status(director_address(cluster), visit_deadline, security_of(cluster, files));
+}
+
+} // namespace troupe

@@ -1,0 +1,287 @@
+// The page of a run: asks /api/status once a second, and for curves and events when it says that
+// these have changed. Each section is drawn by itself: one that fails says so, and the others go on.
+'use strict';
+
+const interval_ms = 1000;
+const lane_seconds = 30;
+const seen = {curves: -1, events: -1}; // what was drawn last
+let before = null;                     // the status before
+let failures = 0;
+let is_paused = false;
+const lanes = new Map(); // shares of the last seconds, by process
+
+// ---- What is said first ----
+
+function verdict_of(page) {
+  const run = page.status;
+  if (page.problem) return ['warn', 'The run does not answer.', page.problem + '. Training does not depend on this page; asking again every second.'];
+  if (!run) return ['calm', 'Nothing is known yet.', 'The first figures come with the first answer.'];
+  if (run.phase === 'finished') return ['calm', 'Finished: ' + whole(run.step) + ' steps in ' + duration(run.seconds) + '.', result_of(run)];
+  if (run.phase === 'failed') return ['bad', 'Failed' + (run.error ? ': ' + run.error.what : '') + '.', run.error && run.error.hint || ''];
+  if (run.phase === 'unfinished') return ['warn', 'This run has not finished: ' + whole(run.step) + ' steps are in its history.', 'It goes on with --resume.'];
+  if (run.phase === 'waiting') return ['warn', 'Waiting for ' + (run.waits_for || 'the others') + '.', ''];
+  if ((run.behind || []).length) {
+    const late = run.behind[0];
+    return ['bad', 'Nothing has moved for ' + duration(run.still_seconds) + ': ' + late.node + ' holds it up.',
+      'It lacks: ' + late.lacks + (run.behind.length > 1 ? ' (and ' + (run.behind.length - 1) + ' more)' : '')];
+  }
+  if (run.phase === 'stopping') return ['calm', 'Stopping.', ''];
+  return ['good', 'All work.', slowest_of(run)];
+}
+
+function result_of(run) {
+  const said = [];
+  if (is_number(run.test_accuracy)) said.push('Test accuracy ' + figure(run.test_accuracy));
+  else if (is_number(run.test_r2)) said.push('Test R2 ' + figure(run.test_r2));
+  else if (is_number(run.test_loss)) said.push('Test loss ' + figure(run.test_loss));
+  if (run.replicas_lost) said.push(run.replicas_lost + ' replicas were lost on the way');
+  return said.length ? said.join('. ') + '.' : '';
+}
+
+function slowest_of(run) {
+  const worst = [...(run.trainers || [])].sort((a, b) => b.last_by_ms - a.last_by_ms)[0];
+  if (!worst || !worst.last_count || run.trainers.length < 2) return '';
+  return 'The others waited longest for ' + name_of(worst) + ': ' + duration(worst.last_by_ms / 1000) + ' in all.';
+}
+
+const name_of = x => (x.process ? x.process + '/' : '') + x.replica;
+
+const phase_kinds = {training: 'good', waiting: 'warn', failed: 'bad', unfinished: 'warn'};
+
+function draw_head(page) {
+  const run = page.status || {};
+  at('job').textContent = page.job;
+  document.title = page.job + (run.phase ? ': ' + run.phase : '') + ' - troupe';
+  at('phase').textContent = run.phase || '';
+  at('phase').className = 'pill ' + (phase_kinds[run.phase] || '');
+  at('step').textContent = is_number(run.step) ? 'step ' + whole(run.step) + ' of ' + whole(run.last_step) : '';
+  at('left').textContent = is_number(run.seconds_left) ? 'about ' + duration(run.seconds_left) + ' left' : '';
+  at('bar').firstElementChild.style.width = run.last_step ? 100 * run.step / run.last_step + '%' : '0';
+  at('bar').setAttribute('aria-valuenow', run.step || 0);
+  at('bar').setAttribute('aria-valuemax', run.last_step || 0);
+  at('live').textContent = page.source === 'finished' ? 'a run\u2019s files' : page.age_seconds > 3 ? duration(page.age_seconds) + ' old' : 'live';
+}
+
+function draw_verdict(page) {
+  const [kind, what, more] = verdict_of(page);
+  const place = at('verdict');
+  place.className = 'verdict ' + kind;
+  const [strong, rest] = [place.querySelector('strong'), place.querySelector('p')];
+  if (strong.textContent !== what) strong.textContent = what; // said aloud once
+  if (rest.textContent !== more) rest.textContent = more;
+}
+
+// ---- Figures ----
+
+function tiles_of(page) {
+  const run = page.status;
+  if (!run) return [];
+  const row = run.newest_row || run;
+  const rate = amount(page.bytes_per_second);
+  const time = (run.trainers || []).map(x => shares_of(x.computed_ms, x.network_ms, x.waited_ms)).filter(Boolean);
+  const work = time.reduce((sum, x) => sum + x.work, 0) / time.length;
+  return [
+    ['train_loss', 'Train loss', run.train_loss, '', run.phase === 'training' ? 'of the epoch so far' : ''],
+    ['validation_accuracy', 'Validation accuracy', row.validation_accuracy, '', ''],
+    ['test_accuracy', 'Test accuracy', row.test_accuracy, '', ''],
+    ['test_r2', 'Test R2', row.test_r2, '', ''],
+    ['steps_per_second', 'Steps', run.steps_per_second, ' /s', ''],
+    ['samples_per_second', 'Samples', run.samples_per_second, ' /s', ''],
+    ['bytes_sent', 'Over wires', run.bytes_sent ? Number(rate[0]) : null, ' ' + rate[1] + '/s', amount(run.bytes_sent || 0).join(' ') + ' so far'],
+    ['work', 'Work, of all time', is_number(work) ? 100 * work : null, ' %', ''],
+    ['learning_rate', 'Learning rate', run.learning_rate, '', ''],
+  ].filter(x => is_number(x[2])).slice(0, 6);
+}
+
+function draw_tiles(page) {
+  fill('tiles', ...tiles_of(page).map(([key, title, value, unit, more]) => make('div', {class: 'tile'}, make('dt', {}, title),
+    make('dd', {'data-key': key, 'data-value': value}, figure(value), make('small', {}, unit)), make('p', {class: 'sub'}, more))));
+}
+
+// ---- The company ----
+
+/// What each process did since the status before, as shares.
+function note_shares(run) {
+  const sum = (status, name) => (status.trainers || []).filter(x => x.process === name).reduce(
+    (all, x) => [all[0] + x.computed_ms, all[1] + x.network_ms, all[2] + x.waited_ms], [0, 0, 0]);
+  for (const node of run.nodes || []) {
+    const [now, then] = [sum(run, node.name), before ? sum(before, node.name) : [0, 0, 0]];
+    const shares = shares_of(...now.map((x, i) => Math.max(0, x - then[i])));
+    const past = lanes.get(node.name) || [];
+    lanes.set(node.name, [...past, shares || {work: 0, network: 0, idle: 0}].slice(-lane_seconds));
+  }
+}
+
+function draw_company(page) {
+  const run = page.status || {};
+  const nodes = Array.isArray(run.nodes) ? run.nodes : []; // a summary has their number
+  at('company').hidden = nodes.length === 0;
+  if (!nodes.length) return;
+  at('company-note').textContent = [[nodes.length, 'process', 'processes'], [run.replicas, 'replica', 'replicas'], [run.shards, 'shard', 'shards']].map(([n, one, many]) => n + ' ' + (n === 1 ? one : many)).join(', ');
+  note_shares(run);
+  const late = new Set((run.behind || []).map(x => x.node));
+  const columns = [
+    ['process', x => x.name || 'this process'],
+    ['', x => x.role, 'text'],
+    ['', x => x.state, 'text'],
+    ['last ' + lane_seconds + ' s', x => lane(x.name + ': work, network and wait', lanes.get(x.name) || [], 240, 26), 'text'],
+    ['step', x => whole(x.step)],
+    ['slices', x => whole(x.slices)],
+    ['spans', x => whole(x.spans)],
+    ['sent', x => amount(x.bytes_sent).join(' ')],
+    ['heard', x => is_number(x.last_heard_seconds) ? duration(x.last_heard_seconds) + ' ago' : ''],
+    ['waits for', x => (x.waits_for || []).slice(0, 2).join('; '), 'text'],
+  ];
+  const legend = make('p', {class: 'legend'}, make('span', {}, make('i'), 'computes'), make('span', {}, make('i', {class: 'network'}), 'network, queues'), make('span', {}, make('i', {class: 'idle'}), 'waits'));
+  fill('company-body', table('processes', columns, nodes, x => late.has(x.name) ? 'late' : ''), legend);
+}
+
+function draw_trainers(page) {
+  const rows = [...(page.status && page.status.trainers || [])].sort((a, b) => b.last_by_ms - a.last_by_ms).slice(0, 200);
+  if (!rows.length) return fill('trainers', make('p', {class: 'none'}, 'Nobody has done anything yet.'));
+  const columns = [
+    ['replica', name_of],
+    ['results', x => whole(x.results)],
+    ['came last', x => whole(x.last_count)],
+    ['others waited', x => duration(x.last_by_ms / 1000)],
+    ['at most', x => figure(x.last_by_max_ms) + ' ms'],
+    ['its time', x => { const s = shares_of(x.computed_ms, x.network_ms, x.waited_ms); return s ? time_bar(s) : ''; }, 'text'],
+  ];
+  fill('trainers', table('trainers', columns, rows, x => x === rows[0] && rows.length > 1 && x.last_count ? 'worst' : ''));
+}
+
+function time_bar(shares) {
+  const width = 170;
+  const percent = x => Math.round(100 * x) + ' %';
+  const result = make('svg', {svg: 1, class: 'lane', width, height: 10, role: 'img',
+    'aria-label': `computes ${percent(shares.work)}, network ${percent(shares.network)}, waits ${percent(shares.idle)}`});
+  let x = 0;
+  for (const kind of ['work', 'network', 'idle']) {
+    result.append(make('rect', {svg: 1, class: kind, x, y: 0, width: width * shares[kind], height: 10}));
+    x += width * shares[kind];
+  }
+  return result;
+}
+
+// ---- Curves and events ----
+
+let is_log = true;
+const charts = {};
+
+function make_charts() {
+  const parts = ['train', 'validation', 'test'];
+  charts.loss = new chart('Loss', parts, {log: () => is_log && all_losses_positive});
+  charts.accuracy = new chart('Accuracy', parts);
+  charts.r2 = new chart('R2', ['validation', 'test']);
+  charts.speed = new chart('Samples a second', ['samples'], {zero: true, colour: 'work'});
+  charts.rate = new chart('Learning rate', ['rate'], {colour: 'rate'});
+}
+
+let all_losses_positive = true;
+
+function draw_curves(curves) {
+  const {rows, samples} = curves;
+  const last = rows.length ? rows[rows.length - 1].steps : 0; // the epoch that is trained has samples only
+  const loss = [...rows.map(x => [x.steps, x.train_loss, x.validation_loss, x.test_loss]), ...samples.filter(x => x.steps > last).map(x => [x.steps, x.train_loss, null, null])];
+  all_losses_positive = loss.every(x => x.slice(1).every(y => !is_number(y) || y > 0));
+  charts.loss.set(loss);
+  charts.accuracy.set(rows.map(x => [x.steps, x.train_accuracy, x.validation_accuracy, x.test_accuracy]));
+  charts.r2.set(rows.map(x => [x.steps, x.validation_r2, x.test_r2]));
+  charts.speed.set(samples.map(x => [x.steps, x.samples_per_second]));
+  charts.rate.set(samples.map(x => [x.steps, x.learning_rate]));
+  const columns = ['epoch', 'steps', 'train_loss', 'train_accuracy', 'validation_loss', 'validation_accuracy', 'test_loss', 'test_accuracy', 'test_r2']
+    .filter(key => rows.some(x => is_number(x[key]))).map(key => [key.replace('_', ' '), x => key === 'steps' ? whole(x[key]) : figure(x[key])]);
+  fill('rows', rows.length ? table('history', columns, rows.slice(-200).reverse()) : make('p', {class: 'none'}, 'No epoch has ended yet.'));
+}
+
+function draw_events(answer) {
+  const all = answer.events;
+  at('events-note').textContent = all.length ? all.length + ' so far' : '';
+  fill('events', ...all.slice(-200).reverse().map(x => make('li', {}, make('time', {}, new Date(1000 * x.time).toLocaleTimeString('en-GB')), make('div', {}, x.text))));
+  if (!all.length) fill('events', make('li', {}, make('span'), make('span', {}, 'Nothing has happened yet.')));
+}
+
+// ---- Asking ----
+
+function draw(place, what) {
+  try {
+    what();
+  } catch (error) {
+    console.error(error);
+    if (place) fill(place, make('p', {class: 'none'}, 'This part could not be drawn: ' + error.message));
+  }
+}
+
+async function ask(path) {
+  const answer = await fetch(path, {cache: 'no-store', signal: AbortSignal.timeout(5000)});
+  if (!answer.ok) throw new Error(path + ': ' + answer.status);
+  return answer.json();
+}
+
+async function refresh() {
+  const page = await ask('/api/status');
+  draw(null, () => draw_head(page));
+  draw(null, () => draw_verdict(page));
+  draw('tiles', () => draw_tiles(page));
+  draw('company-body', () => draw_company(page));
+  draw('trainers', () => draw_trainers(page));
+  at('identity').textContent = page.status && page.status.job_sha256 ? 'job ' + page.status.job_sha256.slice(0, 12) : '';
+  before = page.status;
+  for (const [name, render] of [['curves', draw_curves], ['events', draw_events]])
+    if (page[name] !== seen[name]) {
+      const answer = await ask('/api/' + name);
+      draw(name === 'events' ? 'events' : null, () => render(answer));
+      seen[name] = page[name];
+    }
+  document.body.dataset.drawn = page.status ? page.status.step : -1;
+}
+
+async function tick() {
+  if (!is_paused)
+    try {
+      await refresh();
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      at('live').textContent = 'no answer, trying again';
+      if (failures > 2) {
+        at('verdict').className = 'verdict warn';
+        at('verdict').querySelector('strong').textContent = 'This page has lost its server; what you see is old.';
+        at('verdict').querySelector('p').textContent = 'The run may have ended. Training does not depend on the page.';
+      }
+    }
+  document.body.classList.toggle('stale', failures > 2);
+  setTimeout(tick, interval_ms * Math.min(1 + failures, 3));
+}
+
+// ---- Keys ----
+
+function set_theme(theme) {
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem('theme', theme);
+  Object.values(charts).forEach(x => x.draw());
+}
+
+function press(id, value) {
+  at(id).setAttribute('aria-pressed', String(value));
+  return value;
+}
+
+const turn = {
+  p: () => { is_paused = press('pause', !is_paused); },
+  t: () => set_theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'),
+  l: () => { is_log = press('log', !is_log); charts.loss.draw(); },
+};
+
+function begin() {
+  make_charts();
+  set_theme(localStorage.getItem('theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
+  for (const [key, id] of [['p', 'pause'], ['t', 'theme'], ['l', 'log']]) at(id).addEventListener('click', turn[key]);
+  at('as-table').addEventListener('click', () => { at('rows').hidden = !press('as-table', at('rows').hidden); });
+  document.addEventListener('keydown', event => {
+    if (!event.ctrlKey && !event.metaKey && !event.altKey && turn[event.key]) turn[event.key]();
+  });
+  tick();
+}
+
+begin();

@@ -1,0 +1,180 @@
+#include "troupe/app/page/page_feed.hpp"
+
+#include "troupe/data/records/history_figures.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& x) {
+  return x.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+json point_of(const history_row& x) {
+  json result{{"epoch", x.epoch}, {"steps", x.steps}};
+  for (const auto& figure : history_figures()) {
+    const auto value = figure.in(x);
+    result[std::string{figure.name}] = value ? json(*value) : json();
+  }
+  return result;
+}
+
+double number_at(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+// What each process is to the run, by name: whose change is an event.
+std::map<std::string, std::string> states_of(const json& status) {
+  std::map<std::string, std::string> result;
+  if (const auto nodes = status.find("nodes"); nodes != status.end() && nodes->is_array())
+    for (const auto& node : *nodes)
+      result[node.value("name", "")] = node.value("state", "");
+  return result;
+}
+
+} // namespace
+
+void thinned_points::add(uint64_t step, json point) {
+  const auto behind = std::ranges::lower_bound(entries_, step, {}, &entry::step);
+  entries_.erase(behind, entries_.end());
+  if (count_++ % every_ != 0)
+    return;
+  entries_.push_back({step, std::move(point)});
+  if (entries_.size() < size_max)
+    return;
+  for (size_t i = 0; 2 * i < entries_.size(); ++i)
+    entries_[i] = std::move(entries_[2 * i]);
+  entries_.resize((entries_.size() + 1) / 2);
+  every_ *= 2;
+}
+
+json thinned_points::points() const {
+  auto result = json::array();
+  for (const auto& x : entries_)
+    result.push_back(x.point);
+  return result;
+}
+
+page_feed::page_feed(std::string job_name, page_source source)
+  : job_name_(std::move(job_name)), source_(source) {}
+
+void page_feed::set_status(const std::string& status, double now) {
+  auto object = json::parse(status, nullptr, false);
+  if (!object.is_object())
+    return;
+  const std::lock_guard lock{mutex_};
+  problem_.clear();
+  const auto before = std::exchange(status_, std::move(object));
+  const double time = now - came_;
+  if (before.is_object() && time > 0)
+    bytes_per_second_ =
+      std::max(0.0, number_at(status_, "bytes_sent") - number_at(before, "bytes_sent")) / time;
+  came_ = now;
+  if (source_ == page_source::finished)
+    return;
+  take_sample(now);
+  if (source_ != page_source::visits)
+    return; // rows and events are told
+  take_row();
+  if (before.is_object())
+    note_changes(before, now);
+}
+
+void page_feed::take_sample(double now) {
+  const auto step = static_cast<uint64_t>(number_at(status_, "step"));
+  if (step == 0)
+    return;
+  const auto at = [&](const char* key) {
+    return status_.contains(key) && status_[key].is_number() ? status_[key] : json(nullptr);
+  };
+  samples_.add(step, {{"steps", step},
+                      {"time", now},
+                      {"train_loss", at("train_loss")},
+                      {"learning_rate", at("learning_rate")},
+                      {"samples_per_second", at("samples_per_second")}});
+  ++curves_changed_;
+}
+
+void page_feed::take_row() {
+  const auto row = status_.find("newest_row");
+  if (row == status_.end() || !row->is_object() || *row == newest_row_)
+    return;
+  newest_row_ = *row;
+  rows_.add(static_cast<uint64_t>(number_at(*row, "steps")), *row);
+  ++curves_changed_;
+}
+
+// A director that is asked says how things are, not what happened.
+void page_feed::note_changes(const json& before, double now) {
+  const auto old_states = states_of(before);
+  for (const auto& [name, state] : states_of(status_))
+    if (const auto old = old_states.find(name); old != old_states.end() && old->second != state)
+      add_event_locked(name + ": " + state + ", was: " + old->second, now);
+  if (const auto rollbacks = number_at(status_, "rollbacks");
+      rollbacks > number_at(before, "rollbacks"))
+    add_event_locked("training went back to an earlier version", now);
+  if (before.value("phase", "") != status_.value("phase", ""))
+    add_event_locked(status_.value("phase", ""), now);
+}
+
+void page_feed::add_row(const history_row& row) {
+  const std::lock_guard lock{mutex_};
+  rows_.add(row.steps, point_of(row));
+  ++curves_changed_;
+}
+
+void page_feed::add_event(const std::string& text, double now) {
+  const std::lock_guard lock{mutex_};
+  add_event_locked(text, now);
+}
+
+void page_feed::add_event_locked(const std::string& text, double now) {
+  events_.push_back({now, text});
+  if (events_.size() > events_max)
+    events_.pop_front();
+  ++events_changed_;
+}
+
+void page_feed::set_problem(std::string problem) {
+  const std::lock_guard lock{mutex_};
+  problem_ = std::move(problem);
+}
+
+std::string page_feed::status(double now) const {
+  const std::lock_guard lock{mutex_};
+  return text_of({{"job", job_name_},
+                  {"source", name_of(source_)},
+                  {"age_seconds", status_.is_null() ? json(nullptr) : json(now - came_)},
+                  {"problem", problem_},
+                  {"bytes_per_second", bytes_per_second_},
+                  {"curves", curves_changed_},
+                  {"events", events_changed_},
+                  {"status", status_}});
+}
+
+std::string page_feed::curves() const {
+  const std::lock_guard lock{mutex_};
+  return text_of({{"rows", rows_.points()}, {"samples", samples_.points()}});
+}
+
+std::string page_feed::events() const {
+  const std::lock_guard lock{mutex_};
+  auto result = json::array();
+  for (const auto& [time, text] : events_)
+    result.push_back({{"time", time}, {"text", text}});
+  return text_of({{"events", result}});
+}
+
+json page_feed::run() const {
+  const std::lock_guard lock{mutex_};
+  return status_;
+}
+
+} // namespace troupe

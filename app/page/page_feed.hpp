@@ -1,0 +1,109 @@
+// What the page shows, between whoever knows it and the server's thread: the newest status of a run,
+// its curves (rows of the history, and a sample a second of loss and speed) and events in words.
+// Nothing here asks the run for anything, so visitors cost training nothing.
+//
+// A visitor asks for the status once a second. It says how often curves and events have changed, and
+// so when they are worth asking for again: whole, never as differences, because all are bounded.
+// Events let go of their oldest; curves of every other point, and then half as many are taken, so
+// that a run of weeks has a curve from its beginning on.
+
+#pragma once
+
+#include "troupe/data/records/training_record.hpp"
+#include "troupe/models/base/names.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace troupe {
+
+/// Where the figures of a page come from.
+enum class page_source : uint8_t {
+  live,     ///< the process itself trains
+  visits,   ///< a cluster's director is asked once a second
+  finished, ///< the files of a run
+};
+
+template <>
+struct name_table<page_source> {
+  static constexpr std::array entries{named(page_source::live, "live"),
+                                      named(page_source::visits, "visits"),
+                                      named(page_source::finished, "finished")};
+};
+
+/// Points in order of their steps, at most `size_max`: when there are as many, every other goes, and
+/// from then on half as many are taken.
+class thinned_points {
+public:
+  static constexpr size_t size_max = 4'096;
+
+  /// Takes the place of all points from `step` on: a version that was left behind is done anew.
+  void add(uint64_t step, nlohmann::json point);
+  nlohmann::json points() const;
+
+private:
+  struct entry {
+    uint64_t step;
+    nlohmann::json point;
+  };
+  std::vector<entry> entries_;
+  uint64_t every_ = 1;
+  uint64_t count_ = 0;
+};
+
+class page_feed {
+public:
+  static constexpr size_t events_max = 1'000;
+
+  page_feed(std::string job_name, page_source source);
+
+  /// An object as `troupe status --json` prints it, that came `now` seconds after the epoch of UNIX.
+  /// Takes a sample of it, and its newest row.
+  void set_status(const std::string& status, double now);
+  /// A row of the history that no status has.
+  void add_row(const history_row& row);
+  /// A line for people.
+  void add_event(const std::string& text, double now);
+  /// Why the source does not answer; empty: it does again.
+  void set_problem(std::string problem);
+
+  /// The three answers, as JSON objects on one line.
+  std::string status(double now) const;
+  std::string curves() const;
+  std::string events() const;
+  /// The status alone, as it was set; null before the first.
+  nlohmann::json run() const;
+
+private:
+  struct event {
+    double time;
+    std::string text;
+  };
+
+  void take_sample(double now);
+  void take_row();
+  void note_changes(const nlohmann::json& before, double now);
+  void add_event_locked(const std::string& text, double now);
+
+  mutable std::mutex mutex_;
+  std::string job_name_;
+  page_source source_;
+  nlohmann::json status_;
+  double came_ = 0; ///< when the status did
+  double bytes_per_second_ = 0;
+  std::string problem_;
+  nlohmann::json newest_row_; ///< that a status had
+  thinned_points rows_;
+  thinned_points samples_;
+  uint64_t curves_changed_ = 0;
+  std::deque<event> events_;
+  uint64_t events_changed_ = 0;
+};
+
+} // namespace troupe

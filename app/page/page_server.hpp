@@ -1,0 +1,43 @@
+// Serves the page of a run on a thread of its own, until it is destroyed.
+//
+// One thread polls a listener on a loopback address and at most 64 connections; each has one request,
+// one answer and a deadline for both, and no visitor can hold anything that training needs. What an
+// answer says is decided in page_answer.hpp.
+
+#pragma once
+
+#include "troupe/actors/net/socket/endpoint.hpp"
+#include "troupe/app/page/page_feed.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace troupe {
+
+class page_server {
+public:
+  /// Where the page is when nobody says: the first port that is free of this one and the nine after
+  /// it.
+  static constexpr uint16_t usual_port = 7465;
+  static constexpr size_t connections_max = 64;
+  /// For a request to come, and for its answer to go.
+  static constexpr milliseconds visit_time_max{5'000};
+
+  /// `where` is empty (127.0.0.1 at the usual port), "PORT" or "HOST:PORT"; port 0 takes any that is
+  /// free. Throws failure: usage when it is none of these or no loopback address, cannot_create when
+  /// the port is in use.
+  page_server(const std::string& where, std::shared_ptr<const page_feed> feed);
+  ~page_server();
+  page_server(const page_server&) = delete;
+  page_server& operator=(const page_server&) = delete;
+
+  /// For people: "http://127.0.0.1:7465/".
+  std::string address() const;
+
+private:
+  class loop;
+  std::unique_ptr<loop> loop_;
+};
+
+} // namespace troupe

@@ -1,0 +1,226 @@
+#include "troupe/app/page/run_metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+using nlohmann::json;
+
+enum class kind : uint8_t { gauge, counter };
+
+/// One metric: its family's name (without a counter's `_total`), what it is, and where its value is.
+struct metric {
+  const char* key; ///< in the object
+  const char* name;
+  kind is;
+  const char* help;
+  double scale = 1; ///< value times this is in the unit of the name
+};
+
+constexpr metric of_run[] = {
+  {"step", "troupe_step", kind::gauge, "Version of the parameters: steps done."},
+  {"last_step", "troupe_last_step", kind::gauge, "Step at which training ends by itself."},
+  {"epoch", "troupe_epoch", kind::gauge, "Finished epochs."},
+  {"seconds", "troupe_run_seconds", kind::gauge, "Time since training started."},
+  {"steps_per_second", "troupe_steps_per_second", kind::gauge, "Steps a second, lately."},
+  {"samples_per_second", "troupe_samples_per_second", kind::gauge, "Samples a second, lately."},
+  {"replicas", "troupe_replicas", kind::gauge, "Replicas that take part."},
+  {"shards", "troupe_shards", kind::gauge, "Shards that take part."},
+  {"train_loss", "troupe_train_loss", kind::gauge, "Mean training loss of the epoch so far."},
+  {"train_accuracy", "troupe_train_accuracy_ratio", kind::gauge,
+   "Training accuracy of the epoch so far."},
+  {"learning_rate", "troupe_learning_rate", kind::gauge, "Learning rate of the next step."},
+  {"seconds_left", "troupe_left_seconds", kind::gauge,
+   "Time left at the pace of the last seconds."},
+  {"still_seconds", "troupe_still_seconds", kind::gauge, "Time since something moved."},
+  {"views", "troupe_views", kind::counter, "Views of who takes part that were published."},
+  {"replicas_lost", "troupe_replicas_lost", kind::counter, "Replicas that were lost."},
+  {"rollbacks", "troupe_rollbacks", kind::counter,
+   "Times training went back to an earlier version."},
+  {"bytes_sent", "troupe_wire_sent_bytes", kind::counter,
+   "Bytes of pieces sent to other processes."},
+  {"resends", "troupe_pieces_resent", kind::counter, "Pieces sent again because they were wanted."},
+};
+
+constexpr metric of_row[] = {
+  {"test_loss", "troupe_test_loss", kind::gauge, "Loss of the test rows, last evaluated."},
+  {"test_accuracy", "troupe_test_accuracy_ratio", kind::gauge,
+   "Accuracy of the test rows, last evaluated."},
+  {"test_r2", "troupe_test_r2", kind::gauge, "R2 of the test rows, last evaluated."},
+  {"validation_loss", "troupe_validation_loss", kind::gauge,
+   "Loss of the validation rows, last evaluated."},
+  {"validation_accuracy", "troupe_validation_accuracy_ratio", kind::gauge,
+   "Accuracy of the validation rows, last evaluated."},
+  {"validation_r2", "troupe_validation_r2", kind::gauge,
+   "R2 of the validation rows, last evaluated."},
+};
+
+constexpr metric of_node[] = {
+  {"step", "troupe_node_step", kind::gauge, "Newest version that is whole there."},
+  {"slices", "troupe_node_slices", kind::gauge, "Slices that a process computes."},
+  {"spans", "troupe_node_spans", kind::gauge, "Spans of the parameters that a process owns."},
+  {"last_heard_seconds", "troupe_node_silence_seconds", kind::gauge,
+   "Time since a process was heard."},
+  {"samples", "troupe_node_samples", kind::counter, "Samples computed, repetitions included."},
+  {"bytes_sent", "troupe_node_sent_bytes", kind::counter,
+   "Bytes of pieces sent to other processes."},
+  {"resends", "troupe_node_pieces_resent", kind::counter,
+   "Pieces sent again because they were wanted."},
+};
+
+constexpr metric of_trainer[] = {
+  {"results", "troupe_replica_results", kind::counter, "Steps or orders that a replica answered."},
+  {"last_count", "troupe_replica_last", kind::counter, "Times that others waited for a replica."},
+  {"computed_ms", "troupe_replica_computed_seconds", kind::counter, "Time a replica computed.",
+   1e-3},
+  {"waited_ms", "troupe_replica_waited_seconds", kind::counter, "Time a replica waited.", 1e-3},
+  {"network_ms", "troupe_replica_network_seconds", kind::counter, "Time of messages and queues.",
+   1e-3},
+  {"discarded", "troupe_replica_discarded", kind::counter, "Gradients that came too late."},
+  {"refused", "troupe_replica_refused", kind::counter, "Results of work that others had by then."},
+};
+
+std::string escaped(const std::string& value) {
+  std::string result;
+  for (const char c : value)
+    if (c == '\n')
+      result += "\\n";
+    else if (c == '"' || c == '\\')
+      result += {'\\', c};
+    else
+      result += c;
+  return result;
+}
+
+std::string number_text(double x) {
+  if (std::isnan(x))
+    return "NaN";
+  if (std::isinf(x))
+    return x > 0 ? "+Inf" : "-Inf";
+  return fmt::format("{}", x);
+}
+
+/// An object with values, and what tells it from the others of its kind.
+struct labelled {
+  json object;
+  std::string labels; ///< with braces, or empty
+};
+
+class metrics_text {
+public:
+  explicit metrics_text(metrics_format format) : format_(format) {}
+
+  void add(std::span<const metric> table, const std::vector<labelled>& objects) {
+    for (const auto& row : table)
+      add(row, objects);
+  }
+
+  void add_state(const char* name, const char* help, const std::vector<labelled>& values) {
+    add({"value", name, kind::gauge, help}, values);
+  }
+
+  std::string text() && {
+    if (format_ == metrics_format::open_metrics)
+      text_ += "# EOF\n";
+    return std::move(text_);
+  }
+
+private:
+  void add(const metric& x, const std::vector<labelled>& objects) {
+    const bool counts = x.is == kind::counter;
+    const std::string sample = std::string{x.name} + (counts ? "_total" : "");
+    const auto family = format_ == metrics_format::open_metrics ? std::string{x.name} : sample;
+    bool has_head = false;
+    for (const auto& [object, labels] : objects) {
+      const auto found = object.find(x.key);
+      if (found == object.end() || !found->is_number())
+        continue;
+      if (!has_head)
+        text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", family, x.help, family,
+                             counts ? "counter" : "gauge");
+      has_head = true;
+      text_ +=
+        fmt::format("{}{} {}\n", sample, labels, number_text(found->get<double>() * x.scale));
+    }
+  }
+
+  metrics_format format_;
+  std::string text_;
+};
+
+json member_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? json() : *found;
+}
+
+std::vector<labelled> nodes_of(const json& status) {
+  std::vector<labelled> result;
+  for (const auto& node : member_of(status, "nodes"))
+    if (result.size() < 1024 && node.is_object())
+      result.push_back({node, fmt::format("{{node=\"{}\"}}", escaped(node.value("name", "")))});
+  return result;
+}
+
+std::vector<labelled> trainers_of(const json& status) {
+  std::vector<labelled> result;
+  for (const auto& x : member_of(status, "trainers"))
+    if (result.size() < 1024 && x.is_object())
+      result.push_back({x, fmt::format("{{node=\"{}\",replica=\"{}\"}}",
+                                       escaped(x.value("process", "")), x.value("replica", 0))});
+  return result;
+}
+
+std::vector<labelled> phases_of(const json& status) {
+  std::vector<labelled> result;
+  for (const char* phase : {"waiting", "training", "stopping", "finished", "failed"})
+    result.push_back({{{"value", status.value("phase", "") == phase ? 1 : 0}},
+                      fmt::format("{{phase=\"{}\"}}", phase)});
+  return result;
+}
+
+std::vector<labelled> participation_of(const std::vector<labelled>& nodes) {
+  std::vector<labelled> result;
+  for (const auto& [node, labels] : nodes)
+    result.push_back({{{"value", node.value("state", "") == "takes part" ? 1 : 0}}, labels});
+  return result;
+}
+
+} // namespace
+
+metrics_format metrics_format_for(std::string_view accept) {
+  return accept.find("application/openmetrics-text") != std::string_view::npos
+           ? metrics_format::open_metrics
+           : metrics_format::prometheus;
+}
+
+std::string_view content_type_of(metrics_format format) {
+  return format == metrics_format::open_metrics
+           ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+           : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+std::string run_metrics(const json& status, metrics_format format) {
+  metrics_text result{format};
+  if (status.is_object()) {
+    const auto nodes = nodes_of(status);
+    result.add_state("troupe_phase", "Whether the run is in a phase.", phases_of(status));
+    result.add(of_run, {{status, {}}});
+    if (const auto row = member_of(status, "newest_row"); row.is_object())
+      result.add(of_row, {{row, {}}});
+    result.add_state("troupe_node_takes_part", "Whether a process takes part.",
+                     participation_of(nodes));
+    result.add(of_node, nodes);
+    result.add(of_trainer, trainers_of(status));
+  }
+  return std::move(result).text();
+}
+
+} // namespace troupe

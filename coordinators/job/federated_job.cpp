@@ -1,0 +1,218 @@
+#include "troupe/coordinators/job/federated_job.hpp"
+
+#include "troupe/coordinators/modes/model_merger.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+constexpr double share_max = 10;
+/// A group's sum takes 8 bytes a parameter, and its mean 4: beyond it robust rounds are refused.
+constexpr size_t groups_max = 65'536;
+
+std::string bits_text(double value) {
+  return std::to_string(std::bit_cast<uint64_t>(value));
+}
+
+void check_section(problem_list& check, const federated_section& x) {
+  check.in_bounds("federated.clients", x.clients);
+  check.in_bounds("federated.cohort", x.cohort);
+  check.in_bounds("federated.rounds", x.rounds);
+  check.in_bounds("federated.local_epochs", x.local_epochs);
+  check.in_bounds("federated.local_steps", x.local_steps);
+  check.in_bounds("federated.min_count", x.min_count);
+  check.in_bounds("federated.groups", x.groups);
+  check.in_bounds("federated.weight_max", x.weight_max);
+  check.require(x.cohort <= x.clients, "federated.cohort",
+                "a round takes " + std::to_string(x.cohort) + " of " + std::to_string(x.clients) +
+                  " clients",
+                "use at most federated.clients");
+  check.require(!x.local_epochs || !x.local_steps, "federated.local_steps",
+                "a client trains for so many epochs or for so many steps",
+                "keep one of local_epochs and local_steps");
+  check.require(x.min_count <= x.cohort, "federated.min_count",
+                "no round has more than its " + std::to_string(x.cohort) + " clients",
+                "use at most federated.cohort");
+  check.require(x.groups <= std::min(x.cohort, groups_max), "federated.groups",
+                std::to_string(x.groups) + " groups of " + std::to_string(x.cohort) + " clients",
+                "use at most federated.cohort, and at most " + std::to_string(groups_max));
+  check.require(x.groups > 0 || x.cohort <= groups_max, "federated.groups",
+                "a sum for each of " + std::to_string(x.cohort) + " clients",
+                "set federated.groups, to 100 say: the rule then merges the groups' means");
+  check.require(
+    x.partition != partition_kind::dirichlet || (x.spread > 0 && std::isfinite(x.spread)),
+    "federated.partition", "dirichlet must be above 0", "write { dirichlet = 0.3 }, say");
+  check.require(x.partition != partition_kind::sizes || (x.spread >= 0 && x.spread <= share_max),
+                "federated.partition", "sizes must be in [0, 10]", "write { sizes = 1 }, say");
+  check.require(x.over_selection >= 0 && x.over_selection <= share_max, "federated.over_selection",
+                "must be in [0, 10]", "use a share of the cohort such as 0.3");
+  check.require(x.over_selection == 0 || x.sampling != client_sampling::poisson,
+                "federated.over_selection",
+                "poisson takes each client with a chance of its own: no number is to be reached",
+                "leave it out, or use federated.sampling = \"uniform\"");
+  check.require(x.drop_out >= 0 && x.drop_out < 1, "federated.drop_out", "must be in [0, 1)",
+                "use a share of the clients such as 0.3");
+  check.require(!x.deadline || *x.deadline > 0, "federated.deadline", "must be above 0",
+                "use the rows that a client of speed 1 may train on, such as 500");
+  check.require(x.speed_spread >= 0 && x.speed_spread <= share_max, "federated.speed_spread",
+                "must be in [0, 10]", "use a number such as 0.5");
+  check.require(x.proximal >= 0 && std::isfinite(x.proximal), "federated.proximal",
+                "must be 0 or more", "use a number such as 0.01");
+  check.require(x.update_range > 0 && x.update_range <= 0x1p30, "federated.update_range",
+                "must be above 0 and at most 2^30", "use the default, 1024");
+}
+
+void check_room(problem_list& check, const job& x) {
+  const auto options = federated_options_of(x);
+  try {
+    fraction_bits_of(options.bounds(x.federated.clients));
+  } catch (const std::invalid_argument& error) {
+    check.require(false, "federated.weight_max", error.what(),
+                  "use a smaller weight_max or cohort");
+  }
+}
+
+void check_beside(problem_list& check, const job& x) {
+  const auto& training = x.training;
+  check.require(training.consistency == consistency_kind::synchronous, "training.consistency",
+                "a federated round waits for all of its cohort that count",
+                "leave it out, or use training.strategy = \"gradients\"");
+  check.require(training.epochs == training_options{}.epochs, "training.epochs",
+                "federated training counts rounds", "use federated.rounds");
+  check.require(!training.slices, "training.slices", "a client is trained as a whole",
+                "leave it out");
+  check.require(!x.merge.elastic_alpha, "merge.elastic_alpha",
+                "clients keep no models of their own between two rounds",
+                "use training.strategy = \"parameters\", or leave it out");
+  check.require(x.federated.sampling != client_sampling::size ||
+                  x.merge.members.weighting != merge_weighting::samples,
+                "merge.weighting",
+                "clients drawn by size and weighed by samples would count their sizes twice "
+                "(Li et al. 2020)",
+                "set merge.weighting = \"equal\"");
+}
+
+} // namespace
+
+void check_federated(problem_list& check, const job& x) {
+  if (!is_federated(x.training)) {
+    check.require(x.federated == federated_section{}, "federated.clients",
+                  "the section federated belongs to the strategy federated",
+                  "use training.strategy = \"federated\", or leave it out");
+    return;
+  }
+  check_beside(check, x);
+  const auto before = check.found.size();
+  check_section(check, x.federated);
+  if (check.found.size() == before)
+    check_room(check, x);
+}
+
+void check_federated_with_data(problem_list& check, const job& resolved, size_t train_row_count,
+                               bool classification) {
+  const auto& x = resolved.federated;
+  check.require(
+    x.clients <= train_row_count, "federated.clients",
+    std::to_string(x.clients) + " clients share " + std::to_string(train_row_count) +
+      " training rows: " + std::to_string(x.clients - std::min(x.clients, train_row_count)) +
+      " would have none",
+    "use at most as many clients as training rows");
+  const bool by_class =
+    x.partition == partition_kind::labels || x.partition == partition_kind::dirichlet;
+  check.require(!by_class || classification, "federated.partition",
+                std::string{name_of(x.partition)} + " deals out classes, these rows have none",
+                "use \"iid\" or { sizes = 1 }");
+  check.require(x.partition != partition_kind::labels ||
+                  x.labels <= train_row_count / std::max<size_t>(x.clients, 1),
+                "federated.partition", "there are fewer training rows than shards",
+                "use fewer clients, or fewer labels a client");
+  const auto groups = x.groups == 0 ? x.cohort : x.groups;
+  const auto needed = entry_count_min(resolved.merge.members);
+  check.require(groups >= needed, "federated.groups",
+                std::string{name_of(resolved.merge.members.rule)} + " needs at least " +
+                  std::to_string(needed) + " models to choose from, there are " +
+                  std::to_string(groups),
+                x.groups == 0 ? "use a larger federated.cohort, or another merge.rule"
+                              : "set federated.groups to more, or to 0: each client its own");
+  check.require(resolved.merge.flipped_members <= x.clients, "merge.flipped_members",
+                "there are " + std::to_string(x.clients) + " clients", "use fewer");
+}
+
+void write_federated(std::ostream& out, const job& resolved) {
+  const auto& x = resolved.federated;
+  const federated_section defaults;
+  out << "federated.clients = " << x.clients << '\n'
+      << "federated.cohort = " << x.cohort << '\n'
+      << "federated.sampling = " << name_of(x.sampling) << '\n';
+  if (x.local_steps)
+    out << "federated.local_steps = " << *x.local_steps << '\n';
+  else
+    out << "federated.local_epochs = " << x.local_epochs.value_or(1) << '\n';
+  out << "federated.partition = " << name_of(x.partition);
+  if (x.partition == partition_kind::labels)
+    out << ' ' << x.labels;
+  if (x.partition == partition_kind::dirichlet || x.partition == partition_kind::sizes)
+    out << ' ' << bits_text(x.spread);
+  out << "\nfederated.min_count = " << x.min_count << '\n'
+      << "federated.groups = " << x.groups << '\n'
+      << "federated.update_range = " << bits_text(x.update_range) << '\n'
+      << "federated.weight_max = " << x.weight_max << '\n';
+  const auto write_if_on = [&](const char* key, double value) {
+    if (value > 0)
+      out << "federated." << key << " = " << bits_text(value) << '\n';
+  };
+  write_if_on("over_selection", x.over_selection);
+  write_if_on("drop_out", x.drop_out);
+  write_if_on("deadline", x.deadline.value_or(0));
+  write_if_on("speed_spread", x.speed_spread);
+  write_if_on("proximal", x.proximal);
+}
+
+federated_options federated_options_of(const job& resolved) {
+  const auto& x = resolved.federated;
+  const auto& merging = resolved.merge;
+  federated_options options;
+  auto& cohort = options.cohort;
+  cohort.seed = resolved.seed;
+  cohort.cohort_size = x.cohort;
+  cohort.sampling = x.sampling;
+  cohort.over_selection = x.over_selection;
+  cohort.drop_out = x.drop_out;
+  cohort.deadline = x.deadline;
+  cohort.speed_spread = x.speed_spread;
+  cohort.group_count = x.groups;
+  cohort.schedule = {std::max<size_t>(resolved.training.batch_size, 1), x.local_epochs.value_or(1),
+                     x.local_steps};
+  options.weighs_samples = merging.members.rule != merge_rule::average &&
+                           merging.members.weighting == merge_weighting::samples;
+  options.update_range = x.update_range;
+  options.weight_max = x.weight_max;
+  options.min_count = x.min_count;
+  options.proximal = x.proximal;
+  options.merge = merging.members;
+  options.outer = merging.outer;
+  options.averaging = merging.averaging;
+  if (merging.flipped_members > 0)
+    options.first_flipped = x.clients - std::min(merging.flipped_members, x.clients);
+  options.flip_factor = merging.flip_factor;
+  return options;
+}
+
+partition_options partition_of(const job& x) {
+  const auto& federated = x.federated;
+  return {x.seed, federated.clients, federated.partition, federated.labels, federated.spread};
+}
+
+uint64_t rows_of_round(const job& resolved, size_t train_row_count) {
+  const auto options = federated_options_of(resolved);
+  const auto rows = train_row_count / std::max<size_t>(resolved.federated.clients, 1) + 1;
+  return options.cohort.cohort_size * options.cohort.schedule.rows_of(rows);
+}
+
+} // namespace troupe

@@ -1,0 +1,151 @@
+// Federated rounds: in each the clients of a cohort train on their own rows, from the same model, and
+// the mean of what they changed moves it.
+//
+//   open(round): a cohort, in pieces ---finish(piece) of each---> close ---> the model of the next round
+//                     \--too few clients---> void: the model stays, the next round draws anew
+//
+// Who counts, and in which groups, is the cohort's (cohort.hpp). Each group has one ring sum
+// (models/merging/ring_sum.hpp), so pieces may be of any size, come in any order, from anybody, and
+// be made anew: the words do not show it. When all pieces are in, each group's mean model is an
+// entry of the merge rule, weighed by its clients' weights, and the outer rule moves the main model
+// towards what they merge to:
+//   FedAvg                      one group, weights by samples, outer replace   McMahan et al. 2017
+//   FedAvgM, FedAdam, FedYogi   outer sgd with momentum, adam, yogi            Reddi et al. 2021
+//   robust with bounded memory  several groups, median or Krum of their means  Karimireddy et al.
+//                                                                              2022 ("bucketing")
+// An update that is not finite or out of range is refused; the round goes on without it. A round in
+// which fewer than `min_count` clients are left, or fewer groups than the rule needs, is void.
+
+#pragma once
+
+#include "troupe/coordinators/modes/cohort.hpp"
+#include "troupe/coordinators/modes/model_merger.hpp"
+#include "troupe/models/base/saved_state.hpp"
+#include "troupe/models/merging/outer_rule.hpp"
+#include "troupe/models/merging/parameter_average.hpp"
+#include "troupe/models/merging/ring_sum.hpp"
+#include "troupe/models/training/round_record.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// So many void rounds in a row end a run: what left too few in ten rounds is no accident.
+inline constexpr uint64_t void_rounds_max = 10;
+
+struct federated_options {
+  cohort_options cohort;
+  bool weighs_samples = true; ///< a client weighs its rows, at most weight_max; else 1
+  double update_range = 1024; ///< greatest change of a parameter that is taken, > 0
+  uint64_t weight_max = 1024; ///< >= 1
+  size_t min_count = 1;       ///< clients that must be left, >= 1
+  double proximal = 0;        ///< mu of FedProx, >= 0
+  merge_options merge = {.rule = merge_rule::weighted, .weighting = merge_weighting::samples};
+  outer_options outer = {};
+  averaging_options averaging = {};
+  /// Rehearsal of faults: clients from this one on hand in their update reversed ..
+  uint64_t first_flipped = ~uint64_t{0};
+  double flip_factor = 1; ///< .. and so many times as long
+
+  uint64_t weight_of(size_t rows) const {
+    return weighs_samples ? std::min<uint64_t>(std::max<size_t>(rows, 1), weight_max) : 1;
+  }
+  /// Of sums of one round's clients.
+  ring_bounds bounds(size_t client_count) const {
+    return {update_range, weighs_samples ? weight_max : 1, cohort.counted_max(client_count)};
+  }
+};
+
+/// What a client did.
+struct client_figure {
+  float loss = 0;                                   ///< mean over the rows it trained on
+  float norm = 0;                                   ///< of its update
+  update_verdict verdict = update_verdict::counted; ///< who is refused adds nothing to the sum
+
+  friend bool operator==(const client_figure&, const client_figure&) = default;
+};
+
+/// What came of a piece.
+struct client_sums {
+  std::span<const int64_t> words;         ///< P, of those who count
+  uint64_t correct_count = 0;             ///< classification: of those who count
+  std::span<const client_figure> figures; ///< of all, in order of positions
+};
+
+/// Positions of the open round's cohort that one order is about; all of one group.
+struct client_piece {
+  size_t group = 0;
+  index_range positions;
+
+  friend bool operator==(const client_piece&, const client_piece&) = default;
+};
+
+/// What became of a round.
+struct closed_round {
+  round_record record;
+  batch_sums sums;                 ///< of those who counted
+  std::vector<std::string> news{}; ///< for people
+  bool moved = false;              ///< the model did
+  std::string problem{};           ///< why training ends here; empty: it goes on
+  bool is_not_finite = false;      ///< the problem: the main model would not be finite
+};
+
+class federated_rounds {
+public:
+  /// `offsets` of cohort_of. Throws std::invalid_argument as local_rounds does.
+  federated_rounds(const federated_options& options, std::vector<uint32_t> offsets,
+                   std::span<const float> initial);
+
+  /// Round `round` begins, with this cohort, cut into pieces of `piece_size` >= 1 positions. True
+  /// when there is anything to do; else it is to be closed at once.
+  bool open(uint64_t round, std::shared_ptr<const cohort> who, size_t piece_size);
+
+  const std::vector<client_piece>& pieces() const { return pieces_; }
+  /// What came of a piece; each once. Returns true when it was the last one. Throws
+  /// std::invalid_argument for what does not fit it.
+  bool finish(size_t piece, const client_sums& news);
+  /// All pieces are in: the model moves, or the round is void.
+  closed_round close();
+
+  /// What it remembers beside the main model, between two rounds. What the outer rule and the average
+  /// remember is not in it.
+  static state_shape shape() { return {0, 1}; }
+  void save(state_saver& out) const { out.count(void_in_a_row_); }
+  void load(state_loader& in) { void_in_a_row_ = in.count(); }
+
+  /// The main model: a snapshot.
+  const const_buffer& main_parameters() const { return main_; }
+  /// What to evaluate and save: the average of the main models if one was asked for, else the last.
+  const_buffer evaluated_parameters() const;
+
+private:
+  uint32_t rows_of(uint32_t client) const { return offsets_[client + 1] - offsets_[client]; }
+  void count_clients(closed_round& out) const;
+  std::vector<merge_entry> group_means() const;
+  /// Why too few are left; empty: they are enough.
+  std::string shortage(size_t counted, size_t groups) const;
+
+  federated_options options_;
+  std::vector<uint32_t> offsets_;
+  outer_rule outer_;
+  parameter_average average_;
+  const_buffer main_;
+  uint64_t round_ = 0;
+  std::shared_ptr<const cohort> cohort_;
+  std::vector<client_piece> pieces_;
+  std::vector<bool> is_finished_; ///< of each piece
+  size_t missing_ = 0;            ///< pieces
+  std::vector<ring_sum> groups_;
+  std::vector<client_figure> figures_; ///< by position
+  uint64_t correct_count_ = 0;
+  uint64_t void_in_a_row_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,21 @@
+// The file of a private run's key: 32 random bytes as 64 hexadecimal digits, which nobody but its owner
+// may read. Who has it knows who took part in each round and which noise was added; without it the run
+// cannot be gone on from.
+
+#pragma once
+
+#include "troupe/models/privacy/secret_stream.hpp"
+
+#include <string>
+
+namespace troupe {
+
+/// The key in the file at `path`; it is made if there is none, of the kernel's random bytes.
+/// Throws failure: no_permission when others may read it, bad_data when it holds no key, otherwise as
+/// the disk refuses.
+secret_key read_or_make_key(const std::string& path);
+
+/// What may be told of a key, in a job's identity for instance: SHA-256 of its bytes.
+std::string fingerprint_of(const secret_key& key);
+
+} // namespace troupe

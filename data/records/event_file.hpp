@@ -1,0 +1,75 @@
+// events.jsonl: every decision and fault of a run with its reason, one JSON object a line, as it
+// happens. For people who ask afterwards why a run took so long, and for programs that watch it.
+//
+//   {"number":7,"time":"2026-01-31T12:00:00.123Z","seconds":8.25,"kind":"view","version":412,"text":"..."}
+//
+// A file that has grown to `event_bytes_max` becomes events.jsonl.1, that one events.jsonl.2, and so
+// on up to .3; what was .3 is gone. Numbers go on: a gap is what was left out.
+
+#pragma once
+
+#include "troupe/data/records/run_event.hpp"
+#include "troupe/data/records/training_record.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+inline constexpr std::string_view event_file_name = "events.jsonl";
+
+/// Some 40,000 lines; four times as much is kept.
+inline constexpr size_t event_bytes_max = size_t{8} << 20;
+
+/// How many older files are kept.
+inline constexpr size_t event_files_kept = 3;
+
+/// Of one kind within a second: who writes a checkpoint a step would fill the disk with news of it.
+inline constexpr size_t events_a_second_max = 20;
+
+/// When an event happened. The first counts since the process began to write, and cannot go back.
+struct event_time {
+  std::chrono::duration<double> since_begin{};
+  std::chrono::system_clock::time_point clock{};
+};
+
+/// The event as its line, with the break at its end. `row` is that of an event of that kind.
+std::string event_line(uint64_t number, const event_time& when, const run_event& event,
+                       const history_row* row = nullptr);
+
+/// The names of the fields of a line, with their meanings, as docs/events.md has them.
+std::string event_fields_markdown();
+
+/// Appends events of one process's life to what is there. Each is one write; nothing is forced to
+/// the disk.
+class event_writer {
+public:
+  /// Goes on behind the last number that stands in the file at `path`. Throws failure(io_error).
+  explicit event_writer(std::string path, size_t bytes_max = event_bytes_max);
+
+  /// Throws failure(io_error).
+  void add(const run_event& event, const event_time& when, const history_row* row = nullptr);
+
+private:
+  // How many of a kind came within the second that began then.
+  struct pace {
+    std::chrono::duration<double> begin{};
+    size_t count = 0;
+  };
+
+  bool is_too_many(event_kind kind, const event_time& when);
+  void append(const run_event& event, const event_time& when, const history_row* row);
+  void rotate() const;
+
+  std::string path_;
+  size_t bytes_max_;
+  uint64_t last_number_ = 0;
+  std::map<event_kind, pace> paces_;
+};
+
+} // namespace troupe

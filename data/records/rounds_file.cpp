@@ -1,0 +1,84 @@
+#include "troupe/data/records/rounds_file.hpp"
+
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/text/failure.hpp"
+
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr const char* header =
+  "round,invited,dropped,late,surplus,refused,counted,rows,loss,loss_p10,loss_p50,loss_p90,"
+  "loss_max,norm_p10,norm_p50,norm_p90,norm_max,void\n";
+
+std::string number(double value) {
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  return {digits.data(), end};
+}
+
+std::string line_of(const round_record& x) {
+  std::string result;
+  for (const auto count :
+       {x.round, x.invited, x.dropped, x.late, x.surplus, x.refused, x.counted, x.rows})
+    result += std::to_string(count) + ',';
+  for (const auto figure : {x.loss, x.losses.p10, x.losses.p50, x.losses.p90, x.losses.most,
+                            x.norms.p10, x.norms.p50, x.norms.p90, x.norms.most})
+    result += (x.counted > 0 ? number(figure) : std::string{}) + ',';
+  return result + (x.is_void ? "1\n" : "0\n");
+}
+
+/// The number a line begins with; 0: none.
+uint64_t round_of(const std::string& line) {
+  uint64_t result = 0;
+  std::from_chars(line.data(), line.data() + line.size(), result);
+  return result;
+}
+
+} // namespace
+
+std::string rounds_text(const std::vector<round_record>& rounds) {
+  std::string result = header;
+  for (const auto& round : rounds)
+    result += line_of(round);
+  return result;
+}
+
+rounds_writer::rounds_writer(std::string path, uint64_t version) : path_(std::move(path)) {
+  cut_back(version);
+}
+
+// A last line without its end was cut off as it was written: it is not taken for a round.
+void rounds_writer::cut_back(uint64_t version) {
+  std::string kept = header;
+  last_ = 0;
+  std::ifstream file{path_, std::ios::binary};
+  std::string line;
+  while (version > 0 && std::getline(file, line) && !file.eof())
+    if (const auto round = round_of(line); round > last_ && round <= version) {
+      kept += line + '\n';
+      last_ = round;
+    }
+  write_file_atomically(path_, kept);
+}
+
+void rounds_writer::add(const std::vector<round_record>& rounds) {
+  if (rounds.empty())
+    return;
+  if (rounds.front().round <= last_)
+    cut_back(rounds.front().round - 1);
+  std::ofstream file{path_, std::ios::binary | std::ios::app};
+  for (const auto& round : rounds)
+    file << line_of(round);
+  file << std::flush;
+  if (!file)
+    throw failure(failure_code::io_error, "cannot add a round", path_, "is the disk full?");
+  last_ = rounds.back().round;
+}
+
+} // namespace troupe

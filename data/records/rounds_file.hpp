@@ -1,0 +1,37 @@
+// rounds.csv: one line a federated round, for spreadsheets and plotting scripts. The file only grows;
+// a run that goes on from a version takes back what lies beyond it.
+
+#pragma once
+
+#include "troupe/models/training/round_record.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// CSV with a header of the fields' names; numbers have the fewest digits that read back as the same
+/// double. A round that counted nobody has empty cells where its figures would be.
+std::string rounds_text(const std::vector<round_record>& rounds);
+
+/// rounds.csv while a run lasts: each round is in the file as soon as it is told.
+class rounds_writer {
+public:
+  /// Of a run that begins at `version`: of a file at `path` the rounds up to it stay, 0 for none.
+  /// Throws as write_file_atomically does.
+  rounds_writer(std::string path, uint64_t version);
+
+  /// Adds rounds, in order. Where the first of them is not beyond those that are there (they were
+  /// done once more after a loss), it replaces all from there on. Throws failure(io_error), or as
+  /// write_file_atomically does.
+  void add(const std::vector<round_record>& rounds);
+
+private:
+  void cut_back(uint64_t version);
+
+  std::string path_;
+  uint64_t last_ = 0; ///< round in the file
+};
+
+} // namespace troupe

@@ -1,0 +1,64 @@
+// An open file of rows (rows_header.hpp): its front is read and checked, its chunks can be.
+//
+//   rows_file file{"mnist.rows.safetensors"};
+//   const auto chunk = file.read_chunk(7);
+
+#pragma once
+
+#include "troupe/data/disk/open_file.hpp"
+#include "troupe/data/rows_file/rows_header.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// Rows as they lie in the file. Shapes: n rows, F features, T targets.
+struct rows_chunk {
+  size_t row_count = 0;            ///< n
+  std::vector<std::byte> features; ///< n x F, in the file's type
+  std::vector<int32_t> labels;     ///< n, or none
+  std::vector<float> targets;      ///< n x T, or none
+};
+
+class rows_file {
+public:
+  /// Opens the file and reads its front. Throws failure: missing_input or no_permission when it
+  /// cannot be opened, io_error when it cannot be read; bad_data, naming the path, when it is
+  /// compressed, no safetensors file, no file of rows, or when what it says of itself does not fit.
+  explicit rows_file(const std::string& path);
+
+  const std::string& path() const noexcept { return path_; }
+  const rows_header& header() const noexcept { return header_; }
+
+  /// SHA-256 of the file up to its labels or targets, hexadecimal: the name of its content.
+  const std::string& fingerprint() const noexcept { return fingerprint_; }
+
+  /// Reads chunk `number` and holds it against its checksums. Thread-safe. Throws failure: bad_data
+  /// with the chunk and its first byte when a checksum is wrong, a label is none of the classes, or
+  /// a number is not finite; io_error when it cannot be read, or the file has become shorter.
+  rows_chunk read_chunk(uint64_t number) const;
+
+  /// The same without features: labels or targets alone.
+  rows_chunk read_targets(uint64_t number) const;
+
+  /// Writes the features of row `row` of a chunk to `out` (F).
+  void copy_features(const rows_chunk& chunk, size_t row, std::span<float> out) const;
+
+private:
+  void read_at(uint64_t place, std::span<std::byte> out) const;
+  void read_front();
+  /// Of chunk `number`, whose part at `place` is not what it should be.
+  [[noreturn]] void refuse_chunk(uint64_t number, const std::string& what, uint64_t place) const;
+
+  std::string path_;
+  open_file file_;
+  rows_header header_;
+  rows_places places_;
+  std::string fingerprint_;
+};
+
+} // namespace troupe

@@ -1,0 +1,37 @@
+// Reads a file of rows (rows_header.hpp) part by part (row_reader.hpp), for those who take any format:
+// columns are its features and then its targets; a class is told by its name.
+
+#pragma once
+
+#include "troupe/data/rows_file/rows_file.hpp"
+#include "troupe/data/table/row_reader.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace troupe {
+
+class rows_reader : public row_reader {
+public:
+  /// Opens the file. Throws what rows_file throws.
+  explicit rows_reader(const std::string& path);
+
+  [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
+                                   const std::string& hint) const override;
+
+protected:
+  bool read_rows(table_chunk& out, size_t rows_max) override;
+
+private:
+  void append_row(table_chunk& out);
+  void append_target(table_chunk& out, size_t column) const;
+
+  rows_file file_;
+  rows_chunk chunk_;
+  uint64_t next_chunk_ = 0;
+  size_t row_ = 0;              ///< of the chunk
+  uint64_t rows_given_ = 0;     ///< of the file
+  std::vector<float> features_; ///< of one row
+};
+
+} // namespace troupe

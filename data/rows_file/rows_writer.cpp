@@ -1,0 +1,96 @@
+#include "troupe/data/rows_file/rows_writer.hpp"
+
+#include "troupe/data/text/checksum.hpp"
+#include "troupe/data/text/failure.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+uint8_t byte_of(float value) {
+  return value >= 0 && value <= 255 ? static_cast<uint8_t>(value) : uint8_t{0};
+}
+
+} // namespace
+
+rows_writer::rows_writer(const std::string& path, rows_header header)
+  : header_(std::move(header)),
+    front_(front_of(header_)),
+    path_(path),
+    file_(path),
+    counts_(header_.classes.size()) {
+  header_.checksums.clear();
+}
+
+void rows_writer::refuse() const {
+  throw failure(failure_code::bad_data, "the rows are not those that were counted", path_,
+                "did somebody write to the source meanwhile? begin again");
+}
+
+void rows_writer::append(const rows_part& rows) {
+  const auto width = header_.feature_count;
+  for (size_t i = 0; i * width < rows.features.size(); ++i) {
+    append_row(rows, i);
+    if (features_.size() == header_.chunk_rows * width)
+      write_chunk();
+  }
+}
+
+void rows_writer::append_row(const rows_part& rows, size_t i) {
+  const auto width = header_.feature_count, targets = header_.target_count();
+  const auto features = rows.features.subspan(i * width, width);
+  features_.insert(features_.end(), features.begin(), features.end());
+  if (header_.type == feature_type::u8)
+    for (const auto value : features) {
+      bytes_.push_back(byte_of(value));
+      if (static_cast<float>(bytes_.back()) != value)
+        refuse();
+    }
+  if (header_.is_classification()) {
+    labels_.push_back(rows.labels[i]);
+    ++counts_.at(static_cast<size_t>(rows.labels[i]));
+    return;
+  }
+  for (const auto value : rows.targets.subspan(i * targets, targets)) {
+    if (value < header_.target_minimum || value > header_.target_maximum)
+      refuse();
+    targets_.push_back(value);
+  }
+}
+
+void rows_writer::write_chunk() {
+  const auto row_count = features_.size() / header_.feature_count;
+  if (written_ + row_count > header_.row_count)
+    refuse();
+  const auto features = header_.type == feature_type::u8 ? std::as_bytes(std::span{bytes_})
+                                                         : std::as_bytes(std::span{features_});
+  const auto targets = header_.is_classification() ? std::as_bytes(std::span{labels_})
+                                                   : std::as_bytes(std::span{targets_});
+  file_.write_at(front_.places.features + written_ * header_.feature_bytes(), features);
+  file_.write_at(front_.places.targets + written_ * header_.target_bytes(), targets);
+  header_.checksums.push_back({short_checksum_of(features), short_checksum_of(targets)});
+  statistics_.push(column_statistics_of(features_, header_.feature_count));
+  written_ += row_count;
+  features_.clear();
+  bytes_.clear();
+  labels_.clear();
+  targets_.clear();
+}
+
+void rows_writer::publish() {
+  if (!features_.empty())
+    write_chunk();
+  if (written_ != header_.row_count || counts_ != header_.class_rows)
+    refuse();
+  const auto statistics = statistics_.total();
+  file_.write_at(0, std::as_bytes(std::span{front_.text}));
+  file_.write_at(front_.places.checksums, std::as_bytes(std::span{header_.checksums}));
+  file_.write_at(front_.places.means, std::as_bytes(std::span{statistics.means}));
+  file_.write_at(front_.places.squares, std::as_bytes(std::span{statistics.squares}));
+  file_.publish();
+}
+
+} // namespace troupe

@@ -1,0 +1,68 @@
+// Which rows are for what, and the move of a data set's rows to their parts in one pass of memory.
+//
+// Each row has a random key by (seed, row). The rows with the smallest keys are for testing, the
+// next ones for validation: shares of any size, the same on every machine, and the second does not
+// move the first. Keys are made again wherever they are asked for, so nothing is kept for a row.
+
+#pragma once
+
+#include "troupe/data/table/dataset.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+enum class row_part : uint8_t { train, test, validation };
+
+/// Of all rows, in [0, 1).
+struct part_fractions {
+  double test = 0;
+  double validation = 0;
+};
+
+/// Rows.
+struct part_sizes {
+  size_t test = 0;
+  size_t validation = 0;
+};
+
+/// floor(fraction * N) rows each; a product that misses a whole number by rounding alone is that
+/// number (0.29 of 100 rows is 29). Throws failure(bad_data) when no row is left for training.
+part_sizes sizes_of_parts(size_t row_count, const part_fractions& fractions);
+
+/// A row's key and its number, which decides between equal keys.
+using row_place = std::pair<uint64_t, size_t>;
+row_place place_of(uint64_t seed, size_t row);
+
+/// The part of each row: a function of (seed, row, sizes).
+class part_choice {
+public:
+  part_choice(uint64_t seed, size_t row_count, const part_sizes& sizes);
+
+  row_part of(size_t row) const;
+
+private:
+  uint64_t seed_;
+  row_place test_end_;       ///< the first that is not for testing
+  row_place validation_end_; ///< likewise not for validation
+};
+
+/// Which rows of the source these training rows are, both from 0.
+std::vector<size_t> source_rows(uint64_t seed, size_t row_count, const part_sizes& sizes,
+                                std::span<const size_t> training_rows);
+
+/// The names and the shape of `source`, and no rows.
+dataset without_rows(const dataset& source);
+
+/// Moves the rows that are not for training out of `rows`; all keep their order. `sizes` says how
+/// many there are. The memory of rows that have moved is given back on the way, so that at most one
+/// copy of the rows is held, and the rows of a few pages twice.
+void split(dataset& rows, const part_sizes& sizes,
+           const std::function<row_part(size_t row)>& part_of, dataset& test, dataset& validation);
+
+} // namespace troupe

@@ -1,0 +1,74 @@
+// Where rows come from, for whoever computes on them: consecutive ones or some by number, and never
+// all at once. Where they lie (in memory, in a file) is the source's own affair; the values of a row
+// are the same bits however it is asked for.
+//
+//   const auto rows = rows_of(data);                       // data: shared, prepared
+//   network.gradient(p, rows.train->gather(ids, reader), out, memory);
+
+#pragma once
+
+#include "troupe/data/training_rows/batch_reader.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/base/batch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// Rows 0 .. N - 1 of one part of the data. All functions are thread-safe.
+class row_source {
+public:
+  virtual ~row_source() = default;
+
+  virtual size_t row_count() const = 0; ///< N
+
+  /// Rows [begin, begin + count), count >= 0. The batch looks at the source's memory or at the
+  /// reader's: it is good until the reader's next use.
+  virtual batch range(size_t begin, size_t count, batch_reader& reader) const = 0;
+
+  /// The rows of these numbers, in their order. The batch is good until the reader's next use.
+  virtual batch gather(std::span<const uint32_t> rows, batch_reader& reader) const = 0;
+
+  /// A source for rows of these chunks alone, which are brought into memory now, and stay there for
+  /// as long as it does. Null: all rows are at hand here.
+  virtual std::shared_ptr<const row_source> window(std::span<const uint32_t> chunks) const = 0;
+
+  /// Rows before each chunk, and at the end N; empty where rows do not lie in chunks.
+  virtual std::vector<uint64_t> chunk_begins() const = 0;
+
+  /// The labels of the rows of a chunk; none where rows have none, or do not lie in chunks.
+  virtual std::vector<int32_t> labels_of_chunk(size_t chunk) const = 0;
+};
+
+/// The rows of a data set in memory. Ranges are not copied.
+class rows_in_memory : public row_source {
+public:
+  /// `chunk_begins` as chunk_begins() gives them.
+  explicit rows_in_memory(std::shared_ptr<const dataset> rows,
+                          std::vector<uint64_t> chunk_begins = {})
+    : rows_(std::move(rows)), chunk_begins_(std::move(chunk_begins)) {}
+
+  size_t row_count() const override { return rows_->row_count; }
+  batch range(size_t begin, size_t count, batch_reader& reader) const override;
+  batch gather(std::span<const uint32_t> rows, batch_reader& reader) const override;
+  std::shared_ptr<const row_source> window(std::span<const uint32_t>) const override {
+    return nullptr;
+  }
+  std::vector<uint64_t> chunk_begins() const override { return chunk_begins_; }
+  std::vector<int32_t> labels_of_chunk(size_t chunk) const override;
+
+private:
+  std::shared_ptr<const dataset> rows_;
+  std::vector<uint64_t> chunk_begins_;
+};
+
+/// The parts of prepared data: none is null, one that was not kept has no rows, and each keeps
+/// `data` alive.
+row_parts rows_of(const std::shared_ptr<const prepared_data>& data);
+
+} // namespace troupe

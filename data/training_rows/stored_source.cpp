@@ -1,0 +1,128 @@
+#include "troupe/data/training_rows/stored_source.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// As far ahead as rows in memory are asked for (batch_reader.cpp).
+constexpr size_t bytes_ahead = 4096;
+constexpr size_t bytes_of_line = 64;
+
+} // namespace
+
+stored_source::stored_source(std::shared_ptr<stored_data> data, row_part part)
+  : data_(std::move(data)),
+    part_(part),
+    begins_(std::make_shared<const std::vector<uint64_t>>(data_->split.begins_of(part))) {}
+
+stored_source::stored_source(const stored_source& whole, held_chunks held)
+  : data_(whole.data_), part_(whole.part_), begins_(whole.begins_), held_(std::move(held)) {}
+
+uint32_t stored_source::chunk_of(uint32_t row) const {
+  if (data_->split.keeps_all_for_training())
+    return static_cast<uint32_t>(row / data_->header().chunk_rows);
+  return static_cast<uint32_t>(std::ranges::upper_bound(*begins_, row) - begins_->begin()) - 1;
+}
+
+stored_source::held_chunk stored_source::hold(const stored_chunk_ptr& chunk) const {
+  held_chunk result{chunk->number(), chunk, {}};
+  if (data_->split.keeps_all_for_training())
+    return result;
+  const auto parts = data_->split.parts_of(chunk->number());
+  for (uint32_t i = 0; i < parts.size(); ++i)
+    if (parts[i] == part_)
+      result.rows.push_back(i);
+  return result;
+}
+
+std::shared_ptr<const row_source> stored_source::window(std::span<const uint32_t> numbers) const {
+  held_chunks held;
+  for (const auto& chunk : data_->chunks.ahead(numbers))
+    held.push_back(hold(chunk));
+  std::ranges::sort(held, {}, &held_chunk::number);
+  return std::shared_ptr<const row_source>{new stored_source{*this, std::move(held)}};
+}
+
+std::vector<int32_t> stored_source::labels_of_chunk(size_t chunk) const {
+  const auto labels = data_->chunks.file().read_targets(chunk).labels;
+  const auto parts = data_->split.parts_of(chunk);
+  std::vector<int32_t> result;
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (parts[i] == part_)
+      result.push_back(labels[i]);
+  return result;
+}
+
+stored_source::held_chunks stored_source::hold_missing(std::span<const uint32_t> rows) const {
+  std::vector<uint32_t> numbers;
+  for (const auto row : rows)
+    if (const auto number = chunk_of(row); numbers.empty() || numbers.back() != number)
+      numbers.push_back(number);
+  std::ranges::sort(numbers);
+  const auto [end, last] = std::ranges::unique(numbers);
+  numbers.erase(end, last);
+  held_chunks result;
+  for (const auto number : numbers)
+    if (!std::ranges::binary_search(held_, number, {}, &held_chunk::number))
+      result.push_back(hold(data_->chunks.hold(number)));
+  return result;
+}
+
+batch stored_source::range(size_t begin, size_t count, batch_reader& reader) const {
+  std::vector<uint32_t> rows(count);
+  std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(begin));
+  return gather(rows, reader);
+}
+
+batch stored_source::gather(std::span<const uint32_t> rows, batch_reader& reader) const {
+  const auto& header = data_->header();
+  const auto& file = data_->chunks.file();
+  // A window has all of its rows' chunks; what else is asked for is read now.
+  const auto more = held_.empty() ? hold_missing(rows) : held_chunks{};
+  const auto& held = held_.empty() ? more : held_;
+  struct place {
+    const rows_chunk* chunk;
+    size_t row;
+  };
+  std::vector<const rows_chunk*> chunks(held.size());
+  std::vector<place> places;
+  places.reserve(rows.size());
+  for (const auto row : rows) {
+    const auto number = chunk_of(row);
+    const auto found = std::ranges::lower_bound(held, number, {}, &held_chunk::number);
+    auto& chunk = chunks[static_cast<size_t>(found - held.begin())];
+    if (!chunk)
+      chunk = &data_->chunks.rows_of(found->chunk);
+    const auto in_part = row - (*begins_)[number];
+    places.push_back({chunk, found->rows.empty() ? in_part : found->rows[in_part]});
+  }
+  const auto room = reader.room(rows.size(), header.feature_count, header.target_count());
+  std::ranges::copy(rows, room.numbers.begin());
+  const auto width = header.feature_bytes();
+  const auto ahead = std::max<size_t>(bytes_ahead / width, 1);
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i + ahead < places.size()) {
+      const auto& next = places[i + ahead];
+      for (size_t at = 0; at < width; at += bytes_of_line)
+        __builtin_prefetch(next.chunk->features.data() + next.row * width + at);
+    }
+    const auto& [chunk, row] = places[i];
+    const auto out = room.features.subspan(i * header.feature_count, header.feature_count);
+    file.copy_features(*chunk, row, out);
+    if (header.is_classification())
+      room.labels[i] = chunk->labels[row];
+    else
+      std::ranges::copy(
+        std::span{chunk->targets}.subspan(row * header.target_count(), header.target_count()),
+        room.targets.begin() + static_cast<std::ptrdiff_t>(i * header.target_count()));
+  }
+  if (!data_->features.empty())
+    standardize(data_->features, room.features);
+  return room.rows();
+}
+
+} // namespace troupe

@@ -1,0 +1,65 @@
+#include "troupe/data/training_rows/test_rows.hpp"
+
+#include "troupe/data/model_file/saved_model.hpp"
+#include "troupe/data/text/digest.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+
+#include <span>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw failure(failure_code::bad_data, reason, path,
+                "the rows for testing are to have the columns and classes of data.file");
+}
+
+void require_same_columns(const dataset& train, const dataset& test, const std::string& path) {
+  if (test.feature_count != train.feature_count)
+    refuse(path, std::to_string(test.feature_count) + " features to test on, " +
+                   std::to_string(train.feature_count) + " to train on");
+  for (size_t j = 0; j < train.feature_count; ++j)
+    if (test.feature_names[j] != train.feature_names[j])
+      refuse(path, "feature " + std::to_string(j) + " is called " +
+                     shown_text(test.feature_names[j]) + " to test on, " +
+                     shown_text(train.feature_names[j]) + " to train on");
+  if (test.is_classification() != train.is_classification())
+    refuse(path, test.is_classification() ? "the targets to test on are classes, not numbers"
+                                          : "the targets to test on are numbers, not classes");
+  if (test.target_count != train.target_count)
+    refuse(path, std::to_string(test.target_count) + " targets to test on, " +
+                   std::to_string(train.target_count) + " to train on");
+}
+
+// A class has another number where other classes are there.
+void renumber(const dataset& train, dataset& test, const std::string& path) {
+  const class_finder classes{train.classes};
+  std::vector<int32_t> numbers;
+  for (const auto& name : test.classes) {
+    const auto found = classes.find(name);
+    if (!found)
+      refuse(path, "the class " + shown_text(name) + " is none of those to train on");
+    numbers.push_back(static_cast<int32_t>(*found));
+  }
+  for (auto& label : test.labels)
+    label = numbers[static_cast<size_t>(label)];
+  test.classes = train.classes;
+}
+
+} // namespace
+
+void add_test_rows(dataset rows, const std::string& path, prepared_data& data) {
+  require_same_columns(data.train, rows, path);
+  const auto both = data.fingerprint + content_fingerprint(rows);
+  data.fingerprint = sha256_hex(std::as_bytes(std::span{both}));
+  renumber(data.train, rows, path);
+  if (!data.features.empty())
+    standardize(data.features, rows.features);
+  data.test = std::move(rows);
+  data.stored.test = nullptr; // they are in memory, wherever the others are
+}
+
+} // namespace troupe

@@ -1,0 +1,19 @@
+// Rows for testing that come in a file of their own.
+
+#pragma once
+
+#include "troupe/data/training_rows/prepare.hpp"
+
+#include <string>
+
+namespace troupe {
+
+/// Takes `rows`, read from `path`, for the test rows of `data`: their classes get the numbers of
+/// the training rows' classes, and their features are scaled as those. The fingerprint is then of
+/// both.
+///
+/// Throws failure(bad_data), naming the path, when features or targets are not those of the training
+/// rows, or a class is none of theirs.
+void add_test_rows(dataset rows, const std::string& path, prepared_data& data);
+
+} // namespace troupe

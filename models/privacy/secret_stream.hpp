@@ -1,0 +1,59 @@
+// Secret streams: random words that nobody can foretell without a key of 32 bytes, and that whoever
+// has the key can make again. ChaCha20 (Bernstein 2008; RFC 8439), whose words no test tells from
+// chance: the generators of models/base/random.hpp are keyed by the job's seed, which is no secret.
+//
+// A stream has a name {purpose, round, attempt}. Two streams of one key have nothing in common unless
+// their names are equal; so whoever makes noise anew under the same name makes the same noise, and
+// whoever must not repeat it uses another attempt.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace troupe {
+
+using secret_key = std::array<uint8_t, 32>;
+
+/// What the words of a stream are for.
+enum class secret_purpose : uint32_t {
+  cohort = 1, ///< who takes part in a round
+  noise = 2,  ///< what is added to a round's sum
+};
+
+struct secret_name {
+  secret_purpose purpose = secret_purpose::cohort;
+  uint64_t round = 0;
+  uint64_t attempt = 0; ///< below 2^32
+
+  friend bool operator==(const secret_name&, const secret_name&) = default;
+};
+
+/// One block of ChaCha20: 16 words of key, counter and nonce in the order of RFC 8439.
+std::array<uint32_t, 16> chacha20_block(const secret_key& key, uint32_t counter,
+                                        const std::array<uint32_t, 3>& nonce);
+
+class secret_stream {
+public:
+  /// At the first word. Throws std::invalid_argument for an attempt or a round out of range.
+  secret_stream(const secret_key& key, const secret_name& name);
+
+  /// The next 16, 32 or 64 bits; uniform. Throws std::length_error after 256 GiB.
+  uint16_t next_16();
+  uint32_t next_32();
+  uint64_t next_64();
+  /// A uniform integer below `limit` >= 1, exactly.
+  uint64_t below(uint64_t limit);
+
+private:
+  void refill();
+
+  secret_key key_;
+  std::array<uint32_t, 3> nonce_;
+  uint64_t counter_ = 0;
+  std::array<uint16_t, 32> halves_{};
+  size_t used_ = 32;
+};
+
+} // namespace troupe

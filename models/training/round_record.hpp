@@ -1,0 +1,60 @@
+// What is told of a federated round: a line of rounds.csv.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace troupe {
+
+/// How figures of clients are spread: the 10th, 50th and 90th in a hundred, and the greatest.
+struct client_quantiles {
+  double p10 = 0;
+  double p50 = 0;
+  double p90 = 0;
+  double most = 0;
+
+  friend bool operator==(const client_quantiles&, const client_quantiles&) = default;
+};
+
+/// Of `values`, in any order; the nearest rank: the least value that at least q n of n do not exceed.
+/// All 0 for none.
+client_quantiles quantiles_of(std::vector<float> values);
+
+struct round_record {
+  uint64_t round = 0; ///< from 1: the version it led to
+  uint64_t invited = 0;
+  uint64_t dropped = 0; ///< never answered
+  uint64_t late = 0;
+  uint64_t surplus = 0;      ///< would have come in time, when enough had
+  uint64_t refused = 0;      ///< their updates were: not finite, or out of range
+  uint64_t counted = 0;      ///< of those in the model; a void round counts nobody
+  uint64_t rows = 0;         ///< that these trained on, each as often as they did
+  double loss = 0;           ///< mean over those rows
+  client_quantiles losses{}; ///< of clients' mean losses
+  client_quantiles norms{};  ///< of clients' updates
+  bool is_void = false;      ///< too few were left: the model stayed
+
+  friend bool operator==(const round_record&, const round_record&) = default;
+};
+
+/// What all rounds of a run came to.
+struct client_totals {
+  uint64_t rounds = 0;
+  uint64_t void_rounds = 0;
+  uint64_t updates = 0; ///< that counted
+  uint64_t refused = 0; ///< updates
+  uint64_t rows = 0;    ///< that clients trained on, each as often as they did
+
+  void add(const round_record& x) {
+    ++rounds;
+    void_rounds += x.is_void ? 1 : 0;
+    updates += x.counted;
+    refused += x.refused;
+    rows += x.rows;
+  }
+  friend bool operator==(const client_totals&, const client_totals&) = default;
+};
+
+} // namespace troupe

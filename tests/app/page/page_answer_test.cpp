@@ -1,0 +1,105 @@
+#include "troupe/app/page/page_answer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+constexpr uint16_t port = 7465;
+
+page_request asked(const std::string& path, const std::string& host = "127.0.0.1:7465") {
+  page_request result;
+  result.path = path;
+  result.host = host;
+  return result;
+}
+
+/// A feed with one status, that came at second 10.
+struct some_feed : page_feed {
+  explicit some_feed(const std::string& status = R"({"phase":"training","step":3})")
+    : page_feed("digits", page_source::live) {
+    set_status(status, 10);
+  }
+};
+
+unsigned status_of(const page_request& x, const page_feed& feed) {
+  return static_cast<unsigned>(std::stoi(page_answer(x, feed, port, 12).substr(9, 3)));
+}
+
+std::string body_of(const std::string& answer) {
+  return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+} // namespace
+
+TEST(page_answer, each_path_has_its_answer_and_no_other_path_has_one) {
+  const some_feed feed;
+  for (const char* path : {"/", "/page.js", "/draw.js", "/page.css", "/dygraph.js", "/api/status",
+                           "/api/curves", "/api/events", "/metrics", "/healthz", "/readyz"})
+    EXPECT_EQ(status_of(asked(path), feed), 200u) << path;
+  for (const char* path :
+       {"", "/../etc/passwd", "/%2e%2e/", "//", "/page.js/", "/api", "/API/status", "/index.html"})
+    EXPECT_EQ(status_of(asked(path), feed), 404u) << path;
+}
+
+TEST(page_answer, a_name_that_somebody_looked_up_is_refused) {
+  const some_feed feed;
+  for (const char* host : {"127.0.0.1:7465", "localhost:7465", "[::1]:7465"})
+    EXPECT_EQ(status_of(asked("/", host), feed), 200u) << host;
+  for (const char* host :
+       {"", "evil.example:7465", "127.0.0.1.nip.io:7465", "localhost", "127.0.0.1", "localhost:80",
+        "127.0.0.1:7465:7465", "localhost.evil.example:7465", "[::1]x:7465"})
+    EXPECT_EQ(status_of(asked("/", host), feed), 421u) << host;
+}
+
+TEST(page_answer, another_site_is_refused_and_may_read_nothing) {
+  const some_feed feed;
+  auto request = asked("/api/status");
+  request.fetch_site = "cross-site";
+  EXPECT_EQ(status_of(request, feed), 403u);
+  request.fetch_site = "same-site";
+  EXPECT_EQ(status_of(request, feed), 403u) << "another port of this machine";
+  request.fetch_site = "same-origin";
+  EXPECT_EQ(status_of(request, feed), 200u);
+  request.origin = "http://evil.example";
+  EXPECT_EQ(status_of(request, feed), 403u);
+  request.origin = "http://127.0.0.1:7465";
+  const auto answer = page_answer(request, feed, port, 12);
+  EXPECT_NE(answer.find("default-src 'none'"), std::string::npos);
+  EXPECT_EQ(answer.find("Access-Control"), std::string::npos);
+}
+
+TEST(page_answer, the_status_is_the_one_that_was_set_and_says_its_age) {
+  const some_feed feed;
+  const auto body =
+    nlohmann::json::parse(body_of(page_answer(asked("/api/status"), feed, port, 12)));
+  EXPECT_EQ(body["job"], "digits");
+  EXPECT_EQ(body["source"], "live");
+  EXPECT_EQ(body["age_seconds"], 2);
+  EXPECT_EQ(body["status"]["step"], 3);
+}
+
+TEST(page_answer, an_asset_that_the_browser_has_is_not_sent_again) {
+  const some_feed feed;
+  auto request = asked("/page.js");
+  const auto first = page_answer(request, feed, port, 12);
+  EXPECT_EQ(body_of(first), page_asset_at("/page.js")->bytes);
+  request.entity_tag = page_asset_at("/page.js")->entity_tag;
+  EXPECT_EQ(status_of(request, feed), 304u);
+  EXPECT_TRUE(body_of(page_answer(request, feed, port, 12)).empty());
+  request.is_head = true;
+  request.entity_tag.clear();
+  EXPECT_TRUE(body_of(page_answer(request, feed, port, 12)).empty());
+}
+
+TEST(page_answer, a_supervisor_hears_when_training_waits) {
+  EXPECT_EQ(status_of(asked("/readyz"), some_feed()), 200u);
+  EXPECT_EQ(status_of(asked("/readyz"), some_feed(R"({"phase":"waiting"})")), 503u);
+  EXPECT_EQ(status_of(asked("/readyz"), page_feed{"x", page_source::live}), 503u);
+  EXPECT_EQ(status_of(asked("/healthz"), some_feed(R"({"phase":"waiting"})")), 200u);
+}
+
+} // namespace troupe

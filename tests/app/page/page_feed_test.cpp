@@ -1,0 +1,109 @@
+#include "troupe/app/page/page_feed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+using nlohmann::json;
+
+std::vector<uint64_t> steps_of(const json& points) {
+  std::vector<uint64_t> result;
+  for (const auto& x : points)
+    result.push_back(x["steps"].get<uint64_t>());
+  return result;
+}
+
+history_row row_at(uint64_t steps, double loss = 1) {
+  history_row result;
+  result.steps = steps;
+  result.train_loss = loss;
+  return result;
+}
+
+} // namespace
+
+TEST(page_feed, points_are_thinned_evenly_and_keep_their_beginning) {
+  thinned_points points;
+  for (uint64_t step = 1; step <= 100'000; ++step)
+    points.add(step, {{"steps", step}});
+  const auto kept = steps_of(points.points());
+  ASSERT_LE(kept.size(), thinned_points::size_max);
+  ASSERT_GE(kept.size(), thinned_points::size_max / 4);
+  EXPECT_EQ(kept.front(), 1u);
+  const auto gap = kept[1] - kept[0];
+  for (size_t i = 1; i < kept.size(); ++i)
+    ASSERT_EQ(kept[i] - kept[i - 1], gap) << i;
+  EXPECT_GT(kept.back() + gap, 100'000u);
+}
+
+TEST(page_feed, steps_that_are_done_anew_take_the_place_of_the_earlier_ones) {
+  page_feed feed{"x", page_source::live};
+  for (const uint64_t steps : {10, 20, 30})
+    feed.add_row(row_at(steps));
+  feed.add_row(row_at(20, 2));
+  const auto rows = json::parse(feed.curves())["rows"];
+  EXPECT_EQ(steps_of(rows), (std::vector<uint64_t>{10, 20}));
+  EXPECT_EQ(rows[1]["train_loss"], 2);
+}
+
+TEST(page_feed, curves_are_asked_for_again_when_they_have_changed) {
+  page_feed feed{"x", page_source::live};
+  const auto changes = [&](const char* what) {
+    return json::parse(feed.status(0))[what].get<uint64_t>();
+  };
+  const auto [curves, events] = std::pair{changes("curves"), changes("events")};
+  feed.add_event("linked with left", 1);
+  EXPECT_EQ(changes("curves"), curves);
+  EXPECT_GT(changes("events"), events);
+  feed.set_status(R"({"step":4,"train_loss":0.5})", 2);
+  EXPECT_GT(changes("curves"), curves);
+  EXPECT_EQ(json::parse(feed.curves())["samples"][0]["train_loss"], 0.5);
+}
+
+TEST(page_feed, events_are_bounded_and_the_oldest_go) {
+  page_feed feed{"x", page_source::live};
+  for (size_t i = 0; i <= page_feed::events_max; ++i)
+    feed.add_event("number " + std::to_string(i), static_cast<double>(i));
+  const auto events = json::parse(feed.events())["events"];
+  ASSERT_EQ(events.size(), page_feed::events_max);
+  EXPECT_EQ(events.front()["text"], "number 1");
+}
+
+TEST(page_feed, a_director_that_is_visited_shows_rows_and_changes) {
+  page_feed feed{"x", page_source::visits};
+  feed.set_status(R"({"phase":"training","nodes":[{"name":"a","state":"takes part"}],
+                      "newest_row":{"steps":5,"train_loss":1}})",
+                  1);
+  feed.set_status(R"({"phase":"training","rollbacks":1,"nodes":[{"name":"a","state":"missing"}],
+                      "newest_row":{"steps":5,"train_loss":1}})",
+                  2);
+  EXPECT_EQ(json::parse(feed.curves())["rows"].size(), 1u);
+  const auto events = json::parse(feed.events())["events"];
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0]["text"], "a: missing, was: takes part");
+  EXPECT_EQ(events[1]["text"], "training went back to an earlier version");
+}
+
+TEST(page_feed, bytes_a_second_are_of_the_last_two_answers) {
+  page_feed feed{"x", page_source::live};
+  feed.set_status(R"({"bytes_sent":1000})", 1);
+  feed.set_status(R"({"bytes_sent":5000})", 3);
+  EXPECT_EQ(json::parse(feed.status(3))["bytes_per_second"], 2000);
+}
+
+TEST(page_feed, what_is_no_status_changes_nothing_and_a_problem_ends_with_the_next_answer) {
+  page_feed feed{"x", page_source::visits};
+  feed.set_status(R"({"step":1})", 1);
+  feed.set_status("nonsense", 2);
+  feed.set_problem("nobody answers");
+  EXPECT_EQ(json::parse(feed.status(5))["age_seconds"], 4);
+  EXPECT_EQ(json::parse(feed.status(5))["problem"], "nobody answers");
+  feed.set_status(R"({"step":2})", 6);
+  EXPECT_EQ(json::parse(feed.status(6))["problem"], "");
+}
+
+} // namespace troupe

@@ -1,0 +1,190 @@
+// What a job may say of federated training, what it may not combine, and what is part of its identity.
+
+#include "troupe/coordinators/job/federated_job.hpp"
+
+#include "troupe/coordinators/job/job_check.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+namespace troupe {
+
+namespace {
+
+const data_shape rows{200, 50, 8, 3, true};
+const data_shape numbers{200, 50, 8, 1, false};
+
+job federated() {
+  job x;
+  x.name = "federated";
+  x.data.file = "rows.csv";
+  x.training.strategy = strategy_kind::federated;
+  return x;
+}
+
+using change = std::function<void(job&)>;
+
+std::string first_problem(const change& apply) {
+  auto x = federated();
+  apply(x);
+  const auto found = problems(x);
+  return found.empty() ? "" : found.front().key;
+}
+
+std::string first_problem_with_data(const change& apply, const data_shape& shape = rows) {
+  auto x = federated();
+  apply(x);
+  EXPECT_EQ(problems(x), std::vector<job_problem>{});
+  const auto found = problems_with_data(resolve(x, shape, 2), shape);
+  return found.empty() ? "" : found.front().key;
+}
+
+std::string identity(const change& apply) {
+  auto x = federated();
+  apply(x);
+  return identity_text(resolve(x, rows, 2), "0123");
+}
+
+} // namespace
+
+TEST(federated_job, has_no_problems) {
+  EXPECT_EQ(problems(federated()), std::vector<job_problem>{});
+  EXPECT_EQ(first_problem_with_data([](job&) {}), "");
+}
+
+TEST(federated_job, what_is_wrong_is_refused_by_its_key) {
+  const std::vector<std::pair<const char*, change>> changes{
+    {"federated.clients", [](job& x) { x.federated.clients = 0; }},
+    {"federated.cohort", [](job& x) { x.federated.cohort = 101; }},
+    {"federated.local_steps",
+     [](job& x) { x.federated.local_epochs = x.federated.local_steps = 2; }},
+    {"federated.min_count", [](job& x) { x.federated.min_count = 11; }},
+    {"federated.groups", [](job& x) { x.federated.groups = 11; }},
+    {"federated.groups",
+     [](job& x) {
+       x.federated.clients = x.federated.cohort = 100'000;
+       x.federated.groups = 0;
+     }},
+    {"federated.partition",
+     [](job& x) {
+       x.federated.partition = partition_kind::dirichlet;
+       x.federated.spread = 0;
+     }},
+    {"federated.over_selection", [](job& x) { x.federated.over_selection = -0.1; }},
+    {"federated.over_selection",
+     [](job& x) {
+       x.federated.over_selection = 0.1;
+       x.federated.sampling = client_sampling::poisson;
+     }},
+    {"federated.drop_out", [](job& x) { x.federated.drop_out = 1; }},
+    {"federated.deadline", [](job& x) { x.federated.deadline = 0; }},
+    {"federated.speed_spread", [](job& x) { x.federated.speed_spread = NAN; }},
+    {"federated.proximal", [](job& x) { x.federated.proximal = -1; }},
+    {"federated.update_range", [](job& x) { x.federated.update_range = 0; }},
+    {"federated.weight_max", [](job& x) { x.federated.weight_max = 0; }},
+    {"federated.weight_max",
+     [](job& x) {
+       x.federated.clients = x.federated.cohort = 100'000'000;
+       x.federated.weight_max = 1'048'576;
+     }},
+    {"training.consistency",
+     [](job& x) { x.training.consistency = consistency_kind::asynchronous; }},
+    {"training.epochs", [](job& x) { x.training.epochs = 5; }},
+    {"training.slices", [](job& x) { x.training.slices = 5; }},
+    {"training.members", [](job& x) { x.training.members = 5; }},
+    {"merge.elastic_alpha", [](job& x) { x.merge.elastic_alpha = 0.1; }},
+    {"merge.weighting", [](job& x) { x.federated.sampling = client_sampling::size; }},
+    {"optimizer.kind", [](job& x) { x.optimizer.kind = optimizer_kind::lbfgs; }},
+    {"federated.clients", [](job& x) {
+       x.training.strategy = strategy_kind::gradients;
+       x.federated.cohort = 5;
+     }}};
+  for (const auto& [key, apply] : changes)
+    EXPECT_EQ(first_problem(apply), key);
+}
+
+TEST(federated_job, clients_drawn_by_size_are_weighed_equally) {
+  EXPECT_EQ(first_problem([](job& x) {
+              x.federated.sampling = client_sampling::size;
+              x.merge.members.weighting = merge_weighting::equal;
+            }),
+            "");
+}
+
+TEST(federated_job, what_does_not_fit_the_rows_is_refused) {
+  EXPECT_EQ(first_problem_with_data([](job& x) { x.federated.clients = 201; }),
+            "federated.clients");
+  const auto dirichlet = [](job& x) { x.federated.partition = partition_kind::dirichlet; };
+  EXPECT_EQ(first_problem_with_data(dirichlet), "");
+  EXPECT_EQ(first_problem_with_data(dirichlet, numbers), "federated.partition");
+  EXPECT_EQ(first_problem_with_data([](job& x) {
+              x.federated.partition = partition_kind::labels;
+              x.federated.labels = 3;
+            }),
+            "federated.partition");
+  const auto krum = [](size_t groups) {
+    return [groups](job& x) {
+      x.merge.members.rule = merge_rule::krum;
+      x.merge.members.faulty_count = 4;
+      x.federated.groups = groups;
+    };
+  };
+  EXPECT_EQ(first_problem_with_data(krum(1)), "federated.groups");
+  EXPECT_EQ(first_problem_with_data(krum(0)), "federated.groups") << "ten cannot outvote four";
+  EXPECT_EQ(first_problem_with_data([&](job& x) {
+              krum(0)(x);
+              x.federated.cohort = 11;
+            }),
+            "");
+  EXPECT_EQ(first_problem_with_data([](job& x) { x.merge.flipped_members = 101; }),
+            "merge.flipped_members");
+}
+
+TEST(federated_job, its_identity_is_what_decides_a_round) {
+  std::set<std::string> seen{identity([](job&) {})};
+  size_t count = 1;
+  for (const auto& apply :
+       std::vector<change>{[](job& x) { x.seed = 1; },
+                           [](job& x) { x.federated.clients = 99; },
+                           [](job& x) { x.federated.cohort = 9; },
+                           [](job& x) { x.federated.sampling = client_sampling::poisson; },
+                           [](job& x) { x.federated.local_epochs = 2; },
+                           [](job& x) { x.federated.local_steps = 1; },
+                           [](job& x) { x.federated.partition = partition_kind::labels; },
+                           [](job& x) { x.federated.partition = partition_kind::dirichlet; },
+                           [](job& x) { x.federated.over_selection = 0.5; },
+                           [](job& x) { x.federated.drop_out = 0.5; },
+                           [](job& x) { x.federated.deadline = 5; },
+                           [](job& x) { x.federated.speed_spread = 1; },
+                           [](job& x) { x.federated.min_count = 2; },
+                           [](job& x) { x.federated.groups = 2; },
+                           [](job& x) { x.federated.proximal = 1; },
+                           [](job& x) { x.federated.update_range = 10; },
+                           [](job& x) { x.federated.weight_max = 10; },
+                           [](job& x) { x.merge.members.rule = merge_rule::average; },
+                           [](job& x) { x.merge.outer.kind = outer_kind::adam; },
+                           [](job& x) { x.training.batch_size = 16; }}) {
+    seen.insert(identity(apply));
+    EXPECT_EQ(seen.size(), ++count);
+  }
+  const auto same = identity([](job&) {});
+  EXPECT_EQ(identity([](job& x) { x.federated.rounds = 7; }), same) << "how long is no part of it";
+  EXPECT_EQ(identity([](job& x) { x.training.replicas = 3; }), same);
+}
+
+TEST(federated_job, a_version_is_a_round) {
+  auto x = federated();
+  x.federated.rounds = 7;
+  const auto plan = timeline_of(resolve(x, rows, 2), rows);
+  EXPECT_EQ(plan.last_version(), 7u);
+  EXPECT_TRUE(plan.is_epoch_end(3));
+  EXPECT_EQ(resolve(x, rows, 3).training.replicas, 3u);
+  x.federated.local_epochs = 3;
+  EXPECT_EQ(rows_of_round(resolve(x, rows, 2), 200), 10u * 3 * 3);
+}
+
+} // namespace troupe

@@ -1,0 +1,95 @@
+#include "troupe/data/training_rows/row_source.hpp"
+
+#include "troupe/data/training_rows/part_choice.hpp"
+#include "troupe/data/training_rows/synthetic.hpp"
+#include "troupe/models/base/random.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+synthetic_options some_rows(size_t rows) {
+  synthetic_options result;
+  result.seed = 3;
+  result.rows = rows;
+  result.features = 5;
+  return result;
+}
+
+// The rule as it is written: sort all keys.
+std::vector<row_part> parts_by_sorting(uint64_t seed, size_t row_count, const part_sizes& sizes) {
+  std::vector<std::pair<uint64_t, size_t>> keys;
+  for (size_t i = 0; i < row_count; ++i) {
+    const auto words =
+      random_sequence{seed, random_purpose::split, 0}.block(static_cast<uint32_t>(i));
+    keys.emplace_back(uint64_t{words[1]} << 32 | words[0], i);
+  }
+  std::ranges::sort(keys);
+  std::vector<row_part> result(row_count, row_part::train);
+  for (size_t i = 0; i < sizes.test + sizes.validation; ++i)
+    result[keys[i].second] = i < sizes.test ? row_part::test : row_part::validation;
+  return result;
+}
+
+} // namespace
+
+TEST(part_choice, takes_the_smallest_keys_for_testing_and_the_next_for_validation) {
+  for (const size_t row_count : {2, 10, 1000, 200'000})
+    for (const part_sizes sizes :
+         {part_sizes{0, 0}, part_sizes{1, 0}, part_sizes{0, 1},
+          part_sizes{row_count / 3, row_count / 4}, part_sizes{row_count - 1, 0}}) {
+      const part_choice choice{7, row_count, sizes};
+      const auto expected = parts_by_sorting(7, row_count, sizes);
+      for (size_t i = 0; i < row_count; ++i)
+        ASSERT_EQ(choice.of(i), expected[i]) << row_count << " rows, row " << i;
+    }
+}
+
+// Enough rows that memory is given back on the way.
+TEST(split, moves_each_row_to_its_part_in_order) {
+  const size_t row_count = 700'000;
+  const part_sizes sizes{row_count / 5, row_count / 10};
+  const auto source = make_regression(some_rows(row_count));
+  const part_choice choice{1, row_count, sizes};
+  dataset train = source, test, validation;
+  split(
+    train, sizes, [&](size_t row) { return choice.of(row); }, test, validation);
+  size_t at[3] = {};
+  const dataset* parts[] = {&train, &test, &validation};
+  for (size_t i = 0; i < row_count; ++i) {
+    const auto part = static_cast<size_t>(choice.of(i));
+    const auto row = at[part]++;
+    ASSERT_TRUE(std::ranges::equal(parts[part]->row(row), source.row(i))) << i;
+    ASSERT_EQ(parts[part]->targets[row], source.targets[i]) << i;
+  }
+  for (size_t part = 0; part < 3; ++part) {
+    EXPECT_EQ(parts[part]->row_count, at[part]);
+    EXPECT_EQ(parts[part]->features.size(), at[part] * 5);
+    EXPECT_EQ(parts[part]->feature_names, source.feature_names);
+  }
+}
+
+TEST(rows_in_memory, gives_the_same_bits_for_ranges_and_gathered_rows) {
+  const auto data = std::make_shared<const prepared_data>(
+    prepare(make_classification(some_rows(50)), {3, 0.2, true, 0.1}));
+  const auto rows = rows_of(data);
+  EXPECT_EQ(rows.train->row_count(), 35u);
+  EXPECT_EQ(rows.test->row_count(), 10u);
+  EXPECT_EQ(rows.validation->row_count(), 5u);
+  batch_reader one, other;
+  const std::vector<uint32_t> ids{3, 4, 5, 6};
+  const auto range = rows.train->range(3, 4, one);
+  const auto gathered = rows.train->gather(ids, other);
+  EXPECT_TRUE(std::ranges::equal(range.features, gathered.features));
+  EXPECT_TRUE(std::ranges::equal(range.labels, gathered.labels));
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(range.row_number(i), gathered.row_number(i));
+  EXPECT_TRUE(rows.test->range(10, 0, one).features.empty());
+}
+
+} // namespace troupe

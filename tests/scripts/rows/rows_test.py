@@ -1,0 +1,203 @@
+"""Rows that stay on the disk: what they train to is what rows in memory do, however often a run is killed.
+
+    python3 tests/scripts/rows/rows_test.py BUILD_FOLDER SOURCE_FOLDER
+
+A file of TROUPE_ROWS_MEGABYTES (480) trains in less memory than it has bytes.
+"""
+
+import array
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG  # noqa: E402
+from resume_test import TROUPE, Run, sets  # noqa: E402
+
+MEGABYTES = int(os.environ.get("TROUPE_ROWS_MEGABYTES", 480))
+# In memory beside the windows: code, libraries, pools of memory.
+BASE_MEGABYTES = 128
+WINDOW_MEGABYTES = 16
+# Of rows in files: more than one chunk, window and step to each slice.
+LANES_JOB = """[data]
+shuffle = "lanes"
+chunk_rows = 32
+window_rows = 512
+standardize = true
+test_fraction = 0.2
+[model]
+kind = "neural-network"
+hidden = [30]
+[training]
+batch_size = 60
+slices = 3
+epochs = 8
+[optimizer]
+kind = "adam"
+"""
+
+
+def write_rows(path, rows, features, classes):
+    """CSV of clouds around their classes, sorted by class."""
+    chance = random.Random(5)
+    with open(path, "w", encoding="utf-8") as file:
+        for i in range(rows):
+            label = i * classes // rows
+            file.write(",".join(f"{chance.gauss(label % (j + 2), 1):.4f}" for j in range(features))
+                       + f",c{label}\n")
+
+
+def data(folder, *arguments):
+    return subprocess.run([TROUPE, "data", *arguments], cwd=folder, capture_output=True, text=True,
+                          timeout=HANG, check=False)
+
+
+def write_large_rows(path, megabytes):
+    """NPY of float32: features of 1,000 rows again and again, and a class behind each."""
+    features, block = 255, 1000
+    chance = random.Random(3)
+    values = array.array("f")
+    for i in range(block):
+        values.extend(chance.random() + (j % 3 == i % 3) for j in range(features))
+        values.append(i % 3)
+    blocks = (megabytes << 20) // len(values.tobytes()) + 1
+    header = (f"{{'descr': '<f4', 'fortran_order': False, "
+              f"'shape': ({blocks * block}, {features + 1}), }}").ljust(117) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        for _ in range(blocks):
+            file.write(values.tobytes())
+    return blocks * block
+
+
+class LargerThanMemory(unittest.TestCase):
+    def test_a_file_trains_in_less_memory_than_it_has_bytes(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        rows = write_large_rows(os.path.join(folder, "rows.npy"), MEGABYTES)
+        done = data(folder, "convert", "rows.npy", "-o", "rows.safetensors")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        os.remove(os.path.join(folder, "rows.npy"))
+        with open(os.path.join(folder, "job.toml"), "w", encoding="utf-8") as file:
+            file.write('[data]\nfile = "rows.safetensors"\nshuffle = "lanes"\n'
+                       f"window_rows = {(WINDOW_MEGABYTES << 20) // 1020}\n"
+                       '[model]\nkind = "softmax-regression"\n[optimizer]\nkind = "sgd"\n'
+                       "[training]\nepochs = 1\nbatch_size = 512\nslices = 2\nreplicas = 2\n"
+                       "[runtime]\nthreads = 2\n[checkpoint]\nevery_steps = 0\n")
+        limit = (BASE_MEGABYTES + 4 * WINDOW_MEGABYTES) << 20
+        self.assertLess(limit, os.path.getsize(os.path.join(folder, "rows.safetensors")))
+        with open(os.path.join(folder, "out"), "w+", encoding="utf-8") as out:
+            run = subprocess.Popen([TROUPE, "train", "job.toml", "--json", "--quiet"], cwd=folder,
+                                   stdout=out, stderr=subprocess.STDOUT)
+            _, status, used = os.wait4(run.pid, 0)
+            run.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            text = out.read()
+        self.assertEqual(run.returncode, 0, text)
+        self.assertEqual(json.loads(text)["samples"], rows)
+        self.assertLess(used.ru_maxrss << 10, limit, "bytes in memory at most")
+
+
+class Lanes(unittest.TestCase):
+    """Rows by lanes: the same bits from memory and from the disk, wherever and however often."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        write_rows(os.path.join(cls.folder, "rows.csv"), 3000, 12, 4)
+        done = data(cls.folder, "convert", "rows.csv", "-o", "rows.safetensors",
+                    "--chunk-rows", "32")
+        assert done.returncode == 0, done.stderr
+        with open(os.path.join(cls.folder, "job.toml"), "w", encoding="utf-8") as file:
+            file.write(LANES_JOB)
+        cls.in_memory = Run(cls.folder, "--overwrite", *sets(data__file="rows.csv")).result()
+
+    def train(self, *options, **settings):
+        return Run(self.folder, *options, *sets(
+            **{"data__file": "rows.safetensors", "output__directory": "runs/" + self.id(),
+               **settings}))
+
+    def assert_same(self, result):
+        for figure in ("parameters_sha256", "train_loss", "test_loss", "test_accuracy", "samples"):
+            self.assertEqual(result[figure], self.in_memory[figure], figure)
+
+    def test_the_disk_gives_the_bits_of_memory_on_any_number_of_replicas(self):
+        for replicas in (1, 3):
+            with self.subTest(replicas=replicas):
+                self.assert_same(self.train("--overwrite", training__replicas=replicas).result())
+
+    def test_three_processes_read_a_share_each_and_get_the_same_bits(self):
+        nodes = "".join(f'[[node]]\nname = "n{i}"\naddress = "127.0.0.1:0"\nreplicas = 1\n'
+                        f"shards = 1\n" + ("director = true\n" if i == 0 else "") for i in range(3))
+        with open(os.path.join(self.folder, "cluster.toml"), "w", encoding="utf-8") as file:
+            file.write('job = "job.toml"\n' + nodes)
+        done = subprocess.run(
+            [TROUPE, "launch", "cluster.toml", "--json", "--quiet", *sets(
+                data__file="rows.safetensors", output__directory="runs/launched")],
+            cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_same(json.loads(done.stdout))
+
+    def test_kills_in_mid_epoch_are_gone_on_from(self):
+        chance = random.Random(1)
+        self.train("--overwrite", training__steps=1).result()
+        for _ in range(4):
+            run = self.train("--resume", checkpoint__every_steps=7,
+                             training__replicas=chance.randint(1, 3))
+            time.sleep(chance.random() / 2)
+            run.process.kill()
+            run.end()
+        self.assert_same(self.train("--resume").result())
+
+    def test_a_file_sorted_by_class_is_said_to_be_until_it_is_shuffled(self):
+        # A window of one chunk for each of three slices, of a file with four classes in a row.
+        window = {"data__window_rows": 192, "data__chunk_rows": 64}
+        results = {}
+        for name, options in (("sorted", []), ("mixed", ["--shuffle"])):
+            done = data(self.folder, "convert", "rows.csv", "-o", name + ".safetensors",
+                        "--chunk-rows", "64", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            run = self.train("--overwrite", data__file=name + ".safetensors", **window)
+            results[name] = run.result()["test_accuracy"]
+            (self.assertIn if name == "sorted" else self.assertNotIn)("rows look sorted", run.shown)
+        by_rows = self.train("--overwrite", data__shuffle="rows", data__window_rows="",
+                             data__chunk_rows="").result()
+        self.assertAlmostEqual(results["mixed"], by_rows["test_accuracy"], delta=0.05)
+
+    def test_rows_for_testing_may_lie_in_a_file_of_their_own(self):
+        settings = {"data__test_fraction": 0, "data__test_file": "rows.csv"}
+        result = self.train("--overwrite", **settings).result()
+        self.assertGreater(result["test_accuracy"], 0.5)
+
+    def test_damage_ends_a_run_with_the_chunk(self):
+        with open(os.path.join(self.folder, "rows.safetensors"), "rb") as file:
+            content = bytearray(file.read())
+        content[-1000] ^= 1
+        with open(os.path.join(self.folder, "damaged.safetensors"), "wb") as file:
+            file.write(content)
+        run = self.train("--overwrite", data__file="damaged.safetensors")
+        self.assertGreater(run.end(), 0, "a code, and no signal")
+        self.assertIn("chunk", run.shown)
+        self.assertIn("damaged.safetensors", run.shown)
+        self.assertEqual(data(self.folder, "check", "damaged.safetensors").returncode, 65)
+        self.assertEqual(data(self.folder, "check", "rows.safetensors").stdout,
+                         "rows.safetensors: ok\n")
+
+    def test_a_file_is_cut_and_shown(self):
+        shown = json.loads(data(self.folder, "inspect", "rows.safetensors", "--json").stdout)
+        self.assertEqual((shown["rows"], shown["features"], shown["chunk_rows"]), (3000, 12, 32))
+        self.assertEqual(shown["class_rows"], [750] * 4)
+        self.assertGreater(shown["chunks_of_few_classes"], 80)
+        done = data(self.folder, "split", "rows.safetensors", "-o", "part", "--parts", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        part = json.loads(data(self.folder, "inspect", "part-1.safetensors", "--json").stdout)
+        self.assertEqual(part["class_rows"], [0, 500, 500, 0])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
