@@ -62,7 +62,7 @@ struct start_plan {
   std::vector<char*> arguments; // ends with null
   const std::vector<int>& inherited;
   int output;
-  bool owns_standard_output;
+  int standard_output;
   pid_t parent;
 };
 
@@ -81,8 +81,7 @@ void write_text(const char* text) {
     std::signal(number, SIG_DFL);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
-  if (!plan.owns_standard_output)
-    dup2(plan.output, STDOUT_FILENO);
+  dup2(plan.standard_output < 0 ? plan.output : plan.standard_output, STDOUT_FILENO);
   dup2(plan.output, STDERR_FILENO);
   for (const int descriptor : plan.inherited)
     fcntl(descriptor, F_SETFD, 0);
@@ -122,7 +121,7 @@ void child_processes::start(child_options options) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     cannot_start(options.name);
-  start_plan plan{{}, options.inherited, ends[1], options.owns_standard_output, getpid()};
+  start_plan plan{{}, options.inherited, ends[1], options.standard_output, getpid()};
   for (auto& argument : options.arguments)
     plan.arguments.push_back(argument.data());
   plan.arguments.push_back(nullptr);

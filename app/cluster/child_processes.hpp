@@ -33,8 +33,8 @@ struct child_options {
   std::string name;
   std::vector<std::string> arguments; ///< the program's path first
   std::vector<int> inherited;         ///< descriptors that stay open in the child
-  /// It writes to our standard output; otherwise what it writes there is output as any other.
-  bool owns_standard_output = false;
+  /// Where its standard output goes; -1: what it writes there is output as any other.
+  int standard_output = -1;
 };
 
 class child_processes {

@@ -1,5 +1,7 @@
 #include "troupe/app/cluster/launch_report.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cstring>
 
 namespace troupe {
@@ -41,6 +43,13 @@ failure killed_director(const process_end& end, int exit_code) {
               {},
               "its reason is on standard error"};
   return {failure_code::internal, "the director was " + end_text(end)};
+}
+
+bool is_stop_before_a_result(const std::string& object) {
+  const auto parsed = nlohmann::json::parse(object, nullptr, false);
+  const auto code = nlohmann::json::json_pointer{"/error/code"};
+  return parsed.is_object() && parsed.contains(code) &&
+         parsed[code] == name_of(failure_code::terminated);
 }
 
 } // namespace troupe

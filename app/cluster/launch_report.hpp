@@ -28,4 +28,8 @@ std::string failed_node_text(const failed_node& x, bool run_ended_well);
 /// another failure that a node met it first.
 failure killed_director(const process_end& end, int exit_code);
 
+/// Whether a director that was stopped for another node's failure had no result: its object names
+/// the stop, and the reason is the other's.
+bool is_stop_before_a_result(const std::string& object);
+
 } // namespace troupe

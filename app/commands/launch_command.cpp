@@ -11,7 +11,14 @@
 #include "troupe/data/records/summary_file.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <optional>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace troupe {
 
@@ -61,7 +68,7 @@ std::vector<size_t> starting_order(const cluster_plan& plan) {
 }
 
 void start_nodes(child_processes& children, const train_arguments& arguments,
-                 loaded_cluster& cluster) {
+                 loaded_cluster& cluster, int output_of_director) {
   bound_sockets sockets{cluster.plan, cluster.places};
   for (const size_t index : starting_order(cluster.plan)) {
     const auto& node = cluster.plan.nodes[index];
@@ -69,7 +76,7 @@ void start_nodes(child_processes& children, const train_arguments& arguments,
     children.start({node.name,
                     node_command_line(arguments, cluster.plan, index, descriptor),
                     {descriptor},
-                    node.is_director});
+                    node.is_director ? output_of_director : -1});
   }
 }
 
@@ -97,13 +104,42 @@ void report(const child_processes& children, const launch_rule& rule) {
                        rule.exit_code() == 0));
 }
 
-// A director that was killed had no time for its object.
-void print_missing_object(const train_arguments& arguments, const launch_rule& rule,
-                          const std::string& job_name) {
-  const auto& end = rule.end_of(0);
-  if (arguments.json && end.signal != 0)
-    print_result(failure_json(killed_director(end, rule.exit_code()), job_name));
-}
+// What the director has to say of the run, in memory until all have ended: when another node's
+// failure stopped it, the object tells of that.
+class object_of_run {
+public:
+  object_of_run() : descriptor_(memfd_create("result", MFD_CLOEXEC)) {
+    if (descriptor_ < 0)
+      throw failure(failure_code::internal,
+                    std::string{"cannot hold the run's object: "} + std::strerror(errno));
+  }
+  ~object_of_run() { close(descriptor_); }
+  object_of_run(const object_of_run&) = delete;
+  object_of_run& operator=(const object_of_run&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+  // A director that was killed had no time for its object.
+  std::string text(const launch_rule& rule, const std::string& job_name) const {
+    const auto& end = rule.end_of(0);
+    const auto said = read();
+    if (end.signal != 0 || (rule.was_refused() && is_stop_before_a_result(said)))
+      return failure_json(killed_director(end, rule.exit_code()), job_name);
+    return said;
+  }
+
+private:
+  std::string read() const {
+    std::string result;
+    std::array<char, 4096> part;
+    for (ssize_t size; (size = pread(descriptor_, part.data(), part.size(),
+                                     static_cast<off_t>(result.size()))) > 0;)
+      result.append(part.data(), static_cast<size_t>(size));
+    return result;
+  }
+
+  int descriptor_;
+};
 
 int run(const train_arguments& arguments, std::string& job_name) {
   auto cluster = load_cluster(arguments.job_file, arguments.sets, process_environment());
@@ -111,11 +147,15 @@ int run(const train_arguments& arguments, std::string& job_name) {
   for (size_t i = 0; i < cluster.plan.nodes.size(); ++i)
     checked_tls_of(cluster, i);
   child_processes children{marks_for(cluster.plan), print_message};
-  start_nodes(children, arguments, cluster);
+  std::optional<object_of_run> object;
+  if (arguments.json)
+    object.emplace();
+  start_nodes(children, arguments, cluster, object ? object->descriptor() : STDOUT_FILENO);
   launch_rule rule{{cluster.plan.nodes.size(), 0}}; // the director was started first
   wait_for_all(children, rule);
   report(children, rule);
-  print_missing_object(arguments, rule, job_name);
+  if (object)
+    print_result(object->text(rule, job_name));
   return rule.exit_code();
 }
 

@@ -128,22 +128,16 @@ TEST_F(children, endless_line_is_broken_not_kept) {
   EXPECT_EQ(printed[0].size() + printed[1].size(), 100000 + 2 * 5u);
 }
 
-TEST_F(children, only_the_owner_writes_to_standard_output) {
+TEST_F(children, standard_output_goes_where_it_is_told) {
   const auto path = folder.path("out");
-  const int before = dup(STDOUT_FILENO);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
-  dup2(file, STDOUT_FILENO);
-  {
-    child_processes x{{1, false}, print};
-    auto owner = shell("a", "echo result; echo news >&2");
-    owner.owns_standard_output = true;
-    x.start(owner);
-    wait_for(x, 1);
-    x.start(shell("b", "echo other"));
-    wait_for(x, 1);
-  }
-  dup2(before, STDOUT_FILENO);
-  close(before);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  child_processes x{{1, false}, print};
+  auto owner = shell("a", "echo result; echo news >&2");
+  owner.standard_output = file;
+  x.start(owner);
+  wait_for(x, 1);
+  x.start(shell("b", "echo other"));
+  wait_for(x, 1);
   close(file);
   EXPECT_EQ(folder.read("out"), "result\n");
   EXPECT_EQ(printed, (lines{"a | news\n", "b | other\n"}));
