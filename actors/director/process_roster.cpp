@@ -81,6 +81,14 @@ trainer_figures process_roster::figures(const cluster_view& view, const model_sp
       result = one.last->news.figures;
   if (!split.splits())
     return result;
+  const auto work = work_of_replicas(view);
+  std::vector<told_waits> told;
+  for (size_t i = 0; i < view.replicas.size(); ++i)
+    if (!view.replicas[i].segments.empty())
+      told.push_back({{view.members[view.replicas[i].member].name, view.replicas[i].index},
+                      work[i].steps_executed,
+                      work[i].waits});
+  count_waits(result.replicas, told);
   for (auto& one : result.replicas)
     for (const auto& place : view.replicas)
       if (view.members[place.member].name == one.who.process && place.index == one.who.index)

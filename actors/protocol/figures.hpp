@@ -4,6 +4,7 @@
 
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/run/replica_statistics.hpp"
+#include "troupe/coordinators/run/seam_waits.hpp"
 #include "troupe/models/training/round_record.hpp"
 
 #include <caf/error.hpp>
@@ -62,6 +63,19 @@ typename Inspector::result_type inspect(Inspector& f, trainer_statistics& x) {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, named_statistics& x) {
   return f(x.who, x.figures, x.portion);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, seam_wait& x) {
+  wire_time time{x.time};
+  wire_time longest{x.longest};
+  return f(x.whom, x.count, time, longest);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, seam_waits& x) {
+  wire_time computed{x.computed};
+  return f(computed, x.waits);
 }
 
 template <class Inspector>

@@ -284,6 +284,7 @@ struct replica_status {
   uint64_t version = 0;        ///< the version it works on
   uint64_t sample_count = 0;   ///< training samples computed, repetitions included
   uint64_t steps_executed = 0; ///< steps in which it computed at least one slice
+  seam_waits waits{};          ///< of a split model: in its group
 
   friend bool operator==(const replica_status&, const replica_status&) = default;
 };
@@ -291,7 +292,7 @@ struct replica_status {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, replica_status& x) {
   return f(caf::meta::type_name("troupe.replica_status"), x.version, x.sample_count,
-           x.steps_executed);
+           x.steps_executed, x.waits);
 }
 
 template <class Inspector>

@@ -2,6 +2,7 @@
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/base/copy_values.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
@@ -24,7 +25,7 @@ portion_work_options work_options(const replica_options& options, const view& ne
 
 payload copy_of(const payload& x) {
   const buffer storage{x.size()};
-  std::ranges::copy(x.values(), storage.values().begin());
+  copy_values(x.values(), storage.values().begin());
   return {storage, 0, x.size()};
 }
 
@@ -45,11 +46,12 @@ std::vector<size_t> group_of(const view& news, size_t index) {
 }
 
 portion_member::portion_member(replica_actor::pointer self, const replica_options& options,
-                               const view& news, size_t index)
+                               const view& news, size_t index, seam_waits& waits)
   : self_(self),
     options_(options),
     view_(news),
     index_(index),
+    waits_(waits),
     members_(group_of(news, index)),
     work_(work_options(options, news, index)) {}
 
@@ -95,17 +97,23 @@ void portion_member::begin_chunks() {
 
 void portion_member::abandon() {
   work_.abandon();
+  idle_since_.reset();
   lots_.clear();
   next_chunk_ = chunks_.end;
   send_requests();
 }
 
 void portion_member::on_seam(const seam& news) {
+  if (idle_since_ && news.from < view_.replicas.size())
+    piece_of_ = news.from;
   work_.on_piece(news.piece);
+  if (!is_busy())
+    end_wait(self_->clock().now());
   deliver();
 }
 
 void portion_member::on_parameters(const segment_parameters& news) {
+  piece_of_.reset();
   if (news.version == version_)
     work_.parameters().on_arrived(news.segment, news.values.storage());
 }
@@ -113,9 +121,28 @@ void portion_member::on_parameters(const segment_parameters& news) {
 bool portion_member::compute_next() {
   const auto begin = self_->clock().now();
   const bool computed = work_.compute_next();
-  computed_for_ += self_->clock().now() - begin;
+  count(begin, computed);
   deliver();
   return computed;
+}
+
+void portion_member::count(moment begin, bool computed) {
+  const auto now = self_->clock().now();
+  if (computed) {
+    end_wait(begin);
+    computed_for_ += now - begin;
+    waits_.computed += now - begin;
+  } else if (is_busy()) {
+    idle_since_ = idle_since_.value_or(now);
+  }
+}
+
+// Waits for parameters are no member's.
+void portion_member::end_wait(moment now) {
+  if (idle_since_ && piece_of_)
+    waits_.add(view_.replicas[*piece_of_].name, now - *idle_since_);
+  idle_since_.reset();
+  piece_of_.reset();
 }
 
 // A piece goes to the node once, with all those of other processes who need it.

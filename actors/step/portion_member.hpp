@@ -21,9 +21,10 @@ namespace troupe {
 
 class portion_member {
 public:
-  /// `news` is the view, `index` this replica's place in it.
+  /// `news` is the view, `index` this replica's place in it; its work and waits are counted in
+  /// `waits`.
   portion_member(replica_actor::pointer self, const replica_options& options, const view& news,
-                 size_t index);
+                 size_t index, seam_waits& waits);
 
   void begin_step(uint64_t step, const const_buffer& point);
   /// Chunks of the evaluation of a version; the group has them to itself.
@@ -61,11 +62,14 @@ private:
   void add(std::vector<partial_sum>& parts, partial_sum part) const;
   void contribute(const partial_sum& part, size_t lot);
   void poison_if_asked(const portion_work::finished& item) const;
+  void count(moment begin, bool computed);
+  void end_wait(moment now);
 
   replica_actor::pointer self_;
   const replica_options& options_;
   const view& view_;
   size_t index_;
+  seam_waits& waits_;
   std::vector<size_t> members_; ///< their places in the view
   portion_work work_;
   bool evaluates_ = false;
@@ -77,6 +81,8 @@ private:
   std::vector<lot_sums> lots_;        ///< of the step
   std::vector<size_t> computed_;
   std::chrono::nanoseconds computed_for_{0}; ///< in this step; waiting is not counted
+  std::optional<moment> idle_since_;         ///< there is work that it cannot go on with
+  std::optional<size_t> piece_of_;           ///< place of who sent the latest piece since then
 };
 
 /// The places in the view of replicas that share this one's slices; itself among them.

@@ -22,7 +22,7 @@ void shard_state::watch_replicas() {
     return;
   std::vector<replica_statistics::place> places;
   for (const auto& entry : view_.replicas)
-    places.push_back({entry.name, !entry.slices.empty()});
+    places.push_back({entry.name, !entry.slices.empty(), entry.slices.begin});
   statistics_.on_places(places, self_->clock().now());
 }
 

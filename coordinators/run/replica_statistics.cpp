@@ -23,7 +23,7 @@ void replica_statistics::on_places(const std::vector<place>& places, moment now)
       statistics_.on_lost(before.index, now);
   places_.clear();
   for (const auto& x : places)
-    places_.push_back({index_of(x.who), x.computes});
+    places_.push_back({index_of(x.who), x.computes, x.group});
 }
 
 void replica_statistics::on_step_begins(moment now) {
@@ -35,9 +35,9 @@ void replica_statistics::on_step_begins(moment now) {
 void replica_statistics::on_part(size_t position, moment now, std::chrono::nanoseconds computed) {
   if (position >= places_.size())
     return;
-  const auto index = places_[position].index;
-  std::erase_if(arrivals_, [&](const arrival& x) { return x.index == index; });
-  arrivals_.push_back({now, computed, index});
+  const auto& who = places_[position];
+  std::erase_if(arrivals_, [&](const arrival& x) { return x.group == who.group; });
+  arrivals_.push_back({now, computed, who.index, who.group});
 }
 
 void replica_statistics::take_arrivals() {

@@ -3,7 +3,8 @@
 // Fed by the shard that keeps the book. Places are indexes of a view, which move when somebody
 // comes or goes; the figures stay with the names. A replica's result for a step is there when the
 // last part of its gradient is. Gradients of one process may be added before they leave it: then
-// whoever brought the last of them stands for all.
+// whoever brought the last of them stands for all. So it does for those who share a model: who of
+// them made the others wait they say themselves (seam_waits.hpp).
 
 #pragma once
 
@@ -33,6 +34,7 @@ public:
   struct place {
     replica_name who;
     bool computes = true; ///< it has slices
+    size_t group = 0;     ///< the first of its slices: those who share them come as one
   };
 
   /// Who takes part from now on. Who was there before and is not named is lost.
@@ -57,6 +59,7 @@ private:
     moment when;
     std::chrono::nanoseconds computed{0};
     size_t index; ///< among names
+    size_t group;
   };
 
   size_t index_of(const replica_name& who);
@@ -68,9 +71,10 @@ private:
   struct seat {
     size_t index = 0; ///< among names
     bool computes = true;
+    size_t group = 0;
   };
   std::vector<seat> places_;
-  std::vector<arrival> arrivals_; ///< of the step under way, the latest of each
+  std::vector<arrival> arrivals_; ///< of the step under way, the latest of each group
 };
 
 } // namespace troupe

@@ -195,6 +195,18 @@ class Splits(unittest.TestCase):
                 self.expect_equal(result, alone, split)
                 self.assertEqual(result["rollbacks"], 0)
                 self.assertEqual("seam" in result["bytes_by_kind"], split[:2] != (1, 1))
+                if split[:2] != (1, 1):
+                    self.expect_waits_to_be_told(result["trainers"])
+
+    def expect_waits_to_be_told(self, trainers):
+        """Whoever waits in a group waits for another of it."""
+        working = [one for one in trainers if one["portion"] != "spare"]
+        for one in working:
+            self.assertGreater(one["results"], 0, one)
+            self.assertGreater(one["computed_ms"], 0, one)
+            self.assertEqual(one["network_ms"], 0, one)
+        self.assertLessEqual(sum(one["last_by_ms"] for one in working),
+                             1 + sum(one["waited_ms"] for one in working))
 
     def test_a_run_goes_on_under_any_other_split(self):
         half = ["--set", "training.epochs=2"]

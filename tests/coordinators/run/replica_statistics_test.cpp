@@ -11,7 +11,8 @@ moment at(int64_t ms) {
 }
 
 replica_statistics::place place(const std::string& process, bool computes = true) {
-  return {{process, 0}, computes};
+  static size_t number = 0; // nobody shares a model
+  return {{process, 0}, computes, number++};
 }
 
 /// Steps of two places: the first comes after 10 ms, the second after `second`.
@@ -64,6 +65,24 @@ TEST(replica_statistics, a_result_is_there_with_its_last_part) {
   EXPECT_EQ(of(figures, "left").result_count, 1u);
   EXPECT_EQ(of(figures, "left").last_by, milliseconds{30});
   EXPECT_EQ(of(figures, "left").computed, milliseconds{8}) << "in this step, not in each part";
+}
+
+TEST(replica_statistics, those_who_share_a_model_are_not_last_after_each_other) {
+  replica_statistics x;
+  x.on_places({{{"first", 0}, true, 0}, {{"second", 0}, true, 0}, {{"other", 0}, true, 4}}, at(0));
+  x.on_step_begins(at(0));
+  x.on_part(1, at(5), milliseconds{3});
+  x.on_part(2, at(6), milliseconds{3});
+  x.on_part(0, at(40), milliseconds{8}); // the last of its group
+  x.on_step_complete(at(41));
+  x.on_step_begins(at(41));
+  x.on_part(1, at(45), milliseconds{3});
+  x.on_part(0, at(60), milliseconds{3});
+  x.on_step_complete(at(60));
+  const auto figures = x.figures();
+  EXPECT_EQ(of(figures, "first").last_count, 1u) << "in the second step one group was there alone";
+  EXPECT_EQ(of(figures, "first").last_by, milliseconds{34});
+  EXPECT_EQ(of(figures, "second").last_count, 0u);
 }
 
 TEST(replica_statistics, figures_stay_with_names_when_places_move) {
