@@ -1,36 +1,19 @@
-#include "troupe/actors/run/job_data.hpp"
 #include "troupe/app/cluster/cluster_file.hpp"
 #include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/app/cluster/cluster_text.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/run/planned_run.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/terminal/plan_report.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
 
-#include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace troupe {
 
 namespace {
-
-parallel_plan plan_of(const job& x, const cluster_plan& cluster) {
-  if (has_keeper(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver)
-    throw failure(failure_code::bad_job,
-                  "each replica of this mode has a whole model: there is nothing to plan",
-                  "training", "leave --plan out");
-  const auto data = load_data(x);
-  const auto cores = std::max<size_t>(std::thread::hardware_concurrency(), 1);
-  const auto resolved = resolve(x, shape_of(*data), cores);
-  const auto own = cluster.nodes.empty() ? std::optional<size_t>{0} : std::nullopt;
-  require_trainable(resolved, *data, {cluster, own});
-  return plan_of(resolved, shape_of(*data), *make_model(resolved, shape_of(*data)),
-                 {cores, cluster.nodes});
-}
 
 std::pair<loaded_job, cluster_plan> load(const show_arguments& arguments) {
   if (!is_cluster_file(arguments.file))
@@ -41,14 +24,14 @@ std::pair<loaded_job, cluster_plan> load(const show_arguments& arguments) {
 
 int show_plan(const show_arguments& arguments) {
   const auto [loaded, cluster] = load(arguments);
-  try {
-    const auto plan = plan_of(loaded.value, cluster);
-    print_result(arguments.json ? plan_json(plan) : plan_report(plan));
-    for (const auto& warning : plan.warnings)
-      print_message("troupe: warning: " + warning + '\n');
-  } catch (const failure& error) {
-    throw_with_place(error, loaded);
-  }
+  const auto run = plan_run(loaded, cluster);
+  if (!run.replicas)
+    throw failure(failure_code::bad_job,
+                  "each replica of this mode has a whole model: there is nothing to plan",
+                  "training", "leave --plan out");
+  print_result(arguments.json ? plan_json(*run.replicas) : plan_report(*run.replicas));
+  for (const auto& warning : run.replicas->warnings)
+    print_message("troupe: warning: " + warning + '\n');
   return 0;
 }
 

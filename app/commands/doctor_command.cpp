@@ -50,6 +50,15 @@ void examine_nodes(findings& out, const loaded_cluster& x) {
   }
 }
 
+void examine_training(findings& out, const loaded_job& loaded, const cluster_plan& cluster) {
+  try {
+    const auto found = judge_plan(plan_run(loaded, cluster));
+    out.insert(out.end(), found.begin(), found.end());
+  } catch (const failure& error) {
+    out.push_back(judge_unplanned(error));
+  }
+}
+
 // As a run does: what OpenBLAS makes of the wish shows only in a process that was started with it.
 void start_as_wanted(const job& x, const doctor_arguments& arguments) {
   const char* present = std::getenv("OPENBLAS_CORETYPE");
@@ -68,11 +77,13 @@ findings examine(const doctor_arguments& arguments) {
     examine_machine(result, wishes_of(cluster.job.value, cluster.plan.nodes.size()));
     examine_folders(result, cluster.job.value);
     examine_nodes(result, cluster);
+    examine_training(result, cluster.job, cluster.plan);
   } else {
-    const auto x = load_job(file, arguments.sets, process_environment());
-    start_as_wanted(x, arguments);
-    examine_machine(result, wishes_of(x, 0));
-    examine_folders(result, x);
+    const auto x = load_job_and_places(file, arguments.sets, process_environment());
+    start_as_wanted(x.value, arguments);
+    examine_machine(result, wishes_of(x.value, 0));
+    examine_folders(result, x.value);
+    examine_training(result, x, {});
   }
   return result;
 }

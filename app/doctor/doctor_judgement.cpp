@@ -16,11 +16,6 @@ std::string rounded(double x) {
   return fmt::format("{:.3g}", x);
 }
 
-std::string bytes_text(uint64_t bytes) {
-  return bytes < (uint64_t{1} << 30) ? rounded(static_cast<double>(bytes) / (1 << 20)) + " MiB"
-                                     : rounded(static_cast<double>(bytes) / (1 << 30)) + " GiB";
-}
-
 std::string counted(size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -164,6 +159,32 @@ finding judge_key(const std::string& check, const key_facts& x) {
   if (x.is_open_to_others)
     return {check, health::warn, x.file + " can be read by others", "chmod 600 " + x.file};
   return {check, health::ok, x.file};
+}
+
+findings judge_plan(const planned_run& x) {
+  findings result;
+  for (const auto& one : x.processes)
+    if (!one.is_idle())
+      result.push_back(
+        {x.processes.size() == 1 ? "memory" : "memory of " + one.name, health::ok,
+         need_text(one.memory) + (one.limit ? ", of " + bytes_text(*one.limit) : "")});
+  if (!x.replicas)
+    return result;
+  const auto& shape = x.replicas->shape;
+  finding split{"replicas", health::ok,
+                fmt::format("data {}, tensor {}, pipeline {}; a stage waits for {:.0f} % of a step",
+                            shape.data, shape.tensor, shape.pipeline, 100 * x.replicas->bubble)};
+  for (const auto& warning : x.replicas->warnings) {
+    split.verdict = health::warn;
+    split.hint += (split.hint.empty() ? "" : "; ") + warning;
+  }
+  result.push_back(split);
+  return result;
+}
+
+finding judge_unplanned(const failure& error) {
+  const auto where = error.where().empty() ? "" : error.where() + ": ";
+  return {"training", health::fail, where + error.reason(), error.hint(), error.code()};
 }
 
 } // namespace troupe

@@ -5,6 +5,7 @@
 
 #include "troupe/app/doctor/doctor_finding.hpp"
 #include "troupe/app/doctor/machine_facts.hpp"
+#include "troupe/app/run/planned_run.hpp"
 
 namespace troupe {
 
@@ -43,5 +44,9 @@ finding judge_folder(const std::string& check, const folder_facts& x);
 finding judge_port(const cluster_node& node, port_state state);
 finding judge_certificate(const std::string& check, const certificate_facts& x);
 finding judge_key(const std::string& check, const key_facts& x);
+/// The memory of each process, and how the model is split.
+findings judge_plan(const planned_run& x);
+/// Why the run would end before it begins.
+finding judge_unplanned(const failure& error);
 
 } // namespace troupe

@@ -41,7 +41,7 @@ bool is_gone_soon(pid_t id) {
 class children : public testing::Test {
 protected:
   static child_options shell(const std::string& name, const std::string& script) {
-    return {name, {"/bin/sh", "-c", script}, {}, false};
+    return {name, {"/bin/sh", "-c", script}, {}};
   }
 
   // Until `count` have ended; at most ten seconds.
@@ -107,7 +107,7 @@ TEST_F(children, ends_say_code_or_signal) {
 
 TEST_F(children, program_that_is_not_there_ends_with_127_and_says_so) {
   child_processes x{{1, false}, print};
-  x.start({"a", {"/nowhere/program"}, {}, false});
+  x.start({"a", {"/nowhere/program"}, {}});
   EXPECT_EQ(wait_for(x, 1), (ends{{0, {127, 0}}}));
   EXPECT_EQ(printed, (lines{"a | cannot run /nowhere/program\n"}));
 }

@@ -320,6 +320,30 @@ TEST_F(doctor_command_test, jobs_and_their_errors_are_examined_too) {
   EXPECT_EQ(run("job.toml --set runtime.numerics=Nonesuch"), 76) << out;
   EXPECT_EQ(run("none.toml"), 66);
   EXPECT_EQ(run("job.toml --set data.row=3"), 78);
+  EXPECT_EQ(run("job.toml --set data.synthetic= --set data.file=none.csv"), 66);
+  EXPECT_TRUE(contains(out, "fail  training")) << out;
+}
+
+TEST_F(doctor_command_test, split_models_are_examined_as_they_would_be_trained) {
+  folder.write("cut.toml", "[data]\nsynthetic = \"classification\"\nrows = 64\nfeatures = 4\n"
+                           "[model]\nhidden = [256, 256]\ncuts = 2\n"
+                           "cut = [\"outputs\", \"inputs\", \"none\"]\n"
+                           "[training]\nslices = 2\nreplicas = 1\n[parallel]\ntensor = 2\n");
+  const std::string nodes =
+    "job = \"cut.toml\"\n[[node]]\nname = \"a\"\naddress = \"127.0.0.1:0\"\ndirector = true\n"
+    "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\n";
+  folder.write("cluster.toml", nodes);
+  EXPECT_EQ(run("cluster.toml --set parallel.tensor=1 --set parallel.pipeline=2"), 0) << out;
+  EXPECT_TRUE(contains(out, "memory of b")) << out;
+  EXPECT_TRUE(contains(out, "warn  replicas")) << out;
+  EXPECT_TRUE(contains(out, "data 1, tensor 1, pipeline 2; a stage waits for 33 % of a step"))
+    << out;
+  EXPECT_EQ(run("cluster.toml --set parallel.pipeline=2 --json"), 78);
+  EXPECT_TRUE(contains(out, "a group needs 4 replicas, the nodes have 2 in all")) << out;
+  folder.write("cluster.toml", nodes + "memory = \"1 MiB\"\n");
+  EXPECT_EQ(run("cluster.toml"), 78);
+  EXPECT_TRUE(contains(out, "node.memory says 1.0 MiB")) << out;
+  EXPECT_FALSE(folder.has("runs"));
 }
 
 } // namespace
