@@ -1,6 +1,7 @@
 #include "troupe/actors/director/run_tensors.hpp"
 
 #include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +15,7 @@ const_buffer whole_buffer(const float_view& values, buffer_pool& pool) {
   if (values.storage().size() == values.size())
     return values.storage();
   const auto own = pool.acquire();
-  std::ranges::copy(values.values(), own.values().begin());
+  copy_values(values.values(), own.values().begin());
   return own;
 }
 

@@ -1,6 +1,7 @@
 #include "troupe/actors/embed/coordinate_parameters.hpp"
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -31,7 +32,7 @@ merge_report coordinate_parameters_state::on_model(const child_model& news) {
   merge_report result;
   if (news.values.intact()) {
     buffer values{news.values.values().size()};
-    std::ranges::copy(news.values.values(), values.values().begin());
+    copy_values(news.values.values(), values.values().begin());
     merge_entry entry{.child = news.child, .values = values, .sample_count = news.sample_count};
     const auto outcome = rule_->add_parameters(std::move(entry), self_->clock().now());
     result = report_of(outcome);

@@ -1,5 +1,7 @@
 #include "troupe/actors/orders/keeper.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <caf/actor_cast.hpp>
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace {
 
 const_buffer copy_of(std::span<const float> values) {
   const buffer result{values.size()};
-  std::ranges::copy(values, result.values().begin());
+  copy_values(values, result.values().begin());
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "troupe/actors/orders/rounds_policy.hpp"
 
 #include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -33,7 +34,7 @@ void rounds_policy::load(state_loader& in) {
   rounds_->load(in);
   for (const auto& state : states_)
     for (size_t i = 0; i < options_.slot_count; ++i)
-      std::ranges::copy(in.vector().values(), state.slot(i).begin());
+      copy_values(in.vector().values(), state.slot(i).begin());
 }
 
 uint64_t rounds_policy::piece_limit(keeper_books& books) {
@@ -119,7 +120,7 @@ void rounds_policy::close_round(keeper_books& books, moment now) {
   auto main = rounds_->main_parameters();
   if (options_.rounds.averaging.kind != averaging_kind::none) {
     const buffer average{main.size()};
-    std::ranges::copy(rounds_->evaluated_parameters(), average.values().begin());
+    copy_values(rounds_->evaluated_parameters(), average.values().begin());
     main = average;
   }
   books.model.adopt(end_, main, total);

@@ -1,6 +1,7 @@
 #include "troupe/actors/step/portion_work.hpp"
 
 #include "troupe/coordinators/parallel/grid.hpp"
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 
 #include <algorithm>
@@ -253,7 +254,7 @@ void portion_work::take(work& x, const seam_piece& piece) {
     state.hold(piece.parts, piece.values);
     return complete_if_due(x, seam, way);
   }
-  std::ranges::copy(piece.values.values(), target.subspan(piece.rows.begin * width).begin());
+  copy_values(piece.values.values(), target.subspan(piece.rows.begin * width).begin());
   if (way == seam_way::backward)
     x.sums = piece.sums;
   have_rows(x, seam, way, piece.rows);
@@ -295,7 +296,7 @@ void portion_work::complete(work& x, size_t seam, seam_way way, const index_rang
   const auto receivers = routes_.receivers(route, options_.own);
   if (!receivers.empty() && !rows.empty()) {
     const auto copy = pools_.acquire(values.size());
-    std::ranges::copy(values, copy.values().begin());
+    copy_values(values, copy.values().begin());
     auto piece = piece_of(x, seam, way);
     piece.is_complete = true;
     piece.rows = rows;

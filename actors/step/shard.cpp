@@ -2,6 +2,7 @@
 
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -97,8 +98,8 @@ void shard_state::restore() {
   if (!start_ || start_->term != view_.term)
     return;
   for (size_t i = 0; i < start_->slots.size(); ++i)
-    std::ranges::copy(start_->slots[i].values(), state_.slot(i).begin());
-  std::ranges::copy(start_->numbers.numbers, state_.numbers().begin());
+    copy_values(start_->slots[i].values(), state_.slot(i).begin());
+  copy_values(start_->numbers.numbers, state_.numbers().begin());
   book_ = start_->numbers.book;
   start_.reset();
 }
@@ -257,7 +258,7 @@ void shard_state::copy_if_due() {
   shard_copy copy{version, index_, payload{current_}, {}, {}};
   for (size_t i = 0; i < state_.slot_count(); ++i) {
     const auto slot = copies_->acquire();
-    std::ranges::copy(state_.slot(i), slot.values().begin());
+    copy_values(state_.slot(i), slot.values().begin());
     copy.slots.emplace_back(slot, 0, slot.size());
   }
   // At an epoch's end the book is about to be closed.
@@ -272,7 +273,7 @@ payload shard_state::point() const {
   if (!points_)
     return {};
   const auto values = points_->acquire();
-  std::ranges::copy(state_.slot(*options_.whole_rule->point_slot()), values.values().begin());
+  copy_values(state_.slot(*options_.whole_rule->point_slot()), values.values().begin());
   return payload{values, 0, values.size()};
 }
 

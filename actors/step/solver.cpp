@@ -2,6 +2,7 @@
 
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/math/lanes.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/solvers/gauss_newton.hpp"
@@ -119,7 +120,7 @@ void solver_state::solve(std::span<float> next) {
   // A sample's loss is the mean over its targets; the penalty is l2/2 beside the mean loss.
   options.penalty = options_.optimizer.l2 / 2 * static_cast<double>(rows.row_count) *
                     static_cast<double>(target_count);
-  std::ranges::copy(least_squares(rows, feature_count, target_count, options), next.begin());
+  copy_values(least_squares(rows, feature_count, target_count, options), next.begin());
 }
 
 void solver_state::adopt(const const_buffer& next) {

@@ -1,5 +1,7 @@
 #include "troupe/coordinators/collective/collective_rule.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -356,7 +358,7 @@ float_view collective_rule::joined(const slots& parts) {
   for (const auto& part : parts)
     for (uint64_t element = 0; element < part.size();) {
       const auto run = part.run_from(element);
-      place = std::ranges::copy(run.values(), place).out;
+      place = copy_values(run.values(), place);
       element += run.size();
     }
   return {result, 0, size};

@@ -1,5 +1,7 @@
 #include "troupe/coordinators/exchange/arriving_tensor.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -81,7 +83,7 @@ void arriving_tensor::store(const tensor_piece& news, const index_range& part,
   const auto source = part_of(news, part);
   const auto target = own_.storage.values().subspan(own_.place_of(part), part.size());
   if (source.data() != target.data()) // a version is written where replicas read it
-    std::ranges::copy(source, target.begin());
+    copy_values(source, target.begin());
 }
 
 // What is here moves along.
@@ -96,8 +98,8 @@ void arriving_tensor::own(const tensor_memory& memory) {
   });
   const auto to = own_.storage.values();
   for (const auto& range : here_.ranges())
-    std::ranges::copy(shared_.part(range.begin - elements_.begin, range.size()).values(),
-                      to.subspan(own_.place_of(range), range.size()).begin());
+    copy_values(shared_.part(range.begin - elements_.begin, range.size()).values(),
+                to.subspan(own_.place_of(range), range.size()).begin());
   shared_ = {};
 }
 

@@ -1,5 +1,6 @@
 #include "troupe/coordinators/modes/federated_rounds.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/math/lanes.hpp"
 
@@ -21,7 +22,7 @@ void require(bool holds, const std::string& what) {
 
 buffer copy_of(std::span<const float> values) {
   buffer result{values.size()};
-  std::ranges::copy(values, result.values().begin());
+  copy_values(values, result.values().begin());
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include "troupe/coordinators/base/canonical_tree.hpp"
 #include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
@@ -57,7 +58,7 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
                                                   ? penalized_ranges(*options_.layout)
                                                   : std::vector<index_range>{{0, values.size()}}};
   auto copy = pool_->acquire();
-  std::ranges::copy(values, copy.values().begin());
+  copy_values(values, copy.values().begin());
   parameters_ = copy;
   state_ = optimizer_state{rule_->slot_count(), values.size()};
   update_count_ = 0;
@@ -84,7 +85,7 @@ gradient_verdict gradients_coordinator::add_gradients(std::span<const float> gra
   if (const auto refused = problem(gradient_sum, sample_count))
     return *refused;
   auto copy = pool_->acquire();
-  std::ranges::copy(gradient_sum, copy.values().begin());
+  copy_values(gradient_sum, copy.values().begin());
   queue_.push_back({std::move(copy), sample_count, step_scale});
   if (!running_ || queue_.size() < options_.round_size)
     return gradient_verdict::queued;
@@ -141,7 +142,7 @@ void gradients_coordinator::load(state_loader& in, size_t queued_max) {
     const auto saved = in.vector();
     if (saved.size() != state_.slot(i).size())
       throw std::invalid_argument("gradients coordinator: the saved state has another size");
-    std::ranges::copy(saved.values(), state_.slot(i).begin());
+    copy_values(saved.values(), state_.slot(i).begin());
   }
   update_count_ = in.count();
   optimizer_step_ = in.count();

@@ -1,6 +1,7 @@
 #include "troupe/coordinators/modes/online_learner.hpp"
 
 #include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/math/blas.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
@@ -65,7 +66,7 @@ void online_learner::set_parameters(std::span<const float> values) {
   if (find_not_finite(std::array{values}) == 0)
     throw std::invalid_argument("online learner: a parameter is not finite");
   auto copy = pool_->acquire();
-  std::ranges::copy(values, copy.values().begin());
+  copy_values(values, copy.values().begin());
   parameters_ = copy;
   state_ = optimizer_state{rule_->slot_count(), values.size()};
   loss_.reset();
@@ -145,7 +146,7 @@ double online_learner::validation_loss(std::span<const float> parameters) {
 optimizer_state online_learner::copy_of_state() const {
   optimizer_state copy{state_.slot_count(), parameters_.size()};
   for (size_t i = 0; i < state_.slot_count(); ++i)
-    std::ranges::copy(state_.slot(i), copy.slot(i).begin());
+    copy_values(state_.slot(i), copy.slot(i).begin());
   return copy;
 }
 

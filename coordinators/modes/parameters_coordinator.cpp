@@ -1,5 +1,6 @@
 #include "troupe/coordinators/modes/parameters_coordinator.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/math/reduction.hpp"
 
@@ -41,7 +42,7 @@ void parameters_coordinator::set_parameters(std::span<const float> values) {
   require(!values.empty(), "the main model has no parameters");
   require(find_not_finite(std::array{values}) != 0, "a parameter is not finite");
   const buffer copy{values.size()};
-  std::ranges::copy(values, copy.values().begin());
+  copy_values(values, copy.values().begin());
   initial_ = copy;
   reset();
 }

@@ -3,6 +3,7 @@
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/membership/view_placement.hpp"
 #include "troupe/coordinators/step/placement.hpp"
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/network/segment_chain.hpp"
 
 #include <fmt/format.h>
@@ -144,8 +145,7 @@ private:
     result_.slice_count = first == 0 ? count : result_.slice_count + count;
     fewest_slices_ = first == 0 ? count : std::min(fewest_slices_, count);
     const auto group = plan_group(network_, work);
-    std::ranges::copy(group.replicas,
-                      result_.replicas.begin() + static_cast<std::ptrdiff_t>(first));
+    copy_values(group.replicas, result_.replicas.begin() + static_cast<std::ptrdiff_t>(first));
     for (const auto& link : group.links)
       result_.links.push_back({first + link.from, first + link.to, link.bytes});
     for (const auto& wire : group.wires)

@@ -1,5 +1,7 @@
 #include "troupe/data/disk/stored_tensor.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
@@ -30,7 +32,7 @@ void stored_tensor::read(size_t first, std::span<float> out) const {
     throw std::out_of_range("stored_tensor: values " + std::to_string(first) + " to " +
                             std::to_string(first + out.size()) + " of " +
                             std::to_string(memory_.size()));
-  std::ranges::copy(memory_.values().subspan(first, out.size()), out.begin());
+  copy_values(memory_.values().subspan(first, out.size()), out.begin());
 }
 
 const const_buffer& stored_tensor::whole() const {

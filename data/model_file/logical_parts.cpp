@@ -1,5 +1,7 @@
 #include "troupe/data/model_file/logical_parts.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -60,10 +62,10 @@ private:
                     columns.begin - piece.columns.begin,
                   run);
     for (size_t row = 0; row < rows.size(); ++row)
-      std::ranges::copy(run.subspan(row * columns.size(), columns.size()),
-                        out.begin() + static_cast<std::ptrdiff_t>(
-                                        (rows.begin - x.rows.begin + row) * x.columns.size() +
-                                        columns.begin - x.columns.begin));
+      copy_values(run.subspan(row * columns.size(), columns.size()),
+                  out.begin() + static_cast<std::ptrdiff_t>((rows.begin - x.rows.begin + row) *
+                                                              x.columns.size() +
+                                                            columns.begin - x.columns.begin));
   }
 
   // Columns that lie one behind the other, as many at once as come to what is given out at once; of each

@@ -7,6 +7,7 @@
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -159,7 +160,7 @@ std::string write_safetensors(const std::string& path, const parameter_layout& l
                               std::span<const float> values,
                               const std::map<std::string, std::string>& metadata) {
   const buffer copy{values.size()};
-  std::ranges::copy(values, copy.values().begin());
+  copy_values(values, copy.values().begin());
   return write_safetensors(path, layout, stored_tensor{copy}, metadata);
 }
 

@@ -1,6 +1,7 @@
 #include "troupe/data/rows_file/bucket_shuffle.hpp"
 
 #include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/random.hpp"
 
 #include <fcntl.h>
@@ -59,12 +60,12 @@ void bucket_shuffle::fail(const std::string& what) const {
 void bucket_shuffle::append(const rows_part& rows) {
   const random_sequence sequence{seed_, random_purpose::shuffle_chunks, 0};
   for (size_t i = 0; i * feature_count_ < rows.features.size(); ++i) {
-    std::ranges::copy(rows.features.subspan(i * feature_count_, feature_count_), row_.begin());
+    copy_values(rows.features.subspan(i * feature_count_, feature_count_), row_.begin());
     const auto targets = row_.begin() + static_cast<std::ptrdiff_t>(feature_count_);
     if (target_count_ == 0)
       *targets = std::bit_cast<float>(rows.labels[i]);
     else
-      std::ranges::copy(rows.targets.subspan(i * target_count_, target_count_), targets);
+      copy_values(rows.targets.subspan(i * target_count_, target_count_), targets);
     const auto word = sequence.block(static_cast<uint32_t>(appended_++))[0];
     auto& bucket = buckets_[uint64_t{word} * buckets_.size() >> 32];
     if (std::fwrite(row_.data(), sizeof(float), words_, bucket.file.get()) != words_)

@@ -1,5 +1,7 @@
 #include "troupe/data/training_rows/batch_reader.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -77,7 +79,7 @@ batch_reader::space batch_reader::room(size_t row_count, size_t feature_count,
 
 batch batch_reader::gather(const dataset& source, std::span<const uint32_t> rows) {
   const auto out = room(rows.size(), width_of(source), source.target_count);
-  std::ranges::copy(rows, out.numbers.begin());
+  copy_values(rows, out.numbers.begin());
   gather_rows(source.features, width_of(source), rows, out.features);
   if (source.is_classification())
     for (size_t i = 0; i < rows.size(); ++i)
@@ -109,8 +111,7 @@ batch batch_reader::join(std::span<const batch> parts) {
                         shape.targets.size() / shape.row_count);
   size_t row = 0;
   const auto append = [&](auto values, auto to) {
-    std::ranges::copy(values,
-                      to.begin() + static_cast<std::ptrdiff_t>(row * to.size() / row_count));
+    copy_values(values, to.begin() + static_cast<std::ptrdiff_t>(row * to.size() / row_count));
   };
   for (const auto& part : parts) {
     for (size_t i = 0; i < part.row_count; ++i)

@@ -2,6 +2,7 @@
 
 #include "troupe/data/table/released_pages.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/random.hpp"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ public:
     const auto values = std::span{rows_}.subspan(row * width_, width_);
     if (to == row_part::train) {
       if (end_ < row * width_)
-        std::ranges::copy(values, rows_.begin() + static_cast<std::ptrdiff_t>(end_));
+        copy_values(values, rows_.begin() + static_cast<std::ptrdiff_t>(end_));
       end_ += width_;
     } else {
       auto& out = *outs_[to == row_part::test ? 0 : 1];
@@ -106,8 +107,8 @@ void split(sparse_matrix& rows, const std::function<row_part(size_t row)>& part_
     const auto features = std::span{rows.features}.subspan(begin, count);
     const auto values = std::span{rows.values}.subspan(begin, count);
     if (const auto part = part_of(row); part == row_part::train) {
-      std::ranges::copy(features, rows.features.begin() + static_cast<std::ptrdiff_t>(end));
-      std::ranges::copy(values, rows.values.begin() + static_cast<std::ptrdiff_t>(end));
+      copy_values(features, rows.features.begin() + static_cast<std::ptrdiff_t>(end));
+      copy_values(values, rows.values.begin() + static_cast<std::ptrdiff_t>(end));
       end += count;
       rows.starts[kept_rows++] = end - count; // of this row or one before it
     } else {

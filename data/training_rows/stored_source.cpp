@@ -1,5 +1,7 @@
 #include "troupe/data/training_rows/stored_source.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -101,7 +103,7 @@ batch stored_source::gather(std::span<const uint32_t> rows, batch_reader& reader
     places.push_back({chunk, found->rows.empty() ? in_part : found->rows[in_part]});
   }
   const auto room = reader.room(rows.size(), header.feature_count, header.target_count());
-  std::ranges::copy(rows, room.numbers.begin());
+  copy_values(rows, room.numbers.begin());
   const auto width = header.feature_bytes();
   const auto ahead = std::max<size_t>(bytes_ahead / width, 1);
   for (size_t i = 0; i < places.size(); ++i) {
@@ -116,7 +118,7 @@ batch stored_source::gather(std::span<const uint32_t> rows, batch_reader& reader
     if (header.is_classification())
       room.labels[i] = chunk->labels[row];
     else
-      std::ranges::copy(
+      copy_values(
         std::span{chunk->targets}.subspan(row * header.target_count(), header.target_count()),
         room.targets.begin() + static_cast<std::ptrdiff_t>(i * header.target_count()));
   }

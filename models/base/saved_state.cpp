@@ -1,5 +1,7 @@
 #include "troupe/models/base/saved_state.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -22,7 +24,7 @@ void require(bool holds, const char* what) {
 void state_saver::copy(std::span<const float> values) {
   require(values.empty() || values.size() == size_, "a vector has another size than the model");
   const buffer result{size_};
-  std::ranges::copy(values, result.values().begin());
+  copy_values(values, result.values().begin());
   share(result);
 }
 

@@ -1,5 +1,6 @@
 #include "troupe/models/layers/dense.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/math/blas.hpp"
@@ -65,7 +66,7 @@ void dense_layer::forward(std::span<const float> parameters, std::span<const flo
     require_size("values before the activation", y.size(), before.size());
     if (has_bias)
       add_bias_and_activate(activation_kind::identity, bias, y);
-    std::ranges::copy(y, before.begin());
+    copy_values(y, before.begin());
     activate(activation, y);
   } else if (has_bias) {
     add_bias_and_activate(activation, bias, y);

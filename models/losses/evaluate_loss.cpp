@@ -1,5 +1,6 @@
 #include "troupe/models/losses/evaluate_loss.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/losses/row_losses.hpp"
 #include "troupe/models/math/elementary.hpp"
 #include "troupe/models/math/lanes.hpp"
@@ -129,7 +130,7 @@ void predict_from_scores(const loss_options& loss, std::span<const float> scores
       }
     return;
   }
-  std::ranges::copy(scores, out.begin());
+  copy_values(scores, out.begin());
   if (is_classification(loss.kind))
     softmax_rows(out, score_count);
   if (has_log_link(loss.kind))

@@ -1,5 +1,7 @@
 #include "troupe/models/merging/layout_union.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -43,8 +45,8 @@ std::vector<float> relaid(std::span<const float> values, const parameter_layout&
     if (place == nullptr || place->size != tensor.size)
       throw std::invalid_argument("relaid model: there is no place for tensor '" + tensor.name +
                                   "'");
-    std::ranges::copy(values.subspan(tensor.offset, tensor.size),
-                      result.begin() + static_cast<std::ptrdiff_t>(place->offset));
+    copy_values(values.subspan(tensor.offset, tensor.size),
+                result.begin() + static_cast<std::ptrdiff_t>(place->offset));
   }
   return result;
 }

@@ -1,5 +1,6 @@
 #include "troupe/models/merging/outer_rule.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ bool outer_rule::apply(std::span<const float> main, std::span<const float> merge
     return false;
   first_ = std::move(first);
   second_ = std::move(second);
-  std::ranges::copy(result, next.begin());
+  copy_values(result, next.begin());
   ++round_count_;
   return true;
 }

@@ -1,5 +1,6 @@
 #include "troupe/models/network/chain_loss.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ batch_sums whole_loss(const segment_chain& chain, const loss_options& loss, cons
 batch_sums tell_loss(const segment_chain& chain, const loss_options& loss, size_t t,
                      const batch& rows, workspace& memory, std::span<float> figures) {
   const auto part = part_of_scores(chain, t, rows, memory);
-  std::ranges::copy(chain.output(chain.size() - 1, t, rows, memory), part.scores.begin());
+  copy_values(chain.output(chain.size() - 1, t, rows, memory), part.scores.begin());
   if (!is_classification(loss.kind))
     return split_regression(loss, rows, part);
   tell_figures(rows, part, figures);

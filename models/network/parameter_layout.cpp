@@ -1,5 +1,7 @@
 #include "troupe/models/network/parameter_layout.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
@@ -72,8 +74,8 @@ void parameter_layout::to_logical(std::span<const float> working, std::span<floa
   require_sizes(working.size(), logical.size());
   for (const auto& tensor : tensors_)
     for_each_run(tensor, [&](size_t element, size_t place, size_t count) {
-      std::ranges::copy(working.subspan(place, count),
-                        logical.begin() + static_cast<std::ptrdiff_t>(tensor.offset + element));
+      copy_values(working.subspan(place, count),
+                  logical.begin() + static_cast<std::ptrdiff_t>(tensor.offset + element));
     });
 }
 
@@ -81,8 +83,8 @@ void parameter_layout::to_working(std::span<const float> logical, std::span<floa
   require_sizes(logical.size(), working.size());
   for (const auto& tensor : tensors_)
     for_each_run(tensor, [&](size_t element, size_t place, size_t count) {
-      std::ranges::copy(logical.subspan(tensor.offset + element, count),
-                        working.begin() + static_cast<std::ptrdiff_t>(place));
+      copy_values(logical.subspan(tensor.offset + element, count),
+                  working.begin() + static_cast<std::ptrdiff_t>(place));
     });
 }
 

@@ -1,5 +1,6 @@
 #include "troupe/models/network/segment_chain.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/layers/sparse_dense.hpp"
 #include "troupe/models/network/dropout.hpp"
 
@@ -32,8 +33,8 @@ std::span<float> part_of_rows(std::span<float> whole, size_t row_count, const in
 void copy_columns(std::span<const float> rows, size_t width, const index_range& columns,
                   std::span<float> out) {
   for (size_t row = 0; row * width < rows.size(); ++row)
-    std::ranges::copy(rows.subspan(row * width + columns.begin, columns.size()),
-                      out.subspan(row * columns.size()).begin());
+    copy_values(rows.subspan(row * width + columns.begin, columns.size()),
+                out.subspan(row * columns.size()).begin());
 }
 
 } // namespace
@@ -94,8 +95,8 @@ std::span<const float> segment_chain::whole_scores(const batch& rows, workspace&
     const auto here = units(layers().size() - 1, t);
     const auto own = output(last, t, rows, memory);
     for (size_t row = 0; row < rows.row_count; ++row)
-      std::ranges::copy(own.subspan(row * here.size(), here.size()),
-                        result.subspan(row * width + here.begin).begin());
+      copy_values(own.subspan(row * here.size(), here.size()),
+                  result.subspan(row * width + here.begin).begin());
   }
   return result;
 }
@@ -121,7 +122,7 @@ void segment_chain::enter_layer(size_t layer, size_t t, const batch& rows, bool 
   const auto result = rows_of(read, layer, t, rows, memory);
   auto from = values;
   if (is_kept_before(layers()[layer])) {
-    std::ranges::copy(values, result.begin());
+    copy_values(values, result.begin());
     activate(layers()[layer].activation, result);
     from = result;
   }

@@ -1,5 +1,7 @@
 #include "troupe/models/optimizers/optimizer.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -13,7 +15,7 @@ optimizer_state::optimizer_state(size_t slot_count, size_t size, size_t number_c
 optimizer_state optimizer_state::copy() const {
   optimizer_state result{slots_.size(), slots_.empty() ? 0 : slots_.front().size()};
   for (size_t i = 0; i < slots_.size(); ++i)
-    std::ranges::copy(slot(i), result.slot(i).begin());
+    copy_values(slot(i), result.slot(i).begin());
   result.numbers_ = numbers_;
   return result;
 }

@@ -1,5 +1,6 @@
 #include "troupe/models/training/local_training.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/training/whole_model_step.hpp"
 
@@ -36,7 +37,7 @@ void local_training::begin(std::span<const float> start, const local_training_me
 
 void local_training::begin_again() {
   sums_ = {};
-  std::ranges::copy(start_, memory_.here.values().begin());
+  copy_values(start_, memory_.here.values().begin());
 }
 
 bool local_training::step(const batch& rows, const local_step_numbers& numbers,

@@ -1,5 +1,6 @@
 #include "troupe/models/whole_model/lbfgs.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/math/lanes.hpp"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ public:
       remember();
       accept();
     } else {
-      std::ranges::copy(x_.parameters, x_.next.begin());
+      copy_values(x_.parameters, x_.next.begin());
       if (numbers_[phase] == searching)
         shorten();
     }
@@ -112,8 +113,8 @@ private:
     }
     if (!(dot(s, y) > curvature_min * std::sqrt(dot(s, s) * dot(y, y))))
       return;
-    std::ranges::copy(s, move(place).begin());
-    std::ranges::copy(y, change(place).begin());
+    copy_values(s, move(place).begin());
+    copy_values(y, change(place).begin());
     numbers_[newest_at] = static_cast<double>(place);
     numbers_[pair_count_at] =
       std::min(numbers_[pair_count_at] + 1, static_cast<double>(options_.history_size));
@@ -121,8 +122,8 @@ private:
 
   /// The point becomes the parameters; on from there.
   void accept() {
-    std::ranges::copy(point(), x_.next.begin());
-    std::ranges::copy(x_.gradient, gradient().begin());
+    copy_values(point(), x_.next.begin());
+    copy_values(x_.gradient, gradient().begin());
     numbers_[lowest_at] =
       numbers_[phase] == starting ? objective() : std::min(numbers_[lowest_at], objective());
     numbers_[phase] = searching;
@@ -209,7 +210,7 @@ private:
 
   void converge() {
     numbers_[phase] = converged_phase;
-    std::ranges::copy(x_.next, point().begin());
+    copy_values(x_.next, point().begin());
   }
 
   const optimizer_options& options_;
@@ -222,7 +223,7 @@ private:
 
 optimizer_state lbfgs::start(std::span<const float> parameters) const {
   optimizer_state state{first_pair + 2 * options().history_size, parameters.size(), number_count};
-  std::ranges::copy(parameters, state.slot(point_at).begin());
+  copy_values(parameters, state.slot(point_at).begin());
   return state;
 }
 

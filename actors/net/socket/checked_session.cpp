@@ -1,6 +1,7 @@
 #include "troupe/actors/net/socket/checked_session.hpp"
 
 #include "troupe/data/text/checksum.hpp"
+#include "troupe/models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -81,7 +82,7 @@ bool checked_session::open_record() {
 
 transfer checked_session::receive() {
   if (begin_ > 0)
-    std::ranges::copy(arrived(), buffer_.begin());
+    copy_values(arrived(), buffer_.begin());
   end_ -= std::exchange(begin_, 0);
   const auto count = ::recv(descriptor_, buffer_.data() + end_, buffer_.size() - end_, 0);
   if (count < 0)
@@ -97,7 +98,7 @@ transfer checked_session::read(std::span<char> onto) {
   if (opened_ == 0 && !open_record())
     return lost("what came was damaged on the way");
   const auto count = std::min(opened_, onto.size());
-  std::ranges::copy(arrived().substr(0, count), onto.begin());
+  copy_values(arrived().substr(0, count), onto.begin());
   begin_ += count;
   opened_ -= count;
   return {count, false, {}, false};
