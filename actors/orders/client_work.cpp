@@ -19,6 +19,10 @@ constexpr uint64_t values_at_once = 1'000'000;
 /// A client's steps of a round are numbered apart from all other rounds': dropout is keyed by them.
 constexpr uint64_t steps_apart = uint64_t{1} << 32;
 
+/// Clients lie anywhere in memory, and so do their rows. What those so many places on need is asked
+/// for beforehand: with one place memory answers too late, four ask for more than a core waits for.
+constexpr size_t places_ahead = 2;
+
 } // namespace
 
 client_work::client_work(const client_work_options& options)
@@ -50,10 +54,28 @@ bool client_work::advance() {
   uint64_t values = 0;
   for (size_t i = 0; i < clients_at_once && values < values_at_once && !positions_.empty(); ++i) {
     const auto client = cohort_->counted[positions_.begin++];
+    ask_ahead();
     train(client);
     values += (options_.clients->rows().row_count(client) + 1) * parameters_.size();
   }
   return !positions_.empty();
+}
+
+// Where a client's rows are named has to be known before they are, and then where they lie: three
+// answers of memory, one a stage.
+void client_work::ask_ahead() const {
+  const auto& clients = options_.clients->rows();
+  const auto& counted = cohort_->counted;
+  const auto at_stage = [&](size_t stage) -> const uint32_t* {
+    const auto place = positions_.begin + stage * places_ahead - 1;
+    return place < positions_.end ? &counted[place] : nullptr;
+  };
+  if (const auto* client = at_stage(3))
+    __builtin_prefetch(&clients.offsets[*client]);
+  if (const auto* client = at_stage(2))
+    __builtin_prefetch(&clients.rows[clients.offsets[*client]]);
+  if (const auto* client = at_stage(1))
+    options_.rows->expect(clients.of(*client));
 }
 
 void client_work::train(uint32_t client) {

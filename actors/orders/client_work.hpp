@@ -49,6 +49,7 @@ public:
 
 private:
   void train(uint32_t client);
+  void ask_ahead() const;
   bool take_steps(uint32_t client, std::span<const uint32_t> rows);
   std::span<const uint32_t> order_of(uint32_t client, std::span<const uint32_t> rows,
                                      uint64_t visit);

@@ -13,10 +13,12 @@ namespace {
 constexpr size_t floats_ahead = 1024;
 constexpr size_t floats_of_line = 16;
 
-// Rows lie anywhere, so the processor cannot know which comes next.
+// Rows lie anywhere, so the processor cannot know which comes next. A row may begin within a line.
 void ask_for(const float* row, size_t width) {
   for (size_t i = 0; i < width; i += floats_of_line)
     __builtin_prefetch(row + i);
+  if (width > 0)
+    __builtin_prefetch(row + width - 1);
 }
 
 // Copies `width` floats for each of `rows` out of `source`.
@@ -58,6 +60,18 @@ batch batch_of_rows(const dataset& source, size_t begin, size_t count) {
     result.targets =
       std::span{source.targets}.subspan(begin * source.target_count, count * source.target_count);
   return result;
+}
+
+void ask_for_rows(const dataset& source, std::span<const uint32_t> rows) {
+  const auto width = width_of(source);
+  const auto count = std::max<size_t>(floats_ahead / std::max<size_t>(width, 1), 1);
+  for (const auto row : rows.first(std::min(rows.size(), count))) {
+    ask_for(source.features.data() + row * width, std::min(width, floats_ahead));
+    if (source.is_classification())
+      __builtin_prefetch(source.labels.data() + row);
+    else
+      ask_for(source.targets.data() + row * source.target_count, source.target_count);
+  }
 }
 
 batch batch_reader::space::rows() const {

@@ -17,6 +17,10 @@ namespace troupe {
 /// memory.
 batch batch_of_rows(const dataset& source, size_t begin, size_t count);
 
+/// Asks for the first of these rows, as many as a core can wait for at once (4 KiB): who gathers them
+/// a little later finds them in a cache. Of sparse rows only targets.
+void ask_for_rows(const dataset& source, std::span<const uint32_t> rows);
+
 /// Gathers rows into memory of its own, which it uses again for the next batch.
 class batch_reader {
 public:

@@ -34,6 +34,10 @@ public:
   /// The rows of these numbers, in their order. The batch is good until the reader's next use.
   virtual batch gather(std::span<const uint32_t> rows, batch_reader& reader) const = 0;
 
+  /// These rows will be gathered in a moment: whoever has them in memory asks for them now, so that they
+  /// come while others are computed on.
+  virtual void expect(std::span<const uint32_t>) const {}
+
   /// A source for rows of these chunks alone, which are brought into memory now, and stay there for
   /// as long as it does. Null: all rows are at hand here.
   virtual std::shared_ptr<const row_source> window(std::span<const uint32_t> chunks) const = 0;
@@ -56,6 +60,7 @@ public:
   size_t row_count() const override { return rows_->row_count; }
   batch range(size_t begin, size_t count, batch_reader& reader) const override;
   batch gather(std::span<const uint32_t> rows, batch_reader& reader) const override;
+  void expect(std::span<const uint32_t> rows) const override { ask_for_rows(*rows_, rows); }
   std::shared_ptr<const row_source> window(std::span<const uint32_t>) const override {
     return nullptr;
   }

@@ -2,6 +2,7 @@
 
 #include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/large_pages.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/base/random.hpp"
 #include "troupe/models/base/saturating.hpp"
@@ -13,7 +14,9 @@ namespace troupe {
 namespace {
 
 std::vector<float> normals(uint64_t seed, random_purpose purpose, size_t count) {
-  std::vector<float> values(count);
+  std::vector<float> values;
+  reserve_large(values, count);
+  values.resize(count);
   fill_normal({seed, purpose, 0}, 0, 1, values);
   return values;
 }

@@ -10,11 +10,14 @@ client_quantiles quantiles_of(std::vector<float> values) {
     return {};
   const auto at = [&](double share) {
     const auto rank = std::ceil(share * static_cast<double>(values.size()));
-    const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::max(rank, 1.0)) - 1;
-    std::ranges::nth_element(values, place);
-    return static_cast<double>(*place);
+    return values.begin() + static_cast<std::ptrdiff_t>(std::max(rank, 1.0)) - 1;
   };
-  return {at(0.1), at(0.5), at(0.9), static_cast<double>(*std::ranges::max_element(values))};
+  // Each looks at what the ones before it left on its side.
+  const auto p10 = at(0.1), p50 = at(0.5), p90 = at(0.9);
+  std::nth_element(values.begin(), p50, values.end());
+  std::nth_element(values.begin(), p10, p50);
+  std::nth_element(std::min(p50 + 1, p90), p90, values.end());
+  return {*p10, *p50, *p90, *std::max_element(p90, values.end())};
 }
 
 } // namespace troupe

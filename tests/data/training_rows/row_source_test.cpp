@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace troupe {
@@ -71,6 +72,27 @@ TEST(split, moves_each_row_to_its_part_in_order) {
     EXPECT_EQ(parts[part]->row_count, at[part]);
     EXPECT_EQ(parts[part]->features.size(), at[part] * 5);
     EXPECT_EQ(parts[part]->feature_names, source.feature_names);
+  }
+}
+
+TEST(rows_in_memory, may_be_told_which_rows_are_next_whatever_they_are) {
+  auto dense = std::make_shared<dataset>(make_regression(some_rows(3000)));
+  auto wide = std::make_shared<dataset>(*dense);
+  wide->row_count = 3;
+  wide->feature_count = 5000;
+  auto sparse = std::make_shared<dataset>(*dense);
+  sparse->features.clear();
+  sparse->sparse.starts.assign(3001, 0);
+  for (const auto& rows : {dense, wide, sparse}) {
+    const rows_in_memory source{rows};
+    std::vector<uint32_t> all(rows->row_count);
+    std::iota(all.begin(), all.end(), 0u);
+    source.expect(all);
+    source.expect({});
+    batch_reader reader;
+    const auto found = source.gather(all, reader);
+    EXPECT_EQ(found.row_count, rows->row_count);
+    EXPECT_TRUE(std::ranges::equal(found.targets, std::span{rows->targets}.first(rows->row_count)));
   }
 }
 
