@@ -5,6 +5,8 @@
     torch_workloads.py tiny FEATURES TARGETS        seconds a step, full batch, Adam
     torch_workloads.py logistic FEATURES TARGETS    samples/s, batch 256, plain SGD, shuffled rows
     torch_workloads.py all-reduce BYTES ROUNDS      microseconds a round over Gloo; with RANK set
+    torch_workloads.py federated WIDTHS ROWS BATCH  clients' updates a second: each trains a visit of its
+                                                    ROWS from one model, then all changes are added
 
 FEATURES and TARGETS are .npy files. Prints {"value": ...} (rank 0 alone).
 """
@@ -127,12 +129,47 @@ def all_reduce(size_bytes, rounds):
     return result
 
 
+def federated(widths, rows, batch):
+    """One process; a client's model is the round's, loaded anew, and its optimizer is new too."""
+    torch.manual_seed(0)
+    widths = [int(width) for width in widths.split("-")]
+    clients = max(100_000 // rows, 100)
+    x = torch.rand(clients * rows, widths[0])
+    y = torch.rand(len(x), 1) if widths[-1] == 1 else torch.randint(0, widths[-1], (len(x),))
+    owned = torch.randperm(len(x)).reshape(clients, rows)
+    layers = [part for a, b in zip(widths, widths[1:]) for part in (nn.Linear(a, b), nn.ReLU())]
+    model = nn.Sequential(*layers[:-1])
+    loss_of = nn.MSELoss() if widths[-1] == 1 else nn.CrossEntropyLoss()
+    parameters = list(model.parameters())
+    start = [values.detach().clone() for values in parameters]
+    total = [torch.zeros_like(values) for values in parameters]
+    client = 0
+
+    def train_client():
+        nonlocal client
+        with torch.no_grad():
+            for values, first in zip(parameters, start):
+                values.copy_(first)
+        optimizer = torch.optim.SGD(parameters, lr=0.05)
+        for part in owned[client].split(batch):
+            optimizer.zero_grad()
+            loss_of(model(x[part]), y[part]).backward()
+            optimizer.step()
+        with torch.no_grad():
+            for values, first, changes in zip(parameters, start, total):
+                changes.add_(values - first, alpha=rows)
+        client = (client + 1) % clients
+
+    return 1 / repeat(train_client)
+
+
 def main(what, *rest):
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     value = {"mlp": lambda: mlp(int(rest[0]), *rest[1:]),
              "linear": lambda: linear(*rest, "sgd"),
              "tiny": lambda: linear(*rest, "adam"),
              "logistic": lambda: logistic(*rest),
+             "federated": lambda: federated(rest[0], int(rest[1]), int(rest[2])),
              "all-reduce": lambda: all_reduce(int(rest[0]), int(rest[1]))}[what]()
     if os.environ.get("RANK", "0") == "0":
         print(json.dumps({"value": value}))
