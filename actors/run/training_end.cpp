@@ -1,6 +1,7 @@
 #include "troupe/actors/run/training_end.hpp"
 
 #include "troupe/actors/protocol/write_messages.hpp"
+#include "troupe/actors/run/client_figures.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
@@ -134,6 +135,8 @@ training_result result_of(const job& resolved, std::shared_ptr<const prepared_da
   summary.reproducible = is_reproducible(resolved.training);
   summary.stopped_by = name_of(static_cast<stop_reason>(finished.reason));
   fill_figures(summary, finished, timeline_of(resolved, shape_of(*data)));
+  if (resolved.federated.evaluate_clients)
+    summary.client_figures = client_figures_of(resolved, data, network, parameters.values());
   result.statistics = trainer_table(summary.trainers);
   result.history = std::move(finished.history);
   if (!finished.problem.empty())

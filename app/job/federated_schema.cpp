@@ -135,6 +135,13 @@ void add_loss_keys(keys& out) {
     [](auto& x) -> auto& { return x.federated.min_count; }));
 }
 
+void add_figure_keys(keys& out) {
+  out.push_back(plain_key<job, bool>(
+    {"federated.evaluate_clients",
+     "the final model on each client's test rows: how they are spread, and the worst tenth"},
+    "true or false", [](auto& x) -> auto& { return x.federated.evaluate_clients; }));
+}
+
 void add_sum_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"federated.groups",
@@ -155,6 +162,7 @@ void add_federated_keys(keys& out) {
   add_client_keys(out);
   add_loss_keys(out);
   add_sum_keys(out);
+  add_figure_keys(out);
 }
 
 } // namespace troupe

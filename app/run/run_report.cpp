@@ -22,6 +22,18 @@ void add_figure(std::string& out, std::string_view name, const std::optional<dou
     add(out, name, fmt::format("{:.6g}", *value));
 }
 
+void add_clients(std::string& out, const client_evaluation& x) {
+  const auto line = [&](std::string_view name, const client_quantiles& spread, double worst) {
+    add(out, name,
+        fmt::format("10 % {:.4g}, 50 % {:.4g}, 90 % {:.4g}, greatest {:.4g}; worst tenth {:.4g}",
+                    spread.p10, spread.p50, spread.p90, spread.most, worst));
+  };
+  add(out, "clients judged", fmt::format("{} by {} test rows", x.clients, x.rows));
+  line("client loss", x.losses, x.worst_tenth_loss);
+  if (x.accuracies)
+    line("client accuracy", *x.accuracies, x.worst_tenth_accuracy.value_or(0));
+}
+
 } // namespace
 
 std::string run_report(const training_summary& summary) {
@@ -41,6 +53,8 @@ std::string run_report(const training_summary& summary) {
   add_figure(result, "test loss", summary.test_loss);
   add_figure(result, "test accuracy", summary.test_accuracy);
   add_figure(result, "test r2", summary.test_r2);
+  if (summary.client_figures)
+    add_clients(result, *summary.client_figures);
   for (const auto& one : summary.left_out)
     add(result, "left out", one);
   if (!summary.reproducible)

@@ -136,6 +136,9 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_solver(resolved, shape, result);
   std::ranges::move(mode_problems_with_data(resolved, shape.train_row_count, shape.classification),
                     std::back_inserter(result));
+  if (resolved.federated.evaluate_clients && shape.test_row_count == 0)
+    result.push_back({"federated.evaluate_clients", "there are no test rows to judge clients by",
+                      "set data.test_fraction, to 0.25 say, or data.test_file"});
   if (needs_all_rows(resolved.optimizer.kind) &&
       resolved.training.batch_size < shape.train_row_count)
     result.push_back({"optimizer.kind",

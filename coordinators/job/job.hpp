@@ -229,6 +229,7 @@ struct federated_section {
   double proximal = 0;            ///< mu of FedProx, >= 0
   double update_range = 1024;     ///< greatest change of a parameter that is taken, > 0
   uint64_t weight_max = 1024;     ///< of a client weighed by its rows, >= 1
+  bool evaluate_clients = false;  ///< the final model, on each client's test rows; no part of it
 
   friend bool operator==(const federated_section&, const federated_section&) = default;
 };

@@ -48,6 +48,25 @@ void add_figures(json& object, const training_summary& x) {
   object["test_r2"] = number(x.test_r2);
 }
 
+json spread_object(const client_quantiles& x) {
+  return {{"p10", number(x.p10)},
+          {"p50", number(x.p50)},
+          {"p90", number(x.p90)},
+          {"max", number(x.most)}};
+}
+
+json figures_object(const client_evaluation& x) {
+  json result{{"clients", x.clients},
+              {"rows", x.rows},
+              {"test_loss", spread_object(x.losses)},
+              {"test_loss_worst_tenth", number(x.worst_tenth_loss)}};
+  if (x.accuracies) {
+    result["test_accuracy"] = spread_object(*x.accuracies);
+    result["test_accuracy_worst_tenth"] = number(x.worst_tenth_accuracy);
+  }
+  return result;
+}
+
 void add_circumstances(json& object, const training_summary& x) {
   object["parameters_sha256"] = x.parameters_sha256;
   object["job_sha256"] = x.job_sha256;
@@ -76,6 +95,8 @@ void add_circumstances(json& object, const training_summary& x) {
                          {"rounds_void", clients->void_rounds},
                          {"updates", clients->updates},
                          {"updates_refused", clients->refused}};
+  if (const auto& figures = x.client_figures)
+    object["client_figures"] = figures_object(*figures);
 }
 
 // What is absent or null keeps its default.

@@ -67,7 +67,6 @@ struct wire_record {
   }
 };
 
-/// The object that `--json` prints and summary.json holds. Field names are the keys.
 /// What losses on the way came to.
 struct loss_figures {
   uint64_t views = 1;
@@ -77,7 +76,13 @@ struct loss_figures {
   std::vector<std::string> left_out{};
 };
 
-struct training_summary : loss_figures {
+/// How the result serves the clients of a federated run that was asked for it.
+struct served_clients {
+  std::optional<client_evaluation> client_figures{};
+};
+
+/// The object that `--json` prints and summary.json holds. Field names are the keys.
+struct training_summary : loss_figures, served_clients {
   std::string job;      ///< its name
   std::string strategy; ///< "gradients"
   size_t replicas = 0;

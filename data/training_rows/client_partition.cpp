@@ -169,12 +169,12 @@ client_rows partition_rows(const partition_options& x, size_t row_count,
   const default_rounding rounding;
   const bool by_labels = x.kind == partition_kind::labels || x.kind == partition_kind::dirichlet;
   require(x.client_count >= 1, "there must be a client");
-  require(x.client_count <= row_count,
+  require(x.held_out || x.client_count <= row_count,
           std::to_string(x.client_count) + " clients share " + std::to_string(row_count) +
             " rows: " + std::to_string(x.client_count - std::min(x.client_count, row_count)) +
             " would have none");
   require(!by_labels || labels.size() == row_count, "the rows have no classes");
-  require(x.kind != partition_kind::labels ||
+  require(x.kind != partition_kind::labels || x.held_out ||
             (x.labels >= 1 && x.labels <= row_count / x.client_count),
           "there are fewer rows than shards");
   require(x.kind != partition_kind::dirichlet || (x.spread > 0 && std::isfinite(x.spread)),
@@ -194,7 +194,8 @@ client_rows partition_rows(const partition_options& x, size_t row_count,
     else
       deal_classes(x, sorted, labels, result);
   }
-  result.fill_empty();
+  if (!x.held_out)
+    result.fill_empty();
   return result.gathered(order);
 }
 

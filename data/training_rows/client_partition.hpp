@@ -9,7 +9,8 @@
 //   sizes s        rows in random order, numbers of rows proportional to e^(s z), z normal
 //
 // Every row belongs to exactly one client and every client has a row: one that would have none gets
-// one of whoever has most.
+// one of whoever has most. Rows that are held out are dealt out by the same draws, so that a client's are
+// of the classes, and as many in proportion, as those it trains on; there some have none.
 
 #pragma once
 

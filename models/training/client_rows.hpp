@@ -42,6 +42,8 @@ struct partition_options {
   partition_kind kind = partition_kind::iid;
   size_t labels = 2; ///< k >= 1: shards of a client; C k at most the number of rows
   double spread = 1; ///< dirichlet: a > 0; sizes: s >= 0
+  /// Rows that nobody trains on, to judge the clients' model by: there may be fewer than clients.
+  bool held_out = false;
 };
 
 } // namespace troupe

@@ -1,9 +1,10 @@
-// What is told of a federated round: a line of rounds.csv.
+// What is told of a federated round, a line of rounds.csv, and in the end of clients.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace troupe {
@@ -38,6 +39,24 @@ struct round_record {
 
   friend bool operator==(const round_record&, const round_record&) = default;
 };
+
+/// The final model on rows that clients hold out, each client's on its own. What it comes to for those
+/// it serves worst is the mean over a tenth of the clients, rounded up.
+struct client_evaluation {
+  uint64_t clients = 0;        ///< who have such rows
+  uint64_t rows = 0;           ///< of all of them
+  client_quantiles losses{};   ///< of clients' mean losses
+  double worst_tenth_loss = 0; ///< of those
+  std::optional<client_quantiles>
+    accuracies{}; ///< classification: of clients' shares of right rows
+  std::optional<double> worst_tenth_accuracy{};
+
+  friend bool operator==(const client_evaluation&, const client_evaluation&) = default;
+};
+
+/// From each client's mean loss and, of a classification, its share of right rows.
+client_evaluation evaluation_of(const std::vector<float>& losses,
+                                const std::vector<float>& accuracies, uint64_t rows);
 
 /// What all rounds of a run came to.
 struct client_totals {

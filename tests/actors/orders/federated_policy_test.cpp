@@ -184,6 +184,33 @@ TEST(federated_policy, a_run_leaves_what_any_run_leaves) {
   EXPECT_EQ(result.summary.samples, rows);
 }
 
+TEST(federated_policy, the_final_model_is_judged_by_each_clients_test_rows) {
+  auto x = federated_job();
+  EXPECT_FALSE(test::train_on(2, x).summary.client_figures) << "nobody asked for them";
+  const auto plain = trained(x);
+  x.federated.evaluate_clients = true;
+  const auto result = test::train_on(2, x);
+  EXPECT_EQ(test::values_of(result.parameters), plain);
+  const auto& found = *result.summary.client_figures;
+  EXPECT_EQ(found.rows, result.data->test.row_count);
+  EXPECT_GT(found.clients, 5u);
+  EXPECT_LE(found.clients, 20u);
+  EXPECT_GE(found.worst_tenth_loss, found.losses.p90);
+  EXPECT_LE(*found.worst_tenth_accuracy, found.accuracies->p10);
+  // One client's are all.
+  x.federated = {};
+  x.federated.clients = x.federated.cohort = 1;
+  x.federated.rounds = 3;
+  x.federated.evaluate_clients = true;
+  const auto whole = test::train_on(2, x);
+  const auto& alone = *whole.summary.client_figures;
+  EXPECT_EQ(alone.clients, 1u);
+  EXPECT_FLOAT_EQ(static_cast<float>(alone.losses.p50),
+                  static_cast<float>(*whole.summary.test_loss));
+  EXPECT_FLOAT_EQ(static_cast<float>(alone.accuracies->p50),
+                  static_cast<float>(*whole.summary.test_accuracy));
+}
+
 TEST(federated_policy, a_client_out_of_range_is_refused_and_named) {
   auto x = synchronous_job();
   x.merge.flipped_members = 1;

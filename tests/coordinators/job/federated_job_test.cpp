@@ -142,6 +142,11 @@ TEST(federated_job, what_does_not_fit_the_rows_is_refused) {
             "");
   EXPECT_EQ(first_problem_with_data([](job& x) { x.merge.flipped_members = 101; }),
             "merge.flipped_members");
+  const auto evaluates = [](job& x) { x.federated.evaluate_clients = true; };
+  EXPECT_EQ(first_problem_with_data(evaluates), "");
+  auto no_test_rows = rows;
+  no_test_rows.test_row_count = 0;
+  EXPECT_EQ(first_problem_with_data(evaluates, no_test_rows), "federated.evaluate_clients");
 }
 
 TEST(federated_job, its_identity_is_what_decides_a_round) {
@@ -174,6 +179,7 @@ TEST(federated_job, its_identity_is_what_decides_a_round) {
   const auto same = identity([](job&) {});
   EXPECT_EQ(identity([](job& x) { x.federated.rounds = 7; }), same) << "how long is no part of it";
   EXPECT_EQ(identity([](job& x) { x.training.replicas = 3; }), same);
+  EXPECT_EQ(identity([](job& x) { x.federated.evaluate_clients = true; }), same);
 }
 
 TEST(federated_job, a_version_is_a_round) {

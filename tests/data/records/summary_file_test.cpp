@@ -84,6 +84,24 @@ TEST(summary_file, every_field_has_its_key_on_one_line) {
     "\n");
 }
 
+TEST(summary_file, clients_figures_are_an_object_where_they_were_asked_for) {
+  auto x = whole();
+  EXPECT_EQ(ordered_json::parse(summary_json(x, json_layout::one_line)).count("client_figures"),
+            0u);
+  x.client_figures = client_evaluation{3, 40, {1, 2, 3, 4}, 3.5, {}, {}};
+  const auto figures = [&] {
+    return ordered_json::parse(summary_json(x, json_layout::one_line)).at("client_figures").dump();
+  };
+  EXPECT_EQ(figures(), R"({"clients":3,"rows":40,"test_loss":{"p10":1.0,"p50":2.0,"p90":3.0,)"
+                       R"("max":4.0},"test_loss_worst_tenth":3.5})");
+  x.client_figures->accuracies = client_quantiles{0.25, 0.5, 0.75, 1};
+  x.client_figures->worst_tenth_accuracy = 0.125;
+  EXPECT_NE(figures().find(R"("test_accuracy":{"p10":0.25,"p50":0.5,"p90":0.75,"max":1.0},)"
+                           R"("test_accuracy_worst_tenth":0.125})"),
+            std::string::npos)
+    << figures();
+}
+
 TEST(summary_file, indented_layout_holds_the_same) {
   const auto indented = summary_json(whole(), json_layout::indented);
   EXPECT_GT(std::count(indented.begin(), indented.end(), '\n'), 20);

@@ -131,6 +131,46 @@ TEST(client_partition, numbers_of_rows_differ_as_asked) {
   EXPECT_NEAR(std::sqrt(squares / clients - mean * mean), 0.5, 0.03);
 }
 
+// What is held out of a class is shared out by the draws that shared out what is trained on.
+TEST(client_partition, rows_held_out_are_like_those_a_client_trains_on) {
+  const size_t clients = 20;
+  const auto train = labels_of(40'000, 10), test = labels_of(10'000, 10);
+  for (const auto kind :
+       {partition_kind::labels, partition_kind::dirichlet, partition_kind::sizes}) {
+    partition_options options{3, clients, kind, 2, 0.5};
+    const auto own = partition_rows(options, train.size(), train);
+    options.held_out = true;
+    const auto held_out = partition_rows(options, test.size(), test);
+    const auto trained = classes_of(own, train), judged = classes_of(held_out, test);
+    const double share_of_row = kind == partition_kind::sizes ? 0 : 0.25;
+    for (size_t client = 0; client < clients; ++client) {
+      EXPECT_NEAR(held_out.row_count(client), 0.25 * own.row_count(client), 10) << client;
+      for (const auto& [label, count] : trained[client])
+        if (share_of_row > 0) {
+          const auto found = judged[client].find(label);
+          EXPECT_NEAR(found == judged[client].end() ? 0 : static_cast<double>(found->second),
+                      share_of_row * static_cast<double>(count), 2)
+            << client << ' ' << label;
+        }
+    }
+  }
+}
+
+TEST(client_partition, fewer_rows_than_clients_may_be_held_out) {
+  const auto labels = labels_of(30, 10);
+  for (const auto kind : {partition_kind::iid, partition_kind::labels, partition_kind::dirichlet,
+                          partition_kind::sizes}) {
+    partition_options options{3, 100, kind, 2, 0.5};
+    options.held_out = true;
+    const auto found = partition_rows(options, labels.size(), labels);
+    EXPECT_EQ(found.client_count(), 100u);
+    auto rows = found.rows;
+    std::ranges::sort(rows);
+    for (size_t i = 0; i < labels.size(); ++i)
+      EXPECT_EQ(rows.at(i), i);
+  }
+}
+
 TEST(client_partition, what_does_not_fit_is_refused) {
   const auto labels = labels_of(10, 2);
   EXPECT_THROW(partition_rows({1, 11}, 10, labels), std::invalid_argument);
