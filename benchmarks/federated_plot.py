@@ -15,14 +15,16 @@ from pathlib import Path
 
 from modes_plot import drawn
 
-LIARS = ["merge.flipped_members=20", "merge.flip_factor=5", "federated.cohort=20", "federated.drop_out=0",
-         "federated.over_selection=0", "federated.partition=iid", "federated.groups=0"]
+# As examples/federated_byzantine.toml.
+LIARS = ["merge.flipped_members=20", "merge.flip_factor=5", "federated.drop_out=0", "federated.over_selection=0",
+         "federated.partition=iid", "federated.groups=0", "training.batch_size=4"]
 METHODS = {
     "FedAvg": [],
     "FedProx": ["federated.proximal=0.1"],
     "FedAvgM": ["merge.outer=sgd", "merge.outer_momentum=0.7"],
-    "20 liars, mean": LIARS,
-    "20 liars, median": [*LIARS, "merge.rule=median"],
+    "liars, mean": LIARS,
+    "liars, median": [*LIARS, "merge.rule=median"],
+    "liars, multi-Krum": [*LIARS, "merge.rule=multi-krum", "merge.faulty_count=3"],
 }
 LOSS_MAX = 10
 

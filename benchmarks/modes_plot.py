@@ -27,7 +27,7 @@ MODES = {
     "local rounds of 5": ["training.strategy=parameters", "training.slices=2",
                           "training.local_steps=5"],
 }
-COLOURS = ["#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#6a4c93"]
+COLOURS = ["#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#6a4c93", "#5c5c5c"]
 WIDTH, HEIGHT, LEFT, BOTTOM = 720, 420, 60, 40
 
 
