@@ -24,7 +24,7 @@ client_evaluation client_figures_of(const job& resolved,
   const auto source = rows_of(data).test;
   auto options = partition_of(resolved);
   options.held_out = true;
-  const auto clients = partition_rows(options, test.row_count, test.labels);
+  const auto clients = clients_of(options, test);
   std::vector<float> losses, accuracies;
   batch_reader reader;
   workspace memory;

@@ -5,12 +5,14 @@
 #include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/sparse_problems.hpp"
 #include "troupe/coordinators/step/placement.hpp"
+#include "troupe/data/formats/client_files.hpp"
 #include "troupe/data/formats/read_data.hpp"
 #include "troupe/data/rows_file/read_rows.hpp"
 #include "troupe/data/source/reading_stop.hpp"
 #include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
+#include "troupe/data/training_rows/client_partition.hpp"
 #include "troupe/data/training_rows/prepare_stored.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
 #include "troupe/data/training_rows/test_rows.hpp"
@@ -90,9 +92,8 @@ void require_libsvm(const data_options& x, const std::string& path) {
                   "leave it out, or say what the file is: data.format = \"libsvm\"");
 }
 
-table read_table(const job& whole, const std::string& path, const std::string& labels_file) {
+read_options reading_of(const job& whole) {
   const auto& x = whole.data;
-  require_libsvm(x, path);
   read_options options;
   options.format = format_of(x.format);
   options.header = header_of(x.header);
@@ -100,6 +101,14 @@ table read_table(const job& whole, const std::string& path, const std::string& l
   options.index_base = x.index_base;
   options.hash_bits = x.hash_bits.value_or(0);
   options.form = form_of(whole);
+  if (whole.federated.partition == partition_kind::column)
+    options.client = whole.federated.clients_from;
+  return options;
+}
+
+table read_table(const job& x, const std::string& path, const std::string& labels_file) {
+  require_libsvm(x.data, path);
+  auto options = reading_of(x);
   options.labels_file = labels_file;
   return read_data(path, options);
 }
@@ -116,6 +125,13 @@ dataset read_file(const job& x, const std::string& path, const std::string& labe
   if (is_rows_file(x.data, path))
     return read_rows(rows_file{path});
   return to_dataset(read_table(x, path, labels_file), use_of(x.model));
+}
+
+/// The rows to train on, and those split off from them.
+dataset read_rows_of(const job& x) {
+  if (x.federated.partition == partition_kind::files)
+    return to_dataset(read_client_files(x.federated.clients_from, reading_of(x)), use_of(x.model));
+  return read_file(x, x.data.file, x.data.labels_file);
 }
 
 dataset make_synthetic(const job& x) {
@@ -159,7 +175,7 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
     require_chunks(x, file);
     result = prepare_stored(std::move(file), options_of(x, 0));
   } else {
-    auto source = synthetic ? make_synthetic(x) : read_file(x, x.data.file, x.data.labels_file);
+    auto source = synthetic ? make_synthetic(x) : read_rows_of(x);
     reading_stop::check();
     result = prepare_in_memory(x, std::move(source));
   }
@@ -187,6 +203,7 @@ data_shape shape_of(const prepared_data& data) {
   shape.output_count = shape.classification ? train.classes.size() : train.target_count;
   shape.chunk_rows = data.chunk_rows;
   shape.stays_in_file = data.stays_in_file();
+  shape.client_count = rows_of_owners(train.clients).client_count();
   if (shape.classification) {
     shape.class_counts.resize(train.classes.size());
     for (auto label : train.labels)

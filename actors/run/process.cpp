@@ -51,9 +51,8 @@ namespace {
 std::shared_ptr<const federation> federation_of(const job& resolved, const dataset& rows) {
   if (!is_federated(resolved.training))
     return nullptr;
-  return std::make_shared<const federation>(
-    federated_options_of(resolved),
-    partition_rows(partition_of(resolved), rows.row_count, rows.labels));
+  return std::make_shared<const federation>(federated_options_of(resolved),
+                                            clients_of(partition_of(resolved), rows));
 }
 
 std::shared_ptr<keeper_policy> policy_of(const job& resolved, const trainer_options& trainers) {
@@ -118,7 +117,7 @@ process::process(caf::actor_system& system, const job& resolved,
                                                      window_chunks_of(resolved));
   rows_ = {rows,
            resolved.seed,
-           resolved.data.file,
+           resolved.data.file.empty() ? resolved.federated.clients_from : resolved.data.file,
            {resolved.data.test_fraction, resolved.data.validation_fraction},
            data->chunk_rows};
   replica_options for_replicas{network_, rows, gradients_, plan, with_environment(options.hooks)};

@@ -11,13 +11,20 @@ using keys = std::vector<job_key>;
 using complaints = std::vector<complaint>;
 
 constexpr const char* partition_type =
-  R"("iid" | { labels = k } | { dirichlet = a } | { sizes = s })";
+  R"("iid" | { labels = k } | { dirichlet = a } | { sizes = s } | { column = name } | { files = path })";
 
-// The one entry of a table: the partition and its number.
-void set_spread(job& target, const toml_entry& entry, const std::string& path, complaints& out) {
+// The one entry of a table: the partition and its number, or whose the rows are.
+void set_spread(job& target, const toml_entry& entry, partition_kind kind, const std::string& path,
+                complaints& out) {
   auto& federated = target.federated;
   const auto full_path = path + "." + entry.name;
-  if (entry.name == "labels") {
+  if (is_natural(kind)) {
+    if (detail::accepted(read_value(entry.value, federated.clients_from), entry.value, full_path,
+                         out))
+      federated.partition = kind;
+    return;
+  }
+  if (kind == partition_kind::labels) {
     uint64_t count = 0;
     if (!detail::accepted(read_whole(entry.value, bounds_of(full_path), count), entry.value,
                           full_path, out))
@@ -29,8 +36,7 @@ void set_spread(job& target, const toml_entry& entry, const std::string& path, c
   double spread = 0;
   if (!detail::accepted(read_value(entry.value, spread), entry.value, full_path, out))
     return;
-  federated.partition =
-    entry.name == "dirichlet" ? partition_kind::dirichlet : partition_kind::sizes;
+  federated.partition = kind;
   federated.spread = spread;
 }
 
@@ -43,14 +49,15 @@ void set_partition(job& target, const toml_value& value, const std::string& path
       target.federated.partition = partition_kind::iid;
     return;
   }
-  const bool known =
-    table->size() == 1 && (table->front().name == "labels" || table->front().name == "dirichlet" ||
-                           table->front().name == "sizes");
-  if (known)
-    set_spread(target, table->front(), path, out);
+  const auto kind = table->size() == 1 ? from_name<partition_kind>(table->front().name)
+                                       : std::optional<partition_kind>{};
+  if (kind && *kind != partition_kind::iid)
+    set_spread(target, table->front(), *kind, path, out);
   else
-    out.push_back({path, value.at, "expected one of labels, dirichlet and sizes",
-                   "write { labels = 2 }, { dirichlet = 0.3 } or { sizes = 1 }"});
+    out.push_back(
+      {path, value.at, "expected one of labels, dirichlet, sizes, column and files",
+       "write { labels = 2 }, { dirichlet = 0.3 }, { sizes = 1 }, { column = \"user\" } "
+       "or { files = \"clients/*.csv\" }"});
 }
 
 std::optional<std::string> partition_text(const job& x) {
@@ -64,6 +71,9 @@ std::optional<std::string> partition_text(const job& x) {
   case partition_kind::dirichlet:
   case partition_kind::sizes:
     return table(toml_text(federated.spread));
+  case partition_kind::column:
+  case partition_kind::files:
+    return table(toml_text(federated.clients_from));
   case partition_kind::iid:
     break;
   }
@@ -71,19 +81,22 @@ std::optional<std::string> partition_text(const job& x) {
 }
 
 job_key partition_key() {
-  return {"federated.partition",
-          partition_type,
-          {},
-          "whose rows they are: any alike; k classes a client; classes shared out by "
-          "Dirichlet(a); numbers of rows that differ as e^(s z)",
-          false,
-          set_partition,
-          partition_text,
-          [](job& target, const job& from) {
-            target.federated.partition = from.federated.partition;
-            target.federated.labels = from.federated.labels;
-            target.federated.spread = from.federated.spread;
-          }};
+  return {
+    "federated.partition",
+    partition_type,
+    {},
+    "whose rows they are: any alike; k classes a client; classes shared out by "
+    "Dirichlet(a); numbers of rows that differ as e^(s z); by a column of a csv file, which is "
+    "then no feature; or a file each, * for any letters",
+    false,
+    set_partition,
+    partition_text,
+    [](job& target, const job& from) {
+      target.federated.partition = from.federated.partition;
+      target.federated.labels = from.federated.labels;
+      target.federated.spread = from.federated.spread;
+      target.federated.clients_from = from.federated.clients_from;
+    }};
 }
 
 void add_number(keys& out, key_texts texts, const char* type, auto access) {

@@ -94,9 +94,14 @@ void job_draft::read_sections(const toml_value::table& sections, const std::stri
     {"data.file", &value.data.file},
     {"data.labels_file", &value.data.labels_file},
     {"data.test_file", &value.data.test_file}};
+  const auto folder = std::filesystem::path{path}.parent_path();
   for (const auto& [key, file] : files)
     if (result.positions.count(key) > 0 && !file->empty())
-      *file = (std::filesystem::path{path}.parent_path() / *file).lexically_normal().string();
+      *file = (folder / *file).lexically_normal().string();
+  auto& federated = value.federated;
+  if (result.positions.count("federated.partition") > 0 &&
+      federated.partition == partition_kind::files && !federated.clients_from.empty())
+    federated.clients_from = (folder / federated.clients_from).lexically_normal().string();
 }
 
 void job_draft::apply_override(const std::string& path, const std::string& text,

@@ -85,6 +85,8 @@ private:
   std::string source() const {
     if (!given_.data.file.empty())
       return shown_text(given_.data.file);
+    if (given_.federated.partition == partition_kind::files)
+      return shown_text(given_.federated.clients_from);
     return given_.data.synthetic == synthetic_kind::none ? "rows in memory" : "synthetic rows";
   }
 

@@ -7,9 +7,9 @@ namespace troupe {
 
 namespace {
 
-void check_lanes(problem_list& check, const data_options& x) {
+void check_lanes(problem_list& check, const data_options& x, bool rows_elsewhere) {
   const bool has_test_file = !x.test_file.empty();
-  check.require(!has_test_file || !x.file.empty(), "data.test_file",
+  check.require(!has_test_file || rows_elsewhere || !x.file.empty(), "data.test_file",
                 "the job names rows for testing but no data.file", "name the rows to train on");
   check.require(!has_test_file || x.test_fraction == 0, "data.test_fraction",
                 "the rows for testing come from data.test_file", "keep one of the two");
@@ -23,9 +23,10 @@ void check_lanes(problem_list& check, const data_options& x) {
 
 } // namespace
 
-void check_data(problem_list& check, const data_options& x) {
+void check_data(problem_list& check, const data_options& x, bool rows_elsewhere) {
   const bool synthetic = x.synthetic != synthetic_kind::none;
-  check.require(synthetic || !x.file.empty(), "data.file", "the job names no data",
+  check.require(synthetic || rows_elsewhere || !x.file.empty(), "data.file",
+                "the job names no data",
                 "set data.file to a file of rows, or data.synthetic to \"classification\" or "
                 "\"regression\"");
   check.require(!synthetic || x.file.empty(), "data.synthetic",
@@ -41,7 +42,7 @@ void check_data(problem_list& check, const data_options& x) {
   check.in_bounds("data.index_base", x.index_base);
   check.in_bounds("data.hash_bits", x.hash_bits);
   const bool has_labels = !x.labels_file.empty();
-  check.require(!has_labels || !x.file.empty(), "data.labels_file",
+  check.require(!has_labels || rows_elsewhere || !x.file.empty(), "data.labels_file",
                 "the job names labels but no data.file", "name the rows that they belong to");
   check.require(!has_labels || (x.format != data_format::csv && x.format != data_format::libsvm),
                 "data.labels_file", std::string{name_of(x.format)} + " files hold their targets",
@@ -56,7 +57,7 @@ void check_data(problem_list& check, const data_options& x) {
                   x.test_fraction + x.validation_fraction < 1,
                 "data.validation_fraction", "leaves no rows for training beside data.test_fraction",
                 "keep the sum of the two below 1");
-  check_lanes(check, x);
+  check_lanes(check, x, rows_elsewhere);
 }
 
 } // namespace troupe

@@ -7,7 +7,8 @@
 
 namespace troupe {
 
-/// Adds everything wrong with `x` to `check`, in the order of its fields.
-void check_data(problem_list& check, const data_options& x);
+/// Adds everything wrong with `x` to `check`, in the order of its fields. `rows_elsewhere`: another section
+/// names them.
+void check_data(problem_list& check, const data_options& x, bool rows_elsewhere);
 
 } // namespace troupe

@@ -116,10 +116,26 @@ void check_parallel(const job& x, std::vector<job_problem>& result) {
        "share them all out, or leave it out"});
 }
 
+// Rows that say whose they are also say how many clients there are.
+void check_natural_clients(const job& x, const data_shape& shape,
+                           std::vector<job_problem>& result) {
+  if (!is_natural(x.federated.partition))
+    return;
+  if (shape.client_count == 0)
+    result.push_back({"federated.partition", "the rows do not say whose they are",
+                      "use \"iid\", or rows that do"});
+  else if (x.federated.clients != shape.client_count)
+    result.push_back(
+      {"federated.clients",
+       "the training rows are those of " + std::to_string(shape.client_count) + " clients",
+       "leave it out: the rows say how many there are"});
+}
+
 } // namespace
 
 std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
   std::vector<job_problem> result;
+  check_natural_clients(resolved, shape, result);
   const bool classes = is_classification(*resolved.model.loss);
   if (classes != shape.classification)
     result.push_back({"model.loss",

@@ -29,7 +29,7 @@ void check_section(problem_list& check, const federated_section& x) {
   check.in_bounds("federated.min_count", x.min_count);
   check.in_bounds("federated.groups", x.groups);
   check.in_bounds("federated.weight_max", x.weight_max);
-  check.require(x.cohort <= x.clients, "federated.cohort",
+  check.require(is_natural(x.partition) || x.cohort <= x.clients, "federated.cohort",
                 "a round takes " + std::to_string(x.cohort) + " of " + std::to_string(x.clients) +
                   " clients",
                 "use at most federated.clients");
@@ -68,6 +68,26 @@ void check_section(problem_list& check, const federated_section& x) {
                 "must be above 0 and at most 2^30", "use the default, 1024");
 }
 
+void check_natural(problem_list& check, const job& x) {
+  const auto& data = x.data;
+  const bool by_file = x.federated.partition == partition_kind::files;
+  check.require(!x.federated.clients_from.empty(), "federated.partition",
+                by_file ? "names no files" : "names no column",
+                by_file ? "write { files = \"clients/*.csv\" }, say"
+                        : "write { column = \"user\" }, say");
+  check.require(data.synthetic == synthetic_kind::none, "federated.partition",
+                "rows that are made belong to nobody", "leave out data.synthetic");
+  check.require(!by_file || data.file.empty(), "data.file",
+                "the rows are those of the clients' files", "leave it out");
+  check.require(!by_file || data.labels_file.empty(), "data.labels_file",
+                "the rows are those of the clients' files", "leave it out");
+  check.require(!by_file || data.test_file.empty() || !x.federated.evaluate_clients,
+                "federated.evaluate_clients", "the rows of data.test_file are no client's",
+                "use data.test_fraction");
+  check.require(data.shuffle == shuffle_kind::rows, "data.shuffle",
+                "clients' rows are read into memory", "leave it out");
+}
+
 void check_room(problem_list& check, const job& x) {
   const auto options = federated_options_of(x);
   try {
@@ -85,8 +105,8 @@ void check_beside(problem_list& check, const job& x) {
                 "leave it out, or use training.strategy = \"gradients\"");
   check.require(training.epochs == training_options{}.epochs, "training.epochs",
                 "federated training counts rounds", "use federated.rounds");
-  check.require(!training.slices, "training.slices", "a client is trained as a whole",
-                "leave it out");
+  check.require(training.slices.value_or(1) == 1, "training.slices",
+                "a client is trained as a whole", "leave it out");
   check.require(!x.merge.elastic_alpha, "merge.elastic_alpha",
                 "clients keep no models of their own between two rounds",
                 "use training.strategy = \"parameters\", or leave it out");
@@ -110,6 +130,8 @@ void check_federated(problem_list& check, const job& x) {
   check_beside(check, x);
   const auto before = check.found.size();
   check_section(check, x.federated);
+  if (is_natural(x.federated.partition))
+    check_natural(check, x);
   if (check.found.size() == before)
     check_room(check, x);
 }
@@ -123,6 +145,12 @@ void check_federated_with_data(problem_list& check, const job& resolved, size_t 
       " training rows: " + std::to_string(x.clients - std::min(x.clients, train_row_count)) +
       " would have none",
     "use at most as many clients as training rows");
+  check.require(x.cohort <= x.clients, "federated.cohort",
+                "a round takes " + std::to_string(x.cohort) + " of " + std::to_string(x.clients) +
+                  " clients",
+                "use at most " + std::to_string(x.clients));
+  if (is_natural(x.partition))
+    check_room(check, resolved);
   const bool by_class =
     x.partition == partition_kind::labels || x.partition == partition_kind::dirichlet;
   check.require(!by_class || classification, "federated.partition",
@@ -157,6 +185,8 @@ void write_federated(std::ostream& out, const job& resolved) {
   out << "federated.partition = " << name_of(x.partition);
   if (x.partition == partition_kind::labels)
     out << ' ' << x.labels;
+  if (x.partition == partition_kind::column)
+    out << ' ' << x.clients_from;
   if (x.partition == partition_kind::dirichlet || x.partition == partition_kind::sizes)
     out << ' ' << bits_text(x.spread);
   out << "\nfederated.min_count = " << x.min_count << '\n'

@@ -220,6 +220,9 @@ struct federated_section {
   partition_kind partition = partition_kind::iid; ///< whose rows they are
   size_t labels = 2;                              ///< partition labels: classes of a client, >= 1
   double spread = 1;                              ///< dirichlet: alpha > 0; sizes: sigma >= 0
+  /// Partition column: the column that says whose a row is. Partition files: the path of clients' files,
+  /// with * for any letters. Both: `clients` are as many as there are; resolved it says how many.
+  std::string clients_from = {};
   double over_selection = 0;      ///< share of clients invited beyond the cohort, [0, 10]
   double drop_out = 0;            ///< chance that a client does not answer, [0, 1)
   std::optional<double> deadline; ///< > 0: rows that a client of speed 1 trains on in time

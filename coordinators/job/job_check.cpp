@@ -337,7 +337,7 @@ void check_training(problem_list& check, const training_options& x) {
 
 std::vector<job_problem> problems(const job& x) {
   problem_list check;
-  check_data(check, x.data);
+  check_data(check, x.data, x.federated.partition == partition_kind::files);
   std::ranges::move(sparse_problems(x), std::back_inserter(check.found));
   check_model(check, x.model);
   check_cuts(check, x);

@@ -172,12 +172,19 @@ file_format format_of(const std::string& path) {
 
 table read_data(const std::string& path, const read_options& options) {
   const default_rounding rounding;
-  switch (options.format ? *options.format : format_of(path)) {
+  const auto format = options.format ? *options.format : format_of(path);
+  if (!options.client.empty() && format != file_format::csv)
+    throw failure(failure_code::bad_data,
+                  "the column " + shown_text(options.client) +
+                    " is to say whose a row is, but the file is no CSV file",
+                  path, "write the rows as CSV");
+  switch (format) {
   case file_format::csv: {
     refuse_labels(path, options, "CSV");
     csv_options csv;
     csv.header = options.header;
     csv.target = options.target;
+    csv.client = options.client;
     return read_csv(path, csv);
   }
   case file_format::libsvm: {

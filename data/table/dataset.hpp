@@ -31,6 +31,11 @@ struct dataset {
   size_t target_count = 0;               ///< T; 0 for classification
   std::vector<std::string> target_names; ///< T names; for classification the label's one name
 
+  /// Whose each row is (N), where rows say so; else empty. Numbers of `client_names`, which are sorted;
+  /// rows kept apart for testing and validation have the numbers without the names.
+  std::vector<uint32_t> clients = {};
+  std::vector<std::string> client_names = {};
+
   bool is_sparse() const { return sparse.exists(); }
   bool is_classification() const { return !classes.empty(); }
   /// Of dense rows.

@@ -132,6 +132,8 @@ dataset to_dataset(table&& source, target_use use) {
   result.sparse = std::move(source.sparse);
   result.feature_names = std::move(source.feature_names);
   result.target_names = {std::move(source.target_name)};
+  result.clients = std::move(source.clients);
+  result.client_names = std::move(source.client_names);
   return result;
 }
 

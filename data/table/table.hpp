@@ -22,8 +22,10 @@ struct table {
   std::vector<std::string> target_cells; ///< N, trimmed text
   std::vector<double> target_numbers;    ///< N if every target cell is a finite number, else empty
   std::string source;                    ///< the path, for messages
-  size_t first_text_line = 0;            ///< line of the first target that is no number; 0: none
-  std::string first_text_cell;           ///< its text
+  std::vector<uint32_t> clients = {};    ///< N, or none: numbers of ..
+  std::vector<std::string> client_names = {}; ///< .. these, sorted by bytes
+  size_t first_text_line = 0;  ///< line of the first target that is no number; 0: none
+  std::string first_text_cell; ///< its text
 };
 
 /// What the targets should become.

@@ -167,6 +167,7 @@ void deal_sizes(const partition_options& x, std::span<const uint32_t> order, dea
 client_rows partition_rows(const partition_options& x, size_t row_count,
                            std::span<const int32_t> labels) {
   const default_rounding rounding;
+  require(!is_natural(x.kind), "the rows say themselves whose they are");
   const bool by_labels = x.kind == partition_kind::labels || x.kind == partition_kind::dirichlet;
   require(x.client_count >= 1, "there must be a client");
   require(x.held_out || x.client_count <= row_count,
@@ -196,6 +197,25 @@ client_rows partition_rows(const partition_options& x, size_t row_count,
   }
   if (!x.held_out)
     result.fill_empty();
+  return result.gathered(order);
+}
+
+client_rows clients_of(const partition_options& options, const dataset& rows) {
+  return is_natural(options.kind) ? rows_of_owners(rows.clients)
+                                  : partition_rows(options, rows.row_count, rows.labels);
+}
+
+client_rows rows_of_owners(std::span<const uint32_t> owners) {
+  std::vector<uint32_t> numbers(owners.begin(), owners.end());
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  dealing result{owners.size(), numbers.size()};
+  std::vector<uint32_t> order(owners.size());
+  for (size_t row = 0; row < owners.size(); ++row) {
+    const auto place = std::ranges::lower_bound(numbers, owners[row]) - numbers.begin();
+    result.give(static_cast<uint32_t>(row), static_cast<size_t>(place));
+    order[row] = static_cast<uint32_t>(row);
+  }
   return result.gathered(order);
 }
 

@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include "troupe/data/table/dataset.hpp"
 #include "troupe/models/training/client_rows.hpp"
 
 #include <cstddef>
@@ -27,5 +28,12 @@ namespace troupe {
 /// are missing, and for options out of range.
 client_rows partition_rows(const partition_options& options, size_t row_count,
                            std::span<const int32_t> labels);
+
+/// The same of a data set, whose rows may say themselves whose they are.
+client_rows clients_of(const partition_options& options, const dataset& rows);
+
+/// Rows that say whose they are: `owners` (N) are clients' numbers in the data. Who has none of these
+/// rows is left out, the others are clients 0, 1, .. in order of their numbers.
+client_rows rows_of_owners(std::span<const uint32_t> owners);
 
 } // namespace troupe

@@ -212,6 +212,7 @@ void split(dataset& rows, const part_sizes& sizes,
   moving_rows features{rows.features, row_count, sizes, test.features, validation.features};
   moving_rows labels{rows.labels, row_count, sizes, test.labels, validation.labels};
   moving_rows targets{rows.targets, row_count, sizes, test.targets, validation.targets};
+  moving_rows clients{rows.clients, row_count, sizes, test.clients, validation.clients};
   if (rows.is_sparse())
     split(rows.sparse, part_of, test.sparse, validation.sparse);
   for (size_t row = 0; row < row_count; ++row) {
@@ -219,10 +220,12 @@ void split(dataset& rows, const part_sizes& sizes,
     features.move(row, part);
     labels.move(row, part);
     targets.move(row, part);
+    clients.move(row, part);
   }
   features.finish();
   labels.finish();
   targets.finish();
+  clients.finish();
   rows.row_count = row_count - sizes.test - sizes.validation;
 }
 

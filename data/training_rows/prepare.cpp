@@ -181,6 +181,10 @@ std::string content_fingerprint(const dataset& source) {
   }
   digest.update(std::as_bytes(std::span{source.labels}));
   digest.update(std::as_bytes(std::span{source.targets}));
+  if (!source.clients.empty()) {
+    add_text(digest, "clients");
+    digest.update(std::as_bytes(std::span{source.clients}));
+  }
   return digest.hex();
 }
 

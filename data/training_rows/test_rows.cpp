@@ -5,6 +5,7 @@
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -49,6 +50,23 @@ void renumber(const dataset& train, dataset& test, const std::string& path) {
   test.classes = train.classes;
 }
 
+// Who has rows to test on alone comes behind all others.
+void renumber_clients(const dataset& train, dataset& test) {
+  const auto known = train.client_names.size();
+  std::vector<uint32_t> numbers;
+  for (auto& name : test.client_names) {
+    const auto end = train.client_names.begin() + static_cast<std::ptrdiff_t>(known);
+    const auto found = std::lower_bound(train.client_names.begin(), end, name);
+    const bool is_known = found != end && *found == name;
+    numbers.push_back(
+      static_cast<uint32_t>(is_known ? found - train.client_names.begin()
+                                     : static_cast<std::ptrdiff_t>(known + numbers.size())));
+  }
+  for (auto& client : test.clients)
+    client = numbers[client];
+  test.client_names.clear();
+}
+
 } // namespace
 
 void add_test_rows(dataset rows, const std::string& path, prepared_data& data) {
@@ -56,6 +74,7 @@ void add_test_rows(dataset rows, const std::string& path, prepared_data& data) {
   const auto both = data.fingerprint + content_fingerprint(rows);
   data.fingerprint = sha256_hex(std::as_bytes(std::span{both}));
   renumber(data.train, rows, path);
+  renumber_clients(data.train, rows);
   if (!data.features.empty())
     standardize(data.features, rows.features);
   data.test = std::move(rows);

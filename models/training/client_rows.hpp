@@ -27,13 +27,21 @@ struct client_rows {
   friend bool operator==(const client_rows&, const client_rows&) = default;
 };
 
-enum class partition_kind : uint8_t { iid, labels, dirichlet, sizes };
+/// The last two are natural: the rows say whose they are, by a cell or by their file.
+enum class partition_kind : uint8_t { iid, labels, dirichlet, sizes, column, files };
+
+constexpr bool is_natural(partition_kind kind) {
+  return kind == partition_kind::column || kind == partition_kind::files;
+}
 
 template <>
 struct name_table<partition_kind> {
-  static constexpr std::array entries{
-    named(partition_kind::iid, "iid"), named(partition_kind::labels, "labels"),
-    named(partition_kind::dirichlet, "dirichlet"), named(partition_kind::sizes, "sizes")};
+  static constexpr std::array entries{named(partition_kind::iid, "iid"),
+                                      named(partition_kind::labels, "labels"),
+                                      named(partition_kind::dirichlet, "dirichlet"),
+                                      named(partition_kind::sizes, "sizes"),
+                                      named(partition_kind::column, "column"),
+                                      named(partition_kind::files, "files")};
 };
 
 struct partition_options {

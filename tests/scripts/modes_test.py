@@ -4,6 +4,7 @@
 """
 
 import csv
+import gzip
 import json
 import os
 import subprocess
@@ -102,6 +103,97 @@ class Modes(unittest.TestCase):
             self.assertGreater(json.loads(spoiled.stdout)["test_loss"], 1000)
         else:
             self.assertIn(spoiled.returncode, (1, 69), spoiled.stderr)
+
+    def write_owned_digits(self):
+        """The digits with a column of 60 users, sorted by it, and the same rows in a file a user."""
+        source = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
+        with gzip.open(source, "rt", encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        owned = {}
+        for i, line in enumerate(lines):
+            owned.setdefault(f"u{i * 7 % 60:02}", []).append(line)
+        columns = ",".join(f"p{j}" for j in range(64))
+        os.mkdir(os.path.join(self.folder, "clients"))
+        with open(os.path.join(self.folder, "rows.csv"), "w", encoding="utf-8") as whole:
+            whole.write(f"user,{columns},digit\n")
+            for user, rows in sorted(owned.items()):
+                whole.writelines(f"{user},{row}\n" for row in rows)
+                with open(os.path.join(self.folder, "clients", f"{user}.csv"), "w",
+                          encoding="utf-8") as file:
+                    file.write(f"{columns},digit\n" + "\n".join(rows) + "\n")
+
+    def write_job(self, name, data, partition):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"""
+[job]
+seed = 6
+[data]
+{data}
+test_fraction = 0.25
+standardize = true
+[model]
+hidden = [32]
+[optimizer]
+kind = "sgd"
+learning_rate = 0.1
+[training]
+strategy = "federated"
+batch_size = 8
+[federated]
+partition = {partition}
+evaluate_clients = true
+rounds = 30
+local_epochs = 2
+""")
+        return path
+
+    def test_natural_clients_are_those_of_a_column_or_of_files(self):
+        self.write_owned_digits()
+        by_column = self.write_job("by_column.toml", 'file = "rows.csv"', '{ column = "user" }')
+        by_files = self.write_job("by_files.toml", "", '{ files = "clients/*.csv" }')
+        hashes, figures = set(), []
+        for job in (by_column, by_files):
+            for replicas in (1, 3):
+                result = self.train(job, f"training.replicas={replicas}")
+                self.assertGreaterEqual(result["test_accuracy"], 0.9)
+                hashes.add(result["parameters_sha256"])
+                figures.append(result["client_figures"])
+        self.assertEqual(len(hashes), 1, "the same rows, in the same order, are the same clients'")
+        self.assertEqual(figures, [figures[0]] * 4)
+        self.assertEqual(figures[0]["clients"], 60)
+        self.assertEqual(figures[0]["rows"], 449)
+        # What a run wrote down trains the same; so do two nodes.
+        again = self.train(os.path.join(self.folder, "runs", "by_files", "job.toml"),
+                           "output.directory=again")
+        self.assertEqual({again["parameters_sha256"]}, hashes)
+        cluster = os.path.join(self.folder, "cluster.toml")
+        with open(cluster, "w", encoding="utf-8") as file:
+            file.write('job = "by_files.toml"\n[output]\ndirectory = "two"\n'
+                       '[[node]]\nname = "main"\naddress = "127.0.0.1:0"\ndirector = true\n'
+                       '[[node]]\nname = "other"\naddress = "127.0.0.1:0"\nreplicas = 2\nshards = 0\n')
+        run = subprocess.run([TROUPE, "launch", cluster, "--json", "--quiet"], cwd=self.folder,
+                             capture_output=True, text=True, timeout=HANG, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        result = json.loads(run.stdout)
+        self.assertEqual({result["parameters_sha256"]}, hashes)
+        self.assertEqual(result["client_figures"], figures[0])
+
+    def test_natural_clients_that_are_not_there_are_refused_by_key(self):
+        self.write_owned_digits()
+        by_column = self.write_job("by_column.toml", 'file = "rows.csv"', '{ column = "user" }')
+        for setting, code, said in (
+                ("federated.clients=61", 78, "federated.clients': the training rows are those of 60"),
+                ("federated.cohort=61", 78, "federated.cohort': a round takes 61 of 60 clients"),
+                ('federated.partition={ column = "usr" }', 65, "there is no column 'usr'"),
+                ("data.test_fraction=0", 78, "federated.evaluate_clients': there are no test rows")):
+            run = self.run_troupe(by_column, setting)
+            self.assertEqual(run.returncode, code, run.stderr)
+            self.assertIn(said, run.stderr)
+        nobody = self.write_job("nobody.toml", "", '{ files = "nobody/*.csv" }')
+        run = self.run_troupe(nobody)
+        self.assertEqual(run.returncode, 66, run.stderr)
+        self.assertIn("nobody/*.csv", run.stderr)
 
     def test_statistics_are_a_table(self):
         run = self.run_troupe("local_sgd.toml", options=("--stats",))

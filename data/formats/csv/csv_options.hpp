@@ -15,6 +15,8 @@ struct csv_options {
   /// "last" (always the last column), a column's name, or its 0-based index. Digits that are a
   /// column's name mean that column.
   std::string target = "last";
+  /// A column, as `target`, that says whose a row is and is no feature; empty: none.
+  std::string client = {};
   size_t line_bytes_max = size_t{16} << 20; ///< of one record, line breaks in quotes included
   size_t columns_max = 1'000'000;
   uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)

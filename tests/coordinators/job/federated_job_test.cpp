@@ -149,6 +149,58 @@ TEST(federated_job, what_does_not_fit_the_rows_is_refused) {
   EXPECT_EQ(first_problem_with_data(evaluates, no_test_rows), "federated.evaluate_clients");
 }
 
+TEST(federated_job, natural_clients_are_as_many_as_the_rows_say) {
+  const auto by_column = [](job& x) {
+    x.federated.partition = partition_kind::column;
+    x.federated.clients_from = "user";
+  };
+  const auto by_files = [](job& x) {
+    x.data.file.clear();
+    x.federated.partition = partition_kind::files;
+    x.federated.clients_from = "clients/*.csv";
+  };
+  auto owned = rows;
+  owned.client_count = 40;
+  for (const change& apply : {change{by_column}, change{by_files}}) {
+    auto x = federated();
+    apply(x);
+    EXPECT_EQ(resolve(x, owned, 2).federated.clients, 40u);
+    EXPECT_EQ(first_problem_with_data(apply, owned), "");
+    EXPECT_EQ(first_problem_with_data(apply, rows), "federated.partition") << "nobody's rows";
+    EXPECT_NE(identity(apply), identity([](job&) {}));
+    const auto with = [&](const change& more) {
+      return [&apply, more](job& y) {
+        apply(y);
+        more(y);
+      };
+    };
+    EXPECT_EQ(first_problem_with_data(with([](job& y) { y.federated.clients = 41; }), owned),
+              "federated.clients");
+    EXPECT_EQ(first_problem_with_data(with([](job& y) { y.federated.cohort = 200; }), owned),
+              "federated.cohort");
+    EXPECT_EQ(first_problem(with([](job& y) { y.federated.clients_from.clear(); })),
+              "federated.partition");
+    EXPECT_EQ(first_problem(with([](job& y) { y.data.shuffle = shuffle_kind::lanes; })),
+              "data.shuffle");
+    EXPECT_EQ(first_problem(with([](job& y) {
+                y.data.file.clear();
+                y.data.synthetic = synthetic_kind::classification;
+              })),
+              "federated.partition");
+  }
+  EXPECT_EQ(first_problem([&](job& x) {
+              by_files(x);
+              x.data.file = "rows.csv";
+            }),
+            "data.file");
+  EXPECT_EQ(first_problem([&](job& x) {
+              by_files(x);
+              x.data.test_file = "test.csv";
+              x.federated.evaluate_clients = true;
+            }),
+            "federated.evaluate_clients");
+}
+
 TEST(federated_job, its_identity_is_what_decides_a_round) {
   std::set<std::string> seen{identity([](job&) {})};
   size_t count = 1;
