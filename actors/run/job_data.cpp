@@ -203,7 +203,7 @@ data_shape shape_of(const prepared_data& data) {
   shape.output_count = shape.classification ? train.classes.size() : train.target_count;
   shape.chunk_rows = data.chunk_rows;
   shape.stays_in_file = data.stays_in_file();
-  shape.client_count = rows_of_owners(train.clients).client_count();
+  shape.client_count = owner_count(train.clients);
   if (shape.classification) {
     shape.class_counts.resize(train.classes.size());
     for (auto label : train.labels)

@@ -162,6 +162,14 @@ void deal_sizes(const partition_options& x, std::span<const uint32_t> order, dea
       out.give(order[i], client);
 }
 
+// 1 for each number that is an owner's.
+std::vector<uint32_t> found_owners(std::span<const uint32_t> owners) {
+  std::vector<uint32_t> result(owners.empty() ? 0 : size_t{*std::ranges::max_element(owners)} + 1);
+  for (const auto owner : owners)
+    result[owner] = 1;
+  return result;
+}
+
 } // namespace
 
 client_rows partition_rows(const partition_options& x, size_t row_count,
@@ -206,17 +214,21 @@ client_rows clients_of(const partition_options& options, const dataset& rows) {
 }
 
 client_rows rows_of_owners(std::span<const uint32_t> owners) {
-  std::vector<uint32_t> numbers(owners.begin(), owners.end());
-  std::ranges::sort(numbers);
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  dealing result{owners.size(), numbers.size()};
+  auto places = found_owners(owners);
+  uint32_t count = 0;
+  for (auto& place : places)
+    place = place > 0 ? count++ : 0;
+  dealing result{owners.size(), count};
   std::vector<uint32_t> order(owners.size());
-  for (size_t row = 0; row < owners.size(); ++row) {
-    const auto place = std::ranges::lower_bound(numbers, owners[row]) - numbers.begin();
-    result.give(static_cast<uint32_t>(row), static_cast<size_t>(place));
-    order[row] = static_cast<uint32_t>(row);
-  }
+  std::iota(order.begin(), order.end(), 0u);
+  for (const auto row : order)
+    result.give(row, places[owners[row]]);
   return result.gathered(order);
+}
+
+size_t owner_count(std::span<const uint32_t> owners) {
+  const auto found = found_owners(owners);
+  return static_cast<size_t>(std::ranges::count(found, 1u));
 }
 
 } // namespace troupe

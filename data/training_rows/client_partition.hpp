@@ -36,4 +36,7 @@ client_rows clients_of(const partition_options& options, const dataset& rows);
 /// rows is left out, the others are clients 0, 1, .. in order of their numbers.
 client_rows rows_of_owners(std::span<const uint32_t> owners);
 
+/// How many clients that are.
+size_t owner_count(std::span<const uint32_t> owners);
+
 } // namespace troupe

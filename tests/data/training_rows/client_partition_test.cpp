@@ -174,7 +174,9 @@ TEST(client_partition, fewer_rows_than_clients_may_be_held_out) {
 TEST(client_partition, rows_that_say_whose_they_are_are_gathered) {
   const auto found = rows_of_owners(std::vector<uint32_t>{7, 2, 7, 9, 2, 7});
   EXPECT_EQ(found, (client_rows{{1, 4, 0, 2, 5, 3}, {0, 2, 5, 6}})) << "nobody else has rows";
+  EXPECT_EQ(owner_count(std::vector<uint32_t>{7, 2, 7, 9, 2, 7}), 3u);
   EXPECT_EQ(rows_of_owners({}).client_count(), 0u);
+  EXPECT_EQ(owner_count({}), 0u);
   dataset rows;
   rows.row_count = 3;
   rows.clients = {1, 0, 1};
