@@ -1,7 +1,9 @@
 #include "troupe/actors/director/director_options.hpp"
 
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/actors/run/process.hpp"
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/models/base/numerics.hpp"
@@ -28,8 +30,9 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.validation_total_squares = total_squares(data.validation);
   options.parameter_count = network.layout().size();
   options.slot_count = slot_count_of(resolved, network.layout());
-  const auto identity = identity_text(resolved, data.fingerprint);
+  const auto identity = identity_of(resolved, data);
   options.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
+  options.hides_work = is_private(resolved);
   options.numerics = numerics_class();
   return options;
 }

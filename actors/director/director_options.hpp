@@ -40,6 +40,7 @@ struct director_options {
   std::optional<checkpoint> resume_from; ///< nothing: from the beginning
   exchange_options exchange;
   lost_work_options lost_work{0};
+  bool hides_work = false; ///< how much was computed and sent would tell of a private run's clients
   /// For people: the rows of these slices of a step, and where they come from. May be empty.
   std::function<std::string(uint64_t step, const std::vector<size_t>& slices)> rows;
 };

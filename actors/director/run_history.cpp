@@ -8,11 +8,16 @@ namespace troupe {
 
 namespace {
 
-double mean_loss(const batch_sums& sums) {
+/// Nothing where there were no samples: nobody trained, or nobody tells.
+std::optional<double> mean_loss(const batch_sums& sums) {
+  if (sums.sample_count == 0)
+    return std::nullopt;
   return sums.loss_sum / static_cast<double>(sums.sample_count);
 }
 
-double share_correct(const batch_sums& sums) {
+std::optional<double> share_correct(const batch_sums& sums) {
+  if (sums.sample_count == 0)
+    return std::nullopt;
   return static_cast<double>(sums.correct_count) / static_cast<double>(sums.sample_count);
 }
 
@@ -22,11 +27,9 @@ struct evaluated_part {
   bool classification;
   double total_squares; ///< regression: of the targets around their mean
 
-  std::optional<double> loss() const {
-    return sums ? std::optional{mean_loss(*sums)} : std::nullopt;
-  }
+  std::optional<double> loss() const { return sums ? mean_loss(*sums) : std::nullopt; }
   std::optional<double> accuracy() const {
-    return sums && classification ? std::optional{share_correct(*sums)} : std::nullopt;
+    return sums && classification ? share_correct(*sums) : std::nullopt;
   }
   std::optional<double> r2() const {
     return sums && total_squares > 0 ? std::optional{1 - sums->squared_error_sum / total_squares}

@@ -94,6 +94,10 @@ node_status run_status::status_of(const expected_member& node, moment now) const
       result.samples += replica.sample_count;
     result.bytes_sent = last->news.bytes_sent;
     result.resends = last->news.resends;
+    if (seat_.options.hides_work) {
+      result.samples = result.resends = 0;
+      result.bytes_sent = {};
+    }
   }
   const auto& view = seat_.view;
   const auto place = view.find(node.name);

@@ -10,9 +10,7 @@ namespace {
 
 /// Nothing when the row was not evaluated and training losses are not what is watched.
 std::optional<double> watched_loss(const history_row& row, const evaluation_rows& rows) {
-  return rows.validation > 0 ? row.validation_loss
-         : rows.test > 0     ? row.test_loss
-                             : std::optional{row.train_loss};
+  return rows.validation > 0 ? row.validation_loss : rows.test > 0 ? row.test_loss : row.train_loss;
 }
 
 director_memory memory_of(const checkpoint& x, const director_rule_options& options) {
@@ -55,12 +53,16 @@ std::optional<failure> failure_of(const not_finite_report& news) {
   case step_problem::abandoned:
     return failure{failure_code::unavailable, news.what, "federated.min_count",
                    "lower it, or set federated.over_selection"};
+  case step_problem::unrecorded:
+    return failure{
+      failure_code::io_error, news.what, {}, "see to the ledger of releases, and use --resume"};
   case step_problem::left_out:
     return failure{
       failure_code::bad_data,
       news.what,
       {},
       "look for what the replicas said last; leave such rows out, or set runtime.attempts"};
+  case step_problem::spent:
   case step_problem::not_finite:
     break;
   }
@@ -122,6 +124,8 @@ void run_training::on_evaluation(const evaluation& news) {
 void run_training::on_not_finite(const not_finite_report& news) {
   if (news.term != seat_.term() || seat_.finished)
     return;
+  if (news.problem == step_problem::spent)
+    return carry_out(rule_.on_stop_named(news.step, stop_reason::epsilon));
   if (const auto problem = failure_of(news))
     return fail(*problem);
   carry_out(rule_.on_not_finite(divergence_of(news)));

@@ -120,10 +120,10 @@ void keeping::give(const work_desk::whole_order& order) const {
     return seat_.self->send(to,
                             evaluation_order{caf::actor_cast<reports_actor>(seat_.self), sheet.term,
                                              sheet.first_step, order.parameters, sheet.chunks});
-  seat_.self->send(to,
-                   trainer_order{sheet.task, caf::actor_cast<keeper_actor>(seat_.self),
-                                 sheet.trainer, order.ticket, sheet.member, sheet.first_step,
-                                 sheet.step_count, order.parameters, order.state, sheet.chunks});
+  seat_.self->send(to, trainer_order{sheet.task, caf::actor_cast<keeper_actor>(seat_.self),
+                                     sheet.trainer, order.ticket, sheet.member, sheet.first_step,
+                                     sheet.step_count, order.parameters, order.state, sheet.chunks,
+                                     sheet.attempt});
 }
 
 void keeping::on_result(const trainer_result& news) {

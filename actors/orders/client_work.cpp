@@ -31,10 +31,10 @@ client_work::client_work(const client_work_options& options)
     state_(options.training.rule->slot_count(), options.training.network->layout().size()),
     sum_(options.clients->bounds(), options.training.network->layout().size()) {}
 
-void client_work::begin(uint64_t round, const index_range& positions,
+void client_work::begin(uint64_t round, uint64_t attempt, const index_range& positions,
                         const const_buffer& parameters) {
   round_ = round;
-  cohort_ = options_.clients->cohort_at(round);
+  cohort_ = options_.clients->cohort_at(round, attempt);
   if (positions.end > cohort_->counted.size())
     throw std::invalid_argument("client work: the cohort has no such positions");
   positions_ = positions;
@@ -87,6 +87,8 @@ void client_work::train(uint32_t client) {
   const auto values = training_.parameters().values();
   if (client >= federated.first_flipped)
     flip_update(start, federated.flip_factor, values);
+  if (federated.privacy)
+    return add_clipped(start, values);
   const auto size = measure_update(start, values);
   const auto verdict = is_finite ? sum_.add(start, values, federated.weight_of(rows.size()), size)
                                  : update_verdict::not_finite;
@@ -99,6 +101,14 @@ void client_work::train(uint32_t client) {
     return;
   done_.sums.sample_count += sums.sample_count;
   done_.sums.correct_count += sums.correct_count;
+}
+
+// What is not finite has no norm that it could be scaled by.
+void client_work::add_clipped(std::span<const float> start, std::span<const float> values) {
+  const auto& rule = *options_.clients->options().privacy;
+  const auto size = measure_update(start, values);
+  sum_.add(start, values, 1, size, clip_factor(size.norm, rule.clip_norm));
+  done_.figures.emplace_back();
 }
 
 bool client_work::take_steps(uint32_t client, std::span<const uint32_t> rows) {

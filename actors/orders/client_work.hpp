@@ -6,6 +6,9 @@
 // What a client does follows from the job, the round and its number alone. Its optimizer begins anew
 // at each visit: nothing is kept of a client. Where its rows take more than one step they are
 // shuffled anew for each visit of a round.
+//
+// In private rounds updates are clipped before they are added, and nothing else is said of anybody: the
+// figures of all are alike, and one whose update is not finite adds nothing.
 
 #pragma once
 
@@ -30,9 +33,10 @@ class client_work {
 public:
   explicit client_work(const client_work_options& options);
 
-  /// The clients at these positions of the round's cohort, each from `parameters` (P). Throws
-  /// std::invalid_argument for positions it does not have.
-  void begin(uint64_t round, const index_range& positions, const const_buffer& parameters);
+  /// The clients at these positions of the cohort of the round's attempt, each from `parameters` (P).
+  /// Throws std::invalid_argument for positions it does not have.
+  void begin(uint64_t round, uint64_t attempt, const index_range& positions,
+             const const_buffer& parameters);
 
   /// Trains the next clients, for a moment; false when all are done.
   bool advance();
@@ -50,6 +54,7 @@ public:
 private:
   void train(uint32_t client);
   void ask_ahead() const;
+  void add_clipped(std::span<const float> start, std::span<const float> values);
   bool take_steps(uint32_t client, std::span<const uint32_t> rows);
   std::span<const uint32_t> order_of(uint32_t client, std::span<const uint32_t> rows,
                                      uint64_t visit);

@@ -1,5 +1,8 @@
 #include "troupe/actors/orders/federated_policy.hpp"
 
+#include "troupe/data/privacy/key_file.hpp"
+#include "troupe/data/text/failure.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -13,13 +16,26 @@ void federated_policy::begin(keeper_books& books, state_loader* saved) {
   words_.resize(initial.size());
   last_sums_ = {};
   last_ticket_ = 0;
-  open_ = false;
+  open_ = told_end_ = false;
+  open_book(books);
   if (!saved)
     return;
   rounds_->load(*saved);
   last_sums_.loss_sum = saved->number();
   last_sums_.sample_count = saved->count();
   last_sums_.correct_count = saved->count();
+}
+
+void federated_policy::open_book(keeper_books& books) {
+  unreadable_.clear();
+  if (!options_.releases)
+    return;
+  try {
+    releases_.emplace(*options_.releases, books.model.version());
+    books.clients.privacy = releases_->totals();
+  } catch (const failure& error) {
+    unreadable_ = error.what();
+  }
 }
 
 void federated_policy::save(state_saver& out) const {
@@ -34,6 +50,8 @@ std::string federated_policy::on_left_out(uint64_t, keeper_books&, moment) {
 }
 
 std::string federated_policy::in_words(uint64_t piece) const {
+  if (hides_work())
+    return "clients of round " + std::to_string(round_ + 1);
   const auto& positions = rounds_->pieces().at(piece).positions;
   const auto who = options_.clients->cohort_at(round_);
   return "the clients of round " + std::to_string(round_ + 1) + " from " +
@@ -53,7 +71,16 @@ std::optional<used_result> federated_policy::pass_over(keeper_books& books, mome
   if (open_ || books.model.version() >= books.model.step_limit())
     return std::nullopt;
   round_ = books.model.version();
-  const auto who = options_.clients->cohort_at(round_);
+  if (!unreadable_.empty())
+    return used_result{.not_finite = unreadable_, .problem = step_problem::unrecorded};
+  if (releases_ && releases_->is_spent()) {
+    if (std::exchange(told_end_, true))
+      return std::nullopt;
+    return used_result{.not_finite = "another round would exceed privacy.epsilon",
+                       .problem = step_problem::spent};
+  }
+  attempt_ = releases_ ? releases_->attempt_at(round_) : 0;
+  const auto who = options_.clients->cohort_at(round_, attempt_);
   books.roster.start_anew();
   open_ = true;
   if (rounds_->open(round_, who, piece_size(books, who->counted.size())))
@@ -73,6 +100,7 @@ std::optional<trainer_order> federated_policy::order_for(size_t seat, keeper_boo
   order.member = books.roster.take(seat, order.ticket, now);
   order.first_step = round_;
   order.parameters = rounds_->main_parameters();
+  order.attempt = attempt_;
   order.positions = rounds_->pieces().at(order.member).positions;
   return order;
 }
@@ -87,12 +115,17 @@ used_result federated_policy::on_result(const trainer_result& news, keeper_books
 used_result federated_policy::close_round(keeper_books& books, moment now) {
   open_ = false;
   books.roster.statistics().on_barrier(now);
-  auto closed = rounds_->close();
+  std::string unrecorded;
+  auto closed = releases_ ? release(unrecorded) : rounds_->close();
+  if (!unrecorded.empty())
+    return {.not_finite = unrecorded, .problem = step_problem::unrecorded};
   std::ranges::move(closed.news, std::back_inserter(books.notices));
   if (closed.is_not_finite)
     return {.not_finite = closed.problem};
   books.rounds.push_back(closed.record);
   books.clients.add(closed.record);
+  if (releases_)
+    books.clients.privacy = releases_->totals();
   if (!closed.problem.empty())
     return {.not_finite = closed.problem, .problem = step_problem::abandoned};
   // A void round's row has the figures of the last one that was not.
@@ -100,6 +133,24 @@ used_result federated_policy::close_round(keeper_books& books, moment now) {
     last_sums_ = closed.sums;
   books.model.adopt(round_ + 1, rounds_->evaluated_parameters(), last_sums_);
   return {};
+}
+
+// What follows from the noised sum is out of the keeper's hands: even that it was not finite. So the
+// book has it first. Writing waits for the disk, and nobody has anything else to do meanwhile.
+closed_round federated_policy::release(std::string& problem) {
+  const auto words = std::as_bytes(rounds_->private_words());
+  secret_stream noise{derived_key(options_.clients->key(), words),
+                      {secret_purpose::noise, round_, attempt_}};
+  try {
+    if (!rounds_->is_beyond_range())
+      releases_->record(round_);
+  } catch (const failure& error) {
+    problem = error.what();
+    return {};
+  }
+  auto result = rounds_->close_privately(noise);
+  result.record.epsilon = releases_->totals().epsilon;
+  return result;
 }
 
 } // namespace troupe

@@ -8,11 +8,17 @@
 // A version is a round. What a client does follows from (round, client), and sums are exact: neither
 // trainers nor pieces nor who came first shows in the bits, nor who was lost: a lost trainer's piece
 // is given to another.
+//
+// A private run has a book of its releases (release_book.hpp): a round is opened at the attempt that the
+// book says, and its model exists once the book has it. The noise is drawn by (key, words of the sum)
+// under the name (round, attempt): were the book lost, or two runs had one key, equal noise could
+// only be on equal sums.
 
 #pragma once
 
 #include "troupe/actors/orders/federation.hpp"
 #include "troupe/actors/orders/keeper_policy.hpp"
+#include "troupe/actors/orders/release_book.hpp"
 
 #include <memory>
 #include <optional>
@@ -30,6 +36,7 @@ inline constexpr size_t orders_of_round = 8;
 struct federated_policy_options {
   std::shared_ptr<const federation> clients;
   size_t piece_size = 0; ///< clients of an order, for tests; 0: by how many trainers there are
+  std::optional<release_options> releases = std::nullopt; ///< of private rounds
 };
 
 class federated_policy : public keeper_policy {
@@ -53,18 +60,26 @@ public:
   }
   uint64_t piece_of(uint64_t piece, uint64_t) const override { return piece; }
   uint64_t round() const override { return round_; }
+  bool hides_work() const override { return options_.releases.has_value(); }
 
 private:
+  void open_book(keeper_books& books);
   used_result close_round(keeper_books& books, moment now);
+  /// Why nothing may be released, in `problem`, or the round with its noise.
+  closed_round release(std::string& problem);
   size_t piece_size(const keeper_books& books, size_t counted) const;
 
   federated_policy_options options_;
   std::optional<federated_rounds> rounds_;
+  std::optional<release_book> releases_;
   std::vector<int64_t> words_; ///< of the result at hand
   batch_sums last_sums_;       ///< of the last round that was not void
   uint64_t last_ticket_ = 0;
   uint64_t round_ = 0;
+  uint64_t attempt_ = 0; ///< of the open round
   bool open_ = false;
+  std::string unreadable_; ///< why the book cannot be read; empty: it can
+  bool told_end_ = false;  ///< the budget is spent, and was said to be
 };
 
 } // namespace troupe

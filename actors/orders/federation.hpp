@@ -16,25 +16,31 @@ namespace troupe {
 
 class federation {
 public:
-  federation(const federated_options& options, client_rows rows)
-    : options_(options), rows_(std::move(rows)) {}
+  /// `key`: what secret cohorts are drawn by, and noise.
+  federation(const federated_options& options, client_rows rows, const secret_key& key = {})
+    : options_(options), rows_(std::move(rows)), key_(key) {}
 
   const federated_options& options() const { return options_; }
   const client_rows& rows() const { return rows_; }
   ring_bounds bounds() const { return options_.bounds(rows_.client_count()); }
-  size_t counted_max() const { return options_.cohort.counted_max(rows_.client_count()); }
+  const secret_key& key() const { return key_; }
 
-  /// Thread-safe; who asks while it is being drawn waits for it.
-  std::shared_ptr<const cohort> cohort_at(uint64_t round) const;
+  /// Thread-safe; who asks while it is being drawn waits for it. `attempt`: of a private round, which
+  /// is another cohort's each time.
+  std::shared_ptr<const cohort> cohort_at(uint64_t round, uint64_t attempt = 0) const;
 
 private:
+  cohort draw(uint64_t round, uint64_t attempt) const;
+
   struct entry {
     uint64_t round;
+    uint64_t attempt;
     std::shared_ptr<const cohort> who;
   };
 
   federated_options options_;
   client_rows rows_;
+  secret_key key_;
   mutable std::mutex mutex_;
   mutable std::vector<entry> kept_; ///< at most two: a late trainer may be a round behind
 };

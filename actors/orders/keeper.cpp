@@ -180,6 +180,10 @@ void keeper_state::on_hold(uint64_t replica, uint64_t round) {
 bool keeper_state::use(const used_result& outcome) {
   for (const auto& notice : std::exchange(books_.notices, {}))
     report({}, notice);
+  if (outcome.problem == step_problem::spent) {
+    tell_director(outcome.not_finite, outcome.problem);
+    return true;
+  }
   if (!outcome.not_finite.empty()) {
     stop_here(outcome.not_finite, outcome.problem);
     return false;
@@ -190,6 +194,10 @@ bool keeper_state::use(const used_result& outcome) {
 
 void keeper_state::stop_here(const std::string& what, step_problem problem) {
   books_.model.fail();
+  tell_director(what, problem);
+}
+
+void keeper_state::tell_director(const std::string& what, step_problem problem) {
   not_finite_report report;
   report.term = view_.term;
   report.step = books_.model.version();
@@ -256,7 +264,7 @@ void keeper_state::see_to_time() {
 void keeper_state::leave_out(uint64_t piece) {
   const auto& policy = *options_.policy;
   auto what = policy.in_words(piece);
-  if (options_.rows_of.rows) {
+  if (options_.rows_of.rows && !policy.hides_work()) {
     const auto rows = policy.rows_of(piece);
     what += ": " + options_.rows_of.words(rows.first_step, rows.step_count,
                                           std::array{size_t{rows.slice}});
@@ -376,7 +384,9 @@ caf::result<parameter_span> keeper_state::on_pull(uint64_t version) {
 
 trainer_figures keeper_state::on_figures() const {
   const auto& roster = books_.roster;
-  return {roster.statistics().barrier_count(), roster.figures(), left_out_, books_.clients};
+  const bool hides = options_.policy->hides_work();
+  return {roster.statistics().barrier_count(),
+          hides ? std::vector<named_statistics>{} : roster.figures(), left_out_, books_.clients};
 }
 
 keeper_actor::behavior_type keeper(self_pointer<keeper_actor, keeper_state> self,

@@ -85,6 +85,7 @@ private:
   /// What came of a result, or of a piece without work. False: training ends here.
   bool use(const used_result& outcome);
   void stop_here(const std::string& what, step_problem problem = step_problem::not_finite);
+  void tell_director(const std::string& what, step_problem problem);
   void on_tick();
   /// Takes back what is out for too long, and goes on without what ended everybody who had it.
   void see_to_time();

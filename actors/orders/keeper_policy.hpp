@@ -88,6 +88,8 @@ public:
   /// What an order or result is about: its piece of work, and the round.
   virtual uint64_t piece_of(uint64_t member, uint64_t step) const = 0;
   virtual uint64_t round() const { return 0; }
+  /// Who did how much would tell of what nobody is to know.
+  virtual bool hides_work() const { return false; }
 };
 
 } // namespace troupe

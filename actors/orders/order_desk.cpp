@@ -27,6 +27,7 @@ order_sheet sheet_of(const distant_order& order) {
     result.first_step = work->first_step;
     result.step_count = work->step_count;
     result.chunks = work->positions;
+    result.attempt = work->attempt;
   } else {
     result.evaluates = true;
     result.first_step = order.evaluation->version;
@@ -40,8 +41,7 @@ std::string in_words(const order_sheet& x) {
     return "the evaluation of version " + std::to_string(x.first_step);
   const auto step = std::to_string(x.first_step);
   if (x.task == trainer_task::clients)
-    return std::to_string(x.chunks.size()) + " clients of round " +
-           std::to_string(x.first_step + 1);
+    return "clients of round " + std::to_string(x.first_step + 1);
   return x.task == trainer_task::gradient
            ? "the gradient of step " + step
            : "the model of member " + std::to_string(x.member) + " from step " + step + " on";

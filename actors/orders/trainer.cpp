@@ -97,7 +97,7 @@ void trainer_state::take_local_steps(const trainer_order& order, trainer_result&
 }
 
 void trainer_state::train_clients(const trainer_order& order, trainer_result& result) {
-  clients_->begin(order.first_step, order.positions, order.parameters);
+  clients_->begin(order.first_step, order.attempt, order.positions, order.parameters);
   for (bool is_more = true; is_more;) {
     const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
     is_more = clients_->advance();

@@ -1,5 +1,7 @@
 #include "troupe/actors/orders/work_desk.hpp"
 
+#include "troupe/models/privacy/secret_stream.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -22,7 +24,8 @@ bool is_possible(const order_sheet& x, const order_bounds& bounds) {
            x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.rows.chunk_count();
   if (x.task == trainer_task::clients)
     return x.vector_count == 1 && x.step_count == 1 && x.first_step < bounds.plan.last_version() &&
-           x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.cohort_max;
+           x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.cohort_max &&
+           x.attempt < secret_attempt_limit;
   const bool is_gradient = x.task == trainer_task::gradient;
   return x.vector_count == (is_gradient ? 1 : 1 + bounds.slot_count) &&
          (!is_gradient || x.step_count == 1) && x.member < bounds.plan.slice_count &&

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "troupe/actors/protocol/wire_numbers.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/run/replica_statistics.hpp"
 #include "troupe/coordinators/run/seam_waits.hpp"
@@ -13,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,7 +82,14 @@ typename Inspector::result_type inspect(Inspector& f, seam_waits& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, client_totals& x) {
-  return f(x.rounds, x.void_rounds, x.updates, x.refused, x.rows);
+  bool is_private = x.privacy.has_value();
+  auto privacy = x.privacy.value_or(privacy_totals{});
+  auto load = [&]() -> caf::error {
+    x.privacy = is_private ? std::optional{privacy} : std::nullopt;
+    return caf::none;
+  };
+  return f(x.rounds, x.void_rounds, x.updates, x.refused, x.rows, is_private, privacy,
+           caf::meta::load_callback(load));
 }
 
 template <class Inspector>

@@ -244,14 +244,16 @@ typename Inspector::result_type inspect(Inspector& f, training_report& x) {
                 seconds, x.notice, x.rounds);
 }
 
-/// shard -> director: why step `step` was not applied. Of the last three `what` is the whole sentence.
+/// shard -> director: why step `step` was not applied. Of those after malformed `what` is the whole sentence.
 enum class step_problem : uint8_t {
   not_finite, ///< a gradient, a loss, or what the optimizer made of them
   conflict,   ///< equal work gave different bits, which must never happen
   malformed,  ///< a gradient of another shape
   unsolvable, ///< the data allow no solution
   left_out,   ///< too much was left out, as it ended whoever did it
-  abandoned   ///< too few clients were left, in too many rounds
+  abandoned,  ///< too few clients were left, in too many rounds
+  unrecorded, ///< a release could not be written down, so nothing was released
+  spent       ///< none: the budget of privacy allows no further round
 };
 
 struct not_finite_report {
@@ -270,7 +272,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
   auto problem = static_cast<uint8_t>(x.problem);
   auto load = [&]() -> caf::error {
-    if (problem > static_cast<uint8_t>(step_problem::abandoned))
+    if (problem > static_cast<uint8_t>(step_problem::spent))
       return caf::make_error(caf::sec::invalid_argument, "no such problem of a step");
     x.problem = static_cast<step_problem>(problem);
     return caf::none;
@@ -299,7 +301,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, history_row& x) {
   wire_double seconds{x.seconds};
   wire_double rate{x.learning_rate};
-  wire_double loss{x.train_loss};
+  wire_optional loss{x.train_loss};
   wire_optional train_accuracy{x.train_accuracy};
   wire_optional test_loss{x.test_loss};
   wire_optional test_accuracy{x.test_accuracy};
@@ -315,7 +317,7 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
   wire_double seconds{x.seconds};
   wire_double seconds_of_epoch{x.seconds_of_epoch};
-  wire_double loss{x.train_loss};
+  wire_optional loss{x.train_loss};
   wire_optional accuracy{x.train_accuracy};
   bool has_row = x.finished_epoch.has_value();
   history_row row = x.finished_epoch.value_or(history_row{});

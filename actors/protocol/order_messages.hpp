@@ -48,7 +48,8 @@ struct order_sheet {
   /// Orders of this process whose results are missing, this one among them: of all others up to
   /// `last` nothing need be kept.
   std::vector<uint64_t> open;
-  uint64_t last = 0; ///< the newest order of this process
+  uint64_t last = 0;    ///< the newest order of this process
+  uint64_t attempt = 0; ///< of a trainer_order for clients
 
   friend bool operator==(const order_sheet&, const order_sheet&) = default;
 };
@@ -64,7 +65,7 @@ typename Inspector::result_type inspect(Inspector& f, order_sheet& x) {
   };
   return sealed(f, "troupe.order_sheet", x.term, x.number, x.replica, x.evaluates, task, x.trainer,
                 x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open, x.last,
-                caf::meta::load_callback(load));
+                x.attempt, caf::meta::load_callback(load));
 }
 
 /// Vectors that come back when the result is finite: what went out, moved along; the two halves of

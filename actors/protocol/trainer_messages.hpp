@@ -37,6 +37,7 @@ struct trainer_order {
   const_buffer parameters; ///< P
   optimizer_state state;   ///< the member's, which is only read. Else unused
   index_range positions;   ///< of clients: in the round's cohort
+  uint64_t attempt = 0;    ///< of clients: at the round (coordinators/modes/federated_rounds.hpp)
 };
 
 /// trainer -> keeper: what came of an order. It follows from the order and the job alone, so what a

@@ -63,8 +63,19 @@ typename Inspector::result_type inspect(Inspector& f, client_quantiles& x) {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, round_record& x) {
   wire_double loss{x.loss};
+  wire_optional epsilon{x.epsilon};
   return f(x.round, x.invited, x.dropped, x.late, x.surplus, x.refused, x.counted, x.rows, loss,
-           x.losses, x.norms, x.is_void);
+           x.losses, x.norms, x.is_void, epsilon);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, privacy_totals& x) {
+  wire_double epsilon{x.epsilon};
+  wire_double delta{x.delta};
+  wire_double noise{x.noise};
+  wire_double rate{x.sampling_rate};
+  wire_double clip{x.clip_norm};
+  return f(x.releases, epsilon, delta, noise, rate, clip);
 }
 
 } // namespace troupe

@@ -10,10 +10,12 @@
 #include "troupe/actors/orders/rounds_policy.hpp"
 #include "troupe/actors/orders/trainer.hpp"
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/actors/step/replica.hpp"
 #include "troupe/actors/step/shard.hpp"
 #include "troupe/actors/step/solver.hpp"
 #include "troupe/coordinators/job/federated_job.hpp"
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/data/text/failure.hpp"
@@ -48,11 +50,19 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 namespace {
 
 /// Whose rows they are; null for all other strategies.
-std::shared_ptr<const federation> federation_of(const job& resolved, const dataset& rows) {
+std::shared_ptr<const federation> federation_of(const job& resolved, const prepared_data& data) {
   if (!is_federated(resolved.training))
     return nullptr;
-  return std::make_shared<const federation>(federated_options_of(resolved),
-                                            clients_of(partition_of(resolved), rows));
+  return std::make_shared<const federation>(
+    federated_options_of(resolved), clients_of(partition_of(resolved), data.train),
+    is_private(resolved) ? key_of_run(resolved, data) : secret_key{});
+}
+
+/// Nothing for a job that is not private.
+std::optional<release_options> releases_of(const job& resolved) {
+  if (!is_private(resolved))
+    return std::nullopt;
+  return release_options{ledger_of(resolved), budget_of(resolved), *resolved.privacy.clip_norm};
 }
 
 std::shared_ptr<keeper_policy> policy_of(const job& resolved, const trainer_options& trainers) {
@@ -60,8 +70,8 @@ std::shared_ptr<keeper_policy> policy_of(const job& resolved, const trainer_opti
   const auto& plan = trainers.plan;
   const auto& layout = trainers.training.network->layout();
   if (trainers.clients)
-    return std::make_shared<federated_policy>(
-      federated_policy_options{trainers.clients, trainers.hooks.clients_of_order});
+    return std::make_shared<federated_policy>(federated_policy_options{
+      trainers.clients, trainers.hooks.clients_of_order, releases_of(resolved)});
   if (training.strategy == strategy_kind::parameters)
     return std::make_shared<rounds_policy>(
       rounds_policy_options{plan, local_rounds_of(resolved), trainers.training.rule->slot_count()});
@@ -152,7 +162,7 @@ process::process(caf::actor_system& system, const job& resolved,
     trainer_options for_trainers;
     for_trainers.rows = rows;
     for_trainers.plan = plan;
-    for_trainers.clients = federation_of(resolved, data->train);
+    for_trainers.clients = federation_of(resolved, *data);
     spawn_trainers(system, resolved, for_trainers, options);
   } else if (scope == optimizer_scope::solver) {
     const solver_actor both =
@@ -182,7 +192,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.seed = resolved.seed;
   if (is_federated(resolved.training))
     for_node.orders.cohort_max =
-      federated_options_of(resolved).cohort.counted_max(resolved.federated.clients);
+      federated_options_of(resolved).counted_max(resolved.federated.clients);
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   if (for_node.kept)
     for_node.orders.slot_count = make_optimizer(resolved.optimizer)->slot_count();

@@ -4,6 +4,7 @@
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/run/company.hpp"
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/actors/run/status_watch.hpp"
 #include "troupe/actors/run/training_end.hpp"
 #include "troupe/data/text/failure.hpp"
@@ -25,7 +26,7 @@ namespace {
 constexpr std::chrono::milliseconds stop_poll_interval{100};
 
 job resolve_or_throw(const job& x, const prepared_data& data) {
-  auto resolved = resolve(x, shape_of(data), std::thread::hardware_concurrency());
+  auto resolved = resolve(with_key(x), shape_of(data), std::thread::hardware_concurrency());
   require_trainable(resolved, data);
   return resolved;
 }

@@ -3,6 +3,8 @@
 #include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/actors/run/client_figures.hpp"
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/private_run.hpp"
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
@@ -90,6 +92,16 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     fill_losses(summary, finished.history.back()); // between two rows
 }
 
+// How much was computed and sent follows from who took part.
+void hide_work(training_finished& x) {
+  x.replicas.assign(x.replicas.size(), {});
+  x.bytes_sent = {};
+  x.bytes_early = x.resends = 0;
+  x.figures.replicas.clear();
+  auto& clients = x.figures.clients;
+  clients = {.rounds = clients.rounds, .privacy = clients.privacy};
+}
+
 } // namespace
 
 std::vector<trainer_record> records_of(const trainer_figures& figures) {
@@ -129,11 +141,13 @@ training_result result_of(const job& resolved, std::shared_ptr<const prepared_da
   summary.replicas = *resolved.training.replicas;
   summary.slices = *resolved.training.slices;
   summary.parameters_sha256 = safetensors_data_sha256(result.layout, parameters);
-  const auto identity = identity_text(resolved, data->fingerprint);
+  const auto identity = identity_of(resolved, *data);
   summary.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
   summary.numerics = numerics_class();
   summary.reproducible = is_reproducible(resolved.training);
   summary.stopped_by = name_of(static_cast<stop_reason>(finished.reason));
+  if (is_private(resolved))
+    hide_work(finished);
   fill_figures(summary, finished, timeline_of(resolved, shape_of(*data)));
   if (resolved.federated.evaluate_clients)
     summary.client_figures = client_figures_of(resolved, data, network, parameters.values());

@@ -1,6 +1,7 @@
 #include "troupe/actors/net/process/networked_process.hpp"
 #include "troupe/actors/net/process/process_gate.hpp"
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/app/cluster/cluster_address.hpp"
 #include "troupe/app/cluster/cluster_file.hpp"
 #include "troupe/app/cluster/director_address.hpp"
@@ -143,7 +144,6 @@ int lead(const chosen_node& here, const node_arguments& arguments) {
 }
 
 int follow(const chosen_node& here, const node_arguments& arguments) {
-  const auto& x = here.cluster.job.value;
   training_inputs inputs{};
   inputs.on_news = [&](const std::string& line) {
     if (!arguments.run.quiet)
@@ -151,6 +151,7 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
   };
   inputs.stop_requested = [] { return stop_signal() != 0; };
   try {
+    const auto x = with_key(here.cluster.job.value);
     inputs.data = load_data(x, [] { return stop_signal() != 0; });
     const auto resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
     require_trainable(resolved, *inputs.data, place_before_start(here, arguments));

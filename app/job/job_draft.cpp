@@ -93,7 +93,8 @@ void job_draft::read_sections(const toml_value::table& sections, const std::stri
   const std::pair<const char*, std::string*> files[] = {
     {"data.file", &value.data.file},
     {"data.labels_file", &value.data.labels_file},
-    {"data.test_file", &value.data.test_file}};
+    {"data.test_file", &value.data.test_file},
+    {"privacy.key_file", &value.privacy.key_file}};
   const auto folder = std::filesystem::path{path}.parent_path();
   for (const auto& [key, file] : files)
     if (result.positions.count(key) > 0 && !file->empty())

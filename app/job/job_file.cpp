@@ -77,7 +77,8 @@ void throw_with_place(const failure& error, const loaded_job& x) {
     {"data.file", &x.value.data.file},
     {"data.labels_file", &x.value.data.labels_file},
     {"data.test_file", &x.value.data.test_file},
-    {"federated.partition", &x.value.federated.clients_from}};
+    {"federated.partition", &x.value.federated.clients_from},
+    {"privacy.key_file", &x.value.privacy.key_file}};
   for (const auto& [key, file] : files)
     if (is_unread && !file->empty() && error.where() == *file)
       throw_for_file(error, key, x.places);

@@ -4,6 +4,7 @@
 #include "troupe/app/job/federated_schema.hpp"
 #include "troupe/app/job/mode_schema.hpp"
 #include "troupe/app/job/model_schema.hpp"
+#include "troupe/app/job/privacy_schema.hpp"
 #include "troupe/app/job/schedule_schema.hpp"
 #include "troupe/app/toml/other_names.hpp"
 
@@ -243,6 +244,7 @@ keys make_schema() {
   add_optimizer_keys(result);
   add_training_keys(result);
   add_federated_keys(result);
+  add_privacy_keys(result);
   add_parallel_keys(result);
   add_runtime_keys(result);
   return result;

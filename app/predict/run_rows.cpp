@@ -1,7 +1,9 @@
 #include "troupe/app/predict/run_rows.hpp"
 
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/app/job/job_file.hpp"
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/data/run_folder/run_directory.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/row_source.hpp"
@@ -63,7 +65,11 @@ run_rows rows_of_run(const std::string& folder, run_part part) {
   const auto loaded = load_job_and_places(job_path, {}, {});
   auto data = *data_of(loaded);
   const auto identity = text_of(in_folder(folder, identity_file_name));
-  if (identity.find("data.fingerprint = " + data.fingerprint + '\n') == std::string::npos)
+  if (is_private(loaded.value) && !std::filesystem::exists(loaded.value.privacy.key_file, ignored))
+    throw failure(failure_code::missing_input, "a private run's data are known by its key alone",
+                  loaded.value.privacy.key_file, "name a data file to evaluate on");
+  const auto fingerprint = fingerprint_in(with_key(loaded.value), data);
+  if (identity.find("data.fingerprint = " + fingerprint + '\n') == std::string::npos)
     throw failure(failure_code::mismatch, "the data are not those that the run was trained on",
                   loaded.value.data.file, "name a data file to evaluate on");
   auto& rows = part == run_part::train  ? data.train

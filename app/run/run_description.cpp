@@ -2,6 +2,7 @@
 
 #include "troupe/actors/base/lane_mixing.hpp"
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
@@ -51,16 +52,21 @@ public:
   run_description result() && {
     add("data", source() + ": " + rows());
     add("target",
-        listed(data_.train.target_names) + ": " + (shape_.classification ? classes() : numbers()));
+        listed(data_.train.target_names) +
+          (is_private(resolved_) ? "" : ": " + (shape_.classification ? classes() : numbers())));
     add("model", model());
     add("training", training());
+    if (is_private(resolved_))
+      add("privacy", privacy());
     add("memory", memory());
     warn_of_parts();
-    warn_of_classes();
     warn_of_row_names();
     warn_of_slices();
-    warn_of_sorted_rows();
-    warn_of_large_targets();
+    if (!is_private(resolved_)) { // these look at values and counts of clients' rows
+      warn_of_classes();
+      warn_of_sorted_rows();
+      warn_of_large_targets();
+    }
     return std::move(result_);
   }
 
@@ -206,6 +212,24 @@ private:
            (x.local_steps ? plural(*x.local_steps, "local step")
                           : plural(x.local_epochs.value_or(1), "local epoch")) +
            " in steps of " + plural(resolved_.training.batch_size, "row");
+  }
+
+  /// "clipped to 1, noise 1.1, Poisson sampling of 0.1; epsilon 2.44 at delta 1e-05 after 100 rounds".
+  std::string privacy() const {
+    const auto budget = budget_of(resolved_);
+    const auto rounds = budget.epsilon ? release_count_within(*budget.epsilon, budget.delta,
+                                                              budget.kind, plan_.last_version())
+                                       : plan_.last_version();
+    privacy_accountant accountant{budget.delta};
+    accountant.add(budget.kind, rounds);
+    return fmt::format("clipped to {:.6g}, noise {:.6g}, ", *resolved_.privacy.clip_norm,
+                       budget.kind.noise) +
+           (resolved_.federated.sampling == client_sampling::poisson
+              ? fmt::format("secret Poisson sampling of {:.4g}", budget.kind.sampling_rate)
+              : "accounted as if all clients took part") +
+           fmt::format("; epsilon {:.4g} at delta {:.3g} after ", accountant.epsilon(),
+                       budget.delta) +
+           plural(rounds, "round");
   }
 
   std::string rule() const {

@@ -45,7 +45,8 @@ std::string run_report(const training_summary& summary) {
   if (!summary.stopped_by.empty())
     add(result, "stopped by", summary.stopped_by);
   add(result, "seconds", fmt::format("{:.3f}", summary.seconds));
-  add(result, "samples/s", fmt::format("{:.0f}", summary.samples_per_second));
+  if (summary.samples > 0)
+    add(result, "samples/s", fmt::format("{:.0f}", summary.samples_per_second));
   add_figure(result, "train loss", summary.train_loss);
   add_figure(result, "val loss", summary.validation_loss);
   add_figure(result, "val accuracy", summary.validation_accuracy);
@@ -55,6 +56,10 @@ std::string run_report(const training_summary& summary) {
   add_figure(result, "test r2", summary.test_r2);
   if (summary.client_figures)
     add_clients(result, *summary.client_figures);
+  if (summary.clients && summary.clients->privacy)
+    add(result, "epsilon",
+        fmt::format("{:.6g} at delta {:.3g}", summary.clients->privacy->epsilon,
+                    summary.clients->privacy->delta));
   for (const auto& one : summary.left_out)
     add(result, "left out", one);
   if (!summary.reproducible)

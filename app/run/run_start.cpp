@@ -2,6 +2,7 @@
 
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/model_writer.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/actors/run/resuming.hpp"
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
@@ -40,7 +41,7 @@ void refuse_earlier_checkpoints(const std::string& folder) {
 struct resolved_job {
   resolved_job(const job& x, const prepared_data& data)
     : value(resolve(x, shape_of(data), std::thread::hardware_concurrency())),
-      identity(identity_text(value, data.fingerprint)),
+      identity(identity_of(value, data)),
       last_version(timeline_of(value, shape_of(data)).last_version()) {}
 
   std::string sha256() const { return sha256_hex(std::as_bytes(std::span{identity})); }
@@ -53,9 +54,11 @@ struct resolved_job {
 // A job file that was changed by hand may be no job any more: then nothing is known of its rules.
 bool has_same_rules(const run_directory& folder, const job& x) {
   try {
-    const auto before = load_job(folder.file(job_file_name), {}, {}).training;
+    const auto old = load_job(folder.file(job_file_name), {}, {});
+    const auto& before = old.training;
     const auto& now = x.training;
-    return before.target_loss == now.target_loss && before.patience == now.patience &&
+    return old.privacy.epsilon == x.privacy.epsilon && old.privacy.delta == x.privacy.delta &&
+           before.target_loss == now.target_loss && before.patience == now.patience &&
            before.tolerance == now.tolerance && before.evaluate_every == now.evaluate_every;
   } catch (const failure&) {
     return false;
@@ -160,7 +163,8 @@ bool can_go_on(const ended_run& ended, uint64_t last_version) {
   if (ended.steps >= last_version)
     return false;
   const bool by_results = ended.stopped_by == name_of(stop_reason::target_loss) ||
-                          ended.stopped_by == name_of(stop_reason::patience);
+                          ended.stopped_by == name_of(stop_reason::patience) ||
+                          ended.stopped_by == name_of(stop_reason::epsilon);
   return !by_results || !ended.same_rules;
 }
 

@@ -44,9 +44,10 @@ private:
 
 /// What decides over a run that has ended whether training it again would add anything.
 struct ended_run {
-  uint64_t steps = 0;      ///< it ended at
-  std::string stopped_by;  ///< as in its summary
-  bool same_rules = true;  ///< evaluate_every, target_loss, patience and tolerance are as they were
+  uint64_t steps = 0;     ///< it ended at
+  std::string stopped_by; ///< as in its summary
+  /// evaluate_every, target_loss, patience, tolerance, and the budget of privacy are as they were.
+  bool same_rules = true;
   bool drops_best = false; ///< its result is the best version, now the last one is asked for
 };
 

@@ -2,6 +2,7 @@
 
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/model_writer.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/page/live_page.hpp"
 #include "troupe/app/run/live_files.hpp"
@@ -276,7 +277,7 @@ int run_training(const loaded_job& loaded, const train_arguments& arguments, con
                  const finished_listener& on_finished, const run_place& where) {
   run_folders folders{loaded.value, treatment_of(arguments)};
   try {
-    return find_and_train(loaded.value, folders, {arguments, train, on_finished, where});
+    return find_and_train(with_key(loaded.value), folders, {arguments, train, on_finished, where});
   } catch (const failure& error) {
     throw_with_place(error, loaded);
   }

@@ -75,7 +75,9 @@ std::vector<shown_figure> figures(const training_progress& x) {
   const auto& row = x.finished_epoch;
   add_figure(result, "loss", "loss", row ? row->train_loss : x.train_loss, 4);
   add_figure(result, "accuracy", "acc", row ? row->train_accuracy : x.train_accuracy, 5);
-  if (!x.rounds.empty())
+  if (!x.rounds.empty() && x.rounds.back().epsilon)
+    add_figure(result, "epsilon", "eps", x.rounds.back().epsilon, 1);
+  else if (!x.rounds.empty())
     result.push_back(
       {"clients", "clients",
        std::to_string(x.rounds.back().counted) + "/" + std::to_string(x.rounds.back().invited), 6});

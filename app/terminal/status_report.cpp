@@ -106,6 +106,11 @@ void add_results(std::string& out, const json& x) {
   add_number(out, "learning rate", x.at("learning_rate"));
   add_number(out, "train loss", x.at("train_loss"));
   add_number(out, "train accuracy", x.at("train_accuracy"));
+  if (const auto privacy = x.find("privacy"); privacy != x.end())
+    add(out, "privacy",
+        fmt::format("epsilon {:.4g} at delta {:.3g}, {} releases",
+                    privacy->at("epsilon").get<double>(), privacy->at("delta").get<double>(),
+                    count(privacy->at("releases"))));
   const auto& row = x.at("newest_row");
   if (row.is_null())
     return;

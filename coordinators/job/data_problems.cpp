@@ -1,5 +1,6 @@
 // What of a resolved job does not fit its data (resolve.hpp).
 
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 
@@ -155,6 +156,10 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
   if (resolved.federated.evaluate_clients && shape.test_row_count == 0)
     result.push_back({"federated.evaluate_clients", "there are no test rows to judge clients by",
                       "set data.test_fraction, to 0.25 say, or data.test_file"});
+  problem_list privacy;
+  check_privacy_with_data(privacy, resolved, shape.test_row_count + shape.validation_row_count > 0,
+                          shape.sparse);
+  std::ranges::move(privacy.found, std::back_inserter(result));
   if (needs_all_rows(resolved.optimizer.kind) &&
       resolved.training.batch_size < shape.train_row_count)
     result.push_back({"optimizer.kind",

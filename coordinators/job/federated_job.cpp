@@ -1,5 +1,6 @@
 #include "troupe/coordinators/job/federated_job.hpp"
 
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/modes/model_merger.hpp"
 
 #include <algorithm>
@@ -231,6 +232,8 @@ federated_options federated_options_of(const job& resolved) {
   if (merging.flipped_members > 0)
     options.first_flipped = x.clients - std::min(merging.flipped_members, x.clients);
   options.flip_factor = merging.flip_factor;
+  if (resolved.privacy.noise_multiplier)
+    options.privacy = private_sums_of(resolved);
   return options;
 }
 

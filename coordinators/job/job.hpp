@@ -20,6 +20,7 @@
 #include "troupe/models/network/initialization.hpp"
 #include "troupe/models/network/layer_cuts.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
+#include "troupe/models/privacy/secret_stream.hpp"
 #include "troupe/models/training/client_rows.hpp"
 
 #include <cstddef>
@@ -237,6 +238,26 @@ struct federated_section {
   friend bool operator==(const federated_section&, const federated_section&) = default;
 };
 
+/// The key of a private run, read from its file.
+struct privacy_key {
+  secret_key bytes{};
+  std::string hash; ///< may be told
+
+  friend bool operator==(const privacy_key&, const privacy_key&) = default;
+};
+
+/// Federated rounds whose sums are clipped, noised and accounted (docs/federated.md). Off: none is set.
+struct privacy_section {
+  std::optional<double> clip_norm;        ///< C of each client's update, in [2^-30, 2^30]
+  std::optional<double> noise_multiplier; ///< z, in [2^-10, 2^10]; absent: by epsilon
+  std::optional<double> epsilon;          ///< > 0: training stops before it is exceeded
+  double delta = 1e-5;                    ///< in (0, 1), below 1 / clients
+  std::string key_file;                   ///< path of a key, made if there is none
+  std::optional<privacy_key> key;         ///< absent: not read yet
+
+  friend bool operator==(const privacy_section&, const privacy_section&) = default;
+};
+
 /// Who carries what of a model: never part of the result (coordinators/parallel/grid.hpp).
 struct parallel_options {
   std::optional<size_t>
@@ -296,6 +317,7 @@ struct job {
   training_options training;
   merge_section merge;
   federated_section federated;
+  privacy_section privacy;
   parallel_options parallel;
   runtime_options runtime;
   checkpoint_options checkpoint;

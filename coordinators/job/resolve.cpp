@@ -1,6 +1,7 @@
 #include "troupe/coordinators/job/resolve.hpp"
 
 #include "troupe/coordinators/job/federated_job.hpp"
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/network/neural_network.hpp"
@@ -281,6 +282,7 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   result.optimizer = with_defaults(x.optimizer);
   result.optimizer.schedule =
     with_steps(x.optimizer.schedule, timeline_of(result, shape).last_version());
+  resolve_privacy(result, timeline_of(result, shape).last_version());
   auto& model = result.model;
   model.loss = loss_of(x.model, shape.classification);
   if (!model.initialization) {

@@ -18,6 +18,8 @@ const char* name_of(stop_reason reason) {
     return "interrupt";
   case stop_reason::diverged:
     return "diverged";
+  case stop_reason::epsilon:
+    return "epsilon";
   }
   return "?";
 }

@@ -22,7 +22,8 @@ enum class stop_reason : uint8_t {
   target_loss,
   patience,
   interrupt,
-  diverged
+  diverged,
+  epsilon ///< of a private run: another round would exceed it
 };
 
 /// The reason's name in summaries.

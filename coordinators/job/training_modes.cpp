@@ -2,6 +2,7 @@
 
 #include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <algorithm>
@@ -192,6 +193,7 @@ std::vector<job_problem> mode_problems(const job& x) {
   check_merge(check, x.merge);
   check_staleness(check, x.training);
   check_federated(check, x);
+  check_privacy(check, x);
   return std::move(check.found);
 }
 
@@ -257,6 +259,7 @@ void write_mode(std::ostream& out, const job& resolved) {
   if (is_federated(training)) {
     write_federated(out, resolved);
     write_merge(out, resolved.merge);
+    write_privacy(out, resolved);
   }
   if (!is_asynchronous(training))
     return;

@@ -125,8 +125,13 @@ index_range client_schedule::rows_of_step(size_t rows, uint64_t step) const {
 }
 
 cohort cohort_of(const cohort_options& x, std::span<const uint32_t> offsets, uint64_t round) {
+  return cohort_among(x, offsets, round, invite(x, offsets, round));
+}
+
+cohort cohort_among(const cohort_options& x, std::span<const uint32_t> offsets, uint64_t round,
+                    clients invited) {
   cohort result;
-  result.counted = invite(x, offsets, round);
+  result.counted = std::move(invited);
   result.invited = result.counted.size();
   if (x.drop_out > 0) {
     const auto below = static_cast<uint64_t>(x.drop_out * 0x1p32);

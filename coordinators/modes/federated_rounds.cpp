@@ -3,6 +3,7 @@
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/math/lanes.hpp"
+#include "troupe/models/privacy/secret_cohort.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -32,6 +33,18 @@ std::string clients_text(size_t count) {
 
 } // namespace
 
+size_t federated_options::counted_max(size_t client_count) const {
+  return has_secret_cohorts()
+           ? cohort_size_max(static_cast<uint32_t>(client_count), sampling_rate(client_count))
+           : cohort.counted_max(client_count);
+}
+
+ring_bounds federated_options::bounds(size_t client_count) const {
+  if (privacy)
+    return {privacy->clip_norm, 1, counted_max(client_count), privacy->fraction_bits()};
+  return {update_range, weighs_samples ? weight_max : 1, counted_max(client_count)};
+}
+
 federated_rounds::federated_rounds(const federated_options& options, std::vector<uint32_t> offsets,
                                    std::span<const float> initial)
   : options_(options),
@@ -58,7 +71,7 @@ bool federated_rounds::open(uint64_t round, std::shared_ptr<const cohort> who, s
   groups_.resize(group_count, ring_sum{bounds, main_.size()});
   for (auto& group : groups_)
     group.clear();
-  if (counted >= options_.min_count)
+  if (counted >= options_.min_count && !is_beyond_range())
     for (size_t group = 0; group < group_count; ++group) {
       const auto all = group_positions(counted, group_count, group);
       for (auto begin = all.begin; begin < all.end; begin += piece_size)
@@ -174,9 +187,38 @@ closed_round federated_rounds::close() {
     return result;
   }
   void_in_a_row_ = 0;
-  const auto merged = merge(options_.merge, entries);
+  return move_to(merge(options_.merge, entries).values, std::move(result));
+}
+
+bool federated_rounds::is_beyond_range() const {
+  return options_.has_secret_cohorts() &&
+         cohort_->counted.size() > options_.counted_max(offsets_.size() - 1);
+}
+
+std::span<const int64_t> federated_rounds::private_words() const {
+  require(options_.privacy && missing_ == 0, "no private round is whole");
+  return groups_.front().words();
+}
+
+closed_round federated_rounds::close_privately(secret_stream& noise) {
+  const default_rounding rounding;
+  closed_round result;
+  result.record.round = round_ + 1;
+  result.record.is_void = is_beyond_range();
+  if (result.record.is_void)
+    return result;
+  const auto& sum = groups_.front();
+  const auto clear = private_words();
+  std::vector<int64_t> words{clear.begin(), clear.end()};
+  add_noise(words, options_.privacy->variance(words.size()), noise);
+  return move_to(moved_by(main_.values(), words, sum.fraction_bits(),
+                          static_cast<double>(options_.cohort.cohort_size)),
+                 std::move(result));
+}
+
+closed_round federated_rounds::move_to(std::span<const float> merged, closed_round result) {
   buffer next{main_.size()};
-  result.moved = outer_.apply(main_.values(), merged.values, next.values());
+  result.moved = outer_.apply(main_.values(), merged, next.values());
   if (!result.moved) {
     result.is_not_finite = true;
     result.problem = "the main model that the clients' updates lead to";

@@ -15,6 +15,11 @@
 //                                                                              2022 ("bucketing")
 // An update that is not finite or out of range is refused; the round goes on without it. A round in
 // which fewer than `min_count` clients are left, or fewer groups than the rule needs, is void.
+//
+// Private rounds (models/privacy/private_sum.hpp): updates are clipped, all weigh 1, and noise is added
+// to the one sum before anything is computed from it. It is divided by the expected number of
+// clients: how many there were is nobody's business, and nothing of the record tells of them. A round
+// without any is made of noise; one with more than the range of the sum is for is void.
 
 #pragma once
 
@@ -24,6 +29,7 @@
 #include "troupe/models/merging/outer_rule.hpp"
 #include "troupe/models/merging/parameter_average.hpp"
 #include "troupe/models/merging/ring_sum.hpp"
+#include "troupe/models/privacy/private_sum.hpp"
 #include "troupe/models/training/round_record.hpp"
 
 #include <algorithm>
@@ -53,14 +59,21 @@ struct federated_options {
   /// Rehearsal of faults: clients from this one on hand in their update reversed ..
   uint64_t first_flipped = ~uint64_t{0};
   double flip_factor = 1; ///< .. and so many times as long
+  /// Private rounds. Where the sampling is Poisson, who takes part is drawn by a secret.
+  std::optional<private_sum_rule> privacy = std::nullopt;
 
+  bool has_secret_cohorts() const { return privacy && cohort.sampling == client_sampling::poisson; }
+  /// Chance of a client to take part.
+  double sampling_rate(size_t client_count) const {
+    return static_cast<double>(cohort.cohort_size) / static_cast<double>(client_count);
+  }
+  /// Clients that a round can have.
+  size_t counted_max(size_t client_count) const;
   uint64_t weight_of(size_t rows) const {
     return weighs_samples ? std::min<uint64_t>(std::max<size_t>(rows, 1), weight_max) : 1;
   }
   /// Of sums of one round's clients.
-  ring_bounds bounds(size_t client_count) const {
-    return {update_range, weighs_samples ? weight_max : 1, cohort.counted_max(client_count)};
-  }
+  ring_bounds bounds(size_t client_count) const;
 };
 
 /// What a client did.
@@ -92,7 +105,7 @@ struct closed_round {
   round_record record;
   batch_sums sums;                 ///< of those who counted
   std::vector<std::string> news{}; ///< for people
-  bool moved = false;              ///< the model did
+  bool moved = false;              ///< the model did; of a private round it was released
   std::string problem{};           ///< why training ends here; empty: it goes on
   bool is_not_finite = false;      ///< the problem: the main model would not be finite
 };
@@ -113,6 +126,12 @@ public:
   bool finish(size_t piece, const client_sums& news);
   /// All pieces are in: the model moves, or the round is void.
   closed_round close();
+  /// Of private rounds: the open one has more clients than its sum is for. Nothing is released of it.
+  bool is_beyond_range() const;
+  /// What the noise is for: the words of the open round, whose pieces are in.
+  std::span<const int64_t> private_words() const;
+  /// In place of `close`: with noise, unless the round is void.
+  closed_round close_privately(secret_stream& noise);
 
   /// What it remembers beside the main model, between two rounds. What the outer rule and the average
   /// remember is not in it.
@@ -129,6 +148,7 @@ private:
   uint32_t rows_of(uint32_t client) const { return offsets_[client + 1] - offsets_[client]; }
   void count_clients(closed_round& out) const;
   std::vector<merge_entry> group_means() const;
+  closed_round move_to(std::span<const float> merged, closed_round result);
   /// Why too few are left; empty: they are enough.
   std::string shortage(size_t counted, size_t groups) const;
 

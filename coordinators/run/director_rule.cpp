@@ -90,11 +90,12 @@ director_decisions director_rule::on_marked(uint64_t version) {
   return out;
 }
 
-director_decisions director_rule::on_stop_named(uint64_t version) {
+director_decisions director_rule::on_stop_named(uint64_t version, stop_reason reason) {
   director_decisions out;
   if (phase_ == phase::ending)
     return out;
   is_named_ = true;
+  named_reason_ = reason;
   interrupted_ = version < options_.plan.last_version();
   horizon_ = {version, true};
   if (phase_ == phase::holding)
@@ -104,7 +105,7 @@ director_decisions director_rule::on_stop_named(uint64_t version) {
     return out;
   // A version that is complete already, or the first one, brings no further report.
   if (version == start_version_)
-    finish(version, stop_reason::interrupt, out);
+    finish(version, reason, out);
   else
     complete_rows(out);
   return out;
@@ -206,7 +207,7 @@ void director_rule::end_at_last_row(director_decisions& out) {
       return;
     out.push_back(publish_row{*last_row_});
   }
-  finish(last_row_->version, stop_reason::interrupt, out);
+  finish(last_row_->version, named_reason_, out);
 }
 
 void director_rule::on_row(const epoch_figures& row, director_decisions& out) {
@@ -245,7 +246,7 @@ void director_rule::go_on_after(uint64_t version, director_decisions& out) {
   if (version != horizon_.version)
     return;
   if (interrupted_)
-    return finish(version, stop_reason::interrupt, out);
+    return finish(version, named_reason_, out);
   if (horizon_.final)
     return finish(version, natural_end(), out);
   if (is_checkpointed(version))

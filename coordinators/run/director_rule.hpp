@@ -154,8 +154,8 @@ public:
   /// Every shard has reached this version, the horizon.
   director_decisions on_marked(uint64_t version);
   /// All hold: training is to end at this version (coordinators/run/hold_rule.hpp). Later ones
-  /// count.
-  director_decisions on_stop_named(uint64_t version);
+  /// count. Or the keeper will not go beyond it, for another reason.
+  director_decisions on_stop_named(uint64_t version, stop_reason reason = stop_reason::interrupt);
   /// The parameters of `version` are kept. Ignored unless it is the one that was asked for last.
   director_decisions on_kept(uint64_t version);
   director_decisions on_not_finite(const divergence& what);
@@ -208,6 +208,7 @@ private:
   horizon_rule horizon_;
   bool interrupted_ = false;
   bool is_named_ = false; ///< a version to stop at: nobody holds a second time
+  stop_reason named_reason_ = stop_reason::interrupt;
   uint64_t start_version_ = 0;
   uint64_t marked_version_ = 0;            ///< the newest horizon that was reached
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet

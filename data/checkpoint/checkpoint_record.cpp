@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <stdexcept>
+#include <type_traits>
 
 namespace troupe {
 
@@ -127,12 +131,20 @@ private:
 
 // What follows is said once for writing and reading.
 
+// Not a number where it was not told: there were none of those before.
+void visit_train_loss(auto& record, auto& row) {
+  auto loss = row.train_loss.value_or(std::numeric_limits<double>::quiet_NaN());
+  record.real(loss);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(row)>>)
+    row.train_loss = std::isnan(loss) ? std::nullopt : std::optional{loss};
+}
+
 void visit_row(auto& record, auto& row) {
   record.number(row.epoch);
   record.number(row.steps);
   record.real(row.seconds);
   record.real(row.learning_rate);
-  record.real(row.train_loss);
+  visit_train_loss(record, row);
   record.optional_real(row.train_accuracy);
   record.optional_real(row.test_loss);
   record.optional_real(row.test_accuracy);

@@ -8,8 +8,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <span>
+#include <string_view>
 
 namespace troupe {
 
@@ -32,6 +34,17 @@ int value_of(char digit) {
   return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
+/// False when they are no lower-case hexadecimal digits.
+bool read_digits(std::string_view text, secret_key& key) {
+  for (size_t i = 0; i < key.size(); ++i) {
+    const auto high = value_of(text[2 * i]), low = value_of(text[2 * i + 1]);
+    if (high < 0 || low < 0)
+      return false;
+    key[i] = static_cast<uint8_t>(high << 4 | low);
+  }
+  return true;
+}
+
 secret_key new_key(const std::string& path) {
   secret_key key{};
   size_t have = 0;
@@ -46,20 +59,24 @@ secret_key new_key(const std::string& path) {
   return key;
 }
 
+/// Of processes that begin at the same time one makes it.
+void make_key(const std::string& path) {
+  try {
+    write_guarded_file(path, text_of(new_key(path)), file_access::owner, false);
+  } catch (const failure&) {
+    if (::access(path.c_str(), F_OK) != 0)
+      throw;
+  }
+}
+
 } // namespace
 
 secret_key read_or_make_key(const std::string& path) {
   if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT)
-    write_guarded_file(path, text_of(new_key(path)), file_access::owner, false);
+    make_key(path);
   const auto text = read_secret_file(path);
   secret_key key{};
-  bool is_key = text.size() == 2 * key.size() + 1 && text.back() == '\n';
-  for (size_t i = 0; is_key && i < key.size(); ++i) {
-    const auto high = value_of(text[2 * i]), low = value_of(text[2 * i + 1]);
-    is_key = high >= 0 && low >= 0;
-    key[i] = static_cast<uint8_t>(high << 4 | low);
-  }
-  if (!is_key)
+  if (text.size() != 2 * key.size() + 1 || text.back() != '\n' || !read_digits(text, key))
     throw failure(failure_code::bad_data, "this file holds no key", path,
                   "a key is 64 hexadecimal digits on one line; without a file one is made");
   return key;
@@ -67,6 +84,27 @@ secret_key read_or_make_key(const std::string& path) {
 
 std::string fingerprint_of(const secret_key& key) {
   return sha256_hex(std::as_bytes(std::span{key}));
+}
+
+// HMAC (RFC 2104) of SHA-256: the plain hash of key and content could be gone on from.
+secret_key derived_key(const secret_key& key, std::span<const std::byte> content) {
+  constexpr size_t block_bytes = 64;
+  const auto padded = [&](uint8_t pad) {
+    std::array<uint8_t, block_bytes> result{};
+    for (size_t i = 0; i < block_bytes; ++i)
+      result[i] = (i < key.size() ? key[i] : uint8_t{0}) ^ pad;
+    return result;
+  };
+  const auto digest_of = [](const auto& begin, std::span<const std::byte> rest) {
+    sha256 digest;
+    digest.update(std::as_bytes(std::span{begin}));
+    digest.update(rest);
+    secret_key result{};
+    read_digits(digest.hex(), result);
+    return result;
+  };
+  const auto inner = digest_of(padded(0x36), content);
+  return digest_of(padded(0x5c), std::as_bytes(std::span{inner}));
 }
 
 } // namespace troupe

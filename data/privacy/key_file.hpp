@@ -6,6 +6,8 @@
 
 #include "troupe/models/privacy/secret_stream.hpp"
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 namespace troupe {
@@ -17,5 +19,8 @@ secret_key read_or_make_key(const std::string& path);
 
 /// What may be told of a key, in a job's identity for instance: SHA-256 of its bytes.
 std::string fingerprint_of(const secret_key& key);
+
+/// A key that follows from this one and some content, and tells of neither: equal for equal ones alone.
+secret_key derived_key(const secret_key& key, std::span<const std::byte> content);
 
 } // namespace troupe

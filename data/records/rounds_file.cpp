@@ -14,7 +14,10 @@ namespace {
 
 constexpr const char* header =
   "round,invited,dropped,late,surplus,refused,counted,rows,loss,loss_p10,loss_p50,loss_p90,"
-  "loss_max,norm_p10,norm_p50,norm_p90,norm_max,void\n";
+  "loss_max,norm_p10,norm_p50,norm_p90,norm_max,void,epsilon\n";
+
+/// Between `round` and `void`: of a private round they are empty.
+constexpr size_t figures_hidden = 16;
 
 std::string number(double value) {
   std::array<char, 32> digits{};
@@ -23,6 +26,9 @@ std::string number(double value) {
 }
 
 std::string line_of(const round_record& x) {
+  const std::string end = (x.is_void ? "1," : "0,") + (x.epsilon ? number(*x.epsilon) : "") + '\n';
+  if (x.epsilon)
+    return std::to_string(x.round) + std::string(figures_hidden + 1, ',') + end;
   std::string result;
   for (const auto count :
        {x.round, x.invited, x.dropped, x.late, x.surplus, x.refused, x.counted, x.rows})
@@ -30,7 +36,7 @@ std::string line_of(const round_record& x) {
   for (const auto figure : {x.loss, x.losses.p10, x.losses.p50, x.losses.p90, x.losses.most,
                             x.norms.p10, x.norms.p50, x.norms.p90, x.norms.most})
     result += (x.counted > 0 ? number(figure) : std::string{}) + ',';
-  return result + (x.is_void ? "1\n" : "0\n");
+  return result + end;
 }
 
 /// The number a line begins with; 0: none.

@@ -12,7 +12,8 @@
 namespace troupe {
 
 /// CSV with a header of the fields' names; numbers have the fewest digits that read back as the same
-/// double. A round that counted nobody has empty cells where its figures would be.
+/// double. A round that counted nobody has empty cells where its figures would be, and so has a private
+/// one: its number, whether it was void and the epsilon so far are all that is told of it.
 std::string rounds_text(const std::vector<round_record>& rounds);
 
 /// rounds.csv while a run lasts: each round is in the file as soon as it is told.

@@ -90,7 +90,14 @@ void add_circumstances(json& object, const training_summary& x) {
   object["best_version"] = x.best_version ? json(*x.best_version) : json(nullptr);
   object["reproducible"] = x.reproducible;
   object["trainers"] = json::parse(trainers_json(x.trainers));
-  if (const auto& clients = x.clients)
+  if (x.clients && x.clients->privacy)
+    object["privacy"] = {{"epsilon", x.clients->privacy->epsilon},
+                         {"delta", x.clients->privacy->delta},
+                         {"releases", x.clients->privacy->releases},
+                         {"noise_multiplier", x.clients->privacy->noise},
+                         {"sampling_rate", x.clients->privacy->sampling_rate},
+                         {"clip_norm", x.clients->privacy->clip_norm}};
+  else if (const auto& clients = x.clients)
     object["clients"] = {{"rounds", clients->rounds},
                          {"rounds_void", clients->void_rounds},
                          {"updates", clients->updates},

@@ -20,7 +20,7 @@ struct history_row {
   uint64_t steps = 0;       ///< steps done by the end of this row: the version of the parameters
   double seconds = 0;       ///< since training started
   double learning_rate = 0; ///< of the row's last step
-  double train_loss = 0;    ///< as trained, over this epoch's samples
+  std::optional<double> train_loss;     ///< as trained, over this epoch's samples
   std::optional<double> train_accuracy; ///< classification, as trained
   std::optional<double> test_loss;
   std::optional<double> test_accuracy; ///< classification

@@ -29,8 +29,9 @@ constexpr folder_role role{"run directory", "output.directory"};
 constexpr size_t identity_bytes_max = size_t{1} << 20;
 
 // In the order of removal: without its summary a run counts as unfinished, so that goes first.
-constexpr std::array run_files{summary_file_name, model_file_name, history_file_name,
-                               rounds_file_name,  job_file_name,   identity_file_name};
+constexpr std::array run_files{summary_file_name, model_file_name,   history_file_name,
+                               rounds_file_name,  release_file_name, job_file_name,
+                               identity_file_name};
 
 // Events and older ones.
 std::vector<std::string> event_files() {
@@ -62,7 +63,8 @@ void refuse_earlier_run(const run_directory& folder) {
   for (const auto name : {summary_file_name, model_file_name})
     if (folder.has(name))
       refuse_run(folder.path(), "a finished", name);
-  for (const auto name : {job_file_name, history_file_name, rounds_file_name, identity_file_name})
+  for (const auto name :
+       {job_file_name, history_file_name, rounds_file_name, release_file_name, identity_file_name})
     if (folder.has(name))
       refuse_run(folder.path(), "an unfinished", name);
   if (const auto name = checkpoint_in(folder.path()))

@@ -80,7 +80,7 @@ int fraction_bits_of(const ring_bounds& x) {
   if (bits + ceil_log2(x.range) < lost_bits_max)
     refuse("too many clients with too great weights: an update would be rounded to 2^" +
            std::to_string(-bits));
-  return bits;
+  return std::min(bits, x.fraction_bits_max);
 }
 
 update_size measure_update(std::span<const float> start, std::span<const float> values) {
@@ -105,17 +105,17 @@ void ring_sum::take_room(uint64_t weight, uint64_t count) {
 }
 
 update_verdict ring_sum::add(std::span<const float> start, std::span<const float> values,
-                             uint64_t weight, const update_size& size) {
+                             uint64_t weight, const update_size& size, double scale) {
   if (values.size() != words_.size() || start.size() != words_.size())
     refuse("an update of " + std::to_string(values.size()) + " values for " +
            std::to_string(words_.size()));
   if (!std::isfinite(size.norm))
     return update_verdict::not_finite;
-  if (size.largest > bounds_.range)
+  if (size.largest * scale > bounds_.range)
     return update_verdict::out_of_range;
   take_room(weight, 1);
   add_rounded(words_.data(), values.data(), start.data(),
-              std::ldexp(static_cast<double>(weight), fraction_bits_), words_.size());
+              std::ldexp(scale * static_cast<double>(weight), fraction_bits_), words_.size());
   return update_verdict::counted;
 }
 
@@ -144,11 +144,15 @@ std::vector<float> ring_sum::mean_onto(std::span<const float> start) const {
            std::to_string(words_.size()));
   if (count_ == 0)
     refuse("nobody has a mean");
+  return moved_by(start, words_, fraction_bits_, static_cast<double>(weight_));
+}
+
+std::vector<float> moved_by(std::span<const float> start, std::span<const int64_t> words,
+                            int fraction_bits, double denominator) {
   std::vector<float> result(start.size());
-  const auto weight = static_cast<double>(weight_);
   for (size_t i = 0; i < start.size(); ++i) {
-    const double sum = std::ldexp(static_cast<double>(words_[i]), -fraction_bits_);
-    result[i] = static_cast<float>(static_cast<double>(start[i]) + sum / weight);
+    const double sum = std::ldexp(static_cast<double>(words[i]), -fraction_bits);
+    result[i] = static_cast<float>(static_cast<double>(start[i]) + sum / denominator);
   }
   return result;
 }

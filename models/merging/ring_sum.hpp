@@ -36,6 +36,7 @@ struct ring_bounds {
   double range = 1024;        ///< R > 0: the greatest |theta_c_j - theta_j|
   uint64_t weight_max = 1024; ///< W >= 1
   uint64_t count_max = 1;     ///< K >= 1: clients of one sum
+  int fraction_bits_max = 62; ///< of f: a coarser grid than there is room for
 
   friend bool operator==(const ring_bounds&, const ring_bounds&) = default;
 };
@@ -73,11 +74,11 @@ public:
   /// Of `size` elements (P), 0 at first. Throws as fraction_bits_of does.
   ring_sum(const ring_bounds& bounds, size_t size);
 
-  /// Adds a client's update, its `values` (P) against `start` (P), unless it is refused. `size` is
-  /// measure_update's of both. Throws std::invalid_argument for other sizes, a weight of 0 or beyond
+  /// Adds a client's update, its `values` (P) against `start` (P) times `scale`, unless it is refused.
+  /// `size` is measure_update's of both. Throws std::invalid_argument for other sizes, a weight of 0 or beyond
   /// the greatest one, and more clients than there is room for.
   update_verdict add(std::span<const float> start, std::span<const float> values, uint64_t weight,
-                     const update_size& size);
+                     const update_size& size, double scale = 1);
   /// Adds a part. Throws std::invalid_argument for other bounds or another size, or when there is no
   /// room.
   void add(const ring_sum& part);
@@ -107,6 +108,11 @@ private:
   uint64_t weight_ = 0;
   uint64_t count_ = 0;
 };
+
+/// `start` (P) moved by a sum of `words` (P) with `fraction_bits`, divided by `denominator`, each element
+/// rounded once.
+std::vector<float> moved_by(std::span<const float> start, std::span<const int64_t> words,
+                            int fraction_bits, double denominator);
 
 /// Words on their way between processes: as two vectors that hold the lower and upper halves' bits.
 /// Nobody computes with them; all (P) of one size.

@@ -61,38 +61,36 @@ privacy_accountant::privacy_accountant(double delta) : delta_(delta) {
   require(delta > 0 && delta < 1, "delta must be above 0 and below 1");
 }
 
-const privacy_accountant::divergences&
-privacy_accountant::divergences_of(const release_kind& kind) {
-  if (!has_last_ || !(kind == last_kind_)) {
-    for (auto order = privacy_order_min; order <= privacy_order_max; ++order)
-      last_[order] = divergence_of(kind, order);
-    last_kind_ = kind;
-    has_last_ = true;
-  }
-  return last_;
+privacy_accountant::releases& privacy_accountant::releases_of(const release_kind& kind) {
+  const auto found = std::ranges::find(all_, kind, &releases::kind);
+  if (found != all_.end())
+    return *found;
+  auto& result = all_.emplace_back(releases{kind, 0, {}});
+  for (auto order = privacy_order_min; order <= privacy_order_max; ++order)
+    result.of_one[order] = divergence_of(kind, order);
+  return result;
 }
 
 void privacy_accountant::add(const release_kind& kind, uint64_t count) {
   require(kind.sampling_rate > 0 && kind.sampling_rate <= 1,
           "the sampling rate must be above 0 and at most 1");
   require(kind.noise > 0 && std::isfinite(kind.noise), "the noise must be above 0");
-  if (count == 0)
-    return;
-  has_releases_ = true;
-  const auto& one = divergences_of(kind);
-  for (auto order = privacy_order_min; order <= privacy_order_max; ++order)
-    total_[order] += static_cast<double>(count) * one[order];
+  if (count > 0)
+    releases_of(kind).count += count;
 }
 
 double privacy_accountant::epsilon() const {
-  if (!has_releases_)
+  if (all_.empty())
     return 0;
   double least = std::numeric_limits<double>::infinity();
   const double log_delta = elementary::log(delta_);
   for (auto order = privacy_order_min; order <= privacy_order_max; ++order) {
     const auto a = static_cast<double>(order);
+    double total = 0;
+    for (const auto& some : all_)
+      total += static_cast<double>(some.count) * some.of_one[order];
     const double bound =
-      total_[order] + elementary::log((a - 1) / a) - (log_delta + elementary::log(a)) / (a - 1);
+      total + elementary::log((a - 1) / a) - (log_delta + elementary::log(a)) / (a - 1);
     least = std::min(least, bound);
   }
   return std::max(least, 0.0);

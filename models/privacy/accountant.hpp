@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace troupe {
 
@@ -38,7 +39,7 @@ public:
   /// Throws std::invalid_argument unless delta is in (0, 1).
   explicit privacy_accountant(double delta);
 
-  /// So many releases were made. Throws std::invalid_argument for a rate or noise out of range.
+  /// So many releases were made; in which order does not show. Throws std::invalid_argument for a rate or noise out of range.
   void add(const release_kind& kind, uint64_t count = 1);
 
   /// Of all releases so far; 0 for none.
@@ -48,14 +49,16 @@ public:
 private:
   using divergences = std::array<double, privacy_order_max + 1>;
 
-  const divergences& divergences_of(const release_kind& kind);
+  struct releases {
+    release_kind kind;
+    uint64_t count = 0;
+    divergences of_one{}; ///< by order
+  };
+
+  releases& releases_of(const release_kind& kind);
 
   double delta_;
-  bool has_releases_ = false;
-  divergences total_{}; ///< by order
-  release_kind last_kind_{};
-  divergences last_{}; ///< of a release of that kind
-  bool has_last_ = false;
+  std::vector<releases> all_;
 };
 
 /// Releases of this kind that together are at most (epsilon, delta); at most `limit`.

@@ -9,7 +9,6 @@ namespace {
 
 /// Rounds take 40 bits of the nonce, attempts 32, purposes 24.
 constexpr uint64_t round_limit = uint64_t{1} << 40;
-constexpr uint64_t attempt_limit = uint64_t{1} << 32;
 constexpr uint64_t block_limit = uint64_t{1} << 32;
 
 void quarter_round(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d) {
@@ -29,7 +28,7 @@ uint32_t little_endian(const uint8_t* bytes) {
 }
 
 std::array<uint32_t, 3> nonce_of(const secret_name& name) {
-  if (name.round >= round_limit || name.attempt >= attempt_limit)
+  if (name.round >= round_limit || name.attempt >= secret_attempt_limit)
     throw std::invalid_argument("secret stream: a round or an attempt beyond counting");
   return {static_cast<uint32_t>(name.purpose) << 8 | static_cast<uint32_t>(name.round >> 32),
           static_cast<uint32_t>(name.round), static_cast<uint32_t>(name.attempt)};

@@ -22,10 +22,13 @@ enum class secret_purpose : uint32_t {
   noise = 2,  ///< what is added to a round's sum
 };
 
+/// Attempts at a round are below it.
+inline constexpr uint64_t secret_attempt_limit = uint64_t{1} << 32;
+
 struct secret_name {
   secret_purpose purpose = secret_purpose::cohort;
   uint64_t round = 0;
-  uint64_t attempt = 0; ///< below 2^32
+  uint64_t attempt = 0; ///< below secret_attempt_limit
 
   friend bool operator==(const secret_name&, const secret_name&) = default;
 };

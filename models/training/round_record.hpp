@@ -36,6 +36,8 @@ struct round_record {
   client_quantiles losses{}; ///< of clients' mean losses
   client_quantiles norms{};  ///< of clients' updates
   bool is_void = false;      ///< too few were left: the model stayed
+  /// Of a private run: of all releases so far. All but `round` and `is_void` is then left out.
+  std::optional<double> epsilon = std::nullopt;
 
   friend bool operator==(const round_record&, const round_record&) = default;
 };
@@ -58,6 +60,18 @@ struct client_evaluation {
 client_evaluation evaluation_of(const std::vector<float>& losses,
                                 const std::vector<float>& accuracies, uint64_t rows);
 
+/// What a private run has let out (models/privacy/accountant.hpp).
+struct privacy_totals {
+  uint64_t releases = 0; ///< of all lives of the run
+  double epsilon = 0;    ///< of them together
+  double delta = 0;
+  double noise = 0;         ///< z
+  double sampling_rate = 1; ///< q of the accountant
+  double clip_norm = 0;
+
+  friend bool operator==(const privacy_totals&, const privacy_totals&) = default;
+};
+
 /// What all rounds of a run came to.
 struct client_totals {
   uint64_t rounds = 0;
@@ -65,6 +79,7 @@ struct client_totals {
   uint64_t updates = 0; ///< that counted
   uint64_t refused = 0; ///< updates
   uint64_t rows = 0;    ///< that clients trained on, each as often as they did
+  std::optional<privacy_totals> privacy = std::nullopt; ///< of a private run; the others are then 0
 
   void add(const round_record& x) {
     ++rounds;

@@ -71,7 +71,7 @@ json number(const std::optional<double>& value) {
 json object_of(const history_row& x) {
   return {{"epoch", x.epoch},
           {"steps", x.steps},
-          {"train_loss", x.train_loss},
+          {"train_loss", number(x.train_loss)},
           {"train_accuracy", number(x.train_accuracy)},
           {"test_loss", number(x.test_loss)},
           {"test_accuracy", number(x.test_accuracy)},
@@ -118,6 +118,9 @@ json object_of(const training_status& x) {
   result["seconds_left"] = number(x.seconds_left);
   result["newest_row"] = x.newest_row.empty() ? json(nullptr) : object_of(x.newest_row.front());
   result["trainers"] = json::parse(trainers_json(records_of(x.figures)));
+  if (const auto& privacy = x.figures.clients.privacy)
+    result["privacy"] = {
+      {"epsilon", privacy->epsilon}, {"delta", privacy->delta}, {"releases", privacy->releases}};
   result["bytes_sent"] = sum_of(bytes_sent);
   result["bytes_by_kind"] = object_of(bytes_sent);
   result["resends"] = resends;

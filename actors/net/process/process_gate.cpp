@@ -2,6 +2,7 @@
 
 #include "troupe/actors/net/gate/gate.hpp"
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/links/dial_clock.hpp"
@@ -83,11 +84,11 @@ std::string words_of_split(const parallel_options& x) {
          "\nparallel.sharded = " + (x.sharded ? "true" : "false");
 }
 
-std::string words_of_data(const prepared_data& data) {
+std::string words_of_data(const job& resolved, const prepared_data& data) {
   const auto rows = data.train.row_count + data.test.row_count + data.validation.row_count;
   return "rows = " + std::to_string(rows) +
          "\nfeatures = " + std::to_string(data.train.feature_count) +
-         "\nfingerprint = " + data.fingerprint;
+         "\nfingerprint = " + fingerprint_in(resolved, data);
 }
 
 uint64_t random_life() {
@@ -100,8 +101,8 @@ process_facts facts_of(const std::string& process, const networked_options& x) {
   facts.version = TROUPE_VERSION;
   facts.node = x.own_name;
   facts.is_director = node_of(x.cluster, x.own_name).is_director;
-  facts.data = words_of_data(*x.data);
-  facts.job = words_of(identity_text(x.resolved, x.data->fingerprint));
+  facts.data = words_of_data(x.resolved, *x.data);
+  facts.job = words_of(identity_of(x.resolved, *x.data));
   facts.cluster = words_of(cluster_words(x.cluster) + words_of_split(x.resolved.parallel));
   facts.course = course_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
   facts.numerics = numerics_class();

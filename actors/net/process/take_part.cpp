@@ -1,11 +1,13 @@
 #include "troupe/actors/net/process/take_part.hpp"
 
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/actors/run/private_run.hpp"
 #include "troupe/coordinators/job/cluster_groups.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <thread>
+#include <utility>
 
 namespace troupe {
 
@@ -17,7 +19,8 @@ job resolve_for(const cluster_plan& plan, const std::string& own_name, job x,
   if (const auto problem = groups_problem(x.parallel, replicas))
     throw failure(failure_code::bad_job, problem->why, problem->key, problem->hint);
   x.training.replicas = groups_of(x.parallel, replicas);
-  auto resolved = resolve(x, shape_of(data), std::thread::hardware_concurrency());
+  auto resolved =
+    resolve(with_key(std::move(x)), shape_of(data), std::thread::hardware_concurrency());
   require_trainable(resolved, data, place_in(plan, own_name));
   return resolved;
 }
