@@ -40,7 +40,14 @@ if(TROUPE_BUILD_COMMAND)
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   add_test(NAME rows COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/rows/rows_test.py
                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(resume rows PROPERTIES TIMEOUT 3600)
+  add_test(NAME private_runs
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/federated/private_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  add_test(NAME private_walk
+           COMMAND ${TROUPE_PYTHON} -B
+                   ${CMAKE_CURRENT_SOURCE_DIR}/scripts/federated/private_walk_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(resume rows private_runs private_walk PROPERTIES TIMEOUT 3600)
   add_test(NAME launch COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/launch_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(launch PROPERTIES TIMEOUT 3600)

@@ -77,7 +77,7 @@ std::vector<replica_status> process_roster::work_of_replicas(const cluster_view&
 trainer_figures process_roster::figures(const cluster_view& view, const model_split& split) const {
   trainer_figures result;
   for (const auto& [who, one] : processes_)
-    if (one.last && result.replicas.empty() && result.left_out.empty())
+    if (one.last && result.replicas.empty() && result.left_out.empty() && !result.clients.privacy)
       result = one.last->news.figures;
   if (!split.splits())
     return result;

@@ -61,7 +61,7 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   // What the run is made of, whoever did it and in whichever life; then what the replicas that are
   // left did, repetitions included.
   summary.samples = plan.rows_before(finished.end_version);
-  if (const auto& clients = finished.figures.clients; clients.rounds > 0) {
+  if (const auto& clients = finished.figures.clients; clients.rounds > 0 || clients.privacy) {
     summary.clients = clients;
     summary.samples = clients.rows;
   }

@@ -45,7 +45,7 @@ std::string run_report(const training_summary& summary) {
   if (!summary.stopped_by.empty())
     add(result, "stopped by", summary.stopped_by);
   add(result, "seconds", fmt::format("{:.3f}", summary.seconds));
-  if (summary.samples > 0)
+  if (summary.samples_per_second > 0)
     add(result, "samples/s", fmt::format("{:.0f}", summary.samples_per_second));
   add_figure(result, "train loss", summary.train_loss);
   add_figure(result, "val loss", summary.validation_loss);

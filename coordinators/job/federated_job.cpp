@@ -133,7 +133,7 @@ void check_federated(problem_list& check, const job& x) {
   check_section(check, x.federated);
   if (is_natural(x.federated.partition))
     check_natural(check, x);
-  if (check.found.size() == before)
+  if (check.found.size() == before && !is_private(x)) // whose grid is of another size
     check_room(check, x);
 }
 

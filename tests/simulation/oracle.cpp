@@ -30,7 +30,7 @@ history_row timeless(history_row row) {
 
 std::string in_words(const history_row& row) {
   return "epoch " + std::to_string(row.epoch) + ", steps " + std::to_string(row.steps) +
-         ", train loss " + std::to_string(row.train_loss) + ", test loss " +
+         ", train loss " + std::to_string(row.train_loss.value_or(0)) + ", test loss " +
          (row.test_loss ? std::to_string(*row.test_loss) : "-") + ", validation loss " +
          (row.validation_loss ? std::to_string(*row.validation_loss) : "-");
 }

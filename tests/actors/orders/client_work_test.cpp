@@ -76,7 +76,7 @@ struct small_federation {
     rounds.open(round, clients->cohort_at(round), piece_size);
     std::vector<int64_t> words(4);
     for (size_t i = 0; i < rounds.pieces().size(); ++i) {
-      work->begin(round, rounds.pieces()[i].positions, rounds.main_parameters());
+      work->begin(round, 0, rounds.pieces()[i].positions, rounds.main_parameters());
       while (work->advance()) {
       }
       const auto done = work->take();

@@ -82,7 +82,8 @@ uint64_t sum_of(const std::vector<trainer_record>& trainers, uint64_t trainer_re
 TEST(gradients_policy, every_mode_learns_and_accounts_for_every_gradient) {
   for (const auto& m : modes) {
     const auto result = test::train_on(2, asynchronous_job(m));
-    EXPECT_LT(result.history.back().train_loss, 0.8 * result.history.front().train_loss) << m.name;
+    EXPECT_LT(*result.history.back().train_loss, 0.8 * *result.history.front().train_loss)
+      << m.name;
     EXPECT_EQ(result.history.size(), 12u) << m.name;
     EXPECT_EQ(result.summary.samples, 12u * 150) << m.name;
     EXPECT_EQ(result.summary.steps, 60u) << m.name;

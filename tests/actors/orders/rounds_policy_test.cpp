@@ -118,7 +118,7 @@ TEST(rounds_policy, every_rule_learns) {
     x.merge.members.rule = rule;
     x.merge.members.faulty_count = rule == merge_rule::krum || rule == merge_rule::multi_krum;
     const auto result = test::train_on(2, x);
-    EXPECT_LT(result.history.back().train_loss, 0.7 * result.history.front().train_loss)
+    EXPECT_LT(*result.history.back().train_loss, 0.7 * *result.history.front().train_loss)
       << name_of(rule);
   }
 }

@@ -82,15 +82,15 @@ TEST(lbfgs_job, each_row_shows_the_loss_of_its_own_version_and_none_rises) {
   ASSERT_EQ(result.history.size(), 30u);
   size_t still = 0;
   for (size_t k = 1; k < result.history.size(); ++k) {
-    EXPECT_LE(result.history[k].train_loss, result.history[k - 1].train_loss * (1 + 1e-6)) << k;
+    EXPECT_LE(*result.history[k].train_loss, *result.history[k - 1].train_loss * (1 + 1e-6)) << k;
     still += result.history[k].train_loss == result.history[k - 1].train_loss;
   }
   EXPECT_GT(still, 3u) << "no point was ever turned down";
-  EXPECT_NEAR(plain.mean_loss(result.parameters.values()), result.history.back().train_loss, 1e-6);
+  EXPECT_NEAR(plain.mean_loss(result.parameters.values()), *result.history.back().train_loss, 1e-6);
   for (size_t steps = 1; steps <= 12; ++steps) {
     x.training.steps = steps;
     const auto cut = test::train_on(2, x);
-    EXPECT_NEAR(plain.mean_loss(cut.parameters.values()), result.history[steps - 1].train_loss,
+    EXPECT_NEAR(plain.mean_loss(cut.parameters.values()), *result.history[steps - 1].train_loss,
                 1e-6)
       << "stopped at version " << steps;
   }

@@ -65,7 +65,7 @@ TEST(solver, a_closed_form_leaves_what_any_job_leaves) {
   EXPECT_EQ(result.history[0].epoch, 1u);
   EXPECT_EQ(result.history[0].steps, 1u);
   EXPECT_EQ(result.history[0].learning_rate, 0);
-  EXPECT_NEAR(result.history[0].train_loss, mean_loss(result, train), 1e-9);
+  EXPECT_NEAR(*result.history[0].train_loss, mean_loss(result, train), 1e-9);
   EXPECT_NEAR(*result.history[0].test_loss, mean_loss(result, result.data->test), 1e-9);
   EXPECT_GT(*result.summary.test_r2, 0.9);
   EXPECT_EQ(result.summary.steps, 1u);
@@ -129,12 +129,12 @@ TEST(solver, gauss_newton_fits_a_network_version_by_version) {
   x.training.epochs = 8;
   const auto result = test::train_on(2, x);
   ASSERT_EQ(result.history.size(), 8u);
-  EXPECT_LT(result.history.back().train_loss, result.history.front().train_loss / 2);
-  EXPECT_NEAR(result.history.back().train_loss, mean_loss(result, result.data->train), 1e-6);
+  EXPECT_LT(*result.history.back().train_loss, *result.history.front().train_loss / 2);
+  EXPECT_NEAR(*result.history.back().train_loss, mean_loss(result, result.data->train), 1e-6);
   for (const auto& row : result.history)
     EXPECT_TRUE(row.test_loss) << row.steps;
   x.training.steps = 3;
-  EXPECT_NEAR(*test::train_on(2, x).summary.train_loss, result.history[2].train_loss, 1e-9);
+  EXPECT_NEAR(*test::train_on(2, x).summary.train_loss, *result.history[2].train_loss, 1e-9);
 }
 
 TEST(solver, stop_rules_and_the_order_of_messages_are_as_ever) {

@@ -37,9 +37,10 @@ TEST(job_schema, paths_are_unique_and_sections_are_neighbours) {
     if (sections.empty() || sections.back() != section)
       sections.push_back(section);
   }
-  EXPECT_EQ(sections, (std::vector<std::string>{
-                        "job", "data", "model", "optimizer", "optimizer.schedule", "training",
-                        "merge", "federated", "parallel", "runtime", "checkpoint", "output"}));
+  EXPECT_EQ(sections,
+            (std::vector<std::string>{"job", "data", "model", "optimizer", "optimizer.schedule",
+                                      "training", "merge", "federated", "privacy", "parallel",
+                                      "runtime", "checkpoint", "output"}));
 }
 
 TEST(job_schema, every_key_has_texts_for_people) {

@@ -53,6 +53,8 @@ std::string identity(const change& apply) {
 
 TEST(federated_job, has_no_problems) {
   EXPECT_EQ(problems(federated()), std::vector<job_problem>{});
+  EXPECT_EQ(problems(resolve(federated(), rows, 2)), std::vector<job_problem>{})
+    << "a run's own job file is a job";
   EXPECT_EQ(first_problem_with_data([](job&) {}), "");
 }
 

@@ -103,7 +103,7 @@ TEST(stop_rule, each_reason_has_a_name_for_summaries) {
     {none, "none"},         {epochs, "epochs"},
     {steps, "steps"},       {target_loss, "target-loss"},
     {patience, "patience"}, {interrupt, "interrupt"},
-    {diverged, "diverged"}};
+    {diverged, "diverged"}, {epsilon, "epsilon"}};
   for (const auto& [reason, name] : names)
     EXPECT_EQ(name_of(reason), name);
 }

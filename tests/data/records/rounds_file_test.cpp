@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -32,8 +33,18 @@ TEST(rounds_file, is_a_table_of_what_was_told) {
   round_record nobody{.round = 2, .invited = 4, .dropped = 4, .is_void = true};
   const auto text = rounds_text({some_round(1), nobody});
   EXPECT_EQ(text.substr(text.find('\n') + 1),
-            "1,10,3,0,0,0,7,70,1.5,0.1,0.25,0.5,2,1,2,3,4,0\n2,4,4,0,0,0,0,0,,,,,,,,,,1\n");
+            "1,10,3,0,0,0,7,70,1.5,0.1,0.25,0.5,2,1,2,3,4,0,\n2,4,4,0,0,0,0,0,,,,,,,,,,1,\n");
   EXPECT_EQ(text.substr(0, 21), "round,invited,dropped");
+}
+
+TEST(rounds_file, tells_of_a_private_round_its_epsilon_alone) {
+  auto round = some_round(7);
+  round.epsilon = 1.5;
+  const auto text = rounds_text({round});
+  const auto header = text.substr(0, text.find('\n'));
+  const auto line = text.substr(text.find('\n') + 1);
+  EXPECT_EQ(line, "7,,,,,,,,,,,,,,,,,0,1.5\n");
+  EXPECT_EQ(std::ranges::count(header, ','), std::ranges::count(line, ','));
 }
 
 TEST(rounds_file, grows_and_takes_back_what_is_done_once_more) {

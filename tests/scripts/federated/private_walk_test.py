@@ -1,0 +1,252 @@
+"""Nothing is told of a private run that is not accounted for.
+
+    python3 tests/scripts/federated/private_walk_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
+
+Reads every output of a private run and holds the names of its figures against the lists below. A figure
+that is new fails it: whoever adds one says here why it tells nothing of clients' rows.
+"""
+
+import glob
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+from private_runs import HANG, ROUNDS, TROUPE, PrivateRuns, run_file, table
+
+# What a figure is that may be told. "job": follows from the job; "public": the task says that it is
+# known (docs/federated.md: numbers of rows, features, classes, clients); "noised": computed from released
+# models alone, on rows of no client; "spent": the accountant's; "time": not hidden, and said so; "none":
+# always absent or 0.
+SUMMARY = {
+    "job": "job", "strategy": "job", "replicas": "job", "slices": "job", "nodes": "job",
+    "steps": "job", "epochs": "job", "samples": "none", "seconds": "time",
+    "samples_per_second": "none", "train_loss": "none", "test_loss": "noised",
+    "test_accuracy": "noised", "test_r2": "none", "parameters_sha256": "noised",
+    "job_sha256": "job", "numerics": "job", "model_file": "job", "stopped_by": "spent",
+    "samples_by_replica": "none", "steps_executed": "job", "views": "job", "replicas_lost": "time",
+    "rollbacks": "time", "bytes_sent": "none", "bytes_by_kind": "none", "bytes_early": "none",
+    "resends": "none", "validation_loss": "noised", "validation_accuracy": "noised",
+    "validation_r2": "none", "best_version": "noised", "reproducible": "job", "trainers": "none",
+    "privacy": "spent",
+}
+PRIVACY = {"epsilon", "delta", "releases", "noise_multiplier", "sampling_rate", "clip_norm"}
+HISTORY = {
+    "epoch": "job", "steps": "job", "seconds": "time", "learning_rate": "job", "train_loss": "none",
+    "train_accuracy": "none", "test_loss": "noised", "test_accuracy": "noised", "test_r2": "none",
+    "validation_loss": "noised", "validation_accuracy": "noised", "validation_r2": "none",
+}
+ROUND_FIGURES = {"round": "job", "epsilon": "spent", "void": "spent"}
+ROUND_ABSENT = {"invited", "dropped", "late", "surplus", "refused", "counted", "rows", "loss",
+                "loss_p10", "loss_p50", "loss_p90", "loss_max", "norm_p10", "norm_p50", "norm_p90",
+                "norm_max"}
+EVENT = {"number", "time", "seconds", "kind", "version", "text", "row"}
+STATUS = {
+    "job": "job", "phase": "job", "view": "job", "step": "job", "last_step": "job", "epoch": "job", "epochs": "job",
+    "seconds": "time", "steps_per_second": "time", "samples_per_second": "time", "replicas": "job",
+    "shards": "job", "waits_for": "job", "still_seconds": "time", "behind": "time", "nodes": "nodes",
+    "views": "job", "replicas_lost": "time", "rollbacks": "time", "train_loss": "none",
+    "train_accuracy": "none", "learning_rate": "job", "seconds_left": "time", "newest_row": "row",
+    "trainers": "none", "privacy": "spent", "bytes_sent": "none", "bytes_by_kind": "none",
+    "resends": "none", "job_sha256": "job",
+}
+NODE = {
+    "name": "job", "role": "job", "state": "job", "replicas": "job", "shards": "job",
+    "slices": "job", "spans": "job", "step": "job", "shard_steps": "job", "waits_for": "time",
+    "last_heard_seconds": "time", "samples": "none", "bytes_sent": "none", "bytes_by_kind": "none",
+    "resends": "none",
+}
+TAGS = {"loss/test", "loss/validation", "accuracy/test", "accuracy/validation", "learning_rate",
+        "speed/steps_per_second"}
+METADATA = {"format", "kind", "activation", "loss", "target", "job", "job_sha256", "steps",
+            "features", "classes"}
+# Lines of what is said: the names of those of standard output, the beginnings of the others.
+REPORT = {"epochs", "steps", "best version", "stopped by", "seconds", "val loss", "val accuracy",
+          "test loss", "test accuracy", "epsilon", "parameters sha256", "model file"}
+SAID = ("data      ", "target    ", "model     ", "training  ", "privacy   ", "memory    ", "Round ")
+FIGURES_SAID = {"epsilon", "val_loss", "val_accuracy", "test_loss", "test_accuracy"}
+
+
+def checkpoint_of(path):
+    """The record of a checkpoint (docs/checkpoints.md), as far as its figures go."""
+    with open(path, "rb") as file:
+        whole = file.read()
+    at = len(whole) - 24 - struct.unpack_from("<I", whole, 12)[0]
+
+    def take(form):
+        nonlocal at
+        result, = struct.unpack_from("<" + form, whole, at)
+        at += struct.calcsize("<" + form)
+        return result
+
+    def text():
+        nonlocal at
+        size = take("Q")
+        at += size
+        return whole[at - size:at]
+
+    result = {"job": text(), "numerics": text()}
+    for name in ("version", "term", "parameters", "slots"):
+        result[name] = take("Q")
+    result["has_best"] = take("B")
+    result["numbers"] = [take("d") for _ in range(take("Q"))]
+    result["book"] = [take("d"), take("Q"), take("Q"), take("d")]
+    result["stop"] = [take("d"), take("Q"), take("Q")]
+    result["best"] = [take("Q"), take("d")]
+    result["history"] = []
+    for _ in range(take("Q")):
+        row = [take("Q"), take("Q"), take("d"), take("d"), take("d")]
+        row += [take("d") if take("B") else None for _ in range(7)]
+        result["history"].append(dict(zip(HISTORY, row)))
+    result["seconds"] = take("d")
+    result["replicas"] = [[take("Q"), take("Q")] for _ in range(take("Q"))]
+    return result
+
+
+def fields(message):
+    """Of a protocol buffer: number and value of each field that is bytes."""
+    at = 0
+
+    def number():
+        nonlocal at
+        result = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            result |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return result
+
+    while at < len(message):
+        key = number()
+        if key & 7 == 0:
+            number()
+        elif key & 7 == 2:
+            size = number()
+            yield key >> 3, message[at:at + size]
+            at += size
+        else:
+            at += 8 if key & 7 == 1 else 4
+
+
+def tags_of(path):
+    """Names of the scalars in a file for TensorBoard."""
+    with open(path, "rb") as file:
+        whole = file.read()
+    tags, at = set(), 0
+    while at < len(whole):
+        size, = struct.unpack_from("<Q", whole, at)
+        for number, summary in fields(whole[at + 12:at + 12 + size]):
+            for _, value in fields(summary) if number == 5 else ():
+                tags |= {text.decode() for field, text in fields(value) if field == 1}
+        at += 16 + size
+    return tags
+
+
+class Walk(PrivateRuns):
+    """Of all that a private run leaves or says, figure by figure."""
+
+    def hold(self, figures, allowed, where):
+        self.assertEqual(set(figures) - set(allowed), set(), f"{where}: a figure nobody accounted for")
+        for name, value in figures.items():
+            if allowed[name] == "none":
+                is_empty = not value or (isinstance(value, list) and not any(value))
+                self.assertTrue(is_empty, f"{where}: {name} is {value}")
+
+    def walk(self, folder, run="job"):
+        with open(run_file(folder, "summary.json", run), encoding="utf-8") as file:
+            summary = json.load(file)
+        self.hold(summary, SUMMARY, "summary.json")
+        self.assertEqual(set(summary["privacy"]), PRIVACY)
+        self.assertEqual(summary["steps_executed"], ROUNDS)
+        for row in table(run_file(folder, "history.csv", run)):
+            self.hold(row, HISTORY, "history.csv")
+        for row in table(run_file(folder, "rounds.csv", run)):
+            self.assertEqual(set(row), set(ROUND_FIGURES) | ROUND_ABSENT)
+            self.assertEqual([name for name in ROUND_ABSENT if row[name]], [])
+        with open(run_file(folder, "events.jsonl", run), encoding="utf-8") as file:
+            for event in map(json.loads, file):
+                self.assertEqual(set(event) - EVENT, set(), "events.jsonl")
+                if "row" in event:
+                    self.hold(event["row"], HISTORY, "events.jsonl")
+                else:
+                    self.assert_words(event["text"])
+        for path in glob.glob(run_file(folder, "checkpoint-*.troupe", run)):
+            self.walk_checkpoint(path)
+        with open(run_file(folder, "model.safetensors", run), "rb") as file:
+            size, = struct.unpack("<Q", file.read(8))
+            metadata = json.loads(file.read(size))["__metadata__"]
+        self.assertEqual(set(metadata) - METADATA, set(), "model.safetensors")
+        known = {"summary.json", "history.csv", "rounds.csv", "events.jsonl", "model.safetensors",
+                 "releases.csv", "identity.txt", "job.toml", "term", "tensorboard"}
+        left = {name for name in os.listdir(run_file(folder, "", run))
+                if not name.startswith("checkpoint-")}
+        self.assertEqual(left - known, set(), "a file that nobody walked")
+
+    def walk_checkpoint(self, path):
+        found = checkpoint_of(path)
+        self.assertEqual(found["numbers"], [0, 0, 0, 0], "what the keeper remembers")
+        self.assertEqual(found["book"], [0, 0, 0, 0])
+        self.assertEqual([work for work in found["replicas"] if work != [0, 0] and work[1]], [])
+        for row in found["history"]:
+            self.assertNotEqual(row["train_loss"], row["train_loss"], "it is not a number")
+            self.hold({name: value for name, value in row.items() if name != "train_loss"}, HISTORY,
+                      "checkpoint")
+
+    def assert_words(self, text):
+        """News have no figures but those that follow from the job."""
+        self.assertRegex(text, r"^(training begins|training goes on from the checkpoint of step \d+|"
+                               r"the result is that of step \d+; stopped by [a-z-]+|"
+                               r"everybody is here; training starts from version \d+|"
+                               r"the view has .*|linked with .*|finished)$")
+
+    def test_of_one_process(self):
+        folder = self.folder("a")
+        told = self.run_it(folder, "--tensorboard", "--stats")
+        self.walk(folder)
+        for path in glob.glob(run_file(folder, "tensorboard/*")):
+            self.assertEqual(tags_of(path) - TAGS, set(), "tensorboard")
+        for line in told.stderr.splitlines():
+            self.assertTrue(line.startswith(SAID) or "nobody waits" in line, line)
+            if line.startswith("Round "):
+                names = {word for word in line.split() if word[0].isalpha()} - {"Round"}
+                self.assertEqual({name for name in names if not name.startswith(("us/", "ms/", "s/"))}
+                                 - FIGURES_SAID, set(), line)
+            if line.startswith(("data", "target")):
+                self.assertNotIn("classes (", line, "counts of classes are counts of clients' rows")
+        for line in told.stdout.splitlines():
+            self.assertIn(line[:19].strip(), REPORT, line)
+
+    def test_of_two_processes(self):
+        folder = self.folder("a")
+        self.run_it(folder, command="launch", job="cluster.toml")
+        self.walk(folder)
+
+    def test_of_the_status(self):
+        folder = self.folder("a")
+        many = ["--set", "federated.rounds=1000000", "--set", "checkpoint.every_steps=0"]
+        run = subprocess.Popen([TROUPE, "launch", "cluster.toml", *many], cwd=folder,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(run.wait, HANG)
+        self.addCleanup(run.send_signal, signal.SIGTERM)
+        deadline, status = time.monotonic() + HANG, None
+        while time.monotonic() < deadline and run.poll() is None:
+            asked = subprocess.run([TROUPE, "status", "cluster.toml", "--json"], cwd=folder, text=True,
+                                   capture_output=True, timeout=HANG, check=False)
+            status = json.loads(asked.stdout) if asked.returncode == 0 else None
+            if status and "privacy" in status:
+                break
+        self.assertIn("privacy", status or {})
+        self.hold(status, STATUS, "status")
+        self.hold(status["newest_row"] or {}, HISTORY, "status")
+        for node in status["nodes"]:
+            self.hold(node, NODE, "status")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
