@@ -150,7 +150,7 @@ void run() {
   for (size_t step = 0; step < runs[0].history.size(); ++step) {
     std::printf("\n%4zu", step + 1);
     for (const auto& result : runs)
-      std::printf("  %7.4f", result.history[step].train_loss);
+      std::printf("  %7.4f", *result.history[step].train_loss);
   }
   const auto one_actor = train_so(system, {"inputs", layer_cut::inputs, 1, 1});
   std::printf(
