@@ -13,10 +13,11 @@ add_test(NAME simulation_seeds
 add_test(NAME simulation_spares
          COMMAND troupe_simulation --seeds 0..250 --workload spare --check-views)
 add_test(NAME simulation_kept COMMAND troupe_simulation --kept --seeds 0..700)
+add_test(NAME simulation_federated COMMAND troupe_simulation --federated --seeds 0..300)
 add_test(NAME simulation_split COMMAND troupe_simulation --split --seeds 0..700)
 add_test(NAME simulation_modes COMMAND troupe_simulation --modes --replay --seeds 0..400 --fired-min 300)
-set_tests_properties(simulation_seeds simulation_spares simulation_kept simulation_split
-                     simulation_modes PROPERTIES TIMEOUT 3600)
+set_tests_properties(simulation_seeds simulation_spares simulation_kept simulation_federated
+                     simulation_split simulation_modes PROPERTIES TIMEOUT 3600)
 
 # The same with mutants: copies of some sources with deliberate bugs in them, each asleep until it is
 # put in force. The copies come first when linking, so that the library's own are not taken.

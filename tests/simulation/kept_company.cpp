@@ -15,6 +15,7 @@ kept_company::kept_company(world& here, const cluster_job& what, const kept_opti
   for_company.shard_count = 1;
   for_company.hooks.answer_delay = options.takes;
   for_company.hooks.on_trainer = options.on_trainer;
+  for_company.hooks.clients_of_order = options.clients_of_order;
   world_.act_on(home_, [&] {
     company_ = std::make_unique<company>(world_.system(), what.resolved, what.data, for_company);
   });

@@ -29,6 +29,7 @@ struct kept_options {
   std::function<duration(uint64_t seat, uint64_t step)> takes;
   std::function<void(const trainer_event&)> on_trainer;
   size_t extra_count = 0;           ///< E
+  size_t clients_of_order = 0;      ///< as test_hooks has it
   std::vector<duration> step_times; ///< of synchronous replicas, by index; empty: no time
 };
 

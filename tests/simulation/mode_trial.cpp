@@ -1,7 +1,9 @@
 #include "troupe/tests/simulation/mode_trial.hpp"
 
+#include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/tests/support/keeper_oracle.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <functional>
@@ -51,6 +53,23 @@ mode_workload rounds(const std::string& name, const std::function<void(job&)>& c
   return {name, x};
 }
 
+/// A round is a version. Of six clients some drop out, and fewer than four are a void round.
+mode_workload federated(const std::string& name, const std::function<void(job&)>& choose = {}) {
+  auto x = small_job(name);
+  x.training.strategy = strategy_kind::federated;
+  x.training.epochs = troupe::training_options{}.epochs;
+  x.training.batch_size = 2;
+  x.optimizer.kind = optimizer_kind::adam;
+  x.federated.clients = 12;
+  x.federated.cohort = 6;
+  x.federated.rounds = 30;
+  x.federated.drop_out = 0.3;
+  x.federated.min_count = 4;
+  if (choose)
+    choose(x);
+  return {name, x};
+}
+
 std::vector<mode_workload> make_workloads() {
   using enum consistency_kind;
   using options = troupe::training_options;
@@ -62,8 +81,16 @@ std::vector<mode_workload> make_workloads() {
           gradients("lag", lag),
           rounds("rounds"),
           rounds("elastic", [](job& x) { x.merge.elastic_alpha = 0.1; }),
-          rounds("outer", [](job& x) {
-            x.training.local_steps = 3;
+          rounds("outer",
+                 [](job& x) {
+                   x.training.local_steps = 3;
+                   x.merge.outer = {outer_kind::sgd, 0.7, 0.9, true};
+                 }),
+          federated("federated"),
+          federated("groups", [](job& x) {
+            x.federated.cohort = 9;
+            x.federated.groups = 3;
+            x.merge.members.rule = merge_rule::median;
             x.merge.outer = {outer_kind::sgd, 0.7, 0.9, true};
           })};
 }
@@ -73,8 +100,9 @@ constexpr duration whole_run = 60ms;
 /// After the last event: what a run may take that nothing disturbs, with the slowest trainers.
 constexpr duration patience = 30s;
 
-bool is_rounds(const job& x) {
-  return x.training.strategy == strategy_kind::parameters;
+/// Whoever computes what: the bits follow from the job.
+bool has_same_bits(const job& x) {
+  return x.training.strategy != strategy_kind::gradients;
 }
 
 /// How long each piece of work takes, drawn as it comes.
@@ -96,12 +124,12 @@ public:
            const trace_sink& trace)
     : random_(seed * 0x9e3779b97f4a7c15ULL + 7),
       drawn_(draw_job(what.trained, random_)),
-      is_undisturbed_(what.twin.empty() && is_rounds(drawn_.resolved)),
+      is_undisturbed_(what.twin.parameters.empty() && has_same_bits(drawn_.resolved)),
       oracle_(drawn_.resolved.training, *drawn_.resolved.training.replicas),
       world_(system, random_.bits(), trace),
       company_(world_, drawn_, options()) {}
 
-  mode_report play(const std::vector<float>& twin) {
+  mode_report play(const mode_twin& twin) {
     if (!is_undisturbed_)
       draw_events();
     const auto outcome = world_.run([this] { return company_.finished().has_value(); },
@@ -122,7 +150,10 @@ public:
     return report;
   }
 
-  const std::vector<float>& parameters() const { return parameters_; }
+  mode_twin outcome() {
+    const auto& end = company_.finished();
+    return {parameters_, end->history, company_.figures().clients};
+  }
 
 private:
   static cluster_job draw_job(cluster_job x, dice& random) {
@@ -138,6 +169,8 @@ private:
     result.takes = draw_speeds(random_);
     result.on_trainer = [this](const trainer_event& x) { oracle_.on(x); };
     result.extra_count = is_undisturbed_ ? 0 : random_.below(3);
+    if (!is_undisturbed_ && is_federated(drawn_.resolved.training))
+      result.clients_of_order = random_.below(5); // 0: by how many trainers there are
     return result;
   }
 
@@ -166,7 +199,7 @@ private:
     }
   }
 
-  std::vector<std::string> judge(world::outcome outcome, const std::vector<float>& twin) {
+  std::vector<std::string> judge(world::outcome outcome, const mode_twin& twin) {
     static constexpr const char* why[] = {"", "nothing will happen any more", "time is up",
                                           "messages go round in circles"};
     const auto& end = company_.finished();
@@ -180,12 +213,29 @@ private:
       result.push_back("training ended at version " + std::to_string(end->version));
     oracle_.on_end(end->version);
     parameters_ = company_.pull_parameters();
-    if (is_rounds(drawn_.resolved) && end->version == whole && !twin.empty() && parameters_ != twin)
-      result.push_back("the bits are not those of the undisturbed run");
+    if (end->version == whole && !twin.parameters.empty())
+      compare(twin, result);
     for (const auto& row : end->history)
       if (!row.test_loss)
         result.push_back("version " + std::to_string(row.steps) + " was not evaluated");
     return result;
+  }
+
+  // Every version was evaluated, so the history shows each of them, void rounds included.
+  void compare(const mode_twin& twin, std::vector<std::string>& out) {
+    const auto here = outcome();
+    if (here.parameters != twin.parameters)
+      out.push_back("the bits are not those of the undisturbed run");
+    if (!is_federated(drawn_.resolved.training))
+      return;
+    if (here.clients != twin.clients)
+      out.push_back(
+        "other clients counted, or other rounds were void, than in the undisturbed run");
+    for (size_t i = 0; i < std::min(here.history.size(), twin.history.size()); ++i)
+      if (here.history[i].train_loss != twin.history[i].train_loss ||
+          here.history[i].test_loss != twin.history[i].test_loss)
+        out.push_back("version " + std::to_string(twin.history[i].steps) +
+                      " has other losses than in the undisturbed run");
   }
 
   dice random_;
@@ -207,13 +257,13 @@ const std::vector<mode_workload>& mode_workloads() {
 
 prepared_mode prepare(caf::actor_system& system, const mode_workload& what) {
   prepared_mode result{&what, prepare(what.what), {}};
-  if (!is_rounds(what.what))
+  if (!has_same_bits(what.what))
     return result;
   mode_act only{system, result, 0, {}};
   const auto report = only.play({});
   if (!report.violations.empty())
     throw std::runtime_error("the twin of " + what.name + ": " + report.violations.front());
-  result.twin = only.parameters();
+  result.twin = only.outcome();
   return result;
 }
 

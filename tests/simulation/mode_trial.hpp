@@ -1,7 +1,8 @@
 // A mode's trial: one mode of training where a keeper owns all parameters, one seed. The seed draws
 // how many trainers there are and how fast each is, who dies, whom views leave out and take up, and
 // when; a bystander judges what the keeper does (tests/support/keeper_oracle.hpp), and training
-// must end: with every step done once, and local rounds with the bits of the undisturbed run.
+// must end: with every step done once, and rounds with the bits of the undisturbed run, federated
+// ones with its clients, its void rounds and its losses in every round.
 
 #pragma once
 
@@ -21,11 +22,18 @@ struct mode_workload {
 /// Every mode, with the options that change who waits for whom or what is merged.
 const std::vector<mode_workload>& mode_workloads();
 
+/// What the undisturbed run came to.
+struct mode_twin {
+  std::vector<float> parameters;
+  std::vector<history_row> history;
+  client_totals clients; ///< of federated training
+};
+
 /// What is made once for a mode and used by all its trials.
 struct prepared_mode {
   const mode_workload* what = nullptr;
   cluster_job trained;
-  std::vector<float> twin; ///< parameters of the undisturbed run, of local rounds
+  mode_twin twin; ///< of local and federated rounds
 };
 
 prepared_mode prepare(caf::actor_system& system, const mode_workload& what);

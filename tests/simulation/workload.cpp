@@ -134,6 +134,35 @@ job elastic_job() {
   return x;
 }
 
+/// A version is a round: of six clients some drop out, and fewer than four are a void round.
+job federated_job() {
+  auto x = linear_job();
+  x.name = "federated";
+  x.training.slices.reset();
+  x.training.epochs = troupe::training_options{}.epochs;
+  x.training.steps.reset();
+  x.training.strategy = strategy_kind::federated;
+  x.training.batch_size = 2;
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.momentum = 0;
+  x.federated.clients = 12;
+  x.federated.cohort = 6;
+  x.federated.rounds = 20;
+  x.federated.drop_out = 0.3;
+  x.federated.min_count = 4;
+  return x;
+}
+
+/// Three sums a round, of which the median moves the model.
+job groups_job() {
+  auto x = federated_job();
+  x.name = "groups";
+  x.federated.cohort = 9;
+  x.federated.groups = 3;
+  x.merge.members.rule = merge_rule::median;
+  return x;
+}
+
 /// 70-40-40-120 in 4 parts: 9,400 parameters in blocks of several parts.
 job split_job(size_t tensor, size_t pipeline) {
   auto x = linear_job();
@@ -229,6 +258,8 @@ size_t workload_of(uint64_t seed, workload_set set) {
     return drawn_workload_count + turn % kept_workload_count;
   case workload_set::split:
     return split_begin + turn % split_workload_count;
+  case workload_set::federated:
+    return split_begin + split_workload_count + turn % federated_workload_count;
   case workload_set::whole:
     break;
   }
@@ -289,6 +320,8 @@ const std::vector<workload>& workloads() {
     {"grid", split_job(2, 2), grid, uneven, true, {18'000, 1500}},
     {"classes", split_classes_job(), uneven, grid},
     {"sharded", sharded_job(), stages, many, true, {18'000, 1500}},
+    {"federated", federated_job(), trainers, servant, false, {}, false, agreement::result},
+    {"groups", groups_job(), servant, trainers, false, {90'000, 3000}, false, agreement::result},
   };
   return all;
 }

@@ -74,11 +74,13 @@ const std::vector<workload>& workloads();
 inline constexpr size_t drawn_workload_count = 11;
 /// Behind them: a keeper and trainers of other processes.
 inline constexpr size_t kept_workload_count = 5;
-/// The last ones: models that groups of replicas carry, or fetch. Their twin is one replica with a whole
+/// Behind these: models that groups of replicas carry, or fetch. Their twin is one replica with a whole
 /// model.
 inline constexpr size_t split_workload_count = 5;
+/// Behind these: federated rounds.
+inline constexpr size_t federated_workload_count = 2;
 
-enum class workload_set : uint8_t { whole, kept, split };
+enum class workload_set : uint8_t { whole, kept, split, federated };
 
 /// Which of a set a seed runs, unless it is told: an index of `workloads`.
 size_t workload_of(uint64_t seed, workload_set set = workload_set::whole);

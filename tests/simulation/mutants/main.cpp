@@ -142,9 +142,10 @@ private:
     else if (of == trial_kind::portions)
       run_walks<test::portion_walk>("portions");
     else
-      run_seeds(of == trial_kind::kept    ? workload_set::kept
-                : of == trial_kind::split ? workload_set::split
-                                          : workload_set::whole);
+      run_seeds(of == trial_kind::kept        ? workload_set::kept
+                : of == trial_kind::federated ? workload_set::federated
+                : of == trial_kind::split     ? workload_set::split
+                                              : workload_set::whole);
   }
 
   void run_seeds(workload_set set) {
