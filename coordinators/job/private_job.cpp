@@ -71,6 +71,10 @@ void check_rounds(problem_list& check, const job& x) {
   check.require(federated.sampling != client_sampling::size, "federated.sampling",
                 "who takes part would follow from the numbers of rows of all",
                 "use \"poisson\", or \"uniform\", which is accounted as if all took part");
+  check.require(
+    !federated.evaluate_clients, "federated.evaluate_clients",
+    "the test rows of clients are theirs: figures of them would be released without noise",
+    "leave it out; figures of all test rows together are told");
   check.require(federated.over_selection == 0, "federated.over_selection",
                 "who counts would follow from who else was in time: one client could change it for "
                 "others",

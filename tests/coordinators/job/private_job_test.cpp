@@ -97,6 +97,7 @@ TEST(private_job, what_is_wrong_or_tells_of_clients_is_refused_by_its_key) {
        x.federated.over_selection = 0.5;
      }},
     {"federated.min_count", [](job& x) { x.federated.min_count = 2; }},
+    {"federated.evaluate_clients", [](job& x) { x.federated.evaluate_clients = true; }},
     {"federated.update_range", [](job& x) { x.federated.update_range = 1; }},
     {"data.standardize", [](job& x) { x.data.standardize = true; }},
     {"data.dense",
