@@ -66,11 +66,10 @@ void course_keeper::on_hold_request(const hold_request& news) {
   if (news.term != seat_.view.id.term || !seat_.takes_part())
     return;
   const bool is_known = hold_ && news.sequence == hold_->sequence;
-  if (is_known && (!answer_ || answer_->view == seat_.view.id)) { // the answer was lost
-    if (answer_)
-      seat_.tell_director(*answer_);
-    return;
-  }
+  if (is_known && !answer_) // who had nothing to begin from yet could not answer
+    return ask_to_hold();
+  if (is_known && answer_->view == seat_.view.id) // the answer was lost
+    return seat_.tell_director(*answer_);
   // A hold may be faster than its view: what was said in the view before does not count.
   if (!is_known && news.sequence <= latest_sequence())
     return;
