@@ -255,9 +255,11 @@ TEST(director_status, says_what_each_replica_carries_of_a_split_model) {
   EXPECT_EQ(status.nodes[1].portions,
             (texts{"slices 0-3, layers 0-1, part 1 of 3", "slices 0-3, layers 0-1, part 2 of 3"}));
   EXPECT_EQ(status.nodes[1].slices, 4u) << "the same ones, twice";
-  ASSERT_EQ(status.figures.replicas.size(), 3u);
+  ASSERT_EQ(status.figures.replicas.size(), 4u);
   EXPECT_EQ(status.figures.replicas[1].portion, "slices 0-3, layers 0-1, part 2 of 3");
   EXPECT_EQ(status.figures.replicas[2].portion, "");
+  EXPECT_EQ(status.figures.replicas[3].who, (replica_name{"b", 0})) << "which no shard counts";
+  EXPECT_EQ(status.figures.replicas[3].portion, "slices 0-3, layers 0-1, part 1 of 3");
 }
 
 TEST(director_status, says_how_many_replicas_a_group_lacks) {
