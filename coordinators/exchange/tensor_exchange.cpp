@@ -234,7 +234,7 @@ void tensor_exchange::on_want(peer_id from, const tensor_want& question, moment 
       if (out.waiting_count() >= waiting_ranges_max)
         return;
       const auto added = out.add(x.of, part, x.haste);
-      if (from != peer_id::director && !x.is_fetched)
+      if (from != peer_id::director && (question.or_newer || !x.is_fetched))
         figures_.resends += (added + options_.piece_elements - 1) / options_.piece_elements;
     });
   flow(from, found->second, now);

@@ -119,6 +119,8 @@ TEST_F(exchange_test, what_is_fetched_is_no_repair_unless_it_is_asked_for_again)
   want(version(3), {{0, 10}});
   EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{0, 10}}));
   EXPECT_EQ(x.figures().resends, 0u);
+  want(version(3), {{10, 11}}, true);
+  EXPECT_EQ(x.figures().resends, 1u) << "the newest is announced unasked";
   expectation fetched;
   fetched.kind = tensor_kind::parameters;
   fetched.key = 2;
@@ -129,10 +131,10 @@ TEST_F(exchange_test, what_is_fetched_is_no_repair_unless_it_is_asked_for_again)
   x.expect(fetched, now);
   x.tick(now);
   EXPECT_EQ(taken<send_want>().size(), 1u) << "at once";
-  EXPECT_EQ(x.figures().resends, 0u);
+  EXPECT_EQ(x.figures().resends, 1u);
   x.tick(now + want_delay_min);
   EXPECT_EQ(taken<send_want>().size(), 1u);
-  EXPECT_EQ(x.figures().resends, 1u);
+  EXPECT_EQ(x.figures().resends, 2u);
 }
 
 TEST_F(exchange_test, one_of_two_that_overlap_is_dismissed_by_its_own_elements) {
