@@ -87,14 +87,14 @@ class Surroundings(unittest.TestCase):
         self.assertGreater(int(year), time.gmtime().tm_year + 50, "the clock does not jump")
         for command in (self.alone(), self.launch()):
             with self.subTest(command=command[1]):
-                run = self.start(command, environment)
                 jumps = 0
-                while run.poll() is None and jumps < 5000:
-                    time.sleep(JUMP_SECONDS)
-                    jumps += 1
-                    jump(JUMPS[jumps % len(JUMPS)])
-                self.expect_usual(run)
-                self.assertGreater(jumps, len(JUMPS), "the run was over before the clock had jumped")
+                while jumps <= len(JUMPS):  # a run may be over before the clock has had its turns
+                    run = self.start(command, environment)
+                    while run.poll() is None and jumps < 5000:
+                        time.sleep(JUMP_SECONDS)
+                        jumps += 1
+                        jump(JUMPS[jumps % len(JUMPS)])
+                    self.expect_usual(run)
 
     def test_language_changes_no_number(self):
         environment = {**os.environ, **comma_locale(self.folder)}
