@@ -7,6 +7,7 @@
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/models/base/numerics.hpp"
+#include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
 namespace troupe {
 
@@ -22,7 +23,8 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.membership.slice_count = *resolved.training.slices;
   options.membership.parameter_count = network.layout().size();
   options.membership.has_one_owner =
-    scope_of(resolved.optimizer.kind) == optimizer_scope::whole_model;
+    scope_of(resolved.optimizer.kind) == optimizer_scope::whole_model &&
+    !make_whole_model_rule(resolved.optimizer, network.layout())->sum_count();
   options.membership.split = split_of(resolved, network.chain());
   options.optimizer = resolved.optimizer;
   options.classification = shape.classification;

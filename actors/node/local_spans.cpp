@@ -14,6 +14,8 @@ constexpr size_t kept_max = 2;
 
 void local_spans::begin_term() {
   versions_ = std::make_shared<version_buffers>(seat_.options.parameters);
+  points_ =
+    seat_.options.has_point ? std::make_shared<version_buffers>(seat_.options.parameters) : nullptr;
   if (auto window = seat_.window_of(*seat_.me))
     versions_->set_window(std::move(window));
   all_.clear();
@@ -68,8 +70,8 @@ bool local_spans::is_ready() const {
 
 void local_spans::start_shards() {
   for (size_t k = 0; k < all_.size(); ++k) {
-    shard_start start{
-      seat_.view.id.term, versions_, beginnings_[k].slots, {}, beginnings_[k].parameters};
+    shard_start start{seat_.view.id.term,        versions_, beginnings_[k].slots, {},
+                      beginnings_[k].parameters, points_};
     if (!is_first_)
       start.numbers = *beginnings_[k].numbers;
     seat_.self->send(seat_.local.owners[all_[k].local], std::move(start));

@@ -72,6 +72,7 @@ private:
   bool is_first_ = false;                                  ///< they begin from version 0
   std::map<uint64_t, std::vector<shard_numbers>> numbers_; ///< of copies, by version
   std::shared_ptr<version_buffers> versions_;
+  std::shared_ptr<version_buffers> points_; ///< null: there are none
   repair_clock numbers_clock_;
   bool has_started_ = false;
 };

@@ -12,21 +12,14 @@ namespace {
 /// Versions of a span that somebody may still ask for.
 constexpr size_t kept_max = 2;
 
-/// Elements that stand for a block's sum of squares, which is a double.
-constexpr uint64_t norm_elements = 2;
-
-index_range norms_of(const index_range& blocks) {
-  return {blocks.begin * norm_elements, blocks.end * norm_elements};
-}
-
 float_view in_elements(const std::vector<double>& numbers) {
-  const buffer storage{numbers.size() * norm_elements};
+  const buffer storage{numbers.size() * elements_of_double};
   std::memcpy(storage.values().data(), numbers.data(), numbers.size() * sizeof(double));
   return {storage, 0, storage.size()};
 }
 
 std::vector<double> in_doubles(const float_view& elements) {
-  std::vector<double> result(elements.size() / norm_elements);
+  std::vector<double> result(elements.size() / elements_of_double);
   std::memcpy(result.data(), elements.values().data(), result.size() * sizeof(double));
   return result;
 }
@@ -50,14 +43,14 @@ std::string slices_text(const std::vector<index_range>& ranges) {
 void marching::begin_term() {
   sums_ = local_sums{seat_.options.plan};
   parts_.clear();
-  norms_step_.reset();
+  sums_step_.reset();
   take_up_slices();
   seams_.on_view();
   windows_.on_view();
   segments_.stop();
   for (const auto& one : spans_.all())
     expect_gradients(one);
-  expect_norms(seat_.view.start_version);
+  expect_block_sums(seat_.view.start_version);
   // Who comes in the middle of a term cannot know how far the others are.
   gather_from(seat_.view.id.number == 1 ? std::optional{seat_.view.start_version} : std::nullopt);
 }
@@ -129,13 +122,12 @@ void marching::gather_from(std::optional<uint64_t> first) {
   what.newest = true;
   what.last_key = seat_.options.plan.last_version();
   for (const auto& place : seat_.view.shards) {
-    auto elements = seat_.span_of(place);
-    if (seat_.options.has_point) // there is one owner
-      elements.end = seat_.point_elements().end;
-    if (seat_.is_mine(place))
-      what.made_here.push_back(elements);
-    else
-      what.sources.push_back({seat_.exchange.id_of(seat_.owner_of(place)), elements});
+    const auto elements = seat_.span_of(place);
+    for (const auto& range : {elements, seat_.point_of(elements)})
+      if (seat_.is_mine(place))
+        what.made_here.push_back(range);
+      else if (!range.empty())
+        what.sources.push_back({seat_.exchange.id_of(seat_.owner_of(place)), range});
   }
   what.memory = [this](const tensor_name& name) {
     return seat_.options.has_point ? float_window{with_point_->acquire(), 0}
@@ -163,18 +155,18 @@ void marching::on_parameter_span(const parameter_span& news) {
   auto routes = windows_.routes_of(one->elements);
   seat_.exchange->publish(version, routes, seat_.now());
   auto point = version;
-  point.first_element = seat_.point_elements().begin;
+  point.first_element = seat_.point_of(one->elements).begin;
   point.values = news.point;
-  const bool has_point = seat_.options.has_point && news.point.size() > 0;
+  const bool has_point = seat_.options.has_point && news.point.size() == news.values.size();
   for (auto& route : routes)
-    route.elements = seat_.point_elements();
+    route.elements = seat_.point_of(route.elements);
   if (has_point)
     seat_.exchange->publish(point, routes, seat_.now());
   if (news.version > one->version) {
     one->version = news.version;
     seat_.exchange->dismiss(tensor_kind::gradient, keys_before(news.version), one->elements);
     expect_gradients(*one);
-    expect_norms(news.version);
+    expect_block_sums(news.version);
   }
   seat_.exchange->offer(version, seat_.now());
   if (has_point)
@@ -269,18 +261,18 @@ void marching::on_gradient(const tensor_arrived& news) {
 }
 
 // Others are asked for theirs once this process has its own: before that nobody waits.
-void marching::expect_norms(uint64_t step) {
-  if (!seat_.options.uses_norms || spans_.all().empty() || (norms_step_ && step <= *norms_step_) ||
-      step >= seat_.options.plan.last_version())
+void marching::expect_block_sums(uint64_t step) {
+  if (seat_.options.block_numbers == 0 || spans_.all().empty() ||
+      (sums_step_ && step <= *sums_step_) || step >= seat_.options.plan.last_version())
     return;
-  norms_step_ = step;
-  seat_.exchange->dismiss(tensor_kind::norms, keys_before(step));
+  sums_step_ = step;
+  seat_.exchange->dismiss(tensor_kind::block_sums, keys_before(step));
   for (const auto& place : seat_.view.shards) {
     if (seat_.is_mine(place) || place.blocks.empty())
       continue;
-    const auto elements = norms_of(place.blocks);
+    const auto elements = seat_.elements_of_sums(place.blocks);
     expectation what;
-    what.kind = tensor_kind::norms;
+    what.kind = tensor_kind::block_sums;
     what.key = step;
     what.elements = elements;
     what.memory = [elements](const tensor_name&) {
@@ -290,32 +282,34 @@ void marching::expect_norms(uint64_t step) {
   }
 }
 
-void marching::on_block_norms(const block_norms& news) {
-  if (!seat_.takes_part())
+void marching::on_block_sums(const block_sums& news) {
+  if (!seat_.takes_part() || seat_.options.block_numbers == 0)
     return;
-  const index_range blocks{news.first_block, news.first_block + news.square_sums.size()};
-  const auto elements = norms_of(blocks);
+  const index_range blocks{news.first_block,
+                           news.first_block + news.numbers.size() / seat_.options.block_numbers};
+  const auto elements = seat_.elements_of_sums(blocks);
   std::vector<tensor_route> routes;
   for (size_t i = 0; i < seat_.view.members.size(); ++i)
     if (i != *seat_.me && seat_.view.holds_spans(i))
       routes.push_back({seat_.exchange.id_of(seat_.view.members[i].name), elements});
-  seat_.exchange->publish({.of = {tensor_kind::norms, seat_.view.id.term, news.step, only_leaf, 0},
-                           .first_element = elements.begin,
-                           .values = in_elements(news.square_sums),
-                           .newest_kept = kept_max},
-                          routes, seat_.now());
+  seat_.exchange->publish(
+    {.of = {tensor_kind::block_sums, seat_.view.id.term, news.step, only_leaf, 0},
+     .first_element = elements.begin,
+     .values = in_elements(news.numbers),
+     .newest_kept = kept_max},
+    routes, seat_.now());
   for (const auto& place : seat_.view.shards)
     if (!seat_.is_mine(place) && !place.blocks.empty())
       seat_.exchange->set_sources(
-        tensor_kind::norms, news.step, norms_of(place.blocks),
-        {{seat_.exchange.id_of(seat_.owner_of(place)), norms_of(place.blocks)}});
+        tensor_kind::block_sums, news.step, seat_.elements_of_sums(place.blocks),
+        {{seat_.exchange.id_of(seat_.owner_of(place)), seat_.elements_of_sums(place.blocks)}});
 }
 
-void marching::on_norms(const tensor_arrived& news) const {
+void marching::on_sums_of_blocks(const tensor_arrived& news) const {
   for (const auto& one : spans_.all())
     seat_.self->send(
       seat_.local.shards[one.local],
-      block_norms{news.of.key, news.elements.begin / norm_elements, in_doubles(news.values)});
+      block_sums{news.of.key, seat_.block_of_sums(news.elements.begin), in_doubles(news.values)});
 }
 
 std::vector<tensor_route> marching::routes_of_spans() const {
@@ -335,8 +329,8 @@ void marching::on_arrived(const tensor_arrived& news) {
     on_version(news);
   else if (news.of.kind == tensor_kind::parameters)
     segments_.on_arrived(news);
-  else if (news.of.kind == tensor_kind::norms)
-    on_norms(news);
+  else if (news.of.kind == tensor_kind::block_sums)
+    on_sums_of_blocks(news);
   else if (news.of.kind == tensor_kind::seam)
     seams_.on_arrived(news);
 }
@@ -356,8 +350,8 @@ void marching::on_conflict(const tensor_piece& news) {
     conflict.has_slice = true;
     conflict.slice = news.of.node.begin;
     conflict.replica = news.note.remarks[0];
-  } else if (news.of.kind == tensor_kind::norms)
-    conflict.what = "two different norms of one block";
+  } else if (news.of.kind == tensor_kind::block_sums)
+    conflict.what = "two different sums over one block";
   else if (news.of.kind == tensor_kind::seam)
     conflict.what = "two different rows between segments of slice or chunk " +
                     std::to_string(seam_tensors::name_of(news.of.key, news.of.part).item);

@@ -15,7 +15,7 @@
 //   seam         what local replicas of a split model  by those of its groups (marching_seams.hpp)
 //                make for others; until the next
 //                version is whole here
-//   norms        of local blocks, the last two       of other blocks; asked for once the own are
+//   block sums   of local blocks, the last two       of other blocks; asked for once the own are
 //                steps                               known
 
 #pragma once
@@ -54,7 +54,7 @@ public:
   void on_seam(const seam& news) override { seams_.on_seam(news); }
   void on_segment_request(const segment_request& news) override { segments_.on_request(news); }
   void on_parameter_span(const parameter_span& news) override;
-  void on_block_norms(const block_norms& news) override;
+  void on_block_sums(const block_sums& news) override;
 
 private:
   // marching.cpp: versions, and what shards wait for.
@@ -69,9 +69,9 @@ private:
   /// slices in the view before and have some, or share a model.
   std::vector<size_t> beginners(const cluster_view& before, size_t me_before) const;
   void expect_gradients(const local_span& one);
-  void expect_norms(uint64_t step);
+  void expect_block_sums(uint64_t step);
   void on_gradient(const tensor_arrived& news);
-  void on_norms(const tensor_arrived& news) const;
+  void on_sums_of_blocks(const tensor_arrived& news) const;
   /// Who else sums gradients of a step for these elements.
   std::vector<tensor_source> gradient_sources(uint64_t step, const index_range& lane) const;
   /// The elements of shards of other processes.
@@ -95,7 +95,7 @@ private:
   parameter_windows windows_{seat_, spans_};
   std::map<uint64_t, std::vector<contribution>> parts_;  ///< by step: not sent yet
   std::map<size_t, std::shared_ptr<buffer_pool>> pools_; ///< of spans' sizes, by size
-  std::optional<uint64_t> norms_step_;                   ///< the newest whose norms are expected
+  std::optional<uint64_t> sums_step_;                    ///< the newest whose sums are expected
 };
 
 } // namespace troupe

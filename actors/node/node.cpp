@@ -104,8 +104,8 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       work.on_parameter_span(news);
       settle();
     },
-    [this, &work](const block_norms& news) {
-      work.on_block_norms(news);
+    [this, &work](const block_sums& news) {
+      work.on_block_sums(news);
       settle();
     },
     [&](atom::held, uint64_t replica, uint64_t round, uint64_t next_step) {

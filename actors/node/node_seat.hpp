@@ -44,8 +44,8 @@ struct node_options {
   uint64_t seed = 0;     ///< of the job
   size_t slot_count = 0; ///< of what its owner remembers beside the parameters
   order_sizes orders;
-  bool uses_norms = false;
-  bool has_point = false; ///< gradients are taken elsewhere than at the parameters
+  size_t block_numbers = 0; ///< that shards tell each other of a block in a step
+  bool has_point = false;   ///< gradients are taken elsewhere than at the parameters
   exchange_options exchange;
   standing_listener on_standing;                   ///< called on the node's thread; may be empty
   misfit_listener on_misfit;                       ///< likewise
@@ -54,6 +54,9 @@ struct node_options {
   /// Stands beside a keeper for a trainer of another process.
   std::function<order_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
 };
+
+/// Elements that stand for a double.
+inline constexpr uint64_t elements_of_double = 2;
 
 struct node_seat {
   local_node_actor::pointer self = nullptr;
@@ -78,6 +81,19 @@ struct node_seat {
   index_range point_elements() const {
     const auto count = element_count();
     return {count, options.has_point ? 2 * count : count};
+  }
+  index_range point_of(const index_range& elements) const {
+    return options.has_point
+             ? index_range{element_count() + elements.begin, element_count() + elements.end}
+             : index_range{};
+  }
+  /// Where the numbers of blocks lie in the tensor of a step's sums.
+  index_range elements_of_sums(const index_range& blocks) const {
+    const auto of_block = options.block_numbers * elements_of_double;
+    return {blocks.begin * of_block, blocks.end * of_block};
+  }
+  uint64_t block_of_sums(uint64_t element) const {
+    return element / (options.block_numbers * elements_of_double);
   }
   index_range span_of(const shard_place& place) const {
     return elements_of_blocks(place.blocks, element_count());

@@ -63,7 +63,7 @@ public:
   virtual void on_seam(const seam&) {}
   virtual void on_segment_request(const segment_request&) {}
   virtual void on_parameter_span(const parameter_span&) {}
-  virtual void on_block_norms(const block_norms&) {}
+  virtual void on_block_sums(const block_sums&) {}
   virtual void on_report(const training_report&) {}
   virtual void on_evaluation(const evaluation&) {}
   virtual void on_distant_order(const distant_order&) {}

@@ -228,6 +228,7 @@ struct shard_start {
   shard_numbers numbers;
   /// The span's parameters; none: those that `versions` has. By now that may have another window.
   float_view parameters{};
+  std::shared_ptr<version_buffers> points{}; ///< where to write points; null: there are none
 };
 
 } // namespace troupe

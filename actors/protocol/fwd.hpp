@@ -12,7 +12,7 @@ namespace troupe {
 
 enum class protocol_error : uint8_t;
 
-struct block_norms;
+struct block_sums;
 struct checkpoint_order;
 struct child_model;
 struct cluster_view;
@@ -90,6 +90,6 @@ CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_progress))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_report))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_status))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::view))
-CAF_ADD_TYPE_ID(troupe_messages, (troupe::block_norms))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::block_sums))
 
 CAF_END_TYPE_ID_BLOCK(troupe_messages)

@@ -75,7 +75,7 @@ using shard_actor = owner_actor::extend<
   // A sum of slice gradients of the step on this shard's span.
   caf::reacts_to<contribution>,
   // Another shard's share of the gradient's norm; only when it is clipped by norm.
-  caf::reacts_to<block_norms>>;
+  caf::reacts_to<block_sums>>;
 
 /// Whoever takes a keeper's orders, one at a time: a trainer, or who stands for one elsewhere.
 using order_taker_actor = caf::typed_actor<
@@ -113,7 +113,7 @@ using relay_actor = caf::typed_actor<
   // A version of a local span, for the replicas of other processes.
   caf::reacts_to<parameter_span>,
   // A local shard's share of the gradient's norm, for the shards of other processes.
-  caf::reacts_to<block_norms>,
+  caf::reacts_to<block_sums>,
   // A replica on hold: its index, the round, and the first step it has not started.
   caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>,
   // A shard's state at a version that is to be checkpointed.
@@ -185,7 +185,7 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   // The rest of what a relay takes: see there.
   caf::reacts_to<contribution>, caf::reacts_to<seam>, caf::reacts_to<segment_request>,
-  caf::reacts_to<parameter_span>, caf::reacts_to<block_norms>,
+  caf::reacts_to<parameter_span>, caf::reacts_to<block_sums>,
   caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
   // The way to the director, and the incarnation under which this process joined over it; the
   // link is watched from now on.

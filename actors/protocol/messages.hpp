@@ -83,21 +83,21 @@ typename Inspector::result_type inspect(Inspector& f, wire_doubles x) {
   return f(bits, caf::meta::load_callback(load));
 }
 
-/// shard -> the other shards, when gradients are clipped by norm. The squares of the mean gradient
-/// of `step`, added in double block by block, for blocks [first_block, first_block + size). Its
-/// content follows from the job, so it may come twice or late.
-struct block_norms {
+/// shard -> the other shards, when a step needs sums over the whole model: as many numbers of each block
+/// from `first_block` on as the job says (coordinators/step/sums_rule.hpp). Its content follows from the
+/// job, so it may come twice or late.
+struct block_sums {
   uint64_t step = 0;
   uint64_t first_block = 0;
-  std::vector<double> square_sums; ///< >= 0
+  std::vector<double> numbers; ///< block by block
 
-  friend bool operator==(const block_norms&, const block_norms&) = default;
+  friend bool operator==(const block_sums&, const block_sums&) = default;
 };
 
 template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, block_norms& x) {
-  wire_doubles sums{x.square_sums};
-  return f(caf::meta::type_name("troupe.block_norms"), x.step, x.first_block, sums);
+typename Inspector::result_type inspect(Inspector& f, block_sums& x) {
+  wire_doubles numbers{x.numbers};
+  return f(caf::meta::type_name("troupe.block_sums"), x.step, x.first_block, numbers);
 }
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
@@ -109,7 +109,7 @@ struct parameter_span {
   uint64_t version = 0;
   uint64_t shard = 0; ///< index of its owner in the view
   payload values;
-  payload point = {}; ///< of the whole model; empty: `values` are the point
+  payload point = {}; ///< to replicas: of the whole model; empty: `values` are the point
 
   friend bool operator==(const parameter_span&, const parameter_span&) = default;
 };

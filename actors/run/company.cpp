@@ -46,7 +46,7 @@ company::company(caf::actor_system& system, const job& resolved,
   const auto scope = scope_of(resolved.optimizer.kind);
   const bool kept = has_keeper(resolved.training);
   const auto shard_count =
-    scope == optimizer_scope::element_wise && !kept
+    scope != optimizer_scope::solver && !kept
       ? options.shard_count.value_or(default_shard_count(system, parameter_count))
       : 1;
   here.self = {std::string{only_process_name}, 1,

@@ -196,7 +196,10 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   if (for_node.kept)
     for_node.orders.slot_count = make_optimizer(resolved.optimizer)->slot_count();
-  for_node.uses_norms = changes.norm_max() > 0 && !has_keeper(resolved.training);
+  if (for_shards.whole_rule && for_shards.whole_rule->sum_count())
+    for_node.block_numbers = block_number_count(*for_shards.whole_rule);
+  else if (changes.norm_max() > 0 && !has_keeper(resolved.training))
+    for_node.block_numbers = 1;
   for_node.exchange = options.exchange;
   for_node.stand_in = [](local_node_actor::pointer node, const trainer_life& who) {
     return node->spawn(distant_trainer, who, caf::actor_cast<local_node_actor>(node));

@@ -14,7 +14,7 @@ shard_actor::behavior_type shard_state::make_behavior(const shard_options& optio
   return {
     [this](const view& news) { on_view(news); },
     [this](const contribution& news) { on_contribution(news); },
-    [this](const block_norms& news) { on_block_norms(news); },
+    [this](const block_sums& news) { on_block_sums(news); },
     [this](const shard_start& news) { on_start(news); },
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
@@ -34,7 +34,7 @@ void shard_state::on_view(const view& news) {
   watch_replicas();
   // Somebody may be there who missed these.
   if (previous_.size() > 0)
-    announce(lanes_.version() - 1, previous_, {});
+    announce(lanes_.version() - 1, previous_, float_view{});
   if (current_.size() > 0)
     announce();
 }
@@ -57,7 +57,10 @@ void shard_state::restart() {
     return; // more shards than blocks: nothing to do, nobody waits for it
   const auto version = view_.start_version;
   lanes_ = gradient_lanes{options_.plan, version, elements_, options_.tiles};
-  norms_ = norms_rule{block_count(options_.parameter_count), version};
+  sums_ = sums_rule{block_count(options_.parameter_count), version,
+                    options_.whole_rule && options_.whole_rule->sum_count()
+                      ? block_number_count(*options_.whole_rule)
+                      : size_t{1}};
   book_ = {};
   const bool is_told = start_ && start_->term == view_.term;
   if (is_told)
@@ -67,8 +70,7 @@ void shard_state::restart() {
                : options_.versions->at(version).part(elements_);
   state_ = options_.whole_rule ? options_.whole_rule->start(current_.values())
                                : optimizer_state{options_.rule->slot_count(), elements_.size()};
-  if (options_.whole_rule && options_.whole_rule->point_slot())
-    points_ = std::make_unique<buffer_pool>(options_.parameter_count);
+  points_ = is_told ? start_->points : nullptr;
   copies_ = std::make_unique<buffer_pool>(elements_.size());
   if (start_ && start_->term == view_.term && !fits(*start_))
     return report_odd_start(*start_);
@@ -77,6 +79,7 @@ void shard_state::restart() {
   begin_ = last_report_ = self_->clock().now();
   watch_replicas();
   statistics_.on_step_begins(begin_);
+  place_point();
   announce();
   answer_waiting();
 }
@@ -124,8 +127,8 @@ void shard_state::on_contribution(const contribution& news) {
 void shard_state::apply() {
   const auto sums = lanes_.sums(options_.hooks.add_in_order_of_arrival);
   const bool clips = options_.changes.norm_max() > 0;
-  if (!clips && (sums.size() == 1 || !options_.whole_rule))
-    return update(sums, lanes_.total(), 1);
+  if (!clips && !options_.whole_rule)
+    return update(sums, lanes_.total(), {});
   if (reduced_.size() != elements_.size())
     reduced_ = buffer{elements_.size()};
   for (const auto& lane : sums)
@@ -134,51 +137,59 @@ void shard_state::apply() {
       reduced_.values().subspan(lane.elements.begin - elements_.begin, lane.elements.size()));
   reduced_sums_ = lanes_.total();
   is_reduced_ = true;
-  if (!clips)
-    return update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, 1);
-  tell_norms();
+  if (!clips && !options_.whole_rule->sum_count())
+    return update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, {});
+  tell_sums();
 }
 
-void shard_state::tell_norms() {
-  const auto version = lanes_.version();
-  const auto first_block = view_.shards[index_].blocks.begin;
-  block_norms news{
-    version, first_block,
-    square_sums_of_blocks(reduced_.values(), mean_factor(reduced_sums_.sample_count))};
+void shard_state::tell_sums() {
+  const bool clips = options_.changes.norm_max() > 0;
+  const block_sums news{
+    lanes_.version(), view_.shards[index_].blocks.begin,
+    clips ? square_sums_of_blocks(reduced_.values(), mean_factor(reduced_sums_.sample_count))
+          : begin_step(*options_.whole_rule,
+                       {lanes_.version(),
+                        reduced_sums_,
+                        options_.changes,
+                        1,
+                        elements_.begin,
+                        reduced_.values(),
+                        current_.values(),
+                        {}},
+                       state_)};
   const auto is_finite = [](double sum) { return std::isfinite(sum); };
-  if (!std::isfinite(reduced_sums_.loss_sum) || !std::ranges::all_of(news.square_sums, is_finite))
+  if (clips &&
+      (!std::isfinite(reduced_sums_.loss_sum) || !std::ranges::all_of(news.numbers, is_finite)))
     return report_not_finite();
   for (size_t k = 0; k < view_.shards.size(); ++k)
     if (k != index_ && !view_.shards[k].blocks.empty() && view_.shards[k].actor)
       self_->send(view_.shards[k].actor, news);
   if (view_.wired)
     self_->send(view_.relay, news);
-  on_block_norms(news);
+  on_block_sums(news);
 }
 
-void shard_state::on_block_norms(const block_norms& news) {
+void shard_state::on_block_sums(const block_sums& news) {
   if (elements_.empty() || failed_)
     return;
-  const auto verdict = norms_.offer(news.step, news.first_block, news.square_sums);
-  if (verdict == norms_verdict::conflict)
-    return report_conflict_of_norms();
-  if (verdict == norms_verdict::accepted)
+  const auto verdict = sums_.offer(news.step, news.first_block, news.numbers);
+  if (verdict == sums_verdict::conflict)
+    return report_conflict_of_sums();
+  if (verdict == sums_verdict::accepted)
     apply_reduced();
 }
 
 void shard_state::apply_reduced() {
-  const auto square_sum = norms_.square_sum();
-  if (!is_reduced_ || !square_sum)
-    return;
-  const auto factor = static_cast<float>(options_.changes.norm_factor(*square_sum));
-  update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, factor);
+  const auto totals = sums_.totals();
+  if (is_reduced_ && totals)
+    update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, *totals);
 }
 
 void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sums& total,
-                         float norm_factor) {
+                         std::span<const double> totals) {
   const auto memory = options_.versions->at(lanes_.version() + 1);
   const auto next = memory.part(elements_);
-  const auto sums = write_next(gradients, total, norm_factor,
+  const auto sums = write_next(gradients, total, totals,
                                memory.storage.values().subspan(next.offset(), next.size()));
   if (!sums)
     return report_not_finite();
@@ -189,7 +200,7 @@ void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sum
       tell_applied(lane.elements, total);
   // Let go of the gradients before anybody can start on the next step and want buffers.
   lanes_.advance();
-  norms_.advance();
+  sums_.advance();
   is_reduced_ = false;
   if (keeps_book_) {
     book_ = options_.plan.is_epoch_end(lanes_.version() - 1) ? *sums : book_ + *sums;
@@ -198,6 +209,7 @@ void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sum
     statistics_.on_step_begins(now);
   }
   copy_if_due();
+  place_point();
   announce();
   answer_waiting();
   if (keeps_book_)
@@ -205,14 +217,22 @@ void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sum
 }
 
 std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& gradients,
-                                                  const batch_sums& total, float norm_factor,
+                                                  const batch_sums& total,
+                                                  std::span<const double> totals,
                                                   std::span<float> next) {
   const auto version = lanes_.version();
-  if (options_.whole_rule)
-    return stepper_.run(*options_.whole_rule,
-                        {version, gradients.front().plan, gradients.front().inputs, total,
-                         options_.changes, norm_factor, current_.values(), next},
-                        state_);
+  const bool clips = options_.changes.norm_max() > 0;
+  const auto norm_factor =
+    clips ? static_cast<float>(options_.changes.norm_factor(totals.front())) : 1.0f;
+  if (const auto* rule = options_.whole_rule.get()) {
+    const whole_model_step x{
+      version,           total, options_.changes, norm_factor, elements_.begin, reduced_.values(),
+      current_.values(), next};
+    if (rule->sum_count())
+      return end_step(*rule, x, totals, state_);
+    const auto own = begin_step(*rule, x, state_);
+    return end_step(*rule, x, totals_of_blocks(own, block_number_count(*rule)), state_);
+  }
   const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
   const auto is_finite = [&](const lane_sum& x) {
     const auto& at = x.elements;
@@ -233,15 +253,19 @@ void shard_state::tell_applied(const index_range& elements, const batch_sums& to
 }
 
 void shard_state::announce() {
-  announce(lanes_.version(), current_, point());
+  announce(lanes_.version(), current_, point_);
 }
 
-// In a wired process the node tells the replicas, once it has the other spans as well.
-void shard_state::announce(uint64_t version, const float_view& parameters, const payload& at) {
+// In a wired process the node tells the replicas, once it has the other spans as well. Else all spans of
+// a point are in one buffer by the time a replica has heard of each.
+void shard_state::announce(uint64_t version, const float_view& parameters,
+                           const float_view& point) {
   auto news = span_of(version, parameters);
-  news.point = at;
-  if (view_.wired)
+  if (view_.wired) {
+    news.point = point;
     return self_->send(view_.relay, news);
+  }
+  news.point = {point.storage(), 0, point.storage().size()};
   for (const auto& entry : view_.replicas)
     if (!entry.slices.empty())
       self_->send(entry.actor, news);
@@ -268,13 +292,14 @@ void shard_state::copy_if_due() {
   self_->send(view_.relay, std::move(copy));
 }
 
-// A copy: the state moves on while a late replica may still read.
-payload shard_state::point() const {
+// A copy, made once: the state moves on while a late replica may still read.
+void shard_state::place_point() {
   if (!points_)
-    return {};
-  const auto values = points_->acquire();
-  copy_values(state_.slot(*options_.whole_rule->point_slot()), values.values().begin());
-  return payload{values, 0, values.size()};
+    return;
+  const auto memory = points_->at(lanes_.version());
+  point_ = memory.part(elements_);
+  copy_values(state_.slot(*options_.whole_rule->point_slot()),
+              memory.storage.values().begin() + point_.offset());
 }
 
 parameter_span shard_state::span_of(uint64_t version, const float_view& parameters) const {

@@ -5,13 +5,12 @@
 // the optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
 // version and of the one before, so that a version every shard has can always be named.
 //
-// A whole-model rule (models/whole_model/whole_model_rule.hpp) has one shard that owns everything;
-// the others own nothing. With each version it also announces the point where the step's gradient
-// is wanted, if the rule has one.
+// With a whole-model rule (models/whole_model/whole_model_rule.hpp) each version is announced with the
+// point where the step's gradient is wanted, if the rule has one.
 //
-// When gradients are clipped by their norm, a round stands between: the shard adds into a buffer of
-// its own, tells the other shards the squares of its blocks, and updates when it knows those of
-// all (coordinators/step/norms_rule.hpp).
+// When gradients are clipped by their norm, or such a rule needs sums over the whole model, a round
+// stands between: the shard adds into a buffer of its own, tells the other shards the numbers of its
+// blocks, and updates when it knows those of all (coordinators/step/sums_rule.hpp).
 //
 // A term begins with a view whose term is new: the shard goes to the view's start version, with the
 // state that `shard_start` brought (nothing: the initial one). Versions that are to be checkpointed
@@ -30,7 +29,7 @@
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/step/gradient_lanes.hpp"
 #include "troupe/coordinators/run/replica_statistics.hpp"
-#include "troupe/coordinators/step/norms_rule.hpp"
+#include "troupe/coordinators/step/sums_rule.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/training/regularization.hpp"
@@ -54,9 +53,9 @@ struct shard_options {
   size_t parameter_count = 0;                ///< of the whole model
   timeline plan;
   test_hooks hooks;
-  regularization changes;                             ///< of the mean gradient
-  uint64_t checkpoint_every = 0;                      ///< steps between checkpoints; 0: none
-  std::shared_ptr<const whole_model_rule> whole_rule; ///< its shard owns all blocks
+  regularization changes;        ///< of the mean gradient
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  std::shared_ptr<const whole_model_rule> whole_rule;
   std::vector<index_range> tiles; ///< elements that replicas contribute together; empty: all
 };
 
@@ -71,7 +70,7 @@ public:
 private:
   void on_view(const view& news);
   void on_contribution(const contribution& news);
-  void on_block_norms(const block_norms& news);
+  void on_block_sums(const block_sums& news);
   void on_horizon(const horizon& news);
   void on_start(const shard_start& news);
   caf::result<parameter_span> on_pull(uint64_t version);
@@ -87,14 +86,16 @@ private:
   void copy_if_due();
   /// Adds, updates and announces; or reports why not.
   void apply();
-  /// Clipping by norm: tells the other shards the squares of what it has added.
-  void tell_norms();
-  /// Updates once the squares of all blocks are known.
+  /// Tells the other shards the numbers of its blocks.
+  void tell_sums();
+  /// Updates once the numbers of all blocks are known.
   void apply_reduced();
-  void update(const std::vector<lane_sum>& gradients, const batch_sums& total, float norm_factor);
+  /// `totals`: of the numbers of all blocks, if they were told.
+  void update(const std::vector<lane_sum>& gradients, const batch_sums& total,
+              std::span<const double> totals);
   /// Writes version v + 1; the sums for the book, or nothing when it is not finite.
   std::optional<batch_sums> write_next(const std::vector<lane_sum>& gradients,
-                                       const batch_sums& total, float norm_factor,
+                                       const batch_sums& total, std::span<const double> totals,
                                        std::span<float> next);
   void tell_applied(const index_range& elements, const batch_sums& total) const;
   /// Reports why the step was not applied; this shard's version stays where it is.
@@ -104,11 +105,11 @@ private:
   void report_malformed(const contribution& news);
   void report_odd_start(const shard_start& start);
   void report_conflict(const contribution& news);
-  void report_conflict_of_norms();
+  void report_conflict_of_sums();
   void announce();
-  void announce(uint64_t version, const float_view& parameters, const payload& point);
-  /// Where the current step's gradient is wanted, for others to read; empty: at the parameters.
-  payload point() const;
+  void announce(uint64_t version, const float_view& parameters, const float_view& point);
+  /// Writes where the current step's gradient is wanted for others to read, if not at the parameters.
+  void place_point();
   /// Reports when it is time.
   void keep_book();
   void report();
@@ -128,11 +129,11 @@ private:
   float_view previous_;
   optimizer_state state_;
   reducer reducer_;
-  whole_model_stepper stepper_;
-  std::unique_ptr<buffer_pool> copies_; ///< of the span, for checkpoints
-  std::unique_ptr<buffer_pool> points_; ///< of the whole model; null when the rule has no point
-  norms_rule norms_;
-  buffer reduced_;          ///< the step's gradient sum while the norm is not known
+  std::unique_ptr<buffer_pool> copies_;     ///< of the span, for checkpoints
+  std::shared_ptr<version_buffers> points_; ///< of the process; null when the rule has no point
+  float_view point_;                        ///< of the span, at the current version
+  sums_rule sums_;
+  buffer reduced_;          ///< the step's gradient while sums over the model are not known
   batch_sums reduced_sums_; ///< of the same step
   bool is_reduced_ = false; ///< the two above hold those of the current step
   bool keeps_book_ = false;

@@ -89,10 +89,10 @@ void shard_state::report_not_finite() {
   stop_here(std::move(report));
 }
 
-void shard_state::report_conflict_of_norms() {
+void shard_state::report_conflict_of_sums() {
   not_finite_report report;
   report.step = lanes_.version();
-  report.what = "two different norms of one block";
+  report.what = "two different sums over one block";
   report.problem = step_problem::conflict;
   stop_here(std::move(report));
 }

@@ -130,7 +130,7 @@ std::string process_link_table(const parallel_plan& plan) {
   if (plan.process_links.empty())
     return "No process sends another anything.\n";
   std::vector<std::string> head{"from, to", "gradients", "parameters", "forward",
-                                "backward", "figures",   "norms",      "a step"};
+                                "backward", "figures",   "sums",       "a step"};
   const auto fetched = std::ranges::any_of(
     plan.process_links, [](const process_link_plan& link) { return link.fetched > 0; });
   if (fetched)
@@ -140,7 +140,7 @@ std::string process_link_table(const parallel_plan& plan) {
     std::vector<std::string> row{
       fmt::format("{}, {}", name_of(plan.processes[link.from]), name_of(plan.processes[link.to]))};
     for (const auto bytes : {link.gradients, link.parameters, link.seams[0], link.seams[1],
-                             link.seams[2], link.norms, link.sum()})
+                             link.seams[2], link.block_sums, link.sum()})
       row.push_back(bytes_text(bytes));
     if (fetched)
       row.insert(row.begin() + 3, bytes_text(link.fetched));
@@ -191,7 +191,7 @@ json link_object(const parallel_plan& plan, const process_link_plan& x) {
           {"forward", x.seams[0]},
           {"backward", x.seams[1]},
           {"figures", x.seams[2]},
-          {"norms", x.norms}};
+          {"block_sums", x.block_sums}};
 }
 
 } // namespace

@@ -27,7 +27,7 @@ enum class tensor_kind : uint8_t {
   state,      ///< key: the version; part: 0 the parameters, then the optimizer's slots
   order,      ///< key: the order's number; part: the vector
   result,     ///< key: the order's number; part: the vector
-  norms,      ///< key: the step; squares of the gradient's blocks, each a double in two elements
+  block_sums, ///< key: the step; numbers of blocks, each a double in two elements
   seam,       ///< key: the version; node, part: see coordinators/parallel/seam_tensors.hpp
 };
 inline constexpr size_t tensor_kind_count = 7;
@@ -37,7 +37,7 @@ struct name_table<tensor_kind> {
   static constexpr std::array entries{
     named(tensor_kind::gradient, "gradient"), named(tensor_kind::parameters, "parameters"),
     named(tensor_kind::state, "state"),       named(tensor_kind::order, "order"),
-    named(tensor_kind::result, "result"),     named(tensor_kind::norms, "norms"),
+    named(tensor_kind::result, "result"),     named(tensor_kind::block_sums, "block_sums"),
     named(tensor_kind::seam, "seam")};
 };
 

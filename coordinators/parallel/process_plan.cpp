@@ -6,6 +6,8 @@
 #include "troupe/coordinators/parallel/segment_fetching.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/training/whole_model_step.hpp"
+#include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -41,7 +43,16 @@ public:
     : work_(work),
       chain_(work.network.chain()),
       plan_(timeline_of(work.resolved, work.shape)),
-      windows_(work.nodes.size()) {}
+      windows_(work.nodes.size()) {
+    const auto& optimizer = work.resolved.optimizer;
+    block_numbers_ = optimizer.clip_norm > 0 ? 1 : 0;
+    if (scope_of(optimizer.kind) != optimizer_scope::whole_model)
+      return;
+    const auto rule = make_whole_model_rule(optimizer, work.network.layout());
+    has_point_ = rule->point_slot().has_value();
+    if (rule->sum_count())
+      block_numbers_ = block_number_count(*rule);
+  }
 
   processes_plan result() && {
     place();
@@ -94,11 +105,11 @@ private:
   void link(size_t from, size_t to) {
     process_link_plan x{from, to};
     x.gradients = floats(gradients(from, to));
-    x.parameters = floats(parameters(from, to));
+    x.parameters = floats(parameters(from, to)) * (has_point_ ? 2 : 1);
     x.fetched = floats(fetched(from, to));
-    if (work_.resolved.optimizer.clip_norm > 0 && at(to).owned() > 0)
+    if (at(to).owned() > 0)
       for (const auto& span : at(from).spans)
-        x.norms += block_count(span.size()) * sizeof(double);
+        x.block_sums += block_count(span.size()) * block_numbers_ * sizeof(double);
     for (const auto& seam : work_.seams)
       if (seam.from == from && seam.to == to)
         x.seams = seam.bytes;
@@ -276,6 +287,8 @@ private:
   const segment_chain& chain_;
   timeline plan_;
   std::vector<std::vector<index_range>> windows_; ///< by process
+  size_t block_numbers_ = 0;                      ///< that shards tell each other in a step
+  bool has_point_ = false; ///< gradients are taken elsewhere than at the parameters
   processes_plan result_;
 };
 

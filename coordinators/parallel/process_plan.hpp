@@ -60,11 +60,11 @@ struct process_link_plan {
   uint64_t gradients = 0;
   uint64_t parameters = 0;
   std::array<uint64_t, 3> seams{}; ///< by seam_way
-  uint64_t norms = 0;              ///< squares of blocks, where gradients are clipped by their norm
+  uint64_t block_sums = 0;         ///< numbers of blocks, where a step needs sums over the model
   uint64_t fetched = 0;            ///< parameters, segment by segment
 
   uint64_t sum() const {
-    return gradients + parameters + seams[0] + seams[1] + seams[2] + norms + fetched;
+    return gradients + parameters + seams[0] + seams[1] + seams[2] + block_sums + fetched;
   }
 };
 

@@ -158,7 +158,8 @@ void add_whole_model_rules(bit_hash& hash) {
     std::vector<float> next(parameters.size());
     for (uint64_t t = 0; t < 4; ++t) {
       const auto gradient = probe_values(11 + t, parameters.size(), -30, 30);
-      rule->update(
+      update_alone(
+        *rule,
         {t, {31.0 / static_cast<double>(t + 1), 31, 0, 0}, 0, true, gradient, parameters, next},
         state);
       parameters.swap(next);

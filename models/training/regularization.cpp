@@ -80,15 +80,25 @@ double regularization::norm_factor(double square_sum) const {
   return clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1;
 }
 
-double regularization::penalty(std::span<const float> parameters) const {
+template <class Visit>
+void regularization::for_each_penalized(size_t offset, size_t count, const Visit& visit) const {
+  const size_t last = offset + count;
+  auto range = std::ranges::partition_point(
+    penalized_, [offset](const index_range& x) { return x.end <= offset; });
+  for (; range != penalized_.end() && range->begin < last; ++range)
+    visit(std::max(range->begin, offset) - offset, std::min(range->end, last) - offset);
+}
+
+double regularization::penalty(std::span<const float> parameters, size_t offset) const {
   if (!penalizes())
     return 0;
   double total = 0;
-  for (const auto& range : penalized_)
-    total += lane_sum<double>(range.end - range.begin, [&](size_t i) {
-      const double p = parameters[range.begin + i];
+  for_each_penalized(offset, parameters.size(), [&](size_t begin, size_t end) {
+    total += lane_sum<double>(end - begin, [&](size_t i) {
+      const double p = parameters[begin + i];
       return l1_ * std::abs(p) + l2_ / 2.0 * p * p;
     });
+  });
   return total;
 }
 
@@ -98,16 +108,10 @@ void regularization::apply(std::span<float> gradient, const float* parameters, s
     scale_values(gradient.data(), norm_factor, gradient.data(), gradient.size());
   if (clip_value_ > 0)
     clip_values(gradient.data(), clip_value_, gradient.size());
-  if (!penalizes())
-    return;
-  const size_t last = offset + gradient.size();
-  auto range = std::ranges::partition_point(
-    penalized_, [offset](const index_range& x) { return x.end <= offset; });
-  for (; range != penalized_.end() && range->begin < last; ++range) {
-    const size_t begin = std::max(range->begin, offset) - offset;
-    const size_t end = std::min(range->end, last) - offset;
-    add_penalties(gradient.data() + begin, parameters + begin, l1_, l2_, end - begin);
-  }
+  if (penalizes())
+    for_each_penalized(offset, gradient.size(), [&](size_t begin, size_t end) {
+      add_penalties(gradient.data() + begin, parameters + begin, l1_, l2_, end - begin);
+    });
 }
 
 bool scale(std::span<const float> sum, float factor, std::span<float> out) {

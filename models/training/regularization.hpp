@@ -45,8 +45,9 @@ public:
   /// The factor on a mean gradient whose squares add up to `square_sum`: 1 up to the limit.
   double norm_factor(double square_sum) const;
 
-  /// What the penalties add to the mean loss: l1 sum |p| + l2/2 sum p^2, in double in fixed lanes.
-  double penalty(std::span<const float> parameters) const;
+  /// What the penalties of these parameters, the first of which is element `offset` of the model, add
+  /// to the mean loss: l1 sum |p| + l2/2 sum p^2, in double in fixed lanes.
+  double penalty(std::span<const float> parameters, size_t offset = 0) const;
 
   /// Changes the mean gradient of `gradient.size()` parameters, the first of which is element
   /// `offset` of the model. `norm_factor` is that of the step, 1 without clip_norm.
@@ -54,6 +55,10 @@ public:
              float norm_factor) const;
 
 private:
+  /// Calls `visit(begin, end)` with the penalized of `count` elements from `offset` on, counted from there.
+  template <class Visit>
+  void for_each_penalized(size_t offset, size_t count, const Visit& visit) const;
+
   float l1_ = 0;
   float l2_ = 0;
   float clip_value_ = 0;

@@ -1,24 +1,57 @@
 #include "troupe/models/training/whole_model_step.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace troupe {
 
-std::optional<batch_sums> whole_model_stepper::run(const whole_model_rule& rule,
-                                                   const whole_model_step& x,
-                                                   optimizer_state& state) {
-  if (gradient_.size() != x.parameters.size())
-    gradient_ = buffer{x.parameters.size()};
-  const auto gradient = gradient_.values();
-  const auto point_slot = rule.point_slot();
-  const auto point = point_slot ? std::span<const float>{state.slot(*point_slot)} : x.parameters;
-  reducer_.reduce(x.plan, x.inputs, gradient);
-  // Looked at before clipping, which hides infinity.
-  const bool is_finite =
-    scale(gradient, mean_factor(x.total.sample_count), gradient) && std::isfinite(x.total.loss_sum);
-  x.changes.apply(gradient, point.data(), 0, x.norm_factor);
-  return rule.update(
-    {x.step, x.total, x.changes.penalty(point), is_finite, gradient, x.parameters, x.next}, state);
+namespace {
+
+/// Numbers of a block; those of the rule follow.
+enum number : size_t { not_finite, penalty, of_rule };
+
+whole_model_update update_of(const whole_model_step& x) {
+  return {x.step, x.total, 0, true, x.gradient, x.parameters, x.next};
+}
+
+} // namespace
+
+size_t block_number_count(const whole_model_rule& rule) {
+  return of_rule + rule.sum_count().value_or(0);
+}
+
+std::vector<double> begin_step(const whole_model_rule& rule, const whole_model_step& x,
+                               const optimizer_state& state) {
+  const auto slot = rule.point_slot();
+  const auto point = slot ? std::span<const float>{state.slot(*slot)} : x.parameters;
+  const auto count = block_number_count(rule);
+  std::vector<double> result;
+  for (size_t begin = 0; begin < x.gradient.size(); begin += norm_block_size) {
+    const auto size = std::min(norm_block_size, x.gradient.size() - begin);
+    const auto block = x.gradient.subspan(begin, size);
+    result.resize(result.size() + count);
+    const auto numbers = std::span{result}.last(count);
+    // Looked at before clipping, which hides infinity.
+    numbers[not_finite] = scale(block, mean_factor(x.total.sample_count), block) ? 0 : 1;
+    x.changes.apply(block, point.data() + begin, x.first_element + begin, x.norm_factor);
+    numbers[penalty] = x.changes.penalty(point.subspan(begin, size), x.first_element + begin);
+    if (numbers[not_finite] == 0)
+      rule.add_terms(update_of(x), state, {begin, begin + size}, numbers.subspan(of_rule));
+  }
+  return result;
+}
+
+bool blocks_are_finite(std::span<const double> numbers) {
+  return numbers[not_finite] == 0;
+}
+
+std::optional<batch_sums> end_step(const whole_model_rule& rule, const whole_model_step& x,
+                                   std::span<const double> totals, optimizer_state& state) {
+  auto update = update_of(x);
+  update.penalty = totals[penalty];
+  update.is_finite = blocks_are_finite(totals) && std::isfinite(x.total.loss_sum);
+  update.totals = totals.subspan(of_rule);
+  return rule.update(update, state);
 }
 
 } // namespace troupe

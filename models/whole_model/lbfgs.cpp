@@ -1,7 +1,10 @@
 #include "troupe/models/whole_model/lbfgs.hpp"
 
 #include "troupe/models/base/copy_values.hpp"
+#include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/math/lanes.hpp"
+#include "troupe/models/training/regularization.hpp"
+#include "troupe/models/whole_model/two_loop.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,56 +37,101 @@ enum number : size_t {
   lowest_at,    ///< the lowest objective accepted so far
   slope_at,     ///< along the direction, at the parameters
   trial_count,
+  square_at, ///< of the gradient at the parameters
+  length_at, ///< of the same: the sum of absolute values
   loss_sum,
   sample_count,
   correct_count,
   squared_error_sum,
-  number_count
+  first_product ///< s_i y_j of all pairs of places, then y_i y_j
 };
 
-template <class A, class B>
-double dot(const A& a, const B& b) {
-  return lane_sum<double>(a.size(), [&](size_t i) { return static_cast<double>(a[i]) * b[i]; });
+// Sums over elements. Of a pair with the new change y and the new gradient g at the point.
+enum term : size_t {
+  moved, ///< elements in which the point is not the parameters
+  length,
+  square,
+  along, ///< g d
+  move_move,
+  move_change,
+  change_change,
+  gradient_move,
+  gradient_change,
+  first_of_pairs
+};
+enum pair_term : size_t { change_by_move, change_by_change, gradient_by_move, gradient_by_change };
+constexpr size_t pair_terms = 4;
+
+TROUPE_MULTIVERSION double dot(const float* a, const float* b, size_t count) {
+  return lane_sum<double>(count, [a, b](size_t i) { return static_cast<double>(a[i]) * b[i]; });
 }
 
-/// One transition of the state machine.
-class transition {
+TROUPE_MULTIVERSION double length_of(const float* x, size_t count) {
+  return lane_sum<double>(count, [x](size_t i) { return std::abs(static_cast<double>(x[i])); });
+}
+
+TROUPE_MULTIVERSION void subtract(const float* a, const float* b, float* out, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    out[i] = a[i] - b[i];
+}
+
+TROUPE_MULTIVERSION void add_scaled(double factor, const float* x, double* sum, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    sum[i] += factor * x[i];
+}
+
+/// The state with names.
+class view_of {
 public:
-  transition(const optimizer_options& options, const whole_model_update& x, optimizer_state& state)
-    : options_(options), x_(x), state_(state), numbers_(state.numbers()) {}
+  view_of(const optimizer_options& options, const optimizer_state& state)
+    : history_size_(options.history_size), state_(state), numbers_(state.numbers()) {}
 
-  /// False when the start is not finite.
-  bool run() {
-    if (numbers_[phase] == starting && !is_finite())
-      return false;
-    if (numbers_[phase] == starting) {
-      accept();
-    } else if (numbers_[phase] == searching && is_good()) {
-      remember();
-      accept();
-    } else {
-      copy_values(x_.parameters, x_.next.begin());
-      if (numbers_[phase] == searching)
-        shorten();
-    }
-    return true;
-  }
-
-private:
   std::span<float> point() const { return state_.slot(point_at); }
   std::span<float> gradient() const { return state_.slot(gradient_at); } ///< at the parameters
   std::span<float> direction() const { return state_.slot(direction_at); }
   std::span<float> move(size_t place) const { return state_.slot(first_pair + place); }
   std::span<float> change(size_t place) const {
-    return state_.slot(first_pair + options_.history_size + place);
+    return state_.slot(first_pair + history_size_ + place);
   }
-  size_t pair_count() const { return static_cast<size_t>(numbers_[pair_count_at]); }
+  double at(number place) const { return numbers_[place]; }
+  size_t pair_count() const { return static_cast<size_t>(at(pair_count_at)); }
   /// The place of the pair that is `age` younger ones from the newest.
   size_t place_of(size_t age) const {
-    return (static_cast<size_t>(numbers_[newest_at]) + options_.history_size - age) %
-           options_.history_size;
+    return (static_cast<size_t>(at(newest_at)) + history_size_ - age) % history_size_;
+  }
+  size_t next_place() const { return (static_cast<size_t>(at(newest_at)) + 1) % history_size_; }
+
+private:
+  size_t history_size_;
+  const optimizer_state& state_;
+  std::span<const double> numbers_;
+};
+
+/// One transition of the state machine.
+class transition {
+public:
+  transition(const optimizer_options& options, const whole_model_update& x, optimizer_state& state)
+    : options_(options), x_(x), numbers_(state.numbers()), v_(options, state) {}
+
+  /// False when the start is not finite.
+  bool run() {
+    if (numbers_[phase] == starting && !is_finite())
+      return false;
+    const bool stands = x_.is_finite && x_.totals[moved] == 0;
+    if (numbers_[phase] == starting) {
+      accept();
+    } else if (numbers_[phase] == searching && !stands && is_good()) {
+      remember();
+      accept();
+    } else {
+      copy_values(x_.parameters, x_.next.begin());
+      if (numbers_[phase] == searching)
+        stands ? give_up() : shorten();
+    }
+    return true;
   }
 
+private:
   bool is_finite() const { return x_.is_finite && std::isfinite(objective()); }
   /// At the point.
   double objective() const {
@@ -100,34 +148,54 @@ private:
     // Level with the lowest: what rounding hides must not add up over steps.
     const double lowest = numbers_[lowest_at];
     return objective() <= lowest + level_share * std::abs(lowest) &&
-           dot(x_.gradient, direction()) <= -level_slope * slope;
+           x_.totals[along] <= -level_slope * slope;
+  }
+
+  double& move_by_change_at(size_t a, size_t b) const {
+    return numbers_[first_product + product_place(a, b)];
+  }
+  double& change_by_change_at(size_t a, size_t b) const {
+    return numbers_[first_product + product_count(options_.history_size) + product_place(a, b)];
+  }
+  /// Of the gradient at the point with a pair there.
+  double gradient_by(size_t place, pair_term what) const {
+    if (has_new_ && place == v_.place_of(0))
+      return x_.totals[what == gradient_by_move ? gradient_move : gradient_change];
+    return x_.totals[first_of_pairs + pair_terms * place + what];
   }
 
   void remember() {
-    const size_t size = x_.parameters.size();
-    const size_t place = (static_cast<size_t>(numbers_[newest_at]) + 1) % options_.history_size;
-    std::vector<float> s(size), y(size);
-    for (size_t i = 0; i < size; ++i) {
-      s[i] = point()[i] - x_.parameters[i]; // as it was, rounding included
-      y[i] = x_.gradient[i] - gradient()[i];
-    }
-    if (!(dot(s, y) > curvature_min * std::sqrt(dot(s, s) * dot(y, y))))
+    const auto squares = x_.totals[move_move] * x_.totals[change_change];
+    if (!(x_.totals[move_change] > curvature_min * std::sqrt(squares)))
       return;
-    copy_values(s, move(place).begin());
-    copy_values(y, change(place).begin());
+    const auto place = v_.next_place();
+    const size_t size = x_.parameters.size();
+    subtract(v_.point().data(), x_.parameters.data(), v_.move(place).data(), size);
+    subtract(x_.gradient.data(), v_.gradient().data(), v_.change(place).data(), size);
+    for (size_t age = 0; age < v_.pair_count(); ++age)
+      if (const auto other = v_.place_of(age); other != place) {
+        const auto sums = x_.totals.subspan(first_of_pairs + pair_terms * other, pair_terms);
+        move_by_change_at(place, other) = sums[change_by_move];
+        change_by_change_at(place, other) = sums[change_by_change];
+      }
+    move_by_change_at(place, place) = x_.totals[move_change];
+    change_by_change_at(place, place) = x_.totals[change_change];
     numbers_[newest_at] = static_cast<double>(place);
     numbers_[pair_count_at] =
       std::min(numbers_[pair_count_at] + 1, static_cast<double>(options_.history_size));
+    has_new_ = true;
   }
 
   /// The point becomes the parameters; on from there.
   void accept() {
-    copy_values(point(), x_.next.begin());
-    copy_values(x_.gradient, gradient().begin());
+    copy_values(v_.point(), x_.next.begin());
+    copy_values(x_.gradient, v_.gradient().begin());
     numbers_[lowest_at] =
       numbers_[phase] == starting ? objective() : std::min(numbers_[lowest_at], objective());
     numbers_[phase] = searching;
     numbers_[objective_at] = objective();
+    numbers_[square_at] = x_.totals[square];
+    numbers_[length_at] = x_.totals[length];
     numbers_[loss_sum] = x_.sums.loss_sum;
     numbers_[sample_count] = static_cast<double>(x_.sums.sample_count);
     numbers_[correct_count] = static_cast<double>(x_.sums.correct_count);
@@ -137,56 +205,58 @@ private:
 
   /// Chooses a direction from the accepted point and the first rate along it.
   void set_out() {
-    choose_direction();
-    numbers_[slope_at] = dot(gradient(), direction());
-    if (pair_count() > 0 && !(numbers_[slope_at] <= 0))
+    const auto d = choose_direction();
+    numbers_[slope_at] = d.slope;
+    if (v_.pair_count() > 0 && !(numbers_[slope_at] <= 0))
       return forget();
-    const double length = lane_sum<double>(
-      gradient().size(), [&](size_t i) { return std::abs(double{gradient()[i]}); });
-    const double first = pair_count() > 0 ? 1 : std::min(1.0, 1 / length);
+    const double first = v_.pair_count() > 0 ? 1 : std::min(1.0, 1 / numbers_[length_at]);
     if (!(-numbers_[slope_at] * first > fall_min * std::abs(numbers_[objective_at])))
       return converge();
     numbers_[rate_at] = *options_.learning_rate * first;
     numbers_[trial_count] = 0;
+    place_direction(d);
     place_point();
   }
 
-  /// -(inverse Hessian) g into the direction.
-  void choose_direction() {
-    std::vector<double> q(gradient().begin(), gradient().end());
-    std::vector<double> shares(pair_count()), curvatures(pair_count());
-    for (size_t age = 0; age < pair_count(); ++age) {
-      const auto s = move(place_of(age));
-      const auto y = change(place_of(age));
-      curvatures[age] = dot(s, y);
-      shares[age] = dot(s, q) / curvatures[age];
-      for (size_t i = 0; i < q.size(); ++i)
-        q[i] -= shares[age] * y[i];
+  /// -(inverse Hessian) g.
+  combination choose_direction() const {
+    pair_products products;
+    products.gradient_square = numbers_[square_at];
+    for (size_t age = 0; age < v_.pair_count(); ++age) {
+      const auto place = v_.place_of(age);
+      products.gradient_by_move.push_back(gradient_by(place, gradient_by_move));
+      products.gradient_by_change.push_back(gradient_by(place, gradient_by_change));
+      for (size_t young = 0; young <= age; ++young) {
+        products.move_by_change.push_back(move_by_change_at(place, v_.place_of(young)));
+        products.change_by_change.push_back(change_by_change_at(place, v_.place_of(young)));
+      }
     }
-    if (pair_count() > 0) {
-      const auto newest = change(place_of(0));
-      const double scale = curvatures[0] / dot(newest, newest);
-      for (auto& value : q)
-        value *= scale;
+    return two_loop(products);
+  }
+
+  void place_direction(const combination& q) {
+    std::vector<double> sum(norm_block_size);
+    const auto d = v_.direction();
+    for (size_t begin = 0; begin < d.size(); begin += norm_block_size) {
+      const auto size = std::min(norm_block_size, d.size() - begin);
+      std::ranges::fill(sum, 0.0);
+      add_scaled(q.of_gradient, v_.gradient().data() + begin, sum.data(), size);
+      for (size_t age = 0; age < q.of_moves.size(); ++age) {
+        const auto place = v_.place_of(age);
+        add_scaled(q.of_changes[age], v_.change(place).data() + begin, sum.data(), size);
+        add_scaled(q.of_moves[age], v_.move(place).data() + begin, sum.data(), size);
+      }
+      for (size_t i = 0; i < size; ++i)
+        d[begin + i] = static_cast<float>(-sum[i]);
     }
-    for (size_t age = pair_count(); age-- > 0;) {
-      const auto s = move(place_of(age));
-      const double share = shares[age] - dot(change(place_of(age)), q) / curvatures[age];
-      for (size_t i = 0; i < q.size(); ++i)
-        q[i] += share * s[i];
-    }
-    std::ranges::transform(q, direction().begin(),
-                           [](double value) { return static_cast<float>(-value); });
   }
 
   void place_point() {
-    bool moved = false;
-    for (size_t i = 0; i < x_.next.size(); ++i) {
-      point()[i] = static_cast<float>(x_.next[i] + numbers_[rate_at] * direction()[i]);
-      moved = moved || point()[i] != x_.next[i];
-    }
-    if (!moved)
-      give_up();
+    const auto point = v_.point();
+    const auto d = v_.direction();
+    const double rate = numbers_[rate_at];
+    for (size_t i = 0; i < point.size(); ++i)
+      point[i] = static_cast<float>(x_.next[i] + rate * d[i]);
   }
 
   void shorten() {
@@ -201,7 +271,7 @@ private:
   }
 
   /// There is no way down along this direction.
-  void give_up() { pair_count() > 0 ? forget() : converge(); }
+  void give_up() { v_.pair_count() > 0 ? forget() : converge(); }
 
   void forget() {
     numbers_[pair_count_at] = 0;
@@ -210,19 +280,21 @@ private:
 
   void converge() {
     numbers_[phase] = converged_phase;
-    copy_values(x_.next, point().begin());
+    copy_values(x_.next, v_.point().begin());
   }
 
   const optimizer_options& options_;
   const whole_model_update& x_;
-  optimizer_state& state_;
   std::span<double> numbers_;
+  view_of v_;
+  bool has_new_ = false; ///< the newest pair is of this step
 };
 
 } // namespace
 
 optimizer_state lbfgs::start(std::span<const float> parameters) const {
-  optimizer_state state{first_pair + 2 * options().history_size, parameters.size(), number_count};
+  optimizer_state state{first_pair + 2 * options().history_size, parameters.size(),
+                        first_product + 2 * product_count(options().history_size)};
   copy_values(parameters, state.slot(point_at).begin());
   return state;
 }
@@ -233,13 +305,52 @@ bool lbfgs::accepts(std::span<const double> numbers) const {
            numbers[place] == std::floor(numbers[place]);
   };
   const auto pairs = static_cast<double>(options().history_size);
-  return numbers.size() == number_count && is_count(phase, converged_phase) &&
-         is_count(pair_count_at, pairs) && is_count(newest_at, pairs - 1) &&
-         is_count(trial_count, trial_count_max);
+  return numbers.size() == first_product + 2 * product_count(options().history_size) &&
+         is_count(phase, converged_phase) && is_count(pair_count_at, pairs) &&
+         is_count(newest_at, pairs - 1) && is_count(trial_count, trial_count_max);
 }
 
 std::optional<size_t> lbfgs::point_slot() const {
   return point_at;
+}
+
+std::optional<size_t> lbfgs::sum_count() const {
+  return first_of_pairs + pair_terms * options().history_size;
+}
+
+void lbfgs::add_terms(const whole_model_update& x, const optimizer_state& state,
+                      const index_range& elements, std::span<double> out) const {
+  const view_of v{options(), state};
+  const auto begin = elements.begin;
+  const auto size = elements.size();
+  const float* const g = x.gradient.data() + begin;
+  out[length] = length_of(g, size);
+  out[square] = dot(g, g, size);
+  if (v.at(phase) != searching)
+    return;
+  const float* const point = v.point().data() + begin;
+  const float* const parameters = x.parameters.data() + begin;
+  std::vector<float> s(size), y(size); // as they will be remembered, rounding included
+  subtract(point, parameters, s.data(), size);
+  subtract(g, v.gradient().data() + begin, y.data(), size);
+  for (size_t i = 0; i < size; ++i)
+    out[moved] += point[i] != parameters[i] ? 1 : 0;
+  out[along] = dot(g, v.direction().data() + begin, size);
+  out[move_move] = dot(s.data(), s.data(), size);
+  out[move_change] = dot(s.data(), y.data(), size);
+  out[change_change] = dot(y.data(), y.data(), size);
+  out[gradient_move] = dot(g, s.data(), size);
+  out[gradient_change] = dot(g, y.data(), size);
+  for (size_t age = 0; age < v.pair_count(); ++age) {
+    const auto place = v.place_of(age);
+    const auto sums = out.subspan(first_of_pairs + pair_terms * place, pair_terms);
+    const float* const old_move = v.move(place).data() + begin;
+    const float* const old_change = v.change(place).data() + begin;
+    sums[change_by_move] = dot(y.data(), old_move, size);
+    sums[change_by_change] = dot(y.data(), old_change, size);
+    sums[gradient_by_move] = dot(g, old_move, size);
+    sums[gradient_by_change] = dot(g, old_change, size);
+  }
 }
 
 std::optional<batch_sums> lbfgs::update(const whole_model_update& x, optimizer_state& state) const {

@@ -7,6 +7,10 @@
 //   newest to oldest:  a_i = r_i s_i q;  q := q - a_i y_i
 //   q := q (s y) / (y y)  of the newest pair
 //   oldest to newest:  q := q + s_i (a_i - r_i y_i q);  d = -q
+// Every q is a sum of g, the s_i and the y_i, so the products among these are all that the recursion
+// needs (Chen, Wang & Zhou 2014): s_i y_j of no older y, y_i y_j, g s_i, g y_i. They are sums over elements,
+// kept as numbers; a step adds 4 for each pair and a few more. So any number of owners of spans carry the
+// rule: each adds up its blocks, and all come to the same direction.
 // The point p + rate d is tried. The first rate without pairs is learning_rate min(1, 1 / |g|_1),
 // as in PyTorch, else learning_rate, which should be 1.
 //
@@ -28,16 +32,17 @@
 // 1e-6 above the lowest accepted f, so f never rises by more than that in all. A shortened
 // rate is the minimum of the parabola through what is known, between 0.1 and 0.5 of the rate. A
 // pair is kept when s y > 1e-8 |s| |y|: less would break the guess. Converged: the promised fall is
-// below 1e-13 of f, or 20 points along -g were no better.
+// below 1e-13 of f, or 20 points along -g were no better, or a point was where the parameters are.
 //
 // The parameters of a version are the last accepted point and never one on trial, so training may
 // stop at any version. The sums of an update are those of the *next* version's parameters: this
 // history shows each version's own loss.
 //
 // State: slots for the point, the gradient at the parameters, the direction, and `history_size`
-// moves and changes; numbers for where the search stands. Dot products are added in double in
-// fixed lanes: the same bits on every machine. It needs the full batch: with other rows each time,
-// changes of the gradient say nothing of the curve.
+// moves and changes; numbers for where the search stands, and the products of pairs. Products are added
+// in double, in fixed lanes within a block and in a tree over blocks: the same bits on every machine and
+// for any spans. It needs the full batch: with other rows each time, changes of the gradient say nothing
+// of the curve.
 
 #pragma once
 
@@ -53,6 +58,9 @@ public:
   optimizer_state start(std::span<const float> parameters) const override;
   bool accepts(std::span<const double> numbers) const override;
   std::optional<size_t> point_slot() const override;
+  std::optional<size_t> sum_count() const override;
+  void add_terms(const whole_model_update& x, const optimizer_state& state,
+                 const index_range& elements, std::span<double> out) const override;
   std::optional<batch_sums> update(const whole_model_update& x,
                                    optimizer_state& state) const override;
 

@@ -1,9 +1,13 @@
 // Whole-model rules: updates that need the whole gradient, and perhaps the loss, at once.
 //
-// One shard owns all parameters of a job with such a rule. A rule is given each version's mean
-// gradient and loss and writes the next version. Between versions it knows nothing but its
-// `optimizer_state`: rules are stateless and const, so whoever holds parameters, state and version
-// can go on from there, bit for bit.
+// A rule is given each version's mean gradient and loss and writes the next version. Between versions
+// it knows nothing but its `optimizer_state`: rules are stateless and const, so whoever holds
+// parameters, state and version can go on from there, bit for bit.
+//
+// Some look at the whole only through sums over elements (`sum_count`): each owner of a span of blocks
+// tells the numbers of its blocks, all add those of all blocks in one tree, and each moves its own span
+// by the totals. So the result is that of one owner, whoever has which span. A rule without such sums
+// needs one owner of all parameters.
 //
 // A rule that searches wants gradients at points that may turn out bad. It must not make a bad
 // point a version, because any version may become the result. So a version has two vectors: its
@@ -14,25 +18,28 @@
 #pragma once
 
 #include "troupe/models/base/batch.hpp"
+#include "troupe/models/base/index_range.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace troupe {
 
-/// What a step of a whole-model rule reads and writes. P parameters; the point is that of the step,
-/// the parameters themselves for a rule that has none.
+/// What a step of a whole-model rule reads and writes. P parameters, all of the model or a span of it; the
+/// point is that of the step, the parameters themselves for a rule that has none.
 struct whole_model_update {
   uint64_t step = 0;                 ///< counted from 0: of version `step`, to version `step` + 1
   batch_sums sums;                   ///< at the point
-  double penalty = 0;                ///< at the point: what penalties add to the mean loss
+  double penalty = 0;                ///< at the point: what penalties add to the mean loss, of all
   bool is_finite = true;             ///< loss and gradient are; else the gradient is not to be read
   std::span<const float> gradient;   ///< P: mean gradient at the point, penalties included
   std::span<const float> parameters; ///< P: of version `step`
   std::span<float> next;             ///< P: of the next version; not the memory of `parameters`
+  std::span<const double> totals{};  ///< of the rule's sums, over all blocks of the model
 };
 
 class whole_model_rule {
@@ -52,6 +59,14 @@ public:
   /// The slot of the state that holds the point; nothing: gradients are taken at the parameters.
   virtual std::optional<size_t> point_slot() const { return std::nullopt; }
 
+  /// How many sums it needs over the elements of the whole model; nothing: it needs one owner.
+  virtual std::optional<size_t> sum_count() const { return std::nullopt; }
+
+  /// Writes the terms of these elements of the span to `out` (sum_count). Called before `update`, of a
+  /// block whose gradient is finite. `x` has no totals yet, and nothing is written.
+  virtual void add_terms(const whole_model_update& x, const optimizer_state& state,
+                         const index_range& elements, std::span<double> out) const;
+
   /// Writes the next version and moves the state, the point included. Returns the sums that the
   /// history shows for this step. Nothing when the step cannot be made finite: then neither `next`
   /// nor the state are of any further use.
@@ -66,5 +81,12 @@ protected:
 private:
   optimizer_options options_;
 };
+
+/// Numbers of blocks, `count` of each, added in one tree over the blocks. (count)
+std::vector<double> totals_of_blocks(std::span<const double> numbers, size_t count);
+
+/// `rule.update` by an owner of the whole model: with the totals of its own blocks.
+std::optional<batch_sums> update_alone(const whole_model_rule& rule, whole_model_update x,
+                                       optimizer_state& state);
 
 } // namespace troupe

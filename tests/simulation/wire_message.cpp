@@ -78,8 +78,8 @@ std::string name_in_words(const tensor_name& x) {
     return "order " + key + ", vector " + std::to_string(x.part);
   case tensor_kind::result:
     return "result of order " + key + ", vector " + std::to_string(x.part);
-  case tensor_kind::norms:
-    return "norms of step " + key;
+  case tensor_kind::block_sums:
+    return "sums over blocks of step " + key;
   case tensor_kind::seam: {
     const auto name = seam_tensors::name_of(x.key, x.part);
     static constexpr const char* ways[] = {" forward", " backward", " figures"};

@@ -82,10 +82,14 @@ job dropout_job() {
   return x;
 }
 
-/// One step an epoch, and slices that have no rows in any step.
+/// One step an epoch, and slices that have no rows in any step. Gradients are taken at points, and shards
+/// tell each other sums over their blocks.
 job whole_job() {
   auto x = linear_job();
   x.name = "whole";
+  x.optimizer = {};
+  x.optimizer.kind = optimizer_kind::lbfgs;
+  x.optimizer.history_size = 3;
   x.data.rows = 8;
   x.data.test_fraction = 0;
   x.training.batch_size = 0;

@@ -51,7 +51,8 @@ caf::behavior talker(caf::stateful_actor<talker_state>* self, std::string name, 
       ++self->state.sent;
       for (const auto& [peer, way] : self->state.ways)
         caf::anon_send(
-          way, sent_want{{{name, false}, {{tensor_kind::norms, 1, self->state.sent}, {}, false}}});
+          way,
+          sent_want{{{name, false}, {{tensor_kind::block_sums, 1, self->state.sent}, {}, false}}});
     },
     [=](atom::pull, const payload&) {},
     [=](const sent_want& news) {

@@ -44,7 +44,7 @@ struct heard {
   std::vector<shard_numbers> numbers{};
   std::vector<hold_answer> holds{};
   trainer_figures figures{}; ///< what the shard says of everybody
-  std::vector<block_norms> norms{};
+  std::vector<block_sums> norms{};
   std::vector<order_sheet> orders{};
   std::vector<result_sheet> results{};
   std::vector<view> views{};
@@ -125,7 +125,7 @@ public:
     options.plan = {
       .row_count = 6, .batch_size = 4, .slice_count = 4, .epoch_count = 4, .step_limit = {}};
     options.slot_count = slot_count;
-    options.uses_norms = true;
+    options.block_numbers = 1;
     options.exchange = {credit_bytes, piece_elements};
     replica_actor_ = system_->spawn(played_replica, &replica);
     shard_actor_ = system_->spawn(played_shard, &shard);

@@ -45,7 +45,7 @@ inline relay_actor::behavior_type listening_relay(relay_actor::pointer, heard_of
     [](const seam&) {},
     [](const segment_request&) {},
     [=](const parameter_span& news) { notes->announced.push_back(news); },
-    [](const block_norms&) {},
+    [](const block_sums&) {},
     [](atom::held, uint64_t, uint64_t, uint64_t) {},
     [=](const shard_copy& news) { notes->copies.push_back(news); },
   };

@@ -30,10 +30,11 @@ public:
   }
 
   /// One version further; false when the step cannot be made finite.
-  bool step(const std::vector<float>& gradient, double loss = 0, bool is_finite = true) {
+  bool step(const std::vector<float>& gradient, double loss = 0, bool is_finite = true,
+            double penalty = 0) {
     std::vector<float> next(parameters.size());
-    sums =
-      rule->update({version, {loss, 1, 0, 0}, 0, is_finite, gradient, parameters, next}, state);
+    sums = update_alone(
+      *rule, {version, {loss, 1, 0, 0}, penalty, is_finite, gradient, parameters, next}, state);
     if (!sums)
       return false;
     parameters.swap(next);

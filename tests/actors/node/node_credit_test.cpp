@@ -64,12 +64,12 @@ TEST(node_credit, wants_do_not_wait_and_norms_do_as_all_that_holds_values) {
   played_node run{0, two_pieces};
   run.begin();
   run.tell(played_node::span_here(0));
-  run.tell(block_norms{0, 0, {4}});
-  EXPECT_TRUE(pieces_of(run.there, tensor_kind::norms).empty());
+  run.tell(block_sums{0, 0, {4}});
+  EXPECT_TRUE(pieces_of(run.there, tensor_kind::block_sums).empty());
   run.wait(250ms);
   EXPECT_FALSE(run.there.wants.empty());
   run.tell(credit_there(run.there.pieces));
-  EXPECT_EQ(pieces_of(run.there, tensor_kind::norms).size(), 1u);
+  EXPECT_EQ(pieces_of(run.there, tensor_kind::block_sums).size(), 1u);
 }
 
 // Version 1 replaces it: whoever still misses version 0 by then is not waited for by anybody.

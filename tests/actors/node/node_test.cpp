@@ -34,7 +34,7 @@ using double_in_elements = std::array<float, 2>;
 sent_piece norm_there(uint64_t step, uint64_t block, double square_sum) {
   const auto elements = std::bit_cast<double_in_elements>(square_sum);
   return {{played_node::from_there(),
-           {{tensor_kind::norms, 1, step},
+           {{tensor_kind::block_sums, 1, step},
             2 * block,
             test::payload_of({elements[0], elements[1]}),
             {},
@@ -235,8 +235,8 @@ TEST(node, wants_are_answered_to_members_of_the_view_only) {
   run.give_version(0);
   run.give_version(1);
   run.tell(work_here(1));
-  run.tell(block_norms{1, 0, {4}});
-  for (const auto kind : {tensor_kind::parameters, tensor_kind::gradient, tensor_kind::norms})
+  run.tell(block_sums{1, 0, {4}});
+  for (const auto kind : {tensor_kind::parameters, tensor_kind::gradient, tensor_kind::block_sums})
     run.tell(asking({"stranger", false}, kind, 1));
   EXPECT_TRUE(run.stranger.pieces.empty());
   run.acknowledge_there();
@@ -249,8 +249,8 @@ TEST(node, wants_are_answered_to_members_of_the_view_only) {
   run.acknowledge_there();
   run.tell(newest);
   EXPECT_EQ(run.there.pieces.size(), 9u) << "both versions";
-  run.tell(asking(there, tensor_kind::norms, 1));
-  const auto norms = pieces_of(run.there, tensor_kind::norms);
+  run.tell(asking(there, tensor_kind::block_sums, 1));
+  const auto norms = pieces_of(run.there, tensor_kind::block_sums);
   ASSERT_EQ(norms.size(), 1u);
   EXPECT_EQ(norm_in(norms[0]), 4);
 }
@@ -260,23 +260,23 @@ TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
   run.begin();
   run.give_version(0);
   run.wait(250ms);
-  EXPECT_TRUE(wants_of(run.there, tensor_kind::norms).empty()) << "there may be none yet";
-  run.tell(block_norms{0, 0, {4}});
-  const auto sent = pieces_of(run.there, tensor_kind::norms);
+  EXPECT_TRUE(wants_of(run.there, tensor_kind::block_sums).empty()) << "there may be none yet";
+  run.tell(block_sums{0, 0, {4}});
+  const auto sent = pieces_of(run.there, tensor_kind::block_sums);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].of.key, 0u);
   EXPECT_EQ(sent[0].first_element, 0u);
   EXPECT_EQ(norm_in(sent[0]), 4);
   EXPECT_TRUE(run.shard.norms.empty());
   run.wait(250ms);
-  const auto wants = wants_of(run.there, tensor_kind::norms);
+  const auto wants = wants_of(run.there, tensor_kind::block_sums);
   ASSERT_EQ(wants.size(), 1u) << "its own alone are not enough";
   EXPECT_EQ(wants[0].elements, (ranges{{2, 4}}));
   run.tell(norm_there(0, 1, 9));
-  EXPECT_EQ(run.shard.norms, (std::vector<block_norms>{{0, 1, {9}}}));
+  EXPECT_EQ(run.shard.norms, (std::vector<block_sums>{{0, 1, {9}}}));
   run.tell(norm_there(0, 1, 10));
   ASSERT_EQ(run.director.not_finite.size(), 1u);
-  EXPECT_EQ(run.director.not_finite[0].what, "two different norms of one block");
+  EXPECT_EQ(run.director.not_finite[0].what, "two different sums over one block");
 }
 
 TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {

@@ -197,7 +197,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   status.figures = some_figures();
   expect_survives(status);
   expect_survives(horizon{{12, true}, 10});
-  expect_survives(block_norms{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
+  expect_survives(block_sums{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
 }
 
 TEST_F(protocol, messages_between_processes_survive) {

@@ -19,7 +19,7 @@ relay_actor::behavior_type contribution_listener(relay_actor::pointer,
     [](const seam&) {},
     [](const segment_request&) {},
     [](const parameter_span&) {},
-    [](const block_norms&) {},
+    [](const block_sums&) {},
     [](atom::held, uint64_t, uint64_t, uint64_t) {},
     [](const shard_copy&) {},
   };

@@ -24,7 +24,7 @@ namespace {
 struct heard {
   std::vector<not_finite_report> reports;
   std::vector<parameter_span> announced;
-  std::vector<block_norms> norms;
+  std::vector<block_sums> norms;
 };
 
 reports_actor::behavior_type playing_director(reports_actor::pointer, heard* notes) {
@@ -53,7 +53,7 @@ shard_actor::behavior_type playing_shard(shard_actor::pointer, heard* notes) {
   return {
     [](const view&) {},
     [](const contribution&) {},
-    [=](const block_norms& news) { notes->norms.push_back(news); },
+    [=](const block_sums& news) { notes->norms.push_back(news); },
     [](const shard_start&) {},
     [](const horizon&) {},
     [](atom::pull, uint64_t) -> caf::result<parameter_span> {
@@ -132,16 +132,16 @@ private:
 TEST_F(shard_norms, waits_until_it_knows_the_norm_of_the_whole_gradient) {
   send(work(0, 3));
   ASSERT_EQ(notes_.norms.size(), 1u);
-  EXPECT_EQ(notes_.norms[0], (block_norms{0, 0, {9}}));
+  EXPECT_EQ(notes_.norms[0], (block_sums{0, 0, {9}}));
   EXPECT_EQ(notes_.announced.size(), 1u) << "still version 0";
-  send(block_norms{0, 1, {16}}); // norm 5, factor 1 / 5
+  send(block_sums{0, 1, {16}}); // norm 5, factor 1 / 5
   ASSERT_EQ(notes_.announced.size(), 2u);
   EXPECT_EQ(notes_.announced[1].version, 1u);
   EXPECT_FLOAT_EQ(newest(), 10 - 0.6f);
 }
 
 TEST_F(shard_norms, of_another_shard_may_come_before_its_own_gradient) {
-  send(block_norms{0, 1, {16}});
+  send(block_sums{0, 1, {16}});
   EXPECT_EQ(notes_.announced.size(), 1u);
   send(work(0, 3));
   ASSERT_EQ(notes_.announced.size(), 2u);
@@ -150,7 +150,7 @@ TEST_F(shard_norms, of_another_shard_may_come_before_its_own_gradient) {
 
 TEST_F(shard_norms, below_the_limit_leave_the_gradient_as_it_is) {
   send(work(0, 0.5f));
-  send(block_norms{0, 1, {0.5}});
+  send(block_sums{0, 1, {0.5}});
   EXPECT_EQ(newest(), 9.5f);
 }
 
@@ -158,24 +158,24 @@ TEST_F(shard_norms, that_come_again_or_late_change_nothing) {
   send(work(0, 3));
   send(work(0, 3)); // the gradient again, while the norm is awaited
   EXPECT_EQ(notes_.norms.size(), 1u);
-  send(block_norms{0, 1, {16}});
-  send(block_norms{0, 1, {16}});
-  send(block_norms{0, 1, {99}}); // of a step that is over
-  send(block_norms{1, 7, {1}});  // of no block
+  send(block_sums{0, 1, {16}});
+  send(block_sums{0, 1, {16}});
+  send(block_sums{0, 1, {99}}); // of a step that is over
+  send(block_sums{1, 7, {1}});  // of no block
   EXPECT_EQ(notes_.announced.size(), 2u);
   send(work(1, 3));
   EXPECT_EQ(notes_.announced.size(), 2u) << "each step needs its own norms";
-  send(block_norms{1, 1, {16}});
+  send(block_sums{1, 1, {16}});
   EXPECT_EQ(notes_.announced.size(), 3u);
   EXPECT_FLOAT_EQ(newest(), 10 - 1.2f);
   EXPECT_TRUE(notes_.reports.empty());
 }
 
 TEST_F(shard_norms, that_contradict_each_other_end_the_run) {
-  send(block_norms{0, 1, {16}});
-  send(block_norms{0, 1, {17}});
+  send(block_sums{0, 1, {16}});
+  send(block_sums{0, 1, {17}});
   ASSERT_EQ(notes_.reports.size(), 1u);
-  EXPECT_EQ(notes_.reports[0].what, "two different norms of one block");
+  EXPECT_EQ(notes_.reports[0].what, "two different sums over one block");
   send(work(0, 3));
   EXPECT_EQ(notes_.announced.size(), 1u) << "nothing is applied any more";
 }

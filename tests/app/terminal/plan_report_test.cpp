@@ -88,7 +88,7 @@ process   window  parameters  gradients   in all   limit
 a        4.3 MiB      12 MiB     22 MiB   34 MiB  48 MiB
 b        4.0 KiB     8.0 KiB    0 bytes  8.0 KiB    none
 
-from, to  gradients  parameters  forward  backward   figures    norms   a step
+from, to  gradients  parameters  forward  backward   figures     sums   a step
 a, b        1.0 KiB     4 bytes  4.0 KiB   0 bytes  32 bytes  8 bytes  5.0 KiB
 )")) << text;
   const auto object = nlohmann::json::parse(plan_json(x));

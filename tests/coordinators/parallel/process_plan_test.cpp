@@ -96,7 +96,7 @@ TEST(process_plan, memory_is_told_by_cause) {
   // Sums of 64 rows of 2,048 units, of each slice; and one that comes from b.
   EXPECT_EQ(a.memory.of(memory_cause::kept), 4u * 4 * 64 * 2048);
   EXPECT_EQ(a.memory.of(memory_cause::seams), plan.replicas[0].slices_held * 4 * 64 * 2048);
-  EXPECT_EQ(plan.process_links[0].norms, 8u * 713);
+  EXPECT_EQ(plan.process_links[0].block_sums, 8u * 713);
   uint64_t sum = 0;
   for (const auto bytes : a.memory.bytes)
     sum += bytes;

@@ -1,10 +1,10 @@
 // What holds for any input of the rules: properties on drawn cases, shrunk when they fail.
 
 #include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/coordinators/step/norms_rule.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/coordinators/step/shard_rule.hpp"
+#include "troupe/coordinators/step/sums_rule.hpp"
 #include "troupe/tests/support/traced.hpp"
 
 #include <gtest/gtest.h>
@@ -166,11 +166,11 @@ TEST(properties, a_replica_visits_each_version_once_and_starts_no_step_on_hold) 
 TEST(properties, the_norm_is_the_same_in_any_order_of_arrival) {
   expect([](const std::vector<double>& sums, const indices& order) {
     RC_PRE(!sums.empty());
-    norms_rule in_order{sums.size()};
+    sums_rule in_order{sums.size()};
     in_order.offer(0, 0, sums);
-    norms_rule rule{sums.size()};
+    sums_rule rule{sums.size()};
     const auto offer = [&](size_t block) {
-      RC_ASSERT(!rule.square_sum() || rule.known_count() == sums.size());
+      RC_ASSERT(!rule.totals() || rule.known_count() == sums.size());
       rule.offer(0, block, std::span{sums}.subspan(block, 1));
     };
     for (const auto index : order)

@@ -1,6 +1,7 @@
 #include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/whole_model/lbfgs.hpp"
 
+#include "troupe/models/training/whole_model_step.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
 #include "troupe/tests/support/reference.hpp"
 #include "troupe/tests/support/whole_model_run.hpp"
@@ -209,6 +210,72 @@ TEST(lbfgs, goes_on_from_its_state_bit_for_bit) {
   }
 }
 
+// Three blocks and a bit, by one owner and by two.
+TEST(lbfgs, owners_of_spans_move_as_one_owner_of_all) {
+  const size_t size = 3 * norm_block_size + 5;
+  const auto options = lbfgs_options(2, 3);
+  const lbfgs rule{options};
+  const regularization changes{[&] {
+                                 auto x = options;
+                                 x.l2 = 0.01;
+                                 return x;
+                               }(),
+                               {{0, size}}};
+  struct owner {
+    index_range elements;
+    floats parameters;
+    optimizer_state state;
+  };
+  const auto run = [&](const std::vector<index_range>& spans) {
+    std::vector<owner> owners;
+    for (const auto& span : spans) {
+      floats start(span.size());
+      for (size_t i = 0; i < start.size(); ++i)
+        start[i] = static_cast<float>((span.begin + i) % 7) - 3;
+      owners.push_back({span, start, rule.start(start)});
+    }
+    for (uint64_t t = 0; t < 14; ++t) {
+      batch_sums sums{0, 2, 0, 0};
+      std::vector<floats> gradients;
+      std::vector<double> numbers;
+      // f = sum of curve/2 (x - 1)^2 over two rows that are alike, in exact steps.
+      for (size_t i = 0; i < size; ++i) {
+        const auto& at =
+          *std::ranges::find_if(owners, [&](const owner& x) { return x.elements.contains(i); });
+        const double x = at.state.slot(*rule.point_slot())[i - at.elements.begin];
+        sums.loss_sum += static_cast<double>(1 + i % 3) * (x - 1) * (x - 1);
+      }
+      for (auto& at : owners) {
+        const auto point = at.state.slot(*rule.point_slot());
+        auto& gradient = gradients.emplace_back(at.elements.size());
+        for (size_t i = 0; i < gradient.size(); ++i)
+          gradient[i] = 2 * static_cast<float>(1 + (at.elements.begin + i) % 3) * (point[i] - 1);
+        const auto own = begin_step(
+          rule, {t, sums, changes, 1, at.elements.begin, gradient, at.parameters, {}}, at.state);
+        numbers.insert(numbers.end(), own.begin(), own.end());
+      }
+      const auto totals = totals_of_blocks(numbers, block_number_count(rule));
+      for (size_t k = 0; k < owners.size(); ++k) {
+        auto& at = owners[k];
+        floats next(at.parameters.size());
+        EXPECT_TRUE(end_step(
+          rule, {t, sums, changes, 1, at.elements.begin, gradients[k], at.parameters, next}, totals,
+          at.state));
+        at.parameters = next;
+      }
+    }
+    floats result;
+    for (const auto& at : owners)
+      result.insert(result.end(), at.parameters.begin(), at.parameters.end());
+    return result;
+  };
+  const auto whole = run({{0, size}});
+  EXPECT_EQ(run({{0, norm_block_size}, {norm_block_size, size}}), whole);
+  // 4 rows' curve and the penalty: 2 (1 + i % 3) (x - 1) / 2 + 0.01 x = 0.
+  for (size_t i = 0; i < size; ++i)
+    ASSERT_NEAR(whole[i], (1.0 + i % 3) / (1.01 + i % 3), 1e-3) << i;
+}
+
 TEST(lbfgs, accepts_its_own_numbers_and_none_that_it_could_not_index_by) {
   test::whole_model_run run{lbfgs_options(1, 3), one_tensor({2}), {-1.2f, 1}};
   const lbfgs rule{lbfgs_options(1, 3)};
@@ -234,18 +301,9 @@ TEST(lbfgs, penalties_count_in_what_it_minimises) {
     const auto p = run.point();
     const double x = p[0];
     const floats gradient{static_cast<float>(2 * x + 3 * (x - 1))};
-    floats next(1);
-    const auto sums = run.rule->update({run.version++,
-                                        {x * x, 1, 0, 0},
-                                        1.5 * (x - 1) * (x - 1),
-                                        true,
-                                        gradient,
-                                        run.parameters,
-                                        next},
-                                       run.state);
-    ASSERT_TRUE(sums);
-    run.parameters = next;
-    EXPECT_EQ(sums->loss_sum, double{next[0]} * next[0]) << "reported without the penalty";
+    ASSERT_TRUE(run.step(gradient, x * x, true, 1.5 * (x - 1) * (x - 1)));
+    EXPECT_EQ(run.sums->loss_sum, double{run.parameters[0]} * run.parameters[0])
+      << "reported without the penalty";
   }
   EXPECT_NEAR(run.parameters[0], 0.6, 1e-6);
 }

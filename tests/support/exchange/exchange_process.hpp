@@ -78,8 +78,8 @@ public:
       return news.complete ? on_order(news.of.key, now) : void();
     case tensor_kind::result:
       return news.complete ? on_result(news.of.key, now) : void();
-    case tensor_kind::norms: // as parts of a state
-    case tensor_kind::seam:  // as gradients and as parts of a state
+    case tensor_kind::block_sums: // as parts of a state
+    case tensor_kind::seam:       // as gradients and as parts of a state
       return;
     }
   }

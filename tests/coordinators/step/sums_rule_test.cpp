@@ -1,4 +1,4 @@
-#include "troupe/coordinators/step/norms_rule.hpp"
+#include "troupe/coordinators/step/sums_rule.hpp"
 
 #include "troupe/coordinators/modes/gradients_coordinator.hpp"
 #include "troupe/coordinators/step/placement.hpp"
@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 #include <set>
 
@@ -14,23 +16,40 @@ namespace troupe {
 namespace {
 
 using sums = std::vector<double>;
-using enum norms_verdict;
+using enum sums_verdict;
 
 } // namespace
 
-TEST(norms_rule, is_complete_when_every_block_is_known) {
-  norms_rule rule{3};
+TEST(sums_rule, is_complete_when_every_block_is_known) {
+  sums_rule rule{3};
   EXPECT_EQ(rule.offer(0, 1, sums{2, 3}), accepted);
-  EXPECT_FALSE(rule.square_sum());
+  EXPECT_FALSE(rule.totals());
   EXPECT_EQ(rule.offer(0, 0, sums{1}), accepted);
-  EXPECT_EQ(rule.square_sum(), 6);
+  EXPECT_EQ(rule.totals(), sums{6});
   rule.advance();
   EXPECT_EQ(rule.version(), 1u);
-  EXPECT_FALSE(rule.square_sum());
+  EXPECT_FALSE(rule.totals());
 }
 
-TEST(norms_rule, names_what_it_does_not_take) {
-  norms_rule rule{3, 5};
+TEST(sums_rule, adds_each_of_several_numbers_over_the_blocks) {
+  sums_rule rule{3, 0, 2};
+  EXPECT_EQ(rule.offer(0, 0, sums{1}), malformed) << "half a block";
+  EXPECT_EQ(rule.offer(0, 1, sums{2, 20, 3, 30, 4, 40}), malformed) << "one too many";
+  const auto nothing = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(rule.offer(0, 1, sums{2, 20, 3, nothing}), accepted);
+  EXPECT_EQ(rule.offer(0, 1, sums{2, 20, 3, nothing}), duplicate) << "by bits";
+  EXPECT_EQ(rule.offer(0, 1, sums{2, 21}), conflict);
+  EXPECT_FALSE(rule.totals());
+  EXPECT_EQ(rule.offer(0, 0, sums{1, 10}), accepted);
+  const auto totals = rule.totals();
+  ASSERT_TRUE(totals);
+  ASSERT_EQ(totals->size(), 2u);
+  EXPECT_EQ(totals->front(), 6);
+  EXPECT_TRUE(std::isnan(totals->back()));
+}
+
+TEST(sums_rule, names_what_it_does_not_take) {
+  sums_rule rule{3, 5};
   EXPECT_EQ(rule.offer(4, 0, sums{1}), stale);
   EXPECT_EQ(rule.offer(6, 0, sums{1}), early);
   EXPECT_EQ(rule.offer(5, 0, sums{}), malformed);
@@ -44,12 +63,12 @@ TEST(norms_rule, names_what_it_does_not_take) {
   EXPECT_EQ(rule.offer(5, 1, sums{2, 4}), conflict);
 }
 
-TEST(norms_rule, adds_in_the_same_order_whoever_tells_it_first) {
+TEST(sums_rule, adds_in_the_same_order_whoever_tells_it_first) {
   std::mt19937_64 random{7};
   sums blocks(101);
   for (auto& block : blocks)
     block = static_cast<double>(random() >> 11) * 0x1p-30;
-  norms_rule whole{blocks.size()};
+  sums_rule whole{blocks.size()};
   whole.offer(0, 0, blocks);
   std::set<double> in_order_of_arrival;
   for (int round = 0; round < 20; ++round) {
@@ -57,10 +76,10 @@ TEST(norms_rule, adds_in_the_same_order_whoever_tells_it_first) {
     for (size_t i = 0; i < order.size(); ++i)
       order[i] = i;
     std::ranges::shuffle(order, random);
-    norms_rule rule{blocks.size()};
+    sums_rule rule{blocks.size()};
     for (size_t i : order)
       EXPECT_EQ(rule.offer(0, i, std::span{blocks}.subspan(i, 1)), accepted);
-    EXPECT_EQ(rule.square_sum(), whole.square_sum());
+    EXPECT_EQ(rule.totals(), whole.totals());
     double sum = 0;
     for (size_t i : order)
       sum += blocks[i];
@@ -69,7 +88,7 @@ TEST(norms_rule, adds_in_the_same_order_whoever_tells_it_first) {
   EXPECT_GT(in_order_of_arrival.size(), 1u) << "these blocks would show another order";
 }
 
-TEST(norms_rule, blocks_are_those_of_the_whole_model_however_it_is_cut) {
+TEST(sums_rule, blocks_are_those_of_the_whole_model_however_it_is_cut) {
   std::vector<float> gradient(3 * block_size + 5);
   for (size_t i = 0; i < gradient.size(); ++i)
     gradient[i] = static_cast<float>(i % 97) * 0.37f;
