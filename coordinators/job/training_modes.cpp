@@ -62,16 +62,12 @@ void check_combinations(problem_list& check, const job& x) {
                 mode + " needs a rule that works element by element, " +
                   std::string{name_of(x.optimizer.kind)} + " does not",
                 "use another optimizer.kind such as \"adam\"");
-  const bool has_moments = x.merge.outer.kind != outer_kind::replace &&
-                           (x.merge.outer.kind != outer_kind::sgd || x.merge.outer.momentum > 0);
-  const auto forgets = [&](bool holds, const char* what) {
-    check.require(!holds || x.checkpoint.every_steps == 0, "checkpoint.every_steps",
-                  std::string{"checkpoints do not hold "} + what, "leave one of them out");
-  };
-  forgets(has_moments, "what merge.outer remembers");
-  forgets(x.merge.averaging.kind != averaging_kind::none, "what merge.averaging remembers");
-  forgets(training.consistency == consistency_kind::half_synchronous && training.first_count > 1,
-          "gradients that wait for others (training.consistency.first)");
+  const bool has_waiting =
+    training.consistency == consistency_kind::half_synchronous && training.first_count > 1;
+  check.require(!has_waiting || x.checkpoint.every_steps == 0, "checkpoint.every_steps",
+                "checkpoints do not hold gradients that wait for others "
+                "(training.consistency.first)",
+                "leave one of them out");
 }
 
 void check_members(problem_list& check, const job& x) {
@@ -360,7 +356,7 @@ state_shape keeper_state_of(const job& resolved) {
     return local_rounds::shape_of(rounds) + rounds.member_count * state_shape{slot_count, 0};
   }
   if (is_federated(training)) // and the sums of the last round that was not void
-    return federated_rounds::shape() + state_shape{0, 3};
+    return federated_rounds::shape_of(federated_options_of(resolved)) + state_shape{0, 3};
   return is_asynchronous(training) ? asynchronous_coordinator::shape_of(asynchronous_of(resolved))
                                    : state_shape{};
 }

@@ -229,6 +229,25 @@ closed_round federated_rounds::move_to(std::span<const float> merged, closed_rou
   return result;
 }
 
+void federated_rounds::save(state_saver& out) const {
+  out.count(void_in_a_row_);
+  if (options_.averaging.kind != averaging_kind::none) // else it is what is evaluated
+    out.share(main_);
+  outer_.save(out);
+  average_.save(out);
+}
+
+void federated_rounds::load(state_loader& in) {
+  void_in_a_row_ = in.count();
+  if (options_.averaging.kind != averaging_kind::none) {
+    auto main = in.vector();
+    require(main.size() == main_.size(), "a saved model has another number of parameters");
+    main_ = std::move(main);
+  }
+  outer_.load(in);
+  average_.load(in);
+}
+
 const_buffer federated_rounds::evaluated_parameters() const {
   return average_.count() > 0 ? copy_of(average_.values()) : main_;
 }

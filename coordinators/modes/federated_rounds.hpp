@@ -133,11 +133,14 @@ public:
   /// In place of `close`: with noise, unless the round is void.
   closed_round close_privately(secret_stream& noise);
 
-  /// What it remembers beside the main model, between two rounds. What the outer rule and the average
-  /// remember is not in it.
-  static state_shape shape() { return {0, 1}; }
-  void save(state_saver& out) const { out.count(void_in_a_row_); }
-  void load(state_loader& in) { void_in_a_row_ = in.count(); }
+  /// What it remembers beside what is evaluated, between two rounds.
+  static state_shape shape_of(const federated_options& options) {
+    const bool averages = options.averaging.kind != averaging_kind::none;
+    return state_shape{averages ? size_t{1} : 0, 1} + outer_rule::shape_of(options.outer) +
+           parameter_average::shape_of(options.averaging);
+  }
+  void save(state_saver& out) const;
+  void load(state_loader& in);
 
   /// The main model: a snapshot.
   const const_buffer& main_parameters() const { return main_; }

@@ -167,7 +167,8 @@ void local_rounds::open_next(const_buffer main) {
 
 state_shape local_rounds::shape_of(const local_rounds_options& options) {
   const size_t model_count = 1 + (options.elastic_alpha ? options.member_count : 0);
-  return {model_count, 1};
+  return state_shape{model_count, 1} + outer_rule::shape_of(options.outer) +
+         parameter_average::shape_of(options.averaging);
 }
 
 void local_rounds::save(state_saver& out) const {
@@ -176,6 +177,8 @@ void local_rounds::save(state_saver& out) const {
   if (options_.elastic_alpha)
     for (const auto& start : starts_)
       out.share(start);
+  outer_.save(out);
+  average_.save(out);
 }
 
 void local_rounds::load(state_loader& in) {
@@ -188,6 +191,8 @@ void local_rounds::load(state_loader& in) {
   main_ = next();
   for (auto& start : starts_)
     start = options_.elastic_alpha ? next() : main_;
+  outer_.load(in);
+  average_.load(in);
   std::ranges::fill(results_, std::nullopt);
   result_count_ = 0;
   left_out_.clear();

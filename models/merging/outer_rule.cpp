@@ -17,6 +17,14 @@ void require(bool holds, const char* what) {
     throw std::invalid_argument(std::string{"outer rule: "} + what);
 }
 
+bool is_adaptive(const outer_options& x) {
+  return x.kind == outer_kind::adam || x.kind == outer_kind::yogi;
+}
+
+bool has_first(const outer_options& x) {
+  return is_adaptive(x) || (x.kind == outer_kind::sgd && x.momentum > 0);
+}
+
 double sign_of(double x) {
   return x > 0 ? 1 : x < 0 ? -1 : 0;
 }
@@ -25,16 +33,16 @@ double sign_of(double x) {
 
 outer_rule::outer_rule(const outer_options& options, size_t parameter_count)
   : options_(options), size_(parameter_count) {
-  rate_ = options.learning_rate.value_or(adaptive() ? 0.01 : 1);
+  rate_ = options.learning_rate.value_or(is_adaptive(options) ? 0.01 : 1);
   require(rate_ > 0 && std::isfinite(rate_), "learning_rate must be positive");
   require(options.momentum >= 0 && options.momentum < 1, "momentum must be in [0, 1)");
   require(!options.nesterov || options.momentum > 0, "nesterov needs a momentum above 0");
   require(options.beta1 >= 0 && options.beta1 < 1, "beta1 must be in [0, 1)");
   require(options.beta2 >= 0 && options.beta2 < 1, "beta2 must be in [0, 1)");
   require(options.tau > 0 && std::isfinite(options.tau), "tau must be positive");
-  if (adaptive() || (options.kind == outer_kind::sgd && options.momentum > 0))
+  if (has_first(options))
     first_.assign(parameter_count, 0);
-  if (adaptive())
+  if (is_adaptive(options))
     second_.assign(parameter_count, options.tau * options.tau);
 }
 
@@ -56,13 +64,35 @@ bool outer_rule::apply(std::span<const float> main, std::span<const float> merge
   first_ = std::move(first);
   second_ = std::move(second);
   copy_values(result, next.begin());
-  ++round_count_;
   return true;
+}
+
+state_shape outer_rule::shape_of(const outer_options& options) {
+  return {vectors_of_doubles * ((has_first(options) ? 1 : 0) + (is_adaptive(options) ? 1 : 0)), 0};
+}
+
+void outer_rule::save(state_saver& out) const {
+  if (has_first(options_))
+    out.copy(std::span<const double>{first_});
+  if (is_adaptive(options_))
+    out.copy(std::span<const double>{second_});
+}
+
+void outer_rule::load(state_loader& in) {
+  const auto next = [&] {
+    auto result = in.doubles();
+    require(result.size() == size_, "a saved moment has another number of parameters");
+    return result;
+  };
+  if (has_first(options_))
+    first_ = next();
+  if (is_adaptive(options_))
+    second_ = next();
 }
 
 double outer_rule::move(size_t i, double d, std::vector<double>& first,
                         std::vector<double>& second) const {
-  if (!adaptive()) {
+  if (!is_adaptive(options_)) {
     if (first.empty())
       return rate_ * d;
     first[i] = options_.momentum * first[i] + d;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "troupe/models/base/names.hpp"
+#include "troupe/models/base/saved_state.hpp"
 
 #include <array>
 #include <cstddef>
@@ -59,22 +60,22 @@ public:
   bool apply(std::span<const float> main, std::span<const float> merged, std::span<float> next);
 
   const outer_options& options() const { return options_; }
-  uint64_t round_count() const { return round_count_; }
+
+  /// What it remembers: its moments.
+  static state_shape shape_of(const outer_options& options);
+  void save(state_saver& out) const;
+  /// Throws std::invalid_argument for another number of parameters.
+  void load(state_loader& in);
 
   friend bool operator==(const outer_rule&, const outer_rule&) = default;
 
 private:
   double move(size_t i, double d, std::vector<double>& first, std::vector<double>& second) const;
-  bool adaptive() const {
-    return options_.kind == outer_kind::adam || options_.kind == outer_kind::yogi;
-  }
-
   outer_options options_;
   double rate_ = 1;
   size_t size_ = 0;
   std::vector<double> first_;  ///< m, or the momentum's v; empty if the rule has none
   std::vector<double> second_; ///< v of adam and yogi
-  uint64_t round_count_ = 0;
 };
 
 } // namespace troupe

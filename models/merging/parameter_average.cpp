@@ -10,6 +10,28 @@ parameter_average::parameter_average(const averaging_options& options) : options
     throw std::invalid_argument("averaged parameters: decay must be in [0, 1)");
 }
 
+state_shape parameter_average::shape_of(const averaging_options& options) {
+  return options.kind == averaging_kind::none ? state_shape{} : state_shape{vectors_of_doubles, 2};
+}
+
+void parameter_average::save(state_saver& out) const {
+  if (options_.kind == averaging_kind::none)
+    return;
+  out.copy(std::span<const double>{average_});
+  out.count(count_);
+  out.number(rest_);
+}
+
+void parameter_average::load(state_loader& in) {
+  if (options_.kind == averaging_kind::none)
+    return;
+  average_ = in.doubles();
+  count_ = in.count();
+  rest_ = in.number();
+  if (count_ == 0)
+    average_.clear();
+}
+
 void parameter_average::add(uint64_t version, std::span<const float> values) {
   if (options_.kind == averaging_kind::none || version < options_.first_version)
     return;

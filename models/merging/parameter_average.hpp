@@ -11,6 +11,7 @@
 #pragma once
 
 #include "troupe/models/base/names.hpp"
+#include "troupe/models/base/saved_state.hpp"
 
 #include <array>
 #include <cstddef>
@@ -52,6 +53,11 @@ public:
   /// The average (P); empty while it has seen no version, and for kind `none`.
   std::vector<float> values() const { return {average_.begin(), average_.end()}; }
   uint64_t count() const { return count_; }
+
+  /// What it remembers: the average.
+  static state_shape shape_of(const averaging_options& options);
+  void save(state_saver& out) const;
+  void load(state_loader& in);
 
   friend bool operator==(const parameter_average&, const parameter_average&) = default;
 

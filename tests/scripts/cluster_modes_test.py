@@ -33,9 +33,7 @@ ACCURACY_MIN = 0.95
 PEERS = [(1, 1), (1, 1), (1, 1)]
 PLACEMENTS = [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)], [(2, 0), (1, 1), (3, 1)]]
 MODES = ['"asynchronous"', "{ staleness = 2 }", "{ first = 2 }", "{ lag = 1.5 }"]
-# What the example's merge.outer remembers is in no checkpoint.
 CHECKPOINTS = "[checkpoint]\nevery_steps = 110\n"
-REPLACES = '[merge]\nouter = "replace"\nouter_momentum = 0\n'
 # Runs that something is to befall last for some seconds.
 LONG = {"asynchronous": 800, "rounds": 500, "federated": 500}
 
@@ -111,15 +109,15 @@ class ClusterModes(EqualRuns):
         for name in ("parameters_sha256", "job_sha256", "steps", "test_loss", "train_loss"):
             self.assertEqual(result[name], self.undisturbed[key][name], cluster.messages())
 
-    def expect_equal_or_learned(self, mode, result, cluster, settings=()):
+    def expect_equal_or_learned(self, mode, result, cluster):
         if mode is None:
-            self.expect_equal_rounds(result, cluster, LONG["rounds"], settings)
+            self.expect_equal_rounds(result, cluster, LONG["rounds"])
         elif mode == "federated":
             self.expect_equal_federated(result, cluster, LONG["federated"])
         else:
             self.expect_learned(result, cluster)
 
-    def long_run(self, mode, befall, settings=(), **options):
+    def long_run(self, mode, befall, **options):
         """One that lasts; what befalls it does so at an epoch drawn from its first half."""
         epochs = LONG.get("rounds" if mode is None else mode, LONG["asynchronous"])
         begin = self.random.randint(epochs // 20, epochs // 2)
@@ -128,7 +126,7 @@ class ClusterModes(EqualRuns):
             self.assertTrue(cluster.wait_for_epoch(begin), cluster.messages())
             befall(cluster)
         result, cluster = self.play(PEERS, mode, epochs, befall_then, **options)
-        self.expect_equal_or_learned(mode, result, cluster, settings)
+        self.expect_equal_or_learned(mode, result, cluster)
         return result, cluster
 
     def test_every_mode_learns_on_three_nodes(self):
@@ -220,11 +218,9 @@ class ClusterModes(EqualRuns):
             cluster.director().signal(signal.SIGKILL)
             cluster.director().end(HANG)
             cluster.start(DIRECTOR, "--resume")
-        for mode in [MODES[0], MODES[1], None] * TRIALS:
+        for mode in [MODES[0], MODES[1], None, "federated"] * TRIALS:
             with self.subTest(mode=mode):
-                settings = ("merge.outer=replace", "merge.outer_momentum=0") if mode is None else ()
-                result, cluster = self.long_run(mode, kill_and_start_again, settings,
-                                                more=CHECKPOINTS + (REPLACES if settings else ""))
+                result, cluster = self.long_run(mode, kill_and_start_again, more=CHECKPOINTS)
                 self.assertIsNotNone(cluster.director().said("training goes on from step"),
                                      cluster.messages())
                 self.expect_good_ends(cluster)

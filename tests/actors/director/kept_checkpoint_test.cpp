@@ -51,6 +51,34 @@ const std::vector<kept_case> cases{
    [](job& x) {
      x.merge.outer = {outer_kind::sgd, 0.7};
    }},
+  {"momentum outside",
+   [](job& x) {
+     x.merge.outer = {outer_kind::sgd, 0.7, 0.9, true};
+   }},
+  {"adam outside", [](job& x) { x.merge.outer.kind = outer_kind::adam; }},
+  {"yogi and a mean",
+   [](job& x) {
+     x.merge.outer.kind = outer_kind::yogi;
+     x.merge.averaging.kind = averaging_kind::mean;
+   }},
+  {"an average that forgets",
+   [](job& x) {
+     x.merge.averaging = {averaging_kind::exponential, 0.8};
+   }},
+  {"clients, adam outside and a mean",
+   [](job& x) {
+     x.optimizer = {};
+     x.optimizer.learning_rate = 0.1;
+     x.training = {};
+     x.training.strategy = strategy_kind::federated;
+     x.training.batch_size = 4;
+     x.federated.clients = 12;
+     x.federated.cohort = 5;
+     x.federated.rounds = 9;
+     x.federated.local_steps = 2;
+     x.merge.outer.kind = outer_kind::adam;
+     x.merge.averaging.kind = averaging_kind::mean;
+   }},
   {"elastic members", [](job& x) { x.merge.elastic_alpha = 0.2; }},
   {"a norm that is clipped", [](job& x) { x.optimizer.clip_norm = 0.1; }},
   {"dropout", [](job& x) { x.model.dropout = 0.3; }},

@@ -324,11 +324,6 @@ TEST(training_modes, what_is_in_no_checkpoint_is_refused_by_name) {
   const std::string prefix = "checkpoint.every_steps: checkpoints do not hold ";
   EXPECT_EQ(first_problem(merging(), with([](job&) {})), "");
   EXPECT_EQ(first_problem(asynchronous(), with([](job&) {})), "");
-  EXPECT_EQ(first_problem(merging(), with([](job& x) { x.merge.outer.kind = outer_kind::adam; })),
-            prefix + "what merge.outer remembers");
-  EXPECT_EQ(
-    first_problem(merging(), with([](job& x) { x.merge.averaging.kind = averaging_kind::mean; })),
-    prefix + "what merge.averaging remembers");
   EXPECT_EQ(first_problem(asynchronous(consistency_kind::half_synchronous),
                           with([](job& x) { x.training.first_count = 2; })),
             prefix + "gradients that wait for others (training.consistency.first)");
