@@ -19,12 +19,17 @@ install(FILES ${PROJECT_BINARY_DIR}/include/troupe/version.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe COMPONENT dev)
 if(TROUPE_BUILD_COMMAND)
   install(TARGETS troupe_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+  install(TARGETS troupe_app EXPORT troupeTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES app/commands/run_command.hpp
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe/app/commands COMPONENT dev)
 endif()
 
 # All that installing needs, whatever else this folder builds: scripts/quickstart builds it.
 add_custom_target(troupe_installed DEPENDS troupe)
 if(TROUPE_BUILD_COMMAND)
-  add_dependencies(troupe_installed troupe_command)
+  add_dependencies(troupe_installed troupe_command troupe_app)
 endif()
 
 # The manual page and the shells' completions, from what the command says of itself. Who built the
@@ -83,6 +88,6 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Trains models with a company of actors:
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libtroupe-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "libcaf-dev (>= 0.17), libxtensor-dev (>= 0.24), libopenblas-dev, libssl-dev (>= 3), libfmt-dev (>= 9), libxxhash-dev, zlib1g-dev")
+    "libcaf-dev (>= 0.17), libxtensor-dev (>= 0.24), libopenblas-dev, libssl-dev (>= 3), libfmt-dev (>= 9), libxxhash-dev, libspdlog-dev (>= 1.10), libtomlplusplus-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Trains models with a company of actors: headers and library")
 include(CPack)

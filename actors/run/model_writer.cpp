@@ -5,6 +5,7 @@
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/kinds/model_kinds.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -60,9 +61,8 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
   const auto& x = result.resolved.model;
   const auto& train = result.data->train;
   std::map<std::string, std::string> metadata{
-    {"format", "troupe-model-1"},
-    {"kind", std::string{name_of(x.kind)}},
-    {"activation", text_of(x.activation)},
+    {"format", x.own.is_set() ? "troupe-model-2" : "troupe-model-1"},
+    {"kind", kind_name(x)},
     {"loss", std::string{name_of(*x.loss)}},
     {"target", names_of(train.target_names)},
     {"job", nlohmann::json(result.summary.job)
@@ -70,6 +70,12 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
     {"job_sha256", result.summary.job_sha256},
     {"steps", std::to_string(result.summary.steps)},
   };
+  if (x.own.is_set()) {
+    metadata["kind_version"] = std::to_string(models().at(x.own.kind).info.version);
+    metadata["options"] = options_text(x.own);
+  } else {
+    metadata["activation"] = text_of(x.activation);
+  }
   if (train.is_sparse())
     metadata["rows"] = "sparse";
   else

@@ -8,6 +8,7 @@
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/terminal/plan_report.hpp"
+#include "troupe/models/kinds/optimizer_kinds.hpp"
 
 #include <utility>
 
@@ -50,7 +51,7 @@ int config_show_command(const show_arguments& arguments) {
   if (arguments.plan)
     return with_failure_object(arguments.json, [&] { return show_plan(arguments); });
   // The constants that the job's rule works with, spelled out.
-  const auto complete = [](job& x) { x.optimizer = with_defaults(x.optimizer); };
+  const auto complete = [](job& x) { x.optimizer = with_kind_defaults(x.optimizer); };
   if (is_cluster_file(arguments.file)) {
     auto x = load_cluster(arguments.file, arguments.sets, process_environment());
     complete(x.job.value);

@@ -42,7 +42,7 @@ json layers_of(const saved_model& model) {
     const auto name = tensor.name.substr(0, tensor.name.rfind('.'));
     if (layers.empty() || layers.back()["name"] != name) {
       layers.push_back(layer_object(tensor));
-      if (layers.size() <= dense.size())
+      if (layers.size() <= dense.size() && !model.metadata.contains("kind_version"))
         layers.back()["activation"] = name_of(dense[layers.size() - 1].activation);
     }
     auto& count = layers.back()["parameters"];

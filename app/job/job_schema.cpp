@@ -2,6 +2,7 @@
 
 #include "troupe/app/job/data_schema.hpp"
 #include "troupe/app/job/federated_schema.hpp"
+#include "troupe/app/job/kind_schema.hpp"
 #include "troupe/app/job/mode_schema.hpp"
 #include "troupe/app/job/model_schema.hpp"
 #include "troupe/app/job/privacy_schema.hpp"
@@ -80,8 +81,7 @@ void add_optimizer_keys(keys& out) {
   const auto number = [&](key_texts texts, std::string type, auto access) {
     out.push_back(plain_key<job, double>(std::move(texts), std::move(type), access));
   };
-  out.push_back(choice_key<job, optimizer_kind>(
-    {"optimizer.kind", "rule of the update"}, [](auto& x) -> auto& { return x.optimizer.kind; }));
+  out.push_back(optimizer_kind_key());
   number(
     {"optimizer.learning_rate", "base rate, times the schedule's factor",
      "0.01; adadelta, lbfgs: 1"},
@@ -128,6 +128,7 @@ void add_optimizer_keys(keys& out) {
   number(
     {"optimizer.clip_norm", "scales a mean gradient of a greater norm down to it; 0 is off"},
     "number >= 0", [](auto& x) -> auto& { return x.optimizer.clip_norm; });
+  add_own_optimizer_keys(out);
   for (const auto& inner : schedule_schema())
     out.push_back(schedule_key(inner));
 }

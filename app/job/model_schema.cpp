@@ -1,5 +1,7 @@
 #include "troupe/app/job/model_schema.hpp"
 
+#include "troupe/app/job/kind_schema.hpp"
+
 namespace troupe {
 
 namespace {
@@ -168,8 +170,7 @@ void add_loss_keys(keys& out) {
 } // namespace
 
 void add_model_keys(keys& out) {
-  out.push_back(choice_key<job, model_kind>(
-    {"model.kind", "what is trained"}, [](auto& x) -> auto& { return x.model.kind; }));
+  out.push_back(model_kind_key());
   out.push_back(counts_key(
     {"model.hidden", "neural-network: units of each hidden layer"},
     "write hidden = [64] for one hidden layer of 64 units",
@@ -194,6 +195,7 @@ void add_model_keys(keys& out) {
   out.push_back(plain_key<job, double>(
     {"model.initialization_scale", "uniform: the limit; normal: the deviation"}, "number > 0",
     [](auto& x) -> auto& { return x.model.initialization_scale; }));
+  add_own_model_keys(out);
 }
 
 void add_parallel_keys(keys& out) {

@@ -161,8 +161,7 @@ private:
 
   std::string model() const {
     const auto network = make_model(resolved_, shape_);
-    auto result =
-      std::string{name_of(resolved_.model.kind)} + ' ' + std::to_string(shape_.feature_count);
+    auto result = kind_name(resolved_.model) + ' ' + std::to_string(shape_.feature_count);
     if (resolved_.model.kind == model_kind::neural_network)
       for (const auto units : resolved_.model.hidden)
         result += '-' + std::to_string(units);
@@ -233,7 +232,7 @@ private:
   }
 
   std::string rule() const {
-    auto result = std::string{name_of(resolved_.optimizer.kind)};
+    auto result = kind_name(resolved_.optimizer);
     if (const auto rate = resolved_.optimizer.learning_rate)
       result += " at " + fmt::format("{:.6g}", *rate);
     const auto kind = resolved_.optimizer.schedule.kind;
@@ -299,8 +298,8 @@ private:
 
   /// A network's outputs begin near 0, and the steps of squared errors are as large as its errors.
   void warn_of_large_targets() {
-    if (resolved_.model.kind != model_kind::neural_network || shape_.classification ||
-        *resolved_.model.loss != loss_kind::squared)
+    if (resolved_.model.kind != model_kind::neural_network || resolved_.model.own.is_set() ||
+        shape_.classification || *resolved_.model.loss != loss_kind::squared)
       return;
     double most = data_.stays_in_file() ? std::max(std::abs(data_.facts.target_minimum),
                                                    std::abs(data_.facts.target_maximum))

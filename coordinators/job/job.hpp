@@ -13,6 +13,7 @@
 #include "troupe/coordinators/modes/staleness_rule.hpp"
 #include "troupe/coordinators/parallel/pipeline_schedule.hpp"
 #include "troupe/models/base/names.hpp"
+#include "troupe/models/kinds/component.hpp"
 #include "troupe/models/losses/loss.hpp"
 #include "troupe/models/merging/outer_rule.hpp"
 #include "troupe/models/merging/parameter_average.hpp"
@@ -155,9 +156,17 @@ struct model_options {
   std::optional<size_t> cuts;
   std::vector<layer_cut>
     cut; ///< of each layer; empty: the cheapest ones. Resolved: none without cuts
+  /// A kind that the application adds (models/kinds/model_kinds.hpp), in place of `kind` and what
+  /// belongs to a network.
+  component own;
 
   friend bool operator==(const model_options&, const model_options&) = default;
 };
+
+/// The name of its kind, whoever brought it.
+inline std::string kind_name(const model_options& x) {
+  return x.own.is_set() ? x.own.kind : std::string{name_of(x.kind)};
+}
 
 /// What a sample of each class counts in the loss.
 struct class_weight_options {

@@ -2,8 +2,10 @@
 
 #include "troupe/coordinators/job/data_check.hpp"
 #include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/kind_problems.hpp"
 #include "troupe/coordinators/job/sparse_problems.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/models/kinds/optimizer_kinds.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -195,12 +197,13 @@ std::string rules_with(std::optional<double> optimizer_options::*member) {
 // A constant that the rule does not have would be a wish nobody hears.
 void check_constants(problem_list& check, const optimizer_options& x) {
   const auto defaults = defaults_of(x.kind);
+  const auto* own = optimizers().find(x.own.kind);
   for (const auto& [key, member] : optimizer_constants) {
-    if (!(x.*member) || defaults.*member)
+    if (!(x.*member) || defaults.*member || (own && own->find(key)))
       continue;
     const bool decay = member == &optimizer_options::weight_decay;
     check.require(false, "optimizer." + std::string{key},
-                  std::string{name_of(x.kind)} + " takes no " + std::string{key},
+                  kind_name(x) + " takes no " + std::string{key},
                   decay ? "use optimizer.l2 for a penalty, or optimizer.kind = \"adamw\""
                         : "leave it out; rules that take it: " + rules_with(member));
   }
@@ -243,9 +246,9 @@ void check_optimizer(problem_list& check, const optimizer_options& x) {
                 "optimizer.weight_decay", "must be 0 or more", "use a number such as 0.01");
   check.require(!x.damping || (*x.damping >= 0 && std::isfinite(*x.damping)), "optimizer.damping",
                 "must be 0 or more", "use a small number such as 1e-3");
-  const bool is_sgd = x.kind == optimizer_kind::sgd;
+  const bool is_sgd = x.kind == optimizer_kind::sgd && !x.own.is_set();
   check.require(is_sgd || (x.momentum == 0 && !x.nesterov), "optimizer.momentum",
-                std::string{name_of(x.kind)} + " takes no momentum",
+                kind_name(x) + " takes no momentum",
                 "use optimizer.kind = \"sgd\", or leave it out");
   check_constants(check, x);
   check_gradient_changes(check, x);
@@ -259,7 +262,7 @@ void check_lbfgs(problem_list& check, const job& x) {
   const bool lbfgs = x.optimizer.kind == optimizer_kind::lbfgs;
   const auto size = x.optimizer.history_size;
   check.require(lbfgs || size == optimizer_options{}.history_size, "optimizer.history_size",
-                std::string{name_of(x.optimizer.kind)} + " takes no history_size",
+                kind_name(x.optimizer) + " takes no history_size",
                 "use optimizer.kind = \"lbfgs\", or leave it out");
   check.in_bounds("optimizer.history_size", size);
   const std::string other = "leave it out, or use another optimizer.kind such as \"adam\"";
@@ -340,6 +343,7 @@ std::vector<job_problem> problems(const job& x) {
   check_data(check, x.data, x.federated.partition == partition_kind::files);
   std::ranges::move(sparse_problems(x), std::back_inserter(check.found));
   check_model(check, x.model);
+  check_kinds(check, x);
   check_cuts(check, x);
   check_parallel(check, x);
   check_optimizer(check, x.optimizer);

@@ -20,6 +20,8 @@ struct network_size {
 
 network_size size_of(const job& resolved, const data_shape& shape) {
   const auto& model = resolved.model;
+  if (model.own.is_set()) // what it keeps of rows nobody but itself knows
+    return {make_model(resolved, shape)->layout().size(), shape.output_count};
   auto layers = model.kind == model_kind::neural_network ? model.hidden : std::vector<size_t>{};
   layers.push_back(is_binary(*model.loss) ? 1 : shape.output_count);
   network_size result;

@@ -21,7 +21,8 @@ bool cuts_first_layer(const model_options& x) {
 } // namespace
 
 bool needs_dense_rows(const job& x) {
-  return solves(x) || cuts_first_layer(x.model) || by_lanes(x) || !x.data.test_file.empty();
+  return solves(x) || x.model.own.is_set() || cuts_first_layer(x.model) || by_lanes(x) ||
+         !x.data.test_file.empty();
 }
 
 std::vector<job_problem> sparse_problems(const job& x) {

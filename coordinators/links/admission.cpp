@@ -32,6 +32,9 @@ constexpr std::array common_facts{
               "start both with the same job file and settings"},
   common_fact{&process_facts::numerics, "numerics class",
               "set runtime.numerics to one that both machines have"},
+  // Behind the class, of which it may be a consequence.
+  common_fact{&process_facts::kinds, "kinds' own arithmetic",
+              "start the same program on both, built alike from the same sources"},
 };
 
 verdict differ(const process_facts& a, const process_facts& b, const std::string& what,

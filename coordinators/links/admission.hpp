@@ -37,6 +37,7 @@ struct process_facts {
   std::string process;        ///< which the actor system takes it for
   uint64_t life = 0;          ///< random, drawn when the process starts
   bool only_compares = false; ///< it asks whether both would go on, and opens nothing
+  std::string kinds = {};     ///< what the application's own kinds compute (kind_words.hpp), if any
 
   friend bool operator==(const process_facts&, const process_facts&) = default;
 };

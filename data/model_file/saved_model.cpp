@@ -1,10 +1,12 @@
 #include "troupe/data/model_file/saved_model.hpp"
 
 #include "troupe/data/formats/libsvm/feature_hash.hpp"
+#include "troupe/data/model_file/own_model.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/models/base/names.hpp"
+#include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/network/neural_network.hpp"
 
 #include <nlohmann/json.hpp>
@@ -23,6 +25,8 @@ namespace troupe {
 namespace {
 
 constexpr std::string_view format_name = "troupe-model-1";
+/// Of kinds that an application adds.
+constexpr std::string_view own_format_name = "troupe-model-2";
 
 /// A model file while it is being understood: looks things up, and refuses with file and name.
 struct model_source {
@@ -230,6 +234,18 @@ std::unique_ptr<const model> build_regression(const model_source& source) {
   return build_network(source);
 }
 
+std::unique_ptr<const model> build_own(const model_source& source) {
+  const auto own = read_own_kind(source.text("kind"), source.text("kind_version"),
+                                 source.text("options"), source.path);
+  const auto kind = source.choice<loss_kind>("loss");
+  const auto outputs =
+    is_binary(kind) ? 1 : source.names(is_classification(kind) ? "classes" : "target").size();
+  const auto features = source.names("features").size();
+  if (features == 0 || outputs == 0)
+    source.refuse("the metadata name no features, or no target");
+  return make_own_model(own, {features, outputs, loss_of(source, outputs)});
+}
+
 struct model_builder {
   std::string_view kind;
   std::unique_ptr<const model> (*build)(const model_source&);
@@ -325,12 +341,13 @@ saved_model read_model(const std::string& path) {
 
 saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
   const model_source source{path, file};
-  if (source.text("format") != format_name)
+  const bool is_own = source.text("format") == own_format_name;
+  if (!is_own && source.text("format") != format_name)
     source.refuse("the metadata's 'format' is " + shown_text(source.text("format")) +
                   " instead of '" + std::string{format_name} + "'");
   saved_model result;
   result.path = path;
-  result.network = build(source);
+  result.network = is_own ? build_own(source) : build(source);
   require_layout(source, result.network->layout());
   read_names(source, result);
   read_standardization(source, result);

@@ -1,5 +1,6 @@
 #include "troupe/models/base/numerics.hpp"
 
+#include "troupe/models/base/bit_hash.hpp"
 #include "troupe/models/base/random.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
 #include "troupe/models/math/blas.hpp"
@@ -22,37 +23,6 @@
 namespace troupe {
 
 namespace {
-
-// FNV-1a over the bits of what is added.
-class bit_hash {
-public:
-  void add(std::span<const float> values) {
-    for (auto value : values)
-      add_word(std::bit_cast<uint32_t>(value));
-  }
-
-  void add(double value) {
-    const auto bits = std::bit_cast<uint64_t>(value);
-    add_word(static_cast<uint32_t>(bits));
-    add_word(static_cast<uint32_t>(bits >> 32));
-  }
-
-  std::string hex() const {
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(state_));
-    return text;
-  }
-
-private:
-  void add_word(uint32_t word) {
-    for (int shift = 0; shift < 32; shift += 8) {
-      state_ ^= (word >> shift) & 0xff;
-      state_ *= 0x100000001b3;
-    }
-  }
-
-  uint64_t state_ = 0xcbf29ce484222325;
-};
 
 std::vector<float> probe_values(uint64_t major, size_t count, float low, float high) {
   std::vector<float> values(count);

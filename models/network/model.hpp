@@ -2,7 +2,11 @@
 //
 // A model holds its shape, never its parameters: those are one flat buffer (parameter_layout.hpp)
 // that the caller owns, so a thousand versions of them can be in flight. They and gradients are in
-// working order here (parameter_layout.hpp). Working memory is a `workspace`, one for each thread.
+// working order here (parameter_layout.hpp). Working memory is a `workspace`, one for each thread: a
+// model is called by several threads at once and keeps nothing between calls.
+//
+// A model of one's own (docs/open.md) adds its tensors to `layout_` when it is made, and overrides
+// do_initialize, do_gradient, evaluate and do_predict.
 
 #pragma once
 
@@ -14,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -44,35 +49,34 @@ public:
   loss_kind loss() const noexcept { return loss_.kind; }
   const loss_options& loss_with_constants() const noexcept { return loss_; }
 
-  /// The same computed part by part, by as many as like to share it.
-  virtual const segment_chain& chain() const = 0;
+  /// The same computed part by part, by as many as like to share it. Of a model that has not said how:
+  /// one segment that nobody shares.
+  virtual const segment_chain& chain() const;
 
   /// Fills `out` with the initial values of these elements of the parameters (P, in working order),
   /// functions of `seed` and the element alone. Throws std::invalid_argument for another size.
-  virtual void initialize(uint64_t seed, const index_range& elements,
-                          std::span<float> out) const = 0;
+  void initialize(uint64_t seed, const index_range& elements, std::span<float> out) const {
+    do_initialize(seed, elements, out);
+  }
   void initialize(uint64_t seed, std::span<float> parameters) const {
-    initialize(seed, {0, layout_.size()}, parameters);
+    do_initialize(seed, {0, layout_.size()}, parameters);
   }
 
   /// Writes the gradient of the loss *summed* over the batch's samples to `gradient_out` (P).
   /// Models with dropout drop here, keyed by the batch's seed, step and row numbers. `listener` may
-  /// be null.
-  virtual batch_sums gradient(std::span<const float> parameters, const batch& rows,
-                              std::span<float> gradient_out, workspace& memory,
-                              const gradient_listener* listener) const = 0;
-
+  /// be null; a model need not tell it anything.
   batch_sums gradient(std::span<const float> parameters, const batch& rows,
-                      std::span<float> gradient_out, workspace& memory) const {
-    return gradient(parameters, rows, gradient_out, memory, nullptr);
+                      std::span<float> gradient_out, workspace& memory,
+                      const gradient_listener* listener = nullptr) const {
+    return do_gradient(parameters, rows, gradient_out, memory, listener);
   }
 
   /// Writes the derivative of score `output` of one row (`features`, F) by each parameter to `out`
   /// (P): a row of the scores' Jacobian. No loss is involved, so it is exact for scores of any
   /// size. Throws std::invalid_argument for shapes that do not fit, for no such output, and for a
-  /// model with dropout or of sparse rows.
+  /// model with dropout, of sparse rows, or that has not said how.
   virtual void score_derivatives(std::span<const float> parameters, std::span<const float> features,
-                                 size_t output, std::span<float> out, workspace& memory) const = 0;
+                                 size_t output, std::span<float> out, workspace& memory) const;
 
   /// The batch's sums without a gradient.
   virtual batch_sums evaluate(std::span<const float> parameters, const batch& rows,
@@ -81,8 +85,10 @@ public:
   /// Predictions for N rows, whose targets do not count, to `out` (N x Q): class probabilities
   /// (margins for the hinge losses) for a classification, the highest being the predicted class;
   /// targets for a regression.
-  virtual void predict(std::span<const float> parameters, const batch& rows, std::span<float> out,
-                       workspace& memory) const = 0;
+  void predict(std::span<const float> parameters, const batch& rows, std::span<float> out,
+               workspace& memory) const {
+    do_predict(parameters, rows, out, memory);
+  }
 
   /// The same for dense rows: `features` (N x F).
   void predict(std::span<const float> parameters, std::span<const float> features,
@@ -90,7 +96,7 @@ public:
     batch rows;
     rows.row_count = features.size() / feature_count_;
     rows.features = features;
-    predict(parameters, rows, out, memory);
+    do_predict(parameters, rows, out, memory);
   }
 
 protected:
@@ -103,10 +109,19 @@ protected:
   parameter_layout layout_;
 
 private:
+  virtual void do_initialize(uint64_t seed, const index_range& elements,
+                             std::span<float> out) const = 0;
+  virtual batch_sums do_gradient(std::span<const float> parameters, const batch& rows,
+                                 std::span<float> gradient_out, workspace& memory,
+                                 const gradient_listener* listener) const = 0;
+  virtual void do_predict(std::span<const float> parameters, const batch& rows,
+                          std::span<float> out, workspace& memory) const = 0;
+
   size_t feature_count_;
   size_t output_count_;
   size_t prediction_count_;
   loss_options loss_;
+  mutable std::shared_ptr<const segment_chain> whole_; ///< of a model that has not said how
 };
 
 } // namespace troupe

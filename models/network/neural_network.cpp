@@ -109,8 +109,8 @@ void neural_network::initialize_columns(const initialization_request& first,
     }
 }
 
-void neural_network::initialize(uint64_t seed, const index_range& elements,
-                                std::span<float> out) const {
+void neural_network::do_initialize(uint64_t seed, const index_range& elements,
+                                   std::span<float> out) const {
   require_size("parameters", elements.size(), out.size());
   std::ranges::fill(out, 0.0f);
   size_t layer = 0;
@@ -236,9 +236,9 @@ void neural_network::descend(std::span<const float> parameters, const batch& row
   }
 }
 
-batch_sums neural_network::gradient(std::span<const float> parameters, const batch& rows,
-                                    std::span<float> gradient_out, workspace& memory,
-                                    const gradient_listener* listener) const {
+batch_sums neural_network::do_gradient(std::span<const float> parameters, const batch& rows,
+                                       std::span<float> gradient_out, workspace& memory,
+                                       const gradient_listener* listener) const {
   require_size("gradients", layout_.size(), gradient_out.size());
   if (sweeps()) {
     require_rows(rows);
@@ -291,8 +291,8 @@ batch_sums neural_network::evaluate(std::span<const float> parameters, const bat
   return take_loss(rows, memory);
 }
 
-void neural_network::predict(std::span<const float> parameters, const batch& rows,
-                             std::span<float> out, workspace& memory) const {
+void neural_network::do_predict(std::span<const float> parameters, const batch& rows,
+                                std::span<float> out, workspace& memory) const {
   require_size("predictions", rows.row_count * prediction_count(), out.size());
   forward(parameters, rows, false, memory);
   predict_from_scores(loss_with_constants(), chain_.whole_scores(rows, memory), output_count(),

@@ -37,24 +37,22 @@ public:
   /// no parts, and for cuts that are none.
   explicit neural_network(const neural_network_options& options);
 
-  using model::initialize;
-  void initialize(uint64_t seed, const index_range& elements, std::span<float> out) const override;
-  using model::gradient;
-  using model::predict;
-  /// Hands over a tile at a time: first those that are wanted first, by their middle element.
-  batch_sums gradient(std::span<const float> parameters, const batch& rows,
-                      std::span<float> gradient_out, workspace& memory,
-                      const gradient_listener* listener) const override;
   void score_derivatives(std::span<const float> parameters, std::span<const float> features,
                          size_t output, std::span<float> out, workspace& memory) const override;
   batch_sums evaluate(std::span<const float> parameters, const batch& rows,
                       workspace& memory) const override;
-  void predict(std::span<const float> parameters, const batch& rows, std::span<float> out,
-               workspace& memory) const override;
 
   const segment_chain& chain() const override { return chain_; }
 
 private:
+  void do_initialize(uint64_t seed, const index_range& elements,
+                     std::span<float> out) const override;
+  /// Hands over a tile at a time: first those that are wanted first, by their middle element.
+  batch_sums do_gradient(std::span<const float> parameters, const batch& rows,
+                         std::span<float> gradient_out, workspace& memory,
+                         const gradient_listener* listener) const override;
+  void do_predict(std::span<const float> parameters, const batch& rows, std::span<float> out,
+                  workspace& memory) const override;
   /// Runs all segments on N rows. `drops`: also silences units as training does. What backward needs
   /// stays in `memory`, and so do the scores.
   void forward(std::span<const float> parameters, const batch& rows, bool drops,

@@ -1,5 +1,6 @@
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
+#include "troupe/models/kinds/optimizer_kinds.hpp"
 #include "troupe/models/optimizers/adadelta.hpp"
 #include "troupe/models/optimizers/adagrad.hpp"
 #include "troupe/models/optimizers/adam.hpp"
@@ -18,6 +19,8 @@
 namespace troupe {
 
 std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options) {
+  if (options.own.is_set())
+    return make_own_optimizer(options);
   switch (options.kind) {
   case optimizer_kind::sgd:
     if (options.momentum == 0)

@@ -23,6 +23,9 @@ optimizer_state optimizer_state::copy() const {
 optimizer::optimizer(const optimizer_options& options, optimizer_kind kind)
   : options_(checked_options(options, kind)) {}
 
+optimizer::optimizer(const optimizer_options& common)
+  : options_(checked_options(common, common.kind)) {}
+
 update_step optimizer::begin_step(uint64_t t, uint64_t sample_count, direction way) const {
   update_step step;
   const double sign = way == direction::descent ? 1 : -1;

@@ -81,12 +81,15 @@ public:
                       const optimizer_state& state) const = 0;
 
 protected:
+  /// Of a rule that an application adds: the options all rules have in common. Throws
+  /// std::invalid_argument when one is out of its range.
+  explicit optimizer(const optimizer_options& common);
   /// Fills in the defaults of `kind`. Throws std::invalid_argument when a constant the rule has is
   /// out of its range, or the schedule is.
   optimizer(const optimizer_options& options, optimizer_kind kind);
 
 private:
-  virtual step_corrections corrections(uint64_t t) const = 0;
+  virtual step_corrections corrections(uint64_t /*t*/) const { return {}; }
 
   optimizer_options options_;
 };

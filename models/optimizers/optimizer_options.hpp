@@ -12,11 +12,13 @@
 #pragma once
 
 #include "troupe/models/base/names.hpp"
+#include "troupe/models/kinds/component.hpp"
 #include "troupe/models/training/schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace troupe {
@@ -106,6 +108,9 @@ struct optimizer_options {
   double clip_value = 0; ///< > 0: each element of the mean gradient is kept in [-it, it], first
   double clip_norm = 0;  ///< > 0: a mean gradient of a greater norm is scaled to it, first
   schedule_options schedule;
+  /// A kind that the application adds (models/kinds/optimizer_kinds.hpp), in place of `kind`, which is
+  /// sgd then. Those of its options that are constants above may be set there too.
+  component own;
 
   friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
 };
@@ -124,6 +129,11 @@ inline constexpr std::array optimizer_constants{
   optimizer_constant{"epsilon", &optimizer_options::epsilon},
   optimizer_constant{"weight_decay", &optimizer_options::weight_decay},
   optimizer_constant{"damping", &optimizer_options::damping}};
+
+/// The name of its kind, whoever brought it.
+inline std::string kind_name(const optimizer_options& x) {
+  return x.own.is_set() ? x.own.kind : std::string{name_of(x.kind)};
+}
 
 /// The default of each constant a rule has; absent: the rule has no such constant.
 optimizer_options defaults_of(optimizer_kind kind);

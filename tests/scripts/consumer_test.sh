@@ -53,6 +53,8 @@ cmake -S application -B built -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$P
 cmake --build built
 built/consumer > first
 built/consumer > second
+printf '[data]\nsynthetic = "regression"\n[optimizer]\nkind = "plain"\n' > own.toml
+built/own_command train own.toml --json --quiet > own
 END
 
 # With the right to do so, an empty file system is laid over the source tree, in a name space of
@@ -79,5 +81,6 @@ fi
 }
 
 grep -Eqx 'troupe [0-9.]+ [0-9a-f]{64}' first || fail "unexpected output: $(cat first)"
+grep -q '"parameters_sha256":"[0-9a-f]' own || fail "unexpected output: $(cat own)"
 cmp first second || fail "two runs gave two results"
 echo "the application trained: $(cat first)"

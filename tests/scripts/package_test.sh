@@ -35,7 +35,7 @@ for library in libcaf-core libcaf-io libopenblas libtomlplusplus libfmt libspdlo
   grep -q "$library" <<< "$depends" || fail "troupe does not depend on $library: $depends"
 done
 ! grep -q -- '-dev' <<< "$depends" || fail "troupe depends on packages to build with: $depends"
-for library in libcaf-dev libxtensor-dev libopenblas-dev libssl-dev libfmt-dev libxxhash-dev zlib1g-dev; do
+for library in libcaf-dev libxtensor-dev libopenblas-dev libssl-dev libfmt-dev libspdlog-dev libtomlplusplus-dev libxxhash-dev zlib1g-dev; do
   dpkg-deb -f "$dev" Depends | grep -q "$library" || fail "libtroupe-dev does not depend on $library"
 done
 

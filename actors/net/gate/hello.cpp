@@ -27,6 +27,9 @@ constexpr std::array text_fields{
   text_field{"course", &process_facts::course},   text_field{"process", &process_facts::process},
 };
 
+/// Of runs with kinds that an application adds; absent in others.
+constexpr const char* kinds_key = "kinds";
+
 struct number_field {
   const char* key;
   uint64_t process_facts::*value;
@@ -77,6 +80,8 @@ bool read_facts(const json& object, process_facts& facts) {
     else
       is_whole = false;
   }
+  if (const auto kinds = object.find(kinds_key); kinds != object.end() && kinds->is_string())
+    facts.kinds = kinds->get<std::string>();
   return is_whole || (object["troupe"].is_number_unsigned() && facts.protocol != protocol_number);
 }
 
@@ -148,6 +153,8 @@ std::string write_hello(const hello_line& x) {
       object[field.key] = (*x.facts).*field.value;
     for (const auto& field : truth_fields)
       object[field.key] = (*x.facts).*field.value;
+    if (!x.facts->kinds.empty())
+      object[kinds_key] = x.facts->kinds;
   }
   if (x.answer)
     object["answer"] = object_of(*x.answer);

@@ -3,6 +3,7 @@
 #include "troupe/actors/net/gate/gate.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/private_run.hpp"
+#include "troupe/coordinators/job/kind_words.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/links/dial_clock.hpp"
@@ -106,6 +107,7 @@ process_facts facts_of(const std::string& process, const networked_options& x) {
   facts.cluster = words_of(cluster_words(x.cluster) + words_of_split(x.resolved.parallel));
   facts.course = course_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
   facts.numerics = numerics_class();
+  facts.kinds = kind_words(x.resolved, shape_of(*x.data));
   facts.term = x.checkpoints ? x.checkpoints->read_term() : 0;
   if (facts.is_director)
     facts.term = term_floor(facts.term, std::chrono::system_clock::now().time_since_epoch());

@@ -65,7 +65,8 @@ protected:
   }
 
   gradients_coordinator_actor moving(const staleness_options& consistency, size_t trainers = 2) {
-    coordinate_gradients_options options{{}, zeros(1)};
+    coordinate_gradients_options options;
+    options.initial = zeros(1);
     options.rule.gradients.optimizer.learning_rate = 1;
     options.rule.consistency = consistency;
     options.rule.trainer_count = trainers;

@@ -40,7 +40,8 @@ TEST(admission, every_common_fact_counts) {
   const std::vector<std::pair<std::string process_facts::*, std::string>> facts{
     {&process_facts::version, "version"}, {&process_facts::data, "data"},
     {&process_facts::job, "job"},         {&process_facts::cluster, "cluster file"},
-    {&process_facts::course, "length"},   {&process_facts::numerics, "numerics"}};
+    {&process_facts::course, "length"},   {&process_facts::numerics, "numerics"},
+    {&process_facts::kinds, "kinds"}};
   for (const auto& [fact, word] : facts) {
     auto other = facts_of("b");
     other.*fact = "different";
@@ -112,6 +113,16 @@ TEST(cluster_plan, words_say_what_all_must_have_in_common) {
   theirs.nodes[0].is_director = false;
   theirs.nodes[1].is_director = true;
   EXPECT_EQ(differing(theirs), "director = a and b");
+}
+
+TEST(admission, a_kind_that_computes_something_else_is_named) {
+  auto mine = facts_of("a"), theirs = facts_of("b");
+  mine.kinds = "model wave 1 = 00\noptimizer lion 2 = 9f3a0c11d2e4b587";
+  theirs.kinds = "model wave 1 = 00\noptimizer lion 2 = 11c07d5e00aa4321";
+  EXPECT_NE(found_by_both(mine, theirs)
+              .reason.find(
+                "kinds' own arithmetic: optimizer lion 2 = 9f3a0c11d2e4b587 and 11c07d5e00aa4321"),
+            std::string::npos);
 }
 
 TEST(admission, another_protocol_is_refused_whatever_else_it_says) {

@@ -42,6 +42,14 @@ TEST(hello, a_line_that_lacks_a_fact_is_none) {
   }
 }
 
+TEST(hello, says_what_kinds_compute_where_there_are_some) {
+  auto facts = facts_of("b");
+  EXPECT_EQ(write_hello({facts, {}}).find("\"kinds\""), std::string::npos);
+  facts.kinds = "optimizer lion 2 = 9f3a0c11d2e4b587";
+  const auto text = write_hello({facts, {}});
+  EXPECT_EQ(read_hello(std::string_view{text}.substr(0, text.size() - 1)), (hello_line{facts, {}}));
+}
+
 TEST(hello, another_protocol_is_understood_as_far_as_to_refuse_it) {
   const auto line = read_hello(R"({"troupe":99,"node":"b"})");
   ASSERT_TRUE(line);

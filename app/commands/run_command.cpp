@@ -1,0 +1,399 @@
+#include "troupe/app/commands/run_command.hpp"
+
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/app/commands/data_line.hpp"
+#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/run/signals.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/app/toml/did_you_mean.hpp"
+#include "troupe/version.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace {
+
+using troupe::failure;
+using troupe::failure_code;
+
+// The program's commands, and which one the user chose.
+struct command_line {
+  CLI::App app{"Trains models with a company of actors.", "troupe"};
+  troupe::train_arguments train; // of `launch` too
+  troupe::node_arguments node;
+  troupe::status_arguments status;
+  troupe::watch_arguments watch;
+  troupe::doctor_arguments doctor;
+  troupe::show_arguments show;
+  troupe::evaluate_arguments evaluate;
+  troupe::predict_arguments predict;
+  troupe::compare_arguments compare;
+  troupe::data_line data;
+  troupe::certs_arguments authority{"troupe cluster", {}, 3650, false};
+  troupe::certs_arguments certs{{}, {}, 365, false};
+  std::string file;
+  bool json = false;
+  std::function<int()> chosen;
+};
+
+// One value for each --set: "--set a.b=1 job.toml" must not take the file.
+void add_sets(CLI::App& command, std::vector<std::string>& sets) {
+  command.add_option("--set", sets, "Sets a key; the value is TOML, or else a string")
+    ->type_name("KEY=VALUE")
+    ->allow_extra_args(false);
+}
+
+// What `train`, `node` and `launch` have in common.
+void add_run_options(CLI::App& command, troupe::train_arguments& x) {
+  add_sets(command, x.sets);
+  command.add_flag("--json", x.json, "Prints the result as one JSON object");
+  command.add_flag("--quiet", x.quiet, "Shows no progress");
+  command.add_flag("--stats", x.stats, "Also prints who computed, waited and came late");
+  command.add_flag_callback(
+    "--dashboard", [&x] { x.dashboard = x.dashboard.value_or(""); },
+    "Serves a page of the run on this machine");
+  command
+    .add_option_function<std::string>(
+      "--dashboard-at", [&x](const std::string& where) { x.dashboard = where; },
+      "Serves it there: PORT or HOST:PORT, a loopback address")
+    ->type_name("ADDRESS");
+  command.add_flag("--tensorboard", x.tensorboard, "Also writes the history for TensorBoard");
+  auto* resume = command.add_flag("--resume", x.resume, "Continues a run from its checkpoint");
+  command.add_flag("--overwrite", x.overwrite, "Replaces a run in the same directory")
+    ->excludes(resume);
+}
+
+void add_train(command_line& x) {
+  auto* train = x.app.add_subcommand("train", "Trains the model that a job file describes");
+  train->add_option("job", x.train.job_file, "The job file; 'troupe config keys' lists its keys")
+    ->required()
+    ->type_name("JOB.toml");
+  add_run_options(*train, x.train);
+  train->footer("Example:\n  troupe train examples/digits.toml --set training.epochs=5");
+  train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
+}
+
+void add_cluster_file(CLI::App& command, troupe::train_arguments& x) {
+  command.add_option("cluster", x.job_file, "The cluster file (docs/clusters.md)")
+    ->required()
+    ->type_name("CLUSTER.toml");
+}
+
+void add_launch(command_line& x) {
+  auto* launch = x.app.add_subcommand("launch", "Starts every node of a cluster on this machine");
+  add_cluster_file(*launch, x.train);
+  add_run_options(*launch, x.train);
+  launch->footer("Example:\n  troupe launch examples/cluster/two_nodes.toml");
+  launch->callback([&x] { x.chosen = [&x] { return troupe::launch_command(x.train); }; });
+}
+
+void add_node(command_line& x) {
+  auto* node = x.app.add_subcommand("node", "Takes part in a run as one node of a cluster");
+  add_cluster_file(*node, x.node.run);
+  node
+    ->add_option("--name", x.node.name,
+                 "Which node; by default that of the process's rank, or the machine's")
+    ->type_name("NAME");
+  add_run_options(*node, x.node.run);
+  // For `launch` only: the empty group hides them from --help.
+  node->add_option("--address", x.node.addresses)->allow_extra_args(false)->group("");
+  node->add_option("--inherited-listen-fd", x.node.inherited_listen_fd)->group("");
+  node->footer("Example:\n  troupe node cluster.toml --name main");
+  node->callback([&x] { x.chosen = [&x] { return troupe::node_command(x.node); }; });
+}
+
+// What a secured cluster is asked with.
+template <class Arguments>
+void add_visit_options(CLI::App& command, Arguments& x) {
+  auto* certificate =
+    command.add_option("--certificate", x.certificate_file, "To ask a secured cluster with")
+      ->type_name("FILE");
+  auto* key =
+    command.add_option("--key", x.key_file, "Belongs to the certificate")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
+}
+
+void add_status(command_line& x) {
+  auto* status = x.app.add_subcommand("status", "Says how training goes on a running cluster");
+  status->add_option("cluster", x.status.cluster_file, "The cluster file (docs/clusters.md)")
+    ->required()
+    ->type_name("CLUSTER.toml");
+  add_sets(*status, x.status.sets);
+  status->add_flag("--json", x.status.json, "Prints one JSON object");
+  add_visit_options(*status, x.status);
+  status->footer("Example:\n  troupe status examples/cluster/two_nodes.toml");
+  status->callback([&x] { x.chosen = [&x] { return troupe::status_command(x.status); }; });
+}
+
+void add_watch(command_line& x) {
+  auto* watch = x.app.add_subcommand("watch", "Shows a run in a browser");
+  watch->add_option("target", x.watch.target, "A cluster file, or the folder of a run")
+    ->required()
+    ->type_name("CLUSTER.toml|RUN");
+  watch->add_option("--address", x.watch.address, "PORT or HOST:PORT, a loopback address")
+    ->type_name("ADDRESS");
+  add_sets(*watch, x.watch.sets);
+  add_visit_options(*watch, x.watch);
+  watch->footer("Example:\n  troupe watch runs/digits");
+  watch->callback([&x] { x.chosen = [&x] { return troupe::watch_command(x.watch); }; });
+}
+
+// What the keys data.format, target, header and index_base of a job say of its data.
+void add_data_options(CLI::App& command, troupe::data_arguments& x) {
+  command.add_option("--format", x.format, "auto, csv, libsvm, idx or npy")->type_name("FORMAT");
+  command.add_option("--target", x.target, "The target's column: \"last\", a name or an index")
+    ->type_name("COLUMN");
+  command.add_option("--header", x.header, "csv: whether row 1 is a header: auto, yes or no")
+    ->type_name("WHEN");
+  command
+    .add_option("--index-base,--index_base", x.index_base,
+                "libsvm: the index of the first feature, 0 or 1")
+    ->type_name("INDEX");
+}
+
+// The two files and what is known of their columns, alike for `evaluate` and `predict`.
+template <class Arguments>
+CLI::Option* add_model_and_data(CLI::App& command, Arguments& x, const std::string& about_data) {
+  command.add_option("model", x.model_file, "A trained model, as 'troupe train' wrote it")
+    ->required()
+    ->type_name("MODEL");
+  auto* data = command.add_option("data", x.data.file, about_data)->type_name("DATA");
+  add_data_options(command, x.data);
+  return data;
+}
+
+void add_evaluate(command_line& x) {
+  auto* evaluate = x.app.add_subcommand("evaluate", "Says how well a model predicts");
+  add_model_and_data(
+    *evaluate, x.evaluate,
+    "Rows with features and targets, in any format, '-' to read them from standard "
+    "input; without it those that the model's own run kept aside");
+  evaluate->add_option("--rows", x.evaluate.rows, "Without DATA: test, validation or train")
+    ->type_name("PART");
+  evaluate
+    ->add_option("--labels-file,--labels_file", x.evaluate.data.labels_file,
+                 "idx, npy: the file of the targets")
+    ->type_name("FILE");
+  evaluate->add_flag("--json", x.evaluate.json, "Prints one JSON object");
+  evaluate->footer("Example:\n  troupe evaluate runs/digits\n  troupe evaluate "
+                   "runs/digits/model.safetensors digits.csv.gz");
+  evaluate->callback([&x] { x.chosen = [&x] { return troupe::evaluate_command(x.evaluate); }; });
+}
+
+void add_predict(command_line& x) {
+  auto* predict = x.app.add_subcommand("predict", "Predicts every row of a file");
+  add_model_and_data(*predict, x.predict,
+                     "Rows with the model's features, in any format; '-' reads standard input")
+    ->required();
+  predict->add_option("-o,--output", x.predict.output_file, "Writes FILE: .csv or .npy")
+    ->type_name("FILE");
+  predict->add_flag("--probabilities", x.predict.probabilities, "Adds each class's probability");
+  predict->footer("Example:\n  troupe predict runs/digits/model.safetensors new.csv -o out.csv");
+  predict->callback([&x] { x.chosen = [&x] { return troupe::predict_command(x.predict); }; });
+}
+
+void add_inspect(command_line& x) {
+  auto* inspect = x.app.add_subcommand("inspect", "Shows what a model file holds");
+  inspect->add_option("model", x.file, "A trained model")->required()->type_name("MODEL");
+  inspect->add_flag("--json", x.json, "Prints one JSON object");
+  inspect->footer("Example:\n  troupe inspect runs/digits/model.safetensors");
+  inspect->callback([&x] { x.chosen = [&x] { return troupe::inspect_command(x.file, x.json); }; });
+}
+
+void add_compare(command_line& x) {
+  auto* compare = x.app.add_subcommand("compare", "Says what differs between runs");
+  compare->add_option("run", x.compare.folders, "Folders of runs, two at least")
+    ->required()
+    ->expected(2, -1)
+    ->type_name("RUN");
+  compare->add_option("-o,--output", x.compare.output_file, "Writes the curves: FILE.svg")
+    ->type_name("FILE");
+  compare->add_flag("--json", x.compare.json, "Prints one JSON object");
+  compare->footer("Example:\n  troupe compare runs/digits runs/other -o curves.svg");
+  compare->callback([&x] { x.chosen = [&x] { return troupe::compare_command(x.compare); }; });
+}
+
+void add_config(command_line& x) {
+  auto* config = x.app.add_subcommand("config", "Checks and shows job and cluster files");
+  config->require_subcommand(1);
+  config->footer("Example:\n  troupe config check examples/digits.toml");
+  auto* check = config->add_subcommand("check", "Says whether a job or cluster file is right");
+  check->add_option("file", x.file, "The file")->required()->type_name("FILE");
+  check->footer("Example:\n  troupe config check examples/digits.toml");
+  check->callback([&x] { x.chosen = [&x] { return troupe::config_check_command(x.file); }; });
+  auto* show = config->add_subcommand("show", "Prints a job with every key, defaults included");
+  show->add_option("file", x.show.file, "The file")->required()->type_name("FILE");
+  add_sets(*show, x.show.sets);
+  auto* plan = show->add_flag(
+    "--plan", x.show.plan, "Prints who would hold, send and compute how much (docs/parallel.md)");
+  show->add_flag("--json", x.show.json, "Prints the plan as one JSON object")->needs(plan);
+  show->footer("Example:\n  troupe config show examples/digits.toml --set optimizer.kind=adam\n"
+               "  troupe config show examples/wide_network.toml --plan");
+  show->callback([&x] { x.chosen = [&x] { return troupe::config_show_command(x.show); }; });
+  auto* keys = config->add_subcommand("keys", "Prints every key of a job file, with its meaning");
+  keys->footer("Example:\n  troupe config keys | less");
+  keys->callback([&x] { x.chosen = [] { return troupe::config_keys_command(); }; });
+}
+
+void add_doctor(command_line& x) {
+  auto* doctor = x.app.add_subcommand("doctor", "Says whether a run would work on this machine");
+  doctor->add_option("file", x.doctor.file, "A job or cluster file")->type_name("FILE");
+  add_sets(*doctor, x.doctor.sets);
+  doctor->add_flag("--json", x.doctor.json, "Prints one JSON object");
+  doctor->footer("Example:\n  troupe doctor examples/cluster/two_nodes.toml");
+  doctor->callback([&x] { x.chosen = [&x] { return troupe::doctor_command(x.doctor); }; });
+}
+
+void add_certificate_options(CLI::App& command, troupe::certs_arguments& x) {
+  command.add_option("--days", x.days, "For how long it is good")->check(CLI::Range(1, 36500));
+  command.add_flag("--overwrite", x.overwrites, "Replaces files that are there");
+}
+
+void add_certs(command_line& x) {
+  auto* certs = x.app.add_subcommand("certs", "Makes and checks the certificates of a cluster");
+  certs->require_subcommand(1);
+  certs->footer("Example:\n  troupe certs ca && troupe certs issue main");
+  auto* ca = certs->add_subcommand("ca", "Makes an authority: ca.pem and ca.key, here");
+  ca->add_option("--name", x.authority.name, "What people see in certificates it signs");
+  add_certificate_options(*ca, x.authority);
+  ca->footer("Example:\n  troupe certs ca");
+  ca->callback([&x] { x.chosen = [&x] { return troupe::certs_ca_command(x.authority); }; });
+  auto* issue = certs->add_subcommand("issue", "Makes NAME.pem and NAME.key, signed by ca.key");
+  issue->add_option("name", x.certs.name, "The node's name in the cluster file")
+    ->required()
+    ->type_name("NAME");
+  add_certificate_options(*issue, x.certs);
+  issue->footer("Example:\n  troupe certs issue main");
+  issue->callback([&x] { x.chosen = [&x] { return troupe::certs_issue_command(x.certs); }; });
+  auto* check = certs->add_subcommand("check", "Says what a certificate or key is good for");
+  check->add_option("file", x.certs.file, "A certificate, a key, or a cluster file")
+    ->required()
+    ->type_name("FILE");
+  check->footer("Example:\n  troupe certs check main.pem");
+  check->callback([&x] { x.chosen = [&x] { return troupe::certs_check_command(x.certs); }; });
+}
+
+void add_version(command_line& x) {
+  auto* version = x.app.add_subcommand("version", "Prints versions and the numerics class");
+  version->add_flag("--json", x.json, "Prints one JSON object");
+  version->footer("Example:\n  troupe version --json");
+  version->callback([&x] { x.chosen = [&x] { return troupe::version_command(x.json); }; });
+}
+
+// Names of a command's commands and long options, for suggestions.
+std::vector<std::string> words_of(const CLI::App& command) {
+  std::vector<std::string> result;
+  for (const auto* inner : command.get_subcommands([](const CLI::App*) { return true; }))
+    result.push_back(inner->get_name());
+  for (const auto* option : command.get_options())
+    for (const auto& name : option->get_lnames())
+      result.push_back("--" + name);
+  return result;
+}
+
+const CLI::App* inner_command(const CLI::App& command, const std::string& name) {
+  const auto found =
+    command.get_subcommands([&](const CLI::App* inner) { return inner->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+// The key that an option like "--epochs" of a command that takes --set may have meant, and how to
+// say so: with the value that came with it.
+std::string set_hint(const CLI::App& command, const std::string& word, const char* next) {
+  const size_t equals = word.find('=');
+  if (!command.get_option_no_throw("--set") || !word.starts_with("--"))
+    return {};
+  std::string name = word.substr(2, equals - 2);
+  std::ranges::replace(name, '-', '_');
+  const auto key = troupe::key_called(name);
+  if (!key)
+    return {};
+  const std::string value = equals != word.npos    ? word.substr(equals + 1)
+                            : next && *next != '-' ? next
+                                                   : "VALUE";
+  return "keys of a job are set by --set " + *key + "=" + value;
+}
+
+// What to say of a command line that was refused: the first word that the innermost command given
+// does not know is most often the reason.
+failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const CLI::App* command = &app;
+  std::string path = app.get_name();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (const auto* inner = inner_command(*command, word)) {
+      command = inner;
+      path += " " + word;
+      continue;
+    }
+    const auto words = words_of(*command);
+    const bool is_word = std::find(words.begin(), words.end(), word) != words.end();
+    if (const auto hint = is_word ? "" : set_hint(*command, word, argv[i + 1]); !hint.empty())
+      return {failure_code::usage, "there is no option '" + word + "'", {}, hint};
+    const bool takes_command = command->get_require_subcommand_min() > 0;
+    const auto hint = troupe::did_you_mean(word, words);
+    if (takes_command && !word.starts_with("-"))
+      return {failure_code::usage,
+              "unknown command '" + word + "'",
+              {},
+              hint.empty() ? "see '" + path + " --help'" : hint};
+    if (!hint.empty() && !is_word)
+      return {failure_code::usage, error.what(), {}, hint};
+  }
+  return {failure_code::usage, error.what(), {}, "see '" + path + " --help'"};
+}
+
+int run(int argc, char** argv) {
+  command_line line;
+  line.app.require_subcommand(1);
+  line.app.footer("Example:\n  troupe train examples/digits.toml");
+  line.app.set_version_flag("--version", "troupe " TROUPE_VERSION, "Prints the version");
+  line.train.process_arguments = line.node.run.process_arguments = argv;
+  line.doctor.process_arguments = argv;
+  add_train(line);
+  add_launch(line);
+  add_node(line);
+  add_status(line);
+  add_watch(line);
+  add_evaluate(line);
+  add_predict(line);
+  add_inspect(line);
+  add_compare(line);
+  troupe::add_data(line.app, line.data, line.chosen);
+  add_config(line);
+  add_doctor(line);
+  add_certs(line);
+  add_version(line);
+  try {
+    line.app.parse(argc, argv);
+  } catch (const CLI::Success& asked_for_help) {
+    return line.app.exit(asked_for_help);
+  } catch (const CLI::ParseError& error) {
+    throw usage_failure(line.app, error, argc, argv);
+  }
+  return line.chosen();
+}
+
+} // namespace
+
+namespace troupe {
+
+int run_command(int argc, char** argv) {
+  hold_standard_streams();
+  ignore_broken_pipes();
+  try {
+    return run(argc, argv);
+  } catch (const failure& error) {
+    print_message(error_text(error));
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    const auto unexpected = as_failure(error);
+    print_message(error_text(unexpected));
+    return static_cast<int>(unexpected.code());
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,16 @@
+// What the kinds of an application compute, in words that processes compare before they train together.
+
+#pragma once
+
+#include "troupe/coordinators/job/resolve.hpp"
+
+#include <string>
+
+namespace troupe {
+
+/// A line for each kind of a resolved job that is the application's own, as in
+/// "optimizer lion 1 = 9f3a0c11d2e4b587": name, version and probe (models/kinds/probe.hpp). Empty when
+/// it has none.
+std::string kind_words(const job& resolved, const data_shape& shape);
+
+} // namespace troupe

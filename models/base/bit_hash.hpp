@@ -1,0 +1,45 @@
+// A hash of bits: what names the behaviour of a machine's arithmetic (numerics.hpp), or of a kind that an
+// application adds (models/kinds/probe.hpp).
+
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+
+namespace troupe {
+
+// FNV-1a over the bits of what is added.
+class bit_hash {
+public:
+  void add(std::span<const float> values) {
+    for (auto value : values)
+      add_word(std::bit_cast<uint32_t>(value));
+  }
+
+  void add(double value) {
+    const auto bits = std::bit_cast<uint64_t>(value);
+    add_word(static_cast<uint32_t>(bits));
+    add_word(static_cast<uint32_t>(bits >> 32));
+  }
+
+  std::string hex() const {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(state_));
+    return text;
+  }
+
+private:
+  void add_word(uint32_t word) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      state_ ^= (word >> shift) & 0xff;
+      state_ *= 0x100000001b3;
+    }
+  }
+
+  uint64_t state_ = 0xcbf29ce484222325;
+};
+
+} // namespace troupe

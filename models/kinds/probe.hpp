@@ -1,0 +1,22 @@
+// Probes: a hash of the bits that a kind of an application gives for small made inputs.
+//
+// Processes that train together compare them: two that have other code under one name and version, or
+// the same code compiled otherwise, are told so before they train, not by a gradient that differs. A
+// probe finds a version number that was forgotten; it does not replace one, and is no part of identities.
+
+#pragma once
+
+#include "troupe/models/network/model.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+
+#include <string>
+
+namespace troupe {
+
+/// Of a model: its initial values, and sums and gradient of eight rows. 16 hexadecimal digits.
+std::string probe_of(const model& x);
+
+/// Of a rule: three updates of 103 values with their state. 16 hexadecimal digits.
+std::string probe_of(const optimizer& x);
+
+} // namespace troupe

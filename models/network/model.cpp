@@ -1,0 +1,27 @@
+#include "troupe/models/network/model.hpp"
+
+#include "troupe/models/network/segment_chain.hpp"
+
+#include <array>
+#include <mutex>
+#include <stdexcept>
+
+namespace troupe {
+
+// To whoever shares models it is one layer, of so many inputs and one output.
+const segment_chain& model::chain() const {
+  static std::mutex making; // one for all models: they can be copied
+  const std::lock_guard lock{making};
+  if (!whole_)
+    whole_ = std::make_shared<segment_chain>(
+      std::vector{dense_layer{layout_.size(), 1, activation_kind::identity, false}},
+      std::array{layer_cut::none}, 1, 0.0);
+  return *whole_;
+}
+
+void model::score_derivatives(std::span<const float>, std::span<const float>, size_t,
+                              std::span<float>, workspace&) const {
+  throw std::invalid_argument("this model has no derivatives of its scores");
+}
+
+} // namespace troupe
