@@ -112,6 +112,12 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME status COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/status_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(status PROPERTIES TIMEOUT 3600)
+  add_executable(own_kinds scripts/kinds/own_kinds.cpp)
+  target_link_libraries(own_kinds PRIVATE troupe::command troupe_settings)
+  add_test(NAME own_kinds
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/own_kinds_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(own_kinds PROPERTIES TIMEOUT 3600)
   add_test(NAME page COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/page_test.py
                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(page PROPERTIES TIMEOUT 3600)
@@ -132,6 +138,13 @@ if(TROUPE_BUILD_EXAMPLES)
   set_tests_properties(example_networked_collectives PROPERTIES TIMEOUT 3600)
 endif()
 if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_COMMAND)
+  add_test(NAME example_own_model
+           COMMAND ${troupe_examples_test} kinds $<TARGET_FILE:example_own_model>
+                   model.hidden= model.kind=quadratic model.rank=3)
+  add_test(NAME example_own_optimizer
+           COMMAND ${troupe_examples_test} kinds $<TARGET_FILE:example_own_optimizer>
+                   optimizer.kind=lion optimizer.learning_rate=0.001)
+  set_tests_properties(example_own_model example_own_optimizer PROPERTIES TIMEOUT 3600)
   add_test(NAME example_embedded_node
            COMMAND ${troupe_examples_test} embedded $<TARGET_FILE:troupe_command>
                    $<TARGET_FILE:example_embedded_node>

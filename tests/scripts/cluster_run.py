@@ -80,6 +80,7 @@ class Node:
     listen: str = ""
     # What starts the process, such as ["ip", "netns", "exec", "left"].
     wrapper: list = field(default_factory=list)
+    program: str = TROUPE
 
     def text(self):
         return (f'[[node]]\nname = "{self.name}"\naddress = "{self.address}"\n'
@@ -114,7 +115,7 @@ class Process:
         self.epoch = 0
         self.epoch_times = {}  # epoch -> when it was said to be finished first
         self.out = tempfile.TemporaryFile("w+", encoding="utf-8")
-        command = [TROUPE, "node", cluster.file, "--name", node.name, *arguments]
+        command = [node.program, "node", cluster.file, "--name", node.name, *arguments]
         self.process = subprocess.Popen([*node.wrapper, *command], cwd=cluster.folder,
                                         stdout=self.out, stderr=subprocess.PIPE, text=True)
         self.reader = threading.Thread(target=self.read)

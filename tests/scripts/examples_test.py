@@ -5,6 +5,7 @@
     examples_test.py processes PROGRAM SOURCE.cpp
     examples_test.py shell TROUPE SCRIPT.sh
     examples_test.py jobs TROUPE FOLDER
+    examples_test.py kinds PROGRAM SETTING...
 """
 
 import json
@@ -141,6 +142,27 @@ def check_jobs(troupe, folder):
     print(f"{len(jobs)} job files are right")
 
 
+def check_kinds(program, *settings):
+    """A program with a kind of its own trains the digits with it, in one process and as two nodes."""
+    sets = [word for setting in (*settings, "training.epochs=8", "output.directory=run")
+            for word in ("--set", setting)]
+    results = []
+    for command, file in (("train", "digits.toml"), ("launch", "cluster/two_nodes.toml")):
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([program, command, ROOT / "examples" / file, "--json", "--quiet", *sets],
+                                 cwd=folder, capture_output=True, text=True, check=False)
+            if run.returncode != 0:
+                sys.exit(f"{command}: exit code {run.returncode}\n{run.stdout}{run.stderr}")
+            results.append(json.loads(run.stdout))
+    alone, two = results
+    if alone["parameters_sha256"] != two["parameters_sha256"] or two["nodes"] != 2:
+        sys.exit(f"other parameters\n{alone}\n{two}")
+    if alone["test_accuracy"] < 0.93:
+        sys.exit(f"learned too little\n{alone}")
+    print(f"accuracy {alone['test_accuracy']:.3f}, the same bits on two nodes")
+
+
 if __name__ == "__main__":
-    {"program": check_program, "embedded": check_embedded, "shell": check_shell,
+    {"kinds": check_kinds,
+     "program": check_program, "embedded": check_embedded, "shell": check_shell,
      "jobs": check_jobs, "processes": check_processes}[sys.argv[1]](*sys.argv[2:])

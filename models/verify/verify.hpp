@@ -1,0 +1,61 @@
+// Contract tests for what an application adds: whether a model or a rule keeps what the library promises
+// on its behalf, above all the same bits whoever computes. They need no test framework:
+//
+//   for (const auto& x : troupe::verify_model(mine))
+//     std::cout << x.check << ", " << x.where << ": " << x.what << '\n';
+//
+// | check          | holds that                                                             |
+// |----------------|------------------------------------------------------------------------|
+// | initial values | are finite, and functions of the seed and their place alone            |
+// | gradient       | is the derivative of `evaluate`'s loss, tensor by tensor               |
+// | sums           | of rows A and rows B add up to those of A and B together: no means     |
+// | counted        | samples are the rows, and `gradient` tells the loss that `evaluate` has |
+// | written        | every value that is asked for is written, none is added to             |
+// | memory         | nothing is read from the workspace that this call did not write        |
+// | pure           | the same call gives the same bits, whatever was computed in between    |
+// | alignment      | bits do not depend on where buffers begin                              |
+// | pieces         | a rule gives each element the same, in whatever pieces it comes        |
+// | inputs         | parameters and gradient stay as they are                               |
+// | not finite     | a gradient that is no number gives a parameter that is none            |
+// | descends       | a rule goes down a bowl                                                |
+//
+// What they cannot see: other bits on other machines, from std::exp and its kin or flags like -ffast-math
+// (docs/open.md). Processes compare probes (models/kinds/probe.hpp) for that when they meet.
+
+#pragma once
+
+#include "troupe/models/network/model.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct finding {
+  std::string check; ///< of the table above
+  std::string where; ///< the tensor, the elements, or the call
+  std::string what;  ///< expected and seen
+
+  friend bool operator==(const finding&, const finding&) = default;
+};
+
+/// A line for each.
+std::string findings_text(const std::vector<finding>& found);
+
+struct verify_options {
+  uint64_t seed = 1;        ///< of rows, initial values and directions
+  size_t rows = 12;         ///< of a batch, >= 4
+  bool has_dropout = false; ///< `gradient` drops units: only its form and purity are looked at
+};
+
+/// Empty when all checks hold. At most one finding a check and tensor. Takes some hundred evaluations
+/// for each tensor. For models of dense rows.
+std::vector<finding> verify_model(const model& x, const verify_options& options = {});
+
+/// Empty when all checks hold.
+std::vector<finding> verify_optimizer(const optimizer& x, const verify_options& options = {});
+
+} // namespace troupe
