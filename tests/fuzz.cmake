@@ -14,9 +14,9 @@ if(TROUPE_FUZZ)
        ${PROJECT_SOURCE_DIR}/app/toml/*.cpp ${PROJECT_SOURCE_DIR}/app/job/*.cpp)
   foreach(source IN ITEMS
       actors/net/gate/hello actors/net/gate/visit actors/net/gate/visitor actors/protocol/payload
-      actors/protocol/seal app/cluster/cluster_file app/cluster/cluster_overrides
-      app/cluster/cluster_schema app/cluster/cluster_text app/cluster/node_address
-      app/terminal/status_report)
+      actors/protocol/seal actors/run/explanation app/cluster/cluster_file
+      app/cluster/cluster_overrides app/cluster/cluster_schema app/cluster/cluster_text
+      app/cluster/node_address app/terminal/status_report)
     list(APPEND troupe_decoder_sources ${PROJECT_SOURCE_DIR}/${source}.cpp)
   endforeach()
   # Distances of words compare every letter with every other: as hints to the search they mean

@@ -1,5 +1,6 @@
 #include "troupe/actors/director/run_status.hpp"
 
+#include "troupe/actors/run/explanation.hpp"
 #include "troupe/coordinators/parallel/portion_text.hpp"
 
 #include <algorithm>
@@ -128,14 +129,14 @@ std::string run_status::waits_for(moment now) const {
   if (!seat_.begin)
     return "begin";
   if (writes_.is_writing_term())
-    return "the term to be written";
+    return std::string{term_to_be_written};
   if (const auto& waiting = membership_.waiting())
     return waiting->reason;
   if (const auto late = holding_up(roster_.heard(seat_.view, now)); is_still(now) && !late.empty())
     return waiting_text(late);
   const bool is_ending = training_.state() == director_rule::phase::ending;
   if (tensors_.is_behind() || (is_ending && writes_.is_writing()))
-    return "a checkpoint to be written";
+    return std::string{checkpoint_to_be_written};
   switch (training_.state()) {
   case director_rule::phase::training:
     return "step " + std::to_string(history_.version());

@@ -52,6 +52,7 @@ struct status_arguments {
   std::string cluster_file;
   std::vector<std::string> sets; ///< as those of the cluster that runs
   bool json = false;
+  bool explains = false;        ///< only why nothing moves
   std::string certificate_file; ///< to ask with; empty: a node's that can be read here
   std::string key_file;
 };

@@ -26,7 +26,9 @@ int run(const status_arguments& arguments, std::string& job_name) {
   const auto cluster = load_cluster(arguments.cluster_file, arguments.sets, process_environment());
   job_name = cluster.job.value.name;
   const auto status = status_of(cluster, {arguments.certificate_file, arguments.key_file});
-  print_result(arguments.json ? with_job(status, job_name) : status_report(status));
+  print_result(arguments.json       ? with_job(status, job_name)
+               : arguments.explains ? wait_report(status)
+                                    : status_report(status));
   return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <list>
@@ -28,6 +29,10 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr uint16_t usual_ports = 10;
+
+/// How long nobody is accepted when it fails: without file descriptors left the listener stays
+/// readable, and waiting for it would not wait.
+constexpr milliseconds accept_pause{100};
 
 std::optional<uint16_t> port_in(const std::string& text) {
   uint16_t result = 0;
@@ -121,8 +126,12 @@ private:
   }
 
   void wait() const {
-    std::vector<pollfd> sockets{{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
-    auto earliest = steady::now() + std::chrono::hours{1};
+    const auto now = steady::now();
+    const bool accepts = accepts_from_ <= now;
+    std::vector<pollfd> sockets{{wake_.get(), POLLIN, 0}};
+    if (accepts)
+      sockets.push_back({listener_.get(), POLLIN, 0});
+    auto earliest = accepts ? now + std::chrono::hours{1} : accepts_from_;
     for (const auto& one : visits_) {
       const short events = one.is_sending() ? POLLOUT : POLLIN;
       sockets.push_back({one.connection.descriptor(), events, 0});
@@ -135,11 +144,15 @@ private:
 
   // When all places are taken, whoever has been here longest goes.
   void accept_visitors() {
+    if (steady::now() < accepts_from_)
+      return;
     for (auto socket = accept_from(listener_); socket; socket = accept_from(listener_)) {
       if (visits_.size() == connections_max)
         visits_.pop_front();
       visits_.push_back({channel{std::move(socket)}, steady::now() + visit_time_max});
     }
+    if (errno != EAGAIN && errno != EWOULDBLOCK)
+      accepts_from_ = steady::now() + accept_pause;
   }
 
   void serve(visit& one) const {
@@ -180,6 +193,7 @@ private:
   owned_socket wake_;
   std::shared_ptr<const page_feed> feed_;
   std::list<visit> visits_;
+  steady::time_point accepts_from_{};
   std::atomic<bool> is_over_ = false;
   std::thread thread_; ///< last: it uses all others
 };

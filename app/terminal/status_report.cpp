@@ -159,14 +159,42 @@ std::string report_of(const json& x) {
   return result + (trainers->empty() ? "" : '\n' + trainer_table(*trainers));
 }
 
-} // namespace
+std::string explained(const json& x) {
+  std::string result;
+  const auto& why = x.at("explanation");
+  if (why.is_null()) {
+    const auto still = x.at("still_seconds").get<double>();
+    add(result, "verdict",
+        "nothing holds up the run: " + text(x.at("phase")) + ", step " + count(x.at("step")) +
+          " of " + count(x.at("last_step")) +
+          (still > 0 ? fmt::format(", last moved {:.1f} s ago", still) : ""));
+    return result;
+  }
+  add(result, "verdict", text(why.at("verdict")));
+  for (const auto& wait : why.at("chain"))
+    add(result, "because",
+        text(wait.at("who")) + " waits for " +
+          (wait.at("from").is_null() ? "" : text(wait.at("from")) + ": ") + text(wait.at("what")));
+  add(result, "what to do", text(why.at("advice")));
+  return result;
+}
 
-std::string status_report(std::string_view status) {
+std::string read_by(std::string (*report)(const json&), std::string_view status) {
   try {
-    return report_of(json::parse(status));
+    return report(json::parse(status));
   } catch (const json::exception& error) {
     throw unreadable(error.what());
   }
+}
+
+} // namespace
+
+std::string status_report(std::string_view status) {
+  return read_by(report_of, status);
+}
+
+std::string wait_report(std::string_view status) {
+  return read_by(explained, status);
 }
 
 } // namespace troupe

@@ -11,4 +11,8 @@ namespace troupe {
 /// lacks what this version shows.
 std::string status_report(std::string_view status);
 
+/// Of the same object only why nothing moves: who holds up the run, the chain of waits that leads
+/// there, and what to do; one line when it moves. Throws as `status_report`.
+std::string wait_report(std::string_view status);
+
 } // namespace troupe

@@ -10,11 +10,12 @@
 using namespace troupe;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  fuzz::expect_result_or_failure([&] {
-    auto report = status_report(fuzz::text_of(bytes, size));
-    std::ranges::replace(report, '\n', ' ');
-    fuzz::require(printable_text(report) == report, "nothing moves the terminal");
-  });
+  for (const auto report_of : {status_report, wait_report})
+    fuzz::expect_result_or_failure([&] {
+      auto report = report_of(fuzz::text_of(bytes, size));
+      std::ranges::replace(report, '\n', ' ');
+      fuzz::require(printable_text(report) == report, "nothing moves the terminal");
+    });
   fuzz::expect_result_or_failure([&] { read_visit_answer(fuzz::text_of(bytes, size), "here"); });
   return 0;
 }

@@ -119,6 +119,11 @@ class Status(unittest.TestCase):
                 return status
             self.assertLess(time.monotonic(), end, answer.stdout)
 
+    def explained_once(self, pattern):
+        end = time.monotonic() + HANG
+        while not re.match(pattern, said := self.ask("--explain").stdout):
+            self.assertLess(time.monotonic(), end, said)
+
     def status_once_all_are_heard(self, and_also=lambda status: True):
         """A node that is frozen before its first report has never been heard."""
         return self.status_once(lambda status: and_also(status) and all(
@@ -167,6 +172,15 @@ class Status(unittest.TestCase):
             self.assertEqual(table.returncode, 0, table.stderr)
             self.assertRegex(table.stdout, r"\nbehind +right, by \d+\.\d s: gradients of step")
             self.assertRegex(table.stdout, r"\nright +worker +takes part ")
+            why = self.status_once(lambda status: status["explanation"] and (
+                status["explanation"]["rule"], status["explanation"]["culprits"]
+            ) == ("silent", ["right"]))["explanation"]
+            self.assertEqual([(one["who"], one["from"]) for one in why["chain"]],
+                             [("main", "right")])
+            self.assertIn(f"gradients of step {line[1]}", why["chain"][0]["what"])
+            self.explained_once(r"verdict +right holds up the run: linked, and silent for \d+\.\d s\n"
+                                rf"because +main waits for right: gradients of step {line[1]}, .*\n"
+                                r"what to do +its process is stopped .*\n$")
         finally:
             os.kill(right, signal.SIGCONT)
         launch.wait_for(r"main +\| \S+ \S+ the wait is over, after \d+\.\d s")
@@ -177,6 +191,7 @@ class Status(unittest.TestCase):
         self.assertRegex(self.ask().stdout, r"\nreplica +results +last +by ms(.*\n)+ *right/0 ")
         self.assertGreater(after["step"], before["step"])
         self.assertEqual(after["replicas_lost"], 0)
+        self.explained_once(r"verdict +nothing holds up the run: training, step \d+ of \d+.*\n$")
         self.assertEqual(after["views"], 1, "visitors and a short freeze change nothing")
         self.assertEqual(launch.end(), 130)
         self.assertNotIn("refused a process", launch.lines)
@@ -197,6 +212,12 @@ class Status(unittest.TestCase):
         self.assertIn("right", status["waits_for"])
         self.assertEqual([node["state"] for node in status["nodes"]],
                          ["linked", "linked", "missing"])
+        self.assertEqual(status["explanation"]["rule"], "missing")
+        self.assertEqual(status["explanation"]["culprits"], ["right"])
+        self.assertRegex(self.ask("--explain").stdout,
+                         r"verdict +not linked with main: right \(waiting for right\)\n"
+                         r"because +main waits for right: a link to it\n"
+                         r"what to do +start what is missing \('troupe node .* --name right'\)")
         self.start("node", self.file, "--name", "right", "--quiet", *ENDLESS)
         main.wait_for("the wait is over, after")
         self.assertEqual(main.end(), 130)

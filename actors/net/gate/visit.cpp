@@ -1,6 +1,7 @@
 #include "troupe/actors/net/gate/visit.hpp"
 
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/actors/run/explanation.hpp"
 #include "troupe/actors/run/training_end.hpp"
 #include "troupe/data/records/trainer_table.hpp"
 
@@ -81,6 +82,19 @@ json object_of(const history_row& x) {
           {"validation_r2", number(x.validation_r2)}};
 }
 
+json object_of(const wait_explanation& x) {
+  auto chain = json::array();
+  for (const auto& wait : x.chain)
+    chain.push_back({{"who", wait.who},
+                     {"from", wait.from.empty() ? json() : json(wait.from)},
+                     {"what", wait.what}});
+  return {{"rule", name_of(x.rule)},
+          {"culprits", x.culprits},
+          {"chain", chain},
+          {"verdict", x.verdict},
+          {"advice", x.advice}};
+}
+
 json object_of(const training_status& x) {
   json result{{"phase", x.phase},
               {"view", {{"term", x.view.term}, {"number", x.view.number}}},
@@ -125,6 +139,8 @@ json object_of(const training_status& x) {
   result["bytes_by_kind"] = object_of(bytes_sent);
   result["resends"] = resends;
   result["job_sha256"] = x.job_sha256;
+  const auto why = explain(x);
+  result["explanation"] = why ? object_of(*why) : json(nullptr);
   return result;
 }
 

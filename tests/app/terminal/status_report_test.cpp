@@ -136,6 +136,24 @@ TEST(status_report, the_object_adds_up_what_nodes_sent) {
   EXPECT_EQ(object["nodes"][2]["step"], nullptr);
 }
 
+TEST(wait_report, shows_who_holds_up_the_run_by_which_chain_and_what_to_do) {
+  auto x = some_status();
+  x.nodes.resize(2);
+  const auto report = wait_report(status_json(x));
+  EXPECT_EQ(report.find("verdict            right holds up the run: linked, and silent for 3.2 s\n"
+                        "because            main waits for right: gradients\n"
+                        "what to do         its process is stopped or"),
+            0u)
+    << report;
+  x.nodes[0].waits = {{"", "a place\x1b[2J"}};
+  x.nodes.resize(1);
+  EXPECT_NE(wait_report(status_json(x)).find("\nbecause            main waits for a place [2J\n"),
+            std::string::npos);
+  x.still = 0.5;
+  EXPECT_EQ(wait_report(status_json(x)), "verdict            nothing holds up the run: training, "
+                                         "step 412 of 570, last moved 0.5 s ago\n");
+}
+
 TEST(status_report, what_came_over_a_wire_moves_no_terminal) {
   auto x = some_status();
   x.waits_for = "a\x1b[2J\nb";

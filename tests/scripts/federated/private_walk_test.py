@@ -52,7 +52,7 @@ STATUS = {
     "views": "job", "replicas_lost": "time", "rollbacks": "time", "train_loss": "none",
     "train_accuracy": "none", "learning_rate": "job", "seconds_left": "time", "newest_row": "row",
     "trainers": "none", "privacy": "spent", "bytes_sent": "none", "bytes_by_kind": "none",
-    "resends": "none", "job_sha256": "job",
+    "resends": "none", "job_sha256": "job", "explanation": "time",
 }
 NODE = {
     "name": "job", "role": "job", "state": "job", "replicas": "job", "shards": "job",
