@@ -123,8 +123,7 @@ void add_status(command_line& x) {
     ->type_name("CLUSTER.toml");
   add_sets(*status, x.status.sets);
   status->add_flag("--json", x.status.json, "Prints one JSON object");
-  status->add_flag("--explain", x.status.explains,
-                   "Prints only who holds up the run, by which chain of waits, and what to do");
+  status->add_flag("--explain", x.status.explains, "Prints only who holds up the run, and why");
   add_visit_options(*status, x.status);
   status->footer("Example:\n  troupe status examples/cluster/two_nodes.toml");
   status->callback([&x] { x.chosen = [&x] { return troupe::status_command(x.status); }; });
