@@ -67,8 +67,25 @@ ROUNDS = {
     "rounds": {"training__strategy": '"parameters"', "training__members": 4, "training__local_steps": 2},
     "elastic": {"training__strategy": '"parameters"', "training__members": 4, "training__local_steps": 3,
                 "merge__elastic_alpha": 0.2, "optimizer__clip_norm": 0.5},
+    "outer": {"training__strategy": '"parameters"', "training__members": 4, "training__local_steps": 2,
+              "merge__outer": '"adam"', "merge__averaging": '"exponential"'},
     "alone": {"training__consistency": '"asynchronous"', "training__replicas": 1},
+    "federated": {},
 }
+FEDERATED_JOB = JOB.split("[training]", maxsplit=1)[0] + """[training]
+strategy = "federated"
+batch_size = 16
+[federated]
+clients = 60
+cohort = 6
+rounds = 200
+local_steps = 2
+drop_out = 0.2
+[merge]
+outer = "sgd"
+outer_momentum = 0.5
+averaging = "mean"
+"""
 # In these the order of arrival counts.
 UNORDERED = ['"asynchronous"', "{ staleness = 2 }", "{ first = 1 }", "{ lag = 1.5 }"]
 # What two runs of a job share, whoever computed and however often they began.
@@ -257,11 +274,12 @@ class Resume(unittest.TestCase):
 
     def test_rounds_that_are_killed_at_any_moment_end_with_the_same_bits(self):
         for name, settings in ROUNDS.items():
-            straight = self.folder()
+            job = FEDERATED_JOB if name == "federated" else JOB
+            straight = self.folder(job)
             expected = Run(straight, *sets(**settings)).result()
             for seed in range(TRIALS):
                 with self.subTest(mode=name, seed=seed):
-                    folder = self.folder()
+                    folder = self.folder(job)
                     kills, result = self.play_lives(folder, seed, settings)
                     self.assert_same(result, folder, expected, history(straight), [
                         figure for figure in FIGURES if figure != "steps_executed"])  # by members
