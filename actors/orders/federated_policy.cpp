@@ -4,10 +4,20 @@
 #include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
 namespace troupe {
+
+namespace {
+
+/// What a checkpoint has of them: what a private run has let out is in its ledger.
+std::array<uint64_t*, 5> counts_of(client_totals& x) {
+  return {&x.rounds, &x.void_rounds, &x.updates, &x.refused, &x.rows};
+}
+
+} // namespace
 
 void federated_policy::begin(keeper_books& books, state_loader* saved) {
   const auto initial = books.model.parameters().values();
@@ -16,14 +26,18 @@ void federated_policy::begin(keeper_books& books, state_loader* saved) {
   words_.resize(initial.size());
   last_sums_ = {};
   last_ticket_ = 0;
+  totals_ = {};
   open_ = told_end_ = false;
+  if (saved) {
+    rounds_->load(*saved);
+    last_sums_.loss_sum = saved->number();
+    last_sums_.sample_count = saved->count();
+    last_sums_.correct_count = saved->count();
+    for (auto* total : counts_of(totals_))
+      *total = saved->count();
+  }
   open_book(books);
-  if (!saved)
-    return;
-  rounds_->load(*saved);
-  last_sums_.loss_sum = saved->number();
-  last_sums_.sample_count = saved->count();
-  last_sums_.correct_count = saved->count();
+  books.clients = totals_;
 }
 
 void federated_policy::open_book(keeper_books& books) {
@@ -32,7 +46,7 @@ void federated_policy::open_book(keeper_books& books) {
     return;
   try {
     releases_.emplace(*options_.releases, books.model.version());
-    books.clients.privacy = releases_->totals();
+    totals_.privacy = releases_->totals();
   } catch (const failure& error) {
     unreadable_ = error.what();
   }
@@ -43,6 +57,9 @@ void federated_policy::save(state_saver& out) const {
   out.number(last_sums_.loss_sum);
   out.count(last_sums_.sample_count);
   out.count(last_sums_.correct_count);
+  auto totals = totals_;
+  for (const auto* total : counts_of(totals))
+    out.count(*total);
 }
 
 std::string federated_policy::on_left_out(uint64_t, keeper_books&, moment) {
@@ -123,9 +140,10 @@ used_result federated_policy::close_round(keeper_books& books, moment now) {
   if (closed.is_not_finite)
     return {.not_finite = closed.problem};
   books.rounds.push_back(closed.record);
-  books.clients.add(closed.record);
+  totals_.add(closed.record);
   if (releases_)
-    books.clients.privacy = releases_->totals();
+    totals_.privacy = releases_->totals();
+  books.clients = totals_;
   if (!closed.problem.empty())
     return {.not_finite = closed.problem, .problem = step_problem::abandoned};
   // A void round's row has the figures of the last one that was not.

@@ -73,6 +73,7 @@ private:
   std::optional<federated_rounds> rounds_;
   std::optional<release_book> releases_;
   std::vector<int64_t> words_; ///< of the result at hand
+  client_totals totals_;       ///< of all lives
   batch_sums last_sums_;       ///< of the last round that was not void
   uint64_t last_ticket_ = 0;
   uint64_t round_ = 0;

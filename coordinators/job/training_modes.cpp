@@ -355,8 +355,8 @@ state_shape keeper_state_of(const job& resolved) {
     const auto slot_count = make_optimizer(resolved.optimizer)->slot_count();
     return local_rounds::shape_of(rounds) + rounds.member_count * state_shape{slot_count, 0};
   }
-  if (is_federated(training)) // and the sums of the last round that was not void
-    return federated_rounds::shape_of(federated_options_of(resolved)) + state_shape{0, 3};
+  if (is_federated(training)) // and the sums of the last round that was not void, and of all rounds
+    return federated_rounds::shape_of(federated_options_of(resolved)) + state_shape{0, 3 + 5};
   return is_asynchronous(training) ? asynchronous_coordinator::shape_of(asynchronous_of(resolved))
                                    : state_shape{};
 }

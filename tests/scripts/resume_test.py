@@ -70,22 +70,10 @@ ROUNDS = {
     "outer": {"training__strategy": '"parameters"', "training__members": 4, "training__local_steps": 2,
               "merge__outer": '"adam"', "merge__averaging": '"exponential"'},
     "alone": {"training__consistency": '"asynchronous"', "training__replicas": 1},
-    "federated": {},
+    "federated": {"training__strategy": '"federated"', "federated__clients": 60, "federated__cohort": 6,
+                  "federated__rounds": 200, "federated__local_steps": 2, "federated__drop_out": 0.2,
+                  "merge__outer": '"sgd"', "merge__outer_momentum": 0.5, "merge__averaging": '"mean"'},
 }
-FEDERATED_JOB = JOB.split("[training]", maxsplit=1)[0] + """[training]
-strategy = "federated"
-batch_size = 16
-[federated]
-clients = 60
-cohort = 6
-rounds = 200
-local_steps = 2
-drop_out = 0.2
-[merge]
-outer = "sgd"
-outer_momentum = 0.5
-averaging = "mean"
-"""
 # In these the order of arrival counts.
 UNORDERED = ['"asynchronous"', "{ staleness = 2 }", "{ first = 1 }", "{ lag = 1.5 }"]
 # What two runs of a job share, whoever computed and however often they began.
@@ -274,8 +262,7 @@ class Resume(unittest.TestCase):
 
     def test_rounds_that_are_killed_at_any_moment_end_with_the_same_bits(self):
         for name, settings in ROUNDS.items():
-            job = FEDERATED_JOB if name == "federated" else JOB
-            straight = self.folder(job)
+            straight = self.folder(job := JOB.split("[training]")[0] if name == "federated" else JOB)
             expected = Run(straight, *sets(**settings)).result()
             for seed in range(TRIALS):
                 with self.subTest(mode=name, seed=seed):
