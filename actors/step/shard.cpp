@@ -191,6 +191,12 @@ void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sum
   const auto next = memory.part(elements_);
   const auto sums = write_next(gradients, total, totals,
                                memory.storage.values().subspan(next.offset(), next.size()));
+  const auto* whole = options_.whole_rule.get();
+  const std::span<const float> own = reduced_.values();
+  failed_ = !sums && whole != nullptr && whole->sum_count() && !blocks_are_finite(totals) &&
+            find_not_finite({&own, 1}) == 1;
+  if (failed_) // whoever owns what is not finite tells of it, and knows whose it is
+    return;
   if (!sums)
     return report_not_finite();
   previous_ = current_;

@@ -187,6 +187,21 @@ TEST(lbfgs_job, a_start_that_is_not_finite_ends_it_and_a_later_point_does_not) {
   EXPECT_NE(detour.parameters, test::train_company(2, x, {}).parameters);
 }
 
+TEST(lbfgs_job, a_start_that_is_not_finite_is_told_of_by_the_shard_that_has_it) {
+  auto x = lbfgs_job();
+  x.model.hidden = {700, 12}; // four blocks
+  company_options options;
+  options.shard_count = 3;
+  options.hooks.poison = std::numeric_limits<float>::infinity();
+  options.hooks.poisoned_step = 0;
+  options.hooks.poisoned_slice = 2;
+  options.hooks.poisoned_element = 5000; // of the second block
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const auto lost = test::train_in_order(x, seed, options);
+    EXPECT_NE(lost.finished.problem.find("of slice"), std::string::npos) << lost.finished.problem;
+  }
+}
+
 TEST(lbfgs_job, steps_make_no_buffer_once_they_run) {
   auto x = lbfgs_job();
   x.training.epochs = 10;
