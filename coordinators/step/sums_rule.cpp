@@ -1,7 +1,7 @@
 #include "troupe/coordinators/step/sums_rule.hpp"
 
 #include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "troupe/models/math/block_totals.hpp"
 
 #include <algorithm>
 #include <cstring>

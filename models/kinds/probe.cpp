@@ -2,7 +2,7 @@
 
 #include "troupe/models/base/bit_hash.hpp"
 #include "troupe/models/base/numerics.hpp"
-#include "troupe/models/base/random.hpp"
+#include "troupe/models/kinds/made_values.hpp"
 
 #include <vector>
 
@@ -14,12 +14,6 @@ constexpr size_t row_count = 8;
 constexpr size_t value_count = 103; ///< more than vectors of any width, and no multiple of one
 constexpr uint64_t step_count = 3;
 
-std::vector<float> made_values(uint64_t major, size_t count, float low, float high) {
-  std::vector<float> result(count);
-  fill_uniform({1, random_purpose::initialization, major}, 0, low, high, result);
-  return result;
-}
-
 } // namespace
 
 std::string probe_of(const model& x) {
@@ -28,8 +22,8 @@ std::string probe_of(const model& x) {
   std::vector<float> parameters(x.layout().size()), gradient(parameters.size());
   x.initialize(1, parameters);
   hash.add(parameters);
-  const auto features = made_values(1, row_count * x.feature_count(), -2, 2);
-  const auto targets = made_values(2, row_count * x.output_count(), 0.5f, 2);
+  const auto features = made_values(1, 1, row_count * x.feature_count(), -2, 2);
+  const auto targets = made_values(1, 2, row_count * x.output_count(), 0.5f, 2);
   std::vector<int32_t> labels(row_count);
   const auto classes = is_binary(x.loss()) ? 2 : x.output_count();
   for (size_t i = 0; i < row_count; ++i)
@@ -53,10 +47,10 @@ std::string probe_of(const optimizer& x) {
   const default_rounding rounding;
   bit_hash hash;
   const optimizer_state state{x.slot_count(), value_count};
-  auto parameters = made_values(0, value_count, -1, 1);
+  auto parameters = made_values(1, 0, value_count, -1, 1);
   std::vector<float> next(value_count);
   for (uint64_t t = 0; t < step_count; ++t) {
-    const auto gradient = made_values(t + 1, value_count, -3, 3);
+    const auto gradient = made_values(1, t + 1, value_count, -3, 3);
     x.update(x.begin_step(t, 7, direction::descent),
              {gradient.data(), parameters.data(), next.data(), 0, value_count}, state);
     parameters.swap(next);

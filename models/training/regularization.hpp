@@ -14,6 +14,7 @@
 #pragma once
 
 #include "troupe/models/base/index_range.hpp"
+#include "troupe/models/math/block_totals.hpp"
 #include "troupe/models/network/parameter_layout.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
@@ -72,9 +73,6 @@ bool scale(std::span<const float> sum, float factor, std::span<float> out);
 /// The squares of a block's mean gradient (sum * factor), added in double in fixed lanes; not
 /// finite exactly when an element is not.
 double square_sum(std::span<const float> sum, float factor);
-
-/// Elements of a block.
-inline constexpr size_t norm_block_size = 4096;
 
 /// The squares of a mean gradient (gradient_sum * factor), added block by block; the span starts at
 /// a block's first element.

@@ -1,10 +1,10 @@
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/base/random.hpp"
+#include "troupe/models/kinds/made_values.hpp"
 #include "troupe/models/verify/verify.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -20,18 +20,6 @@ constexpr float no_number = std::numeric_limits<float>::quiet_NaN();
 constexpr size_t poisoned_slots = 64, poisoned_floats = 4096;
 constexpr size_t alignments = 16; // floats of a cache line
 constexpr size_t random_directions = 4;
-
-values made_values(uint64_t seed, uint64_t major, size_t count, float low, float high) {
-  values result(count);
-  fill_uniform({seed, random_purpose::initialization, major}, 0, low, high, result);
-  return result;
-}
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return std::ranges::equal(a, b, [](float x, float y) {
-    return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
-  });
-}
 
 size_t first_difference(std::span<const float> a, std::span<const float> b) {
   size_t i = 0;

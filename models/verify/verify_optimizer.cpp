@@ -1,5 +1,5 @@
 #include "troupe/models/base/numerics.hpp"
-#include "troupe/models/base/random.hpp"
+#include "troupe/models/kinds/made_values.hpp"
 #include "troupe/models/verify/verify.hpp"
 
 #include <algorithm>
@@ -17,18 +17,6 @@ constexpr size_t value_count = 103; ///< no multiple of any vector's width
 constexpr uint64_t step_count = 4;
 constexpr size_t margin = 16; ///< of the state, before and behind what is updated
 constexpr uint64_t bowl_steps = 50;
-
-values made_values(uint64_t seed, uint64_t major, float low, float high) {
-  values result(value_count);
-  fill_uniform({seed, random_purpose::initialization, major}, 0, low, high, result);
-  return result;
-}
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return std::ranges::equal(a, b, [](float x, float y) {
-    return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
-  });
-}
 
 /// What some steps lead to: parameters and the state.
 struct outcome {
@@ -89,11 +77,11 @@ private:
     const size_t size = value_count + 2 * margin;
     const optimizer_state state{rule_.slot_count(), size};
     values parameters(how.shift);
-    const auto begin = made_values(options_.seed, 0, -1, 1);
+    const auto begin = made_values(options_.seed, 0, value_count, -1, 1);
     parameters.insert(parameters.end(), begin.begin(), begin.end());
     for (uint64_t t = 0; t < step_count; ++t) {
       values gradient(how.shift);
-      const auto own = made_values(options_.seed, t + 1, -3, 3);
+      const auto own = made_values(options_.seed, t + 1, value_count, -3, 3);
       gradient.insert(gradient.end(), own.begin(), own.end());
       if (how.has_bad_gradient && t + 1 == step_count)
         gradient[how.shift + bad_element] = std::numeric_limits<float>::quiet_NaN();

@@ -1,7 +1,6 @@
 #include "troupe/models/whole_model/whole_model_rule.hpp"
 
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/training/regularization.hpp"
+#include "troupe/models/math/block_totals.hpp"
 
 #include <algorithm>
 
@@ -9,17 +8,6 @@ namespace troupe {
 
 void whole_model_rule::add_terms(const whole_model_update&, const optimizer_state&,
                                  const index_range&, std::span<double>) const {}
-
-std::vector<double> totals_of_blocks(std::span<const double> numbers, size_t count) {
-  std::vector<double> result;
-  for (size_t k = 0; k < count; ++k) {
-    tree_accumulator<double> total;
-    for (size_t at = k; at < numbers.size(); at += count)
-      total.push(numbers[at]);
-    result.push_back(total.total());
-  }
-  return result;
-}
 
 std::optional<batch_sums> update_alone(const whole_model_rule& rule, whole_model_update x,
                                        optimizer_state& state) {

@@ -82,9 +82,6 @@ private:
   optimizer_options options_;
 };
 
-/// Numbers of blocks, `count` of each, added in one tree over the blocks. (count)
-std::vector<double> totals_of_blocks(std::span<const double> numbers, size_t count);
-
 /// `rule.update` by an owner of the whole model: with the totals of its own blocks.
 std::optional<batch_sums> update_alone(const whole_model_rule& rule, whole_model_update x,
                                        optimizer_state& state);
