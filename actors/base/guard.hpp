@@ -14,10 +14,12 @@
 #include <caf/sec.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace troupe {
 
@@ -50,6 +52,11 @@ std::string with_work(const State& state, std::string what) {
   return what;
 }
 
+/// What an actor ends with: why, for people, and the exit code of a run that ends with it.
+inline caf::error end_reason(failure_code code, std::string what) {
+  return caf::make_error(caf::sec::runtime_error, std::move(what), static_cast<uint8_t>(code));
+}
+
 /// Call it first thing in an actor.
 template <class State, class Base>
 void guard(caf::stateful_actor<State, rounds_by_default<Base>>* self) {
@@ -57,12 +64,15 @@ void guard(caf::stateful_actor<State, rounds_by_default<Base>>* self) {
     try {
       std::rethrow_exception(thrown);
     } catch (const std::bad_alloc&) {
-      return caf::make_error(caf::sec::runtime_error, std::string{memory_shortage});
+      return end_reason(failure_code::bad_job, std::string{memory_shortage});
+    } catch (const failure& problem) {
+      const failure told{problem.code(), with_work(self->state, problem.reason()), problem.where(),
+                         problem.hint()};
+      return end_reason(told.code(), told.what());
     } catch (const std::exception& problem) {
-      return caf::make_error(caf::sec::runtime_error, with_work(self->state, problem.what()));
+      return end_reason(failure_code::internal, with_work(self->state, problem.what()));
     } catch (...) {
-      return caf::make_error(caf::sec::runtime_error,
-                             with_work(self->state, "an unknown exception"));
+      return end_reason(failure_code::internal, with_work(self->state, "an unknown exception"));
     }
   });
   // Whoever cannot read a message answers with an error, though nobody asked: that is no reason to
@@ -72,15 +82,26 @@ void guard(caf::stateful_actor<State, rounds_by_default<Base>>* self) {
 
 /// Why an actor ended, for people: its own words when it left some.
 inline std::string reason_text(const caf::actor_system& system, const caf::error& reason) {
-  if (reason == caf::sec::runtime_error && reason.context().match_elements<std::string>())
+  if (reason == caf::sec::runtime_error &&
+      (reason.context().match_elements<std::string>() ||
+       reason.context().match_elements<std::string, uint8_t>()))
     return reason.context().get_as<std::string>(0);
   return system.render(reason);
 }
 
-/// Why a run ends with a part of it. Without memory that is no defect of the program.
-inline failure loss_failure(const std::string& what) {
-  const bool lacks_memory = what.find(memory_shortage) != std::string::npos;
-  return {lacks_memory ? failure_code::bad_job : failure_code::internal, what};
+/// The code that an actor ended with (`end_reason`); internal when it left none.
+inline failure_code code_of(const caf::error& reason) {
+  const bool has_code =
+    reason == caf::sec::runtime_error && reason.context().match_elements<std::string, uint8_t>();
+  return has_code ? static_cast<failure_code>(reason.context().get_as<uint8_t>(1))
+                  : failure_code::internal;
+}
+
+/// Why a run ends with a part of it, behind `what`. Damaged data or a want of memory is no defect of
+/// the program: the code is the one that the part ended with.
+inline failure loss_failure(const caf::actor_system& system, const caf::error& reason,
+                            const std::string& what = {}) {
+  return {code_of(reason), what + reason_text(system, reason)};
 }
 
 } // namespace troupe

@@ -63,7 +63,7 @@ void run_membership::on_down(const caf::down_msg& news) {
     return;
   // The only process is this one: nobody will come instead.
   if (seat_.is_alone() && seat_.options.membership.home == who.name)
-    return seat_.fail(loss_failure(reason_text(seat_.self->system(), news.reason)));
+    return seat_.fail(loss_failure(seat_.self->system(), news.reason));
   if (!rule_)
     return;
   lost_.on_lost(who, seat_.now());

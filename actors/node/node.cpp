@@ -182,11 +182,10 @@ void node_state::on_down(const caf::down_msg& news) {
 }
 
 void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason) {
-  seat_.self->quit(
-    caf::make_error(caf::sec::runtime_error,
-                    what + " " + std::to_string(index) + " was lost" +
-                      (seat_.lost_replicas.size() > 1 ? ", the last that was left: " : ": ") +
-                      reason_text(seat_.self->system(), reason)));
+  seat_.self->quit(end_reason(
+    code_of(reason), what + " " + std::to_string(index) + " was lost" +
+                       (seat_.lost_replicas.size() > 1 ? ", the last that was left: " : ": ") +
+                       reason_text(seat_.self->system(), reason)));
 }
 
 void node_state::on_tick() {

@@ -48,8 +48,7 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
       },
       [&](const training_finished& news) { result = news; },
       [&](const caf::down_msg& down) {
-        throw failure(failure_code::internal,
-                      "the director was lost: " + self->system().render(down.reason));
+        throw loss_failure(self->system(), down.reason, "the director was lost: ");
       },
       caf::after(stop_poll_interval) >> [] {});
     watch.tick();
@@ -91,7 +90,7 @@ training_result train(caf::actor_system& system, const job& x,
   } catch (const failure& error) {
     throw with_plan(error, resolved, shape);
   } catch (const std::bad_alloc&) {
-    throw with_plan(loss_failure(std::string{memory_shortage}), resolved, shape);
+    throw with_plan(failure(failure_code::bad_job, std::string{memory_shortage}), resolved, shape);
   }
 }
 

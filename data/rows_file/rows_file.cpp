@@ -61,26 +61,31 @@ rows_file::rows_file(const std::string& path) : path_(path), file_(opened(path))
 }
 
 // A file may have become shorter since it was opened.
-void rows_file::read_at(uint64_t place, std::span<std::byte> out) const {
+bool rows_file::read_at(uint64_t place, std::span<std::byte> out) const {
   while (!out.empty()) {
     const auto count = ::pread(file_.number(), out.data(), out.size(), static_cast<off_t>(place));
     if (count < 0 && errno == EINTR)
       continue;
-    if (count <= 0)
+    if (count < 0)
       throw failure(failure_code::io_error,
-                    count < 0 ? "cannot read the file: " + std::generic_category().message(errno)
-                              : "the file ends at byte " + std::to_string(place) +
-                                  ", earlier than when it was opened",
-                    path_, "is the disk in order? did somebody write the file anew?");
+                    "cannot read the file: " + std::generic_category().message(errno), path_,
+                    "is the disk in order?");
+    if (count == 0)
+      return false;
     place += static_cast<uint64_t>(count);
     out = out.subspan(static_cast<size_t>(count));
   }
+  return true;
 }
 
 void rows_file::read_front() {
   const auto size = size_of(file_, path_);
+  const auto read = [this](uint64_t place, std::span<std::byte> out) {
+    if (!read_at(place, out))
+      refuse(path_, "the file became shorter while it was opened", "is somebody writing it?");
+  };
   std::array<std::byte, length_bytes + 1> start{};
-  read_at(0, std::span{start}.first(std::min<uint64_t>(size, start.size())));
+  read(0, std::span{start}.first(std::min<uint64_t>(size, start.size())));
   if (start[0] == std::byte{0x1f} && start[1] == std::byte{0x8b})
     refuse(path_, "the file is compressed, and rows cannot be read from the middle of it",
            "unpack it: gunzip");
@@ -90,7 +95,7 @@ void rows_file::read_front() {
       length > std::min<uint64_t>(size - length_bytes, safetensors_header_bytes_max))
     refuse(path_, "this is no safetensors file", "make one of rows with 'troupe data convert'");
   std::string text(length, '\0');
-  read_at(length_bytes, std::as_writable_bytes(std::span{text}));
+  read(length_bytes, std::as_writable_bytes(std::span{text}));
   static constexpr std::array<std::string_view, 5> dtypes{"F32", "U8", "I32", "U64", "F64"};
   auto told =
     told_rows_of(parse_safetensors_header(text, path_, dtypes), length_bytes + length, size, path_);
@@ -99,9 +104,9 @@ void rows_file::read_front() {
   header_.checksums.resize(header_.chunk_count());
   header_.column_means.resize(header_.feature_count);
   header_.column_squares.resize(header_.feature_count);
-  read_at(places_.checksums, bytes_of(header_.checksums));
-  read_at(places_.means, bytes_of(header_.column_means));
-  read_at(places_.squares, bytes_of(header_.column_squares));
+  read(places_.checksums, bytes_of(header_.checksums));
+  read(places_.means, bytes_of(header_.column_means));
+  read(places_.squares, bytes_of(header_.column_squares));
   for (size_t j = 0; j < header_.feature_count; ++j)
     if (!std::isfinite(header_.column_means[j]) || !std::isfinite(header_.column_squares[j]) ||
         header_.column_squares[j] < 0)
@@ -126,6 +131,17 @@ void rows_file::refuse_chunk(uint64_t number, const std::string& what, uint64_t 
                 "data convert'");
 }
 
+void rows_file::read_part(uint64_t number, chunk_part part, uint64_t place,
+                          std::span<std::byte> out) const {
+  const std::string name = part == chunk_part::features ? "features" : "targets";
+  if (!read_at(place, out))
+    refuse_chunk(
+      number, "the file is shorter than when it was opened and ends before the end of the " + name,
+      place);
+  if (short_checksum_of(out) != header_.checksums[number][static_cast<size_t>(part)])
+    refuse_chunk(number, "the checksum is not that of the " + name, place);
+}
+
 rows_chunk rows_file::read_targets(uint64_t number) const {
   const auto first = number * header_.chunk_rows;
   const auto place = places_.targets + first * header_.target_bytes();
@@ -133,11 +149,8 @@ rows_chunk rows_file::read_targets(uint64_t number) const {
   chunk.row_count = std::min(header_.chunk_rows, header_.row_count - first);
   chunk.labels.resize(header_.is_classification() ? chunk.row_count : 0);
   chunk.targets.resize(chunk.row_count * header_.target_count());
-  const auto targets =
-    header_.is_classification() ? bytes_of(chunk.labels) : bytes_of(chunk.targets);
-  read_at(place, targets);
-  if (short_checksum_of(targets) != header_.checksums[number][1])
-    refuse_chunk(number, "the checksum is not that of the targets", place);
+  read_part(number, chunk_part::targets, place,
+            header_.is_classification() ? bytes_of(chunk.labels) : bytes_of(chunk.targets));
   const auto classes = static_cast<int32_t>(header_.classes.size());
   if (std::ranges::any_of(chunk.labels, [&](int32_t x) { return x < 0 || x >= classes; }))
     refuse_chunk(number, "a label is none of the classes", place);
@@ -150,9 +163,7 @@ rows_chunk rows_file::read_chunk(uint64_t number) const {
   auto chunk = read_targets(number);
   const auto place = places_.features + number * header_.chunk_rows * header_.feature_bytes();
   chunk.features.resize(chunk.row_count * header_.feature_bytes());
-  read_at(place, chunk.features);
-  if (short_checksum_of(chunk.features) != header_.checksums[number][0])
-    refuse_chunk(number, "the checksum is not that of the features", place);
+  read_part(number, chunk_part::features, place, chunk.features);
   const auto* values = reinterpret_cast<const float*>(chunk.features.data());
   if (header_.type == feature_type::f32 &&
       !all_finite(values, chunk.features.size() / sizeof(float)))

@@ -38,8 +38,8 @@ public:
   const std::string& fingerprint() const noexcept { return fingerprint_; }
 
   /// Reads chunk `number` and holds it against its checksums. Thread-safe. Throws failure: bad_data
-  /// with the chunk and its first byte when a checksum is wrong, a label is none of the classes, or
-  /// a number is not finite; io_error when it cannot be read, or the file has become shorter.
+  /// with the chunk and its first byte when a checksum is wrong, a label is none of the classes,
+  /// a number is not finite, or the file has become shorter; io_error when it cannot be read.
   rows_chunk read_chunk(uint64_t number) const;
 
   /// The same without features: labels or targets alone.
@@ -49,7 +49,13 @@ public:
   void copy_features(const rows_chunk& chunk, size_t row, std::span<float> out) const;
 
 private:
-  void read_at(uint64_t place, std::span<std::byte> out) const;
+  /// A chunk's tensors, in the order of its checksums.
+  enum class chunk_part : uint8_t { features, targets };
+
+  /// Whether the file has all of it. Throws failure(io_error) when it cannot be read.
+  bool read_at(uint64_t place, std::span<std::byte> out) const;
+  /// Reads `part` of chunk `number`, which lies at `place`, and holds it against its checksum.
+  void read_part(uint64_t number, chunk_part part, uint64_t place, std::span<std::byte> out) const;
   void read_front();
   /// Of chunk `number`, whose part at `place` is not what it should be.
   [[noreturn]] void refuse_chunk(uint64_t number, const std::string& what, uint64_t place) const;

@@ -260,9 +260,9 @@ void networked_process::parts::wait_for_ends() {
 
 void networked_process::parts::take_down(const caf::down_msg& news) {
   watched_.erase(news.source);
-  throw with_plan(
-    loss_failure("a part of this process was lost: " + reason_text(system, news.reason)),
-    options.resolved, shape_of(*options.data), place_in(options.cluster, options.own_name));
+  throw with_plan(loss_failure(system, news.reason, "a part of this process was lost: "),
+                  options.resolved, shape_of(*options.data),
+                  place_in(options.cluster, options.own_name));
 }
 
 void networked_process::parts::throw_if_ended_badly() const {

@@ -138,8 +138,12 @@ TEST(rows_file, a_file_that_becomes_shorter_ends_with_an_error_and_no_signal) {
     file.read_chunk(19);
     FAIL();
   } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::io_error);
-    EXPECT_NE(error.reason().find("ends"), std::string::npos) << error.reason();
+    EXPECT_EQ(error.code(), failure_code::bad_data);
+    EXPECT_NE(error.reason().find("shorter than when it was opened"), std::string::npos)
+      << error.reason();
+    EXPECT_NE(error.reason().find("of chunk 19 (rows 1900 to 1999"), std::string::npos)
+      << error.reason();
+    EXPECT_EQ(error.where(), path);
   }
 }
 

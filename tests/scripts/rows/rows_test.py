@@ -9,6 +9,7 @@ import array
 import json
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -41,6 +42,8 @@ epochs = 8
 [optimizer]
 kind = "adam"
 """
+# What trains, on threads and on nodes, and of which file.
+COMMANDS = [("train", "job.toml"), ("launch", "cluster.toml")]
 
 
 def write_rows(path, rows, features, classes):
@@ -115,6 +118,10 @@ class Lanes(unittest.TestCase):
         assert done.returncode == 0, done.stderr
         with open(os.path.join(cls.folder, "job.toml"), "w", encoding="utf-8") as file:
             file.write(LANES_JOB)
+        nodes = "".join(f'[[node]]\nname = "n{i}"\naddress = "127.0.0.1:0"\nreplicas = 1\n'
+                        f"shards = 1\n" + ("director = true\n" if i == 0 else "") for i in range(3))
+        with open(os.path.join(cls.folder, "cluster.toml"), "w", encoding="utf-8") as file:
+            file.write('job = "job.toml"\n' + nodes)
         cls.in_memory = Run(cls.folder, "--overwrite", *sets(data__file="rows.csv")).result()
 
     def train(self, *options, **settings):
@@ -132,10 +139,6 @@ class Lanes(unittest.TestCase):
                 self.assert_same(self.train("--overwrite", training__replicas=replicas).result())
 
     def test_three_processes_read_a_share_each_and_get_the_same_bits(self):
-        nodes = "".join(f'[[node]]\nname = "n{i}"\naddress = "127.0.0.1:0"\nreplicas = 1\n'
-                        f"shards = 1\n" + ("director = true\n" if i == 0 else "") for i in range(3))
-        with open(os.path.join(self.folder, "cluster.toml"), "w", encoding="utf-8") as file:
-            file.write('job = "job.toml"\n' + nodes)
         done = subprocess.run(
             [TROUPE, "launch", "cluster.toml", "--json", "--quiet", *sets(
                 data__file="rows.safetensors", output__directory="runs/launched")],
@@ -174,16 +177,50 @@ class Lanes(unittest.TestCase):
         result = self.train("--overwrite", **settings).result()
         self.assertGreater(result["test_accuracy"], 0.5)
 
-    def test_damage_ends_a_run_with_the_chunk(self):
-        with open(os.path.join(self.folder, "rows.safetensors"), "rb") as file:
-            content = bytearray(file.read())
-        content[-1000] ^= 1
-        with open(os.path.join(self.folder, "damaged.safetensors"), "wb") as file:
-            file.write(content)
-        run = self.train("--overwrite", data__file="damaged.safetensors")
-        self.assertGreater(run.end(), 0, "a code, and no signal")
-        self.assertIn("chunk", run.shown)
-        self.assertIn("damaged.safetensors", run.shown)
+    def write_damaged(self):
+        """Rows of a chunk with a bit that is not theirs, and as many bytes as ever."""
+        path = os.path.join(self.folder, "damaged.safetensors")
+        shutil.copy(os.path.join(self.folder, "rows.safetensors"), path)
+        with open(path, "r+b") as file:
+            file.seek(-1000, os.SEEK_END)
+            byte = file.read(1)[0]
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte ^ 1]))
+
+    def start_for_ever(self, command, job, rows):
+        process = subprocess.Popen(
+            [TROUPE, command, job, "--json", "--overwrite", *sets(
+                data__file=rows, output__directory="runs/" + self.id(), training__epochs=10**6)],
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    def assert_ends_for_damage(self, process, rows, words):
+        out, shown = process.communicate(timeout=HANG)
+        self.assertEqual(process.returncode, 65, shown)
+        self.assertEqual(json.loads(out)["error"]["code"], "bad-data")
+        self.assertRegex(shown, rows + ": " + words + r" of chunk \d+ \(rows \d+ to \d+, from byte \d+\)")
+        self.assertIn("make the file anew with 'troupe data convert'", shown)
+
+    def test_rows_that_are_damaged_end_threads_and_nodes_as_bad_data_with_the_chunk(self):
+        self.write_damaged()
+        for command, job in COMMANDS:
+            with self.subTest(command=command):
+                self.assert_ends_for_damage(self.start_for_ever(command, job, "damaged.safetensors"),
+                                            "damaged.safetensors", "the checksum is not that of the features")
+
+    def test_a_file_cut_while_it_trains_ends_threads_and_nodes_as_bad_data_with_the_chunk(self):
+        path = os.path.join(self.folder, "cut.safetensors")
+        for command, job in COMMANDS:
+            with self.subTest(command=command):
+                shutil.copy(os.path.join(self.folder, "rows.safetensors"), path)
+                process = self.start_for_ever(command, job, "cut.safetensors")
+                self.assertTrue(any("Epoch 1/" in line for line in process.stderr), "it trains")
+                os.truncate(path, os.path.getsize(path) // 2)
+                self.assert_ends_for_damage(process, "cut.safetensors", "the .* features")
+
+    def test_a_check_tells_damaged_rows_from_sound_ones(self):
+        self.write_damaged()
         self.assertEqual(data(self.folder, "check", "damaged.safetensors").returncode, 65)
         self.assertEqual(data(self.folder, "check", "rows.safetensors").stdout,
                          "rows.safetensors: ok\n")
