@@ -14,12 +14,12 @@ void gradients_policy::begin(keeper_books& books, state_loader* saved) {
     std::max(count, holds_gradients() ? options_.consistency.first_count : size_t{1});
   coordinator_.emplace(options_);
   coordinator_->set_parameters(books.model.parameters().values());
-  if (saved)
-    coordinator_->load(*saved);
   books.roster.start_anew(books.model.version()); // a version counts the steps that are done
   // Who is late is as good as lost: a step takes the first of those who are here.
   for (auto late = count; late < options_.trainer_count; ++late)
     coordinator_->lost(late);
+  if (saved)
+    coordinator_->load(*saved);
 }
 
 std::string gradients_policy::on_lost(size_t seat, keeper_books& books, moment now) {

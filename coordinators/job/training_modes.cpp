@@ -62,12 +62,6 @@ void check_combinations(problem_list& check, const job& x) {
                 mode + " needs a rule that works element by element, " +
                   std::string{name_of(x.optimizer.kind)} + " does not",
                 "use another optimizer.kind such as \"adam\"");
-  const bool has_waiting =
-    training.consistency == consistency_kind::half_synchronous && training.first_count > 1;
-  check.require(!has_waiting || x.checkpoint.every_steps == 0, "checkpoint.every_steps",
-                "checkpoints do not hold gradients that wait for others "
-                "(training.consistency.first)",
-                "leave one of them out");
 }
 
 void check_members(problem_list& check, const job& x) {

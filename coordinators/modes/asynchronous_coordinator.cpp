@@ -19,6 +19,12 @@ gradients_coordinator_options with_rounds(const asynchronous_options& options) {
   return result;
 }
 
+/// That may be held while nothing is computed: one more, and their step is full.
+size_t held_max(const asynchronous_options& options) {
+  const bool holds = options.consistency.mode == consistency_mode::half_synchronous;
+  return holds ? options.consistency.first_count - 1 : 0;
+}
+
 } // namespace
 
 asynchronous_coordinator::asynchronous_coordinator(const asynchronous_options& options)
@@ -123,19 +129,20 @@ void asynchronous_coordinator::joined(size_t trainer) {
 }
 
 state_shape asynchronous_coordinator::shape_of(const asynchronous_options& options) {
-  return gradients_coordinator::shape_of(options.gradients, 0) +
+  return gradients_coordinator::shape_of(options.gradients, held_max(options)) +
          (options.compensation ? delay_compensation::shape_of(*options.compensation)
                                : state_shape{});
 }
 
 void asynchronous_coordinator::save(state_saver& out) const {
-  gradients_.save(out, 0);
+  gradients_.save(out, held_max(options_));
   if (compensation_)
     compensation_->save(out);
 }
 
 void asynchronous_coordinator::load(state_loader& in) {
-  gradients_.load(in, 0);
+  gradients_.load(in, held_max(options_));
+  rule_.on_restored(gradients_.queued_count());
   if (compensation_)
     compensation_->load(in);
 }

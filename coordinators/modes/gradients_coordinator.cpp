@@ -147,13 +147,16 @@ void gradients_coordinator::load(state_loader& in, size_t queued_max) {
   update_count_ = in.count();
   optimizer_step_ = in.count();
   const auto queued_count = in.count();
+  if (queued_count > queued_max)
+    throw std::invalid_argument("gradients coordinator: more gradients are saved than may queue");
   queue_.clear();
   for (size_t i = 0; i < queued_max; ++i) {
     const auto values = in.vector();
     const auto sample_count = in.count();
     const auto step_scale = in.number();
-    if (i < queued_count)
-      add_gradients(values.values(), sample_count, step_scale);
+    if (i < queued_count &&
+        add_gradients(values.values(), sample_count, step_scale) != gradient_verdict::queued)
+      throw std::invalid_argument("gradients coordinator: a saved gradient cannot be queued");
   }
 }
 

@@ -145,11 +145,12 @@ void staleness_rule::take_in(size_t trainer, staleness_decision& decision) {
 }
 
 bool staleness_rule::is_step_full() const {
-  return !held_.empty() && held_.size() >= first_count();
+  return held_count() > 0 && held_count() >= first_count();
 }
 
 std::vector<applied_gradient> staleness_rule::apply_held() {
   ++update_count_;
+  restored_count_ = 0;
   for (const auto& [trainer, staleness] : held_) {
     auto& account = trainers_[trainer].account;
     ++account.applied_count;
@@ -200,6 +201,10 @@ void staleness_rule::on_joined(size_t trainer) {
     return;
   x.finished_count = std::max(x.finished_count, slowest_clock());
   x.lives = true;
+}
+
+void staleness_rule::on_restored(size_t held_count) {
+  restored_count_ = held_count;
 }
 
 std::vector<size_t> staleness_rule::released() {

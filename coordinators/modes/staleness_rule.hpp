@@ -165,13 +165,17 @@ public:
   /// so that neither waits for what it missed. Throws std::out_of_range for any later index.
   void on_joined(size_t trainer);
 
+  /// half_synchronous: so many gradients of the open step are held from an earlier life of the run.
+  /// They count as places of it and on nobody's account.
+  void on_restored(size_t held_count);
+
   /// Trainers that were told to wait and may pull now, ascending; each is named once.
   std::vector<size_t> released();
 
   const trainer_account& account(size_t trainer) const { return trainers_.at(trainer).account; }
   uint64_t update_count() const { return update_count_; } ///< gradients, or half_synchronous: steps
   size_t living_count() const;
-  size_t held_count() const { return held_.size(); }
+  size_t held_count() const { return restored_count_ + held_.size(); }
   /// half_synchronous: gradients that make a step, with the trainers that are left.
   size_t first_count() const { return std::min(options_.first_count, living_count()); }
   /// Gradients this trainer has handed in.
@@ -211,6 +215,7 @@ private:
   uint64_t next_ticket_ = 1;
   uint64_t update_count_ = 0;
   std::vector<applied_gradient> held_; ///< of the open step
+  size_t restored_count_ = 0;          ///< of those, from an earlier life: nobody's
 };
 
 } // namespace troupe

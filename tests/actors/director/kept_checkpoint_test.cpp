@@ -228,12 +228,18 @@ TEST(kept_checkpoint, one_trainer_that_waits_for_nobody_has_the_same_bits_again)
 // it; so these and those of the next life from there on are all steps, each once.
 TEST(kept_checkpoint, no_step_counts_twice_or_never_when_nobody_marches_in_step) {
   using enum consistency_kind;
-  for (const auto mode : {asynchronous, bounded, half_synchronous, lag}) {
+  for (const auto& [mode, first_count] : {std::pair{asynchronous, 1u},
+                                          {bounded, 1u},
+                                          {half_synchronous, 1u},
+                                          {half_synchronous, 2u},
+                                          {half_synchronous, 3u},
+                                          {lag, 1u}}) {
     SCOPED_TRACE(static_cast<int>(mode));
+    SCOPED_TRACE(first_count);
     auto x = asynchronous_job(mode);
     x.training.replicas = 3;
     x.training.staleness_max = 2;
-    x.training.first_count = 1;
+    x.training.first_count = first_count;
     x.checkpoint.every_steps = 7;
     size_t resumed_count = 0;
     for (uint64_t seed = 0; seed < 10; ++seed) {

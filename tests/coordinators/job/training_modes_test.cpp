@@ -311,22 +311,11 @@ TEST(training_modes, a_keeper_saves_what_each_member_has) {
   EXPECT_EQ(shape_with(merging(), [](job& x) { x.merge.elastic_alpha = 0.1; }),
             (state_shape{1 + 4, 1}));
   EXPECT_EQ(shape_with(asynchronous(), adam), (state_shape{2, 3}));
+  EXPECT_EQ(shape_with(asynchronous(consistency_kind::half_synchronous),
+                       [](job& x) { x.training.first_count = 3; }),
+            (state_shape{0 + 2, 3 + 2 * 2}))
+    << "two gradients may wait, each with its samples and its scale";
   EXPECT_EQ(shape_with(base(), adam), state_shape{});
-}
-
-TEST(training_modes, what_is_in_no_checkpoint_is_refused_by_name) {
-  const auto with = [](const change& apply) {
-    return [=](job& x) {
-      x.checkpoint.every_steps = 5;
-      apply(x);
-    };
-  };
-  const std::string prefix = "checkpoint.every_steps: checkpoints do not hold ";
-  EXPECT_EQ(first_problem(merging(), with([](job&) {})), "");
-  EXPECT_EQ(first_problem(asynchronous(), with([](job&) {})), "");
-  EXPECT_EQ(first_problem(asynchronous(consistency_kind::half_synchronous),
-                          with([](job& x) { x.training.first_count = 2; })),
-            prefix + "gradients that wait for others (training.consistency.first)");
 }
 
 } // namespace troupe

@@ -292,6 +292,46 @@ TEST(asynchronous_coordinator, has_nothing_to_give_before_it_has_parameters) {
   EXPECT_EQ(values_of(x.pull(0).parameters), (floats{2, 3}));
 }
 
+// Two of three gradients are there; the third comes in another life, of fewer or as many trainers.
+TEST(asynchronous_coordinator, gradients_that_wait_for_others_are_saved_and_complete_their_step) {
+  auto options = options_of(3, consistency_mode::half_synchronous);
+  options.gradients.optimizer.kind = optimizer_kind::adam;
+  options.consistency.first_count = 3;
+  options.consistency.scaling = step_scaling::inverse;
+  asynchronous_coordinator x{options};
+  x.set_parameters(floats{1, 2});
+  const auto hand_in = [](asynchronous_coordinator& to, size_t trainer, const floats& gradient) {
+    return to.push(trainer, to.pull(trainer).decision.ticket, gradient, 2);
+  };
+  hand_in(x, 0, {4, 1});
+  hand_in(x, 1, {-1, 3});
+  const auto shape = asynchronous_coordinator::shape_of(options);
+  EXPECT_EQ(shape, (state_shape{2 + 2, 3 + 2 * 2}));
+  state_saver out{2};
+  x.save(out);
+  const auto saved = out.take();
+  EXPECT_EQ(saved.shape(), shape);
+  for (const size_t living : {3u, 1u}) {
+    asynchronous_coordinator y{options};
+    y.set_parameters(floats{1, 2});
+    for (size_t i = living; i < 3; ++i)
+      y.lost(i);
+    state_loader in{saved};
+    y.load(in);
+    EXPECT_EQ(y.rule().held_count(), 2u);
+    const auto last = hand_in(y, 0, {2, 2});
+    EXPECT_EQ(last.verdict, gradient_verdict::applied);
+    EXPECT_EQ(last.applied, (applied{{0, 0}})) << "the others are nobody's";
+    EXPECT_EQ(y.rule().held_count(), 0u);
+    EXPECT_EQ(hand_in(y, 0, {0, 0}).verdict,
+              living == 1 ? gradient_verdict::applied : gradient_verdict::queued);
+    if (living == 3) {
+      hand_in(x, 2, {2, 2});
+      EXPECT_EQ(values_of(y.parameters()), values_of(x.parameters()));
+    }
+  }
+}
+
 TEST(asynchronous_coordinator, every_mode_trains_with_a_slow_trainer) {
   for (const auto& [mode, name] : name_table<consistency_mode>::entries) {
     auto options = options_of(4, mode);
