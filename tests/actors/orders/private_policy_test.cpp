@@ -1,11 +1,11 @@
 // Private runs as a whole: the bits follow from the key, the ledger has every release before its model is
 // there, and what was released is never made again with the same noise.
 
-#include "troupe/data/privacy/release_ledger.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/privacy/accountant.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"
+#include "troupe/tests/support/walk/private_walk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,70 +17,40 @@ namespace troupe {
 
 namespace {
 
-constexpr size_t round_count = 4;
+using test::private_job;
+using test::releases_of;
+using test::silent_job;
 
-/// 150 training rows of 20 clients, six of which are expected in a round.
-job private_job(const temporary_folder& folder, const char* name = "run") {
-  auto x = test::small_job();
-  x.optimizer = {};
-  x.optimizer.learning_rate = 0.1;
-  x.training.strategy = strategy_kind::federated;
-  x.training.slices.reset();
-  x.training.epochs = training_options{}.epochs;
-  x.training.batch_size = 4;
-  x.federated.clients = 20;
-  x.federated.cohort = 6;
-  x.federated.rounds = round_count;
-  x.federated.sampling = client_sampling::poisson;
-  x.merge.members.weighting = merge_weighting::equal;
-  x.privacy.clip_norm = 0.5;
-  x.privacy.noise_multiplier = 1;
-  x.privacy.key_file = "none";
-  x.privacy.key = privacy_key{{1, 2, 3}, "a hash"};
-  x.output.directory = folder.path(name);
-  std::filesystem::create_directories(x.output.directory);
-  return x;
-}
-
-/// Clients change nothing: models are made of noise.
-job silent_job(const temporary_folder& folder, const char* name = "run") {
-  auto x = private_job(folder, name);
-  x.optimizer.learning_rate = 1e-30;
-  return x;
-}
+constexpr size_t round_count = test::private_rounds;
 
 std::vector<float> trained(const job& x, size_t threads = 2) {
   return test::values_of(test::train_on(threads, x).parameters);
-}
-
-std::vector<privacy_release> releases_of(const job& x) {
-  return release_ledger{x.output.directory + "/releases.csv"}.releases();
 }
 
 } // namespace
 
 TEST(private_policy, bits_follow_from_the_key_whoever_computes) {
   const temporary_folder folder;
-  const auto expected = trained(private_job(folder, "first"), 1);
+  const auto expected = trained(private_job(folder.path("first")), 1);
   for (size_t replicas = 1; replicas <= 3; ++replicas) {
-    auto x = private_job(folder, ("of " + std::to_string(replicas)).c_str());
+    auto x = private_job(folder.path("of " + std::to_string(replicas)));
     x.training.replicas = replicas;
     EXPECT_EQ(trained(x), expected) << replicas;
   }
   for (const size_t clients : {1u, 2u, 64u}) {
     company_options options;
     options.hooks.clients_of_order = clients;
-    const auto x = private_job(folder, ("by " + std::to_string(clients)).c_str());
+    const auto x = private_job(folder.path("by " + std::to_string(clients)));
     EXPECT_EQ(test::train_in_order(x, clients, options).parameters, expected) << clients;
   }
-  auto other = private_job(folder, "other");
+  auto other = private_job(folder.path("other"));
   other.privacy.key->bytes[0] = 9;
   EXPECT_NE(trained(other), expected);
 }
 
 TEST(private_policy, lost_trainers_do_not_show_in_the_bits) {
   const temporary_folder folder;
-  auto x = private_job(folder, "expected");
+  auto x = private_job(folder.path("expected"));
   x.training.replicas = 3;
   const auto expected = test::train_in_order(x, 0);
   for (uint64_t seed = 0; seed < 6; ++seed) {
@@ -96,7 +66,7 @@ TEST(private_policy, lost_trainers_do_not_show_in_the_bits) {
 
 TEST(private_policy, every_round_is_in_the_ledger_with_what_it_came_to) {
   const temporary_folder folder;
-  const auto x = private_job(folder);
+  const auto x = private_job(folder.path("run"));
   const auto result = test::train_on(2, x);
   const auto found = releases_of(x);
   ASSERT_EQ(found.size(), round_count);
@@ -121,7 +91,7 @@ TEST(private_policy, every_round_is_in_the_ledger_with_what_it_came_to) {
 // As a run that is killed before its first checkpoint, and begins anew with its ledger.
 TEST(private_policy, a_round_that_is_made_again_has_another_cohort_and_other_noise) {
   const temporary_folder folder;
-  auto x = silent_job(folder);
+  auto x = silent_job(folder.path("run"));
   x.federated.rounds = 1;
   const auto first = trained(x), second = trained(x), third = trained(x);
   const auto found = releases_of(x);
@@ -139,7 +109,7 @@ TEST(private_policy, a_round_that_is_made_again_has_another_cohort_and_other_noi
 // One key for two jobs, and both in their first attempt at their first round.
 TEST(private_policy, another_job_has_other_noise_with_the_same_key) {
   const temporary_folder folder;
-  auto x = silent_job(folder, "x"), y = silent_job(folder, "y");
+  auto x = silent_job(folder.path("x")), y = silent_job(folder.path("y"));
   x.federated.rounds = y.federated.rounds = 1;
   y.federated.local_epochs = 2;
   const auto one = trained(x), other = trained(y);
@@ -151,7 +121,7 @@ TEST(private_policy, training_ends_before_the_budget_is_exceeded) {
   const temporary_folder folder;
   privacy_accountant accountant{1e-5};
   accountant.add({0.3, 1}, 2);
-  auto x = private_job(folder);
+  auto x = private_job(folder.path("run"));
   x.privacy.epsilon = accountant.epsilon();
   const auto result = test::train_on(2, x);
   EXPECT_EQ(result.summary.stopped_by, "epsilon");
@@ -164,9 +134,15 @@ TEST(private_policy, training_ends_before_the_budget_is_exceeded) {
   EXPECT_EQ(releases_of(x).size(), 2u);
 }
 
+// Lives on one ledger, some with a disk that is full; mutants see the same walk.
+TEST(private_policy, lives_that_begin_anew_never_use_noise_again_nor_release_what_is_not_written) {
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    ASSERT_EQ(test::private_walk{seed}.run(), "") << seed;
+}
+
 TEST(private_policy, nothing_is_released_that_cannot_be_written_down) {
   const temporary_folder folder;
-  auto x = private_job(folder);
+  auto x = private_job(folder.path("run"));
   std::filesystem::create_directories(x.output.directory + "/releases.csv");
   EXPECT_THROW(test::train_on(2, x), failure);
   x.output.directory.clear();

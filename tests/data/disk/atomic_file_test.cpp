@@ -1,6 +1,7 @@
 #include "troupe/data/disk/atomic_file.hpp"
 
 #include "troupe/data/text/failure.hpp"
+#include "troupe/tests/support/file_size_limit.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/unprivileged.hpp"
 
@@ -45,27 +46,6 @@ mode_t mode_of(const std::string& path) {
   EXPECT_EQ(stat(path.c_str(), &information), 0);
   return information.st_mode & 0777;
 }
-
-/// While it lives, no file of this process may grow beyond `bytes`: writes are cut short there, and
-/// the next one fails.
-class file_size_limit {
-public:
-  explicit file_size_limit(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~file_size_limit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    signal(SIGXFSZ, handler_);
-  }
-  file_size_limit(const file_size_limit&) = delete;
-  file_size_limit& operator=(const file_size_limit&) = delete;
-
-private:
-  sighandler_t handler_;
-  rlimit before_{};
-};
 
 /// What the child process of the full-disk test answers.
 enum full_disk_result { told_everything = 0, told_wrongly = 1, no_small_disk = 2 };

@@ -15,6 +15,7 @@
 #include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/trial.hpp"
 #include "troupe/tests/support/walk/portion_walk.hpp"
+#include "troupe/tests/support/walk/private_walk.hpp"
 #include "troupe/tests/support/walk/tile_walk.hpp"
 
 #include <sys/mman.h>
@@ -141,6 +142,8 @@ private:
       run_walks<test::tile_walk>("tiles");
     else if (of == trial_kind::portions)
       run_walks<test::portion_walk>("portions");
+    else if (of == trial_kind::privacy)
+      run_walks<test::private_walk>("private");
     else
       run_seeds(of == trial_kind::kept        ? workload_set::kept
                 : of == trial_kind::federated ? workload_set::federated

@@ -22,6 +22,7 @@ enum class trial_kind : uint8_t {
   kept,      ///< a keeper, and trainers of other processes
   modes,     ///< a keeper and its trainers in one process
   portions,  ///< groups of replicas that share a model, by themselves
+  privacy,   ///< lives of a private run on one ledger
   split,     ///< such groups over several processes
   tiles,     ///< walks of the tile rule
 };
