@@ -77,8 +77,7 @@ private:
       if (tile.is_of(place.work()) && !place.slices.empty() && free_[place.member] > 0)
         result.push_back(place.member);
     std::ranges::sort(result);
-    const auto doubles = std::ranges::unique(result);
-    result.erase(doubles.begin(), doubles.end());
+    result.erase(std::unique(result.begin(), result.end()), result.end());
     return result;
   }
 

@@ -65,8 +65,7 @@ stored_source::held_chunks stored_source::hold_missing(std::span<const uint32_t>
     if (const auto number = chunk_of(row); numbers.empty() || numbers.back() != number)
       numbers.push_back(number);
   std::ranges::sort(numbers);
-  const auto [end, last] = std::ranges::unique(numbers);
-  numbers.erase(end, last);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   held_chunks result;
   for (const auto number : numbers)
     if (!std::ranges::binary_search(held_, number, {}, &held_chunk::number))

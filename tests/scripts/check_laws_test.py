@@ -144,6 +144,13 @@ class check_laws(unittest.TestCase):
                 self.refused(f"{room}/a.cpp", code + "\n", "troupe/models/base/random.hpp")
             self.clean("tests/a.cpp", code + "\n")
 
+    def test_ranges_that_algorithms_give_back_are_refused(self):
+        for code in ("auto x = std::ranges::unique(a);", "std::ranges::remove_if(a, f);",
+                     "for (auto x : std::views::iota(1)) {}"):
+            self.refused("data/a.cpp", code + "\n", "scripts/fuzz")
+            self.clean("tests/a.cpp", code + "\n")
+        self.clean("data/a.cpp", "std::ranges::sort(a);\nstd::unique(a, b);\n")
+
     def test_words_in_comments_and_strings_are_free(self):
         self.clean("models/a.cpp", "// std::shuffle, -ffast-math\n/* steady_clock::now\n"
                                    '#include <thread>\n*/\nauto a = R"(\n#include <thread>\n'
