@@ -57,6 +57,18 @@ def free_ports(count):
     return ports
 
 
+def child_of(launcher, name):
+    """The number of a launcher's process for the node of this name."""
+    with open(f"/proc/{launcher}/task/{launcher}/children", encoding="utf-8") as file:
+        children = file.read().split()
+    for number in children:
+        with open(f"/proc/{number}/cmdline", "rb") as file:
+            words = file.read().decode().split("\0")
+        if words[words.index("--name") + 1] == name:
+            return int(number)
+    raise AssertionError(f"no process of {name}")
+
+
 def hello_of(line):
     """A line of greeting that says this: with its checksum (actors/net/gate/hello.hpp)."""
     facts = {key: value for key, value in line.items() if key != "check"}

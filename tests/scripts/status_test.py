@@ -15,6 +15,7 @@ import threading
 import time
 import unittest
 
+from cluster_run import child_of
 from patience import HANG, lenient
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
@@ -98,17 +99,6 @@ class Status(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         return json.loads(run.stdout)
 
-    def process_of(self, launch, name):
-        number = launch.process.pid
-        with open(f"/proc/{number}/task/{number}/children", encoding="utf-8") as file:
-            children = file.read().split()
-        for number in children:
-            with open(f"/proc/{number}/cmdline", "rb") as file:
-                words = file.read().decode().split("\0")
-            if words[words.index("--name") + 1] == name:
-                return int(number)
-        raise AssertionError(f"no process of {name}")
-
     def status_once(self, condition):
         """Of a director that may not be there yet."""
         end = time.monotonic() + HANG
@@ -147,7 +137,7 @@ class Status(unittest.TestCase):
         self.assertEqual(before["behind"], [])
         address = os.path.join(self.folder, "runs", "digits", "director-address")
         self.assertTrue(os.path.exists(address))
-        right = self.process_of(launch, "right")
+        right = child_of(launch.process.pid, "right")
         os.kill(right, signal.SIGSTOP)
         try:
             line = None

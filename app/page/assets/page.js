@@ -19,14 +19,17 @@ function verdict_of(page) {
   if (run.phase === 'finished') return ['calm', 'Finished: ' + whole(run.step) + ' steps in ' + duration(run.seconds) + '.', result_of(run)];
   if (run.phase === 'failed') return ['bad', 'Failed' + (run.error ? ': ' + run.error.what : '') + '.', run.error && run.error.hint || ''];
   if (run.phase === 'unfinished') return ['warn', 'This run has not finished: ' + whole(run.step) + ' steps are in its history.', 'It goes on with --resume.'];
+  if (run.explanation) return [run.phase === 'waiting' ? 'warn' : 'bad', sentence(run.explanation.verdict), reason_of(run.explanation)];
   if (run.phase === 'waiting') return ['warn', 'Waiting for ' + (run.waits_for || 'the others') + '.', ''];
-  if ((run.behind || []).length) {
-    const late = run.behind[0];
-    return ['bad', 'Nothing has moved for ' + duration(run.still_seconds) + ': ' + late.node + ' holds it up.',
-      'It lacks: ' + late.lacks + (run.behind.length > 1 ? ' (and ' + (run.behind.length - 1) + ' more)' : '')];
-  }
   if (run.phase === 'stopping') return ['calm', 'Stopping.', ''];
   return ['good', 'All work.', slowest_of(run)];
+}
+
+const sentence = text => text[0].toUpperCase() + text.slice(1) + '.';
+
+function reason_of(why) {
+  const chain = why.chain.map(x => x.who + ' waits for ' + (x.from ? x.from + ': ' : '') + x.what);
+  return (chain.length ? 'Because ' + chain.join('; ') + '. ' : '') + 'What to do: ' + why.advice + '.';
 }
 
 function result_of(run) {

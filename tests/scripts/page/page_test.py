@@ -20,7 +20,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from cluster_run import SOURCE, TROUPE  # noqa: E402
+from cluster_run import SOURCE, TROUPE, child_of  # noqa: E402
 from patience import HANG  # noqa: E402
 
 try:
@@ -96,6 +96,17 @@ class PageTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.place.cleanup()
 
+    def launch(self, directory):
+        """A cluster of two that trains, and does not miss anybody soon."""
+        with open(os.path.join(self.folder, "cluster.toml"), "w", encoding="utf-8") as file:
+            file.write(f'job = "{DIGITS}"\ntraining.epochs = 1000000\n'
+                       f'output.directory = "{directory}"\n[timeouts]\nlost_after = "100s"\n'
+                       '[[node]]\nname = "main"\naddress = "127.0.0.1:0"\ndirector = true\n'
+                       '[[node]]\nname = "left"\naddress = "127.0.0.1:0"\n')
+        cluster = self.serve("launch", "cluster.toml", "--dashboard-at=0")
+        wait_until(lambda: (cluster.json("/api/status")["status"] or {}).get("step", 0) > 0)
+        return cluster
+
     def serve(self, *words):
         served = Served(*words, folder=self.folder)
         self.addCleanup(served.end)
@@ -132,13 +143,7 @@ class Answers(PageTest):
                          self.summary["parameters_sha256"])
 
     def test_a_cluster_is_visited(self):
-        with open(os.path.join(self.folder, "cluster.toml"), "w", encoding="utf-8") as file:
-            file.write(f'job = "{DIGITS}"\ntraining.epochs = 1000000\n'
-                       'output.directory = "cluster"\n'
-                       '[[node]]\nname = "main"\naddress = "127.0.0.1:0"\ndirector = true\n'
-                       '[[node]]\nname = "left"\naddress = "127.0.0.1:0"\n')
-        cluster = self.serve("launch", "cluster.toml", "--dashboard-at=0")
-        wait_until(lambda: (cluster.json("/api/status")["status"] or {}).get("step", 0) > 0)
+        cluster = self.launch("cluster")
         served = self.serve("watch", "cluster.toml", "--address", "0")
         wait_until(lambda: (served.json("/api/status")["status"] or {}).get("step", 0) > 0)
         for page in (served, cluster):
@@ -159,6 +164,30 @@ class Answers(PageTest):
                                 openmetrics.text_string_to_metric_families(strict))]
         self.assertEqual(*found)
         self.assertEqual(found[0][("troupe_step", ())], self.summary["steps"])
+
+    def test_the_example_dashboard_asks_for_what_there_is(self):
+        with open(os.path.join(SOURCE, "examples", "monitoring", "grafana.json"),
+                  encoding="utf-8") as file:
+            panels = json.load(file)["panels"]
+        targets = [(re.findall(r"troupe_\w+", x["expr"]), re.findall(r"{{(\w+)}}", x["legendFormat"]))
+                   for panel in panels for x in panel["targets"]]
+        self.assertGreater(len(targets), 15)
+        self.assertTrue(all(names for names, _ in targets), targets)
+        served = self.launch("figures")
+
+        def missing():
+            """Figures of replicas and of test rows come with the first report and the first row."""
+            there = {name: set(re.findall(r'(\w+)="', labels)) for name, labels in re.findall(
+                r"^(troupe_\w+)(\S*) ", served.get("/metrics")[1], re.MULTILINE)}
+            return [x for x in targets if any(
+                name not in there or not set(x[1]) <= there[name] for name in x[0]
+                if "validation" not in name)]  # there are no such rows
+
+        end = time.monotonic() + HANG
+        while missing() and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertEqual(missing(), [])
+        self.assertEqual(served.end(), 130)
 
     def test_wrong_addresses_are_refused_with_what_to_do(self):
         for address, code, words in (("0.0.0.0:0", 2, "loopback"), ("nonsense", 2, ""),
@@ -298,6 +327,21 @@ class Browser(PageTest):
         finally:
             self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         self.expect_no_error()
+
+    def test_who_holds_up_a_run_is_said_first(self):
+        served = self.launch("held")
+        left = child_of(served.process.pid, "left")
+        self.open(served)
+        os.kill(left, signal.SIGSTOP)
+        try:
+            self.wait("document.getElementById('verdict').innerText.startsWith('Left holds up the run: ')")
+            said = self.driver.find_element("id", "verdict").text
+            self.assertRegex(said, r"Because .*main waits for left: .*\. What to do: its process is stopped")
+        finally:
+            os.kill(left, signal.SIGCONT)
+        self.wait("document.getElementById('verdict').innerText.startsWith('All work.')")
+        self.expect_no_error()
+        self.assertEqual(served.end(), 130)
 
     def test_a_run_is_followed_until_its_server_is_gone(self):
         served = self.serve("train", DIGITS, "--set", "training.epochs=1000000", "--set",
