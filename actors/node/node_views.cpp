@@ -77,6 +77,7 @@ void node_state::start_shards() {
   spans.start_shards();
   parts_->actors.tell_shards();
   parts_->courses.pass_on();
+  parts_->report.on_started();
 }
 
 void node_state::rest() {

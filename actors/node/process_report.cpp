@@ -35,6 +35,12 @@ void process_report::on_course() {
     send_soon();
 }
 
+void process_report::on_started() {
+  for (auto& x : asked_)
+    x.asked_round = x.heard_round = 0;
+  on_course();
+}
+
 // One that comes before the last one was followed changes nothing of that.
 void process_report::on_view() {
   if (!seat_.takes_part())
@@ -95,7 +101,7 @@ bool process_report::everybody_answered() const {
 }
 
 uint64_t process_report::heard_round() const {
-  auto result = courses_.round();
+  auto result = spans_.has_started() ? courses_.round() : 0;
   for (size_t i = 0; i < asked_.size(); ++i)
     if (!seat_.lost_replicas.contains(i))
       result = std::min(result, asked_[i].heard_round);

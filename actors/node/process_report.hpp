@@ -31,6 +31,9 @@ public:
   /// The director may count anew: it waits for the answer, at the end of a run alone for that.
   void on_course();
 
+  /// Its shards begin: what they said before is nothing, a keeper's figures of earlier lives above all.
+  void on_started();
+
   /// Another view comes: where the process stands is said with all reports about that.
   void on_view();
 

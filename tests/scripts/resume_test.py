@@ -6,7 +6,6 @@ Where a keeper owns all parameters each mode is killed four times in each of TRI
 """
 
 import csv
-import glob
 import json
 import os
 import random
@@ -18,10 +17,12 @@ import tempfile
 import time
 import unittest
 
-from patience import HANG, lenient
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "page"))
+from patience import HANG, lenient  # noqa: E402
+from tensorboard import tensorboard_points  # noqa: E402
 
 BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+TRIALS = int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else 1
 TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = """[data]
 synthetic = "classification"
@@ -123,77 +124,6 @@ def history(folder):
     return rows
 
 
-def crc32c(data):
-    """Bit by bit, from the polynomial alone: nothing in common with the program's table."""
-    rest = 0xFFFFFFFF
-    for byte in data:
-        rest ^= byte
-        for _ in range(8):
-            rest = rest >> 1 ^ (0x82F63B78 if rest & 1 else 0)
-    return rest ^ 0xFFFFFFFF
-
-
-def masked(data):
-    sum_of = crc32c(data)
-    return ((sum_of >> 15 | sum_of << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7F) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 0x80:
-            return value, at
-
-
-def fields(data):
-    """The fields of a protocol buffer: (number, value)."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        else:
-            size, at = {1: (8, at), 5: (4, at)}.get(key & 7) or varint(data, at)
-            value, at = data[at:at + size], at + size
-        yield key >> 3, value
-
-
-def tensorboard_events(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    at = 0
-    while at < len(data):
-        size, sum_of_size = struct.unpack_from("<QI", data, at)
-        event = data[at + 12:at + 12 + size]
-        assert sum_of_size == masked(data[at:at + 8]), "checksum of a length"
-        assert struct.unpack_from("<I", data, at + 12 + size)[0] == masked(event), "checksum"
-        at += 16 + size
-        yield dict(fields(event))
-
-
-def tensorboard_points(folder):
-    """What TensorBoard shows: {tag: {step: value}} over all files of the folder, in order of their names."""
-    shown = {}
-    for path in sorted(glob.glob(os.path.join(folder, "tensorboard", "events.out.tfevents.*"))):
-        events = tensorboard_events(path)
-        assert next(events)[3] == b"brain.Event:2"
-        for event in events:
-            step = event.get(2, 0)
-            if 7 in event:
-                assert dict(fields(event[7])) == {1: 1}, "the status START"
-                for points in shown.values():
-                    for late in [x for x in points if x >= step]:
-                        del points[late]
-            for _, value in fields(event.get(5, b"")):
-                scalar = dict(fields(value))
-                points = shown.setdefault(scalar[1].decode(), {})
-                points[step], = struct.unpack("<f", scalar[2])
-    return shown
-
-
 TENSORBOARD_TAGS = {"loss/train": "train_loss", "loss/test": "test_loss", "loss/validation": "validation_loss",
                     "accuracy/train": "train_accuracy", "accuracy/test": "test_accuracy",
                     "accuracy/validation": "validation_accuracy", "learning_rate": "learning_rate"}
@@ -271,6 +201,19 @@ class Resume(unittest.TestCase):
                     self.assert_same(result, folder, expected, history(straight), [
                         figure for figure in FIGURES if figure != "steps_executed"])  # by members
                     self.assertGreater(kills, 0)
+
+    def test_a_run_that_is_killed_between_its_end_and_its_summary_tells_the_same(self):
+        for name, settings in ROUNDS.items():
+            with self.subTest(mode=name):
+                folder = self.folder(JOB.split("[training]")[0] if name == "federated" else JOB)
+                options = sets(**settings, checkpoint__every_steps=7)
+                expected = Run(folder, *options).result()
+                expected_history = history(folder)
+                os.remove(os.path.join(folder, "runs", "job", "summary.json"))
+                result = Run(folder, "--resume", *options).result()
+                self.assert_same(result, folder, expected, expected_history, [
+                    figure for figure in FIGURES if figure != "steps_executed"])
+                self.assertEqual(result.get("clients"), expected.get("clients"))
 
     def test_asynchronous_runs_that_are_killed_end_with_each_step_done_once(self):
         for mode in UNORDERED:

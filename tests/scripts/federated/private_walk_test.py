@@ -18,6 +18,9 @@ import unittest
 
 from private_runs import HANG, ROUNDS, TROUPE, PrivateRuns, run_file, table
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "page"))
+from tensorboard import tensorboard_tags  # noqa: E402
+
 # What a figure is that may be told. "job": follows from the job; "public": the task says that it is
 # known (docs/federated.md: numbers of rows, features, classes, clients); "noised": computed from released
 # models alone, on rows of no client; "spent": the accountant's; "time": not hidden, and said so; "none":
@@ -107,47 +110,6 @@ def checkpoint_of(path):
     return result
 
 
-def fields(message):
-    """Of a protocol buffer: number and value of each field that is bytes."""
-    at = 0
-
-    def number():
-        nonlocal at
-        result = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            result |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return result
-
-    while at < len(message):
-        key = number()
-        if key & 7 == 0:
-            number()
-        elif key & 7 == 2:
-            size = number()
-            yield key >> 3, message[at:at + size]
-            at += size
-        else:
-            at += 8 if key & 7 == 1 else 4
-
-
-def tags_of(path):
-    """Names of the scalars in a file for TensorBoard."""
-    with open(path, "rb") as file:
-        whole = file.read()
-    tags, at = set(), 0
-    while at < len(whole):
-        size, = struct.unpack_from("<Q", whole, at)
-        for number, summary in fields(whole[at + 12:at + 12 + size]):
-            for _, value in fields(summary) if number == 5 else ():
-                tags |= {text.decode() for field, text in fields(value) if field == 1}
-        at += 16 + size
-    return tags
-
-
 class Walk(PrivateRuns):
     """Of all that a private run leaves or says, figure by figure."""
 
@@ -210,7 +172,7 @@ class Walk(PrivateRuns):
         told = self.run_it(folder, "--tensorboard", "--stats")
         self.walk(folder)
         for path in glob.glob(run_file(folder, "tensorboard/*")):
-            self.assertEqual(tags_of(path) - TAGS, set(), "tensorboard")
+            self.assertEqual(tensorboard_tags(path) - TAGS, set(), "tensorboard")
         for line in told.stderr.splitlines():
             self.assertTrue(line.startswith(SAID) or "nobody waits" in line, line)
             if line.startswith("Round "):
