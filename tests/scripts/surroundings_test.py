@@ -128,6 +128,18 @@ class Surroundings(unittest.TestCase):
                                          self.usual["parameters_sha256"])
                     self.assertEqual(self.model_sha256(), self.usual["parameters_sha256"])
 
+    def test_little_address_space_ends_the_command_at_once_with_its_words(self):
+        """OpenBLAS's threads ask for their scratch for ever where they cannot have it."""
+        alone = [*self.alone(), "--set", "training.replicas=1", "--set", "runtime.threads=1"]
+        for megabytes, command, code in ((120, [TROUPE, "--version"], 0),
+                                         (150, alone, 78), (400, alone, 0)):
+            with self.subTest(megabytes=megabytes):
+                run = self.start(["prlimit", f"--as={megabytes << 20}", *command], os.environ)
+                _, said = run.communicate(timeout=HANG)
+                self.assertEqual(run.returncode, code, said)
+                if code == 78:
+                    self.assertIn("left of its address space (ulimit -v)", said)
+
     def model_sha256(self):
         model = os.path.join(self.folder, "runs", "digits", "model.safetensors")
         shown = subprocess.run([TROUPE, "inspect", model, "--json"], capture_output=True, text=True,
