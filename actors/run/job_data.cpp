@@ -237,18 +237,17 @@ void refuse(const job_problem& found) {
 namespace {
 
 // Rows that stay in a file take memory when training begins: two windows of each lane, and a thread
-// that reads them, with a stack and an arena of its own.
+// that reads them.
 memory_room beside_windows(memory_room room, const job& resolved, const data_shape& shape) {
   if (!shape.stays_in_file)
     return room;
-  constexpr uint64_t reader_address_bytes = uint64_t{136} << 20;
   const auto rows = std::min<uint64_t>(2 * *resolved.training.slices * window_chunks_of(resolved) *
                                          shape.chunk_rows,
                                        shape.train_row_count);
   const auto windows = rows * (shape.feature_count + shape.output_count) * sizeof(float);
   for (auto* bytes : {&room.machine, &room.groups, &room.address_space})
     *bytes -= std::min(*bytes, windows);
-  room.address_space -= std::min(room.address_space, reader_address_bytes);
+  room.address_space -= std::min(room.address_space, address_bytes_of_stack);
   return room;
 }
 
@@ -256,6 +255,7 @@ memory_room beside_windows(memory_room room, const job& resolved, const data_sha
 
 void require_trainable(const job& resolved, const prepared_data& data, const run_place& where) {
   const auto shape = shape_of(data);
+  spare_address_space();
   const auto left = memory_left();
   const auto room =
     beside_windows({left.machine, left.groups, left.address_space}, resolved, shape);

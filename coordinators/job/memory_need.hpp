@@ -79,11 +79,15 @@ struct memory_limit {
 /// one thread, 22 with eight.
 inline constexpr uint64_t program_bytes = uint64_t{22} << 20;
 
-/// Address space that threads take and never write to: each a stack of 8 MiB, an arena of 64 MiB, and
-/// those that compute as much again for OpenBLAS's scratch; five beside the scheduler's. Measured: with
-/// less a run hangs in OpenBLAS, which tries again and again.
+/// Address space of a thread that computes nothing: its stack.
+inline constexpr uint64_t address_bytes_of_stack = uint64_t{8} << 20;
+
+/// Address space that threads take and never write to, where they share one arena (spare_address_space):
+/// each a stack, and those that compute 128 MiB for OpenBLAS's scratch; five beside the scheduler's.
+/// Measured: with less a run hangs in OpenBLAS, which tries again and again.
 constexpr uint64_t address_bytes_of_threads(size_t thread_count) {
-  return (uint64_t{352} << 20) + thread_count * (uint64_t{136} << 20);
+  return 5 * address_bytes_of_stack +
+         thread_count * (address_bytes_of_stack + (uint64_t{128} << 20));
 }
 
 /// Why so much memory is too little; nothing when it is enough. `who`: "training takes", say.

@@ -1,5 +1,6 @@
 #include "troupe/data/table/memory_room.hpp"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -93,12 +94,19 @@ uint64_t available_in_groups(const memory_sources& from) {
   return result;
 }
 
-uint64_t available_in_address_space(const std::string& proc) {
+std::optional<uint64_t> limit_of_address_space() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::nullopt;
+  return limit.rlim_cur;
+}
+
+uint64_t available_in_address_space(const std::string& proc) {
+  const auto limit = limit_of_address_space();
+  if (!limit)
     return no_limit;
   const auto pages = number_in_file(proc + "/self/statm").value_or(0);
-  return rest(limit.rlim_cur, pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
+  return rest(*limit, pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 } // namespace
@@ -106,6 +114,11 @@ uint64_t available_in_address_space(const std::string& proc) {
 free_memory memory_left(const memory_sources& from) {
   return {available_in_machine(from.proc), available_in_groups(from),
           available_in_address_space(from.proc)};
+}
+
+void spare_address_space() {
+  if (limit_of_address_space())
+    ::mallopt(M_ARENA_MAX, 1);
 }
 
 uint64_t memory_available(const memory_sources& from) {

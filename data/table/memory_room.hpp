@@ -24,6 +24,10 @@ struct free_memory {
 
 free_memory memory_left(const memory_sources& from = {});
 
+/// Where address space is limited (`ulimit -v`), threads that are yet to begin allocate from one arena:
+/// glibc reserves 64 MiB of it for each other, and a run of two threads would need 320 MiB more.
+void spare_address_space();
+
 /// The least of these.
 uint64_t memory_available(const memory_sources& from = {});
 

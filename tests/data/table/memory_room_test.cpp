@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <limits>
+#include <thread>
+#include <vector>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -82,6 +84,26 @@ TEST_F(memory_room, is_bounded_by_the_address_space) {
   if (child == 0) {
     const rlimit limit{64 * 1024 * mebibyte, RLIM_INFINITY};
     _exit(setrlimit(RLIMIT_AS, &limit) == 0 && available() <= 64 * 1024 * mebibyte ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+// Arenas of threads' own are 64 MiB each.
+TEST_F(memory_room, threads_share_an_arena_where_address_space_is_limited) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{64 * 1024 * mebibyte, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &limit);
+    spare_address_space();
+    const auto before = memory_left().address_space;
+    uint64_t taken = 0;
+    std::thread{[&] {
+      const std::vector<char> some(100'000);
+      taken = before - memory_left().address_space + static_cast<uint64_t>(some[7]);
+    }}.join();
+    _exit(taken < 32 * mebibyte ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);

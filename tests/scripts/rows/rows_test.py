@@ -1,6 +1,6 @@
 """Rows that stay on the disk: what they train to is what rows in memory do, however often a run is killed.
 
-    python3 tests/scripts/rows/rows_test.py BUILD_FOLDER SOURCE_FOLDER
+    python3 tests/scripts/rows/rows_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
 
 A file of TROUPE_ROWS_MEGABYTES (480) trains in less memory than it has bytes.
 """
@@ -14,17 +14,21 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from cluster_run import free_ports  # noqa: E402
 from patience import HANG  # noqa: E402
 from resume_test import TROUPE, Run, sets  # noqa: E402
 
 MEGABYTES = int(os.environ.get("TROUPE_ROWS_MEGABYTES", 480))
 # In memory beside the windows: code, libraries, pools of memory.
-BASE_MEGABYTES = 128
+BASE_MEGABYTES = 64
 WINDOW_MEGABYTES = 16
+# Of addresses: all that a run may map, libraries, stacks and scratch that is never touched among it.
+ADDRESS_MEGABYTES = 700_000 >> 10
 # Of rows in files: more than one chunk, window and step to each slice.
 LANES_JOB = """[data]
 shuffle = "lanes"
@@ -80,30 +84,62 @@ def write_large_rows(path, megabytes):
 
 
 class LargerThanMemory(unittest.TestCase):
-    def test_a_file_trains_in_less_memory_than_it_has_bytes(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        rows = write_large_rows(os.path.join(folder, "rows.npy"), MEGABYTES)
-        done = data(folder, "convert", "rows.npy", "-o", "rows.safetensors")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        os.remove(os.path.join(folder, "rows.npy"))
-        with open(os.path.join(folder, "job.toml"), "w", encoding="utf-8") as file:
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.rows = write_large_rows(os.path.join(cls.folder, "rows.npy"), MEGABYTES)
+        done = data(cls.folder, "convert", "rows.npy", "-o", "rows.safetensors")
+        assert done.returncode == 0, done.stderr
+        os.remove(os.path.join(cls.folder, "rows.npy"))
+        cls.bytes = os.path.getsize(os.path.join(cls.folder, "rows.safetensors"))
+
+    def write_job(self, replicas, slices, megabytes):
+        with open(os.path.join(self.folder, "job.toml"), "w", encoding="utf-8") as file:
             file.write('[data]\nfile = "rows.safetensors"\nshuffle = "lanes"\n'
-                       f"window_rows = {(WINDOW_MEGABYTES << 20) // 1020}\n"
+                       f"window_rows = {(megabytes << 20) // 1020}\n"
                        '[model]\nkind = "softmax-regression"\n[optimizer]\nkind = "sgd"\n'
-                       "[training]\nepochs = 1\nbatch_size = 512\nslices = 2\nreplicas = 2\n"
+                       f"[training]\nepochs = 1\nbatch_size = 512\nslices = {slices}\n{replicas}\n"
                        "[runtime]\nthreads = 2\n[checkpoint]\nevery_steps = 0\n")
+
+    def test_a_file_trains_in_less_memory_than_it_has_bytes(self):
+        self.write_job("replicas = 2", 2, WINDOW_MEGABYTES)
         limit = (BASE_MEGABYTES + 4 * WINDOW_MEGABYTES) << 20
-        self.assertLess(limit, os.path.getsize(os.path.join(folder, "rows.safetensors")))
-        with open(os.path.join(folder, "out"), "w+", encoding="utf-8") as out:
-            run = subprocess.Popen([TROUPE, "train", "job.toml", "--json", "--quiet"], cwd=folder,
-                                   stdout=out, stderr=subprocess.STDOUT)
+        self.assertLess(limit, self.bytes)
+        with open(os.path.join(self.folder, "out"), "w+", encoding="utf-8") as out:
+            run = subprocess.Popen(
+                ["prlimit", f"--as={ADDRESS_MEGABYTES << 20}", TROUPE, "train", "job.toml", "--json",
+                 "--quiet", "--overwrite"], cwd=self.folder, stdout=out, stderr=subprocess.STDOUT)
             _, status, used = os.wait4(run.pid, 0)
             run.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
             text = out.read()
         self.assertEqual(run.returncode, 0, text)
-        self.assertEqual(json.loads(text)["samples"], rows)
+        self.assertEqual(json.loads(text)["samples"], self.rows)
         self.assertLess(used.ru_maxrss << 10, limit, "bytes in memory at most")
+
+    def test_each_process_reads_its_share_of_the_file(self):
+        """By the kernel's count, of which the windows that one more or less was read of are let off."""
+        count, slices, window = 3, 6, 2
+        self.write_job("", slices, window)
+        with open(os.path.join(self.folder, "cluster.toml"), "w", encoding="utf-8") as file:
+            file.write('job = "job.toml"\n' + "".join(
+                f'[[node]]\nname = "n{i}"\naddress = "127.0.0.1:{port}"\nreplicas = 1\nshards = 1\n'
+                + ("director = true\n" if i == 0 else "") for i, port in enumerate(free_ports(count))))
+        nodes = [subprocess.Popen(
+            [TROUPE, "node", "cluster.toml", "--name", f"n{i}", "--quiet", "--overwrite"],
+            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            for i in range(count)]
+        for node in nodes:
+            patience = threading.Timer(HANG, node.kill)
+            patience.start()
+            os.waitid(os.P_PID, node.pid, os.WEXITED | os.WNOWAIT)
+            patience.cancel()
+            with open(f"/proc/{node.pid}/io", encoding="ascii") as file:
+                was_read = int(file.readline().split()[1])
+            said = node.communicate(timeout=HANG)[1]
+            self.assertEqual(node.returncode, 0, said)
+            self.assertGreater(was_read, 0.95 * self.bytes / count)
+            self.assertLess(was_read, 1.05 * self.bytes / count + (slices // count) * window * (1 << 20))
 
 
 class Lanes(unittest.TestCase):
