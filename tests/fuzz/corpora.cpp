@@ -198,6 +198,15 @@ void add_lines(corpora& out) {
   out.add("status", visit_refusal({verdict_kind::refused, "no", refusal_code::finished}));
 }
 
+void add_requests(corpora& out) {
+  const std::string head = "HEAD /api/status?a=b HTTP/1.0\r\nHost: 127.0.0.1:7465\r\n";
+  out.add("request", head + "\r\n");
+  out.add("request", head + "Content-Length: 0\r\nOrigin: http://a\r\n\r\nGET");
+  out.add("request", "GET / HTTP/1.1\r\nhost: localhost\r\nSec-Fetch-Site: none\r\nAccept: a/b\r\n"
+                     "If-None-Match: \"1\"\r\nAccept-Encoding: gzip\r\n\r\n");
+  out.add("request", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+}
+
 // Empty for what holds handles of actors: without an actor system there are none.
 template <class T>
 std::string saved(T message) {
@@ -237,5 +246,6 @@ int main(int argc, char** argv) {
   add_rows(out, folder / "scratch");
   add_checkpoints(out);
   add_lines(out);
+  add_requests(out);
   add_messages(out);
 }
