@@ -46,6 +46,20 @@ inline job small_job() {
   return x;
 }
 
+/// On 150 training rows of that job: 20 clients, six of which are expected in a round.
+inline job job_of_clients() {
+  auto x = small_job();
+  x.optimizer = {};
+  x.optimizer.learning_rate = 0.1;
+  x.training.strategy = strategy_kind::federated;
+  x.training.slices.reset();
+  x.training.epochs = training_options{}.epochs;
+  x.training.batch_size = 4;
+  x.federated.clients = 20;
+  x.federated.cohort = 6;
+  return x;
+}
+
 struct real_system {
   explicit real_system(size_t threads) {
     configure(config);

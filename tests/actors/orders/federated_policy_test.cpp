@@ -14,18 +14,10 @@ namespace troupe {
 
 namespace {
 
-/// 150 training rows of 20 clients, six of which are invited to each of five rounds.
+/// Five rounds of clients of different sizes and classes, some of which drop out.
 job federated_job() {
-  auto x = test::small_job();
-  x.optimizer = {};
-  x.optimizer.learning_rate = 0.1;
-  x.training.strategy = strategy_kind::federated;
-  x.training.slices.reset();
-  x.training.epochs = training_options{}.epochs;
-  x.training.batch_size = 4;
+  auto x = test::job_of_clients();
   x.training.replicas = 2;
-  x.federated.clients = 20;
-  x.federated.cohort = 6;
   x.federated.rounds = 5;
   x.federated.local_epochs = 2;
   x.federated.partition = partition_kind::dirichlet;

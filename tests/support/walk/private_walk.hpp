@@ -21,17 +21,9 @@ namespace troupe::test {
 
 inline constexpr size_t private_rounds = 4;
 
-/// 150 training rows of 20 clients, six of which are expected in a round. Makes its `directory`.
+/// Makes its `directory`.
 inline job private_job(const std::string& directory) {
-  auto x = small_job();
-  x.optimizer = {};
-  x.optimizer.learning_rate = 0.1;
-  x.training.strategy = strategy_kind::federated;
-  x.training.slices.reset();
-  x.training.epochs = training_options{}.epochs;
-  x.training.batch_size = 4;
-  x.federated.clients = 20;
-  x.federated.cohort = 6;
+  auto x = job_of_clients();
   x.federated.rounds = private_rounds;
   x.federated.sampling = client_sampling::poisson;
   x.merge.members.weighting = merge_weighting::equal;
