@@ -89,7 +89,7 @@ inline std::string reason_text(const caf::actor_system& system, const caf::error
   return system.render(reason);
 }
 
-/// The code that an actor ended with (`end_reason`); internal when it left none.
+/// The code that an actor of this process ended with (`end_reason`); internal when it left none.
 inline failure_code code_of(const caf::error& reason) {
   const bool has_code =
     reason == caf::sec::runtime_error && reason.context().match_elements<std::string, uint8_t>();
