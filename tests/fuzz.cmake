@@ -14,8 +14,8 @@ if(TROUPE_FUZZ)
        ${PROJECT_SOURCE_DIR}/app/toml/*.cpp ${PROJECT_SOURCE_DIR}/app/job/*.cpp)
   foreach(source IN ITEMS
       actors/net/gate/hello actors/net/gate/visit actors/net/gate/visitor actors/protocol/payload
-      actors/protocol/seal actors/run/explanation app/cluster/cluster_file
-      app/cluster/cluster_overrides app/cluster/cluster_schema app/cluster/cluster_text
+      actors/protocol/seal actors/run/explanation actors/run/trainer_records
+      app/cluster/cluster_file app/cluster/cluster_overrides app/cluster/cluster_schema app/cluster/cluster_text
       app/cluster/node_address app/page/page_request app/terminal/status_report)
     list(APPEND troupe_decoder_sources ${PROJECT_SOURCE_DIR}/${source}.cpp)
   endforeach()

@@ -18,6 +18,8 @@ if(TROUPE_BUILD_COMMAND AND TROUPE_INSTALL)
 endif()
 
 if(TROUPE_BUILD_COMMAND)
+  add_test(NAME fuzz_sources COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/sources_test.py
+                                     ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   add_test(NAME digits COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/digits_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   add_test(NAME model_commands

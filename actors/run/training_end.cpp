@@ -4,6 +4,7 @@
 #include "troupe/actors/run/client_figures.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/private_run.hpp"
+#include "troupe/actors/run/trainer_records.hpp"
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
@@ -34,23 +35,6 @@ void fill_losses(training_summary& summary, const history_row& row) {
   summary.validation_loss = row.validation_loss;
   summary.validation_accuracy = row.validation_accuracy;
   summary.validation_r2 = row.validation_r2;
-}
-
-trainer_record record_of(const named_statistics& one) {
-  const auto& x = one.figures;
-  const auto ms = [](std::chrono::nanoseconds time) {
-    return std::chrono::duration<double, std::milli>(time).count();
-  };
-  trainer_record result{one.who.process,   one.who.index,
-                        x.result_count,    x.applied_count,
-                        x.discarded_count, x.refused_count,
-                        x.lost_count,      x.last_count,
-                        ms(x.last_by),     ms(x.last_by_max),
-                        ms(x.waited),      ms(x.computed),
-                        ms(x.network),     {},
-                        one.portion};
-  result.lags.assign(x.lags.begin(), x.lags.end());
-  return result;
 }
 
 void fill_figures(training_summary& summary, const training_finished& finished,
@@ -103,13 +87,6 @@ void hide_work(training_finished& x) {
 }
 
 } // namespace
-
-std::vector<trainer_record> records_of(const trainer_figures& figures) {
-  std::vector<trainer_record> result;
-  for (const auto& one : figures.replicas)
-    result.push_back(record_of(one));
-  return result;
-}
 
 void throw_if_failed(const training_finished& finished) {
   if (finished.failed)

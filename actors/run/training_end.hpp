@@ -18,9 +18,6 @@ namespace troupe {
 /// Throws the failure that ended a run, if one did.
 void throw_if_failed(const training_finished& finished);
 
-/// The same for files and people.
-std::vector<trainer_record> records_of(const trainer_figures& figures);
-
 /// The final parameters, once the run is finished. Throws failure(internal) when they do not come.
 stored_tensor pull_parameters(caf::scoped_actor& self, const director_actor& director);
 

@@ -2,7 +2,7 @@
 
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/run/explanation.hpp"
-#include "troupe/actors/run/training_end.hpp"
+#include "troupe/actors/run/trainer_records.hpp"
 #include "troupe/data/records/trainer_table.hpp"
 
 #include <nlohmann/json.hpp>
