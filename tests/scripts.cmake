@@ -119,7 +119,10 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME own_kinds
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/own_kinds_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(own_kinds PROPERTIES TIMEOUT 3600)
+  add_test(NAME metrics
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/metrics_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(own_kinds metrics PROPERTIES TIMEOUT 3600)
   add_test(NAME page COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/page_test.py
                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(page PROPERTIES TIMEOUT 3600)
@@ -146,7 +149,10 @@ if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_COMMAND)
   add_test(NAME example_own_optimizer
            COMMAND ${troupe_examples_test} kinds $<TARGET_FILE:example_own_optimizer>
                    optimizer.kind=lion optimizer.learning_rate=0.001)
-  set_tests_properties(example_own_model example_own_optimizer PROPERTIES TIMEOUT 3600)
+  add_test(NAME example_own_metric
+           COMMAND ${troupe_examples_test} kinds $<TARGET_FILE:example_own_metric>
+                   "training.metrics=[\"top-3\", \"auc\"]")
+  set_tests_properties(example_own_model example_own_optimizer example_own_metric PROPERTIES TIMEOUT 3600)
   add_test(NAME example_embedded_node
            COMMAND ${troupe_examples_test} embedded $<TARGET_FILE:troupe_command>
                    $<TARGET_FILE:example_embedded_node>

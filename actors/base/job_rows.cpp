@@ -4,8 +4,9 @@
 
 namespace troupe {
 
-job_rows::job_rows(row_parts rows, const timeline& plan, uint64_t seed, size_t window_chunks)
-  : rows_(std::move(rows)), plan_(plan), seed_(seed) {
+job_rows::job_rows(row_parts rows, const timeline& plan, uint64_t seed, size_t window_chunks,
+                   metric_set metrics)
+  : rows_(std::move(rows)), metrics_(std::move(metrics)), plan_(plan), seed_(seed) {
   const bool shuffles = plan.batch_size < plan.row_count;
   if (auto chunks = rows_.train->chunk_begins(); shuffles && !chunks.empty())
     lanes_ = std::make_unique<lane_windows>(

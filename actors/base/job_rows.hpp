@@ -7,6 +7,7 @@
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/data/training_rows/epoch_order.hpp"
 #include "troupe/data/training_rows/row_source.hpp"
+#include "troupe/models/metrics/metric_set.hpp"
 
 #include <memory>
 #include <optional>
@@ -17,11 +18,15 @@ namespace troupe {
 class job_rows {
 public:
   /// `window_chunks`: chunks of a window where rows lie in chunks, and so are visited by lanes.
-  job_rows(row_parts rows, const timeline& plan, uint64_t seed, size_t window_chunks);
+  job_rows(row_parts rows, const timeline& plan, uint64_t seed, size_t window_chunks,
+           metric_set metrics = {});
 
   evaluation_rows evaluated() const {
     return {rows_.test->row_count(), rows_.validation->row_count()};
   }
+
+  /// What evaluations judge beside the loss.
+  const metric_set& metrics() const { return metrics_; }
 
   const std::shared_ptr<const row_source>& train() const { return rows_.train; }
   /// Which training rows a slice of a step trains on, from 0, in that order.
@@ -38,6 +43,7 @@ private:
   batch by_order(uint64_t step, size_t slice, batch_reader& reader) const;
 
   row_parts rows_;
+  metric_set metrics_;
   timeline plan_;
   uint64_t seed_;
   std::optional<epoch_order> order_;

@@ -28,6 +28,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.membership.split = split_of(resolved, network.chain());
   options.optimizer = resolved.optimizer;
   options.classification = shape.classification;
+  options.metrics = std::make_shared<const metric_set>(metrics_of(resolved, shape));
   options.test_total_squares = total_squares(data.test);
   options.validation_total_squares = total_squares(data.validation);
   options.parameter_count = network.layout().size();

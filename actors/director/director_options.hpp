@@ -10,6 +10,7 @@
 #include "troupe/coordinators/run/director_rule.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
+#include "troupe/models/metrics/metric_set.hpp"
 #include "troupe/models/network/model.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
@@ -29,6 +30,7 @@ struct director_options {
   bool classification = true;
   double test_total_squares = 0; ///< regression: of the test targets around their mean
   double validation_total_squares = 0;
+  std::shared_ptr<const metric_set> metrics; ///< of evaluations; null: none
   size_t parameter_count = 0;
   size_t slot_count = 0;  ///< of the optimizer's state
   std::string job_sha256; ///< for checkpoints

@@ -45,13 +45,15 @@ run_history::run_history(const director_options& options)
     keep_best_(options.rule.keep_best),
     classification_(options.classification),
     test_total_squares_(options.test_total_squares),
-    validation_total_squares_(options.validation_total_squares) {}
+    validation_total_squares_(options.validation_total_squares),
+    metrics_(options.metrics, options.rule.rows) {}
 
 void run_history::begin(uint64_t version) {
   rows_.clear();
   seconds_before_ = row_seconds_ = 0;
   report_seconds_.clear();
   rounds_.clear();
+  metrics_.forget();
   version_ = version;
 }
 
@@ -75,6 +77,13 @@ bool run_history::on_report(const training_report& news, moment now) {
   return is_new;
 }
 
+bool run_history::on_evaluation(const evaluation& news) {
+  if (!metrics_.takes(news.first_chunk, news.chunks.size(), news.metrics))
+    return false;
+  metrics_.add(news.version, news.first_chunk, news.metrics);
+  return true;
+}
+
 training_progress run_history::add_row(const epoch_figures& figures, double since_begin) {
   auto row = row_of(figures, since_begin);
   if (!rows_.empty() && rows_.back().steps == row.steps) {
@@ -91,6 +100,7 @@ training_progress run_history::add_row(const epoch_figures& figures, double sinc
     result.rounds.push_back(rounds_.extract(rounds_.begin()).mapped());
   row_seconds_ = row.seconds;
   report_seconds_.forget_below(row.steps);
+  metrics_.forget_below(row.steps); // this one may have another row
   return result;
 }
 
@@ -106,9 +116,12 @@ void run_history::keep_rows_of_undisturbed_run(checkpoint& x) const {
     return;
   if (!plan_.is_row(row.steps))
     return x.history.pop_back();
-  if (!plan_.evaluates(row.steps))
-    row.test_loss = row.test_accuracy = row.test_r2 = row.validation_loss =
-      row.validation_accuracy = row.validation_r2 = std::nullopt;
+  if (plan_.evaluates(row.steps))
+    return;
+  for (auto& [name, value] : row.metrics)
+    value.reset();
+  row.test_loss = row.test_accuracy = row.test_r2 = row.validation_loss = row.validation_accuracy =
+    row.validation_r2 = std::nullopt;
 }
 
 double run_history::seconds_at(uint64_t version, double since_begin) const {
@@ -138,6 +151,7 @@ history_row run_history::row_of(const epoch_figures& figures, double since_begin
   row.validation_loss = validation.loss();
   row.validation_accuracy = validation.accuracy();
   row.validation_r2 = validation.r2();
+  row.metrics = metrics_.figures_of(figures.version);
   return row;
 }
 

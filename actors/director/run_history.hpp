@@ -12,6 +12,7 @@
 
 #include "troupe/actors/director/director_options.hpp"
 #include "troupe/actors/protocol/messages.hpp"
+#include "troupe/coordinators/run/metric_book.hpp"
 #include "troupe/coordinators/run/pace.hpp"
 #include "troupe/coordinators/run/version_times.hpp"
 
@@ -33,6 +34,8 @@ public:
 
   /// True when nobody had reached this version before.
   bool on_report(const training_report& news, moment now);
+  /// False for what is no evaluation of this job: it is to be ignored.
+  bool on_evaluation(const evaluation& news);
   /// A row is complete. A second row of a version that lacks training figures, because this run went
   /// on from there, adds the evaluation to the first one.
   training_progress add_row(const epoch_figures& figures, double since_begin);
@@ -71,6 +74,7 @@ private:
   version_times report_seconds_; ///< of reported versions, over all lives of the run
   uint64_t version_ = 0;
   pace pace_;
+  metric_book metrics_;
   std::map<uint64_t, round_record> rounds_; ///< of federated training, whose rows are not there yet
 };
 

@@ -115,9 +115,7 @@ void run_training::on_report(const training_report& news) {
 }
 
 void run_training::on_evaluation(const evaluation& news) {
-  const auto chunk_count = seat_.options.rule.rows.chunk_count();
-  if (news.term == seat_.term() && !seat_.finished && news.first_chunk <= chunk_count &&
-      news.chunks.size() <= chunk_count - news.first_chunk)
+  if (news.term == seat_.term() && !seat_.finished && history_.on_evaluation(news))
     carry_out(rule_.on_evaluated(news.version, news.first_chunk, news.chunks));
 }
 

@@ -8,7 +8,7 @@
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/math/reduction.hpp"
-#include "troupe/models/training/metrics.hpp"
+#include "troupe/models/metrics/prediction_sums.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

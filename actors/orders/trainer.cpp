@@ -1,6 +1,7 @@
 #include "troupe/actors/orders/trainer.hpp"
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/judged_chunks.hpp"
 #include "troupe/models/merging/sign_flip.hpp"
 
 #include <algorithm>
@@ -123,8 +124,8 @@ void trainer_state::on_evaluation(const evaluation_order& order) {
   evaluation result{order.term, order.version, order.chunks.begin, {}};
   for (auto chunk = order.chunks.begin; chunk < order.chunks.end; ++chunk) {
     const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
-    result.chunks.push_back(options_.training.network->evaluate(
-      order.parameters.values(), options_.rows->of_chunk(chunk, reader_), memory_));
+    add_chunk(result, *options_.training.network, options_.rows->metrics(),
+              order.parameters.values(), options_.rows->of_chunk(chunk, reader_), memory_);
   }
   self_->send(order.director, std::move(result));
 }

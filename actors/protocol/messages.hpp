@@ -64,25 +64,6 @@ typename Inspector::result_type inspect(Inspector& f, contribution& x) {
            x.gradient_sum, x.sums, x.replica, x.term, x.is_begun, computed);
 }
 
-/// Doubles on their way: their bits as integers.
-struct wire_doubles {
-  std::vector<double>& values;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_doubles x) {
-  std::vector<uint64_t> bits;
-  for (double value : x.values)
-    bits.push_back(std::bit_cast<uint64_t>(value));
-  auto load = [&]() -> caf::error {
-    x.values.clear();
-    for (auto word : bits)
-      x.values.push_back(std::bit_cast<double>(word));
-    return caf::none;
-  };
-  return f(bits, caf::meta::load_callback(load));
-}
-
 /// shard -> the other shards, when a step needs sums over the whole model: as many numbers of each block
 /// from `first_block` on as the job says (coordinators/step/sums_rule.hpp). Its content follows from the
 /// job, so it may come twice or late.
@@ -214,13 +195,14 @@ struct evaluation {
   uint64_t version = 0;
   uint64_t first_chunk = 0;
   std::vector<batch_sums> chunks;
+  std::vector<metric_sums> metrics{}; ///< of the same chunks; none of a job without metrics
 
   friend bool operator==(const evaluation&, const evaluation&) = default;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, evaluation& x) {
-  return sealed(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks);
+  return sealed(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks, x.metrics);
 }
 
 /// shard -> director, from the shard that keeps the book.
@@ -309,8 +291,9 @@ typename Inspector::result_type inspect(Inspector& f, history_row& x) {
   wire_optional validation_loss{x.validation_loss};
   wire_optional validation_accuracy{x.validation_accuracy};
   wire_optional validation_r2{x.validation_r2};
+  wire_figures metrics{x.metrics};
   return f(x.epoch, x.steps, seconds, rate, loss, train_accuracy, test_loss, test_accuracy, test_r2,
-           validation_loss, validation_accuracy, validation_r2);
+           validation_loss, validation_accuracy, validation_r2, metrics);
 }
 
 template <class Inspector>

@@ -4,10 +4,12 @@
 #pragma once
 
 #include "troupe/models/base/index_range.hpp"
+#include "troupe/models/metrics/metric_sums.hpp"
 #include "troupe/models/training/round_record.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
+#include <caf/sec.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -44,6 +46,61 @@ typename Inspector::result_type inspect(Inspector& f, wire_optional x) {
     return caf::none;
   };
   return f(present, bits, caf::meta::load_callback(load));
+}
+
+/// Doubles on their way: their bits as integers.
+struct wire_doubles {
+  std::vector<double>& values;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_doubles x) {
+  std::vector<uint64_t> bits;
+  for (double value : x.values)
+    bits.push_back(std::bit_cast<uint64_t>(value));
+  auto load = [&]() -> caf::error {
+    x.values.clear();
+    for (auto word : bits)
+      x.values.push_back(std::bit_cast<double>(word));
+    return caf::none;
+  };
+  return f(bits, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, metric_sums& x) {
+  wire_doubles values{x.values};
+  return f(caf::meta::type_name("troupe.metric_sums"), x.places, values);
+}
+
+/// Named figures on their way, some of them absent.
+struct wire_figures {
+  metric_figures& values;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_figures x) {
+  std::vector<std::string> names, absent;
+  std::vector<double> numbers;
+  for (const auto& [name, value] : x.values)
+    if (value) {
+      names.push_back(name);
+      numbers.push_back(*value);
+    } else {
+      absent.push_back(name);
+    }
+  wire_doubles wired{numbers};
+  auto load = [&]() -> caf::error {
+    x.values.clear();
+    for (const auto& name : absent)
+      x.values[name].reset();
+    if (names.size() != numbers.size())
+      return caf::make_error(caf::sec::invalid_argument, "figures without names");
+    for (size_t i = 0; i < names.size(); ++i)
+      x.values[names[i]] = numbers[i];
+    return caf::none;
+  };
+  return f(names, wired, absent, caf::meta::load_callback(load));
 }
 
 template <class Inspector>

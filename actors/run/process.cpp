@@ -123,8 +123,8 @@ process::process(caf::actor_system& system, const job& resolved,
   const auto parameter_count = network_->layout().size();
   gradients_ = std::make_shared<buffer_pool>(parameter_count);
   parameters_ = std::make_shared<buffer_pool>(parameter_count);
-  const auto rows = std::make_shared<const job_rows>(rows_of(data), plan, resolved.seed,
-                                                     window_chunks_of(resolved));
+  const auto rows = std::make_shared<const job_rows>(
+    rows_of(data), plan, resolved.seed, window_chunks_of(resolved), metrics_of(resolved, shape));
   rows_ = {rows,
            resolved.seed,
            resolved.data.file.empty() ? resolved.federated.clients_from : resolved.data.file,
@@ -167,7 +167,7 @@ process::process(caf::actor_system& system, const job& resolved,
   } else if (scope == optimizer_scope::solver) {
     const solver_actor both =
       system.spawn(solver, solver_options{network_, rows_of(data), plan, resolved.optimizer,
-                                          data->train.feature_names});
+                                          data->train.feature_names, metrics_of(resolved, shape)});
     local_.add_worker(both);
     local_.owners.emplace_back(both);
   } else {

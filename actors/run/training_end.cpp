@@ -35,6 +35,7 @@ void fill_losses(training_summary& summary, const history_row& row) {
   summary.validation_loss = row.validation_loss;
   summary.validation_accuracy = row.validation_accuracy;
   summary.validation_r2 = row.validation_r2;
+  summary.metrics = row.metrics;
 }
 
 void fill_figures(training_summary& summary, const training_finished& finished,

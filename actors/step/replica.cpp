@@ -1,6 +1,7 @@
 #include "troupe/actors/step/replica.hpp"
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/judged_chunks.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
@@ -199,8 +200,8 @@ void replica_state::evaluate(uint64_t version) {
   evaluation result{view_.term, version, evaluation_share_.begin, {}};
   for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
     const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
-    result.chunks.push_back(options_.network->evaluate(
-      parameters_of(version), options_.rows->of_chunk(chunk, reader_), memory_));
+    add_chunk(result, *options_.network, options_.rows->metrics(), parameters_of(version),
+              options_.rows->of_chunk(chunk, reader_), memory_);
   }
   self_->send(view_.director, std::move(result));
   times_.evaluated_for += self_->clock().now() - begin;

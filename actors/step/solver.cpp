@@ -1,6 +1,7 @@
 #include "troupe/actors/step/solver.hpp"
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/judged_chunks.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/math/lanes.hpp"
@@ -78,17 +79,17 @@ void solver_state::advance() {
 void solver_state::evaluate() {
   evaluation result{view_.term, rule_->version(), 0, {}};
   for (const auto& rows : {options_.rows.test, options_.rows.validation})
-    evaluate_chunks(*rows, [&](const batch_sums& sums) { result.chunks.push_back(sums); });
+    evaluate_chunks(*rows, options_.metrics, result);
   if (!result.chunks.empty())
     self_->send(view_.director, std::move(result));
 }
 
-void solver_state::evaluate_chunks(const row_source& rows,
-                                   const std::function<void(const batch_sums&)>& out) {
+void solver_state::evaluate_chunks(const row_source& rows, const metric_set& metrics,
+                                   evaluation& out) {
   for (size_t chunk = 0; chunk < evaluation_chunk_count(rows.row_count()); ++chunk) {
     const auto range = evaluation_chunk(rows.row_count(), chunk);
-    out(options_.network->evaluate(current_.values(),
-                                   rows.range(range.begin, range.size(), reader_), memory_));
+    add_chunk(out, *options_.network, metrics, current_.values(),
+              rows.range(range.begin, range.size(), reader_), memory_);
   }
 }
 
@@ -128,8 +129,11 @@ void solver_state::adopt(const const_buffer& next) {
   current_ = next;
   const auto version = rule_->version() + 1;
   rule_->announce(version, 0);
+  evaluation judged;
+  evaluate_chunks(*options_.rows.train, {}, judged);
   tree_accumulator<batch_sums> sums;
-  evaluate_chunks(*options_.rows.train, [&](const batch_sums& part) { sums.push(part); });
+  for (const auto& part : judged.chunks)
+    sums.push(part);
   status_.version = version;
   status_.sample_count += sums.total().sample_count;
   ++status_.steps_executed;

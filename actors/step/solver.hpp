@@ -14,6 +14,7 @@
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/data/training_rows/row_source.hpp"
+#include "troupe/models/metrics/metric_set.hpp"
 #include "troupe/models/network/model.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
@@ -46,6 +47,7 @@ struct solver_options {
   timeline plan;               ///< full batches of one slice
   optimizer_options optimizer; ///< of a solver kind, resolved
   std::vector<std::string> feature_names;
+  metric_set metrics{};
 };
 
 class solver_state {
@@ -66,8 +68,8 @@ private:
   /// Evaluates, and begins one step if it may.
   void advance();
   void evaluate();
-  /// Sums over fixed chunks of rows, each in turn to `out`.
-  void evaluate_chunks(const row_source& rows, const std::function<void(const batch_sums&)>& out);
+  /// Adds sums over fixed chunks of rows to `out`.
+  void evaluate_chunks(const row_source& rows, const metric_set& metrics, evaluation& out);
   void step();
   /// Writes the parameters of the next version. Throws std::invalid_argument when there is no
   /// single solution.

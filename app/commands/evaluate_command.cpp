@@ -7,8 +7,8 @@
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/batch_reader.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/training/metrics.hpp"
-#include "troupe/models/training/score_counts.hpp"
+#include "troupe/models/metrics/class_metrics.hpp"
+#include "troupe/models/metrics/prediction_sums.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -26,10 +26,31 @@ using json = nlohmann::ordered_json;
 /// More classes than this make a matrix nobody can read on a screen.
 constexpr size_t matrix_classes_max = 20;
 
+template <class Metric>
+struct summed_metric {
+  Metric rule;
+  std::vector<double> sums = std::vector<double>(rule.sum_count());
+
+  void add(const judged_rows& rows) { rule.add(rows, sums); }
+  std::optional<double> value() const { return rule.value(sums); }
+};
+
+/// Of probabilities of classes.
+struct class_judgement {
+  explicit class_judgement(size_t class_count)
+    : auc{auc_metric{class_count}},
+      brier{brier_metric{class_count}},
+      calibration{calibration_metric{class_count}} {}
+
+  summed_metric<auc_metric> auc;
+  summed_metric<brier_metric> brier;
+  summed_metric<calibration_metric> calibration;
+};
+
 /// What is collected while the file is read.
 struct judgement {
   std::optional<confusion_matrix> matrix; ///< of a classification
-  std::optional<score_counts> scores;     ///< likewise, of its probabilities
+  std::optional<class_judgement> scores;  ///< likewise, of its probabilities
   tree_accumulator<regression_sums> regression;
   tree_accumulator<batch_sums> losses;
   uint64_t row_count = 0;
@@ -38,12 +59,15 @@ struct judgement {
 void judge_labels(const saved_model& model, const std::vector<float>& predictions,
                   std::span<const int32_t> labels, judgement& out) {
   const auto columns = model.prediction_count();
-  for (size_t i = 0; i < labels.size(); ++i) {
-    const auto row = std::span{predictions}.subspan(i * columns, columns);
-    out.matrix->add(static_cast<size_t>(labels[i]), likeliest_class(row));
-    if (out.scores)
-      out.scores->add(row, static_cast<size_t>(labels[i]));
-  }
+  for (size_t i = 0; i < labels.size(); ++i)
+    out.matrix->add(static_cast<size_t>(labels[i]),
+                    likeliest_class(std::span{predictions}.subspan(i * columns, columns)));
+  if (!out.scores)
+    return;
+  const judged_rows rows{labels.size(), predictions, labels, {}};
+  out.scores->auc.add(rows);
+  out.scores->brier.add(rows);
+  out.scores->calibration.add(rows);
 }
 
 /// Rows are judged part by part, each of `model_rows_part` rows but the last.
@@ -129,29 +153,29 @@ void add_classes(const saved_model& model, const confusion_matrix& matrix, json&
   }
 }
 
-json bins_of(const score_counts& scores) {
+json bins_of(const summed_metric<calibration_metric>& calibration) {
   auto result = json::array();
-  const auto& bins = scores.confidence_bins();
+  const auto bins = calibration.rule.bins(calibration.sums);
   for (size_t i = 0; i < bins.size(); ++i)
     if (const auto& x = bins[i]; x.row_count > 0)
       result.push_back({{"from", static_cast<double>(i) / static_cast<double>(bins.size())},
                         {"to", static_cast<double>(i + 1) / static_cast<double>(bins.size())},
-                        {"rows", x.row_count},
-                        {"confidence", x.confidence()},
-                        {"accuracy", x.accuracy()}});
+                        {"rows", static_cast<uint64_t>(x.row_count)},
+                        {"confidence", x.confidence},
+                        {"accuracy", x.accuracy}});
   return result;
 }
 
 /// Nothing of it exists where a model gives no probabilities.
-void add_scores(const std::optional<score_counts>& scores, json& out) {
-  const auto whole = scores ? scores->macro_auc() : std::nullopt;
+void add_scores(const std::optional<class_judgement>& scores, json& out) {
+  const auto whole = scores ? scores->auc.rule.macro(scores->auc.sums) : std::nullopt;
   out["auc"] = whole ? json(whole->value) : json(nullptr);
   out["auc_error_max"] = whole ? json(whole->error_max) : json(nullptr);
-  out["brier"] = number(scores ? scores->brier() : std::nullopt);
-  out["calibration_error"] = number(scores ? scores->calibration_error() : std::nullopt);
-  out["calibration"] = scores ? bins_of(*scores) : json::array();
+  out["brier"] = number(scores ? scores->brier.value() : std::nullopt);
+  out["calibration_error"] = number(scores ? scores->calibration.value() : std::nullopt);
+  out["calibration"] = scores ? bins_of(scores->calibration) : json::array();
   for (size_t i = 0; i < out["classes"].size(); ++i) {
-    const auto one = scores ? scores->auc(i) : std::nullopt;
+    const auto one = scores ? scores->auc.rule.of_class(scores->auc.sums, i) : std::nullopt;
     out["classes"][i]["auc"] = one ? json(one->value) : json(nullptr);
   }
 }

@@ -2,8 +2,8 @@
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/model_file/saved_model.hpp"
+#include "troupe/models/metrics/prediction_sums.hpp"
 #include "troupe/models/network/segment_chain.hpp"
-#include "troupe/models/training/metrics.hpp"
 
 #include <nlohmann/json.hpp>
 

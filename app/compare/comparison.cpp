@@ -97,7 +97,7 @@ bool is_same(const std::optional<double>& a, const std::optional<double>& b) {
 
 // Means over the steps since the row before are of the same steps only where that is the same.
 bool have_same_figures(const history_row& a, const history_row& b, bool since_same_row) {
-  return std::ranges::all_of(history_figures(), [&](const history_figure& x) {
+  return std::ranges::all_of(common_figures(), [&](const history_figure& x) {
     const bool is_training = x.tag.ends_with("/train");
     return !x.more_is_better || (is_training && !since_same_row) || is_same(x.in(a), x.in(b));
   });

@@ -20,7 +20,15 @@ json figure(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? json(*value) : json(nullptr);
 }
 
-json run_object(const run_record& run) {
+std::vector<history_figure> figures_of(std::span<const run_record> runs) {
+  std::vector<history_row> ends;
+  for (const auto& run : runs)
+    if (const auto* row = row_of_result(run))
+      ends.push_back(*row);
+  return history_figures(ends);
+}
+
+json run_object(const run_record& run, std::span<const history_figure> figures) {
   const auto* row = row_of_result(run);
   const auto& end = run.summary;
   json result{
@@ -34,8 +42,8 @@ json run_object(const run_record& run) {
                : row ? json(row->epoch)
                      : json(nullptr)},
     {"samples_per_second", figure(end ? std::optional{end->samples_per_second} : std::nullopt)}};
-  for (const auto& x : history_figures())
-    result[std::string{x.name}] = figure(row ? x.in(*row) : std::nullopt);
+  for (const auto& x : figures)
+    result[x.name] = figure(row ? x.in(*row) : std::nullopt);
   if (end) // of the whole run, not only up to the row of its result
     result["seconds"] = figure(end->seconds);
   result["numerics"] = end ? json(end->numerics) : json(nullptr);
@@ -52,7 +60,7 @@ std::string cell_of(const json& value) {
 std::optional<double> best_of(const std::vector<json>& runs, const history_figure& x) {
   std::vector<double> values;
   for (const auto& run : runs)
-    if (const auto& value = run.at(std::string{x.name}); value.is_number())
+    if (const auto& value = run.at(x.name); value.is_number())
       values.push_back(value.get<double>());
   if (!x.more_is_better || values.empty())
     return std::nullopt;
@@ -70,9 +78,10 @@ std::vector<std::string> titles_of(std::string first, std::span<const run_record
 }
 
 std::string figures_table(std::span<const run_record> runs) {
+  const auto figures = figures_of(runs);
   std::vector<json> objects;
   for (const auto& run : runs)
-    objects.push_back(run_object(run));
+    objects.push_back(run_object(run, figures));
   text_table table{1, titles_of("run", runs)};
   const auto add = [&](const std::string& name, const auto& text_of) {
     std::vector<std::string> cells{name};
@@ -89,10 +98,10 @@ std::string figures_table(std::span<const run_record> runs) {
       [](const json& x) { return x.at("finished").get<bool>() ? "finished" : "not finished"; });
   for (const auto* name : {"stopped_by", "epochs", "steps", "samples_per_second"})
     add_plain(name);
-  for (const auto& x : history_figures()) {
+  for (const auto& x : figures) {
     const auto best = best_of(objects, x);
-    add(std::string{x.name}, [&](const json& object) {
-      const auto& value = object.at(std::string{x.name});
+    add(x.name, [&](const json& object) {
+      const auto& value = object.at(x.name);
       return cell_of(value) + (best && value == *best ? "*" : "");
     });
   }
@@ -166,7 +175,7 @@ std::string comparison_text(std::span<const run_record> runs, const run_comparis
 json comparison_object(std::span<const run_record> runs, const run_comparison& found) {
   json result{{"runs", json::array()}, {"differences", json::array()}, {"bits", json::array()}};
   for (const auto& run : runs)
-    result["runs"].push_back(run_object(run));
+    result["runs"].push_back(run_object(run, figures_of(runs)));
   for (const auto& x : found.differences) {
     auto values = json::array();
     for (const auto& value : x.values)

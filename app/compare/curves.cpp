@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -30,13 +30,13 @@ struct curve_point {
 
 struct curve {
   size_t run = 0;
-  std::string_view part; ///< train, test or validation
+  std::string part; ///< train, test or validation
   std::vector<curve_point> points;
 };
 
 // Of one kind of figure: "loss".
 struct panel {
-  std::string_view title;
+  std::string title;
   std::vector<curve> curves;
 };
 
@@ -99,16 +99,22 @@ std::vector<curve_point> points_of(const run_record& run, const history_figure& 
 }
 
 std::vector<panel> panels_of(std::span<const run_record> runs) {
-  std::vector<panel> result;
-  for (const auto title : {"loss", "accuracy", "r2"}) {
-    panel found{title, {}};
-    for (const auto& x : history_figures())
-      for (size_t run = 0; run < runs.size() && x.tag.starts_with(found.title); ++run)
-        if (auto points = points_of(runs[run], x); !points.empty())
-          found.curves.push_back({run, x.tag.substr(found.title.size() + 1), std::move(points)});
-    if (!found.curves.empty())
-      result.push_back(std::move(found));
+  std::vector<history_row> rows;
+  for (const auto& run : runs)
+    rows.insert(rows.end(), run.history.begin(), run.history.end());
+  std::vector<panel> result{{"loss", {}}, {"accuracy", {}}, {"r2", {}}};
+  for (const auto& x : history_figures(rows)) {
+    const auto slash = std::min(x.tag.find('/'), x.tag.size());
+    if (slash == x.tag.size())
+      continue; // of no rows
+    auto place = std::ranges::find(result, x.tag.substr(0, slash), &panel::title);
+    if (place == result.end())
+      place = result.insert(place, {x.tag.substr(0, slash), {}});
+    for (size_t run = 0; run < runs.size(); ++run)
+      if (auto points = points_of(runs[run], x); !points.empty())
+        place->curves.push_back({run, x.tag.substr(slash + 1), std::move(points)});
   }
+  std::erase_if(result, [](const panel& x) { return x.curves.empty(); });
   return result;
 }
 

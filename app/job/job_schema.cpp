@@ -182,6 +182,7 @@ void add_training_keys(keys& out) {
      "the result is the version with the least watched loss, not the last one",
      "true if there are validation rows"},
     "true or false", [](auto& x) -> auto& { return x.training.keep_best; }));
+  out.push_back(metrics_key());
   out.push_back(class_weights_key());
   add_mode_option_keys(out);
 }

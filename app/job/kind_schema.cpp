@@ -1,5 +1,7 @@
 #include "troupe/app/job/kind_schema.hpp"
 
+#include "troupe/coordinators/job/kind_problems.hpp"
+#include "troupe/models/kinds/metric_kinds.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
 
@@ -14,6 +16,9 @@ namespace {
 using keys = std::vector<job_key>;
 
 // ---- Kinds
+
+constexpr auto own_kind_hint =
+  "a kind that an application adds is known to its own program: start that one";
 
 /// `access` gives what has a `kind` and an `own`.
 template <class Enum, class Table, class Access>
@@ -30,7 +35,7 @@ job_key kind_key(const std::string& section, const std::string& meaning, const T
     size_t index = 0;
     auto refused = read_choice(value, names, index);
     if (refused && refused->hint.empty() && value.as<std::string>())
-      refused->hint = "a kind that an application adds is known to its own program: start that one";
+      refused->hint = own_kind_hint;
     if (!detail::accepted(refused, value, path, complaints))
       return;
     auto& x = access(target);
@@ -173,6 +178,35 @@ void add_options(keys& out, const std::string& section, const Table& table, Acce
 }
 
 } // namespace
+
+job_key metrics_key() {
+  const auto names = metrics().names();
+  const auto set = [=](job& target, const toml_value& value, const std::string& path,
+                       std::vector<complaint>& complaints) {
+    const auto* list = value.as<toml_value::list>();
+    std::vector<std::string> found;
+    for (const auto& one : list ? *list : toml_value::list{value}) {
+      size_t index = 0;
+      auto refused = read_choice(one, names, index);
+      const auto* name = one.as<std::string>();
+      if (name && is_always_told(*name))
+        refused->hint = *name + " is told of every job: leave it out";
+      else if (refused && refused->hint.empty() && name)
+        refused->hint = own_kind_hint;
+      if (detail::accepted(refused, one, path, complaints))
+        found.push_back(names[index]);
+    }
+    target.training.metrics = found;
+  };
+  return {"training.metrics",
+          "list, each " + choices_text(names),
+          {},
+          "what is told of test and validation rows beside the loss",
+          false,
+          set,
+          [](const job& x) -> std::optional<std::string> { return toml_text(x.training.metrics); },
+          copier<job>([](auto& x) -> auto& { return x.training.metrics; })};
+}
 
 job_key model_kind_key() {
   return kind_key<model_kind>("model", "what is trained", models(), model_of);

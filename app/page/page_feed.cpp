@@ -18,9 +18,9 @@ std::string text_of(const json& x) {
 
 json point_of(const history_row& x) {
   json result{{"epoch", x.epoch}, {"steps", x.steps}};
-  for (const auto& figure : history_figures()) {
+  for (const auto& figure : history_figures(x)) {
     const auto value = figure.in(x);
-    result[std::string{figure.name}] = value ? json(*value) : json();
+    result[figure.name] = value ? json(*value) : json();
   }
   return result;
 }
@@ -28,6 +28,11 @@ json point_of(const history_row& x) {
 double number_at(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+uint64_t count_at(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
 }
 
 // What each process is to the run, by name: whose change is an event.
@@ -88,7 +93,7 @@ void page_feed::set_status(const std::string& status, double now) {
 }
 
 void page_feed::take_sample(double now) {
-  const auto step = static_cast<uint64_t>(number_at(status_, "step"));
+  const auto step = count_at(status_, "step");
   if (step == 0)
     return;
   const auto at = [&](const char* key) {
@@ -107,7 +112,7 @@ void page_feed::take_row() {
   if (row == status_.end() || !row->is_object() || *row == newest_row_)
     return;
   newest_row_ = *row;
-  rows_.add(static_cast<uint64_t>(number_at(*row, "steps")), *row);
+  rows_.add(count_at(*row, "steps"), *row);
   ++curves_changed_;
 }
 

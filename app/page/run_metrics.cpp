@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -186,6 +187,20 @@ std::vector<labelled> phases_of(const json& status) {
   return result;
 }
 
+// Of a row whatever has no name of its own above: "test_auc".
+std::vector<labelled> own_metrics_of(const json& row) {
+  std::vector<labelled> result;
+  for (const auto& [key, value] : row.items()) {
+    const bool is_known = std::ranges::any_of(of_row, [&](const auto& x) { return key == x.key; });
+    const auto end = key.find('_');
+    if (!is_known && (key.starts_with("test_") || key.starts_with("validation_")))
+      result.push_back({{{"value", value}},
+                        fmt::format("{{metric=\"{}\",rows=\"{}\"}}", escaped(key.substr(end + 1)),
+                                    key.substr(0, end))});
+  }
+  return result;
+}
+
 std::vector<labelled> participation_of(const std::vector<labelled>& nodes) {
   std::vector<labelled> result;
   for (const auto& [node, labels] : nodes)
@@ -213,8 +228,11 @@ std::string run_metrics(const json& status, metrics_format format) {
     const auto nodes = nodes_of(status);
     result.add_state("troupe_phase", "Whether the run is in a phase.", phases_of(status));
     result.add(of_run, {{status, {}}});
-    if (const auto row = member_of(status, "newest_row"); row.is_object())
+    if (const auto row = member_of(status, "newest_row"); row.is_object()) {
       result.add(of_row, {{row, {}}});
+      result.add_state("troupe_metric", "A metric that the job asks for, last evaluated.",
+                       own_metrics_of(row));
+    }
     result.add_state("troupe_node_takes_part", "Whether a process takes part.",
                      participation_of(nodes));
     result.add(of_node, nodes);

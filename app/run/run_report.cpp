@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace troupe {
@@ -13,13 +15,19 @@ constexpr size_t name_columns = 19; // the longest name and two blanks
 
 void add(std::string& out, std::string_view name, const std::string& value) {
   out += name;
-  out.append(name_columns - name.size(), ' ');
+  out.append(name.size() < name_columns ? name_columns - name.size() : 1, ' ');
   out += value + '\n';
 }
 
 void add_figure(std::string& out, std::string_view name, const std::optional<double>& value) {
   if (value)
     add(out, name, fmt::format("{:.6g}", *value));
+}
+
+// "val macro f1".
+std::string words_of_metric(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name.starts_with("validation") ? "val" + name.substr(10) : name;
 }
 
 void add_clients(std::string& out, const client_evaluation& x) {
@@ -54,6 +62,8 @@ std::string run_report(const training_summary& summary) {
   add_figure(result, "test loss", summary.test_loss);
   add_figure(result, "test accuracy", summary.test_accuracy);
   add_figure(result, "test r2", summary.test_r2);
+  for (const auto& [name, value] : summary.metrics)
+    add_figure(result, words_of_metric(name), value);
   if (summary.client_figures)
     add_clients(result, *summary.client_figures);
   if (summary.clients && summary.clients->privacy)

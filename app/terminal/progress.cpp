@@ -88,6 +88,11 @@ std::vector<shown_figure> figures(const training_progress& x) {
     add_figure(result, "test_loss", "test_loss", row->test_loss, 1);
     add_figure(result, "test_accuracy", "test_acc", row->test_accuracy, 0);
     add_figure(result, "test_r2", "test_r2", row->test_r2, 0);
+    for (const auto& [column, value] : row->metrics) {
+      const bool validates = column.starts_with("validation");
+      const auto name = validates ? "val" + column.substr(10) : column;
+      add_figure(result, name.c_str(), name.c_str(), value, validates ? 3 : 0);
+    }
   }
   return result;
 }

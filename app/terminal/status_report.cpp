@@ -2,6 +2,7 @@
 
 #include "troupe/data/records/trainer_table.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/json_value.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/data/text/text_table.hpp"
 
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,7 +21,9 @@ namespace {
 using json = nlohmann::json;
 
 std::string count(const json& x) {
-  return std::to_string(x.get<uint64_t>());
+  uint64_t result = 0;
+  read_value_of(x, result);
+  return std::to_string(result);
 }
 
 std::string text(const json& x) {
@@ -114,12 +118,19 @@ void add_results(std::string& out, const json& x) {
   const auto& row = x.at("newest_row");
   if (row.is_null())
     return;
-  for (const auto* key : {"validation_loss", "validation_accuracy", "validation_r2", "test_loss",
-                          "test_accuracy", "test_r2"}) {
-    std::string name = key;
+  const auto add_figure = [&](const std::string& key) {
+    auto name = printable_text(key);
     std::ranges::replace(name, '_', ' ');
     add_number(out, name, row.at(key));
-  }
+  };
+  constexpr std::array common{"validation_loss", "validation_accuracy", "validation_r2",
+                              "test_loss",       "test_accuracy",       "test_r2"};
+  for (const auto* key : common)
+    add_figure(key);
+  for (const auto& [key, value] : row.items()) // the job's metrics
+    if ((key.starts_with("validation_") || key.starts_with("test_")) &&
+        std::ranges::find(common, key) == common.end())
+      add_figure(key);
 }
 
 std::string report_of(const json& x) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <stdexcept>
 
 namespace troupe {
 
@@ -93,6 +94,19 @@ void check_solver(const job& x, const data_shape& shape, std::vector<job_problem
     refuse_size("parameters", make_model(x, shape)->layout().size(), gauss_newton_parameters_max);
 }
 
+void check_metrics(const job& x, const data_shape& shape, std::vector<job_problem>& result) {
+  if (x.training.metrics.empty())
+    return;
+  if (shape.test_row_count + shape.validation_row_count == 0)
+    result.push_back({"training.metrics", "there are no rows to judge",
+                      "set data.validation_fraction or data.test_fraction, to 0.25 say"});
+  try {
+    metrics_of(x, shape);
+  } catch (const std::invalid_argument& problem) {
+    result.push_back({"training.metrics", problem.what(), "leave it out"});
+  }
+}
+
 void check_parallel(const job& x, std::vector<job_problem>& result) {
   const auto& parallel = x.parallel;
   const auto layer_count = x.model.hidden.size() + 1;
@@ -148,6 +162,8 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_classes(resolved, shape, result);
   else
     check_numbers(resolved, shape, result);
+  if (classes == shape.classification)
+    check_metrics(resolved, shape, result);
   check_parallel(resolved, result);
   if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
     check_solver(resolved, shape, result);

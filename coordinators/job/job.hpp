@@ -176,7 +176,17 @@ struct class_weight_options {
   friend bool operator==(const class_weight_options&, const class_weight_options&) = default;
 };
 
-struct training_options {
+/// What is told of a run as it goes.
+struct history_options {
+  size_t evaluate_every = 1; ///< epochs between evaluations; 0: at the end only
+  size_t history_every = 1;  ///< epochs between rows of the history, >= 1
+  /// Figures of test and validation rows beside the loss, by kind (models/kinds/metric_kinds.hpp).
+  std::vector<std::string> metrics{};
+
+  friend bool operator==(const history_options&, const history_options&) = default;
+};
+
+struct training_options : history_options {
   strategy_kind strategy = strategy_kind::gradients;
   consistency_kind consistency = consistency_kind::synchronous;
   /// Rows of a whole step, >= 1; 0 means all training rows ("all").
@@ -188,8 +198,6 @@ struct training_options {
   std::optional<double> target_loss; ///< stop once the watched loss is at or below
   std::optional<size_t> patience;    ///< stop after so many evaluations without improvement, >= 1
   double tolerance = 0;              ///< an improvement must exceed this, >= 0
-  size_t evaluate_every = 1;         ///< epochs between evaluations; 0: at the end only
-  size_t history_every = 1;          ///< epochs between rows of the history, >= 1
   /// The result is the version with the least watched loss, not the last one; absent: when there
   /// are validation rows and evaluations on the way.
   std::optional<bool> keep_best;

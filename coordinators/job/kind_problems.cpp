@@ -1,5 +1,6 @@
 #include "troupe/coordinators/job/kind_problems.hpp"
 
+#include "troupe/models/kinds/metric_kinds.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
 
@@ -61,11 +62,32 @@ void check_own_model(problem_list& check, const job& x) {
                 x.model.own.kind + " reads dense rows", "leave data.dense out");
 }
 
+void check_metrics(problem_list& check, const job& x) {
+  const auto& names = x.training.metrics;
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (is_always_told(*name))
+      check.require(false, "training.metrics", *name + " is told of every job", "leave it out");
+    else
+      for (const auto& problem : metrics().problems({*name, {}}))
+        check.require(false, "training.metrics", problem.why, problem.hint);
+    check.require(std::find(names.begin(), name, *name) == name, "training.metrics",
+                  *name + " is named twice", "name it once");
+  }
+  check.require(names.empty() || !x.parallel.splits(), "training.metrics",
+                "of a model that is split no replica has a row's predictions",
+                "leave it out, or judge the model afterwards with troupe evaluate");
+}
+
 } // namespace
+
+bool is_always_told(std::string_view metric) {
+  return metric == "loss" || metric == "accuracy" || metric == "r2";
+}
 
 void check_kinds(problem_list& check, const job& x) {
   check_options(check, "model", models(), x.model.own, kind_name(x.model));
   check_options(check, "optimizer", optimizers(), own_of(x.optimizer), kind_name(x.optimizer));
+  check_metrics(check, x);
   if (x.model.own.is_set())
     check_own_model(check, x);
   check.require(

@@ -6,9 +6,14 @@
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/job/job_bounds.hpp"
 
+#include <string_view>
+
 namespace troupe {
 
-/// Adds the problems that a job has with its own model and optimizer.
+/// Figures that every history has beside its metrics: no metric has such a name.
+bool is_always_told(std::string_view metric);
+
+/// Adds the problems that a job has with its own model and optimizer, and with its metrics.
 void check_kinds(problem_list& check, const job& x);
 
 } // namespace troupe

@@ -184,6 +184,15 @@ stop_rule_options stop_rule_of(const job& x) {
   return {x.training.target_loss, x.training.patience, x.training.tolerance};
 }
 
+metric_input metric_input_of(const job& resolved, const data_shape& shape) {
+  const auto loss = *resolved.model.loss;
+  return {is_binary(loss) ? 2 : shape.output_count, loss};
+}
+
+metric_set metrics_of(const job& resolved, const data_shape& shape) {
+  return {resolved.training.metrics, metric_input_of(resolved, shape)};
+}
+
 std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) {
   const default_rounding rounding;
   loss_options loss = *resolved.model.loss;

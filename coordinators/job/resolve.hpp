@@ -8,6 +8,7 @@
 #include "troupe/coordinators/job/stop_rule.hpp"
 #include "troupe/coordinators/parallel/model_split.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/models/metrics/metric_set.hpp"
 #include "troupe/models/network/model.hpp"
 
 #include <memory>
@@ -70,6 +71,12 @@ stop_rule_options stop_rule_of(const job& x);
 
 /// The model of a resolved job.
 std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape);
+
+/// What a resolved job's metrics judge.
+metric_input metric_input_of(const job& resolved, const data_shape& shape);
+
+/// The metrics of a resolved job. Throws std::invalid_argument where one has nothing to say of it.
+metric_set metrics_of(const job& resolved, const data_shape& shape);
 
 /// How a resolved job splits its model over replicas.
 model_split split_of(const job& resolved, const segment_chain& chain);

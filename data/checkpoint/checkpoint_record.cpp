@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace troupe {
 
@@ -44,6 +45,13 @@ public:
       visit(item);
   }
 
+  void flags(bool has_best, const std::vector<history_row>& rows) {
+    has_metrics_ = std::ranges::any_of(rows, [](const auto& row) { return !row.metrics.empty(); });
+    result.push_back(std::byte{has_best} | std::byte{has_metrics_} << 1);
+  }
+
+  bool has_metrics() const { return has_metrics_; }
+
   std::vector<std::byte> result;
 
 private:
@@ -51,6 +59,8 @@ private:
     const auto* first = static_cast<const std::byte*>(from);
     result.insert(result.end(), first, first + count);
   }
+
+  bool has_metrics_ = false;
 };
 
 class record_reader {
@@ -93,6 +103,16 @@ public:
       visit(items.emplace_back());
   }
 
+  void flags(bool& has_best, const std::vector<history_row>&) {
+    const auto byte = *take(1);
+    if (byte > std::byte{3})
+      refuse("flags that nobody writes");
+    has_best = (byte & std::byte{1}) != std::byte{0};
+    has_metrics_ = (byte & std::byte{2}) != std::byte{0};
+  }
+
+  bool has_metrics() const { return has_metrics_; }
+
   void expect_end() const {
     const auto rest = bytes_.subspan(at_);
     const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
@@ -127,6 +147,7 @@ private:
   const std::string& path_;
   uint64_t first_byte_;
   size_t at_ = 0;
+  bool has_metrics_ = false;
 };
 
 // What follows is said once for writing and reading.
@@ -154,6 +175,17 @@ void visit_row(auto& record, auto& row) {
   record.optional_real(row.validation_r2);
 }
 
+void visit_metrics(auto& record, auto& row) {
+  std::vector<std::pair<std::string, std::optional<double>>> figures{row.metrics.begin(),
+                                                                     row.metrics.end()};
+  record.list(figures, [&](auto& one) {
+    record.text(one.first);
+    record.optional_real(one.second);
+  });
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(row)>>)
+    row.metrics = {figures.begin(), figures.end()};
+}
+
 void visit_sums(auto& record, auto& sums) {
   record.real(sums.loss_sum);
   record.number(sums.sample_count);
@@ -174,7 +206,7 @@ void visit_all(auto& record, auto& x, auto& shape) {
   record.number(x.term);
   record.number(shape.parameter_count);
   record.number(shape.slot_count);
-  record.flag(shape.has_best_parameters);
+  record.flags(shape.has_best_parameters, x.history);
   record.list(x.optimizer_numbers, [&](auto& value) { record.real(value); });
   visit_sums(record, x.book);
   visit_stop(record, x.stop);
@@ -186,6 +218,9 @@ void visit_all(auto& record, auto& x, auto& shape) {
     record.number(work.steps_executed);
     record.number(work.sample_count);
   });
+  if (record.has_metrics())
+    for (auto& row : x.history)
+      visit_metrics(record, row);
 }
 
 } // namespace

@@ -62,8 +62,8 @@ json figure(const std::optional<double>& value) {
 
 json row_object(const history_row& row) {
   json result{{"epoch", row.epoch}, {"steps", row.steps}};
-  for (const auto& x : history_figures())
-    result[std::string{x.name}] = figure(x.in(row));
+  for (const auto& x : history_figures(row))
+    result[x.name] = figure(x.in(row));
   return result;
 }
 

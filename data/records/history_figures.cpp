@@ -1,6 +1,8 @@
 #include "troupe/data/records/history_figures.hpp"
 
+#include <algorithm>
 #include <array>
+#include <set>
 
 namespace troupe {
 
@@ -8,7 +10,7 @@ namespace {
 
 using row = history_row;
 
-constexpr std::array figures{
+const std::array figures{
   history_figure{"seconds", "", &row::seconds},
   history_figure{"learning_rate", "learning_rate", &row::learning_rate},
   history_figure{"train_loss", "loss/train", &row::train_loss, false},
@@ -23,8 +25,25 @@ constexpr std::array figures{
 
 } // namespace
 
-std::span<const history_figure> history_figures() {
+std::span<const history_figure> common_figures() {
   return figures;
+}
+
+// "test_macro_f1" is "macro_f1/test".
+history_figure metric_figure(const std::string& name) {
+  const auto end = std::min(name.find('_'), name.size());
+  return {name, name.substr(std::min(end + 1, name.size())) + '/' + name.substr(0, end),
+          std::monostate{}};
+}
+
+std::vector<history_figure> history_figures(std::span<const history_row> rows) {
+  std::set<std::string> names;
+  for (const auto& row : rows)
+    for (const auto& [name, value] : row.metrics)
+      names.insert(name);
+  std::vector<history_figure> result{figures.begin(), figures.end()};
+  std::ranges::transform(names, std::back_inserter(result), metric_figure);
+  return result;
 }
 
 } // namespace troupe

@@ -4,10 +4,12 @@
 #include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/text/failure.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -26,18 +28,32 @@ std::string cell(const std::optional<double>& value) {
   return value ? number(*value) : std::string{};
 }
 
-std::string header() {
+using columns = std::span<const history_figure>;
+
+std::string header(columns figures) {
   std::string result = "epoch,steps";
-  for (const auto& figure : history_figures())
-    result.append(",").append(figure.name);
+  for (const auto& figure : figures)
+    result += ',' + figure.name;
+  return result;
+}
+
+std::string line_of(const history_row& row, columns figures) {
+  auto result = std::to_string(row.epoch) + ',' + std::to_string(row.steps);
+  for (const auto& figure : figures)
+    result += ',' + cell(figure.in(row));
   return result + '\n';
 }
 
-std::string line_of(const history_row& row) {
-  auto result = std::to_string(row.epoch) + ',' + std::to_string(row.steps);
-  for (const auto& figure : history_figures())
-    result += ',' + cell(figure.in(row));
-  return result + '\n';
+/// By a header that begins with the columns of every history.
+std::vector<history_figure> figures_of(std::string_view header) {
+  std::vector<history_figure> result{common_figures().begin(), common_figures().end()};
+  while (!header.empty()) {
+    header.remove_prefix(1); // the comma
+    const auto end = std::min(header.find(','), header.size());
+    result.push_back(metric_figure(std::string{header.substr(0, end)}));
+    header.remove_prefix(end);
+  }
+  return result;
 }
 
 /// The cells of a line, one after the other.
@@ -86,12 +102,12 @@ private:
   bool is_over_ = false;
 };
 
-history_row read_row(std::string_view line, const std::string& where) {
+history_row read_row(std::string_view line, columns figures, const std::string& where) {
   cell_reader cells{line, where};
   history_row row;
   row.epoch = cells.next<size_t>();
   row.steps = cells.next<uint64_t>();
-  for (const auto& figure : history_figures())
+  for (const auto& figure : figures)
     figure.set(row, cells.next_figure(figure.may_be_absent()));
   cells.expect_end();
   return row;
@@ -100,22 +116,27 @@ history_row read_row(std::string_view line, const std::string& where) {
 } // namespace
 
 std::vector<history_row> read_history(std::string_view text, const std::string& path) {
-  const auto titles = header();
-  if (!text.starts_with(titles))
+  const auto common = header(common_figures());
+  const auto titles = text.substr(0, text.find('\n'));
+  const bool is_whole = titles.size() < text.size() && titles.starts_with(common);
+  if (!is_whole || (titles.size() > common.size() && titles[common.size()] != ','))
     throw failure(failure_code::bad_data, "this is no history of a run", path + ":1");
-  text.remove_prefix(titles.size());
+  const auto figures = figures_of(titles.substr(common.size()));
+  text.remove_prefix(titles.size() + 1);
   std::vector<history_row> result;
   for (auto end = text.find('\n'); end != text.npos; end = text.find('\n')) {
-    result.push_back(read_row(text.substr(0, end), path + ":" + std::to_string(result.size() + 2)));
+    result.push_back(
+      read_row(text.substr(0, end), figures, path + ":" + std::to_string(result.size() + 2)));
     text.remove_prefix(end + 1);
   }
   return result;
 }
 
 std::string history_text(const std::vector<history_row>& rows) {
-  auto result = header();
+  const auto figures = history_figures(rows);
+  auto result = header(figures) + '\n';
   for (const auto& row : rows)
-    result += line_of(row);
+    result += line_of(row, figures);
   return result;
 }
 
@@ -125,14 +146,15 @@ history_writer::history_writer(std::string path, std::vector<history_row> rows)
 }
 
 void history_writer::add(const history_row& row) {
-  const bool follows = rows_.empty() || rows_.back().steps < row.steps;
+  const auto columns_before = history_figures(rows_).size();
+  const bool precedes = !rows_.empty() && rows_.back().steps >= row.steps;
   while (!rows_.empty() && rows_.back().steps >= row.steps)
     rows_.pop_back();
   rows_.push_back(row);
-  if (follows)
-    append(row);
-  else
+  if (precedes || history_figures(rows_).size() != columns_before)
     rewrite();
+  else
+    append(row);
 }
 
 void history_writer::rewrite() const {
@@ -142,7 +164,7 @@ void history_writer::rewrite() const {
 // Opened anew for each row: whoever takes the file away in between gets a new one.
 void history_writer::append(const history_row& row) const {
   std::ofstream file{path_, std::ios::binary | std::ios::app};
-  file << line_of(row) << std::flush;
+  file << line_of(row, history_figures(rows_)) << std::flush;
   if (!file)
     throw failure(failure_code::io_error, "cannot add a row", path_,
                   "is the disk full? the whole file is written at the end of the run");

@@ -1,6 +1,7 @@
 #include "troupe/data/records/summary_file.hpp"
 
 #include "troupe/data/records/trainer_table.hpp"
+#include "troupe/data/text/json_value.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -87,6 +88,12 @@ void add_circumstances(json& object, const training_summary& x) {
   object["validation_loss"] = number(x.validation_loss);
   object["validation_accuracy"] = number(x.validation_accuracy);
   object["validation_r2"] = number(x.validation_r2);
+  if (!x.metrics.empty()) {
+    auto metrics = json::object();
+    for (const auto& [name, value] : x.metrics)
+      metrics[name] = number(value);
+    object["metrics"] = metrics;
+  }
   object["best_version"] = x.best_version ? json(*x.best_version) : json(nullptr);
   object["reproducible"] = x.reproducible;
   object["trainers"] = json::parse(trainers_json(x.trainers));
@@ -110,13 +117,13 @@ void add_circumstances(json& object, const training_summary& x) {
 template <class Value>
 void read(const json& object, const char* key, Value& out) {
   if (const auto& value = object.value(key, json()); !value.is_null())
-    value.get_to(out);
+    read_value_of(value, out);
 }
 
 template <class Value>
 void read(const json& object, const char* key, std::optional<Value>& out) {
   if (const auto& value = object.value(key, json()); !value.is_null())
-    out = value.get<Value>();
+    read_value_of(value, out.emplace());
 }
 
 void read_figures(const json& object, training_summary& x) {
@@ -154,6 +161,9 @@ void read_circumstances(const json& object, training_summary& x) {
   read(object, "validation_loss", x.validation_loss);
   read(object, "validation_accuracy", x.validation_accuracy);
   read(object, "validation_r2", x.validation_r2);
+  const auto metrics = object.value("metrics", json::object());
+  for (const auto& [name, value] : metrics.items())
+    read(metrics, name.c_str(), x.metrics[name]);
   read(object, "best_version", x.best_version);
   read(object, "reproducible", x.reproducible);
 }

@@ -165,7 +165,7 @@ std::vector<std::byte> tensorboard_restart(double wall_time, uint64_t step) {
 std::vector<tensorboard_scalar> tensorboard_scalars_of(const history_row& row,
                                                        const std::optional<history_row>& before) {
   std::vector<tensorboard_scalar> result;
-  for (const auto& figure : history_figures())
+  for (const auto& figure : history_figures(row))
     if (const auto value = figure.in(row); value && !figure.tag.empty())
       result.push_back({figure.tag, *value});
   const auto from = before.value_or(history_row{});

@@ -40,7 +40,7 @@ std::vector<std::byte> tensorboard_record(std::span<const std::byte> event);
 std::vector<std::byte> tensorboard_greeting(double wall_time);
 
 struct tensorboard_scalar {
-  std::string_view tag;
+  std::string tag;
   double value = 0; ///< kept as a float
 
   friend bool operator==(const tensorboard_scalar&, const tensorboard_scalar&) = default;

@@ -1,5 +1,6 @@
 #include "troupe/data/records/trainer_table.hpp"
 
+#include "troupe/data/text/json_value.hpp"
 #include "troupe/data/text/text_table.hpp"
 
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ trainer_record record_of(const json& object) {
   result.portion = object.value("portion", "");
   for_each_number(result, [&](const char* key, auto& value) {
     if (object.contains(key))
-      object.at(key).get_to(value);
+      read_value_of(object.at(key), value);
   });
   return result;
 }

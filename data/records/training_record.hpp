@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "troupe/models/metrics/metric_sums.hpp"
 #include "troupe/models/training/round_record.hpp"
 
 #include <cstddef>
@@ -28,6 +29,7 @@ struct history_row {
   std::optional<double> validation_loss;
   std::optional<double> validation_accuracy; ///< classification
   std::optional<double> validation_r2;       ///< regression
+  metric_figures metrics{};                  ///< those that the job asks for
 
   friend bool operator==(const history_row&, const history_row&) = default;
 };
@@ -76,13 +78,14 @@ struct loss_figures {
   std::vector<std::string> left_out{};
 };
 
-/// How the result serves the clients of a federated run that was asked for it.
-struct served_clients {
-  std::optional<client_evaluation> client_figures{};
+/// What a run was asked for beside what all runs tell.
+struct asked_figures {
+  std::optional<client_evaluation> client_figures{}; ///< how the result serves federated clients
+  metric_figures metrics{};                          ///< of the history's row of the result
 };
 
 /// The object that `--json` prints and summary.json holds. Field names are the keys.
-struct training_summary : loss_figures, served_clients {
+struct training_summary : loss_figures, asked_figures {
   std::string job;      ///< its name
   std::string strategy; ///< "gradients"
   size_t replicas = 0;

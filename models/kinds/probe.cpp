@@ -43,6 +43,28 @@ std::string probe_of(const model& x) {
   return hash.hex();
 }
 
+std::string probe_of(const metric& x, const metric_input& input) {
+  const default_rounding rounding;
+  const auto values = row_count * input.predictions;
+  const auto predictions = made_values(1, 1, values, 0, 1);
+  const auto targets = made_values(1, 2, values, 0.5f, 2);
+  std::vector<int32_t> labels(row_count);
+  for (size_t i = 0; i < row_count; ++i)
+    labels[i] = static_cast<int32_t>(i % input.predictions);
+  judged_rows rows{row_count, predictions, {}, {}};
+  if (input.is_classification())
+    rows.labels = labels;
+  else
+    rows.targets = targets;
+  std::vector<double> sums(x.sum_count());
+  x.add(rows, sums);
+  bit_hash hash;
+  for (const double sum : sums)
+    hash.add(sum);
+  hash.add(x.value(sums).value_or(-1));
+  return hash.hex();
+}
+
 std::string probe_of(const optimizer& x) {
   const default_rounding rounding;
   bit_hash hash;

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "troupe/models/kinds/metric_kinds.hpp"
 #include "troupe/models/network/model.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
@@ -18,5 +19,8 @@ std::string probe_of(const model& x);
 
 /// Of a rule: three updates of 103 values with their state. 16 hexadecimal digits.
 std::string probe_of(const optimizer& x);
+
+/// Of a metric: its sums and value for eight rows. 16 hexadecimal digits.
+std::string probe_of(const metric& x, const metric_input& input);
 
 } // namespace troupe

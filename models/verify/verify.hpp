@@ -24,6 +24,7 @@
 
 #pragma once
 
+#include "troupe/models/kinds/metric_kinds.hpp"
 #include "troupe/models/network/model.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
@@ -54,6 +55,11 @@ struct verify_options {
 /// Empty when all checks hold. At most one finding a check and tensor. Takes some hundred evaluations
 /// for each tensor. For models of dense rows.
 std::vector<finding> verify_model(const model& x, const verify_options& options = {});
+
+/// Empty when all checks hold: sums are added to, rows in parts come to what they come to together, and
+/// figures follow from them alone. `input`: what the metric was made for.
+std::vector<finding> verify_metric(const metric& x, const metric_input& input,
+                                   const verify_options& options = {});
 
 /// Empty when all checks hold.
 std::vector<finding> verify_optimizer(const optimizer& x, const verify_options& options = {});

@@ -159,6 +159,9 @@ def check_kinds(program, *settings):
         sys.exit(f"other parameters\n{alone}\n{two}")
     if alone["test_accuracy"] < 0.93:
         sys.exit(f"learned too little\n{alone}")
+    for name in alone.get("metrics", {}):
+        if alone["metrics"][name] != two["metrics"][name] or alone["metrics"][name] < alone["test_accuracy"]:
+            sys.exit(f"other or bad figures: {name}\n{alone}\n{two}")
     print(f"accuracy {alone['test_accuracy']:.3f}, the same bits on two nodes")
 
 

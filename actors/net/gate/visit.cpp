@@ -70,16 +70,19 @@ json number(const std::optional<double>& value) {
 }
 
 json object_of(const history_row& x) {
-  return {{"epoch", x.epoch},
-          {"steps", x.steps},
-          {"train_loss", number(x.train_loss)},
-          {"train_accuracy", number(x.train_accuracy)},
-          {"test_loss", number(x.test_loss)},
-          {"test_accuracy", number(x.test_accuracy)},
-          {"test_r2", number(x.test_r2)},
-          {"validation_loss", number(x.validation_loss)},
-          {"validation_accuracy", number(x.validation_accuracy)},
-          {"validation_r2", number(x.validation_r2)}};
+  json result{{"epoch", x.epoch},
+              {"steps", x.steps},
+              {"train_loss", number(x.train_loss)},
+              {"train_accuracy", number(x.train_accuracy)},
+              {"test_loss", number(x.test_loss)},
+              {"test_accuracy", number(x.test_accuracy)},
+              {"test_r2", number(x.test_r2)},
+              {"validation_loss", number(x.validation_loss)},
+              {"validation_accuracy", number(x.validation_accuracy)},
+              {"validation_r2", number(x.validation_r2)}};
+  for (const auto& [name, value] : x.metrics)
+    result[name] = number(value);
+  return result;
 }
 
 json object_of(const wait_explanation& x) {

@@ -71,10 +71,13 @@ std::string words_of(const std::string& text) {
 
 /// What is no part of a job's identity but must be the same for all who train together.
 std::string course_of(const job& resolved, const timeline& plan) {
+  std::string metrics;
+  for (const auto& name : resolved.training.metrics)
+    metrics += (metrics.empty() ? "\ntraining.metrics = " : ", ") + name;
   return "steps = " + std::to_string(plan.last_version()) +
          "\nevaluate_every = " + std::to_string(plan.evaluate_every) +
          "\nhistory_every = " + std::to_string(plan.history_every) +
-         "\ncheckpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps);
+         "\ncheckpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps) + metrics;
 }
 
 /// Who carries what is said by the director's views; each process is made for models that are split

@@ -182,6 +182,13 @@ function make_charts() {
 
 let all_losses_positive = true;
 
+// What a job asks for beside what every run has: 'auc', say.
+function metrics_of(rows) {
+  const known = ['loss', 'accuracy', 'r2'];
+  const names = rows.flatMap(x => Object.keys(x)).filter(x => /^(test|validation)_/.test(x)).map(x => x.slice(x.indexOf('_') + 1));
+  return [...new Set(names)].filter(x => !known.includes(x)).sort();
+}
+
 function draw_curves(curves) {
   const {rows, samples} = curves;
   const last = rows.length ? rows[rows.length - 1].steps : 0; // the epoch that is trained has samples only
@@ -190,10 +197,16 @@ function draw_curves(curves) {
   charts.loss.set(loss);
   charts.accuracy.set(rows.map(x => [x.steps, x.train_accuracy, x.validation_accuracy, x.test_accuracy]));
   charts.r2.set(rows.map(x => [x.steps, x.validation_r2, x.test_r2]));
+  const metrics = metrics_of(rows);
+  for (const name of metrics) {
+    const own = 'metric ' + name; // none of the names above
+    charts[own] ||= new chart(name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' '), ['validation', 'test']);
+    charts[own].set(rows.map(x => [x.steps, x['validation_' + name], x['test_' + name]]));
+  }
   charts.speed.set(samples.map(x => [x.steps, x.samples_per_second]));
   charts.rate.set(samples.map(x => [x.steps, x.learning_rate]));
-  const columns = ['epoch', 'steps', 'train_loss', 'train_accuracy', 'validation_loss', 'validation_accuracy', 'test_loss', 'test_accuracy', 'test_r2']
-    .filter(key => rows.some(x => is_number(x[key]))).map(key => [key.replace('_', ' '), x => key === 'steps' ? whole(x[key]) : figure(x[key])]);
+  const columns = ['epoch', 'steps', 'train_loss', 'train_accuracy', 'validation_loss', 'validation_accuracy', 'test_loss', 'test_accuracy', 'test_r2', ...metrics.flatMap(x => ['validation_' + x, 'test_' + x])]
+    .filter(key => rows.some(x => is_number(x[key]))).map(key => [key.replaceAll('_', ' '), x => key === 'steps' ? whole(x[key]) : figure(x[key])]);
   fill('rows', rows.length ? table('history', columns, rows.slice(-200).reverse()) : make('p', {class: 'none'}, 'No epoch has ended yet.'));
 }
 

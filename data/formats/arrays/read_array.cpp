@@ -65,11 +65,12 @@ void name_columns(uint64_t columns, uint64_t target, table& out) {
       out.feature_names.push_back(std::to_string(column));
 }
 
-/// Of the features, by the header: a compressed file may promise anything.
+/// Of the features and their names, by the header: a compressed file may promise anything.
 uint64_t saturated_bytes(const array_rows& rows) {
   uint64_t result = 0;
   const bool overflows =
-    __builtin_mul_overflow(rows.row_count(), rows.column_count() * sizeof(float), &result);
+    __builtin_mul_overflow(rows.row_count(), rows.column_count() * sizeof(float), &result) ||
+    __builtin_add_overflow(result, rows.column_count() * sizeof(std::string), &result);
   return overflows ? std::numeric_limits<uint64_t>::max() : result;
 }
 

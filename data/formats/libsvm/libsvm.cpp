@@ -108,7 +108,8 @@ void libsvm_table_reader::check_size() const {
 
 /// What is kept now and what is to come: entries, labels, and the table.
 uint64_t libsvm_table_reader::table_bytes() const {
-  const auto dense = becomes_dense() ? row_count() * feature_count_ * sizeof(float) : 0;
+  const auto dense = // features have names then
+    becomes_dense() ? (row_count() * sizeof(float) + sizeof(std::string)) * feature_count_ : 0;
   return entries_.size() * sizeof(libsvm_entry) +
          row_count() * (sizeof(std::string) + sizeof(uint64_t)) + dense;
 }
@@ -123,6 +124,7 @@ void libsvm_table_reader::fill_dense() {
     result_.features[row * feature_count_ + entry.feature] = entry.value;
     ++next;
   });
+  result_.feature_names.reserve(feature_count_);
   for (size_t feature = 0; feature < feature_count_; ++feature)
     result_.feature_names.push_back(
       std::to_string(feature + (options_.hash_bits == 0 ? options_.index_base : 0)));

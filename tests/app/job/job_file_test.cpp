@@ -148,7 +148,7 @@ TEST_F(job_file, other_names_of_keys_are_known) {
     {"training.early_stopping", "did you mean 'training.patience'?"},
     {"data.val_split", "did you mean 'data.validation_fraction'?"},
     {"training.workers", "did you mean 'training.replicas'?"},
-    {"training.metrics", "accuracy or r2 are always reported: there is nothing to set"},
+    {"training.metric", "did you mean 'training.metrics'?"},
     {"checkpoint.every", "did you mean 'checkpoint.every_steps'?"}};
   for (const auto& [word, hint] : words) {
     const auto found = errors(least, {std::string{word} + "=1"});

@@ -32,6 +32,22 @@ TEST(run_metrics, a_figure_has_its_name_unit_and_labels) {
   EXPECT_EQ(text.find("# EOF"), std::string::npos);
 }
 
+TEST(run_metrics, metrics_of_the_job_are_one_family) {
+  auto with = status;
+  with["newest_row"] = {{"test_loss", 0.5},
+                        {"test_auc", 0.75},
+                        {"validation_macro_f1", nullptr},
+                        {"test_macro_f1", 0.25},
+                        {"epoch", 3}};
+  const auto text = run_metrics(with, metrics_format::prometheus);
+  EXPECT_NE(
+    text.find("# TYPE troupe_metric gauge\ntroupe_metric{metric=\"auc\",rows=\"test\"} 0.75\n"
+              "troupe_metric{metric=\"macro_f1\",rows=\"test\"} 0.25\n"),
+    std::string::npos)
+    << text;
+  EXPECT_EQ(text.find("metric=\"loss"), std::string::npos) << text;
+}
+
 TEST(run_metrics, who_asks_for_open_metrics_gets_it) {
   const auto format = metrics_format_for("application/openmetrics-text;version=1.0.0, text/plain");
   EXPECT_EQ(format, metrics_format::open_metrics);

@@ -61,6 +61,22 @@ TEST(history_writer, steps_that_are_done_once_more_replace_their_rows) {
   EXPECT_EQ(folder.read("h.csv"), history_text({row_at(4), row_at(6, 0.5)}));
 }
 
+// As of a run that goes on with one more metric.
+TEST(history_writer, a_row_with_another_metric_brings_its_column) {
+  temporary_folder folder;
+  history_writer out{folder.path("h.csv"), {row_at(4)}};
+  auto with = row_at(8);
+  with.metrics = {{"test_auc", 0.75}, {"test_brier", std::nullopt}};
+  out.add(with);
+  auto heads = std::string{header};
+  heads.insert(heads.size() - 1, ",test_auc,test_brier");
+  const auto text = heads + "0,4,0,0,0,,,,,,,,,\n0,8,0,0,0,,,,,,,,0.75,\n";
+  EXPECT_EQ(folder.read("h.csv"), text);
+  EXPECT_EQ(read_history(text, "h").back(), with);
+  out.add(row_at(12));
+  EXPECT_EQ(folder.read("h.csv"), text + "0,12,0,0,0,,,,,,,,,\n");
+}
+
 TEST(history_writer, a_row_that_cannot_be_written_is_a_failure) {
   temporary_folder folder;
   history_writer out{folder.path("h.csv"), {}};
@@ -89,6 +105,9 @@ TEST(history_file, what_is_no_history_is_refused_with_its_line) {
   };
   const std::string good = "1,40,0.5,0.01,0.25,,,,,,,\n";
   EXPECT_EQ(refusal("epoch,steps\n1,2\n"), "h:1: this is no history of a run");
+  EXPECT_EQ(refusal(std::string{header}.substr(0, 20)), "h:1: this is no history of a run");
+  const auto longer = std::string{header}.insert(std::string{header}.size() - 1, "x,y");
+  EXPECT_EQ(refusal(longer), "h:1: this is no history of a run");
   EXPECT_EQ(refusal(header + good + "1,x,0.5,0.01,0.25,,,,,,,\n"), "h:3: 'x' is no number");
   EXPECT_EQ(refusal(header + std::string{"1,40,,0.01,0.25,,,,,,,\n"}), "h:2: '' is no number");
   EXPECT_EQ(refusal(header + std::string{"1,40,0.5,0.01,0.25,,,,,,,,\n"}),

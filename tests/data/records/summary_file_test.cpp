@@ -58,8 +58,11 @@ TEST(summary_file, what_was_written_is_read) {
 }
 
 TEST(summary_file, what_is_no_summary_is_refused_by_name) {
-  for (const std::string text : {"", "{", "[]", "3", R"({"steps":"many"})", R"({"trainers":3})",
-                                 R"({"trainers":[{"lost":"x"}]})", R"({"bytes_by_kind":[1]})"})
+  for (const std::string text :
+       {"", "{", "[]", "3", R"({"steps":"many"})", R"({"trainers":3})",
+        R"({"trainers":[{"lost":"x"}]})", R"({"bytes_by_kind":[1]})", R"({"steps":6e20})",
+        R"({"steps":-1})", R"({"samples_by_replica":[1,-2.5]})",
+        R"({"bytes_by_kind":{"gradient":1e30}})", R"({"trainers":[{"lost":6e20}]})"})
     try {
       read_summary(text, "folder/summary.json");
       ADD_FAILURE() << text;

@@ -31,6 +31,7 @@ learning_rate = 0.01
 strategy = "federated"
 batch_size = 8
 keep_best = false
+metrics = ["auc"]
 [federated]
 clients = 200
 cohort = 20

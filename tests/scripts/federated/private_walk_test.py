@@ -35,13 +35,14 @@ SUMMARY = {
     "rollbacks": "time", "bytes_sent": "none", "bytes_by_kind": "none", "bytes_early": "none",
     "resends": "none", "validation_loss": "noised", "validation_accuracy": "noised",
     "validation_r2": "none", "best_version": "noised", "reproducible": "job", "trainers": "none",
-    "privacy": "spent",
+    "privacy": "spent", "metrics": "noised",
 }
 PRIVACY = {"epsilon", "delta", "releases", "noise_multiplier", "sampling_rate", "clip_norm"}
 HISTORY = {
     "epoch": "job", "steps": "job", "seconds": "time", "learning_rate": "job", "train_loss": "none",
     "train_accuracy": "none", "test_loss": "noised", "test_accuracy": "noised", "test_r2": "none",
     "validation_loss": "noised", "validation_accuracy": "noised", "validation_r2": "none",
+    "test_auc": "noised", "validation_auc": "noised",
 }
 ROUND_FIGURES = {"round": "job", "epsilon": "spent", "void": "spent"}
 ROUND_ABSENT = {"invited", "dropped", "late", "surplus", "refused", "counted", "rows", "loss",
@@ -71,7 +72,8 @@ METADATA = {"format", "kind", "activation", "loss", "target", "job", "job_sha256
 REPORT = {"epochs", "steps", "best version", "stopped by", "seconds", "val loss", "val accuracy",
           "test loss", "test accuracy", "epsilon", "parameters sha256", "model file"}
 SAID = ("data      ", "target    ", "model     ", "training  ", "privacy   ", "memory    ", "Round ")
-FIGURES_SAID = {"epsilon", "val_loss", "val_accuracy", "test_loss", "test_accuracy"}
+FIGURES_SAID = {"epsilon", "val_loss", "val_accuracy", "test_loss", "test_accuracy",
+                "val_auc", "test_auc"}
 
 
 def checkpoint_of(path):
@@ -107,6 +109,11 @@ def checkpoint_of(path):
         result["history"].append(dict(zip(HISTORY, row)))
     result["seconds"] = take("d")
     result["replicas"] = [[take("Q"), take("Q")] for _ in range(take("Q"))]
+    for row in result["history"]:
+        for _ in range(take("Q")):
+            name = text().decode()
+            row[name] = take("d") if take("B") else None
+    assert not any(whole[at:-24]), "something follows the record"
     return result
 
 

@@ -1,4 +1,4 @@
-#include "troupe/models/training/metrics.hpp"
+#include "troupe/models/metrics/prediction_sums.hpp"
 
 #include "troupe/models/math/lanes.hpp"
 
@@ -45,6 +45,13 @@ confusion_matrix::confusion_matrix(size_t class_count)
   : class_count_(class_count), counts_(class_count * class_count) {
   if (class_count == 0)
     throw std::invalid_argument("confusion matrix: there are no classes");
+}
+
+confusion_matrix::confusion_matrix(size_t class_count, std::span<const double> counts)
+  : confusion_matrix(class_count) {
+  std::ranges::transform(counts.first(counts_.size()), counts_.begin(), [](double x) {
+    return x > 0 && x < 0x1p53 ? static_cast<uint64_t>(x) : 0;
+  });
 }
 
 void confusion_matrix::add(size_t actual, size_t predicted) {
@@ -107,6 +114,17 @@ class_scores confusion_matrix::macro() const {
   }
   const auto n = static_cast<double>(std::max<size_t>(occurring, 1));
   return {sum.precision / n, sum.recall / n, sum.f1 / n};
+}
+
+double confusion_matrix::balanced_accuracy() const {
+  double sum = 0;
+  size_t occurring = 0;
+  for (size_t label = 0; label < class_count_; ++label)
+    if (const auto actual = actual_count(label); actual > 0) {
+      sum += ratio(count(label, label), actual);
+      ++occurring;
+    }
+  return sum / static_cast<double>(std::max<size_t>(occurring, 1));
 }
 
 moments operator+(const moments& a, const moments& b) {

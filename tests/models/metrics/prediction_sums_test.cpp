@@ -1,6 +1,6 @@
 // Metrics against cases worked by hand and against NumPy.
 
-#include "troupe/models/training/metrics.hpp"
+#include "troupe/models/metrics/prediction_sums.hpp"
 
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/tests/support/reference.hpp"

@@ -26,6 +26,8 @@ class confusion_matrix {
 public:
   /// Throws std::invalid_argument for no classes.
   explicit confusion_matrix(size_t class_count);
+  /// Of counts (C x C) that were made elsewhere.
+  confusion_matrix(size_t class_count, std::span<const double> counts);
 
   /// Counts one row. Throws std::invalid_argument for a class that is not below C.
   void add(size_t actual, size_t predicted);
@@ -47,6 +49,8 @@ public:
   /// Unweighted means over the classes that occur, as label or as prediction (scikit-learn's
   /// "macro"); zeros without rows.
   class_scores macro() const;
+  /// The unweighted mean of the recall over the classes that occur as label; 0 without rows.
+  double balanced_accuracy() const;
 
 private:
   size_t class_count_;

@@ -1,0 +1,45 @@
+#include "troupe/coordinators/run/metric_book.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+metric_book::metric_book(std::shared_ptr<const metric_set> metrics, const evaluation_rows& rows)
+  : metrics_(metrics ? std::move(metrics) : std::make_shared<const metric_set>()), rows_(rows) {}
+
+bool metric_book::takes(uint64_t first_chunk, size_t chunk_count,
+                        const std::vector<metric_sums>& sums) const {
+  const auto all = rows_.chunk_count();
+  return first_chunk <= all && chunk_count <= all - first_chunk &&
+         sums.size() == (metrics_->empty() ? 0 : chunk_count) &&
+         std::ranges::all_of(sums, [&](const auto& x) { return x.fits(metrics_->sum_count()); });
+}
+
+void metric_book::add(uint64_t version, uint64_t first_chunk,
+                      const std::vector<metric_sums>& sums) {
+  for (size_t i = 0; i < sums.size(); ++i)
+    sums_[version].emplace(first_chunk + i, sums[i]);
+}
+
+metric_figures metric_book::figures_of(uint64_t version) const {
+  metric_figures result;
+  const auto of_test = rows_.test_chunk_count();
+  if (rows_.test > 0)
+    metrics_->add_figures("test", total_of(version, {0, of_test}), result);
+  if (rows_.validation > 0)
+    metrics_->add_figures("validation", total_of(version, {of_test, rows_.chunk_count()}), result);
+  return result;
+}
+
+std::vector<double> metric_book::total_of(uint64_t version, const index_range& chunks) const {
+  const auto found = sums_.find(version);
+  if (found == sums_.end() || found->second.size() < rows_.chunk_count())
+    return {};
+  std::vector<double> result(metrics_->sum_count());
+  for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk)
+    found->second.at(chunk).add_to(result);
+  return result;
+}
+
+} // namespace troupe

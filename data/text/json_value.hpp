@@ -1,0 +1,40 @@
+// Values out of JSON that somebody else wrote: a count that is no whole number from 0 up is refused, where
+// the library would convert it, whatever that gives.
+
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// Throws nlohmann::json::exception for a value of another type.
+template <class Json, class Value>
+void read_value_of(const Json& from, Value& out) {
+  from.get_to(out);
+}
+
+template <class Json, std::unsigned_integral Count>
+requires(!std::same_as<Count, bool>) void read_value_of(const Json& from, Count& out) {
+  out =
+    static_cast<Count>(from.template get_ref<const typename Json::number_unsigned_t&>()); // 64 bits
+}
+
+template <class Json, class Value>
+void read_value_of(const Json& from, std::vector<Value>& out) {
+  out.clear();
+  for (const auto& one : from.template get_ref<const typename Json::array_t&>())
+    read_value_of(one, out.emplace_back());
+}
+
+template <class Json, class Value>
+void read_value_of(const Json& from, std::map<std::string, Value>& out) {
+  out.clear();
+  for (const auto& [key, one] : from.template get_ref<const typename Json::object_t&>())
+    read_value_of(one, out[key]);
+}
+
+} // namespace troupe

@@ -1,0 +1,65 @@
+#include "troupe/models/kinds/metric_kinds.hpp"
+
+#include "troupe/models/metrics/class_metrics.hpp"
+#include "troupe/models/metrics/regression_metrics.hpp"
+
+#include <memory>
+#include <stdexcept>
+
+namespace troupe {
+
+namespace {
+
+struct no_options {};
+
+void require(bool holds, const char* what) {
+  if (!holds)
+    throw std::invalid_argument(what);
+}
+
+template <class Metric>
+std::unique_ptr<metric> of_probabilities(const no_options&, const metric_input& x) {
+  require(x.is_classification(), "it judges classes, and the targets are numbers");
+  require(x.has_probabilities(), "it judges probabilities, and the loss gives margins");
+  return std::make_unique<Metric>(x.predictions);
+}
+
+template <confusion_metric::figure figure>
+std::unique_ptr<metric> of_classes(const no_options&, const metric_input& x) {
+  require(x.is_classification(), "it judges classes, and the targets are numbers");
+  return std::make_unique<confusion_metric>(x.predictions, figure);
+}
+
+template <error_metric::figure figure>
+std::unique_ptr<metric> of_numbers(const no_options&, const metric_input& x) {
+  require(!x.is_classification(), "it judges numbers, and the targets are classes");
+  return std::make_unique<error_metric>(figure);
+}
+
+void add_own(metric_table& out) {
+  const auto add = [&](const char* name, const char* meaning, auto make) {
+    out.add<no_options>(name, {1, meaning}, {}, make);
+  };
+  add("auc", "area under the ROC curve, the mean over classes", &of_probabilities<auc_metric>);
+  add("brier", "mean squared distance of probabilities from the truth",
+      &of_probabilities<brier_metric>);
+  add("calibration-error", "how far confidence is from accuracy, over 15 bins",
+      &of_probabilities<calibration_metric>);
+  add("macro-f1", "F1, the mean over classes", &of_classes<confusion_metric::figure::macro_f1>);
+  add("balanced-accuracy", "recall, the mean over classes",
+      &of_classes<confusion_metric::figure::balanced_accuracy>);
+  add("mae", "mean absolute error", &of_numbers<error_metric::figure::mean_absolute>);
+  add("rmse", "root of the mean squared error",
+      &of_numbers<error_metric::figure::root_mean_squared>);
+}
+
+} // namespace
+
+metric_table& metrics() {
+  static metric_table table{"metric", {"loss", "accuracy", "r2"}}; // of every job
+  static const bool is_filled = (add_own(table), true);
+  static_cast<void>(is_filled);
+  return table;
+}
+
+} // namespace troupe

@@ -1,0 +1,29 @@
+// Metrics of `training.metrics`: the table of their kinds. Those of the library stand in it as those
+// that an application adds do. A kind's options have what they are by default.
+
+#pragma once
+
+#include "troupe/models/kinds/kind_table.hpp"
+#include "troupe/models/metrics/metric.hpp"
+#include "troupe/models/network/model.hpp"
+
+namespace troupe {
+
+/// What a metric judges. A factory throws std::invalid_argument, with why, where it has nothing to say.
+struct metric_input {
+  size_t predictions = 0; ///< Q, of a row
+  loss_options loss;
+
+  bool is_classification() const { return troupe::is_classification(loss.kind); }
+  bool has_probabilities() const {
+    return is_classification() && loss.kind != loss_kind::hinge &&
+           loss.kind != loss_kind::squared_hinge;
+  }
+};
+
+using metric_table = kind_table<metric, metric_input>;
+
+/// The process's; also of threads that come and go.
+metric_table& metrics();
+
+} // namespace troupe

@@ -1,0 +1,47 @@
+// A metric: a figure over rows beside the loss, such as the AUC or a mean absolute error.
+//
+//   predictions, truth --add--> sums of a chunk --added in the order of chunks--> value
+//
+// A metric is a fixed number of sums that start at 0, so rows are judged wherever they lie, chunk by
+// chunk, and whoever judges which of them, the figure has the same bits. It keeps nothing between
+// calls: several threads use one object.
+//
+// A metric of one's own (docs/open.md) overrides the three functions below.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace troupe {
+
+/// N rows and what a model made of them, Q predictions each: probabilities of classes (margins for the
+/// hinge losses), or targets.
+struct judged_rows {
+  size_t row_count = 0;
+  std::span<const float> predictions; ///< N x Q
+  std::span<const int32_t> labels;    ///< N, each below Q; of a classification, else empty
+  std::span<const float> targets;     ///< N x Q; of a regression, else empty
+
+  size_t prediction_count() const { return row_count == 0 ? 0 : predictions.size() / row_count; }
+  std::span<const float> row(size_t i) const {
+    return predictions.subspan(i * prediction_count(), prediction_count());
+  }
+};
+
+class metric {
+public:
+  virtual ~metric() = default;
+
+  virtual size_t sum_count() const = 0; ///< S, >= 1
+
+  /// Adds what these rows come to. `sums` (S) may hold that of others.
+  virtual void add(const judged_rows& rows, std::span<double> sums) const = 0;
+
+  /// Nothing where it is not defined, as for no rows.
+  virtual std::optional<double> value(std::span<const double> sums) const = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,165 @@
+// Metrics of classes against cases worked by hand and against NumPy; sums are whole numbers, the same in
+// whatever order.
+
+#include "troupe/models/metrics/class_metrics.hpp"
+
+#include "troupe/tests/support/reference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <random>
+#include <stdexcept>
+
+namespace troupe {
+namespace {
+
+struct some_rows {
+  size_t classes;
+  std::vector<float> probabilities;
+  std::vector<int32_t> labels;
+
+  void add(float of_second, int32_t label) {
+    probabilities.insert(probabilities.end(), {1 - of_second, of_second});
+    labels.push_back(label);
+  }
+  some_rows chosen(const std::vector<size_t>& numbers) const {
+    some_rows result{classes, {}, {}};
+    for (const auto i : numbers) {
+      const auto row = std::span{probabilities}.subspan(i * classes, classes);
+      result.probabilities.insert(result.probabilities.end(), row.begin(), row.end());
+      result.labels.push_back(labels[i]);
+    }
+    return result;
+  }
+  judged_rows judged() const { return {labels.size(), probabilities, labels, {}}; }
+};
+
+some_rows rows_of(const nlohmann::json& x) {
+  return {x["classes"].get<size_t>(), test::flat<float>(x["probabilities"]),
+          test::flat<int32_t>(x["labels"])};
+}
+
+std::vector<double> sums_of(const metric& x, const some_rows& rows) {
+  std::vector<double> result(x.sum_count());
+  x.add(rows.judged(), result);
+  return result;
+}
+
+double value_of(const metric& x, const some_rows& rows) {
+  return x.value(sums_of(x, rows)).value();
+}
+
+std::vector<std::unique_ptr<metric>> all_of(size_t classes) {
+  std::vector<std::unique_ptr<metric>> result;
+  result.push_back(std::make_unique<auc_metric>(classes));
+  result.push_back(std::make_unique<brier_metric>(classes));
+  result.push_back(std::make_unique<calibration_metric>(classes));
+  using enum confusion_metric::figure;
+  result.push_back(std::make_unique<confusion_metric>(classes, macro_f1));
+  result.push_back(std::make_unique<confusion_metric>(classes, balanced_accuracy));
+  return result;
+}
+
+std::vector<size_t> numbers_below(size_t count) {
+  std::vector<size_t> result(count);
+  for (size_t i = 0; i < count; ++i)
+    result[i] = i;
+  return result;
+}
+
+} // namespace
+
+TEST(class_metrics, of_a_case_worked_by_hand) {
+  some_rows x{2, {}, {}};
+  // Of 2 x 2 pairs three are in order.
+  x.add(0.125f, 0);
+  x.add(0.75f, 0);
+  x.add(0.5f, 1);
+  x.add(0.875f, 1);
+  const auc_metric auc{2};
+  const auto counts = sums_of(auc, x);
+  EXPECT_EQ(auc.of_class(counts, 1), (auc_figure{0.75, 0}));
+  EXPECT_EQ(auc.macro(counts), (auc_figure{0.75, 0}));
+  EXPECT_EQ(auc.value(counts), 0.75);
+  EXPECT_DOUBLE_EQ(value_of(brier_metric{2}, x),
+                   (0.125 * 0.125 + 0.75 * 0.75 + 0.25 + 0.125 * 0.125) / 4);
+  // Likeliest: 0.875 right twice; 0.75 wrong; 0.5 for the first class, wrong.
+  const calibration_metric calibration{2};
+  EXPECT_DOUBLE_EQ(value_of(calibration, x), (2 * 0.125 + 0.75 + 0.5) / 4);
+  const auto bins = calibration.bins(sums_of(calibration, x));
+  EXPECT_EQ(bins[13].row_count, 2); // (13, 14] of 15: 0.867 to 0.933
+  EXPECT_EQ(bins[13].confidence, 0.875);
+  EXPECT_EQ(bins[13].accuracy, 1);
+  // Of the first class one of two is found, one of two said to be it; of the second likewise.
+  using enum confusion_metric::figure;
+  EXPECT_EQ(value_of(confusion_metric{2, macro_f1}, x), 0.5);
+  x.add(0.25f, 0);
+  EXPECT_DOUBLE_EQ(value_of(confusion_metric{2, balanced_accuracy}, x), (2.0 / 3 + 0.5) / 2);
+}
+
+TEST(class_metrics, equal_probabilities_are_ties_and_certain_ones_are_told_apart) {
+  const auc_metric auc{2};
+  some_rows x{2, {}, {}};
+  x.add(0.25f, 0);
+  x.add(0.25f, 1);
+  EXPECT_EQ(auc.of_class(sums_of(auc, x), 1), (auc_figure{0.5, 0.5}));
+  some_rows certain{2, {}, {}};
+  for (const float p : {1e-9f, 1e-6f, 0.0f})
+    certain.add(p, 0);
+  for (const float p : {1e-5f, 1 - 1e-6f, 1.0f})
+    certain.add(p, 1);
+  EXPECT_EQ(auc.of_class(sums_of(auc, certain), 1), (auc_figure{1, 0}));
+}
+
+TEST(class_metrics, agree_with_numpy) {
+  for (const auto& reference : test::load_reference("score_counts.json")["cases"]) {
+    const auto x = rows_of(reference);
+    const auc_metric auc{x.classes};
+    const auto counts = sums_of(auc, x);
+    for (size_t c = 0; c < x.classes; ++c) {
+      const auto found = *auc.of_class(counts, c);
+      EXPECT_NEAR(found.value, reference["auc"][c].get<double>(), found.error_max + 1e-12);
+      EXPECT_LT(found.error_max, 0.003);
+    }
+    EXPECT_NEAR(value_of(brier_metric{x.classes}, x), reference["brier"].get<double>(), 1e-9);
+    EXPECT_NEAR(value_of(calibration_metric{x.classes}, x),
+                reference["calibration_error"].get<double>(), 1e-9);
+  }
+}
+
+TEST(class_metrics, are_the_same_in_any_order_and_however_cut) {
+  std::mt19937 random{5};
+  for (const auto& reference : test::load_reference("score_counts.json")["cases"]) {
+    const auto x = rows_of(reference);
+    for (const auto& one : all_of(x.classes)) {
+      auto numbers = numbers_below(x.labels.size());
+      const auto whole = sums_of(*one, x);
+      for (int trial = 0; trial < 5; ++trial) {
+        std::ranges::shuffle(numbers, random);
+        const auto cut = numbers.begin() + static_cast<std::ptrdiff_t>(random() % numbers.size());
+        auto parts = sums_of(*one, x.chosen({cut, numbers.end()}));
+        one->add(x.chosen({numbers.begin(), cut}).judged(), parts); // adds to what is there
+        EXPECT_TRUE(parts == whole);
+      }
+    }
+  }
+}
+
+TEST(class_metrics, rows_without_probabilities_are_left_out_and_none_have_no_figure) {
+  const some_rows x{2, {-0.5f, 1.5f, 0.5f, std::numeric_limits<float>::quiet_NaN()}, {0, 0}};
+  for (const auto& one : all_of(2)) {
+    EXPECT_EQ(one->value(std::vector<double>(one->sum_count())), std::nullopt);
+    EXPECT_THROW(sums_of(*one, {2, {1}, {0}}), std::invalid_argument);
+    EXPECT_THROW(sums_of(*one, {2, {0.5f, 0.5f}, {2}}), std::invalid_argument);
+    EXPECT_THROW(sums_of(*one, {2, {0.5f, 0.5f}, {-1}}), std::invalid_argument);
+  }
+  EXPECT_EQ(auc_metric{2}.value(sums_of(auc_metric{2}, x)), std::nullopt);
+  EXPECT_EQ(brier_metric{2}.value(sums_of(brier_metric{2}, x)), std::nullopt);
+  EXPECT_EQ(calibration_metric{2}.value(sums_of(calibration_metric{2}, x)), std::nullopt);
+  EXPECT_THROW(all_of(1), std::invalid_argument);
+}
+
+} // namespace troupe

@@ -1,0 +1,177 @@
+"""Metrics of a job: in its history and everything made of it, the same whoever judged which rows.
+
+    python3 tests/scripts/kinds/metrics_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
+"""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "page"))
+from cluster_run import Cluster, cluster_text, nodes_on_loopback, timeouts
+from patience import HANG
+from tensorboard import tensorboard_points
+
+BUILD, SOURCE = (Path(x).resolve() for x in sys.argv[1:3])
+TROUPE = BUILD / "bin" / "troupe"
+DIGITS = SOURCE / "examples" / "data" / "digits.csv.gz"
+METRICS = ("auc", "balanced-accuracy", "brier", "calibration-error", "macro-f1")
+COLUMNS = [f"{part}_{name.replace('-', '_')}" for part in ("test", "validation") for name in METRICS]
+JOB = f"""[data]
+file = "{DIGITS}"
+standardize = true
+test_fraction = 0.25
+validation_fraction = 0.2
+[model]
+kind = "neural-network"
+hidden = [16]
+[optimizer]
+kind = "adam"
+[training]
+batch_size = 64
+slices = 4
+epochs = 6
+evaluate_every = 2
+metrics = {json.dumps(METRICS)}
+"""
+
+
+def rows_of(directory):
+    """The history without what differs from run to run."""
+    with open(directory / "history.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        del row["seconds"]
+    return rows
+
+
+class Metrics(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.job = self.folder / "job.toml"
+        self.job.write_text(JOB, encoding="utf-8")
+
+    def troupe(self, *arguments, code=0):
+        run = subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
+                             timeout=HANG, check=False)
+        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+        return run
+
+    def train(self, directory, *sets, more=(), code=0):
+        words = [word for key in (f"output.directory={directory}", *sets) for word in ("--set", key)]
+        return json.loads(self.troupe("train", self.job, "--json", "--quiet", *words, *more, code=code).stdout)
+
+    def refusal(self, *sets):
+        return self.train("refused", *sets, code=78)["error"]
+
+    # ---- Figures
+
+    def test_figures_are_those_of_evaluate_and_everywhere(self):
+        summary = self.train("run", more=["--tensorboard"])
+        rows = rows_of(self.folder / "run")
+        self.assertEqual([key for key in rows[0] if key in COLUMNS], COLUMNS)
+        for row in rows:  # every second epoch is judged
+            for column in COLUMNS:
+                self.assertEqual(row[column] == "", row["test_loss"] == "", column)
+        best = next(row for row in rows if int(row["steps"]) == summary["steps"])
+        self.assertEqual(summary["metrics"], {column: float(best[column]) for column in COLUMNS})
+        for part in ("test", "validation"):
+            judged = json.loads(self.troupe("evaluate", "run", "--rows", part, "--json").stdout)
+            recalls = [one["recall"] for one in judged["classes"]]
+            for column, value in (("auc", judged["auc"]), ("brier", judged["brier"]),
+                                  ("calibration_error", judged["calibration_error"]),
+                                  ("macro_f1", judged["macro"]["f1"]),
+                                  ("balanced_accuracy", sum(recalls) / len(recalls))):
+                self.assertAlmostEqual(float(best[f"{part}_{column}"]), value, delta=1e-12, msg=column)
+        points = tensorboard_points(self.folder / "run")
+        self.assertEqual(sorted(points["auc/test"]),
+                         [int(row["steps"]) for row in rows if row["test_auc"]])
+        text = (self.folder / "run" / "events.jsonl").read_text(encoding="utf-8")
+        events = [json.loads(line) for line in text.splitlines()]
+        told = [event["row"] for event in events if "row" in event]
+        self.assertEqual([row["validation_macro_f1"] for row in told],
+                         [float(row["validation_macro_f1"]) if row["test_loss"] else None for row in rows])
+        compared = json.loads(self.troupe("compare", "run", "run", "--json").stdout)
+        self.assertEqual(compared["runs"][0]["test_auc"], float(best["test_auc"]))
+        shown = self.troupe("train", self.job, "--set", "output.directory=shown").stdout
+        self.assertRegex(shown, r"(?m)^val balanced accuracy +0\.9")
+
+    def test_regressions_have_theirs(self):
+        (self.folder / "line.csv").write_text(
+            "x,y\n" + "".join(f"{i / 10},{i / 5 + (i % 3)}\n" for i in range(200)), encoding="utf-8")
+        job = ("[data]\nfile = \"line.csv\"\ntest_fraction = 0.5\n[model]\nkind = \"linear-regression\"\n"
+               "[optimizer]\nkind = \"closed-form\"\n[training]\nmetrics = [\"mae\", \"rmse\"]\n")
+        self.job.write_text(job, encoding="utf-8")
+        metrics = self.train("run")["metrics"]
+        judged = json.loads(self.troupe("evaluate", "run", "--json").stdout)
+        self.assertAlmostEqual(metrics["test_mae"], judged["mean_absolute_error"], delta=1e-12)
+        self.assertAlmostEqual(metrics["test_rmse"] ** 2, judged["mean_squared_error"], delta=1e-12)
+
+    def test_what_says_nothing_of_the_job_is_refused(self):
+        for sets, why in [
+                (['training.metrics=["auk"]'], "did you mean 'auc'?"),
+                (['training.metrics=["accuracy"]'], "accuracy is told of every job"),
+                (['training.metrics=["auc", "auc"]'], "auc is named twice"),
+                (['training.metrics=["mae"]'], "mae: it judges numbers, and the targets are classes"),
+                (["data.test_fraction=0", "data.validation_fraction=0"], "there are no rows to judge"),
+                (["model.cuts=2", "parallel.tensor=2"], "of a model that is split")]:
+            self.assertIn(why, json.dumps(self.refusal(*sets)), sets)
+
+    # ---- The same whoever judges
+
+    def test_replicas_modes_and_resumed_runs(self):
+        self.train("one", "training.replicas=1")
+        expected = rows_of(self.folder / "one")
+        self.train("three", "training.replicas=3", "runtime.threads=3")
+        self.assertEqual(rows_of(self.folder / "three"), expected)
+        self.train("resumed", "checkpoint.every_steps=5", "training.epochs=3")
+        self.train("resumed", "checkpoint.every_steps=5", more=["--resume"])
+        self.assertEqual(rows_of(self.folder / "resumed"), expected)
+        self.job.write_text(JOB.replace("slices = 4\n", ""), encoding="utf-8")
+        rounds = ("training.strategy=parameters", "training.members=3", "training.local_steps=5")
+        self.train("kept", *rounds, "training.replicas=1")
+        self.train("kept3", *rounds, "training.replicas=3")
+        self.assertEqual(rows_of(self.folder / "kept"), rows_of(self.folder / "kept3"))
+        self.assertTrue(rows_of(self.folder / "kept")[-1]["test_auc"])
+
+    def test_clusters_with_a_kill(self):
+        epochs = 400
+        self.train("alone", f"training.epochs={epochs}")
+        expected = rows_of(self.folder / "alone")
+        settings = f"[training]\nepochs = {epochs}\n[checkpoint]\nevery_steps = 500\n"
+        for attempt in range(20):
+            nodes = nodes_on_loopback([(1, 1), (1, 0), (1, 1)])
+            folder = self.folder / str(attempt)
+            folder.mkdir()
+            text = cluster_text(nodes, settings, timeouts(join=20), job=self.job)
+            with Cluster(str(folder), text, nodes) as cluster:
+                self.assertTrue(cluster.wait_for_epoch(1), cluster.messages())
+                cluster.processes["left"].signal(signal.SIGKILL)
+                result = cluster.result()
+                messages = cluster.messages()
+            self.assertEqual(rows_of(next(folder.rglob("history.csv")).parent), expected)
+            if result["replicas_lost"] > 0:
+                return
+        self.fail("the kill was always too late: " + messages)
+
+    def test_processes_that_judge_otherwise_do_not_train_together(self):
+        nodes = nodes_on_loopback([(1, 1), (1, 0)])
+        nodes[1].wrapper = ["env", "TROUPE_TRAINING__METRICS=[\"auc\"]"]
+        text = cluster_text(nodes, "", timeouts(join=60), job=self.job)
+        with Cluster(str(self.folder), text, nodes) as cluster:
+            worker = cluster.processes["left"]
+            worker.end(HANG)
+            self.assertEqual(worker.process.returncode, 76, cluster.messages())
+            self.assertIn("training.metrics", cluster.messages())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
