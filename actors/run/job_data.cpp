@@ -98,6 +98,7 @@ read_options reading_of(const job& whole) {
   options.format = format_of(x.format);
   options.header = header_of(x.header);
   options.target = x.target;
+  options.ignore = x.ignore;
   options.index_base = x.index_base;
   options.hash_bits = x.hash_bits.value_or(0);
   options.form = form_of(whole);

@@ -96,6 +96,9 @@ source_rows rows_to_convert(const data_arguments& data, file_format format) {
   const auto target = data.target.empty() ? "last" : data.target;
   const auto labels = data.labels_file.empty() ? labels_beside(data.file) : data.labels_file;
   const bool is_array = format == file_format::idx || format == file_format::npy;
+  if (!data.ignore.empty() && format != file_format::csv)
+    throw failure(failure_code::usage, "only columns of CSV files are ignored", "--ignore",
+                  "leave it out");
   if (is_array && !labels.empty())
     return {[=] { return open_array(data, labels); }, "label"};
   const auto open = [=]() -> std::unique_ptr<row_reader> {
@@ -107,6 +110,7 @@ source_rows rows_to_convert(const data_arguments& data, file_format format) {
     else
       reader = open_array(data, {});
     reader->set_targets({reader->find_column(target)});
+    reader->ignore(data.ignore);
     return reader;
   };
   const auto reader = open();

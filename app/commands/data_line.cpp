@@ -18,6 +18,10 @@ void add_convert(CLI::App& data, data_line& line, std::function<int()>& chosen) 
     ->type_name("ROWS.safetensors");
   convert->add_option("--format", x.data.format, "auto, csv, libsvm, idx, npy or rows");
   convert->add_option("--target", x.data.target, "The target's column: last, its name or index");
+  convert->add_option("--ignore", x.data.ignore, "csv: a column that is no feature; may come again")
+    ->type_name("COLUMN")
+    ->expected(1)
+    ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   convert->add_option("--header", x.data.header, "csv: auto, yes or no");
   convert->add_option("--index-base", x.data.index_base, "libsvm: index of the first feature");
   convert->add_option("--labels-file", x.data.labels_file, "idx, npy: the targets")

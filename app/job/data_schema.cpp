@@ -15,6 +15,22 @@ void set_target(job& target, const toml_value& value, const std::string& path,
     target.data.target = std::to_string(index);
 }
 
+// A list of names or of indexes, or one of them.
+void set_ignore(job& target, const toml_value& value, const std::string& path,
+                std::vector<complaint>& complaints) {
+  const auto* list = value.as<toml_value::list>();
+  std::vector<std::string> columns;
+  for (const auto& one : list ? *list : toml_value::list{value}) {
+    uint64_t index = 0;
+    if (!one.as<int64_t>())
+      detail::accepted(read_value(one, columns.emplace_back()), one, path, complaints);
+    else if (detail::accepted(read_whole(one, bounds_of("data.target"), index), one, path,
+                              complaints))
+      columns.push_back(std::to_string(index));
+  }
+  target.data.ignore = columns;
+}
+
 // Everybody's true and false beside the three names.
 schema_key<job> header_key() {
   auto key = choice_key<job, header_kind>(
@@ -90,6 +106,14 @@ void add_data_keys(std::vector<job_key>& out) {
                  set_target,
                  [](const job& x) { return std::optional{toml_text(x.data.target)}; },
                  copier<job>([](auto& x) -> auto& { return x.data.target; })});
+  out.push_back({"data.ignore",
+                 "list of strings or integers",
+                 {},
+                 "csv: columns that are no features, by name or index, whatever is in them",
+                 false,
+                 set_ignore,
+                 [](const job& x) { return std::optional{toml_text(x.data.ignore)}; },
+                 copier<job>([](auto& x) -> auto& { return x.data.ignore; })});
   out.push_back(whole_key<job>(
     {"data.index_base", "libsvm: index of the first feature, 0 or 1"},
     [](auto& x) -> auto& { return x.data.index_base; }));

@@ -235,9 +235,19 @@ model_rows open_by_names(const saved_model& model, std::unique_ptr<row_reader> r
   return {std::move(reader), std::move(assumption)};
 }
 
+// Without a header columns are called by their index. Of a model that has left some of them out one lies
+// where a file of its features and targets alone has none.
+bool left_some_out(const saved_model& model, const row_reader& reader) {
+  auto columns = columns_called(model.feature_names, reader);
+  if (reader.has_header() || columns.size() != model.feature_names.size())
+    return false;
+  std::ranges::copy(columns_called(model.target_names, reader), std::back_inserter(columns));
+  return std::ranges::max(columns) >= model.feature_names.size() + model.target_names.size();
+}
+
 model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader> reader,
                            const data_arguments& data, target_wish wish) {
-  if (reader->has_header() && has_names(model.feature_names))
+  if ((reader->has_header() && has_names(model.feature_names)) || left_some_out(model, *reader))
     return open_by_names(model, std::move(reader), data, wish);
   const auto features = model.network->feature_count();
   const bool with_targets = reader->column_count() == features + model.target_names.size();

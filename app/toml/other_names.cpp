@@ -62,6 +62,8 @@ constexpr std::array names{
   other_name{"validation_size", "data.validation_fraction"},
   other_name{"test_split", "data.test_fraction"},
   other_name{"test_size", "data.test_fraction"},
+  other_name{"drop_columns", "data.ignore"},
+  other_name{"ignore_columns", "data.ignore"},
   other_name{"label", "data.target"},
   other_name{"label_column", "data.target"},
   other_name{"normalize", "data.standardize"},

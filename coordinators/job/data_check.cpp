@@ -39,6 +39,14 @@ void check_data(problem_list& check, const data_options& x, bool rows_elsewhere)
                 "use a number such as 0.1");
   check.require(!x.target.empty(), "data.target", "must not be empty",
                 "use \"last\", a column's name or its number counted from 0");
+  for (auto name = x.ignore.begin(); name != x.ignore.end(); ++name) {
+    check.require(!name->empty(), "data.ignore", "a column has no name",
+                  "use a column's name or its number counted from 0");
+    check.require(std::find(x.ignore.begin(), name, *name) == name, "data.ignore",
+                  "'" + *name + "' is named twice", "name it once");
+  }
+  check.require(x.ignore.empty() || !synthetic, "data.ignore",
+                "the data are made by a rule, which makes features only", "leave it out");
   check.in_bounds("data.index_base", x.index_base);
   check.in_bounds("data.hash_bits", x.hash_bits);
   const bool has_labels = !x.labels_file.empty();

@@ -111,8 +111,16 @@ struct lane_sizes {
   friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
 };
 
+/// Which columns of a file are what: each by its name or 0-based index.
+struct column_options {
+  std::string target = "last";       ///< "last", or a column
+  std::vector<std::string> ignore{}; ///< csv: columns that are no features
+
+  friend bool operator==(const column_options&, const column_options&) = default;
+};
+
 /// Where the rows come from: a file, or made by a rule (exactly one of the two).
-struct data_options {
+struct data_options : column_options {
   std::string file;                                ///< path; empty when synthetic
   synthetic_kind synthetic = synthetic_kind::none; ///< none when a file is named
   size_t rows = 1000;                              ///< synthetic: rows to make, >= 1
@@ -122,7 +130,6 @@ struct data_options {
   double noise = 0.1;                              ///< synthetic: deviation of the noise, >= 0
   data_format format = data_format::by_name;       ///< by_name: from its name, else its content
   header_kind header = header_kind::automatic;     ///< automatic: no cell of row 1 is a number
-  std::string target = "last";                     ///< "last", a column's name or 0-based index
   size_t index_base = 1;                           ///< libsvm: the first feature's index, 0 or 1
   /// libsvm: whether rows become dense; automatic: by what the file holds (data/formats/libsvm).
   dense_kind dense = dense_kind::automatic;

@@ -178,6 +178,11 @@ table read_data(const std::string& path, const read_options& options) {
                   "the column " + shown_text(options.client) +
                     " is to say whose a row is, but the file is no CSV file",
                   path, "write the rows as CSV");
+  if (!options.ignore.empty() && format != file_format::csv)
+    throw failure(failure_code::bad_data,
+                  "the column " + shown_text(options.ignore.front()) +
+                    " is to be ignored, but the file is no CSV file",
+                  path, "leave data.ignore out, or write the rows as CSV");
   switch (format) {
   case file_format::csv: {
     refuse_labels(path, options, "CSV");
@@ -185,6 +190,7 @@ table read_data(const std::string& path, const read_options& options) {
     csv.header = options.header;
     csv.target = options.target;
     csv.client = options.client;
+    csv.ignore = options.ignore;
     return read_csv(path, csv);
   }
   case file_format::libsvm: {

@@ -32,6 +32,7 @@ struct read_options {
   csv_header header = csv_header::automatic; ///< csv
   std::string target = "last";               ///< csv, and arrays without a file of labels
   std::string client = {};                   ///< csv: the column of clients; empty: none
+  std::vector<std::string> ignore = {};      ///< csv: columns that are no features
   size_t index_base = 1;                     ///< libsvm: 0 or 1
   size_t hash_bits = 0;                      ///< libsvm: of hashed features; 0: as they are
   row_form form = row_form::by_content;      ///< libsvm

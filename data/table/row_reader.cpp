@@ -96,6 +96,28 @@ void row_reader::set_features(const std::vector<size_t>& columns) {
   }
 }
 
+void row_reader::ignore(const std::vector<std::string>& columns) {
+  if (columns.empty())
+    return;
+  std::vector<bool> is_out(names_.size());
+  for (const auto& wanted : columns) {
+    const auto column = find_column(wanted);
+    if (target_slot_[column] != no_target)
+      throw failure(failure_code::bad_data,
+                    "the column " + shown_text(wanted) + " is to be ignored, and is the target too",
+                    names_place_, "name the column to learn, or ignore another");
+    is_out[column] = true;
+  }
+  std::vector<size_t> left;
+  for (size_t column = 0; column < names_.size(); ++column)
+    if (target_slot_[column] == no_target && !is_out[column])
+      left.push_back(column);
+  if (left.empty())
+    throw failure(failure_code::bad_data, "all columns are ignored: no feature is left",
+                  names_place_, "keep a column of numbers");
+  set_features(left);
+}
+
 std::vector<std::string> row_reader::feature_names() const {
   std::vector<std::string> result(feature_count_);
   for (size_t column = 0; column < names_.size(); ++column)

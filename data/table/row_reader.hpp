@@ -61,6 +61,11 @@ public:
   /// or is a target.
   void set_features(const std::vector<size_t>& columns);
 
+  /// Leaves these columns, as `find_column` finds them, out of the features, whatever is in them. After
+  /// `set_targets`, before `next`. Throws failure(bad_data) for a column that is not there or is a target,
+  /// and when no feature is left.
+  void ignore(const std::vector<std::string>& columns);
+
   /// Names of the features, in the order of their numbers.
   std::vector<std::string> feature_names() const;
 

@@ -33,6 +33,19 @@ ACCURACY_MIN = 0.95
 PEERS = [(1, 1), (1, 1), (1, 1)]
 PLACEMENTS = [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)], [(2, 0), (1, 1), (3, 1)]]
 MODES = ['"asynchronous"', "{ staleness = 2 }", "{ first = 2 }", "{ lag = 1.5 }"]
+SITES = """[data]
+file = "rows.csv"
+test_fraction = 0.2
+[model]
+kind = "logistic-regression"
+[training]
+strategy = "federated"
+batch_size = 8
+[federated]
+partition = { column = "who" }
+cohort = 10
+rounds = 40
+"""
 CHECKPOINTS = "[checkpoint]\nevery_steps = 110\n"
 # Runs that something is to befall last for some seconds.
 LONG = {"asynchronous": 800, "rounds": 500, "federated": 500}
@@ -224,6 +237,26 @@ class ClusterModes(EqualRuns):
                 self.assertIsNotNone(cluster.director().said("training goes on from step"),
                                      cluster.messages())
                 self.expect_good_ends(cluster)
+
+    def test_rows_that_say_whose_they_are(self):
+        """Clients of a column: all processes find the same ones, and the bits of one process."""
+        with tempfile.TemporaryDirectory() as folder:
+            draw = random.Random(SEED)
+            lines = ["x,y,who,kind"]
+            for _ in range(600):
+                x, y = draw.uniform(-1, 1), draw.uniform(-1, 1)
+                lines.append(f"{x},{y},site {draw.randint(1, 30)},{'in' if x + y > 0 else 'out'}")
+            job = os.path.join(folder, "sites.toml")
+            for name, text in (("rows.csv", "\n".join(lines) + "\n"), ("sites.toml", SITES)):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            alone = trained_alone(job)
+            nodes = nodes_on_loopback(PEERS)
+            text = cluster_text(nodes, "", timeouts(), job)
+            with tempfile.TemporaryDirectory() as place, Cluster(place, text, nodes) as cluster:
+                result = cluster.result()
+                for name in ("parameters_sha256", "job_sha256", "steps", "test_loss", "clients"):
+                    self.assertEqual(result[name], alone[name], cluster.messages())
 
     def test_without_its_keeper_a_run_ends(self):
         with tempfile.TemporaryDirectory() as folder, \

@@ -153,7 +153,7 @@ void csv_collector::reserve(const csv_portion& like) {
   // A cell has two bytes of text at least, so this takes no more than twice the file.
   const auto row_bytes_min = std::max(like.text_bytes / like.row_count, 2 * file_.column_count());
   const auto count = text_bytes / row_bytes_min + text_bytes / row_bytes_min / 50 + 2;
-  reserve_large(rows_.features, count * (file_.column_count() - 1));
+  reserve_large(rows_.features, count * file_.feature_names().size());
   rows_.target_cells.reserve(count);
   if (first_text_row_ == no_row)
     rows_.target_numbers.reserve(count);
@@ -184,6 +184,7 @@ table read_csv(const std::string& path, const csv_options& options) {
   const bool names_clients = !options.client.empty();
   file.set_targets(names_clients ? std::vector{target, find_client(file, options.client, target)}
                                  : std::vector{target});
+  file.ignore(options.ignore);
   auto result = csv_collector{file, options.header, limit, names_clients}.collect();
   result.feature_count = file.feature_names().size();
   result.feature_names = file.feature_names();

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -17,6 +18,7 @@ struct csv_options {
   std::string target = "last";
   /// A column, as `target`, that says whose a row is and is no feature; empty: none.
   std::string client = {};
+  std::vector<std::string> ignore = {};     ///< columns, as `target`, that are not looked at
   size_t line_bytes_max = size_t{16} << 20; ///< of one record, line breaks in quotes included
   size_t columns_max = 1'000'000;
   uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)

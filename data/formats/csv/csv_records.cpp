@@ -231,15 +231,16 @@ void csv_cells::next_quoted(csv_cell& out) {
   at_ = after + 1;
 }
 
-std::string hint_for_text(bool may_be_header, const std::string& may_be_target) {
+std::string hint_for_text(bool may_be_header, const std::string& column, bool may_be_target) {
   if (may_be_header)
     return header_hint;
-  const std::string otherwise = "remove the column, or code its values as numbers";
-  return may_be_target.empty()
+  const auto otherwise =
+    "leave the column out, data.ignore = [\"" + column + "\"], or code its values as numbers";
+  return !may_be_target
            ? "features are numbers: " + otherwise
            : "features are numbers, and the last column is the target: if this is the target, say "
-             "so: data.target = " +
-               std::string{'"'} + may_be_target + '"' + "; else " + otherwise;
+             "so: data.target = \"" +
+               column + "\"; else " + otherwise;
 }
 
 } // namespace troupe

@@ -119,8 +119,7 @@ private:
 };
 
 /// What to do about text where a feature's number should be. In row 1 it is most often a header
-/// that was not seen as one; in a column that nobody chose as target, the target: `may_be_target`
-/// is its name, empty when it cannot be.
-std::string hint_for_text(bool may_be_header, const std::string& may_be_target);
+/// that was not seen as one; in a column that nobody chose as target it may be the target.
+std::string hint_for_text(bool may_be_header, const std::string& column, bool may_be_target);
 
 } // namespace troupe

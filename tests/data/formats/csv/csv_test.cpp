@@ -264,7 +264,7 @@ TEST(csv, cells_that_are_no_numbers_are_refused) {
   expect_refused(
     {"text", "a,b\n1,2\n 1, 2\nred,2\n", ":4:1", {"'red'", "column 0 'a'", "not a number"}});
   expect_refused({"header not seen", "a,7\n1,2\n", ":1:1", {"'a'", "data.header = true"}});
-  expect_refused({"later row", "1,2\nx,2\n", ":2:1", {"'x'", "remove the column"}});
+  expect_refused({"later row", "1,2\nx,2\n", ":2:1", {"'x'", "data.ignore = [\"0\"]"}});
   expect_refused({"hexadecimal", "1,2\n0x10,2\n", ":2:1", {"'0x10'", "column 0"}});
   expect_refused({"decimal comma", "1,2\n\"1,5\",2\n", ":2:1", {"'1,5'"}});
   expect_refused({"two signs", "1,2\n+-1,2\n", ":2:1", {"'+-1'"}});
@@ -331,6 +331,27 @@ TEST(csv, two_columns_of_one_name_are_refused) {
   expect_refused({"same", "a,b, a\n1,2,3\n", ":1:6", {"columns 0 and 2", "'a'"}});
   expect_refused(
     {"index", "1,,c\n1,2,3\n", ":1:3", {"columns 0 and 1"}, with_header(csv_header::yes)});
+}
+
+TEST(csv, columns_that_are_ignored_may_hold_anything) {
+  const auto ignoring = [](std::vector<std::string> columns, std::string target = "last") {
+    auto options = with_target(target);
+    options.ignore = std::move(columns);
+    return options;
+  };
+  auto rows = read_text("id,height,name,kind\nx,1,\"a,b\",3\n,2,,4\n", ignoring({"id", "2"}));
+  EXPECT_EQ(rows.feature_names, std::vector<std::string>{"height"});
+  EXPECT_EQ(rows.feature_count, 1u);
+  EXPECT_EQ(rows.features, (std::vector<float>{1, 2}));
+  EXPECT_EQ(rows.target_numbers, (std::vector<double>{3, 4}));
+  rows = read_text("1,2,3\n4,5,6\n", ignoring({"last"}, "0"));
+  EXPECT_EQ(rows.feature_names, std::vector<std::string>{"1"});
+  EXPECT_EQ(rows.features, (std::vector<float>{2, 5}));
+  expect_refused(
+    {"target", "a,b,c\n1,2,3\n", ":1:1", {"'c'", "the target too"}, ignoring({"a", "c"})});
+  expect_refused({"all", "a,b,c\n1,2,3\n", ":1:1", {"no feature"}, ignoring({"a", "b"})});
+  expect_refused({"none", "a,b,c\n1,2,3\n", ":1:1", {"no column 'd'"}, ignoring({"d"})});
+  expect_refused({"short", "a,b,c\n1,2,3\n4,5\n", ":3:4", {"2 cells"}, ignoring({"b"})});
 }
 
 TEST(csv, targets_that_are_not_there_are_refused) {
