@@ -50,9 +50,22 @@ void add_split(CLI::App& data, data_line& line, std::function<int()>& chosen) {
   split->callback([&] { chosen = [&x] { return data_split_command(x); }; });
 }
 
+void add_init(CLI::App& app, init_arguments& x, std::function<int()>& chosen) {
+  auto* init = app.add_subcommand("init", "Looks at a CSV file and writes a first job for it");
+  init->add_option("file", x.file, "The file of rows")->required()->type_name("FILE");
+  init->add_option("-o,--output", x.output, "The job to write; -: standard output")
+    ->type_name("JOB.toml");
+  init->add_option("--target", x.target, "The column to learn, by name");
+  init->add_option("--header", x.header, "auto, yes or no");
+  init->add_flag("--overwrite", x.overwrite, "Replaces a file that is there");
+  init->footer("Example:\n  troupe init examples/data/iris.csv -o iris.toml");
+  init->callback([&] { chosen = [&x] { return init_command(x); }; });
+}
+
 } // namespace
 
 void add_data(CLI::App& app, data_line& x, std::function<int()>& chosen) {
+  add_init(app, x.init, chosen);
   auto* data = app.add_subcommand("data", "Converts, shows, checks and cuts files of rows");
   data->require_subcommand(1);
   data->footer("Example:\n  troupe data convert rows.csv -o rows.safetensors");

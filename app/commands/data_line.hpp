@@ -1,8 +1,9 @@
-// The command line of `troupe data`.
+// The command lines of `troupe init` and `troupe data`.
 
 #pragma once
 
 #include "troupe/app/commands/data_command.hpp"
+#include "troupe/app/commands/init_command.hpp"
 
 #include <functional>
 
@@ -16,6 +17,7 @@ namespace troupe {
 struct data_line {
   convert_arguments convert;
   split_arguments split;
+  init_arguments init;
   std::string file;
   bool json = false;
   bool quiet = false;

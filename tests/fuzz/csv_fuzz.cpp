@@ -1,6 +1,7 @@
-// CSV, plain or gzip, whole and part by part.
+// CSV, plain or gzip: as a table, some with a column that is ignored, and as `troupe init` looks at it.
 
 #include "troupe/data/formats/csv/csv.hpp"
+#include "troupe/data/formats/csv/csv_columns.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 
 using namespace troupe;
@@ -12,9 +13,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   csv_options options;
   options.header = static_cast<csv_header>(bytes[0] % 3);
   options.target = bytes[0] & 4 ? "0" : "last";
+  if (bytes[0] & 8)
+    options.ignore = {"1"};
   options.line_bytes_max = size_t{1} << 20;
   options.table_bytes_max = fuzz::table_bytes_max;
-  fuzz::expect_result_or_failure(
-    [&] { read_csv(file.holding(fuzz::text_of(bytes + 1, size - 1)), options); });
+  const auto path = file.holding(fuzz::text_of(bytes + 1, size - 1));
+  fuzz::expect_result_or_failure([&] { read_csv(path, options); });
+  fuzz::expect_result_or_failure([&] { facts_of_csv(path, options.header, 1000); });
   return 0;
 }

@@ -181,7 +181,7 @@ class Tables(unittest.TestCase):
         self.init("people.csv")
         self.assertIn("--overwrite", self.init("people.csv", code=73))
         self.init("people.csv", "--overwrite")
-        self.assertIn("did you mean 'fare'?", self.init("people.csv", "--target", "fair", "-o", "-", code=65))
+        self.assertIn("did you mean 'fare'?", self.init("people.csv", "--target", "farre", "-o", "-", code=65))
         self.assertIn("cannot be learned", self.init("people.csv", "--target", "note", "-o", "-", code=65))
         for name, text, why in [("text.csv", "a,b\nx,1\ny,2\n", "no column can be a feature"),
                                 ("one.csv", "a\n1\n2\n", "1 columns"), ("empty.csv", "", "is empty"),

@@ -1,0 +1,89 @@
+#include "troupe/app/commands/init_command.hpp"
+
+#include "troupe/app/init/job_proposal.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/formats/read_data.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+
+#include <filesystem>
+
+namespace troupe {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Enough to know columns by, and read in a second or two.
+constexpr uint64_t rows_looked_at = 200'000;
+
+std::string output_of(const init_arguments& x) {
+  if (!x.output.empty())
+    return x.output;
+  auto name = fs::path{x.file}.filename();
+  if (name.extension() == ".gz")
+    name.replace_extension();
+  return name.replace_extension(".toml").string();
+}
+
+/// As a job at `output` is to name the file: paths in jobs are relative to the job.
+std::string name_from(const std::string& output, const std::string& file) {
+  if (output == "-" || fs::path{file}.is_absolute())
+    return file;
+  const auto folder = fs::absolute(output).parent_path();
+  return fs::absolute(file)
+    .lexically_normal()
+    .lexically_relative(folder.lexically_normal())
+    .string();
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t shown_max = 8;
+  std::string result;
+  for (size_t i = 0; i < std::min(names.size(), shown_max); ++i)
+    result += (i == 0 ? "" : ", ") + shown_text(names[i]);
+  return names.size() > shown_max
+           ? result + " and " + std::to_string(names.size() - shown_max) + " more"
+           : result;
+}
+
+void write_job(const std::string& output, const std::string& text, bool overwrite) {
+  if (!overwrite && fs::exists(fs::symlink_status(output)))
+    throw failure(failure_code::cannot_create, "the file is there already", output,
+                  "give --overwrite to replace it, or -o another name");
+  write_file_atomically(output, text);
+}
+
+} // namespace
+
+int init_command(const init_arguments& x) {
+  if (const auto format = format_of(x.file); format != file_format::csv)
+    throw failure(failure_code::usage,
+                  "this is a file of the format " + std::string{name_of(format)} +
+                    ": there are no columns to choose from",
+                  x.file,
+                  "a job needs no more than data.file = \"" + x.file + "\" and a model.kind");
+  const auto facts = facts_of_csv(x.file, header_option(x.header), rows_looked_at);
+  const auto proposal = proposal_for(facts, x.target, x.file);
+  const auto output = output_of(x);
+  const auto text = proposed_job(facts, proposal, name_from(output, x.file), output);
+  if (output == "-") {
+    print_result(text);
+    return 0;
+  }
+  write_job(output, text, x.overwrite);
+  load_job(output, {}, {}); // it is one that trains, or this is a defect
+  std::string report = "learns  " + shown_text(proposal.target) + " (" +
+                       (proposal.is_sure ? "" : proposal.target_reason + "; ") +
+                       printable_text(proposal.targets) + ")\nfrom    " +
+                       listed(proposal.features) + '\n';
+  for (const auto& [column, why] : proposal.ignored)
+    report += "without " + shown_text(column) + ": " + printable_text(why) + '\n';
+  print_result(report + "wrote   " + output + "; next: troupe train " + output + '\n');
+  return 0;
+}
+
+} // namespace troupe

@@ -1,0 +1,41 @@
+// What the columns of a CSV file hold: for people who begin with a file, and for `troupe init`.
+
+#pragma once
+
+#include "troupe/data/formats/csv/csv_header.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct csv_column {
+  static constexpr size_t values_kept_max = 100;
+
+  std::string name;             ///< its index, from 0, where the file names none
+  uint64_t empty_count = 0;     ///< cells without a value
+  uint64_t number_count = 0;    ///< finite ones that fit a float
+  uint64_t text_count = 0;      ///< everything else
+  bool is_whole = true;         ///< each number is
+  bool counts = true;           ///< each number is one more than that of the row before
+  std::string first_text;       ///< of the cells that are text
+  std::set<std::string> values; ///< those that occur, at most values_kept_max + 1 of them
+
+  bool has_many_values() const { return values.size() > values_kept_max; }
+};
+
+struct csv_facts {
+  bool has_header = false;
+  bool is_whole = true; ///< false: only the first rows were looked at
+  uint64_t row_count = 0;
+  std::vector<csv_column> columns;
+};
+
+/// Looks at `rows_max` rows at most. Throws failure as read_csv does for a file that is none, but for
+/// cells of whatever content.
+csv_facts facts_of_csv(const std::string& path, csv_header header, uint64_t rows_max);
+
+} // namespace troupe
