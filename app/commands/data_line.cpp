@@ -54,7 +54,7 @@ void add_init(CLI::App& app, init_arguments& x, std::function<int()>& chosen) {
   auto* init = app.add_subcommand("init", "Looks at a CSV file and writes a first job for it");
   init->add_option("file", x.file, "The file of rows")->required()->type_name("FILE");
   init->add_option("-o,--output", x.output, "The job to write; -: standard output")
-    ->type_name("JOB.toml");
+    ->type_name("JOB");
   init->add_option("--target", x.target, "The column to learn, by name");
   init->add_option("--header", x.header, "auto, yes or no");
   init->add_flag("--overwrite", x.overwrite, "Replaces a file that is there");

@@ -64,12 +64,12 @@ NODE = {
     "last_heard_seconds": "time", "samples": "none", "bytes_sent": "none", "bytes_by_kind": "none",
     "resends": "none",
 }
-TAGS = {"loss/test", "loss/validation", "accuracy/test", "accuracy/validation", "learning_rate",
-        "speed/steps_per_second"}
+TAGS = {"auc/test", "auc/validation", "loss/test", "loss/validation", "accuracy/test", "accuracy/validation",
+        "learning_rate", "speed/steps_per_second"}
 METADATA = {"format", "kind", "activation", "loss", "target", "job", "job_sha256", "steps",
             "features", "classes"}
 # Lines of what is said: the names of those of standard output, the beginnings of the others.
-REPORT = {"epochs", "steps", "best version", "stopped by", "seconds", "val loss", "val accuracy",
+REPORT = {"val auc", "test auc", "epochs", "steps", "best version", "stopped by", "seconds", "val loss", "val accuracy",
           "test loss", "test accuracy", "epsilon", "parameters sha256", "model file"}
 SAID = ("data      ", "target    ", "model     ", "training  ", "privacy   ", "memory    ", "Round ")
 FIGURES_SAID = {"epsilon", "val_loss", "val_accuracy", "test_loss", "test_accuracy",
