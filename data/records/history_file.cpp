@@ -146,25 +146,28 @@ history_writer::history_writer(std::string path, std::vector<history_row> rows)
 }
 
 void history_writer::add(const history_row& row) {
-  const auto columns_before = history_figures(rows_).size();
   const bool precedes = !rows_.empty() && rows_.back().steps >= row.steps;
   while (!rows_.empty() && rows_.back().steps >= row.steps)
     rows_.pop_back();
   rows_.push_back(row);
-  if (precedes || history_figures(rows_).size() != columns_before)
+  const bool has_new = std::ranges::any_of(row.metrics, [&](const auto& metric) {
+    return std::ranges::find(figures_, metric.first, &history_figure::name) == figures_.end();
+  });
+  if (precedes || has_new)
     rewrite();
   else
     append(row);
 }
 
-void history_writer::rewrite() const {
+void history_writer::rewrite() {
+  figures_ = history_figures(rows_);
   write_file_atomically(path_, history_text(rows_));
 }
 
 // Opened anew for each row: whoever takes the file away in between gets a new one.
 void history_writer::append(const history_row& row) const {
   std::ofstream file{path_, std::ios::binary | std::ios::app};
-  file << line_of(row, history_figures(rows_)) << std::flush;
+  file << line_of(row, figures_) << std::flush;
   if (!file)
     throw failure(failure_code::io_error, "cannot add a row", path_,
                   "is the disk full? the whole file is written at the end of the run");

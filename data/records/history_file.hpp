@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/records/training_record.hpp"
+#include "troupe/data/records/history_figures.hpp"
 
 #include <string>
 #include <string_view>
@@ -33,11 +33,12 @@ public:
   void add(const history_row& row);
 
 private:
-  void rewrite() const;
+  void rewrite();
   void append(const history_row& row) const;
 
   std::string path_;
   std::vector<history_row> rows_;
+  std::vector<history_figure> figures_; ///< the file's columns
 };
 
 } // namespace troupe

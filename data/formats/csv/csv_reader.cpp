@@ -268,16 +268,18 @@ void csv_reader::refuse_cell(const csv_cell& cell, size_t column, number_status 
     records_.fail_at(record_, cell.offset, reason + " is not a number",
                      may_be_header && counts_rows_
                        ? counts_rows_hint
-                       : hint_for_text(may_be_header, column_names()[column],
-                                       needs_target_ && options_.target == "last"));
+                       : hint_for_text(may_be_header, needs_target_ ? column_names()[column] : "",
+                                       options_.target == "last"));
   }
 }
 
 void csv_reader::refuse_missing(const csv_cell& cell, size_t column) const {
   records_.fail_at(record_, cell.offset,
                    "the cell '' in " + shown_column(column) + " is empty: its value is missing",
-                   "remove the row, fill the value in, or leave the column out: data.ignore = [\"" +
-                     column_names()[column] + "\"]");
+                   needs_target_ ? "remove the row, fill the value in, or leave the column out: "
+                                   "data.ignore = [\"" +
+                                     column_names()[column] + "\"]"
+                                 : "remove the row or fill the value in");
 }
 
 void csv_reader::refuse_long_row(const csv_cell& surplus) const {

@@ -234,6 +234,8 @@ void csv_cells::next_quoted(csv_cell& out) {
 std::string hint_for_text(bool may_be_header, const std::string& column, bool may_be_target) {
   if (may_be_header)
     return header_hint;
+  if (column.empty())
+    return "features are numbers: code the column's values as numbers";
   const auto otherwise =
     "leave the column out, data.ignore = [\"" + column + "\"], or code its values as numbers";
   return !may_be_target

@@ -87,7 +87,8 @@ class PageTest(unittest.TestCase):
         cls.place = tempfile.TemporaryDirectory()
         cls.folder = cls.place.name
         run = subprocess.run([TROUPE, "train", DIGITS, "--quiet", "--json", "--set",
-                              "training.epochs=4", "--set", "output.directory=run"],
+                              "training.epochs=4", "--set", "output.directory=run", "--set",
+                              'training.metrics=["auc"]'],
                              cwd=cls.folder, capture_output=True, text=True, timeout=HANG,
                              check=True)
         cls.summary = json.loads(run.stdout)
@@ -301,11 +302,14 @@ class Browser(PageTest):
         self.assertIn("Finished: " + format(self.summary["steps"], ",") + " steps", text)
         self.assertEqual(self.driver.execute_script(
             "return [...document.querySelectorAll('.chart:not([hidden]) h3')]"
-            ".map(x => x.firstChild.textContent)"), ["Loss", "Accuracy"])
+            ".map(x => x.firstChild.textContent)"), ["Loss", "Accuracy", "Auc"])
+        self.assertEqual(self.driver.execute_script("return charts['metric auc'].points.at(-1)[2]"),
+                         self.summary["metrics"]["test_auc"])
         self.assertEqual(self.driver.execute_script(
             "return charts.loss.points.filter(x => is_number(x[3])).length"), 4)
         self.driver.find_element("id", "as-table").click()
         self.assertIn("0.9", self.driver.find_element("id", "rows").text)
+        self.assertIn("test auc", self.driver.find_element("id", "rows").text)
         self.expect_no_error()
         if picture := os.environ.get("TROUPE_PAGE_PICTURE"):
             self.driver.save_screenshot(picture)

@@ -98,6 +98,10 @@ class Tables(unittest.TestCase):
         self.write("other.csv", text_of(self.people, without))
         run = self.troupe("predict", "run/model.safetensors", "other.csv", code=65)
         self.assertIn("missing 'fare'", run.stderr)
+        for cell in ("", "much"):  # a feature of the model cannot be left out
+            self.write("other.csv", f"age,fare\n3,4\n5,{cell}\n")
+            run = self.troupe("predict", "run/model.safetensors", "other.csv", code=65)
+            self.assertNotIn("data.ignore", run.stderr)
 
     def test_without_a_header_columns_are_known_by_their_index(self):
         self.write("bare.csv", text_of(self.people, COLUMNS, header=False))
