@@ -83,14 +83,12 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
 // Before there is an actor system.
 run_place place_before_start(const chosen_node& here, const node_arguments& arguments) {
   auto result = place_of(here, arguments);
-  result.new_threads = thread_count(here.cluster.job.value);
+  result.new_threads = thread_count(here.cluster.job.value) + 1; // and whose the actor system is
   return result;
 }
 
-networked_end take_part(const chosen_node& here, const node_arguments& arguments, const job& x,
-                        training_inputs inputs) {
-  system_config config{x.runtime, here.cluster.plan.timeouts};
-  caf::actor_system system{config};
+networked_end march(caf::actor_system& system, const chosen_node& here,
+                    const node_arguments& arguments, const job& x, training_inputs inputs) {
   const auto on_ready = std::move(inputs.on_ready);
   networked_process process{system, options_for(here, arguments, x, std::move(inputs))};
   if (on_ready)
@@ -99,6 +97,16 @@ networked_end take_part(const chosen_node& here, const node_arguments& arguments
   if (here.self().is_director)
     told.emplace(x.output.directory, here.self().address);
   return process.wait();
+}
+
+networked_end take_part(const chosen_node& here, const node_arguments& arguments, const job& x,
+                        training_inputs inputs) {
+  networked_end result;
+  with_actor_system(std::make_unique<system_config>(x.runtime, here.cluster.plan.timeouts),
+                    [&](caf::actor_system& system) {
+                      result = march(system, here, arguments, x, std::move(inputs));
+                    });
+  return result;
 }
 
 // Nodes that start by hand dial every two seconds at the latest.

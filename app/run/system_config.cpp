@@ -3,12 +3,15 @@
 #include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/net/process/networked_process.hpp"
 #include "troupe/actors/run/train.hpp"
+#include "troupe/app/terminal/output.hpp"
 
 #include <caf/atom.hpp>
 
 #include <algorithm>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace troupe {
 
@@ -30,6 +33,42 @@ void system_config::set_runtime(const runtime_options& options) {
     set("scheduler.policy", caf::atom_from_string(std::string{name_of(options.policy)}));
   set("scheduler.max-threads", options.threads.value_or(cores));
   set("logger.verbosity", caf::atom("quiet"));
+}
+
+bool with_actor_system(std::unique_ptr<system_config> config,
+                       const std::function<void(caf::actor_system&)>& work,
+                       std::chrono::milliseconds patience) {
+  std::promise<void> done;
+  std::promise<void> ended;
+  auto is_done = done.get_future();
+  auto has_ended = ended.get_future();
+  // What is left behind must own all that it touches: `work` is used before it is done only.
+  std::thread own{[settings = std::move(config), &work, is_over = std::move(done),
+                   has_gone = std::move(ended)]() mutable {
+    try {
+      caf::actor_system system{*settings};
+      try {
+        work(system);
+        is_over.set_value();
+      } catch (...) {
+        is_over.set_exception(std::current_exception());
+      }
+    } catch (...) { // there is no system
+      is_over.set_exception(std::current_exception());
+    }
+    has_gone.set_value();
+  }};
+  is_done.wait();
+  const bool is_in_time = has_ended.wait_for(patience) == std::future_status::ready;
+  if (is_in_time)
+    own.join();
+  else
+    own.detach();
+  if (!is_in_time)
+    print_message("troupe: warning: parts of this process did not end with the run; what it wrote "
+                  "is whole\n");
+  is_done.get();
+  return is_in_time;
 }
 
 } // namespace troupe

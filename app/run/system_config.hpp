@@ -1,11 +1,16 @@
-// The settings of the actor system that the command makes for a run.
+// The actor system that the command makes for a run: its settings, and an end that has a deadline.
 
 #pragma once
 
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
 
+#include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
 
 namespace troupe {
 
@@ -19,5 +24,13 @@ public:
 private:
   void set_runtime(const runtime_options& options);
 };
+
+/// Makes an actor system, does `work` with it, and ends it, all on one thread of its own. Returns when
+/// the system has ended, or `patience` after the work: an actor that somebody keeps for ever would
+/// keep a process whose work is done and written. Then that thread is left behind, with a warning on
+/// standard error, and the result is false. Throws what making the system or `work` throws.
+bool with_actor_system(std::unique_ptr<system_config> config,
+                       const std::function<void(caf::actor_system&)>& work,
+                       std::chrono::milliseconds patience = std::chrono::seconds{10});
 
 } // namespace troupe

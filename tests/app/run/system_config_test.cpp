@@ -1,0 +1,56 @@
+// The end of a run's actor system: it waits for actors that end, and not for one that never does.
+
+#include "troupe/app/run/system_config.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::unique_ptr<system_config> settings() {
+  runtime_options options;
+  options.threads = 1;
+  return std::make_unique<system_config>(options);
+}
+
+caf::actor detached(caf::actor_system& system) {
+  return system.spawn<caf::detached>([](caf::event_based_actor* self) {
+    self->set_default_handler(caf::drop);
+    return caf::behavior{[](int) {}};
+  });
+}
+
+TEST(an_actor_system, ends_with_its_actors) {
+  bool has_worked = false;
+  EXPECT_TRUE(with_actor_system(settings(), [&](caf::actor_system& system) {
+    caf::anon_send_exit(detached(system), caf::exit_reason::user_shutdown);
+    has_worked = true;
+  }));
+  EXPECT_TRUE(has_worked);
+}
+
+TEST(an_actor_system, is_left_behind_when_somebody_keeps_an_actor) {
+  caf::actor kept;
+  EXPECT_FALSE(with_actor_system(
+    settings(), [&](caf::actor_system& system) { kept = detached(system); }, 300ms));
+  caf::anon_send_exit(kept, caf::exit_reason::user_shutdown); // the thread ends after all
+}
+
+TEST(an_actor_system, hands_on_what_its_work_throws) {
+  EXPECT_THROW(
+    with_actor_system(settings(), [](caf::actor_system&) { throw std::logic_error{"x"}; }),
+    std::logic_error);
+}
+
+} // namespace
+} // namespace troupe
