@@ -60,13 +60,14 @@ bool with_actor_system(std::unique_ptr<system_config> config,
   }};
   is_done.wait();
   const bool is_in_time = has_ended.wait_for(patience) == std::future_status::ready;
-  if (is_in_time)
+  if (is_in_time) {
     own.join();
-  else
+  } else {
     own.detach();
-  if (!is_in_time)
-    print_message("troupe: warning: parts of this process did not end with the run; what it wrote "
-                  "is whole\n");
+    print_message(
+      "troupe: warning: some actors of this process have not ended with the run; it ends "
+      "without them, nothing needs to be done\n");
+  }
   is_done.get();
   return is_in_time;
 }

@@ -39,11 +39,22 @@ TEST(an_actor_system, ends_with_its_actors) {
   EXPECT_TRUE(has_worked);
 }
 
-TEST(an_actor_system, is_left_behind_when_somebody_keeps_an_actor) {
+TEST(an_actor_system, is_left_behind_when_an_actor_does_not_end) {
   caf::actor kept;
   EXPECT_FALSE(with_actor_system(
     settings(), [&](caf::actor_system& system) { kept = detached(system); }, 300ms));
   caf::anon_send_exit(kept, caf::exit_reason::user_shutdown); // the thread ends after all
+}
+
+TEST(an_actor_system, is_left_behind_when_somebody_keeps_an_actor_that_has_ended) {
+  caf::actor kept;
+  EXPECT_FALSE(with_actor_system(
+    settings(),
+    [&](caf::actor_system& system) {
+      kept = detached(system);
+      caf::anon_send_exit(kept, caf::exit_reason::user_shutdown);
+    },
+    300ms));
 }
 
 TEST(an_actor_system, hands_on_what_its_work_throws) {
