@@ -41,6 +41,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [&](const node_report& news) { membership.on_report(news); },
     [&](const training_report& news) { training.on_report(news); },
     [&](const evaluation& news) { training.on_evaluation(news); },
+    [&](const span_hash& news) { training.on_hash(news); },
     [&](const not_finite_report& news) { training.on_not_finite(news); },
     [this, &tensors](const sent_piece& news) {
       if (tensors.on_piece(news))

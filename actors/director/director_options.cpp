@@ -5,6 +5,7 @@
 #include "troupe/actors/run/process.hpp"
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
+#include "troupe/coordinators/step/placement.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
@@ -20,6 +21,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.rule.rows = {shape.test_row_count, shape.validation_row_count};
   options.rule.keep_best = *resolved.training.keep_best;
   options.rule.checkpoint_every = resolved.checkpoint.every_steps;
+  options.rule.hashed_blocks = block_count(network.layout().size());
   options.membership.slice_count = *resolved.training.slices;
   options.membership.parameter_count = network.layout().size();
   options.membership.has_one_owner =

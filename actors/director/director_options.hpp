@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
@@ -45,6 +46,9 @@ struct director_options {
   bool hides_work = false; ///< how much was computed and sent would tell of a private run's clients
   /// For people: the rows of these slices of a step, and where they come from. May be empty.
   std::function<std::string(uint64_t step, const std::vector<size_t>& slices)> rows;
+  /// Told of each report that compares a process's clock with this one's, with when it came; may be empty.
+  std::function<void(const std::string& process, const clock_stamps& stamps, uint64_t heard)>
+    on_clock;
 };
 
 /// What a director needs to know of a resolved job; who takes part is still open.

@@ -13,6 +13,7 @@ void run_announcer::send_view() {
 course run_announcer::current_course() const {
   auto result = course_;
   result.term = seat_.term();
+  result.sent = nanoseconds_of(seat_.now());
   return result;
 }
 

@@ -46,7 +46,8 @@ run_history::run_history(const director_options& options)
     classification_(options.classification),
     test_total_squares_(options.test_total_squares),
     validation_total_squares_(options.validation_total_squares),
-    metrics_(options.metrics, options.rule.rows) {}
+    metrics_(options.metrics, options.rule.rows),
+    hashes_(options.rule.hashed_blocks) {}
 
 void run_history::begin(uint64_t version) {
   rows_.clear();
@@ -54,6 +55,7 @@ void run_history::begin(uint64_t version) {
   report_seconds_.clear();
   rounds_.clear();
   metrics_.forget();
+  hashes_.forget();
   version_ = version;
 }
 
@@ -84,6 +86,10 @@ bool run_history::on_evaluation(const evaluation& news) {
   return true;
 }
 
+bool run_history::on_hash(const span_hash& news) {
+  return hashes_.add(news.version, news.blocks, news.hash) && hashes_.hash_of(news.version);
+}
+
 training_progress run_history::add_row(const epoch_figures& figures, double since_begin) {
   auto row = row_of(figures, since_begin);
   if (!rows_.empty() && rows_.back().steps == row.steps) {
@@ -101,6 +107,7 @@ training_progress run_history::add_row(const epoch_figures& figures, double sinc
   row_seconds_ = row.seconds;
   report_seconds_.forget_below(row.steps);
   metrics_.forget_below(row.steps); // this one may have another row
+  hashes_.forget_below(row.steps);
   return result;
 }
 
@@ -152,6 +159,7 @@ history_row run_history::row_of(const epoch_figures& figures, double since_begin
   row.validation_accuracy = validation.accuracy();
   row.validation_r2 = validation.r2();
   row.metrics = metrics_.figures_of(figures.version);
+  row.hash = hashes_.hash_of(figures.version);
   return row;
 }
 

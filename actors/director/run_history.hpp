@@ -12,6 +12,7 @@
 
 #include "troupe/actors/director/director_options.hpp"
 #include "troupe/actors/protocol/messages.hpp"
+#include "troupe/coordinators/run/hash_book.hpp"
 #include "troupe/coordinators/run/metric_book.hpp"
 #include "troupe/coordinators/run/pace.hpp"
 #include "troupe/coordinators/run/version_times.hpp"
@@ -36,6 +37,8 @@ public:
   bool on_report(const training_report& news, moment now);
   /// False for what is no evaluation of this job: it is to be ignored.
   bool on_evaluation(const evaluation& news);
+  /// True when it completes the hash of its version.
+  bool on_hash(const span_hash& news);
   /// A row is complete. A second row of a version that lacks training figures, because this run went
   /// on from there, adds the evaluation to the first one.
   training_progress add_row(const epoch_figures& figures, double since_begin);
@@ -75,6 +78,7 @@ private:
   uint64_t version_ = 0;
   pace pace_;
   metric_book metrics_;
+  hash_book hashes_;
   std::map<uint64_t, round_record> rounds_; ///< of federated training, whose rows are not there yet
 };
 

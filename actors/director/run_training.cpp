@@ -119,6 +119,11 @@ void run_training::on_evaluation(const evaluation& news) {
     carry_out(rule_.on_evaluated(news.version, news.first_chunk, news.chunks));
 }
 
+void run_training::on_hash(const span_hash& news) {
+  if (news.term == seat_.term() && !seat_.finished && history_.on_hash(news))
+    carry_out(rule_.on_hashed(news.version));
+}
+
 void run_training::on_not_finite(const not_finite_report& news) {
   if (news.term != seat_.term() || seat_.finished)
     return;

@@ -27,6 +27,7 @@ public:
 
   void on_report(const training_report& news);
   void on_evaluation(const evaluation& news);
+  void on_hash(const span_hash& news);
   void on_not_finite(const not_finite_report& news);
   void on_held(const hold_answer& news);
   void on_stop();

@@ -62,6 +62,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     [this](const cluster_view& news) { on_cluster_view(news); },
     [this, &courses](const course& news) {
       courses.on_course(news);
+      parts_->report.note_clock(news.sent);
       parts_->report.on_course();
       parts_->work->on_course();
       settle();
@@ -87,6 +88,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       outbox.add(news);
       work.on_evaluation(news);
     },
+    [&](const span_hash& news) { outbox.add(news); },
     [&](const not_finite_report& news) { outbox.add(news); },
     [this, &work](const contribution& news) {
       work.on_contribution(news);

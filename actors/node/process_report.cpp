@@ -35,6 +35,10 @@ void process_report::on_course() {
     send_soon();
 }
 
+void process_report::note_clock(uint64_t course_sent) {
+  clock_ = {course_sent, nanoseconds_of(seat_.now()), 0};
+}
+
 void process_report::on_started() {
   for (auto& x : asked_)
     x.asked_round = x.heard_round = 0;
@@ -161,6 +165,8 @@ void process_report::send() {
   news.replicas_lost = seat_.lost_replicas.size();
   if (who_counts())
     news.figures = figures_;
+  news.clock = clock_;
+  news.clock.told = nanoseconds_of(seat_.now());
   seat_.tell_director(news);
 }
 

@@ -31,6 +31,9 @@ public:
   /// The director may count anew: it waits for the answer, at the end of a run alone for that.
   void on_course();
 
+  /// One came that left at this time of the director's clock: with the next report both clocks are compared.
+  void note_clock(uint64_t course_sent);
+
   /// Its shards begin: what they said before is nothing, a keeper's figures of earlier lives above all.
   void on_started();
 
@@ -72,6 +75,7 @@ private:
   moment last_{};
   std::vector<std::string> unreachable_; ///< members without a link, as last reported
   std::string misfit_;
+  clock_stamps clock_;
   std::optional<uint64_t> left_; ///< where it stood when the newest view came
 };
 

@@ -12,6 +12,7 @@ void result_outbox::begin_term() {
   rows_.clear();
   marks_.clear();
   evaluations_.clear();
+  hashes_.clear();
   not_finite_.reset();
 }
 
@@ -28,6 +29,11 @@ void result_outbox::add(const evaluation& news) {
   tell(news);
 }
 
+void result_outbox::add(const span_hash& news) {
+  hashes_[{news.version, news.blocks.begin}] = news;
+  tell(news);
+}
+
 void result_outbox::add(const not_finite_report& news) {
   not_finite_ = news;
   tell(news);
@@ -35,7 +41,9 @@ void result_outbox::add(const not_finite_report& news) {
 
 void result_outbox::forget_rows(uint64_t version) {
   rows_.erase(rows_.begin(), rows_.upper_bound(version));
-  std::erase_if(evaluations_, [=](const auto& entry) { return entry.first.first <= version; });
+  const auto has_arrived = [=](const auto& entry) { return entry.first.first <= version; };
+  std::erase_if(evaluations_, has_arrived);
+  std::erase_if(hashes_, has_arrived);
 }
 
 void result_outbox::forget_marks_before(uint64_t version) {
@@ -51,6 +59,8 @@ void result_outbox::tick(moment now) {
     seat_.tell_director(mark);
   for (const auto& [key, result] : evaluations_)
     seat_.tell_director(result);
+  for (const auto& [key, hash] : hashes_)
+    seat_.tell_director(hash);
   if (not_finite_)
     seat_.tell_director(*not_finite_);
 }

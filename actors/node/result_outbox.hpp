@@ -1,5 +1,5 @@
 // Result outbox: what this process's actors found out, for the director: rows of the history,
-// evaluations, values that are not finite. Kept and said again until a course says that it arrived.
+// evaluations, hashes, values that are not finite. Kept and said again until a course says that it arrived.
 
 #pragma once
 
@@ -20,6 +20,7 @@ public:
 
   void add(const training_report& news);
   void add(const evaluation& news);
+  void add(const span_hash& news);
   void add(const not_finite_report& news);
 
   /// Rows up to this version have arrived.
@@ -37,6 +38,7 @@ private:
   std::map<uint64_t, training_report> rows_; ///< by version
   std::map<uint64_t, training_report> marks_;
   std::map<std::pair<uint64_t, uint64_t>, evaluation> evaluations_; ///< by version and first chunk
+  std::map<std::pair<uint64_t, uint64_t>, span_hash> hashes_;       ///< by version and first block
   std::optional<not_finite_report> not_finite_;
   repair_clock clock_;
 };

@@ -112,13 +112,6 @@ std::optional<saved_state> keeper_state::saved_state_of(const shard_start& start
   return result.shape() == options_.saved ? std::optional{std::move(result)} : std::nullopt;
 }
 
-void keeper_state::report_odd_start(const shard_start& start) {
-  stop_here("a state to begin with of " + std::to_string(start.slots.size()) + " vectors and " +
-              std::to_string(start.numbers.numbers.size()) +
-              " numbers, which is none of this job's",
-            step_problem::malformed);
-}
-
 size_t keeper_state::seat(const trainer_entry& who) {
   const auto result = books_.roster.join(who.actor.id(), who.name, who.life);
   trainers_.resize(books_.roster.seat_count());
@@ -190,20 +183,6 @@ bool keeper_state::use(const used_result& outcome) {
   }
   publish();
   return true;
-}
-
-void keeper_state::stop_here(const std::string& what, step_problem problem) {
-  books_.model.fail();
-  tell_director(what, problem);
-}
-
-void keeper_state::tell_director(const std::string& what, step_problem problem) {
-  not_finite_report report;
-  report.term = view_.term;
-  report.step = books_.model.version();
-  report.what = what;
-  report.problem = problem;
-  self_->send(view_.director, std::move(report));
 }
 
 // ---- Work ----
@@ -284,6 +263,8 @@ void keeper_state::leave_out(uint64_t piece) {
 }
 
 void keeper_state::on_result(const trainer_result& given) {
+  const traced_work work{options_.trace.get(), trace_kind::receive, given.first_step, given.trainer,
+                         flow_of(flow_content::result, {given.ticket, given.first_step})};
   if (!books_.model.has_begun() || books_.model.has_failed())
     return;
   auto news = given;
@@ -360,16 +341,6 @@ void keeper_state::send_evaluations() {
                                                   share.parameters, share.chunks});
 }
 
-void keeper_state::report(const main_model::report_mark& mark, const std::string& notice) {
-  auto& model = books_.model;
-  model.on_reported(now());
-  self_->send(
-    view_.director,
-    training_report{view_.term, model.version(), model.epoch_sums(), mark.is_row, mark.is_mark,
-                    model.seconds(now()), notice,
-                    mark.is_row ? std::exchange(books_.rounds, {}) : std::vector<round_record>{}});
-}
-
 // A run that goes on from its end asks for the result at once.
 caf::result<parameter_span> keeper_state::on_pull(uint64_t version) {
   if (!books_.model.has_begun() && !books_.model.has_failed()) {
@@ -380,13 +351,6 @@ caf::result<parameter_span> keeper_state::on_pull(uint64_t version) {
   if (!parameters)
     return caf::make_error(protocol_error::version_not_held, version);
   return span_of(view_.term, version, parameters);
-}
-
-trainer_figures keeper_state::on_figures() const {
-  const auto& roster = books_.roster;
-  const bool hides = options_.policy->hides_work();
-  return {roster.statistics().barrier_count(),
-          hides ? std::vector<named_statistics>{} : roster.figures(), left_out_, books_.clients};
 }
 
 keeper_actor::behavior_type keeper(self_pointer<keeper_actor, keeper_state> self,

@@ -21,6 +21,7 @@
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/orders/keeper_policy.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
@@ -44,7 +45,8 @@ struct keeper_options {
   state_shape saved{};           ///< what the policy saves
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   roster_options roster = {};
-  row_namer rows_of = {}; ///< null: rows are not named
+  row_namer rows_of = {};                 ///< null: rows are not named
+  std::shared_ptr<trace_ring> trace = {}; ///< null: no timeline is wanted
 };
 
 class keeper_state {

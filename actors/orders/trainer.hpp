@@ -13,6 +13,7 @@
 #include "troupe/actors/base/job_rows.hpp"
 #include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/orders/client_work.hpp"
 #include "troupe/actors/protocol/trainer_messages.hpp"
@@ -43,6 +44,7 @@ struct trainer_options {
   uint64_t first_flipped_member = ~uint64_t{0};
   double flip_factor = 1;
   std::shared_ptr<work_gauge> gauge = {}; ///< each one's own; null: nobody judges its work
+  std::shared_ptr<trace_ring> trace = {}; ///< likewise; null: no timeline is wanted
 };
 
 class trainer_state {

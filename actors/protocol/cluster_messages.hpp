@@ -84,6 +84,7 @@ struct course {
   uint64_t row_version = 0;        ///< rows up to this version are complete: their reports may go
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint: older copies may go
   uint64_t round = 0; ///< counts when the director wants to know what was done: reports carry it
+  uint64_t sent = 0;  ///< when, in nanoseconds of the director's clock
 
   friend bool operator==(const course&, const course&) = default;
 };
@@ -91,7 +92,7 @@ struct course {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, course& x) {
   return sealed(f, "troupe.course", x.term, x.sequence, x.rule.version, x.rule.final, x.row_version,
-                x.checkpoint_version, x.round);
+                x.checkpoint_version, x.round, x.sent);
 }
 
 /// director -> all nodes, until all that compute have answered. Start no further step.
@@ -152,6 +153,15 @@ typename Inspector::result_type inspect(Inspector& f, wire_milliseconds x) {
   return f(count, caf::meta::load_callback(load));
 }
 
+/// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no course yet.
+struct clock_stamps {
+  uint64_t course_sent = 0;  ///< of the last course, by the director's clock
+  uint64_t course_heard = 0; ///< when that came, by the node's
+  uint64_t told = 0;         ///< when this left, likewise
+
+  friend bool operator==(const clock_stamps&, const clock_stamps&) = default;
+};
+
 /// node -> director: a process, about itself.
 struct node_report {
   std::string name;
@@ -170,6 +180,7 @@ struct node_report {
   work_report work;                     ///< how it gets on with it
   uint64_t replicas_lost = 0;           ///< of its own, while it went on with the others
   trainer_figures figures;              ///< of all, where they are counted; else none
+  clock_stamps clock{};
 
   /// Where it stands: the newest version that a shard has, or that is whole here.
   std::optional<uint64_t> version() const {
@@ -190,7 +201,8 @@ typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   wire_milliseconds longest{x.work.longest};
   return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, left, held,
                 x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early,
-                x.resends, x.waits, busy, longest, x.replicas_lost, x.figures);
+                x.resends, x.waits, busy, longest, x.replicas_lost, x.figures, x.clock.course_sent,
+                x.clock.course_heard, x.clock.told);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

@@ -59,6 +59,7 @@ struct sent_want;
 struct shard_copy;
 struct shard_numbers;
 struct shard_start;
+struct span_hash;
 struct standing;
 struct summation;
 struct term_order;
@@ -91,5 +92,6 @@ CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_report))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::training_status))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::view))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::block_sums))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::span_hash))
 
 CAF_END_TYPE_ID_BLOCK(troupe_messages)

@@ -102,6 +102,8 @@ using reports_actor = caf::typed_actor<
   caf::reacts_to<training_report>,
   // Sums over chunks of the test and validation rows, from a replica.
   caf::reacts_to<evaluation>,
+  // The hash of blocks of a row's version, from each shard.
+  caf::reacts_to<span_hash>,
   // A shard met a value that is not finite and did not apply it.
   caf::reacts_to<not_finite_report>>;
 

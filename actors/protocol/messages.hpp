@@ -17,6 +17,7 @@
 #include "troupe/data/records/training_record.hpp"
 #include "troupe/models/base/batch.hpp"
 #include "troupe/models/base/element_window.hpp"
+#include "troupe/models/base/version_hash.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
@@ -205,6 +206,32 @@ typename Inspector::result_type inspect(Inspector& f, evaluation& x) {
   return sealed(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks, x.metrics);
 }
 
+/// shard -> director: the hash of blocks of a version that is a row of the history. Its content follows
+/// from the job, so it may come twice or late.
+struct span_hash {
+  uint64_t term = 0;
+  uint64_t version = 0;
+  index_range blocks; ///< not empty
+  version_hash hash;
+
+  friend bool operator==(const span_hash&, const span_hash&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, hash_sum& x) {
+  return f(x.high, x.low);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, version_hash& x) {
+  return f(x.parameters, x.state);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, span_hash& x) {
+  return sealed(f, "troupe.span_hash", x.term, x.version, x.blocks, x.hash);
+}
+
 /// shard -> director, from the shard that keeps the book.
 struct training_report {
   uint64_t term = 0;
@@ -292,8 +319,15 @@ typename Inspector::result_type inspect(Inspector& f, history_row& x) {
   wire_optional validation_accuracy{x.validation_accuracy};
   wire_optional validation_r2{x.validation_r2};
   wire_figures metrics{x.metrics};
+  auto hash = x.hash.value_or(version_hash{});
+  bool is_hashed = x.hash.has_value();
+  auto load = [&]() -> caf::error {
+    x.hash = is_hashed ? std::optional{hash} : std::nullopt;
+    return caf::none;
+  };
   return f(x.epoch, x.steps, seconds, rate, loss, train_accuracy, test_loss, test_accuracy, test_r2,
-           validation_loss, validation_accuracy, validation_r2, metrics);
+           validation_loss, validation_accuracy, validation_r2, metrics, is_hashed, hash,
+           caf::meta::load_callback(load));
 }
 
 template <class Inspector>

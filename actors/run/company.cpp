@@ -56,6 +56,7 @@ company::company(caf::actor_system& system, const job& resolved,
   const bool saves = options.checkpoints && scope != optimizer_scope::solver;
   here.checkpoint_every = saves ? resolved.checkpoint.every_steps : 0;
   here.hooks = options.hooks;
+  here.trace = options.trace;
   process_ = std::make_unique<process>(system, resolved, data, here);
   auto for_director = director_options_of(resolved, *data, process_->network());
   for_director.membership.expected = {

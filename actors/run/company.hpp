@@ -16,6 +16,7 @@
 #pragma once
 
 #include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
@@ -47,6 +48,7 @@ struct company_options {
   /// The director and the writer run on threads of their own; deterministic tests turn this off.
   bool director_detached = true;
   test_hooks hooks;
+  std::shared_ptr<run_trace> trace; ///< of the timeline; null: none is wanted
   /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;
   /// A checkpoint of this job to go on from; nothing: from the beginning.

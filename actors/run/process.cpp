@@ -18,6 +18,7 @@
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/client_partition.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
@@ -48,6 +49,17 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 }
 
 namespace {
+
+/// Null when no timeline is wanted.
+std::shared_ptr<trace_ring> ring_of(const std::shared_ptr<run_trace>& trace,
+                                    const std::string& actor, const std::string& waits_for,
+                                    const std::string& sends) {
+  trace_lane lane;
+  lane.actor = actor;
+  lane.waits_for = waits_for;
+  lane.sends = sends;
+  return trace ? trace->new_ring(std::move(lane)) : nullptr;
+}
 
 /// Whose rows they are; null for all other strategies.
 std::shared_ptr<const federation> federation_of(const job& resolved, const prepared_data& data) {
@@ -96,16 +108,19 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     options.first_flipped_member = *training.members - resolved.merge.flipped_members;
     options.flip_factor = resolved.merge.flip_factor;
   }
+  // How long each client's work took would tell of a private run's clients.
+  const auto trace = is_private(resolved) ? nullptr : given.trace;
   if (self_.shard_count > 0) {
     const roster_options roster{{resolved.runtime.attempts, given.lost_patience},
                                 std::chrono::seconds{resolved.runtime.lease}};
-    local_.add(system.spawn(keeper, keeper_options{options.plan, options.rows->evaluated(),
-                                                   policy_of(resolved, options), options.hooks,
-                                                   keeper_state_of(resolved),
-                                                   given.checkpoint_every, roster, rows_}));
+    local_.add(system.spawn(
+      keeper, keeper_options{options.plan, options.rows->evaluated(), policy_of(resolved, options),
+                             options.hooks, keeper_state_of(resolved), given.checkpoint_every,
+                             roster, rows_, ring_of(trace, "keeper", "result", "order")}));
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {
     options.gauge = new_gauge(given);
+    options.trace = ring_of(trace, "trainer " + std::to_string(i), "an order", "result");
     local_.add(system.spawn(trainer, options));
   }
 }
@@ -118,6 +133,10 @@ process::process(caf::actor_system& system, const job& resolved,
                  std::shared_ptr<const prepared_data> data, const process_options& options)
   : self_(options.self) {
   const auto shape = shape_of(*data);
+  if (options.trace) {
+    const auto identity = identity_of(resolved, *data);
+    options.trace->begin(self_.name, sha256_hex(std::as_bytes(std::span{identity})));
+  }
   network_ = make_model(resolved, shape);
   const auto plan = timeline_of(resolved, shape);
   const auto parameter_count = network_->layout().size();
@@ -173,10 +192,15 @@ process::process(caf::actor_system& system, const job& resolved,
   } else {
     for (size_t i = 0; i < self_.replica_count; ++i) {
       for_replicas.gauge = new_gauge(options);
+      for_replicas.trace =
+        ring_of(options.trace, "replica " + std::to_string(i), "parameters", "gradient");
       local_.add(system.spawn(replica, for_replicas));
     }
-    for (size_t k = 0; k < self_.shard_count; ++k)
+    for (size_t k = 0; k < self_.shard_count; ++k) {
+      for_shards.trace =
+        ring_of(options.trace, "shard " + std::to_string(k), "gradient", "parameters");
       local_.add(system.spawn(shard, for_shards));
+    }
   }
   node_options for_node;
   for_node.self = self_;

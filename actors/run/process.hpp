@@ -13,6 +13,7 @@
 
 #include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/local_company.hpp"
@@ -46,6 +47,7 @@ struct process_options {
   std::function<void()> on_hold; ///< the director stops training; may be empty
   milliseconds lost_patience{0}; ///< how long processes that were lost may take to come back
   test_hooks hooks;
+  std::shared_ptr<run_trace> trace; ///< null: no timeline is wanted
 };
 
 class process {

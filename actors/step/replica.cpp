@@ -97,10 +97,16 @@ void replica_state::catch_up() {
 void replica_state::on_parameter_span(const parameter_span& news) {
   if (!rule_ || news.version < rule_->version())
     return;
-  auto& version = versions_[news.version];
-  version.parameters = news.values.storage();
-  if (!news.point.values().empty())
-    version.point = news.point;
+  {
+    const auto shard = std::min<size_t>(news.shard, elements_.size() - 1);
+    const traced_work work{options_.trace.get(), trace_kind::receive, news.version, shard,
+                           flow_of(flow_content::parameters,
+                                   {view_.term, news.version, elements_[shard].begin, index_})};
+    auto& version = versions_[news.version];
+    version.parameters = news.values.storage();
+    if (!news.point.values().empty())
+      version.point = news.point;
+  }
   if (rule_->announce(news.version, news.shard))
     advance();
 }
@@ -137,7 +143,7 @@ void replica_state::advance() {
     if (action == replica_rule::action::evaluate) {
       evaluate(version);
     } else if (action == replica_rule::action::compute) {
-      computed_ = {};
+      computed_ = told_early_ = {};
       compute(version);
     } else {
       return;
@@ -188,6 +194,7 @@ void replica_state::work_on() {
 
 bool replica_state::compute_tile() {
   const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+  const traced_work work{options_.trace.get(), trace_kind::tile, rule_->version(), 0};
   return member_->compute_next();
 }
 
@@ -200,6 +207,7 @@ void replica_state::evaluate(uint64_t version) {
   evaluation result{view_.term, version, evaluation_share_.begin, {}};
   for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
     const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
+    const traced_work work{options_.trace.get(), trace_kind::evaluate, version, chunk};
     add_chunk(result, *options_.network, options_.rows->metrics(), parameters_of(version),
               options_.rows->of_chunk(chunk, reader_), memory_);
   }
@@ -261,32 +269,6 @@ replica_state::partial_sum replica_state::sum_with_parts(const partial_sum& part
   return result;
 }
 
-// Whoever adds a gradient as it comes has it in its cache, and keeps few of them.
-bool replica_state::adds_here() const {
-  const bool sends_over_wires = std::ranges::any_of(
-    view_.shards, [](const shard_entry& x) { return !x.actor && !x.blocks.empty(); });
-  return sends_over_wires || !options_.hooks.keeps_slices_apart;
-}
-
-// For other processes only: the shards of this one have the parts.
-void replica_state::on_summation(const summation& news) {
-  if (news.term != view_.term)
-    return;
-  std::vector<std::span<const float>> inputs;
-  std::vector<batch_sums> sums;
-  for (const auto& part : news.parts) {
-    inputs.push_back(part.gradient_sum.values());
-    sums.push_back(part.sums);
-  }
-  if (times_.step != news.step) // others computed all of it
-    times_.begin = self_->clock().now();
-  const auto whole = options_.gradients->acquire();
-  reducer_.reduce(news.plan, inputs, whole.values());
-  self_->send(view_.relay, contribution{news.step, news.node, 0, payload{whole, 0, whole.size()},
-                                        evaluate_plan(news.plan, sums), index_, news.term, false,
-                                        computed_for()});
-}
-
 std::span<const float> replica_state::point_of(uint64_t step) const {
   const auto point = versions_.at(step).point.values();
   return point.empty() ? parameters_of(step) : point;
@@ -301,6 +283,7 @@ std::span<const float> replica_state::parameters_of(uint64_t version) const {
 batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gradient,
                                         const gradient_listener* listener) {
   const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+  const traced_work work{options_.trace.get(), trace_kind::slice, step, slice};
   times_.slice = slice;
   if (options_.hooks.crashing_row)
     crash_if_asked(options_.hooks, options_.names.rows_of(step, slice));
@@ -324,52 +307,9 @@ std::string replica_state::work_in_hand() const {
          options_.names.words(step, std::array{*times_.slice});
 }
 
-bool replica_state::goes_over_wires(size_t element) const {
-  for (size_t k = 0; k < elements_.size(); ++k)
-    if (elements_[k].contains(element))
-      return !view_.shards[k].actor;
-  return false;
-}
-
-// To the last slice nothing will be added here. Hooks change a gradient that is whole.
-bool replica_state::sends_early(uint64_t step, size_t slice) const {
-  return view_.wired && adds_here() && slice + 1 == slices_.end &&
-         options_.hooks.poisoned_step != step && options_.hooks.cut_step != step;
-}
-
-void replica_state::send_begun(uint64_t step, const partial_sum& part,
-                               const index_range& elements) {
-  contribution news{
-    step,      part.node, elements.begin, payload{part.values, elements.begin, elements.size()},
-    part.sums, index_,    view_.term};
-  news.is_begun = true;
-  news.computed = computed_for();
-  self_->send(view_.relay, news);
-}
-
 void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const {
   if (options_.hooks.poisoned_step == step && options_.hooks.poisoned_slice == slice)
     gradient.values()[options_.hooks.poisoned_element] = options_.hooks.poison;
-}
-
-std::chrono::nanoseconds replica_state::computed_for() const {
-  return self_->clock().now() - times_.begin;
-}
-
-void replica_state::send(uint64_t step, const partial_sum& part) {
-  const auto computed = computed_for();
-  const auto share = [&](const index_range& elements) {
-    const auto size = elements.size() - (options_.hooks.cut_step == step ? 1 : 0);
-    return contribution{
-      step,      part.node, elements.begin, payload{part.values, elements.begin, size},
-      part.sums, index_,    view_.term,     false,
-      computed};
-  };
-  for (size_t k = 0; k < elements_.size(); ++k)
-    if (!elements_[k].empty() && view_.shards[k].actor)
-      self_->send(view_.shards[k].actor, share(elements_[k]));
-  if (view_.wired)
-    self_->send(view_.relay, share({0, part.values.size()}));
 }
 
 replica_actor::behavior_type replica(self_pointer<replica_actor, replica_state> self,

@@ -125,7 +125,8 @@ private:
   replica_status status_;
   std::vector<partial_sum> parts_; ///< of the step under way, while it is computed
   step_times times_;
-  span_set computed_; ///< slices of the step that was begun last
+  span_set computed_;   ///< slices of the step that was begun last
+  span_set told_early_; ///< elements of its last part, which went out while it was computed
 };
 
 replica_actor::behavior_type replica(self_pointer<replica_actor, replica_state> self,

@@ -5,6 +5,7 @@
 #include "troupe/actors/base/job_rows.hpp"
 #include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/coordinators/parallel/pipeline_schedule.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
@@ -24,6 +25,7 @@ struct replica_options {
   test_hooks hooks;
   row_namer names = {};
   std::shared_ptr<work_gauge> gauge = {}; ///< each one's own; null: nobody judges its work
+  std::shared_ptr<trace_ring> trace = {}; ///< likewise; null: no timeline is wanted
   pipeline_schedule schedule{};           ///< where several share a model
   bool by_segment = false;                ///< all slices' tiles of a segment, one after the other
 };

@@ -75,7 +75,7 @@ void shard_state::restart() {
   if (start_ && start_->term == view_.term && !fits(*start_))
     return report_odd_start(*start_);
   restore();
-  row_version_ = mark_version_ = copied_version_ = version;
+  told_ = {version, version, version, version};
   begin_ = last_report_ = self_->clock().now();
   watch_replicas();
   statistics_.on_step_begins(begin_);
@@ -112,7 +112,12 @@ void shard_state::on_contribution(const contribution& news) {
     return;
   if (!lanes_.fits(news))
     return report_malformed(news);
-  const auto verdict = lanes_.offer(news);
+  const auto verdict = [&] {
+    const traced_work work{options_.trace.get(), trace_kind::receive, news.step, news.replica,
+                           flow_of(flow_content::gradient, {news.term, news.step, news.node.begin,
+                                                            news.node.end, elements_.begin})};
+    return lanes_.offer(news);
+  }();
   if (verdict == offer_verdict::conflict)
     return report_conflict(news);
   if (verdict != offer_verdict::accepted)
@@ -215,11 +220,10 @@ void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sum
     statistics_.on_step_begins(now);
   }
   copy_if_due();
+  keep_book(); // before others learn of the version: what it leads to comes after its row
   place_point();
   announce();
   answer_waiting();
-  if (keeps_book_)
-    keep_book();
 }
 
 std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& gradients,
@@ -227,6 +231,7 @@ std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& g
                                                   std::span<const double> totals,
                                                   std::span<float> next) {
   const auto version = lanes_.version();
+  const traced_work work{options_.trace.get(), trace_kind::update, version, 0};
   const bool clips = options_.changes.norm_max() > 0;
   const auto norm_factor =
     clips ? static_cast<float>(options_.changes.norm_factor(totals.front())) : 1.0f;
@@ -267,6 +272,12 @@ void shard_state::announce() {
 void shard_state::announce(uint64_t version, const float_view& parameters,
                            const float_view& point) {
   auto news = span_of(version, parameters);
+  if (options_.trace)
+    for (size_t i = 0; i < view_.replicas.size(); ++i)
+      if (!view_.replicas[i].slices.empty())
+        const traced_work work{
+          options_.trace.get(), trace_kind::send, version, i,
+          flow_of(flow_content::parameters, {view_.term, version, elements_.begin, i})};
   if (view_.wired) {
     news.point = point;
     return self_->send(view_.relay, news);
@@ -281,10 +292,11 @@ void shard_state::copy_if_due() {
   const auto version = lanes_.version();
   const bool periodic = options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0;
   const bool last = horizon_.final && version == horizon_.version;
-  if (!(periodic || (last && options_.checkpoint_every > 0)) || version == copied_version_ ||
+  if (!(periodic || (last && options_.checkpoint_every > 0)) || version == told_.copy ||
       !view_.relay)
     return;
-  copied_version_ = version;
+  told_.copy = version;
+  const traced_work work{options_.trace.get(), trace_kind::copy, version, 0};
   shard_copy copy{version, index_, payload{current_}, {}, {}};
   for (size_t i = 0; i < state_.slot_count(); ++i) {
     const auto slot = copies_->acquire();
@@ -317,8 +329,7 @@ void shard_state::on_horizon(const horizon& news) {
   if (current_.size() == 0 || failed_ || lanes_.version() != horizon_.version)
     return;
   copy_if_due();
-  if (keeps_book_)
-    keep_book();
+  keep_book();
 }
 
 void shard_state::answer_waiting() {

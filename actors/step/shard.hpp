@@ -25,6 +25,7 @@
 
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/step/gradient_lanes.hpp"
@@ -57,6 +58,7 @@ struct shard_options {
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   std::shared_ptr<const whole_model_rule> whole_rule;
   std::vector<index_range> tiles; ///< elements that replicas contribute together; empty: all
+  std::shared_ptr<trace_ring> trace = {}; ///< each one's own; null: no timeline is wanted
 };
 
 class shard_state {
@@ -110,7 +112,7 @@ private:
   void announce(uint64_t version, const float_view& parameters, const float_view& point);
   /// Writes where the current step's gradient is wanted for others to read, if not at the parameters.
   void place_point();
-  /// Reports when it is time.
+  /// Tells the hash of a row's version and, whoever keeps it, the book, when it is time.
   void keep_book();
   void report();
   /// Answers those who asked for a version before it was there.
@@ -139,11 +141,17 @@ private:
   bool keeps_book_ = false;
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;
-  batch_sums book_;                             ///< of the epoch of the last step
-  replica_statistics statistics_;               ///< kept with the book
-  uint64_t row_version_ = 0;                    ///< reported as a row
-  uint64_t mark_version_ = 0;                   ///< reported as the horizon
-  uint64_t copied_version_ = 0;                 ///< for a checkpoint
+  batch_sums book_;               ///< of the epoch of the last step
+  replica_statistics statistics_; ///< kept with the book
+
+  /// Versions of which it was told last, so that nothing is told twice.
+  struct told_versions {
+    uint64_t row = 0;  ///< of the history
+    uint64_t mark = 0; ///< the horizon
+    uint64_t hash = 0;
+    uint64_t copy = 0; ///< for a checkpoint
+  };
+  told_versions told_;
   std::chrono::steady_clock::time_point begin_; ///< of the start version
   std::chrono::steady_clock::time_point last_report_;
 

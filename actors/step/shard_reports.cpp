@@ -2,6 +2,8 @@
 
 #include "troupe/actors/step/shard.hpp"
 
+#include "troupe/actors/base/version_hashing.hpp"
+
 #include <cmath>
 #include <utility>
 
@@ -13,6 +15,15 @@ std::string slices_in_words(const tree_node& node) {
   if (node.size() == 1)
     return "slice " + std::to_string(node.begin);
   return "slices " + std::to_string(node.begin) + " to " + std::to_string(node.end - 1);
+}
+
+span_hash hash_of(const view& at, size_t index, uint64_t version, std::span<const float> parameters,
+                  const optimizer_state& state) {
+  const auto& blocks = at.shards[index].blocks;
+  std::vector<std::span<const float>> slots;
+  for (size_t i = 0; i < state.slot_count(); ++i)
+    slots.emplace_back(state.slot(i));
+  return {at.term, version, blocks, hash_of_blocks(blocks.begin, parameters, slots)};
 }
 
 } // namespace
@@ -36,8 +47,14 @@ void shard_state::keep_book() {
   const auto version = lanes_.version();
   const bool at_horizon = version == horizon_.version;
   const bool is_row = options_.plan.is_row(version) || (at_horizon && horizon_.final);
-  const bool is_news =
-    (is_row && row_version_ != version) || (at_horizon && mark_version_ != version);
+  if (is_row && told_.hash != version) {
+    const traced_work work{options_.trace.get(), trace_kind::hash, version, 0};
+    self_->send(view_.director, hash_of(view_, index_, version, current_.values(), state_));
+    told_.hash = version;
+  }
+  if (!keeps_book_)
+    return;
+  const bool is_news = (is_row && told_.row != version) || (at_horizon && told_.mark != version);
   if (is_news || self_->clock().now() - last_report_ >= progress_interval)
     report();
 }
@@ -46,15 +63,15 @@ void shard_state::report() {
   const auto version = lanes_.version();
   const bool is_mark = version == horizon_.version;
   const bool is_row =
-    (options_.plan.is_row(version) || (is_mark && horizon_.final)) && row_version_ != version;
+    (options_.plan.is_row(version) || (is_mark && horizon_.final)) && told_.row != version;
   last_report_ = self_->clock().now();
   const std::chrono::duration<double> seconds = last_report_ - begin_;
   self_->send(view_.director,
               training_report{view_.term, version, book_, is_row, is_mark, seconds.count(), {}});
   if (is_mark)
-    mark_version_ = version;
+    told_.mark = version;
   if (is_row)
-    row_version_ = version;
+    told_.row = version;
 }
 
 // The director hears why before those who wait hear that there is nothing to wait for.

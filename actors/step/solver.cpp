@@ -3,6 +3,7 @@
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/judged_chunks.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
+#include "troupe/actors/base/version_hashing.hpp"
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/math/lanes.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
@@ -138,6 +139,7 @@ void solver_state::adopt(const const_buffer& next) {
   status_.sample_count += sums.total().sample_count;
   ++status_.steps_executed;
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
+  self_->send(view_.director, whole_hash(view_.term, version, current_));
   self_->send(view_.director,
               training_report{view_.term, version, sums.total(), true, true, seconds.count(), {}});
   self_->send(self_, atom::begin_v);

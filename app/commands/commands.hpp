@@ -20,6 +20,7 @@ struct train_arguments {
   bool overwrite = false;
   bool stats = false;       ///< also print who waited for whom
   bool tensorboard = false; ///< also write the history for TensorBoard
+  std::string trace;        ///< file of the run's timeline; empty: none is wanted
   /// Where the page of the run is served (page_server.hpp); nothing: nowhere.
   std::optional<std::string> dashboard{};
   char** process_arguments = nullptr; ///< argv, to start this program again; ends with null

@@ -4,6 +4,7 @@
 #include "troupe/app/cluster/launch_report.hpp"
 #include "troupe/app/cluster/node_choice.hpp"
 #include "troupe/app/commands/commands.hpp"
+#include "troupe/app/run/trace_output.hpp"
 #include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/terminal/progress.hpp"
@@ -23,6 +24,11 @@
 namespace troupe {
 
 namespace {
+
+// Each writes its own; they are merged when all have ended.
+std::string trace_of_node(const train_arguments& arguments, const std::string& name) {
+  return arguments.trace + "." + name;
+}
 
 // The command line of a node, which is this program.
 std::vector<std::string> node_command_line(const train_arguments& arguments,
@@ -47,6 +53,8 @@ std::vector<std::string> node_command_line(const train_arguments& arguments,
       result.emplace_back(flag);
   if (arguments.dashboard && plan.nodes[index].is_director)
     result.push_back("--dashboard-at=" + *arguments.dashboard);
+  if (!arguments.trace.empty())
+    result.push_back("--trace=" + trace_of_node(arguments, plan.nodes[index].name));
   return result;
 }
 
@@ -104,6 +112,23 @@ void report(const child_processes& children, const launch_rule& rule) {
                        rule.exit_code() == 0));
 }
 
+// Of nodes that were killed there is nothing.
+void merge_traces_of_nodes(const train_arguments& arguments, const cluster_plan& plan) {
+  std::vector<std::string> files;
+  for (const auto& node : plan.nodes)
+    if (const auto file = trace_of_node(arguments, node.name); std::filesystem::exists(file))
+      files.push_back(file);
+  if (files.empty())
+    return;
+  try {
+    print_message(trace_merge_text(merge_traces(files, arguments.trace), arguments.trace));
+    for (const auto& file : files)
+      std::filesystem::remove(file);
+  } catch (const failure& error) {
+    print_message("troupe: warning: the nodes' timelines are not merged\n" + error_text(error));
+  }
+}
+
 // What the director has to say of the run, in memory until all have ended: when another node's
 // failure stopped it, the object tells of that.
 class object_of_run {
@@ -150,10 +175,16 @@ int run(const train_arguments& arguments, std::string& job_name) {
   std::optional<object_of_run> object;
   if (arguments.json)
     object.emplace();
+  for (const auto& node :
+       cluster.plan.nodes) // else one of an earlier run might be taken for this one's
+    if (!arguments.trace.empty())
+      std::filesystem::remove(trace_of_node(arguments, node.name));
   start_nodes(children, arguments, cluster, object ? object->descriptor() : STDOUT_FILENO);
   launch_rule rule{{cluster.plan.nodes.size(), 0}}; // the director was started first
   wait_for_all(children, rule);
   report(children, rule);
+  if (!arguments.trace.empty())
+    merge_traces_of_nodes(arguments, cluster.plan);
   if (object)
     print_result(object->text(rule, job_name));
   return rule.exit_code();

@@ -10,6 +10,7 @@
 #include "troupe/app/run/numerics_choice.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/run/system_config.hpp"
+#include "troupe/app/run/trace_output.hpp"
 #include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
@@ -77,6 +78,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   result.on_news = std::move(inputs.on_news);
   result.keep = std::move(inputs.keep);
   result.stop_requested = std::move(inputs.stop_requested);
+  result.trace = std::move(inputs.trace);
   return result;
 }
 
@@ -152,7 +154,9 @@ int lead(const chosen_node& here, const node_arguments& arguments) {
 }
 
 int follow(const chosen_node& here, const node_arguments& arguments) {
+  const trace_output timeline{arguments.run.trace};
   training_inputs inputs{};
+  inputs.trace = timeline.trace();
   inputs.on_news = [&](const std::string& line) {
     if (!arguments.run.quiet)
       log_news(line);

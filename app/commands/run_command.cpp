@@ -1,7 +1,9 @@
 #include "troupe/app/commands/run_command.hpp"
 
+#include "troupe/app/commands/certs_line.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/commands/data_line.hpp"
+#include "troupe/app/commands/trace_command.hpp"
 #include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/terminal/output.hpp"
@@ -31,8 +33,8 @@ struct command_line {
   troupe::predict_arguments predict;
   troupe::compare_arguments compare;
   troupe::data_line data;
-  troupe::certs_arguments authority{"troupe cluster", {}, 3650, false};
-  troupe::certs_arguments certs{{}, {}, 365, false};
+  troupe::certs_line certs;
+  troupe::trace_merge_arguments trace;
   std::string file;
   bool json = false;
   std::function<int()> chosen;
@@ -59,6 +61,9 @@ void add_run_options(CLI::App& command, troupe::train_arguments& x) {
       "--dashboard-at", [&x](const std::string& where) { x.dashboard = where; },
       "Serves it there: PORT or HOST:PORT, a loopback address")
     ->type_name("ADDRESS");
+  command
+    .add_option("--trace", x.trace, "Writes a timeline of all actors' work, for ui.perfetto.dev")
+    ->type_name("FILE");
   command.add_flag("--tensorboard", x.tensorboard, "Also writes the history for TensorBoard");
   auto* resume = command.add_flag("--resume", x.resume, "Continues a run from its checkpoint");
   command.add_flag("--overwrite", x.overwrite, "Replaces a run in the same directory")
@@ -248,35 +253,6 @@ void add_doctor(command_line& x) {
   doctor->callback([&x] { x.chosen = [&x] { return troupe::doctor_command(x.doctor); }; });
 }
 
-void add_certificate_options(CLI::App& command, troupe::certs_arguments& x) {
-  command.add_option("--days", x.days, "For how long it is good")->check(CLI::Range(1, 36500));
-  command.add_flag("--overwrite", x.overwrites, "Replaces files that are there");
-}
-
-void add_certs(command_line& x) {
-  auto* certs = x.app.add_subcommand("certs", "Makes and checks the certificates of a cluster");
-  certs->require_subcommand(1);
-  certs->footer("Example:\n  troupe certs ca && troupe certs issue main");
-  auto* ca = certs->add_subcommand("ca", "Makes an authority: ca.pem and ca.key, here");
-  ca->add_option("--name", x.authority.name, "What people see in certificates it signs");
-  add_certificate_options(*ca, x.authority);
-  ca->footer("Example:\n  troupe certs ca");
-  ca->callback([&x] { x.chosen = [&x] { return troupe::certs_ca_command(x.authority); }; });
-  auto* issue = certs->add_subcommand("issue", "Makes NAME.pem and NAME.key, signed by ca.key");
-  issue->add_option("name", x.certs.name, "The node's name in the cluster file")
-    ->required()
-    ->type_name("NAME");
-  add_certificate_options(*issue, x.certs);
-  issue->footer("Example:\n  troupe certs issue main");
-  issue->callback([&x] { x.chosen = [&x] { return troupe::certs_issue_command(x.certs); }; });
-  auto* check = certs->add_subcommand("check", "Says what a certificate or key is good for");
-  check->add_option("file", x.certs.file, "A certificate, a key, or a cluster file")
-    ->required()
-    ->type_name("FILE");
-  check->footer("Example:\n  troupe certs check main.pem");
-  check->callback([&x] { x.chosen = [&x] { return troupe::certs_check_command(x.certs); }; });
-}
-
 void add_version(command_line& x) {
   auto* version = x.app.add_subcommand("version", "Prints versions and the numerics class");
   version->add_flag("--json", x.json, "Prints one JSON object");
@@ -366,7 +342,8 @@ int run(int argc, char** argv) {
   troupe::add_data(line.app, line.data, line.chosen);
   add_config(line);
   add_doctor(line);
-  add_certs(line);
+  troupe::add_certs(line.app, line.certs, line.chosen);
+  troupe::add_trace(line.app, line.trace, line.chosen);
   add_version(line);
   try {
     line.app.parse(argc, argv);

@@ -37,6 +37,7 @@ training_result train_here(const job& x, training_inputs inputs) {
   options.stop_requested = std::move(inputs.stop_requested);
   options.checkpoints = std::move(inputs.checkpoints);
   options.resume_from = std::move(inputs.resume_from);
+  options.trace = std::move(inputs.trace);
   system_config config{runtime_of(x, *inputs.data)};
   caf::actor_system system{config};
   inputs.on_ready();

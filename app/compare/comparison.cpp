@@ -105,6 +105,15 @@ bool have_same_figures(const history_row& a, const history_row& b, bool since_sa
 
 using evidences = std::multimap<uint64_t, evidence_at>;
 
+evidence_at compare_rows(const history_row& a, const history_row& b, bool since_same_row) {
+  if (!a.hash || !b.hash)
+    return {bits_evidence::figures, have_same_figures(a, b, since_same_row)};
+  if (a.hash->parameters != b.hash->parameters)
+    return {bits_evidence::hash, false};
+  return {a.hash->state == b.hash->state ? bits_evidence::hash : bits_evidence::state_hash,
+          a.hash->state == b.hash->state};
+}
+
 void add_figures(evidences& out, const run_record& a, const run_record& b) {
   uint64_t before_a = 0, before_b = 0;
   auto next = b.history.begin();
@@ -112,8 +121,7 @@ void add_figures(evidences& out, const run_record& a, const run_record& b) {
     while (next != b.history.end() && next->steps < row.steps)
       before_b = (next++)->steps;
     if (next != b.history.end() && next->steps == row.steps)
-      out.insert(
-        {row.steps, {bits_evidence::figures, have_same_figures(row, *next, before_a == before_b)}});
+      out.insert({row.steps, compare_rows(row, *next, before_a == before_b)});
     before_a = row.steps;
   }
 }

@@ -2,9 +2,9 @@
 // Pure: records of runs go in, findings come out.
 //
 // Bits are compared by what the folders hold of one and the same version: the SHA-256 of the result,
-// the content of checkpoints, and the figures of rows, which are functions of the parameters down to
-// their last bit. What differs in any of these differs; equal figures are strong evidence, but no
-// proof.
+// the content of checkpoints, the hash of each row's version and, where a row has none, its figures,
+// which are functions of the parameters down to their last bit. What differs in any of these differs;
+// equal figures are strong evidence, but no proof.
 
 #pragma once
 
@@ -45,13 +45,20 @@ struct name_table<bits_state> {
 };
 
 /// By what two versions were compared, the weakest first.
-enum class bits_evidence : uint8_t { figures, checkpoint, result };
+enum class bits_evidence : uint8_t {
+  figures,
+  state_hash, ///< the parameters are the same, what the optimizer remembers is not
+  hash,
+  checkpoint,
+  result
+};
 
 template <>
 struct name_table<bits_evidence> {
-  static constexpr std::array entries{named(bits_evidence::figures, "figures"),
-                                      named(bits_evidence::checkpoint, "checkpoint"),
-                                      named(bits_evidence::result, "result")};
+  static constexpr std::array entries{
+    named(bits_evidence::figures, "figures"), named(bits_evidence::state_hash, "state-hash"),
+    named(bits_evidence::hash, "hash"), named(bits_evidence::checkpoint, "checkpoint"),
+    named(bits_evidence::result, "result")};
 };
 
 /// Of the bits of a run and those of the first one.

@@ -139,14 +139,15 @@ std::string sentence_of(const bits_finding& x, const run_record& first) {
   case bits_state::equal:
     return "equal: the results have one hash";
   case bits_state::equal_so_far:
-    return "nothing differs up to " + until + ", by " +
-           (x.evidence == bits_evidence::checkpoint ? "checkpoint" : "figures");
+    return "nothing differs up to " + until + ", by " + std::string{name_of(*x.evidence)};
   case bits_state::unknown:
     return "unknown: the folders hold nothing of one and the same step";
   case bits_state::differ:
     break;
   }
-  constexpr std::array by{"the figures", "the checkpoints", "the results"};
+  constexpr std::array by{"the figures",
+                          "the hash of the optimizer's state (the parameters are equal)",
+                          "the hash of the parameters", "the checkpoints", "the results"};
   return (x.equal_until ? "nothing differs up to " + until + "; " : "") + "different from " +
          step_text(*x.differ_from, first) + " at the latest, by " +
          by[static_cast<size_t>(*x.evidence)] + ": " + x.reason;

@@ -10,6 +10,7 @@
 #include "troupe/app/run/run_report.hpp"
 #include "troupe/app/run/run_start.hpp"
 #include "troupe/app/run/signals.hpp"
+#include "troupe/app/run/trace_output.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/terminal/progress.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
@@ -31,6 +32,7 @@ struct run_request {
   const trainer& train;
   const finished_listener& on_finished;
   const run_place& where;
+  const std::shared_ptr<run_trace>& trace;
 };
 
 std::unique_ptr<live_page> page_of(const run_request& asked, const job& x,
@@ -204,6 +206,7 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from), {}, {}};
   if (x.checkpoint.are_written())
     inputs.checkpoints = folders.checkpoints();
+  inputs.trace = asked.trace;
   inputs.scratch_folder =
     folders.checkpoints()->directory(); // which is cleared of what is left there
   // From here on the earlier run is gone: this one can be trained.
@@ -232,7 +235,7 @@ earlier_run treatment_of(const train_arguments& arguments) {
 }
 
 int find_and_train(const job& x, run_folders& folders, const run_request& asked) {
-  const auto& [arguments, train, on_finished, where] = asked;
+  const auto& [arguments, train, on_finished, where, trace] = asked;
   auto data = load_data(x, [] { return stop_signal() != 0; });
   auto start = find_start(x, *data, folders, print_message, where);
   if (!arguments.quiet)
@@ -276,8 +279,10 @@ int with_code_of_signal(const std::function<int(std::string&)>& body, std::strin
 int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
                  const finished_listener& on_finished, const run_place& where) {
   run_folders folders{loaded.value, treatment_of(arguments)};
+  const trace_output timeline{arguments.trace};
   try {
-    return find_and_train(with_key(loaded.value), folders, {arguments, train, on_finished, where});
+    return find_and_train(with_key(loaded.value), folders,
+                          {arguments, train, on_finished, where, timeline.trace()});
   } catch (const failure& error) {
     throw_with_place(error, loaded);
   }

@@ -83,6 +83,15 @@ director_decisions director_rule::on_evaluated(uint64_t version, size_t first_ch
   return out;
 }
 
+director_decisions director_rule::on_hashed(uint64_t version) {
+  director_decisions out;
+  if (version <= row_version())
+    return out;
+  hashed_.insert(version);
+  complete_rows(out);
+  return out;
+}
+
 director_decisions director_rule::on_marked(uint64_t version) {
   director_decisions out;
   marked_version_ = std::max(marked_version_, version);
@@ -177,6 +186,9 @@ void director_rule::complete_rows(director_decisions& out) {
     epoch_figures row{version, train, std::nullopt, std::nullopt};
     if (needs_evaluation(version) && !evaluate(row))
       return; // chunks are still on their way
+    if (options_.hashed_blocks > 0 && !hashed_.contains(version))
+      return;
+    hashed_.erase(hashed_.begin(), hashed_.upper_bound(version));
     trained_.erase(trained_.begin());
     evaluated_.erase(evaluated_.begin(), evaluated_.upper_bound(version));
     on_row(row, out);
@@ -188,12 +200,8 @@ void director_rule::complete_rows(director_decisions& out) {
   // The horizon of a checkpoint between two rows makes none.
   const auto version = horizon_.version;
   if (marked_version_ == version && !horizon_.final && version > row_version() &&
-      !options_.plan.is_row(version) && has_rows_up_to(version))
+      !options_.plan.is_row(version) && options_.plan.last_row(version) <= row_version())
     go_on_after(version, out);
-}
-
-bool director_rule::has_rows_up_to(uint64_t version) const {
-  return options_.plan.last_row(version) <= row_version();
 }
 
 bool director_rule::is_checkpointed(uint64_t version) const {

@@ -13,8 +13,8 @@
 //      +-----------------------------------------------------+   (from training and keeping too)
 //
 // Events come in with their time; decisions go out as a list, to be carried out in order. A row of
-// the history is complete when the training sums of its epoch and, if its version is evaluated, all
-// chunks of the evaluation are there; rows complete in order of version. While results are read (by
+// the history is complete when the training sums of its epoch, the hash of its version and, if that is
+// evaluated, all chunks of the evaluation are there; rows complete in order of version. While results are read (by
 // a stop rule, or to keep the best version), replicas may run up to the next evaluated version
 // only, and go on when its row says so. The loss that is watched is that of the validation rows,
 // else of the test rows, else the training loss.
@@ -37,6 +37,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -54,6 +55,7 @@ struct director_rule_options {
   /// there.
   bool waits_for_rows = false;
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  size_t hashed_blocks = 0;      ///< of which every row's hash is told; 0: none is
 
   friend bool operator==(const director_rule_options&, const director_rule_options&) = default;
 };
@@ -151,6 +153,8 @@ public:
   /// Chunks [first, first + sums.size()) of the evaluation of `version`.
   director_decisions on_evaluated(uint64_t version, size_t first_chunk,
                                   const std::vector<batch_sums>& sums);
+  /// The hash of `version` is known, of all blocks.
+  director_decisions on_hashed(uint64_t version);
   /// Every shard has reached this version, the horizon.
   director_decisions on_marked(uint64_t version);
   /// All hold: training is to end at this version (coordinators/run/hold_rule.hpp). Later ones
@@ -190,8 +194,6 @@ private:
   bool is_end(uint64_t version) const;
   /// Ends when the version named by an interrupt had its row before it was named.
   void end_at_last_row(director_decisions& out);
-  /// All rows up to `version` are complete.
-  bool has_rows_up_to(uint64_t version) const;
   bool is_checkpointed(uint64_t version) const;
   void on_row(const epoch_figures& row, director_decisions& out);
   /// Reads the result of a row: the verdict on it, and whether it is the best so far.
@@ -213,6 +215,7 @@ private:
   uint64_t marked_version_ = 0;            ///< the newest horizon that was reached
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version
+  std::set<uint64_t> hashed_;                                  ///< their rows not complete yet
   std::optional<epoch_figures> last_row_;
   stop_reason verdict_ = stop_reason::none;  ///< of the stop rule on the last row
   std::optional<best_version> best_;         ///< kept

@@ -21,6 +21,12 @@ namespace {
 /// The most zeros that may stand behind a record: they bring the tensors to a multiple of 64.
 constexpr size_t padding_bytes_max = 63;
 
+/// What the rows of a record may have behind it.
+struct optional_parts {
+  bool metrics = false;
+  bool hashes = false;
+};
+
 class record_writer {
 public:
   void number(uint64_t value) { bytes(&value, sizeof(value)); }
@@ -46,11 +52,14 @@ public:
   }
 
   void flags(bool has_best, const std::vector<history_row>& rows) {
-    has_metrics_ = std::ranges::any_of(rows, [](const auto& row) { return !row.metrics.empty(); });
-    result.push_back(std::byte{has_best} | std::byte{has_metrics_} << 1);
+    parts_.metrics =
+      std::ranges::any_of(rows, [](const auto& row) { return !row.metrics.empty(); });
+    parts_.hashes = std::ranges::any_of(rows, [](const auto& row) { return row.hash.has_value(); });
+    result.push_back(std::byte{has_best} | std::byte{parts_.metrics} << 1 |
+                     std::byte{parts_.hashes} << 2);
   }
 
-  bool has_metrics() const { return has_metrics_; }
+  const optional_parts& parts() const { return parts_; }
 
   std::vector<std::byte> result;
 
@@ -60,7 +69,7 @@ private:
     result.insert(result.end(), first, first + count);
   }
 
-  bool has_metrics_ = false;
+  optional_parts parts_;
 };
 
 class record_reader {
@@ -105,13 +114,14 @@ public:
 
   void flags(bool& has_best, const std::vector<history_row>&) {
     const auto byte = *take(1);
-    if (byte > std::byte{3})
+    if (byte > std::byte{7})
       refuse("flags that nobody writes");
     has_best = (byte & std::byte{1}) != std::byte{0};
-    has_metrics_ = (byte & std::byte{2}) != std::byte{0};
+    parts_.metrics = (byte & std::byte{2}) != std::byte{0};
+    parts_.hashes = (byte & std::byte{4}) != std::byte{0};
   }
 
-  bool has_metrics() const { return has_metrics_; }
+  const optional_parts& parts() const { return parts_; }
 
   void expect_end() const {
     const auto rest = bytes_.subspan(at_);
@@ -147,7 +157,7 @@ private:
   const std::string& path_;
   uint64_t first_byte_;
   size_t at_ = 0;
-  bool has_metrics_ = false;
+  optional_parts parts_;
 };
 
 // What follows is said once for writing and reading.
@@ -186,6 +196,20 @@ void visit_metrics(auto& record, auto& row) {
     row.metrics = {figures.begin(), figures.end()};
 }
 
+void visit_hash(auto& record, auto& row) {
+  bool is_hashed = row.hash.has_value();
+  record.flag(is_hashed);
+  if (!is_hashed)
+    return;
+  auto hash = row.hash.value_or(version_hash{});
+  for (auto* sum : {&hash.parameters, &hash.state}) {
+    record.number(sum->high);
+    record.number(sum->low);
+  }
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(row)>>)
+    row.hash = hash;
+}
+
 void visit_sums(auto& record, auto& sums) {
   record.real(sums.loss_sum);
   record.number(sums.sample_count);
@@ -218,9 +242,12 @@ void visit_all(auto& record, auto& x, auto& shape) {
     record.number(work.steps_executed);
     record.number(work.sample_count);
   });
-  if (record.has_metrics())
+  if (record.parts().metrics)
     for (auto& row : x.history)
       visit_metrics(record, row);
+  if (record.parts().hashes)
+    for (auto& row : x.history)
+      visit_hash(record, row);
 }
 
 } // namespace

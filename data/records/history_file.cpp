@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cinttypes>
+#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -28,29 +30,63 @@ std::string cell(const std::optional<double>& value) {
   return value ? number(*value) : std::string{};
 }
 
-using columns = std::span<const history_figure>;
+// Hexadecimal, the high half first; nothing for what was not hashed.
+std::string cell(const hash_sum& value) {
+  if (value == hash_sum{})
+    return {};
+  std::array<char, 33> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016" PRIx64 "%016" PRIx64, value.high, value.low);
+  return digits.data();
+}
 
-std::string header(columns figures) {
+/// What stands behind a row's figures.
+constexpr std::string_view hash_columns = ",parameters_hash,state_hash";
+
+std::string common_header() {
   std::string result = "epoch,steps";
-  for (const auto& figure : figures)
+  for (const auto& figure : common_figures())
     result += ',' + figure.name;
   return result;
 }
 
-std::string line_of(const history_row& row, columns figures) {
+std::string header(const history_columns& columns) {
+  auto result = common_header();
+  if (columns.has_hashes)
+    result += hash_columns;
+  for (const auto& figure : columns.metrics)
+    result += ',' + figure.name;
+  return result + '\n';
+}
+
+std::string line_of(const history_row& row, const history_columns& columns) {
   auto result = std::to_string(row.epoch) + ',' + std::to_string(row.steps);
-  for (const auto& figure : figures)
+  for (const auto& figure : common_figures())
+    result += ',' + cell(figure.in(row));
+  const auto hash = row.hash.value_or(version_hash{});
+  if (columns.has_hashes)
+    result += ',' + cell(hash.parameters) + ',' + cell(hash.state);
+  for (const auto& figure : columns.metrics)
     result += ',' + cell(figure.in(row));
   return result + '\n';
 }
 
-/// By a header that begins with the columns of every history.
-std::vector<history_figure> figures_of(std::string_view header) {
-  std::vector<history_figure> result{common_figures().begin(), common_figures().end()};
+history_columns columns_of(std::span<const history_row> rows) {
+  const auto figures = history_figures(rows);
+  const auto common = static_cast<std::ptrdiff_t>(common_figures().size());
+  return {std::ranges::any_of(rows, [](const auto& row) { return row.hash.has_value(); }),
+          {figures.begin() + common, figures.end()}};
+}
+
+/// By what follows the columns of every history.
+history_columns columns_of(std::string_view header) {
+  history_columns result;
+  result.has_hashes = header.starts_with(hash_columns);
+  if (result.has_hashes)
+    header.remove_prefix(hash_columns.size());
   while (!header.empty()) {
     header.remove_prefix(1); // the comma
     const auto end = std::min(header.find(','), header.size());
-    result.push_back(metric_figure(std::string{header.substr(0, end)}));
+    result.metrics.push_back(metric_figure(std::string{header.substr(0, end)}));
     header.remove_prefix(end);
   }
   return result;
@@ -78,6 +114,21 @@ public:
     }
     return next<double>();
   }
+  hash_sum next_hash() {
+    constexpr size_t half = 16;
+    const auto text = next_text();
+    hash_sum result;
+    if (text.empty())
+      return result;
+    const auto read = [&](std::string_view digits, uint64_t& value) {
+      const auto [stop, problem] = std::from_chars(digits.begin(), digits.end(), value, 16);
+      return problem == std::errc{} && stop == digits.end();
+    };
+    if (text.size() != 2 * half || !read(text.substr(0, half), result.high) ||
+        !read(text.substr(half), result.low))
+      refuse("'" + std::string{text} + "' is no hash");
+    return result;
+  }
   void expect_end() const {
     if (!is_over_)
       refuse("the line has more cells than the header");
@@ -102,13 +153,21 @@ private:
   bool is_over_ = false;
 };
 
-history_row read_row(std::string_view line, columns figures, const std::string& where) {
+history_row read_row(std::string_view line, const history_columns& columns,
+                     const std::string& where) {
   cell_reader cells{line, where};
   history_row row;
   row.epoch = cells.next<size_t>();
   row.steps = cells.next<uint64_t>();
-  for (const auto& figure : figures)
+  for (const auto& figure : common_figures())
     figure.set(row, cells.next_figure(figure.may_be_absent()));
+  if (columns.has_hashes) {
+    const auto parameters = cells.next_hash(); // in the order of the cells
+    const version_hash hash{parameters, cells.next_hash()};
+    row.hash = parameters != hash_sum{} ? std::optional{hash} : std::nullopt;
+  }
+  for (const auto& figure : columns.metrics)
+    figure.set(row, cells.next_figure(true));
   cells.expect_end();
   return row;
 }
@@ -116,27 +175,27 @@ history_row read_row(std::string_view line, columns figures, const std::string& 
 } // namespace
 
 std::vector<history_row> read_history(std::string_view text, const std::string& path) {
-  const auto common = header(common_figures());
+  const auto common = common_header();
   const auto titles = text.substr(0, text.find('\n'));
   const bool is_whole = titles.size() < text.size() && titles.starts_with(common);
   if (!is_whole || (titles.size() > common.size() && titles[common.size()] != ','))
     throw failure(failure_code::bad_data, "this is no history of a run", path + ":1");
-  const auto figures = figures_of(titles.substr(common.size()));
+  const auto columns = columns_of(titles.substr(common.size()));
   text.remove_prefix(titles.size() + 1);
   std::vector<history_row> result;
   for (auto end = text.find('\n'); end != text.npos; end = text.find('\n')) {
     result.push_back(
-      read_row(text.substr(0, end), figures, path + ":" + std::to_string(result.size() + 2)));
+      read_row(text.substr(0, end), columns, path + ":" + std::to_string(result.size() + 2)));
     text.remove_prefix(end + 1);
   }
   return result;
 }
 
 std::string history_text(const std::vector<history_row>& rows) {
-  const auto figures = history_figures(rows);
-  auto result = header(figures) + '\n';
+  const auto columns = columns_of(rows);
+  auto result = header(columns);
   for (const auto& row : rows)
-    result += line_of(row, figures);
+    result += line_of(row, columns);
   return result;
 }
 
@@ -150,9 +209,11 @@ void history_writer::add(const history_row& row) {
   while (!rows_.empty() && rows_.back().steps >= row.steps)
     rows_.pop_back();
   rows_.push_back(row);
-  const bool has_new = std::ranges::any_of(row.metrics, [&](const auto& metric) {
-    return std::ranges::find(figures_, metric.first, &history_figure::name) == figures_.end();
-  });
+  const auto& metrics = columns_.metrics;
+  const bool has_new =
+    (row.hash && !columns_.has_hashes) || std::ranges::any_of(row.metrics, [&](const auto& metric) {
+      return std::ranges::find(metrics, metric.first, &history_figure::name) == metrics.end();
+    });
   if (precedes || has_new)
     rewrite();
   else
@@ -160,14 +221,14 @@ void history_writer::add(const history_row& row) {
 }
 
 void history_writer::rewrite() {
-  figures_ = history_figures(rows_);
+  columns_ = columns_of(rows_);
   write_file_atomically(path_, history_text(rows_));
 }
 
 // Opened anew for each row: whoever takes the file away in between gets a new one.
 void history_writer::append(const history_row& row) const {
   std::ofstream file{path_, std::ios::binary | std::ios::app};
-  file << line_of(row, figures_) << std::flush;
+  file << line_of(row, columns_) << std::flush;
   if (!file)
     throw failure(failure_code::io_error, "cannot add a row", path_,
                   "is the disk full? the whole file is written at the end of the run");

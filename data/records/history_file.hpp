@@ -10,6 +10,12 @@
 
 namespace troupe {
 
+/// The columns of a history that not every history has, in their order behind the others.
+struct history_columns {
+  bool has_hashes = false; ///< of the versions (models/base/version_hash.hpp)
+  std::vector<history_figure> metrics;
+};
+
 /// CSV with a header of the fields' names. A figure that was not measured is an empty cell; numbers
 /// have the fewest digits that read back as the same double ("nan" and "inf" for what is not
 /// finite).
@@ -38,7 +44,7 @@ private:
 
   std::string path_;
   std::vector<history_row> rows_;
-  std::vector<history_figure> figures_; ///< the file's columns
+  history_columns columns_; ///< the file's
 };
 
 } // namespace troupe

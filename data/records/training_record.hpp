@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "troupe/models/base/version_hash.hpp"
 #include "troupe/models/metrics/metric_sums.hpp"
 #include "troupe/models/training/round_record.hpp"
 
@@ -30,6 +31,7 @@ struct history_row {
   std::optional<double> validation_accuracy; ///< classification
   std::optional<double> validation_r2;       ///< regression
   metric_figures metrics{};                  ///< those that the job asks for
+  std::optional<version_hash> hash{};        ///< of the version
 
   friend bool operator==(const history_row&, const history_row&) = default;
 };

@@ -13,8 +13,12 @@
 namespace troupe {
 
 checksum_bytes checksum_of(std::span<const std::byte> bytes) {
+  return checksum_of(bytes, 0);
+}
+
+checksum_bytes checksum_of(std::span<const std::byte> bytes, uint64_t seed) {
   XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed));
   checksum_bytes result;
   static_assert(sizeof(canonical.digest) == sizeof(result));
   std::memcpy(result.data(), canonical.digest, sizeof(result));

@@ -17,6 +17,9 @@ using checksum_bytes = std::array<std::byte, 16>;
 /// The checksum of `bytes`, with 128 bits: for files.
 checksum_bytes checksum_of(std::span<const std::byte> bytes);
 
+/// The same with 128 bits and a seed: other seeds, other checksums.
+checksum_bytes checksum_of(std::span<const std::byte> bytes, uint64_t seed);
+
 /// With 64 bits, as a number: for what is sent and forgotten.
 uint64_t short_checksum_of(std::span<const std::byte> bytes);
 

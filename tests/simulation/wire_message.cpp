@@ -149,6 +149,11 @@ std::string words(const evaluation& x) {
          range_in_words(x.first_chunk, x.first_chunk + x.chunks.size());
 }
 
+std::string words(const span_hash& x) {
+  return "hash of version " + std::to_string(x.version) + ", blocks " +
+         range_in_words(x.blocks.begin, x.blocks.end);
+}
+
 std::string words(const not_finite_report& x) {
   return "problem of step " + std::to_string(x.step) + ": " + x.what;
 }
@@ -197,8 +202,9 @@ bool visit_one_of(const caf::message& content, F&& f) {
 template <class F>
 bool visit(const caf::message& content, F&& f) {
   return visit_one_of<sent_piece, sent_want, node_report, course, cluster_view, hold_request,
-                      hold_answer, shard_numbers, training_report, evaluation, not_finite_report,
-                      sent_credit, sent_stamp, order_sheet, result_sheet>(content, f);
+                      hold_answer, shard_numbers, training_report, evaluation, span_hash,
+                      not_finite_report, sent_credit, sent_stamp, order_sheet, result_sheet>(
+    content, f);
 }
 
 } // namespace

@@ -36,6 +36,7 @@ struct heard {
   std::vector<training_report> reports{};
   std::vector<not_finite_report> not_finite{};
   std::vector<evaluation> evaluations{};
+  std::vector<span_hash> hashes{};
   std::vector<node_report> nodes{};
   std::vector<sent_piece> pieces{};
   std::vector<sent_want> wants{};
@@ -63,10 +64,10 @@ auto note(std::vector<T>& where) {
 
 inline director_link_actor::behavior_type played_director(director_link_actor::pointer,
                                                           heard* notes) {
-  return {note(notes->pieces),     note(notes->wants),   note(notes->credits),
-          note(notes->stamps),     note(notes->reports), note(notes->evaluations),
-          note(notes->not_finite), note(notes->nodes),   note(notes->numbers),
-          note(notes->holds)};
+  return {note(notes->pieces),  note(notes->wants),      note(notes->credits),
+          note(notes->stamps),  note(notes->reports),    note(notes->evaluations),
+          note(notes->hashes),  note(notes->not_finite), note(notes->nodes),
+          note(notes->numbers), note(notes->holds)};
 }
 
 inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) {

@@ -27,6 +27,7 @@ struct heard_of_shard {
   std::vector<training_report> reports;
   std::vector<not_finite_report> not_finite;
   std::vector<shard_copy> copies;
+  std::vector<span_hash> hashes;
   std::vector<parameter_span> announced; ///< to the relay
 };
 
@@ -35,6 +36,7 @@ inline reports_actor::behavior_type listening_director(reports_actor::pointer,
   return {
     [=](const training_report& news) { notes->reports.push_back(news); },
     [](const evaluation&) {},
+    [=](const span_hash& news) { notes->hashes.push_back(news); },
     [=](const not_finite_report& news) { notes->not_finite.push_back(news); },
   };
 }

@@ -59,6 +59,7 @@ inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_option
   second.validation_loss = 0.4;
   second.test_r2 = second.validation_r2 = -1.0;
   second.metrics = {{"test_auc", 0.75}, {"validation_auc", {}}};
+  second.hash = version_hash{{1, 2}, {3, ~uint64_t{0}}};
   x.seconds = 1.7;
   x.replicas = {{9, 100}, {8, 90}};
   return x;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "troupe/actors/base/test_hooks.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/training_progress.hpp"
 #include "troupe/actors/run/training_result.hpp"
 #include "troupe/coordinators/base/moment.hpp"
@@ -62,6 +63,7 @@ struct networked_options {
   milliseconds introduction_deadline{5'000};
 
   test_hooks hooks;
+  std::shared_ptr<run_trace> trace; ///< of the timeline; null: none is wanted
 };
 
 } // namespace troupe

@@ -179,6 +179,7 @@ void networked_process::parts::start() {
   for_process.wired = options.cluster.nodes.size() > 1;
   for_process.checkpoint_every = checkpoint_every(options);
   for_process.hooks = options.hooks;
+  for_process.trace = options.trace;
   for_process.lost_patience = lost_patience(options.cluster.timeouts);
   for_process.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
                                           bool takes_part) {
@@ -191,6 +192,11 @@ void networked_process::parts::start() {
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
   if (here.is_director) {
     auto for_director = options_of_director(options, process_->network(), term);
+    if (options.trace)
+      for_director.on_clock = [trace = options.trace](const std::string& who, const clock_stamps& x,
+                                                      uint64_t heard) {
+        trace->on_clock(who, x.course_sent, x.course_heard, x.told, heard);
+      };
     for_director.scratch = scratch_of(options, for_director.parameter_count);
     for_director.rows = [rows = process_->rows()](uint64_t step,
                                                   const std::vector<size_t>& slices) {

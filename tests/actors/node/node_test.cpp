@@ -287,15 +287,17 @@ TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {
   run.tell(row);
   run.tell(progress);
   run.tell(evaluation{1, 2, 0, {{1, 2, 0, 0}}});
+  run.tell(span_hash{1, 2, {0, 1}, {{3, 4}, {}}});
   EXPECT_EQ(run.director.reports.size(), 2u);
   run.wait(250ms);
   EXPECT_EQ(run.director.reports.size(), 3u) << "the row, not the progress";
   EXPECT_EQ(run.director.reports.back(), row);
   EXPECT_EQ(run.director.evaluations.size(), 2u);
+  EXPECT_EQ(run.director.hashes.size(), 2u);
   run.tell(course{1, 1, {8, true}, 2, 0});
   run.wait(3000ms);
   EXPECT_EQ(run.director.reports.size(), 3u);
-  EXPECT_EQ(run.director.evaluations.size(), 2u);
+  EXPECT_EQ(run.director.evaluations.size() + run.director.hashes.size(), 4u);
 }
 
 // It counts what was done: an answer from before the question is too old.

@@ -171,6 +171,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   expect_survives(not_finite_report{9, 3, "x", true, 1, 2, step_problem::unsolvable});
   expect_survives(evaluation{9, 2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
   expect_survives(training_report{9, 3, {1, 2, 3, 4}, true, true, 0.25, "!"});
+  expect_survives(span_hash{9, 3, {2, 5}, {{1, 2}, {3, 4}}});
   expect_survives(parameter_span{9, 4, 1, payload_of({1, 2}), payload_of({3, 4})});
   training_status status;
   status.phase = "training";
@@ -205,7 +206,7 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_block_survives<caf::id_block::troupe_exchange>();
   expect_survives(cluster_view{
     {3, 2}, 40, {{"a", 7, 2, 1, 8}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}, true});
-  expect_survives(course{3, 8, {12, true}, 10, 6, 9});
+  expect_survives(course{3, 8, {12, true}, 10, 6, 9, 77});
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
@@ -224,8 +225,8 @@ TEST_F(protocol, messages_between_processes_survive) {
                               {{"b", "gradients"}},
                               {milliseconds{40}, milliseconds{30}},
                               1,
-                              some_figures()});
-  expect_survives(node_report{});
+                              some_figures(),
+                              {7, 8, 9}});
 }
 
 TEST_F(protocol, tensors_and_all_that_is_said_of_them_survive) {
@@ -354,6 +355,7 @@ TEST_F(protocol, a_flipped_bit_anywhere_in_a_message_is_noticed) {
   expect_noticed(shard_numbers{9, 64, {0.25, 1e300}, true, sums});
   expect_noticed(evaluation{1, 9, 3, {sums, sums}});
   expect_noticed(training_report{1, 9, sums, true, false, 0.5, "a notice"});
+  expect_noticed(span_hash{1, 9, {2, 5}, {{6, 7}, {8, 9}}});
   expect_noticed(not_finite_report{1, 9, "the gradient", true, 3, 1});
   expect_noticed(course{1, 2, {9, true}, 8, 4, 3});
   expect_noticed(hold_request{1, 2});
@@ -395,5 +397,4 @@ TEST_F(protocol, every_cut_of_a_message_is_an_error) {
   for (const auto& piece : pieces_of_all_kinds())
     expect_refused(sent_piece{{process, piece}});
 }
-
 } // namespace troupe

@@ -31,6 +31,7 @@ reports_actor::behavior_type playing_director(reports_actor::pointer, heard* not
   return {
     [](const training_report&) {},
     [](const evaluation&) {},
+    [](const span_hash&) {},
     [=](const not_finite_report& news) { notes->reports.push_back(news); },
   };
 }

@@ -1,8 +1,10 @@
 // What a shard does, alone.
 
+#include "troupe/actors/base/version_hashing.hpp"
 #include "troupe/tests/support/shard_alone.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace troupe {
@@ -143,6 +145,19 @@ TEST_F(shard_alone, keeps_the_book_by_rows) {
   EXPECT_EQ(rows[0].sums.sample_count, 4u);
   EXPECT_EQ(rows[1].version, 3u);
   EXPECT_EQ(rows[1].sums.loss_sum, 1.5);
+}
+
+TEST_F(shard_alone, tells_the_hash_of_each_rows_version_once) {
+  for (uint64_t step = 0; step < 3; ++step)
+    send(work(step, {0, 2}, 1));
+  ASSERT_EQ(notes_.hashes.size(), 1u) << "an epoch has two steps";
+  send(horizon{{3, true}});
+  send(horizon{{3, true}});
+  ASSERT_EQ(notes_.hashes.size(), 2u) << "the last version is a row";
+  EXPECT_EQ(notes_.hashes[1].version, 3u);
+  EXPECT_EQ(notes_.hashes[1].blocks, (index_range{0, 1}));
+  const std::array<float, parameter_count> after_two{9, 0, 0}; // 10 less 2 means of 1/2
+  EXPECT_EQ(notes_.hashes[0], (span_hash{1, 2, {0, 1}, hash_of_blocks(0, after_two)}));
 }
 
 TEST_F(shard_alone, marks_the_horizon_once_and_closes_the_book_at_epoch_ends_only) {

@@ -60,6 +60,28 @@ TEST(comparison, runs_of_one_job_with_one_hash_are_equal) {
   EXPECT_EQ(found.bits.front().reason, "");
 }
 
+TEST(comparison, hashes_of_rows_count_where_both_runs_have_them) {
+  auto a = some_run("a"), b = some_run("b");
+  a.summary.reset();
+  for (auto* run : {&a, &b})
+    for (auto& row : run->history)
+      row.hash = version_hash{{row.steps, 1}, {row.steps, 2}};
+  b.history[1].train_loss = 7; // of other rows, perhaps: bits are what is asked for
+  EXPECT_EQ(bits_of(a, b).state, bits_state::equal_so_far);
+  EXPECT_EQ(bits_of(a, b).evidence, bits_evidence::hash);
+  b.history[2].hash->state.low = 3;
+  auto found = bits_of(a, b);
+  EXPECT_EQ(found.equal_until, 20u);
+  EXPECT_EQ(found.differ_from, 30u);
+  EXPECT_EQ(found.evidence, bits_evidence::state_hash) << "the parameters are the same";
+  b.history[1].hash->parameters.high = 0;
+  found = bits_of(a, b);
+  EXPECT_EQ(found.differ_from, 20u);
+  EXPECT_EQ(found.evidence, bits_evidence::hash);
+  a.history[1].hash.reset(); // of an earlier release
+  EXPECT_EQ(bits_of(a, b).evidence, bits_evidence::figures);
+}
+
 TEST(comparison, keys_that_change_bits_are_told_from_others) {
   auto other = some_run("b");
   other.keys[1].second = "0.2";

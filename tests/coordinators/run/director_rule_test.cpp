@@ -300,4 +300,22 @@ TEST(director_rule, rows_that_wait_when_training_diverges_stay_unpublished) {
   EXPECT_EQ(run.evaluated(2, 1), "");
 }
 
+TEST(director_rule, a_row_waits_for_the_hash_of_its_version) {
+  director_rule_options options;
+  options.plan = {
+    .row_count = 8, .batch_size = 4, .slice_count = 2, .epoch_count = 2, .step_limit = {}};
+  options.hashed_blocks = 3;
+  director_rule rule{options};
+  rule.start();
+  const batch_sums sums{8, 8, 0, 0};
+  EXPECT_EQ(rule.on_trained(2, sums), director_decisions{});
+  EXPECT_EQ(rule.on_hashed(4), director_decisions{}) << "that of a later row";
+  const director_decision first = publish_row{{2, sums, std::nullopt, std::nullopt}};
+  EXPECT_EQ(rule.on_hashed(2), director_decisions{first});
+  EXPECT_EQ(rule.on_hashed(2), director_decisions{}) << "said again";
+  const auto end = rule.on_trained(4, sums);
+  ASSERT_EQ(end.size(), 2u);
+  EXPECT_EQ(end[1], director_decision(finish_at{4, stop_reason::epochs}));
+}
+
 } // namespace troupe

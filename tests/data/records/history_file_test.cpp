@@ -116,6 +116,45 @@ TEST(history_file, what_is_no_history_is_refused_with_its_line) {
             "h:2: the line has fewer cells than the header");
 }
 
+TEST(history_file, hashes_stand_between_figures_and_metrics) {
+  auto first = row_at(4, 0.5), second = row_at(8, 0.25);
+  first.hash = version_hash{{1, 0xab}, {~uint64_t{0}, 2}};
+  second.hash = version_hash{{3, 4}, {}};
+  second.metrics["test_auc"] = 0.75;
+  const std::vector<history_row> rows{first, second};
+  std::string titles = header;
+  titles.insert(titles.size() - 1, ",parameters_hash,state_hash,test_auc");
+  const auto text = history_text(rows);
+  EXPECT_EQ(text, titles + "0,4,0,0,0.5,,,,,,,,000000000000000100000000000000ab,"
+                           "ffffffffffffffff0000000000000002,\n"
+                           "0,8,0,0,0.25,,,,,,,,00000000000000030000000000000004,,0.75\n");
+  const auto read = read_history(text, "h");
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].hash, first.hash);
+  EXPECT_EQ(read[1], second);
+  temporary_folder folder;
+  history_writer out{folder.path("h.csv"), {}};
+  out.add(first); // the file had no such columns yet
+  out.add(second);
+  EXPECT_EQ(folder.read("h.csv"), text);
+}
+
+TEST(history_file, what_is_no_hash_is_refused_with_its_line) {
+  std::string titles = header;
+  titles.insert(titles.size() - 1, ",parameters_hash,state_hash");
+  for (const std::string bad :
+       {"1", "00000000000000010000000000000xab", "0x000000000000010000000000000xab",
+        "000000000000000100000000000000ab0"}) {
+    try {
+      read_history(titles + "1,40,0.5,0.01,0.25,,,,,,,," + bad + ",\n", "h");
+      ADD_FAILURE() << bad;
+    } catch (const failure& error) {
+      EXPECT_EQ(error.where(), "h:2");
+      EXPECT_EQ(error.reason(), "'" + bad + "' is no hash");
+    }
+  }
+}
+
 TEST(history_file, numbers_read_back_as_the_same_double) {
   history_row row;
   row.train_loss = 0.1 + 0.2;

@@ -1,0 +1,44 @@
+#include "troupe/actors/base/version_hashing.hpp"
+
+#include "troupe/coordinators/step/placement.hpp"
+#include "troupe/data/text/checksum.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace troupe {
+
+namespace {
+
+// Blocks of several vectors of a state must not change places unseen either.
+constexpr int vector_bits = 48;
+
+hash_sum sum_of_blocks(size_t vector, size_t first_block, std::span<const float> values) {
+  hash_sum result;
+  for (auto block = first_block; !values.empty(); ++block) {
+    const auto part = values.first(std::min(values.size(), block_size));
+    const auto digest = checksum_of(std::as_bytes(part), uint64_t{vector} << vector_bits | block);
+    hash_sum one;
+    std::memcpy(&one, digest.data(), sizeof(one));
+    result += one;
+    values = values.subspan(part.size());
+  }
+  return result;
+}
+
+} // namespace
+
+version_hash hash_of_blocks(size_t first_block, std::span<const float> parameters,
+                            const std::vector<std::span<const float>>& state) {
+  version_hash result{sum_of_blocks(0, first_block, parameters), {}};
+  for (size_t i = 0; i < state.size(); ++i)
+    result.state += sum_of_blocks(i, first_block, state[i]);
+  return result;
+}
+
+span_hash whole_hash(uint64_t term, uint64_t version, const const_buffer& parameters) {
+  return {
+    term, version, {0, block_count(parameters.size())}, hash_of_blocks(0, parameters.values())};
+}
+
+} // namespace troupe

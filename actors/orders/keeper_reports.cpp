@@ -1,0 +1,51 @@
+// What a keeper tells the director: the book of figures, and why training cannot go on.
+
+#include "troupe/actors/orders/keeper.hpp"
+
+#include "troupe/actors/base/version_hashing.hpp"
+
+#include <utility>
+
+namespace troupe {
+
+void keeper_state::report_odd_start(const shard_start& start) {
+  stop_here("a state to begin with of " + std::to_string(start.slots.size()) + " vectors and " +
+              std::to_string(start.numbers.numbers.size()) +
+              " numbers, which is none of this job's",
+            step_problem::malformed);
+}
+
+void keeper_state::stop_here(const std::string& what, step_problem problem) {
+  books_.model.fail();
+  tell_director(what, problem);
+}
+
+void keeper_state::tell_director(const std::string& what, step_problem problem) {
+  not_finite_report report;
+  report.term = view_.term;
+  report.step = books_.model.version();
+  report.what = what;
+  report.problem = problem;
+  self_->send(view_.director, std::move(report));
+}
+
+void keeper_state::report(const main_model::report_mark& mark, const std::string& notice) {
+  auto& model = books_.model;
+  model.on_reported(now());
+  if (mark.is_row)
+    self_->send(view_.director, whole_hash(view_.term, model.version(), model.parameters()));
+  self_->send(
+    view_.director,
+    training_report{view_.term, model.version(), model.epoch_sums(), mark.is_row, mark.is_mark,
+                    model.seconds(now()), notice,
+                    mark.is_row ? std::exchange(books_.rounds, {}) : std::vector<round_record>{}});
+}
+
+trainer_figures keeper_state::on_figures() const {
+  const auto& roster = books_.roster;
+  const bool hides = options_.policy->hides_work();
+  return {roster.statistics().barrier_count(),
+          hides ? std::vector<named_statistics>{} : roster.figures(), left_out_, books_.clients};
+}
+
+} // namespace troupe

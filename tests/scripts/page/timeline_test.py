@@ -1,0 +1,204 @@
+"""Timelines and hashes of versions: what --trace writes, what `trace merge` makes of it, and what `compare`
+makes of the hashes in a history.
+
+    python3 tests/scripts/page/timeline_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
+"""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections import defaultdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from cluster_run import cluster_text, nodes_on_loopback
+from patience import HANG
+
+BUILD, SOURCE = (Path(x).resolve() for x in sys.argv[1:3])
+TROUPE = BUILD / "bin" / "troupe"
+JOB = f"""[data]
+file = "{SOURCE / 'examples' / 'data' / 'digits.csv.gz'}"
+standardize = true
+test_fraction = 0.25
+[model]
+kind = "neural-network"
+hidden = [256, 256]
+[optimizer]
+kind = "adam"
+[training]
+batch_size = 256
+slices = 4
+epochs = 2
+"""
+STEPS = 12  # of the job
+
+
+class Timeline:
+    """A file that --trace or `trace merge` wrote."""
+
+    def __init__(self, path):
+        self.object = json.loads(path.read_text(encoding="utf-8"))
+        self.events = self.object["traceEvents"]
+
+    def of(self, phase):
+        return [x for x in self.events if x["ph"] == phase]
+
+    def names(self, kind):
+        return {(x["pid"], x["tid"]): x["args"]["name"] for x in self.of("M") if x["name"] == kind}
+
+    def spans(self, name):
+        return [x for x in self.of("X") if x["name"] == name]
+
+
+class Timelines(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.job = self.folder / "job.toml"
+        self.job.write_text(JOB, encoding="utf-8")
+
+    def troupe(self, *arguments, code=0):
+        run = subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
+                             timeout=HANG, check=False)
+        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+        return run
+
+    def train(self, directory, *sets, more=()):
+        words = [word for key in (f"output.directory={directory}", *sets) for word in ("--set", key)]
+        return json.loads(self.troupe("train", self.job, "--json", "--quiet", *words, *more).stdout)
+
+    def expect_order(self, timeline):
+        """Spans of one row follow each other or lie in each other: viewers draw nothing else."""
+        rows = defaultdict(list)
+        for span in timeline.of("X"):
+            rows[span["pid"], span["tid"]].append((span["ts"], span["ts"] + span["dur"]))
+        for row, spans in rows.items():
+            open_ends = []
+            for begin, end in sorted(spans, key=lambda x: (x[0], -x[1])):
+                while open_ends and open_ends[-1] <= begin + 0.001:
+                    open_ends.pop()
+                if open_ends:
+                    self.assertLessEqual(end, open_ends[-1] + 0.002, row)
+                open_ends.append(end)
+
+    def expect_flows(self, timeline, from_begin):
+        """Each message that came was sent, and by then."""
+        sent = {x["id"]: x for x in timeline.of("s")}
+        came = timeline.of("f")
+        self.assertGreater(len(came), 0)
+        pairs = [(sent[x["id"]], x) for x in came if x["id"] in sent]
+        if from_begin:
+            missing = [x for x in came if x["id"] not in sent]
+            self.assertEqual(missing, [])
+        for out, back in pairs:
+            self.assertLessEqual(out["ts"], back["ts"])
+        return pairs
+
+    # ---- One process
+
+    def test_a_run_in_one_process_shows_every_step_of_everybody(self):
+        traced = self.train("traced", "training.replicas=2", "runtime.threads=2", more=["--trace", "t.json"])
+        plain = self.train("plain", "training.replicas=1")
+        self.assertEqual(traced["parameters_sha256"], plain["parameters_sha256"])
+        timeline = Timeline(self.folder / "t.json")
+        actors = timeline.names("thread_name")
+        self.assertEqual(set(actors.values()), {"replica 0", "replica 1", "shard 0", "shard 1"})
+        lanes = {x["actor"]: x for x in timeline.object["otherData"]["lanes"]}
+        self.assertEqual([x["dropped"] for x in lanes.values()], [0] * 4)
+        slices = {(x["args"]["step"], x["args"]["slice"]) for x in timeline.spans("slice")}
+        self.assertEqual(slices, {(step, one) for step in range(STEPS) for one in range(4)})
+        updates = [x["args"]["step"] for x in timeline.spans("add and update")]
+        self.assertEqual(sorted(updates), sorted(2 * list(range(STEPS))))
+        evaluated = {x["args"]["step"] for x in timeline.spans("evaluate")}
+        self.assertEqual(evaluated, {6, 12})
+        self.assertEqual({x["args"]["step"] for x in timeline.spans("hash")}, {6, 12})
+        self.expect_order(timeline)
+        pairs = self.expect_flows(timeline, from_begin=True)
+        ways = {(actors[a["pid"], a["tid"]].split()[0], actors[b["pid"], b["tid"]].split()[0])
+                for a, b in pairs}
+        self.assertEqual(ways, {("replica", "shard"), ("shard", "replica")})
+        for wait in timeline.spans("wait for parameters"):
+            self.assertIn("replica", actors[wait["pid"], wait["tid"]])
+
+    def test_trainers_and_their_keeper_have_rows(self):
+        self.job.write_text(JOB.replace("slices = 4\n", ""), encoding="utf-8")
+        self.train("kept", "training.strategy=parameters", "training.members=2", "training.local_steps=3",
+                   more=["--trace", "t.json"])
+        timeline = Timeline(self.folder / "t.json")
+        self.assertIn("keeper", timeline.names("thread_name").values())
+        self.assertTrue(timeline.spans("slice"))
+        self.expect_order(timeline)
+        self.expect_flows(timeline, from_begin=True)
+
+    def test_a_path_that_cannot_be_written_is_told_of_before_anything_is_done(self):
+        run = self.troupe("train", self.job, "--set", "output.directory=run", "--trace", "none/t.json", code=73)
+        self.assertIn("none/t.json", run.stderr)
+        self.assertFalse((self.folder / "run" / "summary.json").exists())
+
+    # ---- Several
+
+    def launch(self, *arguments):
+        nodes = nodes_on_loopback([(1, 1), (1, 1)])
+        text = cluster_text(nodes, job="job.toml")
+        (self.folder / "cluster.toml").write_text(text, encoding="utf-8")
+        return self.troupe("launch", "cluster.toml", "--overwrite", *arguments)
+
+    def test_launch_merges_what_its_nodes_recorded(self):
+        said = self.launch("--trace", "run.json").stderr
+        timeline = Timeline(self.folder / "run.json")
+        self.assertEqual(sorted(timeline.names("process_name").values()), ["left", "main"])
+        self.expect_order(timeline)
+        pairs = self.expect_flows(timeline, from_begin=False)
+        between = [pair for pair in pairs if pair[0]["pid"] != pair[1]["pid"]]
+        self.assertGreaterEqual(len(between), 2 * STEPS, "gradients and parameters, both ways")
+        self.assertIn(f"{len({out['id'] for out, _ in pairs})} messages are seen at both ends", said)
+        self.assertNotIn("before they were sent", said)
+        self.assertEqual([x.name for x in self.folder.glob("run.json.*")], [])
+
+    def test_files_of_other_runs_are_not_merged(self):
+        self.train("one", more=["--trace", "one.json"])
+        self.train("two", "job.seed=2", more=["--trace", "two.json"])
+        run = self.troupe("trace", "merge", "one.json", "two.json", "-o", "out.json", code=65)
+        self.assertIn("of another job", run.stderr)
+        self.assertFalse((self.folder / "out.json").exists())
+
+    # ---- Hashes
+
+    def hashes(self, directory):
+        with open(self.folder / directory / "history.csv", encoding="utf-8") as file:
+            return [(row["parameters_hash"], row["state_hash"]) for row in csv.DictReader(file)]
+
+    def test_each_row_has_the_hash_of_its_version_whoever_trained_it(self):
+        self.train("one", "training.replicas=1", "runtime.threads=1")
+        expected = self.hashes("one")
+        self.assertEqual(len(expected), 2)
+        for one in expected:
+            for text in one:
+                self.assertTrue(re.fullmatch("[0-9a-f]{32}", text), text)
+        self.assertEqual(len({text for one in expected for text in one}), 4)
+        self.train("four", "training.replicas=4", "runtime.threads=3")
+        self.assertEqual(self.hashes("four"), expected)
+        self.train("resumed", "training.epochs=1", "checkpoint.every_steps=4")
+        self.train("resumed", "checkpoint.every_steps=4", more=["--resume"])
+        self.assertEqual(self.hashes("resumed"), expected)
+        self.launch("--set", "output.directory=launched")
+        self.assertEqual(self.hashes("launched"), expected)
+
+    def test_compare_names_the_first_version_that_differs(self):
+        self.train("one")
+        self.train("other", "training.replicas=2")
+        self.train("decayed", "optimizer.schedule.kind=step", "optimizer.schedule.steps=8")
+        same, different = json.loads(self.troupe("compare", "one", "other", "decayed", "--json").stdout)["bits"]
+        self.assertEqual(same["state"], "equal")
+        self.assertEqual((different["state"], different["equal_until"], different["differ_from"]),
+                         ("differ", 6, 12))
+        self.assertEqual(different["evidence"], "hash")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
