@@ -226,8 +226,8 @@ class ClusterModes(EqualRuns):
         def kill_and_start_again(cluster):
             folder = os.path.join(cluster.folder, "runs")
             self.assertTrue(cluster.wait_until(lambda: any(
-                name.startswith("checkpoint-") for _, _, names in os.walk(folder) for name in names)),
-                cluster.messages())
+                name.startswith("checkpoint-") and name.endswith(".troupe")  # and not half written
+                for _, _, names in os.walk(folder) for name in names)), cluster.messages())
             cluster.director().signal(signal.SIGKILL)
             cluster.director().end(HANG)
             cluster.start(DIRECTOR, "--resume")
