@@ -43,6 +43,7 @@ HISTORY = {
     "train_accuracy": "none", "test_loss": "noised", "test_accuracy": "noised", "test_r2": "none",
     "validation_loss": "noised", "validation_accuracy": "noised", "validation_r2": "none",
     "test_auc": "noised", "validation_auc": "noised",
+    "parameters_hash": "noised", "state_hash": "none",
 }
 ROUND_FIGURES = {"round": "job", "epsilon": "spent", "void": "spent"}
 ROUND_ABSENT = {"invited", "dropped", "late", "surplus", "refused", "counted", "rows", "loss",
@@ -113,6 +114,9 @@ def checkpoint_of(path):
         for _ in range(take("Q")):
             name = text().decode()
             row[name] = take("d") if take("B") else None
+    for row in result["history"]:
+        if take("B"):
+            row["parameters_hash"], row["state_hash"] = [take("Q"), take("Q")], [take("Q"), take("Q")]
     assert not any(whole[at:-24]), "something follows the record"
     return result
 
