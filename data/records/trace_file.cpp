@@ -28,6 +28,8 @@ constexpr std::string_view format_mark = "troupe trace 1";
 /// Ends the first line: events follow, one a line.
 constexpr std::string_view first_line_end = ",\"traceEvents\":[";
 constexpr std::string_view last_line = "]}";
+/// Times of a file are below: 31 years, to the microsecond exact as a double.
+constexpr double microseconds_max = 1e15;
 
 std::string text_of(const json& x) {
   return x.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -199,7 +201,9 @@ opened_trace open_trace(const std::string& path) {
 class clock_map {
 public:
   clock_map() = default;
-  explicit clock_map(std::vector<clock_sample> samples) : samples_(std::move(samples)) {}
+  explicit clock_map(std::vector<clock_sample> samples) : samples_(std::move(samples)) {
+    std::ranges::sort(samples_, {}, own_time); // whoever wrote the file
+  }
 
   /// Nanoseconds; between two samples the clocks drift evenly.
   uint64_t on_directors(uint64_t time) const {
@@ -303,7 +307,10 @@ uint64_t copy_events(opened_trace& from, size_t process, const clock_map& clock,
       auto event = json::parse(line);
       event["pid"] = process;
       if (const auto at = event.find("ts"); at != event.end()) {
-        const auto own = static_cast<uint64_t>(at->get<double>() * 1000 + 0.5);
+        const auto microseconds_there = at->get<double>();
+        if (!(microseconds_there >= 0 && microseconds_there < microseconds_max))
+          refuse_content(from.path);
+        const auto own = static_cast<uint64_t>(microseconds_there * 1000 + 0.5);
         const auto time = clock.on_directors(own);
         flows.note(event, time);
         *at = static_cast<double>(time) / 1000;

@@ -149,6 +149,12 @@ TEST_F(trace_file, a_part_of_a_file_or_another_one_is_none) {
     std::ofstream{folder_.path("part.json")} << text.substr(0, size);
     EXPECT_EQ(why({folder_.path("part.json")}), refused) << size;
   }
+  for (const std::string time : {"-1.0", "1e300", "\"soon\""}) {
+    auto other = text;
+    other.replace(other.find("\"ts\":") + 5, 5, time);
+    std::ofstream{folder_.path("part.json")} << other;
+    EXPECT_EQ(why({folder_.path("part.json")}), refused) << time;
+  }
   std::ofstream{folder_.path("other.json")} << R"({"traceEvents":[]})" << '\n';
   EXPECT_EQ(why({folder_.path("other.json")}), refused);
   EXPECT_EQ(merge_traces({whole}, folder_.path("out.json")).processes.size(), 1u);
