@@ -36,7 +36,7 @@ public:
 
   /// True when what belongs to this step is recorded.
   bool takes(uint64_t step) {
-    if (step != step_)
+    if (step > step_) // what is of an earlier one may come in between
       begin_step(step);
     return step % every_.load(std::memory_order_relaxed) == 0;
   }
@@ -56,8 +56,8 @@ private:
   double record_ns_;
   size_t size_max_;
   std::atomic<uint64_t> every_{1};
-  size_t next_ = 0; ///< place of the oldest record, once all places are taken
-  uint64_t step_ = ~uint64_t{0};
+  size_t next_ = 0;         ///< place of the oldest record, once all places are taken
+  uint64_t step_ = 0;       ///< the highest so far
   uint64_t idle_since_ = 0; ///< 0: not known
   uint64_t steps_ = 0;      ///< since it last chose
   uint64_t records_ = 0;    ///< likewise

@@ -11,7 +11,7 @@
 namespace troupe {
 
 /// Of the blocks (coordinators/step/placement.hpp) from `first_block` on. `parameters` and each vector of
-/// `state` are of the same elements; the last block may be short. 0.1 ms a MB.
+/// `state` are of the same elements; the last block may be short.
 version_hash hash_of_blocks(size_t first_block, std::span<const float> parameters,
                             const std::vector<std::span<const float>>& state = {});
 

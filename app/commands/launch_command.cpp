@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -112,18 +113,26 @@ void report(const child_processes& children, const launch_rule& rule) {
                        rule.exit_code() == 0));
 }
 
+// What cannot be removed the node cannot write either, and says so.
+void remove_traces_of_nodes(const train_arguments& arguments, const cluster_plan& plan) {
+  std::error_code ignored;
+  for (const auto& node : plan.nodes)
+    std::filesystem::remove(trace_of_node(arguments, node.name), ignored);
+}
+
 // Of nodes that were killed there is nothing.
 void merge_traces_of_nodes(const train_arguments& arguments, const cluster_plan& plan) {
   std::vector<std::string> files;
+  std::error_code ignored;
   for (const auto& node : plan.nodes)
-    if (const auto file = trace_of_node(arguments, node.name); std::filesystem::exists(file))
+    if (const auto file = trace_of_node(arguments, node.name);
+        std::filesystem::exists(file, ignored))
       files.push_back(file);
   if (files.empty())
     return;
   try {
     print_message(trace_merge_text(merge_traces(files, arguments.trace), arguments.trace));
-    for (const auto& file : files)
-      std::filesystem::remove(file);
+    remove_traces_of_nodes(arguments, plan);
   } catch (const failure& error) {
     print_message("troupe: warning: the nodes' timelines are not merged\n" + error_text(error));
   }
@@ -175,10 +184,8 @@ int run(const train_arguments& arguments, std::string& job_name) {
   std::optional<object_of_run> object;
   if (arguments.json)
     object.emplace();
-  for (const auto& node :
-       cluster.plan.nodes) // else one of an earlier run might be taken for this one's
-    if (!arguments.trace.empty())
-      std::filesystem::remove(trace_of_node(arguments, node.name));
+  if (!arguments.trace.empty()) // else one of an earlier run might be taken for this one's
+    remove_traces_of_nodes(arguments, cluster.plan);
   start_nodes(children, arguments, cluster, object ? object->descriptor() : STDOUT_FILENO);
   launch_rule rule{{cluster.plan.nodes.size(), 0}}; // the director was started first
   wait_for_all(children, rule);

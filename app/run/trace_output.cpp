@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-// "replica 0: 812 records, 1 of 8 steps, the oldest 12 left out".
+// "replica 0: 812 records, 1 of 8 steps, 12 older ones left out".
 std::string lane_text(const trace_lane& x) {
   auto result = fmt::format("{}: {} records", x.actor, x.records.size());
   if (x.every > 1)

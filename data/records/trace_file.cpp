@@ -173,7 +173,8 @@ struct opened_trace {
 opened_trace open_trace(const std::string& path) {
   opened_trace result{path, std::ifstream{path}, {}};
   if (!result.lines)
-    throw failure(failure_code::missing_input, "there is no such file, or it cannot be read", path);
+    throw failure(failure_code::missing_input, "there is no such file, or it cannot be read", path,
+                  "give files that --trace has written");
   std::string line;
   std::getline(result.lines, line);
   if (!line.ends_with(first_line_end))
