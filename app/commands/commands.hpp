@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include "troupe/app/page/page_place.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,8 +23,7 @@ struct train_arguments {
   bool stats = false;       ///< also print who waited for whom
   bool tensorboard = false; ///< also write the history for TensorBoard
   std::string trace;        ///< file of the run's timeline; empty: none is wanted
-  /// Where the page of the run is served (page_server.hpp); nothing: nowhere.
-  std::optional<std::string> dashboard{};
+  std::optional<page_place> dashboard{}; ///< where the page of the run is served; nothing: nowhere
   char** process_arguments = nullptr; ///< argv, to start this program again; ends with null
 };
 
@@ -63,8 +64,8 @@ struct status_arguments {
 int status_command(const status_arguments& arguments);
 
 struct watch_arguments {
-  std::string target;  ///< a cluster file, or the folder of a run
-  std::string address; ///< of the page (page_server.hpp)
+  std::string target; ///< a cluster file, or the folder of a run
+  page_place page;
   std::vector<std::string> sets;
   std::string certificate_file; ///< to ask a secured cluster with, as in status_arguments
   std::string key_file;

@@ -31,6 +31,18 @@ std::string trace_of_node(const train_arguments& arguments, const std::string& n
   return arguments.trace + "." + name;
 }
 
+void add_page_options(std::vector<std::string>& words, const page_place& x) {
+  words.emplace_back("--dashboard");
+  const std::pair<const std::string&, const char*> options[] = {
+    {x.address, "--dashboard-at="},
+    {x.token_file, "--dashboard-token-file="},
+    {x.certificate.certificate, "--dashboard-certificate="},
+    {x.certificate.key, "--dashboard-key="}};
+  for (const auto& [value, option] : options)
+    if (!value.empty())
+      words.push_back(option + value);
+}
+
 // The command line of a node, which is this program.
 std::vector<std::string> node_command_line(const train_arguments& arguments,
                                            const cluster_plan& plan, size_t index, int descriptor) {
@@ -53,7 +65,7 @@ std::vector<std::string> node_command_line(const train_arguments& arguments,
     if (given)
       result.emplace_back(flag);
   if (arguments.dashboard && plan.nodes[index].is_director)
-    result.push_back("--dashboard-at=" + *arguments.dashboard);
+    add_page_options(result, *arguments.dashboard);
   if (!arguments.trace.empty())
     result.push_back("--trace=" + trace_of_node(arguments, plan.nodes[index].name));
   return result;

@@ -145,8 +145,11 @@ int lead(const chosen_node& here, const node_arguments& arguments) {
     warn_of_missing(here.cluster.plan, result.summary.nodes);
     return result;
   };
+  auto asked_run = arguments.run;
+  if (asked_run.dashboard && here.tls)
+    asked_run.dashboard->node_certificate = *here.tls;
   return run_training(
-    here.cluster.job, arguments.run, train,
+    here.cluster.job, asked_run, train,
     [&](const job& x, training_inputs inputs, const training_summary& summary) {
       tell_others(here, arguments, x, std::move(inputs), summary);
     },

@@ -28,7 +28,9 @@ int wait_for_signal(const std::function<void()>& every_second) {
 
 int serve(const watch_arguments& arguments, const std::shared_ptr<const page_feed>& feed,
           const std::function<void()>& every_second) {
-  const page_server server{arguments.address, feed};
+  auto place = arguments.page;
+  place.node_certificate = {{}, arguments.certificate_file, arguments.key_file};
+  const page_server server{place, feed};
   print_result("The page of this run: " + server.address() + "  (Ctrl-C ends it)\n");
   return wait_for_signal(every_second);
 }

@@ -5,7 +5,7 @@
 
 namespace troupe {
 
-live_page::live_page(const std::string& where, const std::string& job_name,
+live_page::live_page(const page_place& where, const std::string& job_name,
                      const std::vector<history_row>& rows)
   : feed_(std::make_shared<page_feed>(job_name, page_source::live)), server_(where, feed_) {
   for (const auto& row : rows)

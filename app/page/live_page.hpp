@@ -16,7 +16,7 @@ class live_page {
 public:
   /// Serves at `where` (page_server.hpp), beginning with the rows of a run that goes on. Throws as
   /// page_server does.
-  live_page(const std::string& where, const std::string& job_name,
+  live_page(const page_place& where, const std::string& job_name,
             const std::vector<history_row>& rows);
 
   void show(const training_status& status);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 
 namespace troupe {
 
@@ -38,41 +39,16 @@ std::string head(unsigned status, std::string_view more) {
                      std::string_view{reason.data(), reason.size()}, safety, more);
 }
 
-bool is_number_of_port(std::string_view x, uint16_t port) {
-  return x == std::to_string(port) || (x.empty() && port == 80);
-}
-
-// A literal address was looked up by nobody, so nobody has lied about it.
-bool is_literal(std::string_view host) {
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
-    return host.find_first_not_of("0123456789abcdefABCDEF:.", 1) == host.size() - 1;
-  return std::ranges::count(host, '.') == 3 &&
-         host.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-bool is_own_host(std::string_view host, uint16_t port) {
-  const auto bracket = host.rfind(']');
-  const auto colon = host.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  const auto name = host.substr(0, colon);
-  const auto number = colon == std::string_view::npos ? std::string_view{} : host.substr(colon + 1);
-  return is_number_of_port(number, port) && (name == "localhost" || is_literal(name));
-}
-
-unsigned refusal_of(const page_request& x, uint16_t port) {
-  if (!is_own_host(x.host, port))
-    return 421;
-  if (!x.fetch_site.empty() && x.fetch_site != "same-origin" && x.fetch_site != "none")
-    return 403;
-  if (!x.origin.empty() && x.origin != "http://" + x.host)
-    return 403;
-  return 0;
-}
-
 /// Whether training moves, or has finished: what a supervisor asks.
 bool is_ready(const page_feed& feed) {
   const auto run = feed.run();
   return run.is_object() && run.value("phase", "") != "waiting" &&
          run.value("phase", "") != "failed";
+}
+
+/// Answered with a word or two.
+bool is_probe(std::string_view path) {
+  return path == "/healthz" || path == "/readyz";
 }
 
 struct route {
@@ -123,16 +99,19 @@ std::string asset_answer(const page_asset& x, const page_request& request) {
 } // namespace
 
 std::string page_refusal(unsigned status) {
-  return with_body(status, {"text/plain", fmt::format("{}\n", status)},
-                   "Cache-Control: no-store\r\n", false);
+  std::string more = "Cache-Control: no-store\r\n";
+  if (status == 401)
+    more += "WWW-Authenticate: Bearer\r\n";
+  return with_body(status, {"text/plain", fmt::format("{}\n", status)}, more, false);
 }
 
-std::string page_answer(const page_request& request, const page_feed& feed, uint16_t port,
-                        double now) {
+std::string page_answer(const page_request& request, const page_feed& feed,
+                        const page_rules& rules, double now) {
   constexpr std::string_view fresh = "Cache-Control: no-store\r\n";
-  if (const auto status = refusal_of(request, port))
+  const auto* asset = page_asset_at(request.path);
+  if (const auto status = page_refusal_of(request, rules, asset || is_probe(request.path)))
     return page_refusal(status);
-  if (const auto* asset = page_asset_at(request.path))
+  if (asset)
     return asset_answer(*asset, request);
   if (request.path == "/readyz") {
     const bool ready = is_ready(feed);

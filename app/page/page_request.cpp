@@ -32,7 +32,8 @@ unsigned fault_of(const http::request<http::empty_body>& x) {
     return 405;
   if (x.count(http::field::transfer_encoding) > 0)
     return 413;
-  for (const auto name : {http::field::host, http::field::content_length, http::field::origin})
+  for (const auto name : {http::field::host, http::field::content_length, http::field::origin,
+                          http::field::authorization})
     if (is_twice(x, name))
       return 400;
   const auto length = x.find(http::field::content_length);
@@ -56,6 +57,7 @@ page_request request_of(const http::request<http::empty_body>& x) {
   result.origin = text_of(x[http::field::origin]);
   result.fetch_site = text_of(x["Sec-Fetch-Site"]);
   result.accept = text_of(x[http::field::accept]);
+  result.authorization = text_of(x[http::field::authorization]);
   result.entity_tag = text_of(x[http::field::if_none_match]);
   result.takes_gzip =
     x[http::field::accept_encoding].find("gzip") != boost::beast::string_view::npos;

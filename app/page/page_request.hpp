@@ -25,6 +25,7 @@ struct page_request {
   std::string origin;      ///< empty: none
   std::string fetch_site;  ///< Sec-Fetch-Site; empty: none
   std::string accept;      ///< empty: none
+  std::string authorization; ///< empty: none
   std::string entity_tag;  ///< If-None-Match; empty: none
   bool takes_gzip = false; ///< the answer may be compressed
 

@@ -2,18 +2,14 @@
 
 #include "troupe/actors/net/socket/channel.hpp"
 #include "troupe/app/page/page_answer.hpp"
+#include "troupe/app/page/page_opening.hpp"
 #include "troupe/app/page/unix_time.hpp"
-#include "troupe/data/text/failure.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <list>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,56 +24,9 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr uint16_t usual_ports = 10;
-
 /// How long nobody is accepted when it fails: without file descriptors left the listener stays
 /// readable, and waiting for it would not wait.
 constexpr milliseconds accept_pause{100};
-
-std::optional<uint16_t> port_in(const std::string& text) {
-  uint16_t result = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, result);
-  return !text.empty() && problem == std::errc{} && stop == end ? std::optional{result}
-                                                                : std::nullopt;
-}
-
-socket_address loopback_address(const endpoint& where) {
-  const auto found = resolve(where, page_server::visit_time_max);
-  for (const auto& address : found.addresses)
-    if (address.is_loopback())
-      return address;
-  throw failure(
-    failure_code::usage,
-    "the page is served on a loopback address only: whoever can reach it can read it",
-    to_string(where),
-    "leave the address out, and reach it from elsewhere through 'ssh -L 7465:localhost:7465 "
-    "THIS_MACHINE'");
-}
-
-endpoint endpoint_in(const std::string& text) {
-  try {
-    return parse_endpoint(text);
-  } catch (const failure& error) {
-    throw failure(failure_code::usage, error.reason(), text,
-                  "an address of the page is PORT or HOST:PORT");
-  }
-}
-
-owned_socket listener_at(const std::string& where) {
-  if (const auto port = port_in(where))
-    return listen_on(loopback_address({"127.0.0.1", *port}));
-  if (!where.empty())
-    return listen_on(loopback_address(endpoint_in(where)));
-  for (uint16_t i = 0;; ++i)
-    try {
-      return listen_on(
-        loopback_address({"127.0.0.1", static_cast<uint16_t>(page_server::usual_port + i)}));
-    } catch (const failure& error) {
-      if (error.code() != failure_code::cannot_create || i + 1 == usual_ports)
-        throw;
-    }
-}
 
 /// A visitor: what came of its request, or what is still to be sent to it.
 struct visit {
@@ -87,6 +36,8 @@ struct visit {
   std::string answer{};
   size_t sent = 0;
   bool is_over = false;
+  bool shakes_hands = false;
+  bool wants_to_write = false; ///< to shake hands
 
   bool is_sending() const { return sent < answer.size(); }
   bool is_sent() const { return !answer.empty() && !is_sending(); }
@@ -96,8 +47,8 @@ struct visit {
 
 class page_server::loop {
 public:
-  loop(owned_socket listener, std::shared_ptr<const page_feed> feed)
-    : listener_(std::move(listener)),
+  loop(page_opening opening, std::shared_ptr<const page_feed> feed)
+    : opening_(std::move(opening)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       feed_(std::move(feed)),
       thread_([this] { run(); }) {}
@@ -108,8 +59,6 @@ public:
     [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
     thread_.join();
   }
-
-  std::string address() const { return "http://" + bound_address_of(listener_).text() + "/"; }
 
 private:
   void run() {
@@ -130,10 +79,10 @@ private:
     const bool accepts = accepts_from_ <= now;
     std::vector<pollfd> sockets{{wake_.get(), POLLIN, 0}};
     if (accepts)
-      sockets.push_back({listener_.get(), POLLIN, 0});
+      sockets.push_back({opening_.listener.get(), POLLIN, 0});
     auto earliest = accepts ? now + std::chrono::hours{1} : accepts_from_;
     for (const auto& one : visits_) {
-      const short events = one.is_sending() ? POLLOUT : POLLIN;
+      const short events = one.is_sending() || one.wants_to_write ? POLLOUT : POLLIN;
       sockets.push_back({one.connection.descriptor(), events, 0});
       earliest = std::min(earliest, one.deadline);
     }
@@ -146,17 +95,24 @@ private:
   void accept_visitors() {
     if (steady::now() < accepts_from_)
       return;
-    for (auto socket = accept_from(listener_); socket; socket = accept_from(listener_)) {
+    const auto& listener = opening_.listener;
+    for (auto socket = accept_from(listener); socket; socket = accept_from(listener)) {
       if (visits_.size() == connections_max)
         visits_.pop_front();
       visits_.push_back({channel{std::move(socket)}, steady::now() + visit_time_max});
+      if (!opening_.identity)
+        continue;
+      visits_.back().connection.secure(opening_.identity->current(), tls_side::accepts);
+      visits_.back().shakes_hands = true;
     }
     if (errno != EAGAIN && errno != EWOULDBLOCK)
       accepts_from_ = steady::now() + accept_pause;
   }
 
   void serve(visit& one) const {
-    if (one.answer.empty())
+    if (one.shakes_hands)
+      shake_hands(one);
+    if (!one.shakes_hands && !one.is_over && one.answer.empty())
       read(one);
     if (one.is_sending())
       send(one);
@@ -164,11 +120,27 @@ private:
       await_end(one);
   }
 
+  // Who came without TLS is told in the clear that this is wrong, and no more.
+  static void shake_hands(visit& one) {
+    auto& session = *one.connection.session();
+    const auto how = session.shake_hands();
+    one.wants_to_write = how == tls_session::progress::wants_to_write;
+    one.shakes_hands =
+      one.wants_to_write || how == tls_session::progress::wants_to_read;
+    if (how != tls_session::progress::failed)
+      return;
+    one.is_over = !session.has_met_no_tls();
+    if (one.is_over)
+      return;
+    one.connection.forget_session();
+    one.answer = page_refusal(400);
+  }
+
   void read(visit& one) const {
     const auto got = one.connection.read(one.request);
     const auto found = read_page_request(one.request);
     if (found.is == page_reading::state::complete)
-      one.answer = page_answer(found.request, *feed_, port_of(listener_), unix_seconds());
+      one.answer = page_answer(found.request, *feed_, opening_.rules, unix_seconds());
     else if (found.is == page_reading::state::refused)
       one.answer = page_refusal(found.status);
     else
@@ -189,7 +161,7 @@ private:
     one.is_over = one.connection.read(unread).is_over;
   }
 
-  owned_socket listener_;
+  page_opening opening_;
   owned_socket wake_;
   std::shared_ptr<const page_feed> feed_;
   std::list<visit> visits_;
@@ -198,13 +170,12 @@ private:
   std::thread thread_; ///< last: it uses all others
 };
 
-page_server::page_server(const std::string& where, std::shared_ptr<const page_feed> feed)
-  : loop_(std::make_unique<loop>(listener_at(where), std::move(feed))) {}
+page_server::page_server(const page_place& where, std::shared_ptr<const page_feed> feed) {
+  auto opening = open_page(where);
+  address_ = opening.address;
+  loop_ = std::make_unique<loop>(std::move(opening), std::move(feed));
+}
 
 page_server::~page_server() = default;
-
-std::string page_server::address() const {
-  return loop_->address();
-}
 
 } // namespace troupe

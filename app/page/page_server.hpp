@@ -1,13 +1,15 @@
 // Serves the page of a run on a thread of its own, until it is destroyed.
 //
-// One thread polls a listener on a loopback address and at most 64 connections; each has one request,
-// one answer and a deadline for both, and no visitor can hold anything that training needs. What an
-// answer says is decided in page_answer.hpp.
+// One thread polls a listener and at most 64 connections; each has one request, one answer and a
+// deadline for both, shaking hands included, and no visitor can hold anything that training needs. What
+// an answer says is decided in page_answer.hpp. An address that other machines can reach is served with
+// TLS and to those who know a token, or not at all.
 
 #pragma once
 
 #include "troupe/actors/net/socket/endpoint.hpp"
 #include "troupe/app/page/page_feed.hpp"
+#include "troupe/app/page/page_place.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -24,19 +26,22 @@ public:
   /// For a request to come, and for its answer to go.
   static constexpr milliseconds visit_time_max{5'000};
 
-  /// `where` is empty (127.0.0.1 at the usual port), "PORT" or "HOST:PORT"; port 0 takes any that is
-  /// free. Throws failure: usage when it is none of these or no loopback address, cannot_create when
-  /// the port is in use.
-  page_server(const std::string& where, std::shared_ptr<const page_feed> feed);
+  /// The address is empty (127.0.0.1 at the usual port), "PORT" or "HOST:PORT"; port 0 takes any that
+  /// is free. Throws failure: usage when it is none of these, cannot_create when the port is in use,
+  /// no_permission when others could reach it and TLS or the token is missing; of their files as
+  /// read_or_make_key (data/privacy/key_file.hpp) and load_tls_for_anyone (tls_identity.hpp).
+  page_server(const page_place& where, std::shared_ptr<const page_feed> feed);
   ~page_server();
   page_server(const page_server&) = delete;
   page_server& operator=(const page_server&) = delete;
 
-  /// For people: "http://127.0.0.1:7465/".
-  std::string address() const;
+  /// For people: "http://127.0.0.1:7465/". With a token that was made just now it ends with #key=TOKEN:
+  /// what follows a # no browser sends to anybody, the page takes it from there.
+  std::string address() const { return address_; }
 
 private:
   class loop;
+  std::string address_;
   std::unique_ptr<loop> loop_;
 };
 

@@ -19,15 +19,6 @@ namespace {
 
 constexpr char digits[] = "0123456789abcdef";
 
-std::string text_of(const secret_key& key) {
-  std::string result;
-  for (const auto byte : key) {
-    result += digits[byte >> 4];
-    result += digits[byte & 15];
-  }
-  return result + '\n';
-}
-
 int value_of(char digit) {
   if (digit >= '0' && digit <= '9')
     return digit - '0';
@@ -62,7 +53,7 @@ secret_key new_key(const std::string& path) {
 /// Of processes that begin at the same time one makes it.
 void make_key(const std::string& path) {
   try {
-    write_guarded_file(path, text_of(new_key(path)), file_access::owner, false);
+    write_guarded_file(path, digits_of(new_key(path)) + '\n', file_access::owner, false);
   } catch (const failure&) {
     if (::access(path.c_str(), F_OK) != 0)
       throw;
@@ -70,6 +61,15 @@ void make_key(const std::string& path) {
 }
 
 } // namespace
+
+std::string digits_of(const secret_key& key) {
+  std::string result;
+  for (const auto byte : key) {
+    result += digits[byte >> 4];
+    result += digits[byte & 15];
+  }
+  return result;
+}
 
 secret_key read_or_make_key(const std::string& path) {
   if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT)

@@ -112,6 +112,13 @@ bool socket_address::is_loopback() const {
          (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == 127);
 }
 
+bool socket_address::is_any() const {
+  if (family() == AF_INET)
+    return reinterpret_cast<const sockaddr_in*>(data())->sin_addr.s_addr == INADDR_ANY;
+  return family() == AF_INET6 &&
+         IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(data())->sin6_addr);
+}
+
 std::string socket_address::host() const {
   char host[NI_MAXHOST] = "";
   const auto* address = reinterpret_cast<const sockaddr*>(data());

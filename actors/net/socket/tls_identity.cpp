@@ -14,6 +14,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <utility>
 
 namespace troupe {
@@ -60,12 +61,6 @@ tls_context make_context() {
   throw failure(failure_code::no_permission, what, where, hint);
 }
 
-/// What the files hold, each opened once: what was looked at is what counts.
-struct file_texts {
-  std::string authority;
-  identity_texts own;
-};
-
 template <class Read>
 std::string read_own(Read read, const std::string& path, const std::string& name) {
   try {
@@ -79,16 +74,13 @@ std::string read_own(Read read, const std::string& path, const std::string& name
   }
 }
 
-file_texts read_files(const tls_files& files, const std::string& name) {
-  return {read_unchanged_file(files.authority),
-          {read_own(read_small_file, files.certificate, name),
-           read_own(read_secret_file, files.key, name)}};
+identity_texts read_own_files(const tls_files& files, const std::string& name) {
+  return {read_own(read_small_file, files.certificate, name),
+          read_own(read_secret_file, files.key, name)};
 }
 
-void expect_key(const file_texts& x, const tls_files& files) {
-  read_certificate(x.authority, files.authority);
-  read_certificate(x.own.certificate, files.certificate);
-  if (!is_key_of(x.own, files.key))
+void expect_key(const identity_texts& own, const tls_files& files) {
+  if (!is_key_of(own, files.key))
     unfit("this key belongs to another certificate than " + files.certificate, files.key,
           "use the two files of one 'troupe certs issue'");
 }
@@ -123,25 +115,47 @@ bool take_key(SSL_CTX* x, const std::string& text) {
   return key && SSL_CTX_use_PrivateKey(x, key.get()) == 1;
 }
 
-void load_texts(SSL_CTX* x, const file_texts& texts, const tls_files& files) {
-  const auto expect_loaded = [](bool is_loaded, const std::string& file) {
-    if (is_loaded)
-      return;
-    ERR_clear_error();
-    throw failure(failure_code::bad_data, "cannot be used to secure connections", file,
-                  "'troupe certs check' says what it holds");
-  };
+void expect_loaded(bool is_loaded, const std::string& file) {
+  if (is_loaded)
+    return;
+  ERR_clear_error();
+  throw failure(failure_code::bad_data, "cannot be used to secure connections", file,
+                "'troupe certs check' says what it holds");
+}
+
+void load_authority(SSL_CTX* x, const std::string& text, const tls_files& files) {
   auto* store = SSL_CTX_get_cert_store(x);
-  expect_loaded(take_certificates(texts.authority,
-                                  [&](X509* one) { return X509_STORE_add_cert(store, one) == 1; }),
-                files.authority);
+  expect_loaded(
+    take_certificates(text, [&](X509* one) { return X509_STORE_add_cert(store, one) == 1; }),
+    files.authority);
+}
+
+void load_own(SSL_CTX* x, const identity_texts& own, const tls_files& files) {
   bool is_first = true;
   const auto take_own = [&](X509* one) {
     return (std::exchange(is_first, false) ? SSL_CTX_use_certificate(x, one)
                                            : SSL_CTX_add1_chain_cert(x, one)) == 1;
   };
-  expect_loaded(take_certificates(texts.own.certificate, take_own), files.certificate);
-  expect_loaded(take_key(x, texts.own.key), files.key);
+  expect_loaded(take_certificates(own.certificate, take_own), files.certificate);
+  expect_loaded(take_key(x, own.key), files.key);
+}
+
+[[noreturn]] void unfit_expired(const tls_files& files) {
+  unfit("this certificate has expired", files.certificate,
+        "issue another one: troupe certs issue NAME --overwrite");
+}
+
+[[noreturn]] void unfit_not_yet_valid(const tls_files& files) {
+  unfit("this certificate is not valid yet", files.certificate, "is this machine's clock right?");
+}
+
+/// Where no authority is at hand to say so.
+void expect_good_today(const certificate_facts& x, const tls_files& files) {
+  const auto now = std::chrono::system_clock::now();
+  if (now >= x.time.end)
+    unfit_expired(files);
+  if (now < x.time.begin)
+    unfit_not_yet_valid(files);
 }
 
 /// As a peer will verify it.
@@ -156,10 +170,9 @@ void expect_signed(SSL_CTX* x, const tls_files& files) {
     return;
   const int why = X509_STORE_CTX_get_error(check.get());
   if (why == X509_V_ERR_CERT_HAS_EXPIRED)
-    unfit("this certificate has expired", files.certificate,
-          "issue another one: troupe certs issue NAME --overwrite");
+    unfit_expired(files);
   if (why == X509_V_ERR_CERT_NOT_YET_VALID)
-    unfit("this certificate is not valid yet", files.certificate, "is this machine's clock right?");
+    unfit_not_yet_valid(files);
   unfit("this certificate is not from the authority " + files.authority + " (" +
           X509_verify_cert_error_string(why) + ")",
         files.certificate, "issue it with the authority's ca.key");
@@ -174,20 +187,40 @@ void expect_name(SSL_CTX* x, const tls_files& files, const std::string& name) {
 } // namespace
 
 tls_context load_tls(const tls_files& files, const std::string& name) {
-  const auto texts = read_files(files, name);
-  expect_key(texts, files);
+  // Each file is opened once: what was looked at is what counts.
+  const auto authority = read_unchanged_file(files.authority);
+  const auto own = read_own_files(files, name);
+  read_certificate(authority, files.authority);
+  read_certificate(own.certificate, files.certificate);
+  expect_key(own, files);
   auto result = make_context();
-  load_texts(result.get(), texts, files);
+  load_authority(result.get(), authority, files);
+  load_own(result.get(), own, files);
   expect_signed(result.get(), files);
   expect_name(result.get(), files, name);
   return result;
 }
 
-tls_identity::tls_identity(tls_files files, std::string name)
-  : files_(std::move(files)),
-    name_(std::move(name)),
-    seen_(stamps()),
-    context_(load_tls(files_, name_)) {}
+tls_context load_tls_for_anyone(const tls_files& files) {
+  const auto own = read_own_files(files, {});
+  expect_good_today(read_certificate(own.certificate, files.certificate), files);
+  expect_key(own, files);
+  auto result = make_context();
+  require(SSL_CTX_set_ssl_version(result.get(), TLS_server_method()) == 1);
+  SSL_CTX_set_verify(result.get(), SSL_VERIFY_NONE, nullptr);
+  load_own(result.get(), own, files);
+  return result;
+}
+
+tls_identity::tls_identity(const tls_files& files, const std::string& name)
+  : tls_identity(files, [name](const tls_files& x) { return load_tls(x, name); }) {}
+
+tls_identity tls_identity::for_anyone(const tls_files& files) {
+  return {files, load_tls_for_anyone};
+}
+
+tls_identity::tls_identity(tls_files files, std::function<tls_context(const tls_files&)> load)
+  : files_(std::move(files)), load_(std::move(load)), seen_(stamps()), context_(load_(files_)) {}
 
 std::vector<tls_identity::stamp> tls_identity::stamps() const {
   std::vector<stamp> result;
@@ -207,7 +240,7 @@ const tls_context& tls_identity::current() {
     return context_;
   seen_ = std::move(now);
   try {
-    context_ = load_tls(files_, name_);
+    context_ = load_(files_);
     problem_.reset();
   } catch (const failure& error) {
     problem_ = error.where() + ": " + error.reason();

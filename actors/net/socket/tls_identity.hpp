@@ -1,5 +1,7 @@
 // The identity of this process on secured connections: its certificate and key, and the authority
-// whose word counts. Both sides of a connection have one; there is no anonymous TLS here.
+// whose word counts. Both sides of a connection between processes have one; there is no anonymous
+// TLS there. A server for people (app/page) has one of the other kind: browsers show no
+// certificate, so visitors prove themselves by something else.
 //
 // TLS 1.2 or later, with ephemeral keys only, without renegotiation, compression or resumed
 // sessions: every connection checks every certificate anew. Files that are replaced count from the
@@ -10,6 +12,7 @@
 #include "troupe/data/identity/tls_files.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,10 +33,17 @@ using tls_context = std::shared_ptr<ssl_ctx_st>;
 /// holds something else.
 tls_context load_tls(const tls_files& files, const std::string& name);
 
+/// For a server that asks nobody for a certificate, and nothing else: what it makes can dial nobody,
+/// and trusts nobody. `files.authority` is not read; the certificate may be of any authority, or its
+/// own. Throws as load_tls.
+tls_context load_tls_for_anyone(const tls_files& files);
+
 class tls_identity {
 public:
   /// Throws as load_tls.
-  tls_identity(tls_files files, std::string name);
+  tls_identity(const tls_files& files, const std::string& name);
+  /// Of a server that anybody may visit. Throws as load_tls_for_anyone.
+  static tls_identity for_anyone(const tls_files& files);
 
   /// For a new connection: of the files as they are now. While they do not fit, as between the
   /// replacing of two of them, it is the last that did.
@@ -50,10 +60,11 @@ private:
     int64_t size = 0;
     friend bool operator==(const stamp&, const stamp&) = default;
   };
+  tls_identity(tls_files files, std::function<tls_context(const tls_files&)> load);
   std::vector<stamp> stamps() const;
 
   tls_files files_;
-  std::string name_;
+  std::function<tls_context(const tls_files&)> load_;
   std::vector<stamp> seen_;
   tls_context context_;
   std::optional<std::string> problem_;

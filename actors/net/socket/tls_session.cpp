@@ -72,6 +72,11 @@ transfer alert(int number) {
   }
 }
 
+/// What came first is another language; the library knows one of them by name.
+bool is_no_tls(int reason) {
+  return reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST;
+}
+
 /// What the library left behind when it gave up.
 transfer explanation(const SSL* session) {
   const auto code = ERR_get_error();
@@ -116,7 +121,7 @@ tls_session::progress tls_session::shake_hands() {
   case SSL_ERROR_WANT_WRITE:
     return progress::wants_to_write;
   default:
-    has_met_no_tls_ = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER;
+    has_met_no_tls_ = is_no_tls(ERR_GET_REASON(ERR_peek_error()));
     problem_ = explanation(session_.get());
     return progress::failed;
   }

@@ -8,6 +8,7 @@ const seen = {curves: -1, events: -1}; // what was drawn last
 let before = null;                     // the status before
 let failures = 0;
 let is_paused = false;
+let needs_key = false;                 // and has none that fits
 const lanes = new Map(); // shares of the last seconds, by process
 
 // ---- What is said first ----
@@ -65,13 +66,16 @@ function draw_head(page) {
   at('live').textContent = page.source === 'finished' ? 'a run\u2019s files' : page.age_seconds > 3 ? duration(page.age_seconds) + ' old' : 'live';
 }
 
-function draw_verdict(page) {
-  const [kind, what, more] = verdict_of(page);
+function say(kind, what, more) {
   const place = at('verdict');
   place.className = 'verdict ' + kind;
   const [strong, rest] = [place.querySelector('strong'), place.querySelector('p')];
   if (strong.textContent !== what) strong.textContent = what; // said aloud once
   if (rest.textContent !== more) rest.textContent = more;
+}
+
+function draw_verdict(page) {
+  say(...verdict_of(page));
 }
 
 // ---- Figures ----
@@ -228,8 +232,20 @@ function draw(place, what) {
   }
 }
 
+/// The page's token: what follows #key= goes to no server by itself, and out of the address it is in
+/// no history and no picture of the screen.
+function take_key() {
+  const found = /^#key=([0-9a-f]+)$/.exec(location.hash);
+  if (!found) return;
+  sessionStorage.setItem('key', found[1]);
+  history.replaceState(null, '', location.pathname);
+}
+
 async function ask(path) {
-  const answer = await fetch(path, {cache: 'no-store', signal: AbortSignal.timeout(5000)});
+  const key = sessionStorage.getItem('key');
+  const headers = key ? {Authorization: 'Bearer ' + key} : {};
+  const answer = await fetch(path, {cache: 'no-store', headers, signal: AbortSignal.timeout(5000)});
+  needs_key = answer.status === 401;
   if (!answer.ok) throw new Error(path + ': ' + answer.status);
   return answer.json();
 }
@@ -259,12 +275,9 @@ async function tick() {
       failures = 0;
     } catch (error) {
       failures += 1;
-      at('live').textContent = 'no answer, trying again';
-      if (failures > 2) {
-        at('verdict').className = 'verdict warn';
-        at('verdict').querySelector('strong').textContent = 'This page has lost its server; what you see is old.';
-        at('verdict').querySelector('p').textContent = 'The run may have ended. Training does not depend on the page.';
-      }
+      at('live').textContent = needs_key ? 'locked' : 'no answer, trying again';
+      if (needs_key) say('warn', 'This page needs its key.', 'Open the address with #key= behind it that the run printed when the key was made, or put what is in the token file behind #key=.');
+      else if (failures > 2) say('warn', 'This page has lost its server; what you see is old.', 'The run may have ended. Training does not depend on the page.');
     }
   document.body.classList.toggle('stale', failures > 2);
   setTimeout(tick, interval_ms * Math.min(1 + failures, 3));
@@ -290,6 +303,8 @@ const turn = {
 };
 
 function begin() {
+  take_key();
+  addEventListener('hashchange', take_key);
   make_charts();
   set_theme(localStorage.getItem('theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
   for (const [key, id] of [['p', 'pause'], ['t', 'theme'], ['l', 'log']]) at(id).addEventListener('click', turn[key]);

@@ -1,0 +1,25 @@
+// Opens the place where a page is served: the address, and with what it is kept from others. What is
+// missing is told before anything is served.
+
+#pragma once
+
+#include "troupe/actors/net/socket/channel.hpp"
+#include "troupe/app/page/page_place.hpp"
+#include "troupe/app/page/page_rules.hpp"
+
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+struct page_opening {
+  owned_socket listener;
+  std::optional<tls_identity> identity{}; ///< nothing: connections are plain
+  page_rules rules{};
+  std::string address{}; ///< as page_server::address
+};
+
+/// Throws as the constructor of page_server.
+page_opening open_page(const page_place& where);
+
+} // namespace troupe

@@ -1,0 +1,23 @@
+// Where the page of a run is served, and what keeps others from reading it: what the command line
+// says of it.
+
+#pragma once
+
+#include "troupe/data/identity/tls_files.hpp"
+
+#include <string>
+
+namespace troupe {
+
+struct page_place {
+  std::string address;     ///< empty, PORT or HOST:PORT (page_server.hpp)
+  std::string token_file;  ///< made when it is not there; empty: nobody is asked for a token
+  tls_files certificate{}; ///< with its key secures the page; empty: it is not secured
+  /// Of the process itself, for its cluster: secures a page that others than this machine can reach,
+  /// when `certificate` is empty.
+  tls_files node_certificate{};
+
+  friend bool operator==(const page_place&, const page_place&) = default;
+};
+
+} // namespace troupe
