@@ -20,11 +20,11 @@ struct train_arguments {
   bool quiet = false;
   bool resume = false; ///< not with `overwrite`
   bool overwrite = false;
-  bool stats = false;       ///< also print who waited for whom
-  bool tensorboard = false; ///< also write the history for TensorBoard
-  std::string trace;        ///< file of the run's timeline; empty: none is wanted
+  bool stats = false;                    ///< also print who waited for whom
+  bool tensorboard = false;              ///< also write the history for TensorBoard
+  std::string trace;                     ///< file of the run's timeline; empty: none is wanted
   std::optional<page_place> dashboard{}; ///< where the page of the run is served; nothing: nowhere
-  char** process_arguments = nullptr; ///< argv, to start this program again; ends with null
+  char** process_arguments = nullptr;    ///< argv, to start this program again; ends with null
 };
 
 /// Trains a job and writes its run directory. 0; 1 when training diverged; 130 or 143 when a signal

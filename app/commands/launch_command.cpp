@@ -4,6 +4,7 @@
 #include "troupe/app/cluster/launch_report.hpp"
 #include "troupe/app/cluster/node_choice.hpp"
 #include "troupe/app/commands/commands.hpp"
+#include "troupe/app/commands/page_line.hpp"
 #include "troupe/app/run/trace_output.hpp"
 #include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/output.hpp"
@@ -16,6 +17,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 
@@ -29,18 +31,6 @@ namespace {
 // Each writes its own; they are merged when all have ended.
 std::string trace_of_node(const train_arguments& arguments, const std::string& name) {
   return arguments.trace + "." + name;
-}
-
-void add_page_options(std::vector<std::string>& words, const page_place& x) {
-  words.emplace_back("--dashboard");
-  const std::pair<const std::string&, const char*> options[] = {
-    {x.address, "--dashboard-at="},
-    {x.token_file, "--dashboard-token-file="},
-    {x.certificate.certificate, "--dashboard-certificate="},
-    {x.certificate.key, "--dashboard-key="}};
-  for (const auto& [value, option] : options)
-    if (!value.empty())
-      words.push_back(option + value);
 }
 
 // The command line of a node, which is this program.
@@ -65,7 +55,7 @@ std::vector<std::string> node_command_line(const train_arguments& arguments,
     if (given)
       result.emplace_back(flag);
   if (arguments.dashboard && plan.nodes[index].is_director)
-    add_page_options(result, *arguments.dashboard);
+    std::ranges::copy(page_words(*arguments.dashboard), std::back_inserter(result));
   if (!arguments.trace.empty())
     result.push_back("--trace=" + trace_of_node(arguments, plan.nodes[index].name));
   return result;

@@ -3,6 +3,7 @@
 #include "troupe/app/commands/certs_line.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/commands/data_line.hpp"
+#include "troupe/app/commands/page_line.hpp"
 #include "troupe/app/commands/trace_command.hpp"
 #include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/run/signals.hpp"
@@ -47,42 +48,13 @@ void add_sets(CLI::App& command, std::vector<std::string>& sets) {
     ->allow_extra_args(false);
 }
 
-// Who may read a page. `page` gives the place that is served.
-void add_page_security(CLI::App& command, const std::function<troupe::page_place&()>& page) {
-  const auto add_file = [&](const char* name, const char* text, const auto& member) {
-    return command
-      .add_option_function<std::string>(
-        name, [page, member](const std::string& file) { member(page()) = file; }, text)
-      ->type_name("FILE");
-  };
-  add_file("--dashboard-token-file", "Who reads the page needs what it holds; made when missing",
-           [](troupe::page_place& x) -> std::string& { return x.token_file; });
-  auto* certificate =
-    add_file("--dashboard-certificate", "Secures the page with TLS",
-             [](troupe::page_place& x) -> std::string& { return x.certificate.certificate; });
-  auto* key = add_file("--dashboard-key", "Belongs to the page's certificate",
-                       [](troupe::page_place& x) -> std::string& { return x.certificate.key; });
-  certificate->needs(key);
-  key->needs(certificate);
-}
-
 // What `train`, `node` and `launch` have in common.
 void add_run_options(CLI::App& command, troupe::train_arguments& x) {
   add_sets(command, x.sets);
   command.add_flag("--json", x.json, "Prints the result as one JSON object");
   command.add_flag("--quiet", x.quiet, "Shows no progress");
   command.add_flag("--stats", x.stats, "Also prints who computed, waited and came late");
-  const auto page = [&x]() -> troupe::page_place& {
-    return x.dashboard ? *x.dashboard : x.dashboard.emplace();
-  };
-  command.add_flag_callback("--dashboard", [page] { page(); },
-                            "Serves a page of the run on this machine");
-  command
-    .add_option_function<std::string>(
-      "--dashboard-at", [page](const std::string& where) { page().address = where; },
-      "Serves it there: PORT or HOST:PORT; beyond this machine with token and TLS only")
-    ->type_name("ADDRESS");
-  add_page_security(command, page);
+  troupe::add_page_options(command, x.dashboard);
   command
     .add_option("--trace", x.trace, "Writes a timeline of all actors' work, for ui.perfetto.dev")
     ->type_name("FILE");
@@ -161,11 +133,7 @@ void add_watch(command_line& x) {
   watch->add_option("target", x.watch.target, "A cluster file, or the folder of a run")
     ->required()
     ->type_name("CLUSTER.toml|RUN");
-  watch
-    ->add_option("--address", x.watch.page.address,
-                 "PORT or HOST:PORT; beyond this machine with token and TLS only")
-    ->type_name("ADDRESS");
-  add_page_security(*watch, [&x]() -> troupe::page_place& { return x.watch.page; });
+  troupe::add_page_options(*watch, x.watch.page);
   add_sets(*watch, x.watch.sets);
   add_visit_options(*watch, x.watch);
   watch->footer("Example:\n  troupe watch runs/digits");

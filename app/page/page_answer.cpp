@@ -105,8 +105,8 @@ std::string page_refusal(unsigned status) {
   return with_body(status, {"text/plain", fmt::format("{}\n", status)}, more, false);
 }
 
-std::string page_answer(const page_request& request, const page_feed& feed,
-                        const page_rules& rules, double now) {
+std::string page_answer(const page_request& request, const page_feed& feed, const page_rules& rules,
+                        double now) {
   constexpr std::string_view fresh = "Cache-Control: no-store\r\n";
   const auto* asset = page_asset_at(request.path);
   if (const auto status = page_refusal_of(request, rules, asset || is_probe(request.path)))

@@ -25,8 +25,8 @@ struct page_asset {
 const page_asset* page_asset_at(std::string_view path);
 
 /// The answer, head and body. `now` as in page_feed.
-std::string page_answer(const page_request& request, const page_feed& feed,
-                        const page_rules& rules, double now);
+std::string page_answer(const page_request& request, const page_feed& feed, const page_rules& rules,
+                        double now);
 
 /// The answer that refuses a request: no more than its status.
 std::string page_refusal(unsigned status);

@@ -1,6 +1,5 @@
 #include "troupe/app/page/page_opening.hpp"
 
-#include "troupe/app/page/page_server.hpp"
 #include "troupe/data/disk/secret_file.hpp"
 #include "troupe/data/identity/certificate.hpp"
 #include "troupe/data/privacy/key_file.hpp"
@@ -16,6 +15,9 @@ namespace troupe {
 namespace {
 
 constexpr uint16_t usual_ports = 10;
+
+/// Whoever starts a run waits for as long.
+constexpr milliseconds lookup_time_max{5'000};
 
 constexpr const char* form_hint = "an address of the page is PORT or HOST:PORT";
 
@@ -39,7 +41,7 @@ endpoint endpoint_in(const std::string& text) {
 
 /// One that this machine alone can reach, if the host has one.
 socket_address address_of(const endpoint& where) {
-  const auto found = resolve(where, page_server::visit_time_max);
+  const auto found = resolve(where, lookup_time_max);
   if (found.addresses.empty())
     throw failure(failure_code::usage, found.problem, to_string(where), form_hint);
   const auto loopback = std::ranges::find_if(found.addresses, &socket_address::is_loopback);
@@ -53,19 +55,19 @@ socket_address address_of(const endpoint& where) {
   if (!is_secured)
     missing += std::string{missing.empty() ? "" : " and "} +
                "--dashboard-certificate NAME.pem --dashboard-key NAME.key ('troupe certs issue')";
-  throw failure(failure_code::no_permission,
-                "other machines can reach this address, where a page is served with TLS and to those "
-                "who know its token, or not at all",
-                where.address,
-                "add " + missing +
-                  "; or leave the address out and use 'ssh -L 7465:localhost:7465 THIS_MACHINE'");
+  throw failure(
+    failure_code::no_permission,
+    "other machines can reach this address, where a page is served with TLS and to those "
+    "who know its token, or not at all",
+    where.address,
+    "add " + missing +
+      "; or leave the address out and use 'ssh -L 7465:localhost:7465 THIS_MACHINE'");
 }
 
 owned_socket usual_listener() {
   for (uint16_t i = 0;; ++i)
     try {
-      return listen_on(
-        address_of({"127.0.0.1", static_cast<uint16_t>(page_server::usual_port + i)}));
+      return listen_on(address_of({"127.0.0.1", static_cast<uint16_t>(usual_page_port + i)}));
     } catch (const failure& error) {
       if (error.code() != failure_code::cannot_create || i + 1 == usual_ports)
         throw;
@@ -82,8 +84,7 @@ std::string read_token(const std::string& file, bool& is_new) {
 
 page_opening open_page(const page_place& where) {
   const bool is_usual = where.address.empty();
-  const auto asked = is_usual ? endpoint{"127.0.0.1", page_server::usual_port}
-                              : endpoint_in(where.address);
+  const auto asked = is_usual ? endpoint{"127.0.0.1", usual_page_port} : endpoint_in(where.address);
   const auto address = address_of(asked);
   const auto& files = where.certificate.certificate.empty() && !address.is_loopback()
                         ? where.node_certificate

@@ -7,10 +7,14 @@
 #include "troupe/app/page/page_place.hpp"
 #include "troupe/app/page/page_rules.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace troupe {
+
+/// Where a page is when nobody says: the first port that is free of this one and the nine after it.
+inline constexpr uint16_t usual_page_port = 7465;
 
 struct page_opening {
   owned_socket listener;

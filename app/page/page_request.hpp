@@ -18,16 +18,16 @@ inline constexpr size_t page_head_bytes_max = 8192;
 inline constexpr size_t page_headers_max = 64;
 
 struct page_request {
-  bool is_head = false;    ///< HEAD: the answer has no body
-  std::string path;        ///< without the query, not decoded: paths are compared as they are
-  std::string query;       ///< what follows the first '?', not decoded
-  std::string host;        ///< as the header says it, with its port
-  std::string origin;      ///< empty: none
-  std::string fetch_site;  ///< Sec-Fetch-Site; empty: none
-  std::string accept;      ///< empty: none
+  bool is_head = false;      ///< HEAD: the answer has no body
+  std::string path;          ///< without the query, not decoded: paths are compared as they are
+  std::string query;         ///< what follows the first '?', not decoded
+  std::string host;          ///< as the header says it, with its port
+  std::string origin;        ///< empty: none
+  std::string fetch_site;    ///< Sec-Fetch-Site; empty: none
+  std::string accept;        ///< empty: none
   std::string authorization; ///< empty: none
-  std::string entity_tag;  ///< If-None-Match; empty: none
-  bool takes_gzip = false; ///< the answer may be compressed
+  std::string entity_tag;    ///< If-None-Match; empty: none
+  bool takes_gzip = false;   ///< the answer may be compressed
 
   friend bool operator==(const page_request&, const page_request&) = default;
 };

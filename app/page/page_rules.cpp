@@ -9,7 +9,8 @@ namespace troupe {
 namespace {
 
 bool is_number_of_port(std::string_view x, const page_rules& rules) {
-  return x == std::to_string(rules.port) || (x.empty() && rules.port == (rules.is_secured ? 443 : 80));
+  return x == std::to_string(rules.port) ||
+         (x.empty() && rules.port == (rules.is_secured ? 443 : 80));
 }
 
 // A literal address was looked up by nobody, so nobody has lied about it.
@@ -52,8 +53,7 @@ unsigned page_refusal_of(const page_request& x, const page_rules& rules, bool is
     return 403;
   if (!x.origin.empty() && x.origin != (rules.is_secured ? "https://" : "http://") + x.host)
     return 403;
-  if (!is_public && !rules.token.empty() &&
-      !is_same_secret(token_in(x.authorization), rules.token))
+  if (!is_public && !rules.token.empty() && !is_same_secret(token_in(x.authorization), rules.token))
     return 401;
   return 0;
 }

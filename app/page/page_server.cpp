@@ -125,8 +125,7 @@ private:
     auto& session = *one.connection.session();
     const auto how = session.shake_hands();
     one.wants_to_write = how == tls_session::progress::wants_to_write;
-    one.shakes_hands =
-      one.wants_to_write || how == tls_session::progress::wants_to_read;
+    one.shakes_hands = one.wants_to_write || how == tls_session::progress::wants_to_read;
     if (how != tls_session::progress::failed)
       return;
     one.is_over = !session.has_met_no_tls();

@@ -19,14 +19,11 @@ namespace troupe {
 
 class page_server {
 public:
-  /// Where the page is when nobody says: the first port that is free of this one and the nine after
-  /// it.
-  static constexpr uint16_t usual_port = 7465;
   static constexpr size_t connections_max = 64;
   /// For a request to come, and for its answer to go.
   static constexpr milliseconds visit_time_max{5'000};
 
-  /// The address is empty (127.0.0.1 at the usual port), "PORT" or "HOST:PORT"; port 0 takes any that
+  /// The address is empty (127.0.0.1 at the usual port, page_opening.hpp), "PORT" or "HOST:PORT"; port 0 takes any that
   /// is free. Throws failure: usage when it is none of these, cannot_create when the port is in use,
   /// no_permission when others could reach it and TLS or the token is missing; of their files as
   /// read_or_make_key (data/privacy/key_file.hpp) and load_tls_for_anyone (tls_identity.hpp).

@@ -20,9 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   fuzz::require(x.path.starts_with('/') == is_complete, "a path is one, and of requests alone");
   fuzz::require((whole.is == page_reading::state::refused) == (whole.status >= 400),
                 "what is refused has a status");
-  for (const auto* one :
-       {&x.path, &x.query, &x.host, &x.origin, &x.fetch_site, &x.accept, &x.authorization,
-        &x.entity_tag})
+  for (const auto* one : {&x.path, &x.query, &x.host, &x.origin, &x.fetch_site, &x.accept,
+                          &x.authorization, &x.entity_tag})
     fuzz::require(std::ranges::none_of(*one, [](char c) { return c == '\r' || c == '\n'; }),
                   "nothing that is said again ends a line");
   return 0;

@@ -48,7 +48,7 @@ public:
   uint16_t port() const;
   /// Reachable from this machine only: 127.0.0.0/8, ::1, also as an IPv4 address within IPv6.
   bool is_loopback() const;
-  bool is_any() const; ///< 0.0.0.0 or ::, all addresses of this machine
+  bool is_any() const;      ///< 0.0.0.0 or ::, all addresses of this machine
   std::string host() const; ///< in numbers, or "an unknown address"; for people
   std::string text() const; ///< "127.0.0.1:4000", "[::1]:4000"
 
