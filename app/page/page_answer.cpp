@@ -70,6 +70,10 @@ const std::vector<route>& routes() {
      [](auto&, const page_feed& feed, double) -> content {
        return {json_type, feed.events()};
      }},
+    {"/api/rounds",
+     [](auto&, const page_feed& feed, double) -> content {
+       return {json_type, feed.rounds()};
+     }},
     {"/metrics",
      [](const page_request& x, const page_feed& feed, double) -> content {
        const auto format = metrics_format_for(x.accept);

@@ -25,6 +25,15 @@ json point_of(const history_row& x) {
   return result;
 }
 
+// Of a private round no more is told than rounds.csv does.
+json object_of(const round_record& x) {
+  if (x.epsilon)
+    return {{"round", x.round}, {"void", x.is_void}, {"epsilon", *x.epsilon}};
+  return {{"round", x.round},     {"invited", x.invited}, {"dropped", x.dropped},
+          {"late", x.late},       {"surplus", x.surplus}, {"refused", x.refused},
+          {"counted", x.counted}, {"void", x.is_void}};
+}
+
 double number_at(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<double>() : 0;
@@ -135,6 +144,18 @@ void page_feed::add_row(const history_row& row) {
   ++curves_changed_;
 }
 
+void page_feed::add_rounds(const std::vector<round_record>& rounds) {
+  if (rounds.empty())
+    return;
+  const std::lock_guard lock{mutex_};
+  while (!rounds_.empty() && rounds_.back().round >= rounds.front().round)
+    rounds_.pop_back();
+  rounds_.insert(rounds_.end(), rounds.begin(), rounds.end());
+  while (rounds_.size() > rounds_max)
+    rounds_.pop_front();
+  ++rounds_changed_;
+}
+
 void page_feed::add_event(const std::string& text, double now) {
   const std::lock_guard lock{mutex_};
   add_event_locked(text, now);
@@ -161,6 +182,7 @@ std::string page_feed::status(double now) const {
                   {"bytes_per_second", bytes_per_second_},
                   {"curves", curves_changed_},
                   {"events", events_changed_},
+                  {"rounds", rounds_changed_},
                   {"status", status_}});
 }
 
@@ -175,6 +197,14 @@ std::string page_feed::events() const {
   for (const auto& [time, text] : events_)
     result.push_back({{"time", time}, {"text", text}});
   return text_of({{"events", result}});
+}
+
+std::string page_feed::rounds() const {
+  const std::lock_guard lock{mutex_};
+  auto result = json::array();
+  for (const auto& round : rounds_)
+    result.push_back(object_of(round));
+  return text_of({{"rounds", result}});
 }
 
 json page_feed::run() const {

@@ -1,10 +1,11 @@
 // What the page shows, between whoever knows it and the server's thread: the newest status of a run,
-// its curves (rows of the history, and a sample a second of loss and speed) and events in words.
+// its curves (rows of the history, and a sample a second of loss and speed), federated rounds, and
+// events in words.
 // Nothing here asks the run for anything, so visitors cost training nothing.
 //
-// A visitor asks for the status once a second. It says how often curves and events have changed, and
-// so when they are worth asking for again: whole, never as differences, because all are bounded.
-// Events let go of their oldest; curves of every other point, and then half as many are taken, so
+// A visitor asks for the status once a second. It says how often curves, rounds and events have
+// changed, and so when they are worth asking for again: whole, never as differences, because all are
+// bounded. Rounds and events let go of their oldest; curves of every other point, and then half as many are taken, so
 // that a run of weeks has a curve from its beginning on.
 
 #pragma once
@@ -60,6 +61,7 @@ private:
 class page_feed {
 public:
   static constexpr size_t events_max = 1'000;
+  static constexpr size_t rounds_max = 1'000;
 
   page_feed(std::string job_name, page_source source);
 
@@ -68,15 +70,19 @@ public:
   void set_status(const std::string& status, double now);
   /// A row of the history that no status has.
   void add_row(const history_row& row);
+  /// Federated rounds, in order. They take the place of all from the first of them on: a version that
+  /// was left behind is done anew.
+  void add_rounds(const std::vector<round_record>& rounds);
   /// A line for people.
   void add_event(const std::string& text, double now);
   /// Why the source does not answer; empty: it does again.
   void set_problem(std::string problem);
 
-  /// The three answers, as JSON objects on one line.
+  /// The four answers, as JSON objects on one line.
   std::string status(double now) const;
   std::string curves() const;
   std::string events() const;
+  std::string rounds() const;
   /// The status alone, as it was set; null before the first.
   nlohmann::json run() const;
 
@@ -104,6 +110,8 @@ private:
   uint64_t curves_changed_ = 0;
   std::deque<event> events_;
   uint64_t events_changed_ = 0;
+  std::deque<round_record> rounds_;
+  uint64_t rounds_changed_ = 0;
 };
 
 } // namespace troupe

@@ -34,7 +34,9 @@ bool is_own_host(std::string_view host, const page_rules& rules) {
 // "Bearer TOKEN"; the first word in any case, as of RFC 9110.
 std::string_view token_in(std::string_view authorization) {
   constexpr std::string_view scheme = "bearer ";
-  const auto is_same = [](char x, char y) { return (x | ('a' ^ 'A')) == y || x == y; };
+  const auto is_same = [](char x, char y) {
+    return x == y || (x >= 'A' && x <= 'Z' && x - 'A' + 'a' == y);
+  };
   return std::ranges::equal(authorization.substr(0, scheme.size()), scheme, is_same)
            ? authorization.substr(scheme.size())
            : std::string_view{};

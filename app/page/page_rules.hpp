@@ -19,10 +19,10 @@
 namespace troupe {
 
 struct page_rules {
-  uint16_t port = 0;              ///< where the server listens
-  bool is_secured = false;        ///< by TLS
-  std::vector<std::string> names; ///< it has been given, beside `localhost`
-  std::string token;              ///< empty: nobody is asked for one
+  uint16_t port = 0;                ///< where the server listens
+  bool is_secured = false;          ///< by TLS
+  std::vector<std::string> names{}; ///< it has been given, beside `localhost`
+  std::string token{};              ///< empty: nobody is asked for one
 };
 
 /// The status that refuses the request; 0: it is answered. `is_public`: what is asked for needs no

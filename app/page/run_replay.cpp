@@ -1,6 +1,7 @@
 #include "troupe/app/page/run_replay.hpp"
 
 #include "troupe/data/records/history_file.hpp"
+#include "troupe/data/records/rounds_file.hpp"
 #include "troupe/data/run_folder/run_directory.hpp"
 #include "troupe/data/text/failure.hpp"
 
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 namespace troupe {
@@ -53,6 +55,14 @@ bool is_run_folder(const std::string& path) {
          std::filesystem::exists(folder / summary_file_name, ignored);
 }
 
+std::vector<round_record> rounds_of_run(const std::string& path, uint64_t version) {
+  const auto file = std::filesystem::path{path} / rounds_file_name;
+  const auto text = text_in(file);
+  auto result = text ? read_rounds(*text, file.string()) : std::vector<round_record>{};
+  std::erase_if(result, [&](const auto& x) { return x.round > version; });
+  return result;
+}
+
 std::shared_ptr<const page_feed> feed_of_run(const std::string& path) {
   const std::filesystem::path folder{path};
   if (!is_run_folder(path))
@@ -67,6 +77,7 @@ std::shared_ptr<const page_feed> feed_of_run(const std::string& path) {
                                             page_source::finished);
   for (const auto& row : rows)
     result->add_row(row);
+  result->add_rounds(rounds_of_run(path, std::numeric_limits<uint64_t>::max()));
   result->set_status(status.dump(-1, ' ', true, json::error_handler_t::replace), 0);
   return result;
 }

@@ -5,6 +5,7 @@
 #include "troupe/actors/run/private_run.hpp"
 #include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/page/live_page.hpp"
+#include "troupe/app/page/run_replay.hpp"
 #include "troupe/app/run/live_files.hpp"
 #include "troupe/app/run/run_description.hpp"
 #include "troupe/app/run/run_report.hpp"
@@ -36,12 +37,13 @@ struct run_request {
 };
 
 std::unique_ptr<live_page> page_of(const run_request& asked, const job& x,
-                                   const training_inputs& inputs) {
+                                   const training_inputs& inputs, const run_directory& folder) {
   if (!asked.arguments.dashboard)
     return nullptr;
-  auto result = std::make_unique<live_page>(*asked.arguments.dashboard, x.name,
-                                            inputs.resume_from ? inputs.resume_from->history
-                                                               : std::vector<history_row>{});
+  const auto& from = inputs.resume_from;
+  auto result = std::make_unique<live_page>(
+    *asked.arguments.dashboard, x.name, from ? from->history : std::vector<history_row>{},
+    from ? rounds_of_run(folder.path(), from->version) : std::vector<round_record>{});
   print_message("page      " + result->address() + '\n');
   return result;
 }
@@ -83,7 +85,7 @@ training_result train_with_progress(const job& x, training_inputs inputs, const 
                    print_message};
   note_begin_and_end(inputs, files);
   uint64_t version = start ? start->version : 0;
-  const auto page = page_of(asked, x, inputs);
+  const auto page = page_of(asked, x, inputs, folder);
   std::optional<progress_display> display;
   if (!asked.arguments.quiet)
     display.emplace(stderr, style_for(stderr));
@@ -106,8 +108,10 @@ training_result train_with_progress(const job& x, training_inputs inputs, const 
     if (progress.finished_epoch) {
       files.add(*progress.finished_epoch);
       files.add(progress.rounds);
-      if (page)
+      if (page) {
         page->show_row(*progress.finished_epoch);
+        page->show_rounds(progress.rounds);
+      }
     }
     if (!progress.notice.empty())
       say(progress.notice);

@@ -1,6 +1,7 @@
 #include "troupe/data/records/history_file.hpp"
 
 #include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/records/cell_reader.hpp"
 #include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/text/failure.hpp"
 
@@ -92,66 +93,21 @@ history_columns columns_of(std::string_view header) {
   return result;
 }
 
-/// The cells of a line, one after the other.
-class cell_reader {
-public:
-  cell_reader(std::string_view line, const std::string& where) : rest_(line), where_(where) {}
-
-  template <class Value>
-  Value next() {
-    const auto text = next_text();
-    Value result{};
-    const auto end = text.data() + text.size();
-    if (const auto [stop, problem] = std::from_chars(text.data(), end, result);
-        problem != std::errc{} || stop != end)
-      refuse("'" + std::string{text} + "' is no number");
+hash_sum next_hash(cell_reader& cells) {
+  constexpr size_t half = 16;
+  const auto text = cells.next_text();
+  hash_sum result;
+  if (text.empty())
     return result;
-  }
-  std::optional<double> next_figure(bool may_be_absent) {
-    if (may_be_absent && !is_over_ && (rest_.empty() || rest_.front() == ',')) {
-      next_text();
-      return std::nullopt;
-    }
-    return next<double>();
-  }
-  hash_sum next_hash() {
-    constexpr size_t half = 16;
-    const auto text = next_text();
-    hash_sum result;
-    if (text.empty())
-      return result;
-    const auto read = [&](std::string_view digits, uint64_t& value) {
-      const auto [stop, problem] = std::from_chars(digits.begin(), digits.end(), value, 16);
-      return problem == std::errc{} && stop == digits.end();
-    };
-    if (text.size() != 2 * half || !read(text.substr(0, half), result.high) ||
-        !read(text.substr(half), result.low))
-      refuse("'" + std::string{text} + "' is no hash");
-    return result;
-  }
-  void expect_end() const {
-    if (!is_over_)
-      refuse("the line has more cells than the header");
-  }
-
-private:
-  std::string_view next_text() {
-    if (is_over_)
-      refuse("the line has fewer cells than the header");
-    const auto comma = rest_.find(',');
-    const auto result = rest_.substr(0, comma);
-    is_over_ = comma == std::string_view::npos;
-    rest_.remove_prefix(is_over_ ? rest_.size() : comma + 1);
-    return result;
-  }
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw failure(failure_code::bad_data, why, where_, "was the file changed by hand?");
-  }
-
-  std::string_view rest_;
-  const std::string& where_;
-  bool is_over_ = false;
-};
+  const auto read = [&](std::string_view digits, uint64_t& value) {
+    const auto [stop, problem] = std::from_chars(digits.begin(), digits.end(), value, 16);
+    return problem == std::errc{} && stop == digits.end();
+  };
+  if (text.size() != 2 * half || !read(text.substr(0, half), result.high) ||
+      !read(text.substr(half), result.low))
+    cells.refuse("'" + std::string{text} + "' is no hash");
+  return result;
+}
 
 history_row read_row(std::string_view line, const history_columns& columns,
                      const std::string& where) {
@@ -160,14 +116,14 @@ history_row read_row(std::string_view line, const history_columns& columns,
   row.epoch = cells.next<size_t>();
   row.steps = cells.next<uint64_t>();
   for (const auto& figure : common_figures())
-    figure.set(row, cells.next_figure(figure.may_be_absent()));
+    figure.set(row, figure.may_be_absent() ? cells.next_if_any<double>() : cells.next<double>());
   if (columns.has_hashes) {
-    const auto parameters = cells.next_hash(); // in the order of the cells
-    const version_hash hash{parameters, cells.next_hash()};
+    const auto parameters = next_hash(cells); // in the order of the cells
+    const version_hash hash{parameters, next_hash(cells)};
     row.hash = parameters != hash_sum{} ? std::optional{hash} : std::nullopt;
   }
   for (const auto& figure : columns.metrics)
-    figure.set(row, cells.next_figure(true));
+    figure.set(row, cells.next_if_any<double>());
   cells.expect_end();
   return row;
 }

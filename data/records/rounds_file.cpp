@@ -1,6 +1,7 @@
 #include "troupe/data/records/rounds_file.hpp"
 
 #include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/records/cell_reader.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <array>
@@ -39,6 +40,24 @@ std::string line_of(const round_record& x) {
   return result + end;
 }
 
+/// What `line_of` left out stays as it is in a record without it.
+round_record read_round(std::string_view line, const std::string& where) {
+  cell_reader cells{line, where};
+  round_record result;
+  result.round = cells.next<uint64_t>();
+  for (auto* count : {&result.invited, &result.dropped, &result.late, &result.surplus,
+                      &result.refused, &result.counted, &result.rows})
+    *count = cells.next_if_any<uint64_t>().value_or(0);
+  for (auto* figure : {&result.loss, &result.losses.p10, &result.losses.p50, &result.losses.p90,
+                       &result.losses.most, &result.norms.p10, &result.norms.p50, &result.norms.p90,
+                       &result.norms.most})
+    *figure = cells.next_if_any<double>().value_or(0);
+  result.is_void = cells.next<unsigned>() != 0;
+  result.epsilon = cells.next_if_any<double>();
+  cells.expect_end();
+  return result;
+}
+
 /// The number a line begins with; 0: none.
 uint64_t round_of(const std::string& line) {
   uint64_t result = 0;
@@ -52,6 +71,19 @@ std::string rounds_text(const std::vector<round_record>& rounds) {
   std::string result = header;
   for (const auto& round : rounds)
     result += line_of(round);
+  return result;
+}
+
+std::vector<round_record> read_rounds(std::string_view text, const std::string& path) {
+  if (!text.starts_with(header))
+    throw failure(failure_code::bad_data, "this is no table of a run's rounds", path + ":1");
+  text.remove_prefix(std::string_view{header}.size());
+  std::vector<round_record> result;
+  for (auto end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    result.push_back(
+      read_round(text.substr(0, end), path + ":" + std::to_string(result.size() + 2)));
+    text.remove_prefix(end + 1);
+  }
   return result;
 }
 

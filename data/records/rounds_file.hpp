@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -15,6 +16,10 @@ namespace troupe {
 /// double. A round that counted nobody has empty cells where its figures would be, and so has a private
 /// one: its number, whether it was void and the epsilon so far are all that is told of it.
 std::string rounds_text(const std::vector<round_record>& rounds);
+
+/// Reads what `rounds_text` wrote; a last line without its end is left out: it may be half of one.
+/// `path` is for messages. Throws failure(bad_data), with the line, when it is no such table.
+std::vector<round_record> read_rounds(std::string_view text, const std::string& path);
 
 /// rounds.csv while a run lasts: each round is in the file as soon as it is told.
 class rounds_writer {

@@ -64,6 +64,34 @@ TEST(page_feed, curves_are_asked_for_again_when_they_have_changed) {
   EXPECT_EQ(json::parse(feed.curves())["samples"][0]["train_loss"], 0.5);
 }
 
+TEST(page_feed, rounds_that_are_done_anew_take_the_place_of_the_earlier_ones) {
+  page_feed feed{"x", page_source::live};
+  const auto round = [](uint64_t number, uint64_t counted) {
+    return round_record{.round = number, .invited = 10, .late = 1, .counted = counted};
+  };
+  const auto seen = [&] { return json::parse(feed.rounds())["rounds"]; };
+  const auto changes = json::parse(feed.status(0))["rounds"];
+  feed.add_rounds({});
+  EXPECT_EQ(json::parse(feed.status(0))["rounds"], changes);
+  feed.add_rounds({round(1, 7), round(2, 8), round(3, 9)});
+  feed.add_rounds({round(2, 5)});
+  ASSERT_EQ(seen().size(), 2u);
+  EXPECT_EQ(seen()[1]["counted"], 5);
+  EXPECT_EQ(seen()[1]["late"], 1);
+  EXPECT_NE(json::parse(feed.status(0))["rounds"], changes);
+  for (uint64_t i = 3; i <= page_feed::rounds_max + 3; ++i)
+    feed.add_rounds({round(i, 1)});
+  ASSERT_EQ(seen().size(), page_feed::rounds_max);
+  EXPECT_EQ(seen().front()["round"], 4);
+}
+
+TEST(page_feed, of_a_private_round_its_epsilon_is_told_alone) {
+  page_feed feed{"x", page_source::live};
+  feed.add_rounds({{.round = 4, .invited = 10, .counted = 9, .epsilon = 1.5}});
+  EXPECT_EQ(json::parse(feed.rounds())["rounds"],
+            json::parse(R"([{"round":4,"void":false,"epsilon":1.5}])"));
+}
+
 TEST(page_feed, events_are_bounded_and_the_oldest_go) {
   page_feed feed{"x", page_source::live};
   for (size_t i = 0; i <= page_feed::events_max; ++i)

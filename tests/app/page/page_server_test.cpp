@@ -85,7 +85,7 @@ uint16_t port_in(const std::string& address) {
 // A server that spins does not sleep, however long it is watched.
 TEST(page_server, sleeps_while_it_cannot_accept_and_answers_when_it_can) {
   const auto before = threads();
-  const page_server server{"0", std::make_shared<page_feed>("x", page_source::live)};
+  const page_server server{page_place{"0"}, std::make_shared<page_feed>("x", page_source::live)};
   std::string own;
   for (const auto& one : threads())
     if (!before.contains(one))

@@ -1,5 +1,6 @@
 #include "troupe/data/records/rounds_file.hpp"
 
+#include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -45,6 +46,31 @@ TEST(rounds_file, tells_of_a_private_round_its_epsilon_alone) {
   const auto line = text.substr(text.find('\n') + 1);
   EXPECT_EQ(line, "7,,,,,,,,,,,,,,,,,0,1.5\n");
   EXPECT_EQ(std::ranges::count(header, ','), std::ranges::count(line, ','));
+}
+
+TEST(rounds_file, is_read_as_it_was_written) {
+  std::vector<round_record> rounds{some_round(1),
+                                   {.round = 2, .invited = 4, .dropped = 4, .is_void = true}};
+  EXPECT_EQ(read_rounds(rounds_text(rounds), "x"), rounds);
+  EXPECT_EQ(read_rounds(rounds_text(rounds) + "3,10,3", "x"), rounds) << "half of a line";
+  const std::vector<round_record> hidden{{.round = 7, .epsilon = 1.5}};
+  EXPECT_EQ(read_rounds(rounds_text(hidden), "x"), hidden);
+  EXPECT_EQ(read_rounds(rounds_text({}), "x"), std::vector<round_record>{});
+}
+
+TEST(rounds_file, what_is_none_is_refused_with_its_line) {
+  const auto header = rounds_text({});
+  for (const auto& [text, where] : {std::pair{std::string{"epoch,steps\n"}, "x:1"},
+                                    {header + "1,2,3\n", "x:2"},
+                                    {header + "1,a,3,0,0,0,7,70,1,1,1,1,2,1,2,3,4,0,\n", "x:2"},
+                                    {rounds_text({some_round(1)}) + "\n", "x:3"}})
+    try {
+      read_rounds(text, "x");
+      ADD_FAILURE() << text;
+    } catch (const failure& error) {
+      EXPECT_EQ(error.where(), where) << text;
+      EXPECT_EQ(error.code(), failure_code::bad_data);
+    }
 }
 
 TEST(rounds_file, grows_and_takes_back_what_is_done_once_more) {
