@@ -36,6 +36,16 @@ struct run_request {
   const std::shared_ptr<run_trace>& trace;
 };
 
+// What a page cannot show ends no run.
+std::vector<round_record> earlier_rounds(const run_directory& folder, uint64_t version) {
+  try {
+    return rounds_of_run(folder.path(), version);
+  } catch (const failure& error) {
+    print_message(std::string{"troupe: warning: "} + error.what() + '\n');
+    return {};
+  }
+}
+
 std::unique_ptr<live_page> page_of(const run_request& asked, const job& x,
                                    const training_inputs& inputs, const run_directory& folder) {
   if (!asked.arguments.dashboard)
@@ -43,7 +53,7 @@ std::unique_ptr<live_page> page_of(const run_request& asked, const job& x,
   const auto& from = inputs.resume_from;
   auto result = std::make_unique<live_page>(
     *asked.arguments.dashboard, x.name, from ? from->history : std::vector<history_row>{},
-    from ? rounds_of_run(folder.path(), from->version) : std::vector<round_record>{});
+    from ? earlier_rounds(folder, from->version) : std::vector<round_record>{});
   print_message("page      " + result->address() + '\n');
   return result;
 }

@@ -74,6 +74,19 @@ function shares_of(work, network, idle) {
   return all > 0 ? {work: work / all, network: network / all, idle: idle / all} : null;
 }
 
+/// The same as a bar; its words are the reading.
+function time_bar(shares, width = 170) {
+  const percent = x => Math.round(100 * x) + ' %';
+  const result = make('svg', {svg: 1, class: 'lane', width, height: 10, role: 'img',
+    'aria-label': `computes ${percent(shares.work)}, network ${percent(shares.network)}, waits ${percent(shares.idle)}`});
+  let x = 0;
+  for (const kind of ['work', 'network', 'idle']) {
+    result.append(make('rect', {svg: 1, class: kind, x, y: 0, width: width * shares[kind], height: 10}));
+    x += width * shares[kind];
+  }
+  return result;
+}
+
 // ---- Curves ----
 
 // The legend is ours: theirs writes styles into markup, which the page's policy forbids.

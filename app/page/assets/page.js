@@ -4,7 +4,7 @@
 
 const interval_ms = 1000;
 const lane_seconds = 30;
-const seen = {curves: -1, events: -1}; // what was drawn last
+const seen = {curves: -1, rounds: 0, events: -1}; // what was drawn last; most runs have no rounds
 let before = null;                     // the status before
 let failures = 0;
 let is_paused = false;
@@ -157,19 +157,6 @@ function draw_trainers(page) {
   fill('trainers', table('trainers', columns, rows, x => x === rows[0] && rows.length > 1 && x.last_count ? 'worst' : ''));
 }
 
-function time_bar(shares) {
-  const width = 170;
-  const percent = x => Math.round(100 * x) + ' %';
-  const result = make('svg', {svg: 1, class: 'lane', width, height: 10, role: 'img',
-    'aria-label': `computes ${percent(shares.work)}, network ${percent(shares.network)}, waits ${percent(shares.idle)}`});
-  let x = 0;
-  for (const kind of ['work', 'network', 'idle']) {
-    result.append(make('rect', {svg: 1, class: kind, x, y: 0, width: width * shares[kind], height: 10}));
-    x += width * shares[kind];
-  }
-  return result;
-}
-
 // ---- Curves and events ----
 
 let is_log = true;
@@ -256,13 +243,14 @@ async function refresh() {
   draw(null, () => draw_verdict(page));
   draw('tiles', () => draw_tiles(page));
   draw('company-body', () => draw_company(page));
+  draw('split-body', () => draw_split(page.status));
   draw('trainers', () => draw_trainers(page));
   at('identity').textContent = page.status && page.status.job_sha256 ? 'job ' + page.status.job_sha256.slice(0, 12) : '';
   before = page.status;
-  for (const [name, render] of [['curves', draw_curves], ['events', draw_events]])
+  for (const [name, render] of [['curves', draw_curves], ['rounds', draw_rounds], ['events', draw_events]])
     if (page[name] !== seen[name]) {
       const answer = await ask('/api/' + name);
-      draw(name === 'events' ? 'events' : null, () => render(answer));
+      draw({events: 'events', rounds: 'rounds-body'}[name] || null, () => render(answer));
       seen[name] = page[name];
     }
   document.body.dataset.drawn = page.status ? page.status.step : -1;
@@ -308,6 +296,8 @@ function begin() {
   make_charts();
   set_theme(localStorage.getItem('theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
   for (const [key, id] of [['p', 'pause'], ['t', 'theme'], ['l', 'log']]) at(id).addEventListener('click', turn[key]);
+  at('rounds-as-table').addEventListener('click', () => { at('rounds-table').hidden = !press('rounds-as-table', at('rounds-table').hidden); });
+  addEventListener('resize', () => draw('rounds-body', () => draw_rounds(known_rounds)));
   at('as-table').addEventListener('click', () => { at('rows').hidden = !press('as-table', at('rows').hidden); });
   document.addEventListener('keydown', event => {
     if (!event.ctrlKey && !event.metaKey && !event.altKey && turn[event.key]) turn[event.key]();
