@@ -128,10 +128,15 @@ if(TROUPE_BUILD_COMMAND)
   set_tests_properties(own_kinds metrics tables PROPERTIES TIMEOUT 3600)
   add_test(NAME page COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/page_test.py
                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  foreach(name IN ITEMS visitors faults)
+    add_test(NAME page_${name}
+             COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/${name}_test.py
+                     ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  endforeach()
   add_test(NAME timeline
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/timeline_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(page timeline PROPERTIES TIMEOUT 3600)
+  set_tests_properties(page page_visitors page_faults timeline PROPERTIES TIMEOUT 3600)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)

@@ -7,6 +7,7 @@ without Chromium and its driver that part is skipped. Metrics are read by the pa
 own Python client.
 """
 
+import csv
 import json
 import os
 import re
@@ -26,6 +27,27 @@ try:
     from prometheus_client import parser as prometheus
 except ImportError:
     openmetrics = None
+
+
+FEDERATED = os.path.join(SOURCE, "examples", "federated_digits.toml")
+PRIVATE = os.path.join(SOURCE, "examples", "private_digits.toml")
+SPLIT_JOB = """
+[data]
+file = "{data}/digits.csv.gz"
+test_fraction = 0.25
+standardize = true
+[model]
+hidden = [256, 256, 256]
+cuts = 2
+[training]
+batch_size = 256
+slices = 8
+epochs = 1000000
+[parallel]
+data = 2
+pipeline = 2
+tensor = 2
+"""
 
 
 class Answers(PageTest):
@@ -179,6 +201,108 @@ class Browser(BrowserTest):
         self.expect_no_error()
         self.assertEqual(served.end(), 130)
         self.wait("document.getElementById('verdict').innerText.includes('lost its server')")
+
+
+class Sections(BrowserTest):
+    """What some runs have: rounds, a split model."""
+
+    def columns(self):
+        """Of each round that is drawn, the clients of each kind."""
+        return self.js("return Object.fromEntries([...document.querySelectorAll('[data-round]')].map("
+                       "x => [x.dataset.round, Object.fromEntries([...x.querySelectorAll('rect')].map("
+                       "y => [y.className.baseVal, Number(y.dataset.count)]))]))")
+
+    def expect_rounds_of(self, directory):
+        with open(os.path.join(self.folder, directory, "rounds.csv"), encoding="utf-8") as file:
+            rounds = {x["round"]: {key: int(x[key]) for key in x if key not in ("epsilon", "round")
+                                   and x[key].isdigit()} for x in csv.DictReader(file)}
+        drawn = self.columns()
+        self.assertGreater(len(drawn), 10)
+        for number, column in drawn.items():
+            x = rounds[number]
+            kinds = {"merged": x["counted"], "spare": x["surplus"], "tardy": x["late"],
+                     "gone": x["refused"] + x["dropped"]}
+            self.assertEqual(column, {key: count for key, count in kinds.items() if count}, number)
+            self.assertEqual(sum(column.values()), x["invited"])
+        return rounds
+
+    def test_a_federated_runs_rounds_are_columns(self):
+        end = self.troupe("train", FEDERATED, "--quiet", "--set", "output.directory=fed", "--set",
+                          "federated.rounds=40", "--set", "output.hashes=false")
+        self.assertEqual(end.returncode, 0, end.stderr)
+        self.open(self.serve("watch", "fed", "--address", "0"))
+        self.wait("document.querySelectorAll('[data-round]').length > 0")
+        rounds = self.expect_rounds_of("fed")
+        self.assertEqual(list(self.columns())[-1], list(rounds)[-1])
+        self.take_picture("page-rounds")
+        self.driver.find_element("id", "rounds-as-table").click()
+        self.assertIn("never answered", self.driver.find_element("id", "rounds-table").text)
+        self.on_a_phone()
+        self.wait("document.querySelector('svg.rounds').clientWidth < 390")
+        self.expect_that_a_phone_has_room()
+        self.expect_rounds_of("fed")
+        self.expect_no_error()
+
+    def test_rounds_come_while_a_run_lasts_and_after_it_was_gone_on_from(self):
+        words = ("train", FEDERATED, "--set", "output.directory=live-fed", "--set",
+                 "federated.rounds=100000", "--dashboard-at=0")
+        served = self.serve(*words)
+        self.open(served)
+        self.wait("document.querySelectorAll('[data-round]').length > 10")
+        last = list(self.columns())[-1]
+        self.wait(f"document.querySelector('[data-round]:last-of-type').dataset.round > {last}")
+        self.driver.find_element("tag name", "body").send_keys("p")
+        self.expect_no_error()
+        self.assertEqual(served.end(), 130)
+        self.expect_rounds_of("live-fed")
+        with open(os.path.join(self.folder, "live-fed", "rounds.csv"), encoding="utf-8") as file:
+            before = len(list(file)) - 1
+        again = self.serve(*words, "--resume")
+        wait_until(lambda: len(again.json("/api/rounds")["rounds"]) > min(before, 900))
+        rounds = [x["round"] for x in again.json("/api/rounds")["rounds"]]
+        self.assertEqual(rounds, list(range(rounds[0], rounds[0] + len(rounds))))
+        self.assertEqual(again.end(), 130)
+
+    def test_of_a_private_run_no_client_is_drawn(self):
+        end = self.troupe("train", PRIVATE, "--quiet", "--set", "output.directory=private", "--set",
+                          "federated.rounds=20", "--set", "privacy.key_file=private.key")
+        self.assertEqual(end.returncode, 0, end.stderr)
+        self.open(self.serve("watch", "private", "--address", "0"))
+        self.wait("!document.getElementById('rounds').hidden")
+        self.assertEqual(self.columns(), {})
+        self.assertIn("Epsilon so far", self.driver.find_element("id", "rounds").text)
+        self.expect_no_error()
+
+    def test_a_split_model_is_a_grid_of_groups_stages_and_parts(self):
+        self.write("split.toml", SPLIT_JOB.format(data=os.path.join(SOURCE, "examples", "data")))
+        nodes = "".join(f'[[node]]\nname = "{name}"\naddress = "127.0.0.1:0"\nreplicas = 2\n'
+                        + ("director = true\n" if name == "a" else "") for name in "abcd")
+        self.write("grid.toml", 'job = "split.toml"\n[timeouts]\nlost_after = "100s"\n' + nodes)
+        served = self.serve("launch", "grid.toml", "--dashboard-at=0")
+        self.open(served)
+        self.wait("document.querySelectorAll('.part svg').length === 8")
+        boxes = self.js("return [...document.querySelectorAll('.group')].map(x => "
+                        "[...x.querySelectorAll('.stages li')].map(y => [y.querySelector('small').textContent,"
+                        "[...y.querySelectorAll('.part')].map(z => z.dataset.who + ' ' + z.dataset.parts)]))")
+        said = {f'{x["process"]}/{x["replica"]}': x["portion"] for x in
+                served.json("/api/status")["status"]["trainers"]}
+        self.assertEqual([len(x) for x in boxes], [2, 2])
+        seen = set()
+        for group in boxes:
+            for layers, parts in group:
+                self.assertEqual(len(parts), 2)
+                for i, part in enumerate(parts):
+                    who, number = part.split(" ")
+                    self.assertEqual(int(number), i)
+                    self.assertIn(f", {layers}, part {i} of 2", said[who])
+                    seen.add(who)
+        self.assertEqual(seen, set(said))
+        self.wait("document.querySelectorAll('.part.busiest').length === 1")
+        self.take_picture("page-split")
+        self.on_a_phone()
+        self.expect_that_a_phone_has_room()
+        self.expect_no_error()
+        self.assertEqual(served.end(), 130)
 
 
 if __name__ == "__main__":
