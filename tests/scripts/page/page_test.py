@@ -180,6 +180,7 @@ class Browser(BrowserTest):
         try:
             self.wait("document.getElementById('verdict').innerText.startsWith('Left holds up the run: ')")
             said = self.driver.find_element("id", "verdict").text
+            self.take_picture("page-held")
             self.assertRegex(said, r"Because .*main waits for left: .*\. What to do: its process is stopped")
         finally:
             os.kill(left, signal.SIGCONT)
