@@ -111,6 +111,6 @@ function draw_split(run) {
 function part_box(x, is_busiest) {
   return make('div', {class: 'part' + (is_busiest ? ' busiest' : ''), 'data-who': x.who, 'data-layers': x.portion.layers, 'data-parts': x.portion.parts},
     make('span', {}, x.who + (x.portion.parts ? ', part ' + x.portion.parts : '')),
-    make('span', {class: 'ms'}, (is_number(x.ms) ? figure(x.ms) + ' ms' : '') + (is_busiest ? ', longest' : '')),
-    x.shares ? time_bar(x.shares, 110) : null);
+    make('span', {class: 'ms'}, (is_busiest ? 'longest: ' : '') + (is_number(x.ms) ? figure(x.ms) + ' ms' : '')),
+    x.shares ? time_bar(x.shares, 132) : null);
 }

@@ -24,7 +24,7 @@ unsigned refusal_of(const std::string& bytes) {
 TEST(page_request, a_browsers_request_is_read) {
   const auto found = read_page_request(
     get("/api/status?x=1", "Host: 127.0.0.1:7465\r\nOrigin: http://a\r\nSec-Fetch-Site: none\r\n"
-                           "Accept: */*\r\nIf-None-Match: \"12\"\r\n"));
+                           "Accept: */*\r\nAuthorization: Bearer a1\r\nIf-None-Match: \"12\"\r\n"));
   ASSERT_EQ(found.is, state::complete);
   page_request expected;
   expected.path = "/api/status";
@@ -33,6 +33,7 @@ TEST(page_request, a_browsers_request_is_read) {
   expected.origin = "http://a";
   expected.fetch_site = "none";
   expected.accept = "*/*";
+  expected.authorization = "Bearer a1";
   expected.entity_tag = "\"12\"";
   EXPECT_EQ(found.request, expected);
 }
@@ -52,6 +53,7 @@ TEST(page_request, what_is_no_request_for_a_page_is_refused) {
   EXPECT_EQ(refusal_of(get("/", "Host: a\r\nTransfer-Encoding: chunked\r\n")), 413u);
   EXPECT_EQ(refusal_of(get("http://elsewhere/")), 400u);
   EXPECT_EQ(refusal_of(get("/", "Host: a\r\nHost: b\r\n")), 400u) << "which of them?";
+  EXPECT_EQ(refusal_of(get("/", "Host: a\r\nAuthorization: b\r\nAuthorization: c\r\n")), 400u);
   EXPECT_EQ(refusal_of("GET / HTTP/2.0\r\nHost: a\r\n\r\n"), 505u);
   EXPECT_EQ(refusal_of("\x16\x03\x01\r\n\r\n"), 400u) << "the beginning of TLS";
   EXPECT_EQ(refusal_of(std::string(page_head_bytes_max, 'x')), 431u);
