@@ -204,6 +204,7 @@ void add_requests(corpora& out) {
   out.add("request", head + "Content-Length: 0\r\nOrigin: http://a\r\n\r\nGET");
   out.add("request", "GET / HTTP/1.1\r\nhost: localhost\r\nSec-Fetch-Site: none\r\nAccept: a/b\r\n"
                      "If-None-Match: \"1\"\r\nAccept-Encoding: gzip\r\n\r\n");
+  out.add("request", "GET /metrics HTTP/1.1\r\nHost: [::1]:1\r\nAuthorization: Bearer 0f\r\n\r\n");
   out.add("request", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
 }
 

@@ -39,8 +39,8 @@ int no_password(char*, int, int, void*) {
   return -1;
 }
 
-tls_context make_context() {
-  const tls_context result{SSL_CTX_new(TLS_method()), SSL_CTX_free};
+tls_context make_context(const SSL_METHOD* method) {
+  const tls_context result{SSL_CTX_new(method), SSL_CTX_free};
   require(result != nullptr);
   auto* x = result.get();
   require(SSL_CTX_set_min_proto_version(x, TLS1_2_VERSION) == 1);
@@ -193,7 +193,7 @@ tls_context load_tls(const tls_files& files, const std::string& name) {
   read_certificate(authority, files.authority);
   read_certificate(own.certificate, files.certificate);
   expect_key(own, files);
-  auto result = make_context();
+  auto result = make_context(TLS_method());
   load_authority(result.get(), authority, files);
   load_own(result.get(), own, files);
   expect_signed(result.get(), files);
@@ -205,8 +205,7 @@ tls_context load_tls_for_anyone(const tls_files& files) {
   const auto own = read_own_files(files, {});
   expect_good_today(read_certificate(own.certificate, files.certificate), files);
   expect_key(own, files);
-  auto result = make_context();
-  require(SSL_CTX_set_ssl_version(result.get(), TLS_server_method()) == 1);
+  auto result = make_context(TLS_server_method());
   SSL_CTX_set_verify(result.get(), SSL_VERIFY_NONE, nullptr);
   load_own(result.get(), own, files);
   return result;

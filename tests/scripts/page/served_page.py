@@ -93,6 +93,7 @@ class Served:
             self.process.send_signal(signal.SIGINT)
         self.process.wait(timeout=HANG)
         self.reader.join()
+        self.process.stdout.close()
         return self.process.returncode
 
 
