@@ -20,8 +20,8 @@ from cluster_run import (Cluster, cluster_text, nodes_on_loopback, settings_of, 
                          timeouts)
 
 SHAPES = [(1, 1), (1, 1), (1, 1), (1, 1)]
-# What has another value with every question.
-MOVING = {"seconds", "still_seconds", "seconds_left", "steps_per_second", "samples_per_second",
+# What has another value with every question, and the job's name, which the page has beside it.
+MOVING = {"job", "seconds", "still_seconds", "seconds_left", "steps_per_second", "samples_per_second",
           "last_heard_seconds", "waits_for", "explanation", "behind"}
 
 

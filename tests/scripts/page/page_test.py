@@ -229,12 +229,12 @@ class Sections(BrowserTest):
 
     def test_a_federated_runs_rounds_are_columns(self):
         end = self.troupe("train", FEDERATED, "--quiet", "--set", "output.directory=fed", "--set",
-                          "federated.rounds=40", "--set", "output.hashes=false")
+                          "federated.rounds=40")
         self.assertEqual(end.returncode, 0, end.stderr)
         self.open(self.serve("watch", "fed", "--address", "0"))
         self.wait("document.querySelectorAll('[data-round]').length > 0")
         rounds = self.expect_rounds_of("fed")
-        self.assertEqual(list(self.columns())[-1], list(rounds)[-1])
+        self.assertEqual(set(self.columns()), set(rounds))
         self.take_picture("page-rounds")
         self.driver.find_element("id", "rounds-as-table").click()
         self.assertIn("never answered", self.driver.find_element("id", "rounds-table").text)
@@ -250,7 +250,7 @@ class Sections(BrowserTest):
         served = self.serve(*words)
         self.open(served)
         self.wait("document.querySelectorAll('[data-round]').length > 10")
-        last = list(self.columns())[-1]
+        last = max(map(int, self.columns()))
         self.wait(f"document.querySelector('[data-round]:last-of-type').dataset.round > {last}")
         self.driver.find_element("tag name", "body").send_keys("p")
         self.expect_no_error()

@@ -125,7 +125,9 @@ class Locked(PageTest):
         old.maximum_version = ssl.TLSVersion.TLSv1_1
         old.set_ciphers("ALL:@SECLEVEL=0")
         with socket.create_connection((served.host, served.port), timeout=HANG) as plain:
-            self.assertRaises(ssl.SSLError, old.wrap_socket, plain)
+            with self.assertRaises(ssl.SSLError) as refusal:
+                old.wrap_socket(plain)
+        self.assertIn("ALERT_PROTOCOL_VERSION", refusal.exception.reason)
         with socket.create_connection((served.host, served.port), timeout=HANG) as plain:
             plain.sendall(b"GET /api/status HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s"
                           b"\r\n\r\n" % (served.port, served.key.encode()))
