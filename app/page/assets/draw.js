@@ -53,16 +53,17 @@ function table(label, columns, rows, class_of = () => '') {
   return make('table', {'aria-label': label}, make('thead', {}, head), make('tbody', {}, ...lines));
 }
 
-/// Columns of shares {work, network, idle} that add up to 1, stacked, oldest first.
-function lane(label, columns, width, height) {
+/// Columns of shares {work, network, idle} that add up to 1, stacked, oldest first, the newest at the
+/// right; there is room for `count_max`.
+function lane(label, columns, width, height, count_max) {
   const result = make('svg', {svg: 1, class: 'lane', width, height, role: 'img', 'aria-label': label});
-  const step = width / Math.max(columns.length, 1);
+  const step = width / count_max;
   columns.forEach((shares, i) => {
     let y = height;
     for (const kind of ['work', 'network', 'idle']) {
       const size = height * shares[kind];
       y -= size;
-      result.append(make('rect', {svg: 1, class: kind, x: i * step, y, width: Math.max(step - 1, 1), height: size}));
+      result.append(make('rect', {svg: 1, class: kind, x: width - (columns.length - i) * step, y, width: Math.max(step - 1, 1), height: size}));
     }
   });
   return result;

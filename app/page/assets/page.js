@@ -131,7 +131,7 @@ function draw_company(page) {
     ['process', x => x.name || 'this process'],
     ['', x => x.role, 'text'],
     ['', x => x.state, 'text'],
-    ['last ' + lane_seconds + ' s', x => lane(x.name + ': work, network and wait', lanes.get(x.name) || [], 240, 26), 'text'],
+    ['last ' + lane_seconds + ' s', x => lane(x.name + ': work, network and wait', lanes.get(x.name) || [], 240, 26, lane_seconds), 'text'],
     ['step', x => whole(x.step)],
     ['slices', x => whole(x.slices)],
     ['spans', x => whole(x.spans)],
@@ -233,6 +233,8 @@ async function ask(path) {
   const headers = key ? {Authorization: 'Bearer ' + key} : {};
   const answer = await fetch(path, {cache: 'no-store', headers, signal: AbortSignal.timeout(5000)});
   needs_key = answer.status === 401;
+  document.body.classList.toggle('locked', needs_key);
+  at('raw').hidden = key !== null; // a link sends none
   if (!answer.ok) throw new Error(path + ': ' + answer.status);
   return answer.json();
 }

@@ -198,7 +198,7 @@ class Browser(BrowserTest):
         self.assertIn("All work", self.driver.find_element("id", "verdict").text)
         if "TROUPE_PAGE_PICTURES" in os.environ:
             self.wait("charts.speed.points && charts.speed.points.length > 5")
-            self.take_picture("page")
+            self.take_picture("page", 1500)
         self.expect_no_error()
         self.assertEqual(served.end(), 130)
         self.wait("document.getElementById('verdict').innerText.includes('lost its server')")

@@ -201,6 +201,8 @@ class BrowserTest(PageTest):
         return self.js("return Object.fromEntries([...document.querySelectorAll('[data-key]')]"
                        ".map(x => [x.dataset.key, Number(x.dataset.value)]))")
 
-    def take_picture(self, name):
+    def take_picture(self, name, height=1100):
         if folder := os.environ.get("TROUPE_PAGE_PICTURES"):
+            self.driver.set_window_size(1280, height)
             self.driver.save_screenshot(os.path.join(folder, name + ".png"))
+            self.driver.set_window_size(1280, 1500)
