@@ -89,6 +89,7 @@ class Faults(BrowserTest):
         self.wait("/left joined/.test(document.getElementById('events').innerText)")
         self.wait("[...document.querySelectorAll('#company-body tbody tr')].every("
                   "x => x.innerText.includes('takes part'))")
+        wait_until(lambda: all(x["step"] for x in self.status()["nodes"]), cluster.messages)
         self.js("document.getElementById('events').scrollIntoView({block: 'end'})")
         self.take_picture("page-events")
         self.expect_figures_to_agree(cluster, page)
