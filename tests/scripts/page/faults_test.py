@@ -19,6 +19,7 @@ from served_page import ADDRESS, BrowserTest, Served, wait_until  # noqa: E402
 from cluster_run import (Cluster, cluster_text, nodes_on_loopback, settings_of,  # noqa: E402
                          timeouts)
 
+STILL_SECONDS = 4  # processes report once a second
 SHAPES = [(1, 1), (1, 1), (1, 1), (1, 1)]
 # What has another value with every question, and the job's name, which the page has beside it.
 MOVING = {"job", "seconds", "still_seconds", "seconds_left", "steps_per_second", "samples_per_second",
@@ -66,16 +67,11 @@ class Faults(BrowserTest):
         return json.loads(end.stdout)
 
     def standing_still(self, page):
-        """The status and the page's, once they are the same and stay so."""
-        seen = []
-
-        def is_still():
-            seen[:] = [at_rest(self.status()), at_rest(page.json("/api/status")["status"]),
-                       at_rest(self.status())]
-            return seen[0] == seen[1] == seen[2]
-
-        wait_until(is_still, lambda: "\n".join(map(str, seen)))
-        return seen[0]
+        """The status, when every process has reported that nothing moves, and the browser knows."""
+        self.wait(f"before.still_seconds >= {STILL_SECONDS}")
+        status = at_rest(self.status())
+        self.assertEqual(at_rest(page.json("/api/status")["status"]), status)
+        return status
 
     def test_a_loss_and_a_return_are_events_and_all_figures_agree(self):
         cluster, page = self.start()
