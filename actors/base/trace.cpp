@@ -89,7 +89,9 @@ trace_lane trace_ring::lane() const {
   return result;
 }
 
-uint64_t flow_of(flow_content what, std::initializer_list<uint64_t> which) {
+uint64_t trace_flow::number() const {
+  if (what == flow_content::none)
+    return 0;
   auto result = 0xcbf29ce484222325 + static_cast<uint64_t>(what); // FNV-1a, word by word, and mixed
   for (auto x : which) {
     result = (result ^ x) * 0x100000001b3;
@@ -101,7 +103,10 @@ uint64_t flow_of(flow_content what, std::initializer_list<uint64_t> which) {
 
 // ---- A process ----
 
-run_trace::run_trace() {
+run_trace::run_trace(bool has_timeline, std::shared_ptr<flight_recorder> recorder)
+  : has_timeline_(has_timeline), recorder_(std::move(recorder)) {
+  if (!has_timeline_)
+    return;
   std::ifstream{"/proc/sys/kernel/random/boot_id"} >> head_.boot;
   head_.record_ns = measured_record_ns();
 }
@@ -110,17 +115,28 @@ void run_trace::begin(std::string process, std::string job) {
   const std::lock_guard lock{mutex_};
   head_.process = std::move(process);
   head_.job = std::move(job);
+  if (recorder_)
+    recorder_->set_job(head_.job);
 }
 
 std::shared_ptr<trace_ring> run_trace::new_ring(trace_lane lane) {
   const std::lock_guard lock{mutex_};
   const auto share = std::bit_ceil(std::max(rings_.size() + 1, large_rings)) / large_rings;
+  auto recorder = recorder_ ? recorder_->new_ring(lane) : flight_ring{};
   return rings_.emplace_back(std::make_shared<trace_ring>(
-    std::move(lane), head_.record_ns, std::max(ring_records_max / share, ring_records_min)));
+    std::move(lane), head_.record_ns,
+    has_timeline_ ? std::max(ring_records_max / share, ring_records_min) : 0, std::move(recorder)));
+}
+
+void run_trace::tick() {
+  if (recorder_)
+    recorder_->tick();
 }
 
 void run_trace::on_clock(const std::string& process, uint64_t course_sent, uint64_t course_heard,
                          uint64_t told, uint64_t heard) {
+  if (!has_timeline_)
+    return;
   const auto trip = (heard - course_sent) - (told - course_heard);
   if (heard < course_sent || told < course_heard || heard - course_sent < told - course_heard)
     return; // of another life, or no clock

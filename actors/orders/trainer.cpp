@@ -117,7 +117,7 @@ void trainer_state::train_clients(const trainer_order& order, trainer_result& re
 
 void trainer_state::answer(const trainer_order& order, trainer_result result) {
   const traced_work work{options_.trace.get(), trace_kind::send, order.first_step, 0,
-                         flow_of(flow_content::result, {order.ticket, order.first_step})};
+                         trace_flow{flow_content::result, {order.ticket, order.first_step}}};
   const auto& delay_of = options_.hooks.answer_delay;
   if (!delay_of)
     return self_->send(order.keeper, std::move(result));

@@ -100,8 +100,8 @@ void replica_state::on_parameter_span(const parameter_span& news) {
   {
     const auto shard = std::min<size_t>(news.shard, elements_.size() - 1);
     const traced_work work{options_.trace.get(), trace_kind::receive, news.version, shard,
-                           flow_of(flow_content::parameters,
-                                   {view_.term, news.version, elements_[shard].begin, index_})};
+                           trace_flow{flow_content::parameters,
+                                      {view_.term, news.version, elements_[shard].begin, index_}}};
     auto& version = versions_[news.version];
     version.parameters = news.values.storage();
     if (!news.point.values().empty())

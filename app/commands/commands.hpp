@@ -18,9 +18,10 @@ struct train_arguments {
   bool quiet = false;
   bool resume = false; ///< not with `overwrite`
   bool overwrite = false;
-  bool stats = false;       ///< also print who waited for whom
-  bool tensorboard = false; ///< also write the history for TensorBoard
-  std::string trace;        ///< file of the run's timeline; empty: none is wanted
+  bool stats = false;              ///< also print who waited for whom
+  bool tensorboard = false;        ///< also write the history for TensorBoard
+  std::string trace;               ///< file of the run's timeline; empty: none is wanted
+  std::string flight = "/dev/shm"; ///< folder of the flight recorder's file; "off": none is kept
   /// Where the page of the run is served (page_server.hpp); nothing: nowhere.
   std::optional<std::string> dashboard{};
   char** process_arguments = nullptr; ///< argv, to start this program again; ends with null

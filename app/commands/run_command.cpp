@@ -34,7 +34,7 @@ struct command_line {
   troupe::compare_arguments compare;
   troupe::data_line data;
   troupe::certs_line certs;
-  troupe::trace_merge_arguments trace;
+  troupe::trace_arguments trace;
   std::string file;
   bool json = false;
   std::function<int()> chosen;
@@ -61,6 +61,8 @@ void add_run_options(CLI::App& command, troupe::train_arguments& x) {
       "--dashboard-at", [&x](const std::string& where) { x.dashboard = where; },
       "Serves it there: PORT or HOST:PORT, a loopback address")
     ->type_name("ADDRESS");
+  command.add_option("--flight", x.flight, "Folder for what actors did last, /dev/shm; off: none")
+    ->type_name("FOLDER");
   command
     .add_option("--trace", x.trace, "Writes a timeline of all actors' work, for ui.perfetto.dev")
     ->type_name("FILE");

@@ -1,5 +1,6 @@
 #include "troupe/data/records/trace_file.hpp"
 
+#include "troupe/data/records/trace_words.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/json_value.hpp"
 
@@ -111,39 +112,13 @@ std::string metadata(const char* what, size_t thread, const json& args) {
   return text_of({{"ph", "M"}, {"name", what}, {"pid", 1}, {"tid", thread}, {"args", args}});
 }
 
-std::string name_of_record(const trace_record& x, const trace_lane& lane) {
-  const std::string kind{name_of(x.kind)};
-  if (x.kind == trace_kind::wait)
-    return lane.waits_for.empty() ? kind : "wait for " + lane.waits_for;
-  if (x.kind == trace_kind::receive)
-    return lane.waits_for.empty() ? kind : "receive " + lane.waits_for;
-  if (x.kind == trace_kind::send)
-    return lane.sends.empty() ? kind : "send " + lane.sends;
-  return kind;
-}
-
-const char* object_name(trace_kind kind) {
-  switch (kind) {
-  case trace_kind::slice:
-    return "slice";
-  case trace_kind::send:
-    return "to";
-  case trace_kind::receive:
-    return "from";
-  case trace_kind::clients:
-    return "piece";
-  default:
-    return nullptr;
-  }
-}
-
 void write_record(line_writer& out, const trace_record& x, const trace_lane& lane, size_t thread) {
   const auto tid = std::to_string(thread);
   const auto place = ",\"pid\":1,\"tid\":" + tid + ",\"ts\":" + microseconds(x.begin);
   std::string args = "{\"step\":" + std::to_string(x.step);
-  if (const auto* object = object_name(x.kind))
+  if (const auto* object = trace_object_name(x.kind))
     args += std::string{",\""} + object + "\":" + std::to_string(x.object);
-  const auto name = json(name_of_record(x, lane)).dump();
+  const auto name = json(trace_words(x.kind, lane.waits_for, lane.sends)).dump();
   // Viewers leave out the flows of spans without a length.
   out.event("{\"ph\":\"X\",\"name\":" + name + place + ",\"dur\":" +
             microseconds(std::max<uint64_t>(x.length, 1)) + ",\"args\":" + args + "}}");

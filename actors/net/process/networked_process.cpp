@@ -285,6 +285,8 @@ networked_end networked_process::parts::wait_here() {
     self->receive([this](const process_news& news) { take(news); },
                   [this](const caf::down_msg& news) { take_down(news); },
                   caf::after(stop_poll_interval) >> [] {});
+    if (options.trace)
+      options.trace->tick();
     const auto now = moment::clock::now();
     if (!end_ && options.stop_requested && options.stop_requested())
       leaving_.ask(now);
@@ -311,6 +313,8 @@ networked_end networked_process::parts::wait_for_director() {
                   caf::after(stop_poll_interval) >> [] {});
     throw_if_ended_badly();
     watch.tick();
+    if (options.trace)
+      options.trace->tick();
     if (!stop_sent && options.stop_requested && options.stop_requested()) {
       self->send(director_, atom::stop_v);
       stop_sent = true;
