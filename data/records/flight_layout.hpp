@@ -46,7 +46,7 @@ struct flight_cell {
     times; ///< begin (low 32 bits), end + 1 (32); 0 in the end's place: under way, or not told
 };
 
-inline constexpr size_t flight_header_bytes = 4096;
+inline constexpr size_t flight_header_bytes = 1536;
 inline constexpr size_t flight_ring_header_bytes = 128;
 
 static_assert(sizeof(flight_header) <= flight_header_bytes);

@@ -50,38 +50,45 @@ std::string file_name(const std::string& process) {
   return "troupe-" + result + '-' + std::to_string(getpid());
 }
 
-// Gives a file without a name its own. A process that had this number may have left one.
-std::string named(const open_file& file, const flight_place& place) {
-  const auto source = "/proc/self/fd/" + std::to_string(file.number());
+// Under a name that is free: a process that had this number may have left a file.
+open_file created(const flight_place& place, std::string& path) {
   const auto base = place.folder + '/' + file_name(place.process);
   constexpr int attempts = 10;
   for (int i = 0; i < attempts; ++i) {
-    const auto path = base + (i > 0 ? '-' + std::to_string(i + 1) : "") + ".flight";
-    if (linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0)
-      return path;
+    path = base + (i > 0 ? '-' + std::to_string(i + 1) : "") + ".flight";
+    open_file result{
+      open(path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+    if (result)
+      return result;
     if (errno != EEXIST)
       break;
   }
   fail(errno, place.folder);
 }
 
+// All of the file now: where the disk is full, a page that is not there would end the process.
+std::shared_ptr<std::byte> mapped(const open_file& file, const flight_place& place) {
+  constexpr auto bytes = flight_recorder::file_bytes;
+  if (const int error = posix_fallocate(file.number(), 0, bytes))
+    fail(error, place.folder);
+  auto* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+  if (memory == MAP_FAILED)
+    fail(errno, place.folder);
+  return {static_cast<std::byte*>(memory), [](std::byte* x) { munmap(x, bytes); }};
+}
+
 } // namespace
 
 flight_recorder::flight_recorder(const flight_place& place)
   : begin_(std::chrono::steady_clock::now()) {
-  file_ = open_file{open(place.folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR)};
-  if (!file_)
-    fail(errno, place.folder);
-  // All of it now: where the disk is full, a page that is not there would end the process.
-  if (const int error = posix_fallocate(file_.number(), 0, file_bytes))
-    fail(error, place.folder);
-  auto* const memory =
-    mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.number(), 0);
-  if (memory == MAP_FAILED)
-    fail(errno, place.folder);
-  memory_ = {static_cast<std::byte*>(memory), [](std::byte* x) { munmap(x, file_bytes); }};
+  file_ = created(place, path_);
+  try {
+    memory_ = mapped(file_, place);
+  } catch (const failure&) {
+    unlink(path_.c_str());
+    throw;
+  }
   auto& head = header();
-  head.mark = flight_mark;
   head.process_id = static_cast<uint64_t>(getpid());
   head.begin_unix_ms = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
                                                std::chrono::system_clock::now().time_since_epoch())
@@ -89,8 +96,8 @@ flight_recorder::flight_recorder(const flight_place& place)
   set_text(head.process, place.process);
   set_text(head.job, place.job);
   set_text(head.run_directory, place.run_directory);
-  flock(file_.number(), LOCK_EX | LOCK_NB); // nobody else knows the file yet
-  path_ = named(file_, place);
+  flock(file_.number(), LOCK_EX);
+  head.mark = flight_mark; // from here on others look at it, and see the lock
 }
 
 void flight_recorder::set_job(const std::string& sha256) {

@@ -88,8 +88,8 @@ public:
 
   /// The SHA-256 of the job's identity, once it is known.
   void set_job(const std::string& sha256);
-  /// A ring of 4,096 records, of fewer when there are more than 32, and an empty one, which is counted,
-  /// when there is no room: beyond 192.
+  /// A ring of 4,096 records, of fewer when there are more than 32; when there is no room, with some 180,
+  /// an empty one, which is counted.
   flight_ring new_ring(const trace_lane& lane);
   /// What is recorded from now on happens now.
   void tick();

@@ -31,6 +31,10 @@ constexpr std::string_view first_line_end = ",\"traceEvents\":[";
 constexpr std::string_view last_line = "]}";
 /// Times of a file are below: 31 years, to the microsecond exact as a double.
 constexpr double microseconds_max = 1e15;
+/// What clocks say is below: 73 years. Sums of it fit.
+constexpr uint64_t clock_ns_max = uint64_t{1} << 61;
+/// Of a line of an event. Ours have a few hundred, and what nests is written by recursion.
+constexpr size_t event_bytes_max = 4096;
 
 std::string text_of(const json& x) {
   return x.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -145,6 +149,18 @@ struct opened_trace {
   refuse(path, "this is no timeline, or only a part of one", "give files that --trace has written");
 }
 
+clock_sample sample_of(const json& x, const std::string& path) {
+  clock_sample result;
+  read_value_of(x.at(0), result.at);
+  result.ahead = x.at(1).get_ref<const json::number_integer_t&>();
+  read_value_of(x.at(2), result.error);
+  constexpr auto ahead_max = static_cast<int64_t>(clock_ns_max);
+  if (result.at > clock_ns_max || result.error > clock_ns_max || result.ahead > ahead_max ||
+      result.ahead < -ahead_max)
+    refuse_content(path);
+  return result;
+}
+
 opened_trace open_trace(const std::string& path) {
   opened_trace result{path, std::ifstream{path}, {}};
   if (!result.lines)
@@ -165,7 +181,7 @@ opened_trace open_trace(const std::string& path) {
     for (const auto& [process, samples] : other.at("clocks").items()) {
       auto& clock = result.head.clocks.emplace_back(process_clock{process, {}});
       for (const auto& sample : samples)
-        clock.samples.push_back({sample.at(0), sample.at(1), sample.at(2)});
+        clock.samples.push_back(sample_of(sample, path));
     }
   } catch (const json::exception&) {
     refuse_content(path);
@@ -183,8 +199,9 @@ public:
 
   /// Nanoseconds; between two samples the clocks drift evenly.
   uint64_t on_directors(uint64_t time) const {
-    return samples_.empty() ? time
-                            : static_cast<uint64_t>(static_cast<int64_t>(time) - ahead(time));
+    if (samples_.empty())
+      return time;
+    return static_cast<uint64_t>(std::max<int64_t>(static_cast<int64_t>(time) - ahead(time), 0));
   }
   uint64_t error() const {
     uint64_t result = 0;
@@ -279,6 +296,8 @@ uint64_t copy_events(opened_trace& from, size_t process, const clock_map& clock,
       return result;
     if (line.ends_with(','))
       line.pop_back();
+    if (line.size() > event_bytes_max)
+      refuse_content(from.path);
     try {
       auto event = json::parse(line);
       event["pid"] = process;
