@@ -166,4 +166,14 @@ process_trace run_trace::take() const {
   return result;
 }
 
+std::shared_ptr<trace_ring> ring_of(const std::shared_ptr<run_trace>& trace,
+                                    const std::string& actor, const std::string& waits_for,
+                                    const std::string& sends) {
+  trace_lane lane;
+  lane.actor = actor;
+  lane.waits_for = waits_for;
+  lane.sends = sends;
+  return trace ? trace->new_ring(std::move(lane)) : nullptr;
+}
+
 } // namespace troupe

@@ -106,13 +106,12 @@ public:
   ~traced_work() {
     if (!ring_)
       return;
-    const bool is_work = kind_ != trace_kind::send && kind_ != trace_kind::receive;
-    if (is_work)
+    if (has_end(kind_))
       ring_->recorder().end(number_);
     if (!is_taken_)
       return;
     record_.length = nanoseconds_of(moment::clock::now()) - record_.begin;
-    ring_->add(record_, is_work);
+    ring_->add(record_, is_work(kind_));
   }
   traced_work(const traced_work&) = delete;
   traced_work& operator=(const traced_work&) = delete;
@@ -151,5 +150,10 @@ private:
   std::vector<std::shared_ptr<trace_ring>> rings_;
   std::map<std::string, std::vector<clock_sample>> clocks_;
 };
+
+/// An actor's ring; null when nothing is recorded.
+std::shared_ptr<trace_ring> ring_of(const std::shared_ptr<run_trace>& trace,
+                                    const std::string& actor, const std::string& waits_for = {},
+                                    const std::string& sends = {});
 
 } // namespace troupe

@@ -51,6 +51,7 @@ struct node_options {
   misfit_listener on_misfit;                       ///< likewise
   std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
   std::function<void()> on_hold;                   ///< likewise, when the director asks to hold
+  std::shared_ptr<run_trace> trace;                ///< of its links; null: it is not recorded
   /// Stands beside a keeper for a trainer of another process.
   std::function<order_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
 };

@@ -59,6 +59,7 @@ company::company(caf::actor_system& system, const job& resolved,
   here.trace = options.trace;
   process_ = std::make_unique<process>(system, resolved, data, here);
   auto for_director = director_options_of(resolved, *data, process_->network());
+  for_director.trace = for_director.hides_work ? nullptr : options.trace;
   for_director.membership.expected = {
     {here.self.name, here.self.replica_count, here.self.shard_count}};
   if (kept) // nobody is a spare: who gets work is the keeper's decision
@@ -71,7 +72,9 @@ company::company(caf::actor_system& system, const job& resolved,
   };
   if (options.checkpoints) {
     for_director.membership.persisted_term = options.checkpoints->read_term();
-    for_director.writer = spawn(checkpoint_writer, options.checkpoints);
+    for_director.writer = spawn(
+      checkpoint_writer, checkpoint_writer_options{
+                           options.checkpoints, ring_of(for_director.trace, "writer", "an order")});
   }
   for_director.resume_from = options.resume_from;
   director_ = spawn(troupe::director, for_director);

@@ -31,7 +31,7 @@ std::string date(uint64_t unix_ms) {
 }
 
 bool is_under_way(const flight_record& x) {
-  return !x.end && x.kind != trace_kind::send && x.kind != trace_kind::receive;
+  return !x.end && has_end(x.kind);
 }
 
 std::string record_text(const flight_record& x, const flight_lane& lane) {
