@@ -1,5 +1,7 @@
 #include "troupe/actors/run/company.hpp"
 
+#include "troupe/actors/run/train.hpp"
+
 #include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"

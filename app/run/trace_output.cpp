@@ -36,8 +36,8 @@ std::string recorder_line(const std::string& path) {
 } // namespace
 
 trace_wish trace_wish_of(const train_arguments& arguments, const job& x, const std::string& process,
-                         bool has_run_directory) {
-  trace_wish result{arguments.trace, {}, has_run_directory};
+                         const trace_role& role) {
+  trace_wish result{arguments.trace, {}, role};
   if (arguments.flight != "off" && !is_private(x))
     result.flight = {arguments.flight, process, x.name, absolute_run_directory(x)};
   return result;
@@ -82,11 +82,12 @@ void trace_output::write_timeline() {
   if (all.lanes.empty())
     return; // nothing was trained
   write_trace(std::move(*file_), all);
-  std::string text = "timeline  " + wish_.timeline + '\n';
+  std::string text = wish_.role.is_launched ? "" : "timeline  " + wish_.timeline + '\n';
   for (const auto& lane : all.lanes)
     if (lane.every > 1 || lane.dropped > 0)
-      text += "          " + lane_text(lane) + '\n';
-  print_message(text);
+      text += (text.empty() ? "timeline  " : "          ") + lane_text(lane) + '\n';
+  if (!text.empty())
+    print_message(text);
 }
 
 void trace_output::put_recorder_away() {
@@ -94,7 +95,7 @@ void trace_output::put_recorder_away() {
   recorder_->let_go();
   if (!ends_badly || !recorder_->has_records())
     unlink(recorder_->path().c_str());
-  else if (wish_.has_run_directory)
+  else if (wish_.role.has_run_directory)
     take_in_and_tell(wish_.flight.folder, wish_.flight.run_directory);
   else
     print_message(recorder_line(recorder_->path()));
@@ -104,7 +105,7 @@ void trace_output::take_in() const {
   const auto& own = wish_.flight;
   if (own.folder.empty())
     return;
-  if (wish_.has_run_directory)
+  if (wish_.role.has_run_directory)
     return take_in_and_tell(own.folder, own.run_directory);
   for (const auto& left : left_flights(own.folder))
     if (left.process == own.process && left.run_directory == own.run_directory)

@@ -16,17 +16,23 @@
 
 namespace troupe {
 
+/// What a process is to its run.
+struct trace_role {
+  bool has_run_directory = false; ///< it writes there
+  bool is_launched = false; ///< who started it merges its timeline with others and tells of that
+};
+
 /// What is wanted of a process's trace.
 struct trace_wish {
-  std::string timeline;           ///< the file's path; empty: none
-  flight_place flight;            ///< without a folder: none
-  bool has_run_directory = false; ///< this process writes there
+  std::string timeline; ///< the file's path; empty: none
+  flight_place flight;  ///< without a folder: none
+  trace_role role;
 };
 
 /// What `arguments` ask of a process called `process`. Of a private run there is no flight recorder: when
 /// clients' work ended would tell of them.
 trace_wish trace_wish_of(const train_arguments& arguments, const job& x, const std::string& process,
-                         bool has_run_directory);
+                         const trace_role& role);
 
 class trace_output {
 public:
