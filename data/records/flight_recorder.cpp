@@ -141,4 +141,10 @@ bool flight_recorder::has_records() const {
   return false;
 }
 
+// Closing it is not enough: the mapping holds the lock.
+void flight_recorder::let_go() {
+  flock(file_.number(), LOCK_UN);
+  file_.close();
+}
+
 } // namespace troupe

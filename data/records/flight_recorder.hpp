@@ -97,7 +97,7 @@ public:
   /// Whether anybody has recorded anything.
   bool has_records() const;
   /// Lets go of the file, as the end of the process does. What is recorded after that is recorded still.
-  void let_go() { file_.close(); }
+  void let_go();
 
 private:
   flight_header& header() const { return *reinterpret_cast<flight_header*>(memory_.get()); }

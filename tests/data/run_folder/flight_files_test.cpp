@@ -70,6 +70,18 @@ TEST_F(flight_files, a_run_takes_in_its_own_and_the_newest_of_each_process) {
   EXPECT_TRUE(std::filesystem::exists(alive->path()));
 }
 
+TEST_F(flight_files, a_process_that_ends_badly_takes_in_its_own_while_actors_still_hold_it) {
+  const auto own = recorder("main", run_.path());
+  auto ring = own->new_ring({});
+  ring.begin(trace_kind::slice, 5, 0);
+  EXPECT_TRUE(take_in_flights(memory_.path(), run_.path()).empty());
+  own->let_go();
+  EXPECT_EQ(take_in_flights(memory_.path(), run_.path()),
+            std::vector{run_.path("flight-main.bin")});
+  ring.begin(trace_kind::slice, 6, 0);
+  EXPECT_EQ(read("flight-main.bin").lanes.at(0).records.size(), 1u);
+}
+
 TEST_F(flight_files, what_cannot_be_moved_stays) {
   const auto path = left("left", run_.path("none"));
   EXPECT_EQ(take_in_flights(memory_.path(), run_.path("none")), std::vector{path});
