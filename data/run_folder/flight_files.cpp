@@ -104,7 +104,7 @@ std::vector<left_flight> left_flights(const std::string& folder) {
 std::string flight_file_name(const std::string& process) {
   auto name = process;
   std::ranges::replace(name, '/', '_');
-  return "flight-" + name + ".bin";
+  return std::string{flight_file_prefix} + name + ".bin";
 }
 
 std::vector<std::string> take_in_flights(const std::string& folder,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -28,7 +29,8 @@ struct left_flight {
 /// This user's, in order of their begin. What cannot be read is none.
 std::vector<left_flight> left_flights(const std::string& folder);
 
-/// "flight-NODE.bin", its name in a run directory.
+/// In a run directory the file of a process is called "flight-NODE.bin".
+inline constexpr std::string_view flight_file_prefix = "flight-";
 std::string flight_file_name(const std::string& process);
 
 /// Moves those of this run into its directory, each over an older one of its process, and gives where

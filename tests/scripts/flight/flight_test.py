@@ -136,6 +136,8 @@ class Flights(unittest.TestCase):
         self.assertIn(f"recorder  {file}", said)
         self.expect_last_work(self.log(file), before, "local")
         self.assertEqual(self.files(), [])
+        self.run_it("train", JOB, "--overwrite", *SHORT)
+        self.assertFalse(file.exists(), "it is a file of the run that is replaced")
 
     def test_a_node_that_starts_again_says_where_the_file_of_its_life_before_is(self):
         nodes = ("main", "left", "right")
