@@ -31,6 +31,12 @@ struct order_sizes {
   size_t cohort_max = 0; ///< clients of a federated round; 0: there are none
 };
 
+/// What is recorded of a process's work, for others to see.
+struct node_records {
+  std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
+  std::shared_ptr<run_trace> trace;                ///< of links; null: they are not recorded
+};
+
 struct node_options {
   member self;
   bool wired = true; ///< the run has other processes
@@ -47,11 +53,10 @@ struct node_options {
   size_t block_numbers = 0; ///< that shards tell each other of a block in a step
   bool has_point = false;   ///< gradients are taken elsewhere than at the parameters
   exchange_options exchange;
-  standing_listener on_standing;                   ///< called on the node's thread; may be empty
-  misfit_listener on_misfit;                       ///< likewise
-  std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
-  std::function<void()> on_hold;                   ///< likewise, when the director asks to hold
-  std::shared_ptr<run_trace> trace;                ///< of its links; null: it is not recorded
+  standing_listener on_standing; ///< called on the node's thread; may be empty
+  misfit_listener on_misfit;     ///< likewise
+  std::function<void()> on_hold; ///< likewise, when the director asks to hold
+  node_records records;
   /// Stands beside a keeper for a trainer of another process.
   std::function<order_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
 };

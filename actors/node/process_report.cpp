@@ -121,7 +121,7 @@ work_report process_report::work_of_actors() const {
     result.busy = std::max(result.busy, std::chrono::duration_cast<milliseconds>(busy));
   };
   moment changed{};
-  for (const auto& gauge : seat_.options.gauges) {
+  for (const auto& gauge : seat_.options.records.gauges) {
     changed = std::max(changed, gauge->changed());
     result.longest = std::max(result.longest, std::chrono::ceil<milliseconds>(gauge->longest()));
     if (const auto since = gauge->since())

@@ -1,6 +1,6 @@
 #include "troupe/actors/run/company.hpp"
 
-#include "troupe/actors/run/train.hpp"
+#include "troupe/actors/run/training_result.hpp"
 
 #include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"

@@ -219,9 +219,8 @@ process::process(caf::actor_system& system, const job& resolved,
   };
   for_node.on_standing = options.on_standing;
   for_node.on_misfit = options.on_misfit;
-  for_node.gauges = gauges_;
+  for_node.records = {gauges_, is_private(resolved) ? nullptr : options.trace};
   for_node.on_hold = options.on_hold;
-  for_node.trace = is_private(resolved) ? nullptr : options.trace;
   node_ = options.detached ? system.spawn<caf::detached>(troupe::node, for_node, local_)
                            : system.spawn(troupe::node, for_node, local_);
 }

@@ -23,7 +23,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 namespace troupe {
 
@@ -31,9 +30,6 @@ class checkpoint_store; // data/checkpoint/checkpoint_store.hpp
 class run_trace;        // actors/base/trace.hpp
 struct training_status; // actors/protocol/status_messages.hpp
 struct prepared_data;   // data/training_rows/prepare.hpp
-
-/// The name of the process in a run that has no other.
-inline constexpr std::string_view only_process_name = "local";
 
 struct train_options {
   /// Called with each progress message, on the thread that waits.
