@@ -200,6 +200,27 @@ class Walk(PrivateRuns):
         self.run_it(folder, command="launch", job="cluster.toml")
         self.walk(folder)
 
+    def test_of_timelines_and_flight_recorders(self):
+        for command, job in (("train", "job.toml"), ("launch", "cluster.toml")):
+            folder = self.folder(command)
+            memory = os.path.join(folder, "memory")
+            os.mkdir(memory)
+            self.run_it(folder, "--trace", "t.json", f"--flight={memory}", command=command, job=job)
+            self.assertEqual(glob.glob(os.path.join(folder, "t.json*")), [], "nobody has a row")
+            self.walk(folder)
+            os.remove(run_file(folder, "rounds.csv"))
+            run = subprocess.Popen([TROUPE, command, job, "--overwrite", f"--flight={memory}",
+                                    "--set", "federated.rounds=1000000"],
+                                   cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(run.wait, HANG)
+            self.addCleanup(run.kill)
+            rounds, deadline = run_file(folder, "rounds.csv"), time.monotonic() + HANG
+            while not (os.path.exists(rounds) and len(table(rounds)) > 2):
+                self.assertIsNone(run.poll())
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            self.assertEqual(os.listdir(memory), [])
+
     def test_of_the_status(self):
         folder = self.folder("a")
         many = ["--set", "federated.rounds=1000000", "--set", "checkpoint.every_steps=0"]

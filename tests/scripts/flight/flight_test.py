@@ -194,35 +194,6 @@ class Flights(unittest.TestCase):
         hashes = {json.loads(x.stdout)["parameters_sha256"] for x in (plain, told, off)}
         self.assertEqual(len(hashes), 1)
 
-    def test_of_a_private_run_there_is_none(self):
-        (self.folder / "run.key").write_text("7" * 64 + "\n", encoding="utf-8")
-        (self.folder / "run.key").chmod(0o600)
-        (self.folder / "private.toml").write_text(f"""[data]
-file = "{SOURCE / 'examples' / 'data' / 'digits.csv.gz'}"
-[model]
-kind = "softmax-regression"
-[training]
-strategy = "federated"
-[federated]
-clients = 200
-cohort = 20
-sampling = "poisson"
-rounds = 1000000
-[merge]
-weighting = "equal"
-[privacy]
-clip_norm = 0.5
-noise_multiplier = 1.0
-key_file = "run.key"
-""", encoding="utf-8")
-        run = self.start("train", "private.toml", "--set", "output.directory=run")
-        deadline = time.monotonic() + HANG
-        while not (self.folder / "run" / "history.csv").exists():
-            self.assertIsNone(run.poll(), "it ended")
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
-        self.assertEqual(self.files(), [])
-
     # ---- What is shown
 
     def test_what_people_see(self):
