@@ -89,6 +89,16 @@ trace_lane trace_ring::lane() const {
   return result;
 }
 
+void traced_work::begin_record(uint64_t step, uint64_t object, const trace_flow& flow) {
+  record_ = {nanoseconds_of(moment::clock::now()), 0,    flow.number(), static_cast<uint32_t>(step),
+             static_cast<uint16_t>(object),        kind_};
+}
+
+void traced_work::end_record() {
+  record_->length = nanoseconds_of(moment::clock::now()) - record_->begin;
+  ring_->add(*record_, is_work(kind_));
+}
+
 uint64_t trace_flow::number() const {
   if (what == flow_content::none)
     return 0;

@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,31 +98,28 @@ public:
     if (!ring_)
       return;
     number_ = ring_->recorder().begin(kind, step, object);
-    is_taken_ = ring_->takes(step);
-    if (is_taken_)
-      record_ = {
-        nanoseconds_of(moment::clock::now()), 0,   flow.number(), static_cast<uint32_t>(step),
-        static_cast<uint16_t>(object),        kind};
+    if (ring_->takes(step))
+      begin_record(step, object, flow);
   }
   ~traced_work() {
     if (!ring_)
       return;
     if (has_end(kind_))
       ring_->recorder().end(number_);
-    if (!is_taken_)
-      return;
-    record_.length = nanoseconds_of(moment::clock::now()) - record_.begin;
-    ring_->add(record_, is_work(kind_));
+    if (record_)
+      end_record();
   }
   traced_work(const traced_work&) = delete;
   traced_work& operator=(const traced_work&) = delete;
 
 private:
+  void begin_record(uint64_t step, uint64_t object, const trace_flow& flow);
+  void end_record();
+
   trace_ring* ring_;
   trace_kind kind_;
-  bool is_taken_ = false;
-  uint64_t number_ = 0; ///< of the flight recorder
-  trace_record record_;
+  uint64_t number_ = 0;                ///< of the flight recorder
+  std::optional<trace_record> record_; ///< of the timeline
 };
 
 /// A process's records.
