@@ -125,7 +125,10 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME tables
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/rows/tables_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(own_kinds metrics tables PROPERTIES TIMEOUT 3600)
+  add_test(NAME columns
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/rows/columns_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(own_kinds metrics tables columns PROPERTIES TIMEOUT 3600)
   add_test(NAME page COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/page_test.py
                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   add_test(NAME timeline

@@ -12,24 +12,24 @@ bool is_blank_letter(char letter) {
   return letter == ' ' || letter == '\t';
 }
 
-/// What stands behind a cell: a comma, or for the last the line end. Returns what follows that, or
+/// What stands behind a cell: a separator, or for the last the line end. Returns what follows that, or
 /// nullptr when it is something else.
-const char* behind(const char* end, bool last) {
+const char* behind(const char* end, char separator, bool last) {
   if (!last)
-    return *end == ',' ? end + 1 : nullptr;
+    return *end == separator ? end + 1 : nullptr;
   end += *end == '\r';
   return *end == '\n' ? end + 1 : nullptr;
 }
 
 struct cell {
   std::string_view text; ///< trimmed
-  const char* end;       ///< its comma, CR LF or LF
+  const char* end;       ///< its separator, CR LF or LF
 };
 
 /// Any cell without quotation marks. A line end stops it at the latest.
-cell find_cell(const char* at) {
+cell find_cell(const char* at, char separator) {
   const char* end = at;
-  while (*end != ',' && *end != '\n')
+  while (*end != separator && *end != '\n')
     ++end;
   if (*end == '\n' && end > at && end[-1] == '\r')
     --end;
@@ -41,43 +41,47 @@ cell find_cell(const char* at) {
   return {{at, static_cast<size_t>(last - at)}, end};
 }
 
-const char* read_odd_feature(const char* at, bool last, float& out) {
-  const auto found = find_cell(at);
-  return read_number(found.text, out) == number_status::number ? behind(found.end, last) : nullptr;
+const char* read_odd_feature(const char* at, char separator, bool last, float& out) {
+  const auto found = find_cell(at, separator);
+  return read_number(found.text, out) == number_status::number ? behind(found.end, separator, last)
+                                                               : nullptr;
 }
 
-inline const char* read_feature(const char* at, bool last, float& out) {
+inline const char* read_feature(const char* at, char separator, bool last, float& out) {
   if (const char* end = digit_text::read(at, out))
-    if (const char* next = behind(end, last))
+    if (const char* next = behind(end, separator, last))
       return next;
-  return read_odd_feature(at, last, out);
+  return read_odd_feature(at, separator, last, out);
 }
 
-bool is_plain_text(std::string_view text) {
-  constexpr std::string_view odd("\"\r\0", 3);
-  return !text.empty() && text.find_first_of(odd) == text.npos && is_utf8(text);
+bool is_plain_text(std::string_view text, char quote) {
+  const char odd[] = {quote, '\r', '\0'};
+  return !text.empty() && text.find_first_of(odd, 0, sizeof odd) == text.npos && is_utf8(text);
 }
 
-const char* read_target(const char* at, bool last, csv_row_target& out) {
+const char* read_target(const char* at, const csv_row_shape& shape, bool last,
+                        csv_row_target& out) {
+  const char separator = shape.separator;
   if (const char* end = digit_text::read(at, out.number)) {
-    if (const char* next = behind(end, last)) {
+    if (const char* next = behind(end, separator, last)) {
       out.text = {at, static_cast<size_t>(end - at)};
       out.is_number = true;
       return next;
     }
   }
-  const auto found = find_cell(at);
+  const auto found = find_cell(at, separator);
   const auto status = read_number(found.text, out.number);
   out.text = found.text;
   out.is_number = status == number_status::number;
-  const bool taken = out.is_number || (status == number_status::text && is_plain_text(found.text));
-  return taken ? behind(found.end, last) : nullptr;
+  const bool taken =
+    out.is_number || (status == number_status::text && is_plain_text(found.text, shape.quote));
+  return taken ? behind(found.end, separator, last) : nullptr;
 }
 
-/// Features of columns that a comma follows.
-const char* read_features(const char* at, size_t count, float* out) {
+/// Features of columns that a separator follows.
+const char* read_features(const char* at, char separator, size_t count, float* out) {
   for (size_t i = 0; i < count && at; ++i)
-    at = read_feature(at, false, out[i]);
+    at = read_feature(at, separator, false, out[i]);
   return at;
 }
 
@@ -87,13 +91,14 @@ const char* read_plain_row(const char* at, const csv_row_shape& shape, float* fe
                            csv_row_target& target) {
   const char* start = at;
   const size_t last = shape.column_count - 1;
-  at = read_features(at, shape.target_column, features);
+  at = read_features(at, shape.separator, shape.target_column, features);
   if (at)
-    at = read_target(at, shape.target_column == last, target);
+    at = read_target(at, shape, shape.target_column == last, target);
   if (at && shape.target_column < last) {
-    at = read_features(at, last - shape.target_column - 1, features + shape.target_column);
+    at = read_features(at, shape.separator, last - shape.target_column - 1,
+                       features + shape.target_column);
     if (at)
-      at = read_feature(at, true, features[last - 1]);
+      at = read_feature(at, shape.separator, true, features[last - 1]);
   }
   if (!at)
     return nullptr;
