@@ -267,10 +267,8 @@ model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader>
   reader->set_targets(targets);
   auto assumption = assumption_of(*reader, targets);
   if (reader->has_header() != has_names(model.column_names()))
-    assumption +=
-      reader->has_header()
-        ? "; the model has no names of columns, so features are those in its order"
-        : "; the file has no names of columns, so features are those in the model's order";
+    assumption += std::string{", features by position: the "} +
+                  (reader->has_header() ? "model" : "file") + " has no names of columns";
   return {std::move(reader), std::move(assumption), nullptr, {}};
 }
 

@@ -21,6 +21,7 @@ except ImportError:
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from patience import HANG
+from cluster_run import cluster_text, nodes_on_loopback
 
 BUILD, SOURCE = (Path(x).resolve() for x in sys.argv[1:3])
 TROUPE = BUILD / "bin" / "troupe"
@@ -168,7 +169,7 @@ class Columns(unittest.TestCase):
         self.write("bare.csv", "\n".join(text_of(self.others, bare).split("\n")[1:]))
         found, said = self.predicted("run", "bare.csv", "--header", "no")
         self.assertEqual(found, expected)
-        self.assertIn("in the model's order", said)
+        self.assertIn("features by position", said)
         self.troupe("data", "convert", "bare.csv", "-o", "rows.safetensors", "--quiet", "--header", "no", "--ignore",
                     "0", "--ignore", "1", "--ignore", "2", "--ignore", "3", "--target", "4", code=65)
 
@@ -204,6 +205,16 @@ class Columns(unittest.TestCase):
         self.assertEqual(first["parameters_sha256"], second["parameters_sha256"])
         judged = json.loads(self.troupe("evaluate", "one", "--json").stdout)
         self.assertAlmostEqual(judged["loss"], first["test_loss"], delta=1e-5 * first["test_loss"])
+
+    def test_nodes_of_a_cluster_have_the_bits_of_one_process(self):
+        sections = {"model": {"hidden": [4]}, "training": {"epochs": 3, "slices": 2}, "optimizer": {"kind": "adam"}}
+        alone = self.train("alone", {**COLUMNS, "standardize": True, "test_fraction": 0.2}, **sections)
+        self.write("cluster.toml", cluster_text(nodes_on_loopback([(1, 1), (1, 1)]), job="alone.toml"))
+        run = json.loads(self.troupe("launch", "cluster.toml", "--json", "--quiet", "--set", "output.directory=two").stdout)
+        for key in ("parameters_sha256", "job_sha256", "train_loss", "test_loss"):
+            self.assertEqual(run[key], alone[key], key)
+        self.assertEqual((self.folder / "two" / "model.safetensors").read_bytes(),
+                         (self.folder / "alone" / "model.safetensors").read_bytes())
 
     def test_other_separators_are_read_and_kept_in_the_model(self):
         plain = self.train("plain", COLUMNS)
