@@ -3,7 +3,8 @@
 # In every build the targets run over seeds, former findings and a few thousand fixed mutations. With
 # TROUPE_FUZZ (preset "fuzz", needs clang) they are libFuzzer's, which searches, and only what they
 # need is compiled; scripts/fuzz searches for longer.
-set(troupe_fuzz_targets checkpoint cluster csv hello idx job libsvm npy request rows safetensors status wire)
+set(troupe_fuzz_targets checkpoint cluster csv flight hello idx job libsvm npy request rows safetensors status trace
+    wire)
 
 if(TROUPE_FUZZ)
   find_package(tomlplusplus REQUIRED)
@@ -14,9 +15,9 @@ if(TROUPE_FUZZ)
        ${PROJECT_SOURCE_DIR}/app/toml/*.cpp ${PROJECT_SOURCE_DIR}/app/job/*.cpp)
   foreach(source IN ITEMS
       actors/net/gate/hello actors/net/gate/visit actors/net/gate/visitor actors/protocol/payload
-      actors/protocol/seal actors/run/explanation actors/run/trainer_records
+      actors/protocol/seal actors/run/explanation actors/run/trainer_records actors/run/wait_walk
       app/cluster/cluster_file app/cluster/cluster_overrides app/cluster/cluster_schema app/cluster/cluster_text
-      app/cluster/node_address app/page/page_request app/terminal/status_report)
+      app/cluster/node_address app/page/page_request app/run/flight_report app/terminal/status_report)
     list(APPEND troupe_decoder_sources ${PROJECT_SOURCE_DIR}/${source}.cpp)
   endforeach()
   # Distances of words compare every letter with every other: as hints to the search they mean

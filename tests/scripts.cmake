@@ -114,6 +114,15 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME status COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/status_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(status PROPERTIES TIMEOUT 3600)
+  add_executable(hanging scripts/explain/hanging.cpp)
+  target_link_libraries(hanging PRIVATE troupe::command troupe_settings)
+  add_library(slow_disk MODULE scripts/explain/slow_disk.cpp)
+  add_test(NAME hangs COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/explain/hangs_test.py
+                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(hangs PROPERTIES TIMEOUT 3600)
+  add_test(NAME sweep COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/sweep/sweep_test.py
+                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(sweep PROPERTIES TIMEOUT 3600)
   add_executable(own_kinds scripts/kinds/own_kinds.cpp)
   target_link_libraries(own_kinds PRIVATE troupe::command troupe_settings)
   add_test(NAME own_kinds
@@ -125,7 +134,10 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME tables
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/rows/tables_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(own_kinds metrics tables PROPERTIES TIMEOUT 3600)
+  add_test(NAME columns
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/rows/columns_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(own_kinds metrics tables columns PROPERTIES TIMEOUT 3600)
   add_test(NAME page COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/page_test.py
                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   foreach(name IN ITEMS visitors faults)
@@ -136,7 +148,10 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME timeline
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/timeline_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(page page_visitors page_faults timeline PROPERTIES TIMEOUT 3600)
+  add_test(NAME flight
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/flight/flight_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(page page_visitors page_faults timeline flight PROPERTIES TIMEOUT 3600)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/actors/protocol/tensor_messages.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -56,17 +58,36 @@ public:
   void open(peer_id who, uint64_t link, const tensor_actor& way, bool over_wire) {
     ways_[who] = {way, link, 0};
     exchange_.link_opened(who, link, over_wire);
+    if (auto& ring = rings_[who]; over_wire && trace_ && !ring)
+      ring = ring_of(trace_, name_of_link(who));
   }
   void close(peer_id who) {
     ways_.erase(who);
     exchange_.link_closed(who);
   }
 
+  /// From now on what goes over links is recorded, in a row each. Null: it is not.
+  void record(std::shared_ptr<run_trace> trace) {
+    if (!trace)
+      return;
+    trace_ = std::move(trace);
+    waits_ = ring_of(trace_, self_.is_director ? "director's links" : "links");
+  }
+  /// Whether anything waits for credit is looked at when this is called.
+  void note_credit() {
+    if (!waits_ || (exchange_.figures().ranges_waiting > 0) == (wait_ != nullptr))
+      return;
+    wait_ = wait_ ? nullptr : std::make_unique<traced_work>(waits_.get(), trace_kind::credit, 0, 0);
+  }
+
   // ---- The wire; strangers are not listened to ----
 
   piece_verdict on(const sent_piece& news, moment now) {
     const auto from = find(news.by);
-    return from ? exchange_.on_piece(*from, news.what, now) : piece_verdict::unexpected;
+    if (!from)
+      return piece_verdict::unexpected;
+    const traced_work work{ring_to(*from), trace_kind::receive_piece, news.what.of.key, 0};
+    return exchange_.on_piece(*from, news.what, now);
   }
   void on(const sent_want& news, moment now) {
     if (const auto from = find(news.by))
@@ -151,6 +172,22 @@ private:
     if (const auto found = ways_.find(to); found != ways_.end())
       self->send(found->second.to, std::move(message));
   }
+  template <class Self>
+  void send(Self* self, peer_id to, sent_piece message) const {
+    const traced_work work{ring_to(to), trace_kind::send_piece, message.what.of.key, 0};
+    send<Self, sent_piece>(self, to, std::move(message));
+  }
+
+  trace_ring* ring_to(peer_id who) const {
+    if (!trace_)
+      return nullptr;
+    const auto found = rings_.find(who);
+    return found == rings_.end() ? nullptr : found->second.get();
+  }
+  std::string name_of_link(peer_id who) const {
+    const auto other = who == peer_id::director ? std::string{"the director"} : name_of(who);
+    return (self_.is_director ? "director's link to " : "link to ") + other;
+  }
 
   speaker self_;
   tensor_exchange exchange_;
@@ -158,6 +195,10 @@ private:
   std::map<peer_id, way_to_peer> ways_;
   std::vector<exchange_effect> effects_; ///< kept for its memory
   bool is_settling_ = false;
+  std::shared_ptr<run_trace> trace_;                     ///< null: nothing is recorded
+  std::map<peer_id, std::shared_ptr<trace_ring>> rings_; ///< of links over wires; of each peer one
+  std::shared_ptr<trace_ring> waits_;
+  std::unique_ptr<traced_work> wait_; ///< for credit, that lasts
 };
 
 } // namespace troupe

@@ -89,7 +89,19 @@ trace_lane trace_ring::lane() const {
   return result;
 }
 
-uint64_t flow_of(flow_content what, std::initializer_list<uint64_t> which) {
+void traced_work::begin_record(uint64_t step, uint64_t object, const trace_flow& flow) {
+  record_ = {nanoseconds_of(moment::clock::now()), 0,    flow.number(), static_cast<uint32_t>(step),
+             static_cast<uint16_t>(object),        kind_};
+}
+
+void traced_work::end_record() {
+  record_->length = nanoseconds_of(moment::clock::now()) - record_->begin;
+  ring_->add(*record_, is_work(kind_));
+}
+
+uint64_t trace_flow::number() const {
+  if (what == flow_content::none)
+    return 0;
   auto result = 0xcbf29ce484222325 + static_cast<uint64_t>(what); // FNV-1a, word by word, and mixed
   for (auto x : which) {
     result = (result ^ x) * 0x100000001b3;
@@ -101,7 +113,10 @@ uint64_t flow_of(flow_content what, std::initializer_list<uint64_t> which) {
 
 // ---- A process ----
 
-run_trace::run_trace() {
+run_trace::run_trace(bool has_timeline, std::shared_ptr<flight_recorder> recorder)
+  : has_timeline_(has_timeline), recorder_(std::move(recorder)) {
+  if (!has_timeline_)
+    return;
   std::ifstream{"/proc/sys/kernel/random/boot_id"} >> head_.boot;
   head_.record_ns = measured_record_ns();
 }
@@ -110,17 +125,28 @@ void run_trace::begin(std::string process, std::string job) {
   const std::lock_guard lock{mutex_};
   head_.process = std::move(process);
   head_.job = std::move(job);
+  if (recorder_)
+    recorder_->set_job(head_.job);
 }
 
 std::shared_ptr<trace_ring> run_trace::new_ring(trace_lane lane) {
   const std::lock_guard lock{mutex_};
   const auto share = std::bit_ceil(std::max(rings_.size() + 1, large_rings)) / large_rings;
+  auto recorder = recorder_ ? recorder_->new_ring(lane) : flight_ring{};
   return rings_.emplace_back(std::make_shared<trace_ring>(
-    std::move(lane), head_.record_ns, std::max(ring_records_max / share, ring_records_min)));
+    std::move(lane), head_.record_ns,
+    has_timeline_ ? std::max(ring_records_max / share, ring_records_min) : 0, std::move(recorder)));
+}
+
+void run_trace::tick() {
+  if (recorder_)
+    recorder_->tick();
 }
 
 void run_trace::on_clock(const std::string& process, uint64_t course_sent, uint64_t course_heard,
                          uint64_t told, uint64_t heard) {
+  if (!has_timeline_)
+    return;
   const auto trip = (heard - course_sent) - (told - course_heard);
   if (heard < course_sent || told < course_heard || heard - course_sent < told - course_heard)
     return; // of another life, or no clock
@@ -148,6 +174,16 @@ process_trace run_trace::take() const {
   for (const auto& [process, samples] : clocks_)
     result.clocks.push_back({process, samples});
   return result;
+}
+
+std::shared_ptr<trace_ring> ring_of(const std::shared_ptr<run_trace>& trace,
+                                    const std::string& actor, const std::string& waits_for,
+                                    const std::string& sends) {
+  trace_lane lane;
+  lane.actor = actor;
+  lane.waits_for = waits_for;
+  lane.sends = sends;
+  return trace ? trace->new_ring(std::move(lane)) : nullptr;
 }
 
 } // namespace troupe

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "troupe/coordinators/base/moment.hpp"
+#include "troupe/data/records/trace_record.hpp"
 
 #include <caf/actor_clock.hpp>
 
@@ -18,9 +19,21 @@
 
 namespace troupe {
 
+/// Which piece of work: as in a timeline.
+struct work_name {
+  trace_kind kind = trace_kind::slice;
+  uint64_t step = 0;   ///< or version, or round
+  uint64_t object = 0; ///< slice, chunk, ..
+};
+
 class work_gauge {
 public:
-  void begin(moment now) { since_ = now.time_since_epoch().count(); }
+  void begin(moment now, const work_name& what) {
+    kind_ = what.kind;
+    step_ = what.step;
+    object_ = what.object;
+    since_ = now.time_since_epoch().count();
+  }
   /// A short piece is no measure for a long one: only those that train are `measured`.
   void end(moment now, bool measured) {
     const auto took = now.time_since_epoch().count() - since_;
@@ -35,6 +48,8 @@ public:
     const auto begin = since_.load();
     return begin == 0 ? std::nullopt : std::optional{moment{moment::duration{begin}}};
   }
+  /// Of the piece under way, or of the last; of the one that begins just now, perhaps.
+  work_name what() const { return {kind_, step_, object_}; }
   /// When a piece ended last.
   moment changed() const { return moment{moment::duration{changed_}}; }
   /// Of the measured pieces that ended; zero when none has.
@@ -42,6 +57,9 @@ public:
 
 private:
   std::atomic<moment::rep> since_{0};
+  std::atomic<trace_kind> kind_{trace_kind::slice};
+  std::atomic<uint64_t> step_{0};
+  std::atomic<uint64_t> object_{0};
   std::atomic<moment::rep> changed_{0};
   std::atomic<moment::rep> longest_{0};
 };
@@ -49,10 +67,11 @@ private:
 /// A piece of work, from here to the end of the scope. Without a gauge no clock is read.
 class piece_of_work {
 public:
-  piece_of_work(work_gauge* gauge, const caf::actor_clock& clock, bool measured)
+  piece_of_work(work_gauge* gauge, const caf::actor_clock& clock, const work_name& what,
+                bool measured)
     : gauge_(gauge), clock_(clock), measured_(measured) {
     if (gauge_)
-      gauge_->begin(clock_.now());
+      gauge_->begin(clock_.now(), what);
   }
   ~piece_of_work() {
     if (gauge_)

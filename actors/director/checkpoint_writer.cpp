@@ -32,27 +32,31 @@ float_view read(const read_order& order) {
 
 checkpoint_writer_actor::behavior_type
 checkpoint_writer(self_pointer<checkpoint_writer_actor, checkpoint_writer_state> self,
-                  const std::shared_ptr<checkpoint_store>& store) {
+                  const checkpoint_writer_options& options) {
   guard(self);
+  const auto& [store, trace] = options;
   return {
-    [store](const range_order& order) {
+    [store = store, trace = trace](const range_order& order) {
+      const traced_work work{trace.get(), trace_kind::write, order.where.version, 0};
       return outcome_of([&](write_outcome&) { write(store.get(), order); });
     },
-    [store](const checkpoint_order& order) {
+    [store = store, trace = trace](const checkpoint_order& order) {
+      const traced_work work{trace.get(), trace_kind::finish, order.what->version, 0};
       return outcome_of([&](write_outcome& result) {
         result.saved = std::make_shared<const checkpoint>(store->finish(*order.what).contents());
       });
     },
-    [store](const drop_order& order) {
+    [store = store](const drop_order& order) {
       return outcome_of([&](write_outcome&) { store->drop_drafts_from(order.from_version); });
     },
-    [store](const term_order& order) {
+    [store = store](const term_order& order) {
       return outcome_of([&](write_outcome&) {
         if (store)
           store->write_term(order.term);
       });
     },
-    [](const read_order& order) {
+    [trace = trace](const read_order& order) {
+      const traced_work work{trace.get(), trace_kind::read, 0, 0};
       return outcome_of([&](write_outcome& result) { result.values = read(order); });
     },
   };

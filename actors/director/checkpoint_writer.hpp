@@ -11,6 +11,7 @@
 #pragma once
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/write_messages.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -20,14 +21,19 @@
 
 namespace troupe {
 
+struct checkpoint_writer_options {
+  /// Written by nobody else as long as the actor lives. Null: no checkpoints are ordered, and terms need
+  /// not be remembered.
+  std::shared_ptr<checkpoint_store> store;
+  std::shared_ptr<trace_ring> trace = {}; ///< null: it is not recorded
+};
+
 struct checkpoint_writer_state {
   static inline const char* name = "checkpoint-writer";
 };
 
-/// `store` is written by nobody else as long as this lives. Null: no checkpoints are ordered, and terms
-/// need not be remembered.
 checkpoint_writer_actor::behavior_type
 checkpoint_writer(self_pointer<checkpoint_writer_actor, checkpoint_writer_state> self,
-                  const std::shared_ptr<checkpoint_store>& store);
+                  const checkpoint_writer_options& options);
 
 } // namespace troupe

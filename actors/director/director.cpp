@@ -23,6 +23,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
   seat_.options = options;
   seat_.options.rule.waits_for_rows = !seat_.is_alone() && !options.rule.rows.empty();
   seat_.exchange = {speaking_director(), options.exchange};
+  seat_.exchange.record(seat_.is_alone() ? nullptr : options.trace);
   seat_.fail = [this](const failure& why) { parts_->training.fail(why); };
   parts_ = std::make_unique<parts>(seat_);
   // A type that was damaged on a wire: nobody prints, nobody ends.
@@ -38,6 +39,9 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [&](atom::stop) { training.on_stop(); },
     [this](atom::begin) { on_begin(); },
     [&](const member& who, const node_actor& way) { membership.on_member(who, way); },
+    [this](const std::string& who, const std::string& why) {
+      parts_->roster.on_trouble(who, why, seat_.now());
+    },
     [&](const node_report& news) { membership.on_report(news); },
     [&](const training_report& news) { training.on_report(news); },
     [&](const evaluation& news) { training.on_evaluation(news); },

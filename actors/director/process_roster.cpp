@@ -7,8 +7,16 @@
 
 namespace troupe {
 
+namespace {
+
+/// Who is tried again is so every 2 s at least, and then heard of again.
+constexpr milliseconds trouble_is_new_for{3'000};
+
+} // namespace
+
 void process_roster::on_link(const std::string& who, moment now) {
   processes_[who] = {now, std::nullopt};
+  troubles_.erase(who);
 }
 
 void process_roster::on_link_lost(const std::string& who, uint64_t replica_count) {
@@ -16,6 +24,19 @@ void process_roster::on_link_lost(const std::string& who, uint64_t replica_count
   const auto known_lost = last ? last->news.replicas_lost : 0;
   replicas_lost_ += replica_count - std::min(known_lost, replica_count);
   processes_.erase(who);
+  links_.on_lost(who);
+}
+
+void process_roster::on_trouble(const std::string& who, const std::string& why, moment now) {
+  troubles_[who] = {why, now};
+}
+
+std::string process_roster::trouble_of(const std::string& who, moment now) const {
+  const auto found = troubles_.find(who);
+  if (found == troubles_.end())
+    return {};
+  const auto age = std::chrono::duration_cast<milliseconds>(now - found->second.at);
+  return found->second.why + (age < trouble_is_new_for ? "" : " (" + time_text(age) + " ago)");
 }
 
 report_change process_roster::on_report(const node_report& news, moment now) {
@@ -29,6 +50,7 @@ report_change process_roster::on_report(const node_report& news, moment now) {
       result.reachable.push_back(peer);
   replicas_lost_ += news.replicas_lost - std::min(before.replicas_lost, news.replicas_lost);
   last = {news, now};
+  links_.on_report(news.name, news.links, now);
   return result;
 }
 
@@ -62,6 +84,11 @@ bool process_roster::has_counted(const cluster_view& view, uint64_t round) const
     const auto* last = find(who.name);
     return who.replica_count + who.shard_count == 0 || (last && last->news.round >= round);
   });
+}
+
+void process_roster::sample_pace(const cluster_view& view, const model_split& split, moment now) {
+  if (pace_.is_due(now))
+    pace_.on_figures(figures(view, split).replicas, now);
 }
 
 std::vector<replica_status> process_roster::work_of_replicas(const cluster_view& view) const {

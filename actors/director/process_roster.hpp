@@ -4,7 +4,9 @@
 #pragma once
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/links/link_watch.hpp"
 #include "troupe/coordinators/parallel/model_split.hpp"
+#include "troupe/coordinators/run/slow_watch.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -40,6 +42,8 @@ public:
   /// Only of a process with a link.
   report_change on_report(const node_report& news, moment now);
   void on_view(const cluster_view& view);
+  /// A process cannot be linked, or was turned away. `who` is empty when nobody knows who it was.
+  void on_trouble(const std::string& who, const std::string& why, moment now);
 
   bool has_link(const std::string& who) const { return processes_.contains(who); }
   /// Null: it has no link, or has not said anything over it.
@@ -62,6 +66,12 @@ public:
   /// of a model that is split.
   trainer_figures figures(const cluster_view& view, const model_split& split) const;
   uint64_t replicas_lost() const { return replicas_lost_; }
+  /// Why a process is not linked, as far as was heard lately; empty: nothing was.
+  std::string trouble_of(const std::string& who, moment now) const;
+  /// Who is slow is judged by figures of now and of before.
+  void sample_pace(const cluster_view& view, const model_split& split, moment now);
+  const link_watch& links() const { return links_; }
+  const slow_watch& pace() const { return pace_; }
   void fill_in(training_finished& result, const cluster_view& view, const model_split& split) const;
 
   friend bool operator==(const process_roster&, const process_roster&) = default;
@@ -74,7 +84,17 @@ private:
     friend bool operator==(const linked_process&, const linked_process&) = default;
   };
 
+  struct heard_trouble {
+    std::string why;
+    moment at{};
+
+    friend bool operator==(const heard_trouble&, const heard_trouble&) = default;
+  };
+
   std::map<std::string, linked_process> processes_;
+  std::map<std::string, heard_trouble> troubles_; ///< of processes without a link
+  link_watch links_;
+  slow_watch pace_;
   std::set<std::string> took_part_; ///< names in any view
   uint64_t replicas_lost_ = 0;
 };

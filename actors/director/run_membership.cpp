@@ -87,6 +87,7 @@ void run_membership::on_report(const node_report& news) {
   const auto now = seat_.now();
   const auto change = roster_.on_report(news, now);
   watch_.on_report(change, news.work, now);
+  roster_.sample_pace(seat_.view, seat_.options.membership.split, now);
   if (seat_.options.on_clock && news.clock.course_sent > 0)
     seat_.options.on_clock(news.name, news.clock, nanoseconds_of(now));
   lost_.on_report(news.name, news.view, news.left, news.version());

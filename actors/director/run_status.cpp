@@ -11,6 +11,9 @@ namespace troupe {
 
 namespace {
 
+/// An answer is read at a glance, and once a second.
+constexpr size_t shown_links_max = 64;
+
 double seconds_of(moment::duration time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -45,6 +48,13 @@ training_status run_status::status() const {
   for (const auto& node : seat_.options.membership.expected)
     status.nodes.push_back(status_of(node, now));
   status.figures = roster_.figures(seat_.view, seat_.options.membership.split);
+  status.writes_for = seconds_of(writes_.silence(now));
+  status.stranger = roster_.trouble_of({}, now);
+  if (!seat_.options.hides_work) {
+    status.links = roster_.links().figures(now, shown_links_max);
+    if (const auto slow = roster_.pace().slow(); slow && !seat_.finished)
+      status.slow = {*slow};
+  }
   fill_in_results(status);
   return status;
 }
@@ -86,6 +96,8 @@ node_status run_status::status_of(const expected_member& node, moment now) const
   result.shards = node.shard_count;
   const auto way = seat_.links.find(node.name);
   result.is_linked = way != seat_.links.end();
+  if (!result.is_linked)
+    result.trouble = roster_.trouble_of(node.name, now);
   if (const auto* last = roster_.find(node.name)) {
     result.version = last->news.held;
     result.shard_versions = last->news.shard_versions;
@@ -94,10 +106,14 @@ node_status run_status::status_of(const expected_member& node, moment now) const
     for (const auto& replica : last->news.replicas)
       result.samples += replica.sample_count;
     result.bytes_sent = last->news.bytes_sent;
+    result.pieces = last->news.work.pieces;
+    result.late = seconds_of(last->news.work.late);
     result.resends = last->news.resends;
     if (seat_.options.hides_work) {
       result.samples = result.resends = 0;
       result.bytes_sent = {};
+      result.pieces.clear();
+      result.late = 0;
     }
   }
   const auto& view = seat_.view;

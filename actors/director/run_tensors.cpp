@@ -119,6 +119,7 @@ void run_tensors::tick(moment now) {
     seat_.exchange.ask(seat_.self, to, what);
   seat_.exchange->tick(now);
   settle();
+  seat_.exchange.note_credit();
 }
 
 // ---- What is wanted ----

@@ -80,6 +80,10 @@ public:
   /// A term was ordered and has not begun: what completes of the one before is too late.
   bool is_between_terms() const { return ordered_term_ > seat_.term(); }
   bool is_writing_term() const { return is_writing() && is_between_terms(); }
+  /// How long the writer has not answered although something is under way.
+  moment::duration silence(moment now) const {
+    return is_idle() ? moment::duration{0} : now - answered_;
+  }
 
 private:
   void count_backlog(size_t bytes) {
@@ -92,10 +96,12 @@ private:
   /// Without an answer the writer is gone, and so is the director, which is linked to it.
   template <class Order>
   void order(Order what, listener to) {
-    ++under_way_;
+    if (under_way_++ == 0)
+      answered_ = seat_.now();
     seat_.self->request(seat_.options.writer, caf::infinite, std::move(what))
       .then([this, to = std::move(to)](const write_outcome& outcome) {
         --under_way_;
+        answered_ = seat_.now();
         to(outcome);
         if (under_way_ == 0)
           on_idle_();
@@ -105,6 +111,7 @@ private:
   director_seat& seat_;
   std::function<void()> on_idle_;
   size_t under_way_ = 0;
+  moment answered_{};   ///< or began to have something to answer
   size_t counting_ = 0; ///< of these
   uint64_t ordered_term_ = 0;
   size_t backlog_bytes_ = 0;

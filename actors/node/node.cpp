@@ -35,6 +35,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
   seat_.options = options;
   seat_.local = local;
   seat_.exchange = {{options.self.name, false}, options.exchange};
+  seat_.exchange.record(options.wired ? options.records.trace : nullptr);
   seat_.settle = [this] { settle(); };
   parts_ = std::make_unique<parts>(seat_);
   for (const auto& worker : local.workers)
@@ -201,6 +202,7 @@ void node_state::on_tick() {
   parts_->outbox.tick(now);
   parts_->report.tick(now);
   settle();
+  seat_.exchange.note_credit();
 }
 
 // A piece counts as come whatever it is good for.

@@ -34,9 +34,6 @@
 
 namespace troupe {
 
-/// How often a node looks whether something is missing: a quarter of the shortest patience.
-inline constexpr milliseconds node_tick_interval{50};
-
 class node_state {
 public:
   explicit node_state(local_node_actor::pointer self) { seat_.self = self; }

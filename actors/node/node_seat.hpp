@@ -31,6 +31,12 @@ struct order_sizes {
   size_t cohort_max = 0; ///< clients of a federated round; 0: there are none
 };
 
+/// What is recorded of a process's work, for others to see.
+struct node_records {
+  std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
+  std::shared_ptr<run_trace> trace;                ///< of links; null: they are not recorded
+};
+
 struct node_options {
   member self;
   bool wired = true; ///< the run has other processes
@@ -47,13 +53,16 @@ struct node_options {
   size_t block_numbers = 0; ///< that shards tell each other of a block in a step
   bool has_point = false;   ///< gradients are taken elsewhere than at the parameters
   exchange_options exchange;
-  standing_listener on_standing;                   ///< called on the node's thread; may be empty
-  misfit_listener on_misfit;                       ///< likewise
-  std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
-  std::function<void()> on_hold;                   ///< likewise, when the director asks to hold
+  standing_listener on_standing; ///< called on the node's thread; may be empty
+  misfit_listener on_misfit;     ///< likewise
+  std::function<void()> on_hold; ///< likewise, when the director asks to hold
+  node_records records;
   /// Stands beside a keeper for a trainer of another process.
   std::function<order_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
 };
+
+/// How often a node looks whether something is missing: a quarter of the shortest patience.
+inline constexpr milliseconds node_tick_interval{50};
 
 /// Elements that stand for a double.
 inline constexpr uint64_t elements_of_double = 2;

@@ -1,8 +1,29 @@
 #include "troupe/actors/node/process_report.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe {
+
+namespace {
+
+std::string in_words(const work_name& x, size_t chunk_count) {
+  const auto step = std::to_string(x.step);
+  const auto object = std::to_string(x.object);
+  switch (x.kind) {
+  case trace_kind::tile:
+    return "tiles of step " + step;
+  case trace_kind::clients:
+    return "clients of round " + step;
+  case trace_kind::evaluate:
+    return "chunk " + object + " of " + std::to_string(chunk_count) +
+           " of the evaluation of step " + step;
+  default:
+    return "slice " + object + " of step " + step;
+  }
+}
+
+} // namespace
 
 process_report::process_report(node_seat& seat, const local_spans& spans,
                                const course_keeper& courses, const node_work& work)
@@ -23,6 +44,8 @@ void process_report::send_soon() {
 }
 
 void process_report::tick(moment now) {
+  if (const auto before = std::exchange(ticked_, now); before != moment{})
+    late_ = std::max(late_, now - before - moment::duration{node_tick_interval});
   if (is_due_) // who computes is not waited for
     return send();
   const auto interval = unreachable_.empty() ? node_report_interval : broken_link_interval;
@@ -121,7 +144,7 @@ work_report process_report::work_of_actors() const {
     result.busy = std::max(result.busy, std::chrono::duration_cast<milliseconds>(busy));
   };
   moment changed{};
-  for (const auto& gauge : seat_.options.gauges) {
+  for (const auto& gauge : seat_.options.records.gauges) {
     changed = std::max(changed, gauge->changed());
     result.longest = std::max(result.longest, std::chrono::ceil<milliseconds>(gauge->longest()));
     if (const auto since = gauge->since())
@@ -130,6 +153,42 @@ work_report process_report::work_of_actors() const {
   for (const auto& x : asked_)
     if (x.since)
       note(now - std::max(*x.since, changed));
+  result.late = std::chrono::duration_cast<milliseconds>(late_);
+  result.pieces = pieces();
+  return result;
+}
+
+std::vector<work_piece> process_report::pieces() const {
+  std::vector<work_piece> result;
+  const auto now = seat_.now();
+  const std::string worker = seat_.options.kept ? "trainer " : "replica ";
+  for (size_t i = 0; i < seat_.options.records.gauges.size(); ++i) {
+    const auto& gauge = *seat_.options.records.gauges[i];
+    const bool trains = gauge.what().kind != trace_kind::evaluate; // only such pieces are measured
+    if (const auto since = gauge.since(); since && !seat_.lost_replicas.contains(i))
+      result.push_back(
+        {worker + std::to_string(i), in_words(gauge.what(), seat_.options.rows.chunk_count()),
+         std::chrono::duration_cast<milliseconds>(now - std::min(*since, now)),
+         std::chrono::ceil<milliseconds>(trains ? gauge.longest() : moment::duration{0})});
+  }
+  std::ranges::stable_sort(result, std::ranges::greater{}, &work_piece::busy);
+  result.resize(std::min(result.size(), reported_pieces_max));
+  return result;
+}
+
+std::vector<link_report> process_report::links(const exchange_figures& figures) const {
+  std::vector<link_report> result;
+  for (const auto& x : figures.links)
+    if (x.peer != peer_id::director && x.sent + x.came.bytes > 0)
+      result.push_back({seat_.exchange.name_of(x.peer), x.outgoing, x.sent, x.seen, x.waiting,
+                        x.came.link, x.came.bytes});
+  const auto matters_more = [](const link_report& a, const link_report& b) {
+    return a.waiting != b.waiting ? a.waiting > b.waiting : a.sent + a.came > b.sent + b.came;
+  };
+  if (result.size() > reported_links_max) {
+    std::ranges::stable_sort(result, matters_more);
+    result.resize(reported_links_max);
+  }
   return result;
 }
 
@@ -162,6 +221,8 @@ void process_report::send() {
   news.resends = figures.resends;
   news.waits = waits();
   news.work = work_of_actors();
+  late_ = {};
+  news.links = links(figures);
   news.replicas_lost = seat_.lost_replicas.size();
   if (who_counts())
     news.figures = figures_;

@@ -62,6 +62,8 @@ private:
   owner_actor who_counts() const;
   std::vector<std::string> members_without_link() const;
   std::vector<awaited> waits() const;
+  std::vector<work_piece> pieces() const;
+  std::vector<link_report> links(const exchange_figures& figures) const;
 
   node_seat& seat_;
   const local_spans& spans_;
@@ -76,6 +78,8 @@ private:
   std::vector<std::string> unreachable_; ///< members without a link, as last reported
   std::string misfit_;
   clock_stamps clock_;
+  moment ticked_{};
+  moment::duration late_{};      ///< at worst, of the ticks since the last report
   std::optional<uint64_t> left_; ///< where it stood when the newest view came
 };
 

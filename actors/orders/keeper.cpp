@@ -264,7 +264,7 @@ void keeper_state::leave_out(uint64_t piece) {
 
 void keeper_state::on_result(const trainer_result& given) {
   const traced_work work{options_.trace.get(), trace_kind::receive, given.first_step, given.trainer,
-                         flow_of(flow_content::result, {given.ticket, given.first_step})};
+                         trace_flow{flow_content::result, {given.ticket, given.first_step}}};
   if (!books_.model.has_begun() || books_.model.has_failed())
     return;
   auto news = given;

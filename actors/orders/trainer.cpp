@@ -41,7 +41,8 @@ trainer_result trainer_state::compute(const trainer_order& order) {
   result.first_step = order.first_step;
   switch (order.task) {
   case trainer_task::gradient: {
-    const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+    const work_name what{trace_kind::slice, order.first_step, order.member};
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), what, true};
     const traced_work work{options_.trace.get(), trace_kind::slice, order.first_step, order.member};
     const auto gradient = options_.pool->acquire();
     result.sums = options_.training.network->gradient(order.parameters.values(),
@@ -84,7 +85,8 @@ void trainer_state::take_local_steps(const trainer_order& order, trainer_result&
   for (auto step = order.first_step; step < order.first_step + order.step_count; ++step) {
     if (!options_.plan.slice_exists(step, order.member))
       continue;
-    const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+    const work_name what{trace_kind::slice, step, order.member};
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), what, true};
     const traced_work work{options_.trace.get(), trace_kind::slice, step, order.member};
     result.finite = training_->step(rows_of(step, order.member), {step, step}, result.state);
     in_hand_.reset();
@@ -102,7 +104,8 @@ void trainer_state::take_local_steps(const trainer_order& order, trainer_result&
 void trainer_state::train_clients(const trainer_order& order, trainer_result& result) {
   clients_->begin(order.first_step, order.attempt, order.positions, order.parameters);
   for (bool is_more = true; is_more;) {
-    const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+    const work_name what{trace_kind::clients, order.first_step, order.member};
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), what, true};
     const traced_work work{options_.trace.get(), trace_kind::clients, order.first_step,
                            order.member};
     is_more = clients_->advance();
@@ -117,7 +120,7 @@ void trainer_state::train_clients(const trainer_order& order, trainer_result& re
 
 void trainer_state::answer(const trainer_order& order, trainer_result result) {
   const traced_work work{options_.trace.get(), trace_kind::send, order.first_step, 0,
-                         flow_of(flow_content::result, {order.ticket, order.first_step})};
+                         trace_flow{flow_content::result, {order.ticket, order.first_step}}};
   const auto& delay_of = options_.hooks.answer_delay;
   if (!delay_of)
     return self_->send(order.keeper, std::move(result));
@@ -129,7 +132,8 @@ void trainer_state::answer(const trainer_order& order, trainer_result result) {
 void trainer_state::on_evaluation(const evaluation_order& order) {
   evaluation result{order.term, order.version, order.chunks.begin, {}};
   for (auto chunk = order.chunks.begin; chunk < order.chunks.end; ++chunk) {
-    const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
+    const work_name what{trace_kind::evaluate, order.version, chunk};
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), what, false};
     const traced_work work{options_.trace.get(), trace_kind::evaluate, order.version, chunk};
     add_chunk(result, *options_.training.network, options_.rows->metrics(),
               order.parameters.values(), options_.rows->of_chunk(chunk, reader_), memory_);

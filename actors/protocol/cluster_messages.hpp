@@ -5,6 +5,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/tensor_messages.hpp"
+#include "troupe/coordinators/links/link_watch.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/membership/work_watch.hpp"
 #include "troupe/coordinators/run/hold_rule.hpp"
@@ -153,6 +154,27 @@ typename Inspector::result_type inspect(Inspector& f, wire_milliseconds x) {
   return f(count, caf::meta::load_callback(load));
 }
 
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, work_piece& x) {
+  wire_milliseconds busy{x.busy};
+  wire_milliseconds longest{x.longest};
+  return f(caf::meta::type_name("troupe.work_piece"), x.who, x.what, busy, longest);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, work_report& x) {
+  wire_milliseconds busy{x.busy};
+  wire_milliseconds longest{x.longest};
+  wire_milliseconds late{x.late};
+  return f(caf::meta::type_name("troupe.work_report"), busy, longest, late, x.pieces);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, link_report& x) {
+  return f(caf::meta::type_name("troupe.link_report"), x.peer, x.outgoing, x.sent, x.seen,
+           x.waiting, x.incoming, x.came);
+}
+
 /// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no course yet.
 struct clock_stamps {
   uint64_t course_sent = 0;  ///< of the last course, by the director's clock
@@ -181,6 +203,7 @@ struct node_report {
   uint64_t replicas_lost = 0;           ///< of its own, while it went on with the others
   trainer_figures figures;              ///< of all, where they are counted; else none
   clock_stamps clock{};
+  std::vector<link_report> links{}; ///< with other processes
 
   /// Where it stands: the newest version that a shard has, or that is whole here.
   std::optional<uint64_t> version() const {
@@ -197,12 +220,10 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   wire_optional_count left{x.left};
   wire_optional_count held{x.held};
-  wire_milliseconds busy{x.work.busy};
-  wire_milliseconds longest{x.work.longest};
   return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, left, held,
                 x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early,
-                x.resends, x.waits, busy, longest, x.replicas_lost, x.figures, x.clock.course_sent,
-                x.clock.course_heard, x.clock.told);
+                x.resends, x.waits, x.work, x.replicas_lost, x.figures, x.clock.course_sent,
+                x.clock.course_heard, x.clock.told, x.links);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

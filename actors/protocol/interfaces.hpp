@@ -178,6 +178,8 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
   caf::reacts_to<atom::begin>,
   // A process has come, with the way to it; its link is watched from now on.
   caf::reacts_to<member, node_actor>,
+  // A process cannot be linked, or was turned away: its name (empty: unknown), and why.
+  caf::reacts_to<std::string, std::string>,
   // The final parameters, once training has finished, else not_finished. Within a process only.
   caf::replies_to<atom::pull>::with<trained_model>,
   // To itself: time passes.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/coordinators/run/slow_watch.hpp"
 
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct node_status {
   bytes_of_kinds bytes_sent{};          ///< of pieces, to other processes
   uint64_t resends = 0;                 ///< pieces sent because they were wanted
   std::vector<std::string> portions{};  ///< of a split model, what each replica carries, in words
+  std::vector<work_piece> pieces{};     ///< that its actors are at, the longest first
+  double late = 0;       ///< seconds that its node was called later than it should, at worst
+  std::string trouble{}; ///< why it is not linked, as far as that is known
 
   friend bool operator==(const node_status&, const node_status&) = default;
 };
@@ -37,13 +41,25 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_status& x) {
   wire_optional_count version{x.version};
   wire_double silence{x.silence};
+  wire_double late{x.late};
   return f(caf::meta::type_name("troupe.node_status"), x.name, x.is_director, x.is_linked,
            x.takes_part, x.replicas, x.shards, x.slices, x.spans, version, x.shard_versions,
-           x.waits, silence, x.samples, x.bytes_sent, x.resends, x.portions);
+           x.waits, silence, x.samples, x.bytes_sent, x.resends, x.portions, x.pieces, late,
+           x.trouble);
 }
 
+/// What holds up a run, or could.
+struct status_of_waits {
+  std::vector<link_figures> links{}; ///< between processes; those that matter most
+  std::vector<slow_trainer> slow{};  ///< whom others wait for most of the time; one or none
+  double writes_for = 0;  ///< seconds since the disk has been written to without an answer
+  std::string stranger{}; ///< what was last turned away, without a name
+
+  friend bool operator==(const status_of_waits&, const status_of_waits&) = default;
+};
+
 /// director -> whoever asks: how training goes.
-struct training_status {
+struct training_status : status_of_waits {
   std::string phase; ///< "waiting", "training", "stopping", "finished", "failed"
   uint64_t version = 0;
   uint64_t last_version = 0; ///< at which training ends when nothing ends it before
@@ -75,13 +91,31 @@ struct training_status {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, late_process& x) {
+  wire_milliseconds busy{x.busy};
   auto silence_ms = static_cast<int64_t>(x.silence.count());
   auto load = [&]() -> caf::error {
     x.silence = milliseconds{silence_ms};
     return caf::none;
   };
-  return f(caf::meta::type_name("troupe.late_process"), x.name, x.what, silence_ms,
+  return f(caf::meta::type_name("troupe.late_process"), x.name, x.what, silence_ms, busy,
            caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, link_figures& x) {
+  wire_double rate{x.bytes_per_second};
+  wire_milliseconds still{x.still};
+  return f(caf::meta::type_name("troupe.link_figures"), x.from, x.to, x.sent, x.came, x.unseen,
+           x.waiting, rate, still);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, slow_trainer& x) {
+  wire_double waited{x.waited_share};
+  wire_double late{x.late_ms};
+  wire_double ratio{x.computing_ratio};
+  return f(caf::meta::type_name("troupe.slow_trainer"), x.who, x.steps, x.last, waited, late,
+           ratio);
 }
 
 template <class Inspector>
@@ -90,6 +124,7 @@ typename Inspector::result_type inspect(Inspector& f, training_status& x) {
   wire_double steps{x.steps_per_second};
   wire_double samples{x.samples_per_second};
   wire_double still{x.still};
+  wire_double writes_for{x.writes_for};
   wire_optional loss{x.train_loss};
   wire_optional accuracy{x.train_accuracy};
   wire_optional rate{x.learning_rate};
@@ -97,7 +132,7 @@ typename Inspector::result_type inspect(Inspector& f, training_status& x) {
   return f(caf::meta::type_name("troupe.training_status"), x.phase, x.version, x.last_version,
            x.epoch, x.epochs, seconds, steps, samples, x.replicas, x.shards, x.waits_for, still,
            x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks, x.late, x.nodes, x.figures,
-           loss, accuracy, rate, left, x.newest_row);
+           loss, accuracy, rate, left, x.newest_row, x.links, x.slow, writes_for, x.stranger);
 }
 
 } // namespace troupe

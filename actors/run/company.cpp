@@ -1,5 +1,7 @@
 #include "troupe/actors/run/company.hpp"
 
+#include "troupe/actors/run/training_result.hpp"
+
 #include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
@@ -59,6 +61,7 @@ company::company(caf::actor_system& system, const job& resolved,
   here.trace = options.trace;
   process_ = std::make_unique<process>(system, resolved, data, here);
   auto for_director = director_options_of(resolved, *data, process_->network());
+  for_director.trace = for_director.hides_work ? nullptr : options.trace;
   for_director.membership.expected = {
     {here.self.name, here.self.replica_count, here.self.shard_count}};
   if (kept) // nobody is a spare: who gets work is the keeper's decision
@@ -71,7 +74,9 @@ company::company(caf::actor_system& system, const job& resolved,
   };
   if (options.checkpoints) {
     for_director.membership.persisted_term = options.checkpoints->read_term();
-    for_director.writer = spawn(checkpoint_writer, options.checkpoints);
+    for_director.writer = spawn(
+      checkpoint_writer, checkpoint_writer_options{
+                           options.checkpoints, ring_of(for_director.trace, "writer", "an order")});
   }
   for_director.resume_from = options.resume_from;
   director_ = spawn(troupe::director, for_director);

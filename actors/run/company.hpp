@@ -32,15 +32,11 @@
 
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace troupe {
 
 class checkpoint_store;
-
-/// The name of the process in a run that has no other.
-inline constexpr std::string_view only_process_name = "local";
 
 struct company_options {
   /// Shards to spawn; absent: one for each scheduler thread, at most one for each block.

@@ -4,9 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <deque>
-#include <map>
-#include <set>
 #include <utility>
 
 namespace troupe {
@@ -15,9 +12,6 @@ namespace {
 
 /// More are counted only: a sentence is read at a glance.
 constexpr size_t named_max = 3;
-
-/// As in the lines of the director: who is at one piece of work for so long is said to be.
-constexpr milliseconds busy_min{1'000};
 
 std::string text_of(double seconds) {
   return time_text(milliseconds{std::llround(std::clamp(seconds, 0.0, 1e9) * 1000)});
@@ -32,123 +26,12 @@ std::string listed(const std::vector<std::string>& names) {
   return result;
 }
 
-bool is_silent(const node_status& x) {
-  return x.silence < 0 || x.silence * 1000 >= static_cast<double>(silence_max.count());
+/// "slice 4 of step 412 for 8.4 s (its longest before took 0.2 s)".
+std::string text_of(const work_piece& x) {
+  return x.what + " for " + time_text(x.busy) +
+         (x.longest > milliseconds{0} ? " (its longest before took " + time_text(x.longest) + ")"
+                                      : "");
 }
-
-/// The waits of a run, walked from process to process. What a silent one said last does not count.
-class wait_walk {
-public:
-  explicit wait_walk(const training_status& x) : status_(x) {
-    for (const auto& node : x.nodes)
-      nodes_[node.name] = &node;
-    for (const auto& late : x.late)
-      busy_[late.name] = late.busy;
-    for (const bool is_director : {true, false})
-      for (const auto& node : x.nodes)
-        if (node.is_director == is_director)
-          walk_from(node);
-    for (const auto& node : x.nodes)
-      if (node.takes_part && judgement_of(node) == wait_rule::silent)
-        paths_.try_emplace(node.name);
-  }
-
-  /// Nothing when nobody waits for anybody.
-  std::optional<wait_explanation> worst() const {
-    std::optional<wait_explanation> result;
-    for (const auto& node : status_.nodes) {
-      const auto path = paths_.find(node.name);
-      if (path == paths_.end())
-        continue;
-      const auto rule = judgement_of(node);
-      if (!result || rule < result->rule)
-        result = wait_explanation{rule, {}, path->second, {}, {}};
-      if (rule == result->rule)
-        result->culprits.push_back(node.name);
-    }
-    if (result && result->rule == wait_rule::own_part) {
-      const auto& first = result->culprits.front();
-      const auto& last = find(first)->waits.front();
-      result->chain.push_back({first, last.from, last.what});
-    }
-    if (result && result->rule == wait_rule::circle)
-      close(*result);
-    return result;
-  }
-
-  milliseconds busy(const std::string& name) const {
-    const auto found = busy_.find(name);
-    return found == busy_.end() ? milliseconds{0} : found->second;
-  }
-
-  const node_status* find(const std::string& name) const {
-    const auto found = nodes_.find(name);
-    return found == nodes_.end() ? nullptr : found->second;
-  }
-
-private:
-  /// Where a chain ends, worst first; `circle`: it does not end here.
-  wait_rule judgement_of(const node_status& x) const {
-    return !x.is_linked && !x.is_director ? wait_rule::missing
-           : is_silent(x)                 ? wait_rule::silent
-           : next_of(x) != nullptr        ? wait_rule::circle
-           : !x.waits.empty()             ? wait_rule::own_part
-           : busy(x.name) >= busy_min     ? wait_rule::computing
-                                          : wait_rule::on_the_way;
-  }
-
-  bool speaks(const node_status& x) const {
-    return x.takes_part && (x.is_linked || x.is_director) && !is_silent(x);
-  }
-
-  /// The first wait for another process that is known.
-  const awaited* next_of(const node_status& x) const {
-    const auto found =
-      std::ranges::find_if(x.waits, [&](const awaited& one) { return find(one.from) != nullptr; });
-    return speaks(x) && found != x.waits.end() ? &*found : nullptr;
-  }
-
-  // Breadth first, so that each chain is the shortest; who has been reached is not reached again.
-  void walk_from(const node_status& source) {
-    if (!speaks(source) || source.waits.empty() || paths_.contains(source.name))
-      return;
-    if (next_of(source) == nullptr)
-      paths_.try_emplace(source.name);
-    std::deque<std::pair<const node_status*, std::vector<explained_wait>>> open{{&source, {}}};
-    while (!open.empty()) {
-      const auto [node, path] = std::move(open.front());
-      open.pop_front();
-      for (const auto& wait : speaks(*node) ? node->waits : std::vector<awaited>{}) {
-        const auto* next = find(wait.from);
-        auto longer = path;
-        longer.push_back({node->name, wait.from, wait.what});
-        if (next != nullptr && paths_.try_emplace(next->name, longer).second)
-          open.emplace_back(next, std::move(longer));
-      }
-    }
-  }
-
-  // No chain that was walked has an end: as many steps as there are processes lead into a circle.
-  // Only those in it are to blame, and it is shown once around.
-  void close(wait_explanation& x) const {
-    const auto* node = find(x.culprits.front());
-    for (size_t i = 0; i < status_.nodes.size(); ++i)
-      node = find(next_of(*node)->from);
-    std::set<std::string> members;
-    x.chain.clear();
-    while (members.insert(node->name).second) {
-      const auto& wait = *next_of(*node);
-      x.chain.push_back({node->name, wait.from, wait.what});
-      node = find(wait.from);
-    }
-    std::erase_if(x.culprits, [&](const std::string& name) { return !members.contains(name); });
-  }
-
-  const training_status& status_;
-  std::map<std::string, const node_status*> nodes_;
-  std::map<std::string, milliseconds> busy_;
-  std::map<std::string, std::vector<explained_wait>> paths_; ///< by whom it ends at
-};
 
 std::string home_of(const training_status& x) {
   const auto found = std::ranges::find_if(x.nodes, &node_status::is_director);
@@ -164,16 +47,22 @@ wait_explanation of_director(const training_status& x, wait_rule rule, std::stri
 wait_explanation of_a_run_that_lacks_processes(const training_status& x) {
   const auto home = home_of(x);
   wait_explanation result{wait_rule::missing, {}, {}, {}, {}};
+  std::string known;
   for (const auto& node : x.nodes)
-    if (!node.is_linked && !node.is_director)
+    if (!node.is_linked && !node.is_director) {
       result.culprits.push_back(node.name);
+      if (!node.trouble.empty() && result.culprits.size() <= named_max)
+        known += "; of " + node.name + " is known: " + node.trouble;
+    }
+  if (!x.stranger.empty())
+    known += "; " + x.stranger;
   if (result.culprits.empty())
     return of_director(x, wait_rule::joining, home + " cannot begin yet: " + x.waits_for,
                        "every node is linked; the output of the director says what it lacks");
   for (const auto& name : result.culprits)
     result.chain.push_back({home, name, "a link to it"});
   result.verdict =
-    "not linked with " + home + ": " + listed(result.culprits) + " (" + x.waits_for + ')';
+    "not linked with " + home + ": " + listed(result.culprits) + " (" + x.waits_for + ')' + known;
   result.advice = "start what is missing ('troupe node CLUSTER.toml --name " +
                   result.culprits.front() +
                   "'); if it runs, its own output says why it cannot reach the director. After "
@@ -181,15 +70,84 @@ wait_explanation of_a_run_that_lacks_processes(const training_status& x) {
   return result;
 }
 
+/// A node has a thread of its own, which is called 20 times a second; later than that by this much only where a
+/// machine has too much to do.
+constexpr double late_min = 0.2;
+
+std::string late_text(const node_status& x) {
+  return x.late < late_min
+           ? std::string{}
+           : "its machine does not let it run (its node was called " + text_of(x.late) + " late)";
+}
+
+std::string in_brackets(const std::string& text) {
+  return text.empty() ? text : ": " + text;
+}
+
+wait_explanation of_a_slow_replica(const training_status& x, const slow_trainer& slow) {
+  const auto actor = slow.who.process + "/replica " + std::to_string(slow.who.index);
+  wait_explanation result{wait_rule::slow, {actor}, {}, {}, {}};
+  result.verdict = "the run moves, and waits for " + actor + ' ' +
+                   std::to_string(std::llround(100 * slow.waited_share)) +
+                   " % of the time: last in " + std::to_string(slow.last) + " of the last " +
+                   std::to_string(slow.steps) + " steps, ";
+  const auto node = std::ranges::find(x.nodes, slow.who.process, &node_status::name);
+  const auto late = node == x.nodes.end() ? std::string{} : late_text(*node);
+  const bool computes = slow.computing_ratio >= slow_watch::computing_ratio_min;
+  if (computes || !late.empty()) {
+    result.verdict += computes ? "and its computing takes " +
+                                   std::to_string(std::llround(slow.computing_ratio)) +
+                                   " times that of others" + in_brackets(late)
+                               : "and " + late;
+    result.advice = "look at the processor of " + slow.who.process +
+                    " (what else runs there?), give it fewer replicas, or cut the model otherwise";
+    return result;
+  }
+  result.verdict += "and what it sends comes late";
+  const link_figures* worst = nullptr;
+  for (const auto& link : x.links)
+    if ((link.from == slow.who.process || link.to == slow.who.process) &&
+        (worst == nullptr || link.unseen > worst->unseen))
+      worst = &link;
+  if (worst != nullptr) {
+    result.culprits = {name_of(*worst)};
+    result.verdict += " (" + name_of(*worst) + ": " +
+                      std::to_string(std::llround(worst->bytes_per_second / 1000)) + " kB/s, " +
+                      std::to_string(worst->unseen / 1000) + " kB under way)";
+  }
+  result.advice =
+    "look at the network of " + slow.who.process +
+    "; larger batches send less often, and a placement of shards beside it sends less";
+  return result;
+}
+
+void say(wait_explanation& x, const link_figures& link) {
+  const auto blamed = is_cut(link) ? link : link_figures{link.to, link.from};
+  x.culprits = {name_of(blamed)};
+  x.verdict =
+    "the " + name_of(blamed) + " holds up the run: " +
+    (is_cut(link) ? std::to_string(link.sent) + " bytes were given to it, " +
+                      std::to_string(link.came) + " have come, none for " + time_text(link.still)
+                  : "all " + std::to_string(link.sent) + " bytes from " + link.from +
+                      " have come, and it has not heard so for " + time_text(link.still));
+  x.advice = "look at the network from " + blamed.from + " to " + blamed.to +
+             " (a firewall, a cable, a full queue). What is missing is asked for again; after "
+             "timeouts.lost_after without a sign of life one of the two is taken out";
+}
+
 /// What is said of one end of a chain.
 void say(wait_explanation& x, const wait_walk& walk) {
   const auto who = listed(x.culprits);
   const bool is_one = x.culprits.size() == 1;
   const auto blamed = who + (is_one ? " holds up the run: " : " hold up the run: ");
-  const auto& first = x.culprits.front();
+  const auto first = x.culprits.front();
   const auto* node = walk.find(first);
   const auto silence = node == nullptr ? 0 : node->silence;
   const auto last = x.chain.empty() ? explained_wait{"", "", ""} : x.chain.back();
+  const auto* piece = node == nullptr || is_silent(*node) ? nullptr : piece_of(*node);
+  const auto actor = piece == nullptr ? first : first + '/' + piece->who;
+  const auto at =
+    piece == nullptr ? "one piece of work for " + time_text(walk.busy(first)) : text_of(*piece);
   switch (x.rule) {
   case wait_rule::missing:
     x.verdict = blamed + "no link with the director";
@@ -203,17 +161,25 @@ void say(wait_explanation& x, const wait_walk& walk) {
       "a stopped process, kill -CONT lets it go on); after timeouts.lost_after it is taken "
       "out and the others go on";
     return;
+  case wait_rule::link:
+    return say(x, *walk.bad_link());
   case wait_rule::own_part:
     x.verdict = blamed + "waiting for " + last.what;
     x.advice = "the output of " + first + " says more";
     return;
+  case wait_rule::working:
+    x.verdict = "no fault: " + actor + " works as always, at " + at;
+    x.advice = "nothing: a piece takes as long as its rows and the model need. More slices make "
+               "pieces shorter";
+    return;
   case wait_rule::computing:
-    x.verdict = blamed + "at one piece of work for " + time_text(walk.busy(first));
+    x.verdict = (is_one ? actor + " holds" : who + " hold") + " up the run: at " + at;
     x.advice = "a long piece of work is no fault; if others finish theirs sooner, look at the "
                "processor and the memory of " +
-               first +
+               first + in_brackets(late_text(*node)) +
                ". Threads that hang are taken out after 20 "
                "times the longest piece of work";
+    x.culprits.front() = actor;
     return;
   case wait_rule::on_the_way:
     x.verdict = "what " + last.who + " waits for from " + first + " has not come: " + who +
@@ -232,6 +198,7 @@ void say(wait_explanation& x, const wait_walk& walk) {
   case wait_rule::joining:
   case wait_rule::disk:
   case wait_rule::director:
+  case wait_rule::slow:
     return; // said where they are found
   }
 }
@@ -239,9 +206,9 @@ void say(wait_explanation& x, const wait_walk& walk) {
 } // namespace
 
 std::string_view name_of(wait_rule rule) {
-  constexpr std::array<std::string_view, 9> names{"missing",    "joining",  "disk",
-                                                  "silent",     "own part", "computing",
-                                                  "on the way", "circle",   "director"};
+  constexpr std::array<std::string_view, 12> names{"missing",  "joining", "disk",      "silent",
+                                                   "own part", "link",    "computing", "on the way",
+                                                   "working",  "circle",  "director",  "slow"};
   return names.at(static_cast<size_t>(rule));
 }
 
@@ -250,16 +217,24 @@ std::optional<wait_explanation> explain(const training_status& x, milliseconds p
     return std::nullopt;
   if (x.phase == "waiting")
     return of_a_run_that_lacks_processes(x);
-  if (x.still * 1000 < static_cast<double>(patience.count()))
-    return std::nullopt;
   const auto home = home_of(x);
+  const bool moves = x.still * 1000 < static_cast<double>(patience.count());
   const auto on_disk = [&] {
-    return of_director(
-      x, wait_rule::disk,
-      "the disk of " + home + " holds up the run: " + x.waits_for + " for " + text_of(x.still),
-      "look at the disk of the run directory: full (df), slow, or a file system of "
-      "the network that does not answer");
+    auto result =
+      of_director(x, wait_rule::disk,
+                  "the disk of " + home +
+                    (moves ? " does not answer, and training goes on: it is written to for "
+                           : " holds up the run: " + x.waits_for + " for ") +
+                    text_of(moves ? x.writes_for : x.still),
+                  "look at the disk of the run directory: full (df), slow, or a file system of "
+                  "the network that does not answer");
+    result.culprits = {"disk of " + home};
+    return result;
   };
+  if (moves && x.writes_for * 1000 >= static_cast<double>(patience.count()))
+    return on_disk();
+  if (moves)
+    return x.slow.empty() ? std::nullopt : std::optional{of_a_slow_replica(x, x.slow.front())};
   if (x.waits_for == term_to_be_written)
     return on_disk();
   const wait_walk walk{x};

@@ -92,6 +92,27 @@ void require_libsvm(const data_options& x, const std::string& path) {
                   "leave it out, or say what the file is: data.format = \"libsvm\"");
 }
 
+missing_rule rule_of(missing_kind kind) {
+  switch (kind) {
+  case missing_kind::mean:
+    return missing_rule::mean;
+  case missing_kind::drop:
+    return missing_rule::drop;
+  case missing_kind::error:
+    break;
+  }
+  return missing_rule::error;
+}
+
+column_choice choice_of(const column_options& x) {
+  return {x.categorical,   x.boolean,          x.date, x.categories_max, rule_of(x.missing),
+          x.missing_cells, x.missing_indicator};
+}
+
+char letter_of(const std::string& text) {
+  return text.empty() ? '\0' : text.front();
+}
+
 read_options reading_of(const job& whole) {
   const auto& x = whole.data;
   read_options options;
@@ -99,6 +120,8 @@ read_options reading_of(const job& whole) {
   options.header = header_of(x.header);
   options.target = x.target;
   options.ignore = x.ignore;
+  options.columns = choice_of(x);
+  options.dialect = dialect_of(x.cells);
   options.index_base = x.index_base;
   options.hash_bits = x.hash_bits.value_or(0);
   options.form = form_of(whole);
@@ -107,10 +130,12 @@ read_options reading_of(const job& whole) {
   return options;
 }
 
-table read_table(const job& x, const std::string& path, const std::string& labels_file) {
+table read_table(const job& x, const std::string& path, const std::string& labels_file,
+                 const column_plan& plan) {
   require_libsvm(x.data, path);
   auto options = reading_of(x);
   options.labels_file = labels_file;
+  options.plan = plan;
   return read_data(path, options);
 }
 
@@ -121,11 +146,27 @@ target_use use_of(const model_options& options) {
   return target_use::by_content;
 }
 
-/// All rows of one of the job's files.
-dataset read_file(const job& x, const std::string& path, const std::string& labels_file) {
-  if (is_rows_file(x.data, path))
+/// Columns of a file of rows are numbers, and chosen.
+void require_no_choice(const data_options& x, const std::string& path) {
+  const auto* key = !x.ignore.empty()        ? "data.ignore"
+                    : !x.categorical.empty() ? "data.categorical"
+                    : !x.boolean.empty()     ? "data.boolean"
+                    : !x.date.empty()        ? "data.date"
+                                             : "data.missing";
+  if (!x.ignore.empty() || x.has_plan())
+    throw failure(failure_code::bad_job,
+                  shown_text(path) + " is a file of rows, whose columns are numbers", key,
+                  "leave it out, or train on the CSV file");
+}
+
+/// All rows of one of the job's files; `plan`: of its other one, or none.
+dataset read_file(const job& x, const std::string& path, const std::string& labels_file,
+                  const column_plan& plan = {}) {
+  if (is_rows_file(x.data, path)) {
+    require_no_choice(x.data, path);
     return read_rows(rows_file{path});
-  return to_dataset(read_table(x, path, labels_file), use_of(x.model));
+  }
+  return to_dataset(read_table(x, path, labels_file, plan), use_of(x.model));
 }
 
 /// The rows to train on, and those split off from them.
@@ -172,6 +213,7 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
   const bool synthetic = x.data.synthetic != synthetic_kind::none;
   prepared_data result;
   if (!synthetic && by_lanes && is_rows_file(x.data, x.data.file)) {
+    require_no_choice(x.data, x.data.file);
     rows_file file{x.data.file};
     require_chunks(x, file);
     result = prepare_stored(std::move(file), options_of(x, 0));
@@ -182,12 +224,18 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
   }
   reading_stop::check();
   if (!x.data.test_file.empty())
-    add_test_rows(read_file(x, x.data.test_file, {}), x.data.test_file, result);
+    add_test_rows(read_file(x, x.data.test_file, {}, result.train.columns), x.data.test_file,
+                  result);
   return std::make_shared<const prepared_data>(std::move(result));
 }
 
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) {
   return std::make_shared<const prepared_data>(prepare_in_memory(x, std::move(source)));
+}
+
+csv_dialect dialect_of(const cell_options& x) {
+  return {letter_of(x.separator), letter_of(x.quote), letter_of(x.decimal), letter_of(x.comment),
+          x.skip_lines};
 }
 
 data_shape shape_of(const prepared_data& data) {

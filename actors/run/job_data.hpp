@@ -5,6 +5,7 @@
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/parallel/memory_check.hpp"
+#include "troupe/data/formats/csv/csv_dialect.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 
@@ -24,6 +25,9 @@ std::shared_ptr<const prepared_data> load_data(const job& x,
 /// The same for a data set an application has in memory; `job.data` decides split and
 /// standardisation only.
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source);
+
+/// How cells of the job's file are written.
+csv_dialect dialect_of(const cell_options& x);
 
 /// What `resolve` needs to know of it.
 data_shape shape_of(const prepared_data& data);

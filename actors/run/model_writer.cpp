@@ -4,6 +4,7 @@
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/table/column_plan_text.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
 
@@ -80,6 +81,14 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
     metadata["rows"] = "sparse";
   else
     metadata["features"] = names_of(train.feature_names);
+  if (!train.columns.empty()) {
+    metadata["format"] = "troupe-model-3";
+    metadata["columns"] = text_of(train.columns);
+  }
+  if (const auto dialect = text_of(dialect_of(result.resolved.data.cells)); !dialect.empty())
+    metadata["csv"] = dialect;
+  if (!train.columns.fill.empty())
+    metadata["feature_fill"] = bits_of(train.columns.fill);
   if (const auto bits = result.resolved.data.hash_bits)
     metadata["hash_bits"] = std::to_string(*bits);
   if (x.loss == loss_kind::binary_cross_entropy)
@@ -111,13 +120,17 @@ std::string write_model(reserved_file& room, const training_result& result) {
 
 uint64_t model_file_bytes(const parameter_layout& layout, const prepared_data& data) {
   constexpr uint64_t bytes_of_tensor = 256, bytes_of_name = 8, bytes_of_rest = 4096;
-  constexpr uint64_t bytes_of_scale = 2 * 9; // mean and deviation, hexadecimal
+  constexpr uint64_t bytes_of_float = 9;                  // hexadecimal
+  constexpr uint64_t bytes_of_scale = 2 * bytes_of_float; // mean and deviation
   uint64_t result = bytes_of_rest + layout.size() * sizeof(float);
   result += layout.tensors().size() * bytes_of_tensor;
   for (const auto* names :
        {&data.train.feature_names, &data.train.target_names, &data.train.classes})
     for (const auto& name : *names)
       result += 2 * name.size() + bytes_of_name;
+  const auto& columns = data.train.columns;
+  if (!columns.empty())
+    result += 2 * text_of(columns).size() + columns.fill.size() * bytes_of_float;
   return result + data.features.deviation.size() * bytes_of_scale;
 }
 

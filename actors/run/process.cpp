@@ -50,17 +50,6 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 
 namespace {
 
-/// Null when no timeline is wanted.
-std::shared_ptr<trace_ring> ring_of(const std::shared_ptr<run_trace>& trace,
-                                    const std::string& actor, const std::string& waits_for,
-                                    const std::string& sends) {
-  trace_lane lane;
-  lane.actor = actor;
-  lane.waits_for = waits_for;
-  lane.sends = sends;
-  return trace ? trace->new_ring(std::move(lane)) : nullptr;
-}
-
 /// Whose rows they are; null for all other strategies.
 std::shared_ptr<const federation> federation_of(const job& resolved, const prepared_data& data) {
   if (!is_federated(resolved.training))
@@ -230,7 +219,7 @@ process::process(caf::actor_system& system, const job& resolved,
   };
   for_node.on_standing = options.on_standing;
   for_node.on_misfit = options.on_misfit;
-  for_node.gauges = gauges_;
+  for_node.records = {gauges_, is_private(resolved) ? nullptr : options.trace};
   for_node.on_hold = options.on_hold;
   node_ = options.detached ? system.spawn<caf::detached>(troupe::node, for_node, local_)
                            : system.spawn(troupe::node, for_node, local_);

@@ -1,6 +1,7 @@
 #include "troupe/actors/run/train.hpp"
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/run/company.hpp"
 #include "troupe/actors/run/job_data.hpp"
@@ -52,6 +53,8 @@ training_finished wait_for_end(caf::scoped_actor& self, const director_actor& di
       },
       caf::after(stop_poll_interval) >> [] {});
     watch.tick();
+    if (options.trace)
+      options.trace->tick();
     if (!stop_sent && options.stop_requested && options.stop_requested()) {
       self->send(director, atom::stop_v);
       stop_sent = true;

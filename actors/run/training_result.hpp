@@ -11,11 +11,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
 
 struct prepared_data; // data/training_rows/prepare.hpp
+
+/// The name of the process in a run that has no other.
+inline constexpr std::string_view only_process_name = "local";
 
 struct training_result {
   job resolved; ///< the job as it was trained: every optional field filled in

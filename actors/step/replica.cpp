@@ -100,8 +100,8 @@ void replica_state::on_parameter_span(const parameter_span& news) {
   {
     const auto shard = std::min<size_t>(news.shard, elements_.size() - 1);
     const traced_work work{options_.trace.get(), trace_kind::receive, news.version, shard,
-                           flow_of(flow_content::parameters,
-                                   {view_.term, news.version, elements_[shard].begin, index_})};
+                           trace_flow{flow_content::parameters,
+                                      {view_.term, news.version, elements_[shard].begin, index_}}};
     auto& version = versions_[news.version];
     version.parameters = news.values.storage();
     if (!news.point.values().empty())
@@ -193,7 +193,8 @@ void replica_state::work_on() {
 }
 
 bool replica_state::compute_tile() {
-  const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+  const work_name what{trace_kind::tile, rule_->version(), 0};
+  const piece_of_work piece{options_.gauge.get(), self_->clock(), what, true};
   const traced_work work{options_.trace.get(), trace_kind::tile, rule_->version(), 0};
   return member_->compute_next();
 }
@@ -206,7 +207,8 @@ void replica_state::evaluate(uint64_t version) {
   const auto begin = self_->clock().now();
   evaluation result{view_.term, version, evaluation_share_.begin, {}};
   for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
-    const piece_of_work piece{options_.gauge.get(), self_->clock(), false};
+    const work_name what{trace_kind::evaluate, version, chunk};
+    const piece_of_work piece{options_.gauge.get(), self_->clock(), what, false};
     const traced_work work{options_.trace.get(), trace_kind::evaluate, version, chunk};
     add_chunk(result, *options_.network, options_.rows->metrics(), parameters_of(version),
               options_.rows->of_chunk(chunk, reader_), memory_);
@@ -282,7 +284,8 @@ std::span<const float> replica_state::parameters_of(uint64_t version) const {
 
 batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gradient,
                                         const gradient_listener* listener) {
-  const piece_of_work piece{options_.gauge.get(), self_->clock(), true};
+  const work_name what{trace_kind::slice, step, slice};
+  const piece_of_work piece{options_.gauge.get(), self_->clock(), what, true};
   const traced_work work{options_.trace.get(), trace_kind::slice, step, slice};
   times_.slice = slice;
   if (options_.hooks.crashing_row)

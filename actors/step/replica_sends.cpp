@@ -12,9 +12,10 @@ namespace {
 // A message of its own for each shard, as a viewer draws it: to those of other processes goes one for all.
 void trace_send(trace_ring* ring, const contribution& news, const index_range& shard,
                 size_t index) {
-  const traced_work work{ring, trace_kind::send, news.step, index,
-                         flow_of(flow_content::gradient, {news.term, news.step, news.node.begin,
-                                                          news.node.end, shard.begin})};
+  const traced_work work{
+    ring, trace_kind::send, news.step, index,
+    trace_flow{flow_content::gradient,
+               {news.term, news.step, news.node.begin, news.node.end, shard.begin}}};
 }
 
 } // namespace

@@ -113,9 +113,10 @@ void shard_state::on_contribution(const contribution& news) {
   if (!lanes_.fits(news))
     return report_malformed(news);
   const auto verdict = [&] {
-    const traced_work work{options_.trace.get(), trace_kind::receive, news.step, news.replica,
-                           flow_of(flow_content::gradient, {news.term, news.step, news.node.begin,
-                                                            news.node.end, elements_.begin})};
+    const traced_work work{
+      options_.trace.get(), trace_kind::receive, news.step, news.replica,
+      trace_flow{flow_content::gradient,
+                 {news.term, news.step, news.node.begin, news.node.end, elements_.begin}}};
     return lanes_.offer(news);
   }();
   if (verdict == offer_verdict::conflict)
@@ -277,7 +278,7 @@ void shard_state::announce(uint64_t version, const float_view& parameters,
       if (!view_.replicas[i].slices.empty())
         const traced_work work{
           options_.trace.get(), trace_kind::send, version, i,
-          flow_of(flow_content::parameters, {view_.term, version, elements_.begin, i})};
+          trace_flow{flow_content::parameters, {view_.term, version, elements_.begin, i}}};
   if (view_.wired) {
     news.point = point;
     return self_->send(view_.relay, news);

@@ -24,7 +24,8 @@ struct train_arguments {
   bool tensorboard = false;              ///< also write the history for TensorBoard
   std::string trace;                     ///< file of the run's timeline; empty: none is wanted
   std::optional<page_place> dashboard{}; ///< where the page of the run is served; nothing: nowhere
-  char** process_arguments = nullptr;    ///< argv, to start this program again; ends with null
+  std::string flight = "/dev/shm";    ///< folder of the flight recorder's file; "off": none is kept
+  char** process_arguments = nullptr; ///< argv, to start this program again; ends with null
 };
 
 /// Trains a job and writes its run directory. 0; 1 when training diverged; 130 or 143 when a signal

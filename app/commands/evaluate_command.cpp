@@ -103,12 +103,12 @@ private:
 };
 
 judgement judge_file(const saved_model& model, const data_arguments& data) {
-  const auto rows = open_rows(model, data, target_wish::needed);
+  auto rows = open_rows(model, data, target_wish::needed);
   const class_finder classes{model.classes};
   judge out{model};
   std::vector<float> targets;
   std::vector<int32_t> labels;
-  for (table_chunk part; rows.reader->next(part, model_rows_part);) {
+  for (table_chunk part; rows.next(part, model_rows_part);) {
     if (model.is_classification())
       labels = labels_of(part, classes, model, *rows.reader);
     else
@@ -118,6 +118,7 @@ judgement judge_file(const saved_model& model, const data_arguments& data) {
     judged.targets = targets;
     out.add(judged);
   }
+  rows.warn();
   return std::move(out).result();
 }
 

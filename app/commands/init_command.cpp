@@ -66,7 +66,8 @@ int init_command(const init_arguments& x) {
                     ": there are no columns to choose from",
                   x.file,
                   "a job needs no more than data.file = \"" + x.file + "\" and a model.kind");
-  const auto facts = facts_of_csv(x.file, header_option(x.header), rows_looked_at);
+  const auto facts =
+    facts_of_csv(x.file, header_option(x.header), rows_looked_at, dialect_by_content(x.file));
   const auto proposal = proposal_for(facts, x.target, x.file);
   const auto output = output_of(x);
   const auto text = proposed_job(facts, proposal, name_from(output, x.file), output);
@@ -80,6 +81,11 @@ int init_command(const init_arguments& x) {
                        (proposal.is_sure ? "" : proposal.target_reason + "; ") +
                        printable_text(proposal.targets) + ")\nfrom    " +
                        listed(proposal.features) + '\n';
+  for (const auto* readings : {&proposal.categorical, &proposal.boolean, &proposal.date})
+    for (const auto& [column, reason] : *readings)
+      report += "reads   " + shown_text(column) + " as " + printable_text(reason) + '\n';
+  if (!proposal.missing.empty())
+    report += "fills   " + proposal.missing + " rows by the mean\n";
   for (const auto& [column, why] : proposal.ignored)
     report += "without " + shown_text(column) + ": " + printable_text(why) + '\n';
   print_result(report + "wrote   " + output + "; next: troupe train " + output + '\n');

@@ -56,6 +56,7 @@ std::vector<std::string> node_command_line(const train_arguments& arguments,
       result.emplace_back(flag);
   if (arguments.dashboard && plan.nodes[index].is_director)
     std::ranges::copy(page_words(*arguments.dashboard), std::back_inserter(result));
+  result.push_back("--flight=" + arguments.flight);
   if (!arguments.trace.empty())
     result.push_back("--trace=" + trace_of_node(arguments, plan.nodes[index].name));
   return result;
@@ -192,6 +193,8 @@ int run(const train_arguments& arguments, std::string& job_name) {
   launch_rule rule{{cluster.plan.nodes.size(), 0}}; // the director was started first
   wait_for_all(children, rule);
   report(children, rule);
+  if (rule.first_failure()) // what they left, the killed ones too
+    take_in_and_tell(arguments.flight, absolute_run_directory(cluster.job.value));
   if (!arguments.trace.empty())
     merge_traces_of_nodes(arguments, cluster.plan);
   if (object)

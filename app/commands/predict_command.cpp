@@ -17,12 +17,13 @@ int predict_command(const predict_arguments& arguments) {
                   "lists them\n");
   predictor predict{model};
   std::vector<float> predictions;
-  for (table_chunk part; rows.reader->next(part, model_rows_part);) {
+  for (table_chunk part; rows.next(part, model_rows_part);) {
     predictions.resize(part.row_count * model.prediction_count());
     predict.predict(part.rows(), predictions);
     out.write(predictions);
   }
   out.finish();
+  rows.warn();
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "troupe/app/commands/trace_command.hpp"
 #include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/run/signals.hpp"
+#include "troupe/app/sweep/sweep_command.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/toml/did_you_mean.hpp"
 #include "troupe/version.hpp"
@@ -35,7 +36,8 @@ struct command_line {
   troupe::compare_arguments compare;
   troupe::data_line data;
   troupe::certs_line certs;
-  troupe::trace_merge_arguments trace;
+  troupe::trace_arguments trace;
+  troupe::sweep_arguments sweep;
   std::string file;
   bool json = false;
   std::function<int()> chosen;
@@ -55,6 +57,8 @@ void add_run_options(CLI::App& command, troupe::train_arguments& x) {
   command.add_flag("--quiet", x.quiet, "Shows no progress");
   command.add_flag("--stats", x.stats, "Also prints who computed, waited and came late");
   troupe::add_page_options(command, x.dashboard);
+  command.add_option("--flight", x.flight, "Folder for what actors did last, /dev/shm; off: none")
+    ->type_name("FOLDER");
   command
     .add_option("--trace", x.trace, "Writes a timeline of all actors' work, for ui.perfetto.dev")
     ->type_name("FILE");
@@ -332,6 +336,7 @@ int run(int argc, char** argv) {
   add_predict(line);
   add_inspect(line);
   add_compare(line);
+  troupe::add_sweep(line.app, line.sweep, line.chosen);
   troupe::add_data(line.app, line.data, line.chosen);
   add_config(line);
   add_doctor(line);

@@ -1,5 +1,6 @@
 #include "troupe/app/commands/trace_command.hpp"
 
+#include "troupe/app/run/flight_report.hpp"
 #include "troupe/app/run/trace_output.hpp"
 #include "troupe/app/terminal/output.hpp"
 
@@ -13,17 +14,34 @@ int trace_merge_command(const trace_merge_arguments& arguments) {
   return 0;
 }
 
-void add_trace(CLI::App& app, trace_merge_arguments& x, std::function<int()>& chosen) {
-  auto* trace = app.add_subcommand("trace", "Works on timelines that --trace has written");
+int trace_show_command(const trace_show_arguments& arguments) {
+  const auto log = load_flight(arguments.file);
+  print_result(arguments.json ? flight_json(log) : flight_report(log, arguments.records));
+  return 0;
+}
+
+void add_trace(CLI::App& app, trace_arguments& x, std::function<int()>& chosen) {
+  auto* trace = app.add_subcommand("trace", "Works on timelines and flight recorders of runs");
   trace->require_subcommand(1);
   trace->footer("Example:\n  troupe trace merge main.json right.json -o run.json");
   auto* merge = trace->add_subcommand("merge", "Makes one timeline of those of a run's processes");
-  merge->add_option("file", x.files, "Timelines of one run, the director's among them")
+  merge->add_option("file", x.merge.files, "Timelines of one run, the director's among them")
     ->required()
     ->type_name("FILE");
-  merge->add_option("-o,--output", x.output, "The file to write")->required()->type_name("FILE");
+  merge->add_option("-o,--output", x.merge.output, "The file to write")
+    ->required()
+    ->type_name("FILE");
   merge->footer("Example:\n  troupe trace merge main.json right.json -o run.json");
-  merge->callback([&] { chosen = [&x] { return trace_merge_command(x); }; });
+  merge->callback([&] { chosen = [&x] { return trace_merge_command(x.merge); }; });
+  auto* show = trace->add_subcommand("show", "Shows what the actors of a process did last");
+  show->add_option("file", x.show.file, "What its flight recorder left")
+    ->required()
+    ->type_name("FILE");
+  show->add_option("--records", x.show.records, "At most so many of each actor (20)")
+    ->type_name("N");
+  show->add_flag("--json", x.show.json, "Prints one JSON object, with all records");
+  show->footer("Example:\n  troupe trace show runs/digits/flight-left.bin");
+  show->callback([&] { chosen = [&x] { return trace_show_command(x.show); }; });
 }
 
 } // namespace troupe

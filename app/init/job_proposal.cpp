@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 namespace troupe {
 
@@ -34,20 +35,63 @@ std::string shares(uint64_t part, uint64_t whole) {
   return std::to_string(part) + " of " + std::to_string(whole);
 }
 
+/// Text of so few values, or of one in so many rows, is taken for categories.
+constexpr uint64_t rows_of_category_min = 2;
+
+bool is_text_of(uint64_t count, const csv_column& x) {
+  return x.text_count > 0 && count == x.text_count && x.number_count == 0;
+}
+
+bool has_categories(const csv_column& x) {
+  return !x.has_many_values() &&
+         x.number_count + x.text_count >= rows_of_category_min * x.values.size();
+}
+
 /// Why it is no feature; empty when it is one.
 std::string reason_to_ignore(const csv_column& x, uint64_t rows) {
-  if (x.text_count > 0)
-    return shares(x.text_count, rows) + " cells are no numbers, such as " +
-           shown_text(x.first_text);
-  if (x.empty_count > 0)
+  if (2 * x.empty_count > rows)
     return shares(x.empty_count, rows) + " cells are empty";
   if (x.values.size() == 1)
     return "all cells are the same";
+  if (is_text_of(x.date_count, x) || is_text_of(x.boolean_count, x))
+    return "";
+  if (x.text_count > 0 && (x.number_count > x.text_count || !has_categories(x)))
+    return shares(x.text_count, rows) + " cells are no numbers, such as " +
+           shown_text(x.first_text);
   const auto name = lower(x.name);
   const bool is_named_id = name == "id" || name.ends_with("_id") || name.ends_with("id number");
-  if (x.counts && rows > 2)
+  if (x.counts && x.text_count == 0 && rows > 2)
     return "it counts the rows";
   return is_named_id && x.is_whole && x.has_many_values() ? "its name says that it is an id" : "";
+}
+
+std::string listed_values(const csv_column& x);
+
+/// What a feature's cells are, where they are not plain numbers.
+void choose_reading(const csv_column& x, job_proposal& out) {
+  if (is_text_of(x.date_count, x))
+    out.date.push_back({x.name, "dates in all cells, for certain"});
+  else if (is_text_of(x.boolean_count, x))
+    out.boolean.push_back({x.name, "true or false (" + listed_values(x) + "), for certain"});
+  else if (x.text_count > 0)
+    out.categorical.push_back({x.name, "text of " + std::to_string(x.values.size()) + " values (" +
+                                         listed_values(x) + "), likely"});
+  else if (x.has_leading_zeros && has_categories(x))
+    out.categorical.push_back({x.name, "numbers that begin with 0, as codes do, of " +
+                                         std::to_string(x.values.size()) + " values, likely"});
+}
+
+/// How gaps in these features are to be filled.
+void choose_missing(const csv_facts& facts, job_proposal& out) {
+  std::set<std::string> words;
+  for (const auto& x : facts.columns) {
+    if (x.empty_count == 0 || std::ranges::find(out.features, x.name) == out.features.end())
+      continue;
+    out.missing += (out.missing.empty() ? "" : ", ") + printable_text(x.name) + " in " +
+                   shares(x.empty_count, facts.row_count);
+    words.insert(x.missing_words.begin(), x.missing_words.end());
+  }
+  out.missing_cells.assign(words.begin(), words.end());
 }
 
 void choose_target(const csv_facts& facts, const std::string& wanted, const std::string& path,
@@ -116,12 +160,44 @@ std::string key(const std::string& name, const std::string& value) {
   return name + " = " + value + '\n';
 }
 
+/// A key of columns that are read in one way, with why.
+std::string readings(const std::string& name, const std::vector<job_proposal::reading>& x) {
+  std::string result;
+  std::vector<std::string> columns;
+  for (const auto& [column, reason] : x) {
+    result += comment(printable_text(column) + ": " + printable_text(reason) + ".");
+    columns.push_back(column);
+  }
+  return columns.empty() ? "" : result + key(name, toml_text(columns));
+}
+
+std::string dialect_lines(const csv_dialect& x) {
+  if (x.separator == ',')
+    return "";
+  auto result =
+    comment("How cells are written: a guess, as all of the first lines have as many of them.") +
+    key("separator", toml_text(std::string_view{&x.separator, 1}));
+  return x.decimal == '.' ? result
+                          : result + key("decimal", toml_text(std::string_view{&x.decimal, 1}));
+}
+
+std::string missing_lines(const job_proposal& x) {
+  if (x.missing.empty())
+    return "";
+  auto result = comment("Cells without a value, for certain: " + x.missing +
+                        " rows. The mean stands for them; \"drop\" leaves") +
+                comment("such rows out.") + key("missing", "\"mean\"");
+  return x.missing_cells.empty() ? result
+                                 : result + key("missing_cells", toml_text(x.missing_cells));
+}
+
 std::string data_section(const csv_facts& facts, const job_proposal& x, const std::string& file) {
   auto result = "[data]\n" + key("file", toml_text(std::string_view{file}));
   if (!facts.has_header)
     result += comment("Some cell of row 1 is a number, so it is a row; columns are called by their "
                       "index.");
   result += key("header", facts.has_header ? "true" : "false");
+  result += dialect_lines(facts.dialect);
   result += comment("What to learn: " + x.target_reason + ".");
   result += key("target", toml_text(std::string_view{x.target}));
   std::vector<std::string> ignored;
@@ -132,6 +208,8 @@ std::string data_section(const csv_facts& facts, const job_proposal& x, const st
   }
   if (!ignored.empty())
     result += key("ignore", toml_text(ignored));
+  result += readings("categorical", x.categorical) + readings("boolean", x.boolean) +
+            readings("date", x.date) + missing_lines(x);
   result += key("test_fraction", "0.2");
   if (x.has_classes && facts.row_count >= rows_for_validation)
     result += key("validation_fraction", "0.1");
@@ -166,10 +244,12 @@ std::string regression_sections() {
 job_proposal proposal_for(const csv_facts& facts, const std::string& target,
                           const std::string& path) {
   if (facts.row_count == 0 || facts.columns.size() < 2)
-    throw failure(failure_code::bad_data,
-                  "the file has " + std::to_string(facts.row_count) + " rows of " +
-                    std::to_string(facts.columns.size()) + " columns",
-                  path, "it needs rows of a target and a feature, with commas between");
+    throw failure(
+      failure_code::bad_data,
+      "the file has " + std::to_string(facts.row_count) + " rows of " +
+        std::to_string(facts.columns.size()) + " columns",
+      path,
+      "it needs rows of a target and a feature, with commas, semicolons, tabs or bars between");
   job_proposal result;
   choose_target(facts, target, path, result);
   for (const auto& x : facts.columns) {
@@ -177,14 +257,17 @@ job_proposal proposal_for(const csv_facts& facts, const std::string& target,
       judge_targets(x, facts.row_count, path, result);
     else if (auto why = reason_to_ignore(x, facts.row_count); !why.empty())
       result.ignored.emplace_back(x.name, std::move(why));
-    else
+    else {
       result.features.push_back(x.name);
+      choose_reading(x, result);
+    }
   }
+  choose_missing(facts, result);
   if (result.features.empty())
     throw failure(failure_code::bad_data,
                   "no column can be a feature: " + shown_text(result.ignored.front().first) +
                     ", as " + result.ignored.front().second,
-                  path, "features are columns of numbers without gaps");
+                  path, "features are columns of numbers, dates, or of values that come again");
   return result;
 }
 

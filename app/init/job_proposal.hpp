@@ -19,6 +19,15 @@ struct job_proposal {
   std::string targets;                                      ///< what they are, in words
   std::vector<std::pair<std::string, std::string>> ignored; ///< by column: why
   std::vector<std::string> features;
+  struct reading {
+    std::string column;
+    std::string reason; ///< with how sure it is
+  };
+  std::vector<reading> categorical{};
+  std::vector<reading> boolean{};
+  std::vector<reading> date{};
+  std::string missing{};                    ///< which columns have gaps, in words; empty: none
+  std::vector<std::string> missing_cells{}; ///< texts that stand in them
 };
 
 /// `target`: the column that the user names; empty: to be guessed. Throws failure(bad_data) for a column

@@ -1,5 +1,7 @@
 #include "troupe/app/job/data_schema.hpp"
 
+#include <utility>
+
 namespace troupe {
 
 namespace {
@@ -15,20 +17,42 @@ void set_target(job& target, const toml_value& value, const std::string& path,
     target.data.target = std::to_string(index);
 }
 
-// A list of names or of indexes, or one of them.
-void set_ignore(job& target, const toml_value& value, const std::string& path,
-                std::vector<complaint>& complaints) {
-  const auto* list = value.as<toml_value::list>();
-  std::vector<std::string> columns;
-  for (const auto& one : list ? *list : toml_value::list{value}) {
-    uint64_t index = 0;
-    if (!one.as<int64_t>())
-      detail::accepted(read_value(one, columns.emplace_back()), one, path, complaints);
-    else if (detail::accepted(read_whole(one, bounds_of("data.target"), index), one, path,
-                              complaints))
-      columns.push_back(std::to_string(index));
-  }
-  target.data.ignore = columns;
+// A list of texts, or one of them; whole numbers are texts too: indexes of columns, or cells such as -999.
+using texts_of_job = std::vector<std::string>& (*)(job&);
+
+schema_key<job> texts_key(key_texts texts, texts_of_job access, bool are_columns = true) {
+  schema_key<job> key{texts.path,
+                      "list of strings or integers",
+                      texts.fallback,
+                      texts.meaning,
+                      false,
+                      {},
+                      [access](const job& x) {
+                        auto copy = x;
+                        return std::optional{toml_text(access(copy))};
+                      },
+                      [access](job& to, const job& from) {
+                        auto copy = from;
+                        access(to) = access(copy);
+                      }};
+  key.set = [access, are_columns](job& target, const toml_value& value, const std::string& path,
+                                  std::vector<complaint>& complaints) {
+    const auto* list = value.as<toml_value::list>();
+    std::vector<std::string> read;
+    for (const auto& one : list ? *list : toml_value::list{value}) {
+      uint64_t index = 0;
+      const auto* number = one.as<int64_t>();
+      if (!number)
+        detail::accepted(read_value(one, read.emplace_back()), one, path, complaints);
+      else if (!are_columns)
+        read.push_back(std::to_string(*number));
+      else if (detail::accepted(read_whole(one, bounds_of("data.target"), index), one, path,
+                                complaints))
+        read.push_back(std::to_string(index));
+    }
+    access(target) = read;
+  };
+  return key;
 }
 
 // Everybody's true and false beside the three names.
@@ -63,6 +87,58 @@ schema_key<job> dense_key() {
       by_name(target, value, path, complaints);
   };
   return key;
+}
+
+/// One key of how cells are written.
+schema_key<job> letter_key(key_texts texts, std::string cell_options::*member) {
+  return plain_key<job, std::string>(
+    std::move(texts),
+    "string of one letter", [member](auto& x) -> auto& { return x.data.cells.*member; });
+}
+
+void add_column_keys(std::vector<job_key>& out) {
+  out.push_back(texts_key(
+    {"data.ignore", "csv: columns that are no features, by name or index, whatever is in them"},
+    [](job & x) -> auto& { return x.data.ignore; }));
+  out.push_back(texts_key(
+    {"data.categorical",
+     "csv: columns, by name or index, of which each value becomes a feature, 1 or 0"},
+    [](job & x) -> auto& { return x.data.categorical; }));
+  out.push_back(whole_key<job>(
+    {"data.categories_max", "csv: features that categories may make, of all columns"},
+    [](auto& x) -> auto& { return x.data.categories_max; }));
+  out.push_back(texts_key(
+    {"data.boolean",
+     "csv: columns, by name or index, of true or false, yes or no, t or f, y or n, 1 or 0"},
+    [](job & x) -> auto& { return x.data.boolean; }));
+  out.push_back(texts_key(
+    {"data.date", "csv: columns, by name or index, of dates such as 2024-02-29: days since "
+                  "2000-01-01, month and weekday"},
+    [](job & x) -> auto& { return x.data.date; }));
+  out.push_back(choice_key<job, missing_kind>(
+    {"data.missing", "csv: cells without a value are an error, become the mean of the training "
+                     "rows, or drop their row"},
+    [](auto& x) -> auto& { return x.data.missing; }));
+  out.push_back(texts_key(
+    {"data.missing_cells", "csv: texts of cells without a value; no text is always one"},
+    [](job & x) -> auto& { return x.data.missing_cells; }, false));
+  out.push_back(plain_key<job, bool>(
+    {"data.missing_indicator",
+     "mean: a feature for each column with gaps, 1 where its cell is missing"},
+    "true or false", [](auto& x) -> auto& { return x.data.missing_indicator; }));
+  out.push_back(
+    letter_key({"data.separator", "csv: what stands between cells"}, &cell_options::separator));
+  out.push_back(letter_key({"data.quote", "csv: what stands around cells that hold separators"},
+                           &cell_options::quote));
+  out.push_back(
+    letter_key({"data.decimal", "csv: the decimal mark, \".\" or \",\""}, &cell_options::decimal));
+  auto comment = letter_key({"data.comment", "csv: what lines begin with that are none", "none"},
+                            &cell_options::comment);
+  comment.get = [](const job& x) { return text_or_unset(x.data.cells.comment); };
+  out.push_back(comment);
+  out.push_back(whole_key<job>(
+    {"data.skip_lines", "csv: lines above row 1 that are not looked at"},
+    [](auto& x) -> auto& { return x.data.cells.skip_lines; }));
 }
 
 } // namespace
@@ -106,14 +182,7 @@ void add_data_keys(std::vector<job_key>& out) {
                  set_target,
                  [](const job& x) { return std::optional{toml_text(x.data.target)}; },
                  copier<job>([](auto& x) -> auto& { return x.data.target; })});
-  out.push_back({"data.ignore",
-                 "list of strings or integers",
-                 {},
-                 "csv: columns that are no features, by name or index, whatever is in them",
-                 false,
-                 set_ignore,
-                 [](const job& x) { return std::optional{toml_text(x.data.ignore)}; },
-                 copier<job>([](auto& x) -> auto& { return x.data.ignore; })});
+  add_column_keys(out);
   out.push_back(whole_key<job>(
     {"data.index_base", "libsvm: index of the first feature, 0 or 1"},
     [](auto& x) -> auto& { return x.data.index_base; }));

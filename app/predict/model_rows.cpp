@@ -1,6 +1,7 @@
 #include "troupe/app/predict/model_rows.hpp"
 
 #include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/terminal/output.hpp"
 #include "troupe/data/formats/arrays/array_reader.hpp"
 #include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/data/formats/csv/csv_reader.hpp"
@@ -62,10 +63,15 @@ std::string plural(size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+// Columns that features are made of.
+size_t input_count(const saved_model& model) {
+  return model.columns.empty() ? model.network->feature_count() : model.columns.columns.size();
+}
+
 [[noreturn]] void refuse_count(const saved_model& model, const row_reader& reader) {
   throw failure(failure_code::bad_data,
                 "the file has " + plural(reader.column_count(), "column") + "; the model takes " +
-                  plural(model.network->feature_count(), "feature") + ", and " +
+                  plural(input_count(model), "feature") + ", and " +
                   plural(model.target_names.size(), "target") + " may follow",
                 reader.path(), "'troupe inspect " + model.path + "' lists the model's features");
 }
@@ -187,7 +193,7 @@ std::vector<bool> marked(const row_reader& reader, const std::vector<size_t>& co
       found.push_back(reader.column_names()[column]);
   throw failure(failure_code::bad_data,
                 "the columns are not the model's features: " +
-                  differences(model.feature_names, found),
+                  differences(model.column_names(), found),
                 reader.path() + ":1",
                 "call the columns as the model does, in any order, or leave the header out");
 }
@@ -196,12 +202,12 @@ std::vector<bool> marked(const row_reader& reader, const std::vector<size_t>& co
 named_columns match_names(const saved_model& model, const row_reader& reader,
                           const std::string& target, target_wish wish) {
   const auto count = model.target_names.size();
-  named_columns result{columns_called(model.feature_names, reader), {}, {}};
+  named_columns result{columns_called(model.column_names(), reader), {}, {}};
   if (!target.empty())
     result.targets = {reader.find_column(target)};
   else if (auto called = columns_called(model.target_names, reader); called.size() == count)
     result.targets = std::move(called);
-  if (result.features.size() != model.feature_names.size())
+  if (result.features.size() != input_count(model))
     refuse_names(model, reader, result.targets);
   const auto is_feature = marked(reader, result.features);
   const auto is_target = marked(reader, result.targets);
@@ -232,24 +238,24 @@ model_rows open_by_names(const saved_model& model, std::unique_ptr<row_reader> r
   reader->set_targets(columns.targets);
   reader->set_features(columns.features);
   auto assumption = assumption_of(*reader, columns.targets, columns.others);
-  return {std::move(reader), std::move(assumption)};
+  return {std::move(reader), std::move(assumption), nullptr, {}};
 }
 
 // Without a header columns are called by their index. Of a model that has left some of them out one lies
 // where a file of its features and targets alone has none.
 bool left_some_out(const saved_model& model, const row_reader& reader) {
-  auto columns = columns_called(model.feature_names, reader);
-  if (reader.has_header() || columns.size() != model.feature_names.size())
+  auto columns = columns_called(model.column_names(), reader);
+  if (reader.has_header() || columns.size() != input_count(model))
     return false;
   std::ranges::copy(columns_called(model.target_names, reader), std::back_inserter(columns));
-  return std::ranges::max(columns) >= model.feature_names.size() + model.target_names.size();
+  return std::ranges::max(columns) >= input_count(model) + model.target_names.size();
 }
 
 model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader> reader,
                            const data_arguments& data, target_wish wish) {
-  if ((reader->has_header() && has_names(model.feature_names)) || left_some_out(model, *reader))
+  if ((reader->has_header() && has_names(model.column_names())) || left_some_out(model, *reader))
     return open_by_names(model, std::move(reader), data, wish);
-  const auto features = model.network->feature_count();
+  const auto features = input_count(model);
   const bool with_targets = reader->column_count() == features + model.target_names.size();
   if (!with_targets && (reader->column_count() != features || !data.target.empty()))
     refuse_count(model, *reader);
@@ -260,7 +266,10 @@ model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader>
     targets = target_columns(model, *reader, data.target);
   reader->set_targets(targets);
   auto assumption = assumption_of(*reader, targets);
-  return {std::move(reader), std::move(assumption)};
+  if (reader->has_header() != has_names(model.column_names()))
+    assumption += std::string{", features by position: the "} +
+                  (reader->has_header() ? "model" : "file") + " has no names of columns";
+  return {std::move(reader), std::move(assumption), nullptr, {}};
 }
 
 // A row of libsvm names the features it has, so their number is the model's; its label is there
@@ -274,7 +283,7 @@ model_rows open_libsvm_rows(const saved_model& model, const data_arguments& data
     refuse_count(model, *reader);
   auto assumption = sparse ? data.file + ": sparse rows of " + plural(features, "feature")
                            : assumption_of(*reader, {features});
-  return {std::move(reader), std::move(assumption)};
+  return {std::move(reader), std::move(assumption), nullptr, {}};
 }
 
 model_rows open_array_rows(const saved_model& model, const data_arguments& data, target_wish wish) {
@@ -286,10 +295,54 @@ model_rows open_array_rows(const saved_model& model, const data_arguments& data,
     refuse_count(model, *reader);
   reader->set_labels(labels, model.target_names.size());
   auto assumption = assumption_of(*reader, {});
-  return {std::move(reader), std::move(assumption)};
+  return {std::move(reader), std::move(assumption), nullptr, {}};
+}
+
+// Rows without a value that training left out are judged without them too, but each row has its prediction.
+std::shared_ptr<cell_coder> coder_of(const saved_model& model, target_wish wish) {
+  if (model.columns.empty())
+    return nullptr;
+  auto plan = model.columns;
+  if (plan.missing == missing_rule::drop && wish == target_wish::ignored)
+    plan.missing = missing_rule::error;
+  return std::make_shared<cell_coder>(std::move(plan));
+}
+
+model_rows open_csv(const saved_model& model, csv_header header, const data_arguments& data,
+                    target_wish wish) {
+  auto reader = std::make_unique<csv_reader>(data.file, header, model.dialect);
+  auto* const csv = reader.get();
+  auto result = open_by_columns(model, std::move(reader), data, wish);
+  if (const auto coder = coder_of(model, wish)) {
+    csv->code_cells(coder);
+    result.plan = &model.columns;
+    result.remarks = [csv, coder] {
+      std::vector<std::string> remarks;
+      for (auto& remark : {csv->dropped_remark(), coder->unseen_remark()})
+        if (!remark.empty())
+          remarks.push_back(csv->path() + ": " + remark);
+      return remarks;
+    };
+  }
+  return result;
 }
 
 } // namespace
+
+bool model_rows::next(table_chunk& out, size_t rows_max) {
+  const bool is_there = reader->next(out, rows_max);
+  if (is_there && plan) {
+    out.features = expand(*plan, out.features);
+    fill_gaps(*plan, out.features);
+  }
+  return is_there;
+}
+
+void model_rows::warn() const {
+  if (remarks)
+    for (const auto& remark : remarks())
+      print_message("troupe: warning: " + remark + '\n');
+}
 
 model_rows open_rows(const saved_model& model, const data_arguments& given, target_wish wish) {
   auto data = given;
@@ -303,9 +356,15 @@ model_rows open_rows(const saved_model& model, const data_arguments& given, targ
                   "--target names one column, the model has " +
                     plural(model.target_names.size(), "target"),
                   {}, "leave it out: the model's names count, else the last columns");
+  if (!model.columns.empty() && format != file_format::csv)
+    throw failure(
+      failure_code::bad_data,
+      "the model makes its features of the cells of a CSV file: of categories, dates or the like, "
+      "or where there is no value",
+      data.file, "give it a CSV file with columns as those that it was trained on");
   switch (format) {
   case file_format::csv:
-    return open_by_columns(model, std::make_unique<csv_reader>(data.file, header), data, wish);
+    return open_csv(model, header, data, wish);
   case file_format::libsvm:
     return open_libsvm_rows(model, data);
   case file_format::rows:
@@ -313,44 +372,6 @@ model_rows open_rows(const saved_model& model, const data_arguments& given, targ
   default:
     return open_array_rows(model, data, wish);
   }
-}
-
-std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& classes,
-                               const saved_model& model, const row_reader& reader) {
-  std::vector<int32_t> result;
-  for (size_t i = 0; i < rows.row_count; ++i) {
-    const auto& cell = rows.target_cells[i];
-    const auto label = classes.find(cell);
-    if (!label) {
-      std::string known;
-      for (size_t k = 0; k < std::min(model.classes.size(), names_shown_max); ++k)
-        known += (k ? ", " : "") + shown_text(model.classes[k]);
-      reader.fail_at_target(rows, i, "the model knows no class " + shown_text(cell),
-                            "its classes are " + known +
-                              (model.classes.size() > names_shown_max ? ", ..." : ""));
-    }
-    result.push_back(static_cast<int32_t>(*label));
-  }
-  return result;
-}
-
-std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader, loss_kind loss) {
-  std::vector<float> result;
-  for (size_t i = 0; i < rows.target_cells.size(); ++i) {
-    const auto target = static_cast<float>(rows.target_numbers[i]);
-    if (!std::isfinite(target))
-      reader.fail_at_target(
-        rows, i, "the target " + shown_text(rows.target_cells[i]) + " is not a finite number",
-        "the model predicts numbers: is it the right column?");
-    if (!accepts_target(loss, target))
-      reader.fail_at_target(rows, i,
-                            std::string{name_of(loss)} + ", the model's loss, needs targets " +
-                              std::string{target_demand(loss)} + ", not " +
-                              shown_text(rows.target_cells[i]),
-                            "the model was trained on such targets alone: is it the right column?");
-    result.push_back(target);
-  }
-  return result;
 }
 
 } // namespace troupe

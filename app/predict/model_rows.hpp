@@ -9,6 +9,7 @@
 #include "troupe/data/table/row_reader.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,14 @@ enum class target_wish : uint8_t {
 struct model_rows {
   std::unique_ptr<row_reader> reader; ///< its targets are set; never null
   std::string assumption;             ///< which columns were taken for what, in words
+  const column_plan* plan = nullptr;  ///< the model's, of coded cells; null: features are numbers
+  std::function<std::vector<std::string>()> remarks{}; ///< of rows read so far; may be empty
+
+  /// Reads as `row_reader::next` does; features are those of the model.
+  bool next(table_chunk& out, size_t rows_max);
+
+  /// After the last row: says on standard error what was left out, or counts as no category.
+  void warn() const;
 };
 
 /// Opens a file ("-": standard input) and decides by its names where both it and the model have

@@ -60,6 +60,7 @@ public:
       add("privacy", privacy());
     add("memory", memory());
     warn_of_parts();
+    warn_of_rows();
     warn_of_row_names();
     warn_of_slices();
     if (!is_private(resolved_)) { // these look at values and counts of clients' rows
@@ -287,6 +288,11 @@ private:
            std::to_string(missed->expected) +
            " would be there by chance: the rows look sorted, and training in their order is worse; "
            "shuffle them once (troupe data convert --shuffle), or make data.window_rows larger");
+  }
+
+  void warn_of_rows() {
+    for (const auto& remark : data_.remarks)
+      warn(remark);
   }
 
   void warn_of_row_names() {

@@ -1,9 +1,13 @@
-// The file of a run's timeline: opened before the run begins, so that a wrong path is told of at once,
-// and written when it has ended, however it did.
+// The files of a process's trace: the timeline's, opened before the run begins, so that a wrong path is
+// told of at once, and written when it has ended, however it did; and the flight recorder's, which is
+// removed when the process ends well, and shown to people when it does not.
 
 #pragma once
 
 #include "troupe/actors/base/trace.hpp"
+#include "troupe/app/commands/commands.hpp"
+#include "troupe/coordinators/job/job.hpp"
+#include "troupe/data/records/flight_recorder.hpp"
 #include "troupe/data/records/trace_file.hpp"
 
 #include <memory>
@@ -12,11 +16,31 @@
 
 namespace troupe {
 
+/// What a process is to its run.
+struct trace_role {
+  bool has_run_directory = false; ///< it writes there
+  bool is_launched = false; ///< who started it merges its timeline with others and tells of that
+};
+
+/// What is wanted of a process's trace.
+struct trace_wish {
+  std::string timeline; ///< the file's path; empty: none
+  flight_place flight;  ///< without a folder: none
+  trace_role role;
+};
+
+/// What `arguments` ask of a process called `process`. Of a private run there is no flight recorder: when
+/// clients' work ended would tell of them.
+trace_wish trace_wish_of(const train_arguments& arguments, const job& x, const std::string& process,
+                         const trace_role& role);
+
 class trace_output {
 public:
-  /// No path: no timeline is wanted. Throws failure as write_file_atomically does.
-  explicit trace_output(const std::string& path);
-  /// Writes what was recorded, and says so; what goes wrong then is a warning: the run is what counts.
+  /// Throws failure as write_file_atomically does. That there can be no flight recorder is a warning.
+  explicit trace_output(trace_wish wish);
+  /// Writes the timeline and puts the recorder's file where it belongs, and says so; what goes wrong then
+  /// is a warning: the run is what counts. While an exception passes the process ends badly, unless a
+  /// signal asked it to stop.
   ~trace_output();
   trace_output(const trace_output&) = delete;
   trace_output& operator=(const trace_output&) = delete;
@@ -24,11 +48,26 @@ public:
   /// Null when none is wanted.
   const std::shared_ptr<run_trace>& trace() const { return trace_; }
 
+  /// Takes recorders of dead processes of this run into its directory, or says where the one of this
+  /// process's earlier life is. Once the run directory is this run's.
+  void take_in() const;
+
 private:
-  std::string path_;
+  void write_timeline();
+  void put_recorder_away();
+
+  trace_wish wish_;
   std::optional<atomic_file> file_;
+  std::shared_ptr<flight_recorder> recorder_;
   std::shared_ptr<run_trace> trace_;
+  int exceptions_ = 0; ///< that passed when it was made
 };
+
+/// As take_in_flights, and says in a line each where they are.
+void take_in_and_tell(const std::string& folder, const std::string& run_directory);
+
+/// The job's run directory, as recorders name it.
+std::string absolute_run_directory(const job& x);
 
 /// What a merge came to, in lines.
 std::string trace_merge_text(const trace_merge& x, const std::string& path);

@@ -33,7 +33,7 @@ struct run_request {
   const trainer& train;
   const finished_listener& on_finished;
   const run_place& where;
-  const std::shared_ptr<run_trace>& trace;
+  const trace_output& records;
 };
 
 // What a page cannot show ends no run.
@@ -220,11 +220,14 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from), {}, {}};
   if (x.checkpoint.are_written())
     inputs.checkpoints = folders.checkpoints();
-  inputs.trace = asked.trace;
+  inputs.trace = asked.records.trace();
   inputs.scratch_folder =
     folders.checkpoints()->directory(); // which is cleared of what is left there
   // From here on the earlier run is gone: this one can be trained.
-  inputs.on_ready = [&] { folders.begin(job_text(x), start.identity); };
+  inputs.on_ready = [&] {
+    folders.begin(job_text(x), start.identity);
+    asked.records.take_in();
+  };
   if (!arguments.quiet)
     describe(x, *inputs.data, asked.where);
   inputs.keep = [&](training_result& result) {
@@ -249,7 +252,7 @@ earlier_run treatment_of(const train_arguments& arguments) {
 }
 
 int find_and_train(const job& x, run_folders& folders, const run_request& asked) {
-  const auto& [arguments, train, on_finished, where, trace] = asked;
+  const auto& [arguments, train, on_finished, where, records] = asked;
   auto data = load_data(x, [] { return stop_signal() != 0; });
   auto start = find_start(x, *data, folders, print_message, where);
   if (!arguments.quiet)
@@ -293,10 +296,13 @@ int with_code_of_signal(const std::function<int(std::string&)>& body, std::strin
 int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
                  const finished_listener& on_finished, const run_place& where) {
   run_folders folders{loaded.value, treatment_of(arguments)};
-  const trace_output timeline{arguments.trace};
+  const auto process = where.cluster.nodes.empty() ? std::string{only_process_name}
+                                                   : where.cluster.nodes.at(*where.own).name;
+  const trace_output records{
+    trace_wish_of(arguments, loaded.value, process, {true, where.has_all_nodes})};
   try {
     return find_and_train(with_key(loaded.value), folders,
-                          {arguments, train, on_finished, where, timeline.trace()});
+                          {arguments, train, on_finished, where, records});
   } catch (const failure& error) {
     throw_with_place(error, loaded);
   }

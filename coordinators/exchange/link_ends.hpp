@@ -73,6 +73,8 @@ public:
   void forget();
 
   uint64_t link() const { return link_; }
+  uint64_t bytes_sent() const { return sent_; }
+  uint64_t bytes_seen() const { return seen_; }
   uint64_t bytes_under_way() const { return sent_ - seen_; }
   /// Ranges that wait.
   size_t waiting_count() const { return waiting_.size(); }
@@ -115,6 +117,8 @@ public:
   }
   /// The sender has not been told of everything.
   bool is_news() const { return seen_.bytes > told_; }
+  /// Up to where everything has come, or is lost.
+  const link_position& seen() const { return seen_; }
   /// What to tell it.
   link_position tell();
 

@@ -289,6 +289,8 @@ exchange_figures tensor_exchange::figures() const {
   for (const auto& [peer, way] : links_) {
     result.bytes_under_way += way.out.bytes_under_way();
     result.ranges_waiting += way.out.waiting_count();
+    result.links.push_back({peer, way.out.link(), way.out.bytes_sent(), way.out.bytes_seen(),
+                            way.out.waiting_count(), way.in.seen()});
   }
   result.tensors_kept = kept_.count();
   for (const auto& x : expected_)

@@ -60,6 +60,18 @@ struct tensor_route {
   index_range elements;
 };
 
+/// Both ways of a link, in bytes of pieces.
+struct exchange_link {
+  peer_id peer = peer_id::director;
+  uint64_t outgoing = 0; ///< the number of the way there
+  uint64_t sent = 0;
+  uint64_t seen = 0;    ///< of these, by the peer
+  uint64_t waiting = 0; ///< ranges that wait for credit
+  link_position came{}; ///< of the peer's
+
+  friend bool operator==(const exchange_link&, const exchange_link&) = default;
+};
+
 /// The first three since the exchange began, the others now.
 struct exchange_figures {
   bytes_of_kinds bytes_sent{}; ///< of values, over wires
@@ -69,6 +81,7 @@ struct exchange_figures {
   size_t ranges_waiting = 0;
   size_t tensors_kept = 0;
   size_t tensors_arriving = 0;
+  std::vector<exchange_link> links{};
 
   friend bool operator==(const exchange_figures&, const exchange_figures&) = default;
 };

@@ -1,7 +1,10 @@
 #include "troupe/coordinators/job/data_check.hpp"
 
 #include <cmath>
+#include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -19,6 +22,87 @@ void check_lanes(problem_list& check, const data_options& x, bool rows_elsewhere
   const std::string hint = "set data.shuffle = \"lanes\", or leave it out";
   check.require(by_lanes || !x.lanes.chunk_rows, "data.chunk_rows", "belongs to lanes", hint);
   check.require(by_lanes || !x.lanes.window_rows, "data.window_rows", "belongs to lanes", hint);
+}
+
+void check_column_lists(problem_list& check, const data_options& x) {
+  struct column_list {
+    const char* key;
+    const std::vector<std::string>& names;
+  };
+  std::map<std::string, const char*> seen;
+  for (const auto& [key, names] :
+       {column_list{"data.ignore", x.ignore}, column_list{"data.categorical", x.categorical},
+        column_list{"data.boolean", x.boolean}, column_list{"data.date", x.date}})
+    for (const auto& name : names) {
+      check.require(!name.empty(), key, "a column has no name",
+                    "use a column's name or its number counted from 0");
+      const auto [first, is_new] = seen.emplace(name, key);
+      check.require(is_new, key,
+                    first->second == key
+                      ? "'" + name + "' is named twice"
+                      : "'" + name + "' is named in " + std::string{first->second} + " too",
+                    "name it once");
+    }
+}
+
+void check_missing(problem_list& check, const data_options& x) {
+  constexpr size_t texts_max = 100;
+  const bool is_error = x.missing == missing_kind::error;
+  check.require(!is_error || x.missing_cells == data_options{}.missing_cells, "data.missing_cells",
+                "what is done with rows that have such cells is not said",
+                "set data.missing to \"mean\" or \"drop\"");
+  check.require(x.missing_cells.size() <= texts_max, "data.missing_cells",
+                "there are more than " + std::to_string(texts_max) + " texts",
+                "name the few that say that there is no value");
+  check.require(!x.missing_indicator || x.missing == missing_kind::mean, "data.missing_indicator",
+                "marks cells that the mean stands for", "set data.missing = \"mean\"");
+}
+
+void check_cells(problem_list& check, const cell_options& x) {
+  struct letter {
+    const char* key;
+    const std::string& text;
+  };
+  std::map<char, const char*> seen;
+  for (const auto& [key, text] :
+       {letter{"data.separator", x.separator}, letter{"data.quote", x.quote},
+        letter{"data.decimal", x.decimal}, letter{"data.comment", x.comment}}) {
+    if (text.empty() && &text == &x.comment)
+      continue;
+    const bool is_letter = text.size() == 1 &&
+                           std::string_view{"0123456789+-eE\r\n"}.find(text.front()) == text.npos &&
+                           static_cast<unsigned char>(text.front()) < 128 && text.front() != '\0';
+    check.require(is_letter, key, "is not a single letter that can stand between numbers",
+                  "use one such as \";\" or \"\\t\"");
+    if (!is_letter)
+      continue;
+    const auto [first, is_new] = seen.emplace(text.front(), key);
+    check.require(is_new, key, "is that of " + std::string{first->second} + " too",
+                  "use another for one of them");
+  }
+  check.require(x.decimal == "." || x.decimal == ",", "data.decimal", "is a point or a comma",
+                "use \".\" or \",\"");
+  check.require(x.decimal == "." || x.separator != ".", "data.separator",
+                "a point is part of numbers", "use another letter");
+  check.in_bounds("data.skip_lines", x.skip_lines);
+}
+
+void check_columns(problem_list& check, const data_options& x, bool synthetic) {
+  check_column_lists(check, x);
+  check_missing(check, x);
+  check_cells(check, x.cells);
+  check.in_bounds("data.categories_max", x.categories_max);
+  check.require(x.ignore.empty() || !synthetic, "data.ignore",
+                "the data are made by a rule, which makes features only", "leave it out");
+  const bool is_csv = x.format == data_format::by_name || x.format == data_format::csv;
+  const auto key = !x.categorical.empty() ? "data.categorical"
+                   : !x.boolean.empty()   ? "data.boolean"
+                   : !x.date.empty()      ? "data.date"
+                   : x.has_plan()         ? "data.missing"
+                                          : "data.separator";
+  check.require((is_csv && !synthetic) || (!x.has_plan() && x.cells == cell_options{}), key,
+                "says how cells of a CSV file are read, and there is none",
+                "leave it out, or write the rows as CSV");
 }
 
 } // namespace
@@ -39,14 +123,7 @@ void check_data(problem_list& check, const data_options& x, bool rows_elsewhere)
                 "use a number such as 0.1");
   check.require(!x.target.empty(), "data.target", "must not be empty",
                 "use \"last\", a column's name or its number counted from 0");
-  for (auto name = x.ignore.begin(); name != x.ignore.end(); ++name) {
-    check.require(!name->empty(), "data.ignore", "a column has no name",
-                  "use a column's name or its number counted from 0");
-    check.require(std::find(x.ignore.begin(), name, *name) == name, "data.ignore",
-                  "'" + *name + "' is named twice", "name it once");
-  }
-  check.require(x.ignore.empty() || !synthetic, "data.ignore",
-                "the data are made by a rule, which makes features only", "leave it out");
+  check_columns(check, x, synthetic);
   check.in_bounds("data.index_base", x.index_base);
   check.in_bounds("data.hash_bits", x.hash_bits);
   const bool has_labels = !x.labels_file.empty();

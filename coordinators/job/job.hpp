@@ -37,6 +37,7 @@ enum class data_format : uint8_t { by_name, csv, libsvm, idx, npy, rows };
 enum class shuffle_kind : uint8_t { rows, lanes };
 enum class header_kind : uint8_t { automatic, yes, no };
 enum class dense_kind : uint8_t { automatic, yes, no };
+enum class missing_kind : uint8_t { error, mean, drop };
 enum class model_kind : uint8_t {
   softmax_regression,
   neural_network,
@@ -52,6 +53,12 @@ template <>
 struct name_table<synthetic_kind> {
   static constexpr std::array entries{named(synthetic_kind::classification, "classification"),
                                       named(synthetic_kind::regression, "regression")};
+};
+template <>
+struct name_table<missing_kind> {
+  static constexpr std::array entries{named(missing_kind::error, "error"),
+                                      named(missing_kind::mean, "mean"),
+                                      named(missing_kind::drop, "drop")};
 };
 template <>
 struct name_table<data_format> {
@@ -111,10 +118,35 @@ struct lane_sizes {
   friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
 };
 
-/// Which columns of a file are what: each by its name or 0-based index.
+/// csv: how cells are written; texts of one character, or none.
+struct cell_options {
+  std::string separator = ",";
+  std::string quote = "\"";
+  std::string decimal = "."; ///< or ","
+  std::string comment{};     ///< what lines of comment begin with; empty: there are none
+  size_t skip_lines = 0;     ///< above row 1
+
+  friend bool operator==(const cell_options&, const cell_options&) = default;
+};
+
+/// Which columns of a file are what: each by its name or 0-based index. All but the target is for csv.
 struct column_options {
-  std::string target = "last";       ///< "last", or a column
-  std::vector<std::string> ignore{}; ///< csv: columns that are no features
+  std::string target = "last";            ///< "last", or a column
+  std::vector<std::string> ignore{};      ///< columns that are no features
+  std::vector<std::string> categorical{}; ///< a feature for each value that occurs
+  std::vector<std::string> boolean{};     ///< true or false, yes or no, 1 or 0
+  std::vector<std::string> date{};        ///< days, month and weekday
+  size_t categories_max = 1000;           ///< features that categories make, >= 1
+  missing_kind missing = missing_kind::error;
+  std::vector<std::string> missing_cells{""}; ///< texts of cells without a value
+  bool missing_indicator = false;             ///< mean: a feature that says where cells are missing
+  cell_options cells{};
+
+  /// Whether some cells are not the numbers that they are without these keys.
+  bool has_plan() const {
+    return !categorical.empty() || !boolean.empty() || !date.empty() ||
+           missing != missing_kind::error;
+  }
 
   friend bool operator==(const column_options&, const column_options&) = default;
 };

@@ -36,6 +36,8 @@ constexpr std::array bounds{
   whole_bounds{"data.classes", 2, columns_max},
   whole_bounds{"data.targets", 1, columns_max},
   whole_bounds{"data.target", 0, columns_max - 1},
+  whole_bounds{"data.categories_max", 1, columns_max},
+  whole_bounds{"data.skip_lines", 0, 1'000'000},
   whole_bounds{"data.index_base", 0, 1},
   whole_bounds{"data.hash_bits", 4, 30},
   whole_bounds{"data.chunk_rows", 1, rows_max},

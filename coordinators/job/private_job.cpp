@@ -93,6 +93,14 @@ void check_other_ways(problem_list& check, const job& x) {
                 "is in them",
                 "set it to false, and scale the columns in the file by numbers that you know "
                 "without the rows, such as a pixel's greatest value");
+  check.require(x.data.categorical.empty(), "data.categorical",
+                "categories of clients' rows would be in the model's file, and no noise is in them",
+                "code them as numbers in the file, by a list that you know without the rows");
+  check.require(
+    x.data.missing == missing_kind::error, "data.missing",
+    "means of clients' rows would be in the model's file, and numbers of dropped rows told, and "
+    "no noise is in them",
+    "leave it out, and fill the cells in by a number that you know without the rows");
   check.require(x.training.class_weights.kind != class_weight_kind::balanced,
                 "training.class_weights", "balanced weights are counts of clients' rows",
                 "list the weights, or leave it out");

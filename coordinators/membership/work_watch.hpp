@@ -23,13 +23,42 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace troupe {
+
+/// What one actor is at.
+struct work_piece {
+  std::string who;         ///< "replica 0"
+  std::string what;        ///< "slice 4 of step 412"
+  milliseconds busy{0};    ///< since it began
+  milliseconds longest{0}; ///< of its pieces of training that ended; zero: none has
+
+  friend bool operator==(const work_piece&, const work_piece&) = default;
+};
+
+/// Of a process's actors, those longest at a piece are reported.
+inline constexpr size_t reported_pieces_max = 8;
+
+/// A piece that takes so much longer than the longest before it is no usual one; and of the first one,
+/// which nothing is known about, after so long.
+inline constexpr int unusual_factor = 3;
+inline constexpr milliseconds first_piece_usual{30'000};
+
+/// At a piece that takes about as long as others did.
+inline bool is_usual(const work_piece& x) {
+  return x.busy <= (x.longest == milliseconds{0}
+                      ? first_piece_usual
+                      : std::max<milliseconds>(milliseconds{2'000}, unusual_factor * x.longest));
+}
 
 /// What a process says of its work.
 struct work_report {
   milliseconds busy{0};    ///< how long one of its actors has been at a piece, or has not answered
   milliseconds longest{0}; ///< of the pieces of training that ended; zero: none has
+  milliseconds late{0}; ///< how much later than it should its node was called since the last report
+  std::vector<work_piece> pieces{}; ///< under way, the longest first
 
   friend bool operator==(const work_report&, const work_report&) = default;
 };
@@ -62,7 +91,7 @@ public:
   }
   /// At a piece that takes about as long as others did.
   bool works_as_usual(const work_report& x) const {
-    return x.busy >= work_min && x.busy <= 3 * longest_;
+    return x.busy >= work_min && x.busy <= unusual_factor * longest_;
   }
   bool hangs(const work_report& x, bool stopping) const { return x.busy > limit(stopping); }
 

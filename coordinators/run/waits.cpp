@@ -16,9 +16,9 @@ bool is_silent(const heard_process& x) {
   return x.silence >= silence_max;
 }
 
-/// Waits for nobody else, as far as it says.
+/// Waits for nobody else, as far as it says; or computes: then what it waits for comes of that, too.
 bool is_end_of_chain(const heard_process& x) {
-  return is_silent(x) ||
+  return is_silent(x) || x.busy >= busy_shown_min ||
          std::ranges::all_of(x.waits, [](const awaited& one) { return one.from.empty(); });
 }
 

@@ -183,6 +183,13 @@ table read_data(const std::string& path, const read_options& options) {
                   "the column " + shown_text(options.ignore.front()) +
                     " is to be ignored, but the file is no CSV file",
                   path, "leave data.ignore out, or write the rows as CSV");
+  if ((options.columns.is_used() || !options.plan.empty()) && format != file_format::csv)
+    throw failure(
+      failure_code::bad_data,
+      "cells are to be read as categories, dates or the like, or may be missing, but the file is "
+      "no "
+      "CSV file",
+      path, "leave data.categorical, boolean, date and missing out, or write the rows as CSV");
   switch (format) {
   case file_format::csv: {
     refuse_labels(path, options, "CSV");
@@ -191,6 +198,9 @@ table read_data(const std::string& path, const read_options& options) {
     csv.target = options.target;
     csv.client = options.client;
     csv.ignore = options.ignore;
+    csv.columns = options.columns;
+    csv.plan = options.plan;
+    csv.dialect = options.dialect;
     return read_csv(path, csv);
   }
   case file_format::libsvm: {

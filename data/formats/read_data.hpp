@@ -33,6 +33,9 @@ struct read_options {
   std::string target = "last";               ///< csv, and arrays without a file of labels
   std::string client = {};                   ///< csv: the column of clients; empty: none
   std::vector<std::string> ignore = {};      ///< csv: columns that are no features
+  column_choice columns = {};                ///< csv: how cells become features, to be learned ..
+  column_plan plan = {};                     ///< csv: .. or known
+  csv_dialect dialect = {};                  ///< csv
   size_t index_base = 1;                     ///< libsvm: 0 or 1
   size_t hash_bits = 0;                      ///< libsvm: of hashed features; 0: as they are
   row_form form = row_form::by_content;      ///< libsvm

@@ -2,6 +2,7 @@
 
 #include "troupe/data/formats/libsvm/feature_hash.hpp"
 #include "troupe/data/model_file/own_model.hpp"
+#include "troupe/data/table/column_plan_text.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
@@ -27,6 +28,8 @@ namespace {
 constexpr std::string_view format_name = "troupe-model-1";
 /// Of kinds that an application adds.
 constexpr std::string_view own_format_name = "troupe-model-2";
+/// Of whatever kind: with a plan for its columns, which a reader must not pass over.
+constexpr std::string_view columns_format_name = "troupe-model-3";
 
 /// A model file while it is being understood: looks things up, and refuses with file and name.
 struct model_source {
@@ -333,6 +336,26 @@ void read_standardization(const model_source& source, saved_model& out) {
     source.refuse("the metadata's 'feature_deviation' holds a number that is not above 0");
 }
 
+/// After the names of features, which are to be those of the plan.
+void read_columns(const model_source& source, saved_model& out) {
+  auto plan = plan_of(source.text("columns"));
+  if (!plan || feature_names_of(*plan) != out.feature_names)
+    source.refuse("the metadata's 'columns' are no plan that makes the model's features");
+  out.columns = std::move(*plan);
+  if (out.columns.missing == missing_rule::mean)
+    out.columns.fill = source.floats("feature_fill", out.network->feature_count(), "features");
+}
+
+/// Whose kind the model's is.
+bool is_own(const model_source& source) {
+  const auto& format = source.text("format");
+  if (format != format_name && format != own_format_name && format != columns_format_name)
+    source.refuse("the metadata's 'format' is " + shown_text(format) + " instead of '" +
+                  std::string{format_name} + "'");
+  return format == own_format_name ||
+         (format == columns_format_name && source.find("kind_version"));
+}
+
 } // namespace
 
 saved_model read_model(const std::string& path) {
@@ -341,15 +364,19 @@ saved_model read_model(const std::string& path) {
 
 saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
   const model_source source{path, file};
-  const bool is_own = source.text("format") == own_format_name;
-  if (!is_own && source.text("format") != format_name)
-    source.refuse("the metadata's 'format' is " + shown_text(source.text("format")) +
-                  " instead of '" + std::string{format_name} + "'");
   saved_model result;
   result.path = path;
-  result.network = is_own ? build_own(source) : build(source);
+  result.network = is_own(source) ? build_own(source) : build(source);
   require_layout(source, result.network->layout());
   read_names(source, result);
+  if (source.text("format") == columns_format_name)
+    read_columns(source, result);
+  if (const auto* text = source.find("csv")) {
+    const auto dialect = dialect_of(*text);
+    if (!dialect)
+      source.refuse("the metadata's 'csv' is " + shown_text(*text));
+    result.dialect = *dialect;
+  }
   read_standardization(source, result);
   result.hash_bits = hash_bits_of(source, result.network->feature_count());
   const buffer values{file.values.size()};
@@ -358,27 +385,6 @@ saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
   result.data_sha256 = file.data_sha256;
   result.metadata = std::move(file.metadata);
   return result;
-}
-
-class_finder::class_finder(const std::vector<std::string>& classes) {
-  for (size_t i = 0; i < classes.size(); ++i) {
-    by_text_.emplace(classes[i], i);
-    double value = 0;
-    if (read_number(classes[i], value) == number_status::number)
-      by_value_.emplace(value, i);
-  }
-  if (by_value_.size() != classes.size()) // text among them, or too large for a double to tell
-    by_value_.clear();
-}
-
-std::optional<size_t> class_finder::find(std::string_view text) const {
-  if (const auto found = by_text_.find(text); found != by_text_.end())
-    return found->second;
-  double value = 0;
-  if (by_value_.empty() || read_number(text, value) != number_status::number)
-    return std::nullopt;
-  const auto found = by_value_.find(value);
-  return found == by_value_.end() ? std::nullopt : std::optional{found->second};
 }
 
 size_t likeliest_class(std::span<const float> probabilities) {

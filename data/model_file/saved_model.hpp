@@ -8,20 +8,19 @@
 
 #pragma once
 
+#include "troupe/data/formats/csv/csv_dialect.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/table/class_finder.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/base/buffer.hpp"
 #include "troupe/models/math/blas.hpp"
 #include "troupe/models/network/model.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -38,6 +37,8 @@ struct saved_model {
   standardization features;               ///< empty when the model takes features as they are
   std::vector<std::string> feature_names; ///< F; "0", "1", .. when the training data had no names;
                                           ///< none when its rows were sparse
+  column_plan columns;                    ///< how cells become features; empty: they are numbers
+  csv_dialect dialect;                    ///< of the file it was trained on
   size_t hash_bits = 0;                   ///< of features that are hashed; 0: as they are
   std::vector<std::string> target_names;  ///< one for each target; a classification has one
   std::vector<std::string> classes;       ///< of a classification; else empty
@@ -45,6 +46,11 @@ struct saved_model {
   std::string data_sha256;                     ///< of the file's data section, hexadecimal
 
   bool is_classification() const { return !classes.empty(); }
+
+  /// What columns of a file are called that features are made of.
+  std::vector<std::string> column_names() const {
+    return columns.empty() ? feature_names : names_of(columns);
+  }
 
   /// Columns of a prediction (K): one for each class, or one for each target.
   size_t prediction_count() const {
@@ -93,20 +99,6 @@ private:
   sparse_matrix sparse_;
   workspace memory_;
   blas::one_thread one_thread_; ///< bits must not depend on the machine's cores
-};
-
-/// Finds the class that a cell of a data file names: by its text, or by value when all classes are
-/// numbers, as training told them apart ("1" and "1.0" are one class). Looks at `classes`.
-class class_finder {
-public:
-  explicit class_finder(const std::vector<std::string>& classes);
-
-  /// The number of the class; nothing for a text that names none.
-  std::optional<size_t> find(std::string_view text) const;
-
-private:
-  std::map<std::string, size_t, std::less<>> by_text_;
-  std::map<double, size_t> by_value_; ///< empty unless all classes are numbers
 };
 
 /// The class a row of K probabilities speaks for: the first of the highest.

@@ -1,5 +1,6 @@
 #include "troupe/data/records/trace_file.hpp"
 
+#include "troupe/data/records/trace_words.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/json_value.hpp"
 
@@ -30,6 +31,10 @@ constexpr std::string_view first_line_end = ",\"traceEvents\":[";
 constexpr std::string_view last_line = "]}";
 /// Times of a file are below: 31 years, to the microsecond exact as a double.
 constexpr double microseconds_max = 1e15;
+/// What clocks say is below: 73 years. Sums of it fit.
+constexpr uint64_t clock_ns_max = uint64_t{1} << 61;
+/// Of a line of an event. Ours have a few hundred, and what nests is written by recursion.
+constexpr size_t event_bytes_max = 4096;
 
 std::string text_of(const json& x) {
   return x.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -111,39 +116,13 @@ std::string metadata(const char* what, size_t thread, const json& args) {
   return text_of({{"ph", "M"}, {"name", what}, {"pid", 1}, {"tid", thread}, {"args", args}});
 }
 
-std::string name_of_record(const trace_record& x, const trace_lane& lane) {
-  const std::string kind{name_of(x.kind)};
-  if (x.kind == trace_kind::wait)
-    return lane.waits_for.empty() ? kind : "wait for " + lane.waits_for;
-  if (x.kind == trace_kind::receive)
-    return lane.waits_for.empty() ? kind : "receive " + lane.waits_for;
-  if (x.kind == trace_kind::send)
-    return lane.sends.empty() ? kind : "send " + lane.sends;
-  return kind;
-}
-
-const char* object_name(trace_kind kind) {
-  switch (kind) {
-  case trace_kind::slice:
-    return "slice";
-  case trace_kind::send:
-    return "to";
-  case trace_kind::receive:
-    return "from";
-  case trace_kind::clients:
-    return "piece";
-  default:
-    return nullptr;
-  }
-}
-
 void write_record(line_writer& out, const trace_record& x, const trace_lane& lane, size_t thread) {
   const auto tid = std::to_string(thread);
   const auto place = ",\"pid\":1,\"tid\":" + tid + ",\"ts\":" + microseconds(x.begin);
   std::string args = "{\"step\":" + std::to_string(x.step);
-  if (const auto* object = object_name(x.kind))
+  if (const auto* object = trace_object_name(x.kind))
     args += std::string{",\""} + object + "\":" + std::to_string(x.object);
-  const auto name = json(name_of_record(x, lane)).dump();
+  const auto name = json(trace_words(x.kind, lane.waits_for, lane.sends)).dump();
   // Viewers leave out the flows of spans without a length.
   out.event("{\"ph\":\"X\",\"name\":" + name + place + ",\"dur\":" +
             microseconds(std::max<uint64_t>(x.length, 1)) + ",\"args\":" + args + "}}");
@@ -170,6 +149,18 @@ struct opened_trace {
   refuse(path, "this is no timeline, or only a part of one", "give files that --trace has written");
 }
 
+clock_sample sample_of(const json& x, const std::string& path) {
+  clock_sample result;
+  read_value_of(x.at(0), result.at);
+  result.ahead = x.at(1).get_ref<const json::number_integer_t&>();
+  read_value_of(x.at(2), result.error);
+  constexpr auto ahead_max = static_cast<int64_t>(clock_ns_max);
+  if (result.at > clock_ns_max || result.error > clock_ns_max || result.ahead > ahead_max ||
+      result.ahead < -ahead_max)
+    refuse_content(path);
+  return result;
+}
+
 opened_trace open_trace(const std::string& path) {
   opened_trace result{path, std::ifstream{path}, {}};
   if (!result.lines)
@@ -190,7 +181,7 @@ opened_trace open_trace(const std::string& path) {
     for (const auto& [process, samples] : other.at("clocks").items()) {
       auto& clock = result.head.clocks.emplace_back(process_clock{process, {}});
       for (const auto& sample : samples)
-        clock.samples.push_back({sample.at(0), sample.at(1), sample.at(2)});
+        clock.samples.push_back(sample_of(sample, path));
     }
   } catch (const json::exception&) {
     refuse_content(path);
@@ -208,8 +199,9 @@ public:
 
   /// Nanoseconds; between two samples the clocks drift evenly.
   uint64_t on_directors(uint64_t time) const {
-    return samples_.empty() ? time
-                            : static_cast<uint64_t>(static_cast<int64_t>(time) - ahead(time));
+    if (samples_.empty())
+      return time;
+    return static_cast<uint64_t>(std::max<int64_t>(static_cast<int64_t>(time) - ahead(time), 0));
   }
   uint64_t error() const {
     uint64_t result = 0;
@@ -304,6 +296,8 @@ uint64_t copy_events(opened_trace& from, size_t process, const clock_map& clock,
       return result;
     if (line.ends_with(','))
       line.pop_back();
+    if (line.size() > event_bytes_max)
+      refuse_content(from.path);
     try {
       auto event = json::parse(line);
       event["pid"] = process;

@@ -20,20 +20,47 @@ enum class trace_kind : uint8_t {
   evaluate, ///< a share of a version's evaluation
   update,   ///< gradients are added and the optimizer applied
   hash,
-  copy,    ///< for a checkpoint
-  send,    ///< of values to another actor; the begin of a flow
-  receive, ///< its end
+  copy,       ///< for a checkpoint
+  send,       ///< of values to another actor; the begin of a flow
+  receive,    ///< its end
+  send_piece, ///< of values over a wire
+  receive_piece,
+  credit, ///< something waits until a link has credit again
+  write,  ///< of a part of a checkpoint, and all else that goes to the disk
+  finish, ///< a checkpoint: it reaches the disk and has its name
+  read,
 };
 
 template <>
 struct name_table<trace_kind> {
-  static constexpr std::array entries{
-    named(trace_kind::wait, "wait"),         named(trace_kind::slice, "slice"),
-    named(trace_kind::tile, "tile"),         named(trace_kind::clients, "clients"),
-    named(trace_kind::evaluate, "evaluate"), named(trace_kind::update, "add and update"),
-    named(trace_kind::hash, "hash"),         named(trace_kind::copy, "copy for checkpoint"),
-    named(trace_kind::send, "send"),         named(trace_kind::receive, "receive")};
+  static constexpr std::array entries{named(trace_kind::wait, "wait"),
+                                      named(trace_kind::slice, "slice"),
+                                      named(trace_kind::tile, "tile"),
+                                      named(trace_kind::clients, "clients"),
+                                      named(trace_kind::evaluate, "evaluate"),
+                                      named(trace_kind::update, "add and update"),
+                                      named(trace_kind::hash, "hash"),
+                                      named(trace_kind::copy, "copy for checkpoint"),
+                                      named(trace_kind::send, "send"),
+                                      named(trace_kind::receive, "receive"),
+                                      named(trace_kind::send_piece, "send piece"),
+                                      named(trace_kind::receive_piece, "receive piece"),
+                                      named(trace_kind::credit, "wait for credit"),
+                                      named(trace_kind::write, "write"),
+                                      named(trace_kind::finish, "finish checkpoint"),
+                                      named(trace_kind::read, "read")};
 };
+
+/// Whether it takes its actor's time, and so ends its wait: what comes or goes in between does not.
+constexpr bool is_work(trace_kind x) {
+  return x != trace_kind::send && x != trace_kind::receive && x != trace_kind::send_piece &&
+         x != trace_kind::receive_piece && x != trace_kind::credit;
+}
+
+/// Whether a flight recorder tells that it has ended: what comes or goes is over at once.
+constexpr bool has_end(trace_kind x) {
+  return is_work(x) || x == trace_kind::credit;
+}
 
 /// Times in nanoseconds of the process's steady clock.
 struct trace_record {

@@ -4,6 +4,7 @@
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/records/event_file.hpp"
 #include "troupe/data/records/tensorboard_file.hpp"
+#include "troupe/data/run_folder/flight_files.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
@@ -94,12 +95,16 @@ void remove_file(const std::string& old) {
     refuse_removal(old);
 }
 
-// The files of an earlier run, and their folder if nothing else lies there.
-void remove_tensorboard_files(const std::string& folder) {
+void remove_files(const std::string& folder, std::string_view prefix) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator{folder, ignored})
-    if (entry.path().filename().string().starts_with(tensorboard_file_prefix))
+    if (entry.path().filename().string().starts_with(prefix))
       remove_file(entry.path().string());
+}
+
+// The files of an earlier run, and their folder if nothing else lies there.
+void remove_tensorboard_files(const std::string& folder) {
+  remove_files(folder, tensorboard_file_prefix);
   rmdir(folder.c_str());
 }
 
@@ -155,6 +160,7 @@ void run_directory::begin(std::string_view job_text, std::string_view identity) 
     for (const auto& name : event_files())
       remove_file(file(name));
     remove_tensorboard_files(file(tensorboard_folder_name));
+    remove_files(path(), flight_file_prefix);
   }
   write_file_atomically(file(identity_file_name), identity);
   write_file_atomically(file(job_file_name), job_text);

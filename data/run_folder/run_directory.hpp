@@ -51,8 +51,8 @@ public:
   /// naming the keys that differ, or holds a run that does not say whose it is.
   void expect_identity(const std::string& identity) const;
 
-  /// Starts the run: removes the files of an earlier one (those named above, its events and
-  /// files for TensorBoard, and no others; of a run that is resumed the summary alone), and writes identity.txt and job.toml. Throws
+  /// Starts the run: removes the files of an earlier one (those named above, its events,
+  /// flight recorders' files and files for TensorBoard, and no others; of a run that is resumed the summary alone), and writes identity.txt and job.toml. Throws
   /// failure(cannot_create | io_error).
   void begin(std::string_view job_text, std::string_view identity);
 

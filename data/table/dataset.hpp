@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "troupe/data/table/column_plan.hpp"
 #include "troupe/data/table/sparse_matrix.hpp"
 
 #include <cstddef>
@@ -35,6 +36,11 @@ struct dataset {
   /// rows kept apart for testing and validation have the numbers without the names.
   std::vector<uint32_t> clients = {};
   std::vector<std::string> client_names = {};
+
+  /// How cells became features; empty: they are numbers. Where it fills gaps, NaN is one until the rows are
+  /// prepared (training_rows/prepare.hpp).
+  column_plan columns = {};
+  std::vector<std::string> remarks = {}; ///< what reading left out or did not know: for a warning
 
   bool is_sparse() const { return sparse.exists(); }
   bool is_classification() const { return !classes.empty(); }

@@ -1,44 +1,27 @@
 #include "troupe/data/table/table.hpp"
 
+#include "troupe/data/table/class_finder.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/models/base/numerics.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <compare>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace troupe {
 
 namespace {
 
-/// Above 2^53 neighbouring whole numbers share a double.
-constexpr double exact_whole_max = 9007199254740992.0;
-
-/// What makes two target cells one class, in the order of classes: the value if all cells are
-/// numbers ("1" and "1.0" are one class), told apart by its text where a double is too coarse; else
-/// the bytes of the text.
-struct class_key {
-  double value = 0;
-  std::string_view text;
-
-  friend auto operator<=>(const class_key&, const class_key&) = default;
-};
-
 bool has_numbers(const table& source) {
   return source.row_count > 0 && source.target_numbers.size() == source.row_count;
 }
 
 class_key key_of(const table& source, size_t row) {
-  std::string_view text = source.target_cells[row];
-  if (!has_numbers(source))
-    return {0, text};
-  auto value = source.target_numbers[row];
-  return {value, std::fabs(value) > exact_whole_max ? text : std::string_view()};
+  const auto& text = source.target_cells[row];
+  return has_numbers(source) ? key_of_number(text, source.target_numbers[row]) : key_of_text(text);
 }
 
 [[noreturn]] void ask_for_use(const table& source, size_t value_count) {
@@ -134,6 +117,8 @@ dataset to_dataset(table&& source, target_use use) {
   result.target_names = {std::move(source.target_name)};
   result.clients = std::move(source.clients);
   result.client_names = std::move(source.client_names);
+  result.columns = std::move(source.columns);
+  result.remarks = std::move(source.remarks);
   return result;
 }
 

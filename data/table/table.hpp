@@ -24,6 +24,8 @@ struct table {
   std::string source;                    ///< the path, for messages
   std::vector<uint32_t> clients = {};    ///< N, or none: numbers of ..
   std::vector<std::string> client_names = {}; ///< .. these, sorted by bytes
+  column_plan columns = {};                   ///< as in dataset
+  std::vector<std::string> remarks = {};      ///< likewise
   size_t first_text_line = 0;  ///< line of the first target that is no number; 0: none
   std::string first_text_cell; ///< its text
 };

@@ -193,6 +193,7 @@ dataset without_rows(const dataset& source) {
   dataset result;
   result.feature_count = source.feature_count;
   result.feature_names = source.feature_names;
+  result.columns = source.columns;
   if (source.is_sparse())
     result.sparse.starts = {0};
   result.classes = source.classes;

@@ -1,6 +1,9 @@
 #include "troupe/data/training_rows/prepare.hpp"
 
+#include "troupe/data/table/column_plan_text.hpp"
 #include "troupe/data/text/digest.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
 #include "troupe/data/training_rows/chunk_split.hpp"
 #include "troupe/data/training_rows/part_choice.hpp"
 #include "troupe/models/base/numerics.hpp"
@@ -9,6 +12,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace troupe {
@@ -125,6 +129,50 @@ column_statistics statistics_of_chunks(const dataset& rows, size_t chunk_rows) {
   return sums.total();
 }
 
+/// The means of features with gaps over the rows for training.
+std::vector<float> fill_of(const dataset& rows,
+                           const std::function<row_part(size_t row)>& part_of) {
+  std::vector<double> sums(rows.feature_count);
+  std::vector<size_t> counts(rows.feature_count);
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    if (part_of(i) != row_part::train)
+      continue;
+    const auto row = rows.row(i);
+    for (size_t j = 0; j < row.size(); ++j)
+      if (!std::isnan(row[j])) {
+        sums[j] += row[j];
+        ++counts[j];
+      }
+  }
+  std::vector<float> result;
+  for (size_t j = 0; j < sums.size(); ++j) {
+    if (counts[j] == 0)
+      throw failure(failure_code::bad_data,
+                    "the column " + shown_text(rows.feature_names[j]) +
+                      " has no value in any row for training, and so no mean",
+                    {}, "leave it out: data.ignore");
+    result.push_back(static_cast<float>(sums[j] / static_cast<double>(counts[j])));
+  }
+  return result;
+}
+
+void fill_gaps(dataset& rows, const std::function<row_part(size_t row)>& part_of) {
+  if (rows.columns.missing != missing_rule::mean)
+    return;
+  rows.columns.fill = fill_of(rows, part_of);
+  troupe::fill_gaps(rows.columns, rows.features);
+}
+
+/// Marks of categories and of gaps stay 0 or 1.
+void leave_marks(const column_plan& plan, standardization& map) {
+  const auto marks = is_mark(plan);
+  for (size_t j = 0; j < marks.size(); ++j)
+    if (marks[j]) {
+      map.mean[j] = 0;
+      map.deviation[j] = 1;
+    }
+}
+
 void prepare_chunks(const prepare_options& options, prepared_data& out) {
   const chunk_split parts{options.seed,
                           out.train.row_count,
@@ -132,16 +180,18 @@ void prepare_chunks(const prepare_options& options, prepared_data& out) {
                           {options.test_fraction, options.validation_fraction}};
   out.chunk_rows = options.chunk_rows;
   out.chunk_begins = parts.begins_of(row_part::train);
-  if (options.standardize) {
-    out.features = standardization_of(statistics_of_chunks(out.train, options.chunk_rows));
-    standardize(out.features, out.train.features);
-  }
   std::vector<row_part> of_chunk;
   const auto part_of = [&](size_t row) {
     if (row % options.chunk_rows == 0)
       of_chunk = parts.parts_of(row / options.chunk_rows);
     return of_chunk[row % options.chunk_rows];
   };
+  fill_gaps(out.train, part_of);
+  if (options.standardize) {
+    out.features = standardization_of(statistics_of_chunks(out.train, options.chunk_rows));
+    leave_marks(out.train.columns, out.features);
+    standardize(out.features, out.train.features);
+  }
   split(out.train, parts.sizes(), part_of, out.test, out.validation);
 }
 
@@ -172,6 +222,8 @@ std::string content_fingerprint(const dataset& source) {
   for (const auto* names : {&source.feature_names, &source.classes, &source.target_names})
     for (const auto& name : *names)
       add_text(digest, name);
+  if (!source.columns.empty())
+    add_text(digest, text_of(source.columns));
   digest.update(std::as_bytes(std::span{source.features}));
   if (source.is_sparse()) {
     add_text(digest, "sparse");
@@ -210,6 +262,7 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
   prepared_data result;
   result.fingerprint = content_fingerprint(source);
   result.row_names = row_names_of(source);
+  result.remarks = std::exchange(source.remarks, {});
   result.train = std::move(source);
   if (options.chunk_rows > 0) {
     prepare_chunks(options, result);
@@ -219,12 +272,13 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
   const auto sizes =
     sizes_of_parts(row_count, {options.test_fraction, options.validation_fraction});
   const part_choice choice{options.seed, row_count, sizes};
-  split(
-    result.train, sizes, [&](size_t row) { return choice.of(row); }, result.test,
-    result.validation);
+  const auto part_of = [&](size_t row) { return choice.of(row); };
+  fill_gaps(result.train, part_of);
+  split(result.train, sizes, part_of, result.test, result.validation);
   if (options.standardize) {
     const bool sparse = result.train.is_sparse();
     result.features = sparse ? largest_of(result.train) : statistics_of(result.train);
+    leave_marks(result.train.columns, result.features);
     for (auto* rows : {&result.train, &result.test, &result.validation})
       if (sparse)
         troupe::standardize(result.features, rows->sparse.features, rows->sparse.values);

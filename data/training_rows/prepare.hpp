@@ -62,6 +62,7 @@ struct prepared_data {
   /// Names of features that look like a row's number or name: whole numbers that rise from row to
   /// row, or are called as such and never repeat. Trained on as they are; for a warning.
   std::vector<std::string> row_names{};
+  std::vector<std::string> remarks{}; ///< what reading left out or did not know: for a warning
   /// Training rows before each chunk, and at the end all of them, where rows are visited by lanes;
   /// else empty.
   std::vector<uint64_t> chunk_begins{};
@@ -84,9 +85,10 @@ struct prepare_options {
   size_t chunk_rows = 0;
 };
 
-/// Splits and standardises. Rows keep their order in all parts.
+/// Splits, fills gaps with the training rows' means where the columns' plan says so, and standardises, but for
+/// features that say which category a cell is or that it is missing. Rows keep their order in all parts.
 ///
-/// Throws failure(bad_data) when no row would be left for training.
+/// Throws failure(bad_data) when no row would be left for training, and when a column has no value there.
 prepared_data prepare(dataset&& source, const prepare_options& options);
 
 /// SHA-256 over shapes, names and values of a data set, hexadecimal.

@@ -75,6 +75,9 @@ void add_test_rows(dataset rows, const std::string& path, prepared_data& data) {
   data.fingerprint = sha256_hex(std::as_bytes(std::span{both}));
   renumber(data.train, rows, path);
   renumber_clients(data.train, rows);
+  fill_gaps(data.train.columns, rows.features);
+  for (auto& remark : rows.remarks)
+    data.remarks.push_back(std::move(remark));
   if (!data.features.empty())
     standardize(data.features, rows.features);
   data.test = std::move(rows);

@@ -9,6 +9,8 @@
 #include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/checkpoint/checkpoint_record.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
+#include "troupe/data/records/flight_recorder.hpp"
+#include "troupe/data/records/trace_file.hpp"
 #include "troupe/data/rows_file/write_rows.hpp"
 #include "troupe/tests/fuzz/wire_types.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
@@ -208,6 +210,50 @@ void add_requests(corpora& out) {
   out.add("request", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
 }
 
+process_trace timeline_of(const std::string& process, const std::string& boot) {
+  process_trace result{process, "00ff", boot, 80, {}, {}};
+  result.lanes.push_back({"replica 0",
+                          "parameters",
+                          "gradient",
+                          2,
+                          1,
+                          {{1000, 50, 0, 3, 1, trace_kind::slice},
+                           {1100, 5, 7, 3, 0, trace_kind::send},
+                           {1200, 5, 7, 3, 0, trace_kind::receive}}});
+  return result;
+}
+
+void add_timelines(corpora& out, const fs::path& scratch) {
+  const auto text_of = [&](const process_trace& x) {
+    write_trace(atomic_file{scratch.string()}, x);
+    return content_of(scratch);
+  };
+  auto main = timeline_of("main", "a");
+  const auto alone = text_of(main);
+  main.clocks = {{"right", {{1000, -20, 5}, {2000, 30, 4}}}};
+  out.add("trace", alone);
+  out.add("trace", text_of(main) + '\0' + text_of(timeline_of("right", "b")));
+  out.add("trace", alone + '\0' + text_of(timeline_of("right", "a")));
+  fs::remove(scratch);
+}
+
+// With rings of eight cells, or hardly anything of one would be tried.
+void add_flights(corpora& out, const fs::path& folder) {
+  trace_lane lane;
+  lane.actor = "replica 0";
+  for (const uint64_t count : {0, 3, 20}) {
+    flight_recorder recorder{{folder.string(), "left", "digits", "/runs/digits"}};
+    auto ring = recorder.new_ring(lane);
+    for (uint64_t i = 0; i < count; ++i)
+      ring.end(ring.begin(i % 2 == 0 ? trace_kind::slice : trace_kind::send, i, 1));
+    auto text = content_of(recorder.path());
+    fs::remove(recorder.path());
+    text.resize(flight_header_bytes + flight_ring_header_bytes + 8 * sizeof(flight_cell));
+    text.replace(flight_header_bytes, 8, std::string("\10\0\0\0\0\0\0\0", 8));
+    out.add("flight", text);
+  }
+}
+
 // Empty for what holds handles of actors: without an actor system there are none.
 template <class T>
 std::string saved(T message) {
@@ -247,6 +293,8 @@ int main(int argc, char** argv) {
   add_rows(out, folder / "scratch");
   add_checkpoints(out);
   add_lines(out);
+  add_timelines(out, folder / "scratch");
+  add_flights(out, folder);
   add_requests(out);
   add_messages(out);
 }

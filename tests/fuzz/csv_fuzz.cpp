@@ -1,4 +1,5 @@
-// CSV, plain or gzip: as a table, some with a column that is ignored, and as `troupe init` looks at it.
+// CSV, plain or gzip: as a table, some with a column that is ignored, with categories and gaps, or by other letters; and
+// as `troupe init` looks at it.
 
 #include "troupe/data/formats/csv/csv.hpp"
 #include "troupe/data/formats/csv/csv_columns.hpp"
@@ -15,10 +16,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   options.target = bytes[0] & 4 ? "0" : "last";
   if (bytes[0] & 8)
     options.ignore = {"1"};
+  if (bytes[0] & 16) {
+    options.columns.categorical = {"0"};
+    options.columns.date = {"2"};
+    options.columns.categories_max = 20;
+    options.columns.missing = bytes[0] & 32 ? missing_rule::drop : missing_rule::mean;
+  }
+  if (bytes[0] & 64)
+    options.dialect = {';', '\'', ',', '#', 1};
   options.line_bytes_max = size_t{1} << 20;
   options.table_bytes_max = fuzz::table_bytes_max;
   const auto path = file.holding(fuzz::text_of(bytes + 1, size - 1));
   fuzz::expect_result_or_failure([&] { read_csv(path, options); });
-  fuzz::expect_result_or_failure([&] { facts_of_csv(path, options.header, 1000); });
+  fuzz::expect_result_or_failure(
+    [&] { facts_of_csv(path, options.header, 1000, dialect_by_content(path)); });
   return 0;
 }

@@ -3,13 +3,17 @@
     /usr/bin/python3 tests/reference/model_file.py MODEL.safetensors FEATURES.csv    (python3-numpy)
 
 FEATURES.csv (plain or .gz, with or without a header) may hold more columns than the model has
-features: the first ones are used. Prints one line per row: the class counted from 0 for a classifier, else the predicted
+features: the first ones are used. Of a model with a plan for its columns (metadata "columns") it has a header, and columns
+are found by name. Prints one line per row: the class counted from 0 for a classifier, else the predicted
 values.
 """
 
+import csv
+import datetime
 import gzip
 import json
 import math
+import re
 import signal
 import sys
 
@@ -103,10 +107,44 @@ def read_rows(path, columns):
                          usecols=range(columns))
 
 
+def is_category(category, cell):
+    """By text, or by value where both are numbers."""
+    return cell == category or (is_number(cell) and is_number(category) and float(cell) == float(category))
+
+
+def features_of_cell(column, cell, missing_cells):
+    """What a cell of this column of the plan is to the model; a gap is NaN."""
+    gap = cell == "" or cell in missing_cells
+    if column["kind"] == "category":
+        values = [0.0 if gap else float(is_category(one, cell)) for one in column["categories"]]
+    elif column["kind"] == "date":
+        day = None if gap else datetime.date(*map(int, re.match(r"(\d+)[-/.](\d+)[-/.](\d+)", cell).groups()))
+        values = [math.nan] * 3 if gap else [(day - datetime.date(2000, 1, 1)).days, day.month, day.isoweekday()]
+    elif column["kind"] == "boolean":
+        values = [math.nan if gap else float(cell.lower() in ("true", "yes", "t", "y", "1"))]
+    else:
+        values = [math.nan if gap else float(cell)]
+    return values + [float(gap)] * column.get("marks_missing", False)
+
+
+def read_cells(path, metadata):
+    """The model's features of a CSV file with a header, by the plan that the model has for its columns."""
+    plan = json.loads(metadata["columns"])
+    with (gzip.open(path, "rt") if path.endswith(".gz") else open(path, encoding="utf-8")) as file:
+        rows = numpy.array([sum((features_of_cell(column, row[column["name"]].strip(), plan["missing_cells"])
+                                 for column in plan["columns"]), [])
+                            for row in csv.DictReader(file)], numpy.float32)
+    if "feature_fill" in metadata:
+        rows = numpy.where(numpy.isnan(rows), floats(metadata["feature_fill"]), rows)
+    return rows
+
+
 def main(model, features):
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" is no error
     tensors, metadata = load(model)
-    outputs = predict(tensors, metadata, read_rows(features, tensors["layers.0.weight"].shape[1]))
+    rows = (read_cells(features, metadata) if "columns" in metadata
+            else read_rows(features, tensors["layers.0.weight"].shape[1]))
+    outputs = predict(tensors, metadata, rows)
     if metadata.get("classes"):
         print("\n".join(str(row.argmax()) for row in outputs))
     else:

@@ -1,7 +1,7 @@
 """A wire between processes on which things go wrong: a proxy of TCP connections.
 
 Whoever dials a `Wire`'s port reaches the port behind it, by way of a thread of this process. The
-wire can be slow (`latency`, `jitter`, `bytes_per_second`), fall silent, break (with a reset or a
+wire can be slow (`latency`, `jitter`, `bytes_per_second`), fall silent (also one way), break (with a reset or a
 proper end, between records or in the middle of one), and turn bits over.
 
 It knows as much of what passes as it needs for that: after the lines of greeting come records, each
@@ -25,8 +25,9 @@ QUEUED_BYTES_MAX = 1 << 20  # of one direction; who sends more has to wait, as w
 class Direction:
     """What travels one way over one connection: whole messages, each in its time."""
 
-    def __init__(self, wire, lines):
+    def __init__(self, wire, lines, way):
         self.wire = wire
+        self.way = way  # "there": from who has dialled; "back"
         self.lines = lines  # of greeting that are still to come
         self.buffer = bytearray()
         self.source = self.target = None  # transports
@@ -44,7 +45,7 @@ class Direction:
         """Passes on what is here, and reads on, if it may."""
         if self.source is None or self.source.is_closing():
             return
-        if self.target is None or self.wire.is_silent:
+        if self.target is None or self.way in self.wire.silent_ways:
             return self.source.pause_reading()
         while message := self.next_message():
             self.wire.pass_on(self, *message)
@@ -127,7 +128,7 @@ class End(asyncio.Protocol):
 
 class Connection:
     def __init__(self, wire):
-        self.there, self.back = Direction(wire, 2), Direction(wire, 1)
+        self.there, self.back = Direction(wire, 2, "there"), Direction(wire, 1, "back")
         self.wire = wire
         self.is_over = False
         wire.connections.add(self)
@@ -157,7 +158,7 @@ class Wire:
         self.connections = set()
         self.latency = self.jitter = 0.0  # seconds
         self.bytes_per_second = 0  # each way; 0: without a limit
-        self.is_silent = False
+        self.silent_ways = ()
         self.flips_left = 0
         self.flip_chance = 0.0  # of a record
         self.flips_greetings = False  # too
@@ -254,10 +255,10 @@ class Wires:
             return len(broken)
         return self.call(end)
 
-    def silence(self, wires, is_silent):
+    def silence(self, wires, is_silent, ways=("there", "back")):
         def change():
             for wire in wires:
-                wire.is_silent = is_silent
+                wire.silent_ways = ways if is_silent else ()
                 for connection in wire.connections:
                     connection.there.update()
                     connection.back.update()

@@ -116,7 +116,8 @@ std::optional<failure> cluster::boot_director() {
                               : std::string{" from the beginning"}));
   world_.act_on(director_machine, [&] {
     if (checkpoints)
-      options.writer = world_.system().spawn(checkpoint_writer, checkpoints);
+      options.writer =
+        world_.system().spawn(checkpoint_writer, checkpoint_writer_options{checkpoints});
     director_ = world_.system().spawn(troupe::director, options);
   });
   caf::anon_send(director_, atom::watch_v, caf::actor_cast<observer_actor>(observer_));

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace troupe {
@@ -17,6 +18,10 @@ using json = nlohmann::ordered_json;
 
 std::string line_of(const json& object) {
   return object.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
+}
+
+double seconds_of(milliseconds time) {
+  return std::chrono::duration<double>(time).count();
 }
 
 json texts_of(const std::vector<awaited>& waits) {
@@ -62,6 +67,14 @@ json object_of(const node_status& x) {
               {"resends", x.resends}};
   if (!x.portions.empty())
     result["portions"] = x.portions;
+  for (const auto& piece : x.pieces)
+    result["works_at"].push_back({{"actor", piece.who},
+                                  {"what", piece.what},
+                                  {"seconds", seconds_of(piece.busy)},
+                                  {"longest_seconds", seconds_of(piece.longest)}});
+  result["late_seconds"] = x.late;
+  if (!x.trouble.empty())
+    result["trouble"] = x.trouble;
   return result;
 }
 
@@ -98,6 +111,27 @@ json object_of(const wait_explanation& x) {
           {"advice", x.advice}};
 }
 
+json object_of(const link_figures& x) {
+  return {{"from", x.from},
+          {"to", x.to},
+          {"sent_bytes", x.sent},
+          {"came_bytes", x.came},
+          {"unseen_bytes", x.unseen},
+          {"ranges_waiting", x.waiting},
+          {"bytes_per_second", x.bytes_per_second},
+          {"still_seconds", seconds_of(x.still)}};
+}
+
+json object_of(const slow_trainer& x) {
+  return {{"process", x.who.process},
+          {"replica", x.who.index},
+          {"steps", x.steps},
+          {"last", x.last},
+          {"waited_share", x.waited_share},
+          {"late_ms", x.late_ms},
+          {"computing_ratio", x.computing_ratio}};
+}
+
 json object_of(const training_status& x) {
   json result{{"phase", x.phase},
               {"view", {{"term", x.view.term}, {"number", x.view.number}}},
@@ -129,6 +163,11 @@ json object_of(const training_status& x) {
       bytes_sent[kind] += node.bytes_sent[kind];
     resends += node.resends;
   }
+  result["links"] = json::array();
+  for (const auto& link : x.links)
+    result["links"].push_back(object_of(link));
+  result["slow"] = x.slow.empty() ? json(nullptr) : object_of(x.slow.front());
+  result["writes_for_seconds"] = x.writes_for;
   result["train_loss"] = number(x.train_loss);
   result["train_accuracy"] = number(x.train_accuracy);
   result["learning_rate"] = number(x.learning_rate);

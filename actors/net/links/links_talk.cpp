@@ -13,6 +13,17 @@
 
 namespace troupe {
 
+namespace {
+
+/// For people who ask why a process is waited for; a name that the plan does not have is a stranger's.
+void tell_of_trouble(local_links_actor::pointer self, const director_actor& director,
+                     const cluster_plan& plan, const std::string& who, const std::string& why) {
+  if (director && (who.empty() || plan.find(who)))
+    self->send(director, who, why);
+}
+
+} // namespace
+
 void links_state::take(const visitor_news& news) {
   const auto refuse = [this, news](refusal_code code, const std::string& why) {
     options_.gate.answer_visit(news.ticket, visit_refusal({verdict_kind::refused, why, code}));
@@ -39,6 +50,11 @@ void links_state::take(const refused_news& news) {
     return;
   if (ends_process(news.what, options_.plan, options_.own_name))
     return end(static_cast<uint8_t>(why.code), why.reason);
+  tell_of_trouble(self_, director_, options_.plan, peer,
+                  (was_dialled    ? "it refused: "
+                   : peer.empty() ? "a process at " + news.host + " was refused: "
+                                  : "it was refused: ") +
+                    why.reason);
   if (!was_dialled)
     return say_of_strangers("refused a process at " + news.host, why.reason);
   if (failing_.on_reason(peer, why.reason))
@@ -47,6 +63,8 @@ void links_state::take(const refused_news& news) {
 }
 
 void links_state::take(const turned_away_news& news) {
+  tell_of_trouble(self_, director_, options_.plan, {},
+                  "a connection from " + news.host + " was turned away: " + news.reason);
   if (!is_over_)
     say_of_strangers("turned away a connection from " + news.host, news.reason);
 }
@@ -67,6 +85,8 @@ void links_state::say_of_strangers(const std::string& what, const std::string& w
 void links_state::take(const failing_news& news) {
   if (news.name == director_name_ && watch_)
     watch_->on_failing(news.reason);
+  tell_of_trouble(self_, director_, options_.plan, news.name,
+                  "it cannot be reached: " + news.reason);
   if (!is_over_ && failing_.on_reason(news.name, news.reason))
     say(news.name + " cannot be reached: " + news.reason);
 }

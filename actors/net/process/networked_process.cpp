@@ -192,6 +192,7 @@ void networked_process::parts::start() {
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
   if (here.is_director) {
     auto for_director = options_of_director(options, process_->network(), term);
+    for_director.trace = for_director.hides_work ? nullptr : options.trace;
     if (options.trace)
       for_director.on_clock = [trace = options.trace](const std::string& who, const clock_stamps& x,
                                                       uint64_t heard) {
@@ -203,7 +204,10 @@ void networked_process::parts::start() {
       return rows.words(step, slices);
     };
     if (options.checkpoints || for_director.scratch) {
-      for_director.writer = system.spawn<caf::detached>(checkpoint_writer, options.checkpoints);
+      for_director.writer = system.spawn<caf::detached>(
+        checkpoint_writer,
+        checkpoint_writer_options{options.checkpoints,
+                                  ring_of(for_director.trace, "writer", "an order")});
       watch(for_director.writer);
     }
     director_ = system.spawn<caf::detached>(director, for_director);
@@ -285,6 +289,8 @@ networked_end networked_process::parts::wait_here() {
     self->receive([this](const process_news& news) { take(news); },
                   [this](const caf::down_msg& news) { take_down(news); },
                   caf::after(stop_poll_interval) >> [] {});
+    if (options.trace)
+      options.trace->tick();
     const auto now = moment::clock::now();
     if (!end_ && options.stop_requested && options.stop_requested())
       leaving_.ask(now);
@@ -311,6 +317,8 @@ networked_end networked_process::parts::wait_for_director() {
                   caf::after(stop_poll_interval) >> [] {});
     throw_if_ended_badly();
     watch.tick();
+    if (options.trace)
+      options.trace->tick();
     if (!stop_sent && options.stop_requested && options.stop_requested()) {
       self->send(director_, atom::stop_v);
       stop_sent = true;

@@ -20,11 +20,14 @@ function verdict_of(page) {
   if (run.phase === 'finished') return ['calm', 'Finished: ' + whole(run.step) + ' steps in ' + duration(run.seconds) + '.', result_of(run)];
   if (run.phase === 'failed') return ['bad', 'Failed' + (run.error ? ': ' + run.error.what : '') + '.', run.error && run.error.hint || ''];
   if (run.phase === 'unfinished') return ['warn', 'This run has not finished: ' + whole(run.step) + ' steps are in its history.', 'It goes on with --resume.'];
-  if (run.explanation) return [run.phase === 'waiting' ? 'warn' : 'bad', sentence(run.explanation.verdict), reason_of(run.explanation)];
+  if (run.explanation) return [kind_of(run), sentence(run.explanation.verdict), reason_of(run.explanation)];
   if (run.phase === 'waiting') return ['warn', 'Waiting for ' + (run.waits_for || 'the others') + '.', ''];
   if (run.phase === 'stopping') return ['calm', 'Stopping.', ''];
   return ['good', 'All work.', slowest_of(run)];
 }
+
+/// A run that moves, or lacks somebody who may come, is not in a bad way.
+const kind_of = run => run.explanation.rule === 'working' ? 'good' : run.phase === 'waiting' || run.explanation.rule === 'slow' || run.still_seconds < 2 ? 'warn' : 'bad';
 
 const sentence = text => text[0].toUpperCase() + text.slice(1) + '.';
 
@@ -137,6 +140,7 @@ function draw_company(page) {
     ['spans', x => whole(x.spans)],
     ['sent', x => amount(x.bytes_sent).join(' ')],
     ['heard', x => is_number(x.last_heard_seconds) ? duration(x.last_heard_seconds) + ' ago' : ''],
+    ['at', x => (x.works_at || []).slice(0, 1).map(y => y.actor + ': ' + y.what + (y.seconds >= 1 ? ' for ' + duration(y.seconds) : '')).join(''), 'text'],
     ['waits for', x => (x.waits_for || []).slice(0, 2).join('; '), 'text'],
   ];
   const legend = make('p', {class: 'legend'}, make('span', {}, make('i'), 'computes'), make('span', {}, make('i', {class: 'network'}), 'network, queues'), make('span', {}, make('i', {class: 'idle'}), 'waits'));
@@ -245,6 +249,7 @@ async function refresh() {
   draw(null, () => draw_verdict(page));
   draw('tiles', () => draw_tiles(page));
   draw('company-body', () => draw_company(page));
+  draw('links-body', () => draw_links(page.status));
   draw('split-body', () => draw_split(page.status));
   draw('trainers', () => draw_trainers(page));
   at('identity').textContent = page.status && page.status.job_sha256 ? 'job ' + page.status.job_sha256.slice(0, 12) : '';

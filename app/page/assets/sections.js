@@ -1,6 +1,43 @@
-// Sections that some runs have: the rounds of a federated one, and how a split model lies on its
-// processes.
+// Sections that some runs have: links between processes, the rounds of a federated run, and how a split
+// model lies on its processes.
 'use strict';
+
+// ---- Links ----
+
+const matrix_max = 12; // processes: more are a list of the busiest
+const listed_max = 10;
+const is_cut = x => x.still_seconds >= 1.2 && x.sent_bytes > x.came_bytes;
+
+function draw_links(run) {
+  const links = run && run.links || [];
+  at('links').hidden = links.length === 0;
+  if (!links.length) return;
+  const names = (run.nodes || []).map(x => x.name).filter(name => links.some(x => x.from === name || x.to === name));
+  const has_room = names.length <= matrix_max;
+  at('links-note').textContent = has_room ? 'from row to column, what came a second' : 'the busiest; what came a second';
+  fill('links-body', has_room ? links_matrix(names, links) : links_list(links));
+}
+
+const link_kind = x => is_cut(x) ? 'late' : x.ranges_waiting > 0 ? 'full' : '';
+
+/// Bytes a second; what has been given to the link and has not come is said beside it.
+function link_text(x) {
+  const way = x.sent_bytes - x.came_bytes;
+  return amount(x.bytes_per_second).join(' ') + '/s' + (is_cut(x) ? ', ' + amount(way).join(' ') + ' lost for ' + duration(x.still_seconds) : x.ranges_waiting > 0 ? ', waits for credit' : '');
+}
+
+function links_matrix(names, links) {
+  const columns = [['from', x => x], ...names.map(to => [to, from => {
+    const link = links.find(x => x.from === from && x.to === to);
+    return link ? make('span', {class: 'link ' + link_kind(link), 'data-from': from, 'data-to': to, 'data-value': link.bytes_per_second}, link_text(link)) : from === to ? '' : '\u2013';
+  }])];
+  return table('links between processes', columns, names);
+}
+
+function links_list(links) {
+  const busiest = [...links].sort((a, b) => (is_cut(b) - is_cut(a)) || b.bytes_per_second - a.bytes_per_second).slice(0, listed_max);
+  return table('links between processes', [['from', x => x.from], ['to', x => x.to, 'text'], ['came', link_text]], busiest, link_kind);
+}
 
 // ---- Rounds ----
 

@@ -13,7 +13,10 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <set>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -74,6 +77,67 @@ size_t find_client(const csv_reader& file, const std::string& wanted, size_t tar
     refuse_at_names(file, "the file has a target, and a column of clients, but no feature",
                     "add a column of numbers");
   return column;
+}
+
+plan_column& column_of(std::vector<plan_column>& columns, const csv_reader& file,
+                       const std::string& wanted) {
+  const auto& name = file.column_names()[file.find_column(wanted)];
+  const auto found = std::ranges::find(columns, name, &plan_column::name);
+  if (found == columns.end())
+    refuse_at_names(file,
+                    "the column " + shown_text(wanted) +
+                      " is to be read in its own way, but it is no feature",
+                    "name a column that is neither the target, nor one of clients, nor ignored");
+  if (found->kind != column_kind::number)
+    refuse_at_names(file, "the column " + shown_text(wanted) + " is named twice",
+                    "name it in one of data.categorical, data.boolean and data.date");
+  return *found;
+}
+
+std::shared_ptr<cell_coder> coder_that_learns(const csv_reader& file, const column_choice& choice) {
+  std::vector<plan_column> columns;
+  for (auto& name : file.feature_names())
+    columns.push_back({name});
+  for (const auto& name : choice.categorical)
+    column_of(columns, file, name).kind = column_kind::category;
+  for (const auto& name : choice.boolean)
+    column_of(columns, file, name).kind = column_kind::boolean;
+  for (const auto& name : choice.date)
+    column_of(columns, file, name).kind = column_kind::date;
+  return std::make_shared<cell_coder>(choice, std::move(columns));
+}
+
+/// Null: cells are numbers.
+std::shared_ptr<cell_coder> coder_for(csv_reader& file, const csv_options& options) {
+  if (options.plan.empty())
+    return options.columns.is_used() ? coder_that_learns(file, options.columns) : nullptr;
+  std::vector<size_t> columns;
+  for (const auto& name : names_of(options.plan))
+    columns.push_back(file.find_column(name));
+  file.set_features(columns);
+  return std::make_shared<cell_coder>(options.plan);
+}
+
+void require_names_apart(const csv_reader& file, const std::vector<std::string>& names) {
+  std::set<std::string_view> seen;
+  for (const auto& name : names)
+    if (!seen.insert(name).second)
+      refuse_at_names(file, "two features would be called " + shown_text(name),
+                      "give the column another name");
+}
+
+/// Features of coded cells, by the plan that they tell or that was there.
+void expand_cells(const csv_reader& file, cell_coder& coder, bool learns, const table_limit& limit,
+                  table& out) {
+  out.columns = learns ? coder.learn(out.features) : coder.plan();
+  auto names = feature_names_of(out.columns);
+  require_names_apart(file, names);
+  limit.require((out.features.size() + out.row_count * names.size()) * sizeof(float));
+  out.features = expand(out.columns, out.features);
+  out.feature_names = std::move(names);
+  for (auto& remark : {file.dropped_remark(), coder.unseen_remark()})
+    if (!remark.empty())
+      out.remarks.push_back(file.path() + ": " + remark);
 }
 
 /// Puts a whole file together, with one target, and behind it who a row's client is if that is said.
@@ -185,9 +249,13 @@ table read_csv(const std::string& path, const csv_options& options) {
   file.set_targets(names_clients ? std::vector{target, find_client(file, options.client, target)}
                                  : std::vector{target});
   file.ignore(options.ignore);
+  const auto coder = coder_for(file, options);
+  file.code_cells(coder);
   auto result = csv_collector{file, options.header, limit, names_clients}.collect();
-  result.feature_count = file.feature_names().size();
   result.feature_names = file.feature_names();
+  if (coder)
+    expand_cells(file, *coder, options.plan.empty(), limit, result);
+  result.feature_count = result.feature_names.size();
   result.target_name = file.column_names()[target];
   result.source = path;
   return result;

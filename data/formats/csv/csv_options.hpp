@@ -2,7 +2,9 @@
 
 #pragma once
 
+#include "troupe/data/formats/csv/csv_dialect.hpp"
 #include "troupe/data/formats/csv/csv_header.hpp"
+#include "troupe/data/table/cell_coder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +20,10 @@ struct csv_options {
   std::string target = "last";
   /// A column, as `target`, that says whose a row is and is no feature; empty: none.
   std::string client = {};
-  std::vector<std::string> ignore = {};     ///< columns, as `target`, that are not looked at
+  std::vector<std::string> ignore = {}; ///< columns, as `target`, that are not looked at
+  column_choice columns = {};           ///< what they are to be, to make a plan of ..
+  column_plan plan = {};                ///< .. or a plan that is there, of other rows of the kind
+  csv_dialect dialect = {};
   size_t line_bytes_max = size_t{16} << 20; ///< of one record, line breaks in quotes included
   size_t columns_max = 1'000'000;
   uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)

@@ -21,14 +21,15 @@ constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 /// Rows behind one that is not plain that are not tried the short way: quoted texts come in columns.
 constexpr size_t rows_like_an_odd_one = 4;
 
-bool is_empty_line(const csv_record& record) {
-  return std::all_of(record.text.begin(), record.text.end(), is_blank);
+bool is_empty_line(const csv_record& record, char separator) {
+  return std::ranges::all_of(record.text,
+                             [=](char letter) { return is_blank(letter) && letter != separator; });
 }
 
 } // namespace
 
-csv_reader::csv_reader(const std::string& file, csv_header header)
-  : csv_reader(file, csv_options{.header = header}, false) {}
+csv_reader::csv_reader(const std::string& file, csv_header header, const csv_dialect& dialect)
+  : csv_reader(file, csv_options{.header = header, .dialect = dialect}, false) {}
 
 csv_reader::csv_reader(const std::string& file, const csv_options& options)
   : csv_reader(file, options, true) {}
@@ -37,7 +38,7 @@ csv_reader::csv_reader(const std::string& file, const csv_options& options, bool
   : row_reader(file, file + ":1:1"),
     options_(options),
     needs_target_(needs_target),
-    records_(file, options.line_bytes_max) {
+    records_(file, options.line_bytes_max, quote_rule::csv, options.dialect) {
   if (!next_record())
     throw failure(failure_code::bad_data, "the file is empty", file + ":1:1",
                   "a CSV file needs rows of numbers");
@@ -54,7 +55,7 @@ csv_reader::csv_reader(const std::string& file, const csv_options& options, bool
 bool csv_reader::next_record() {
   size_t empty_line = 0;
   while (records_.next(record_)) {
-    if (is_empty_line(record_)) {
+    if (is_empty_line(record_, options_.dialect.separator)) {
       empty_line = empty_line ? empty_line : record_.line;
       continue;
     }
@@ -75,7 +76,7 @@ std::vector<std::string> csv_reader::cells_of_first_record() const {
       records_.fail_at(record_, cell.offset,
                        "there are more than " + std::to_string(options_.columns_max) + " columns",
                        "is this a CSV file?");
-    result.emplace_back(cell.text);
+    result.emplace_back(with_point(cell));
   }
   return result;
 }
@@ -126,24 +127,29 @@ csv_portion csv_reader::append(table_chunk& out, size_t rows_max) {
       return plain;
     rows_not_tried_ = rows_like_an_odd_one;
   }
-  if (!std::exchange(row_waits_, false) && !next_record())
-    return {};
-  append_row(out);
-  return {1, record_.text.size()};
+  while (std::exchange(row_waits_, false) || next_record())
+    if (append_row(out))
+      return {1, record_.text.size()};
+  return {};
 }
 
 // The short way is made for a target and, in their order, all other columns as features.
 bool csv_reader::takes_plain_rows() const {
-  return target_columns().size() == 1 && features_are_the_rest();
+  return target_columns().size() == 1 && features_are_the_rest() && !coder_ &&
+         options_.dialect.decimal == '.';
 }
 
 // Up to one that is not plain.
 csv_portion csv_reader::append_plain_rows(table_chunk& out, size_t rows_max) {
-  const csv_row_shape shape{column_count(), target_columns().front(), options_.line_bytes_max};
+  const auto& dialect = options_.dialect;
+  const csv_row_shape shape{column_count(), target_columns().front(), options_.line_bytes_max,
+                            dialect.separator, dialect.quote};
   const auto lines = records_.lines_at_hand();
   const char* at = lines.data();
   size_t count = 0;
   while (count < rows_max && at < lines.data() + lines.size()) {
+    if (dialect.comment != 0 && *at == dialect.comment)
+      break;
     csv_row_target target;
     const auto first_feature = out.features.size();
     out.features.resize(first_feature + feature_count());
@@ -164,7 +170,8 @@ csv_portion csv_reader::append_plain_rows(table_chunk& out, size_t rows_max) {
   return {count, bytes};
 }
 
-void csv_reader::append_row(table_chunk& out) {
+// False: the row is dropped, and nothing was appended.
+bool csv_reader::append_row(table_chunk& out) {
   const auto target_count = target_columns().size();
   out.features.resize(out.features.size() + feature_count());
   out.target_cells.resize(out.target_cells.size() + target_count);
@@ -175,26 +182,87 @@ void csv_reader::append_row(table_chunk& out) {
   double* const numbers = out.target_numbers.data() + out.target_numbers.size() - target_count;
   csv_cells cells(records_, record_);
   size_t column = 0;
+  bool is_kept = true;
   for (csv_cell cell; cells.next(cell); ++column) {
     if (column == column_count())
       refuse_long_row(cell);
-    if (const auto place = feature_slot(column); place != no_feature) {
-      read_feature(cell, column, features[place]);
-    } else if (const auto slot = target_slot(column); slot != no_target) {
+    const auto place = feature_slot(column);
+    const auto slot = target_slot(column);
+    if (place != no_feature || slot != no_target)
+      cell.text = with_point(cell);
+    if (place != no_feature) {
+      is_kept = read_feature(cell, column, features[place]) && is_kept;
+    } else if (slot != no_target) {
+      if (drops(cell, column)) {
+        is_kept = false;
+        continue;
+      }
       numbers[slot] = read_target(cell, column);
       target_cells[slot] = cell.text;
     }
   }
   if (column < column_count())
     refuse_short_row(column);
+  if (!is_kept) {
+    out.features.resize(out.features.size() - feature_count());
+    out.target_cells.resize(out.target_cells.size() - target_count);
+    out.target_numbers.resize(out.target_numbers.size() - target_count);
+    first_dropped_line_ = dropped_count_++ == 0 ? record_.line : first_dropped_line_;
+    return false;
+  }
   out.lines.push_back(record_.line);
   ++out.row_count;
+  return true;
 }
 
-void csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) const {
-  const auto status = read_number(cell.text, out);
-  if (status != number_status::number)
-    refuse_cell(cell, column, status);
+// The text of a cell, with a point where a number has a decimal comma.
+std::string_view csv_reader::with_point(const csv_cell& cell) const {
+  if (options_.dialect.decimal == '.')
+    return cell.text;
+  double ignored = 0;
+  if (cell.text.find('.') != cell.text.npos &&
+      read_number(cell.text, ignored) == number_status::number)
+    records_.fail_at(record_, cell.offset,
+                     shown_text(cell.text) + " has a point, and the decimal mark is a comma",
+                     "write numbers without marks between thousands, or use data.decimal = \".\"");
+  pointed_ = cell.text;
+  std::ranges::replace(pointed_, ',', '.');
+  return read_number(pointed_, ignored) == number_status::number ? std::string_view{pointed_}
+                                                                 : cell.text;
+}
+
+// False: its row is dropped.
+bool csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) const {
+  if (!coder_) {
+    const auto status = read_number(cell.text, out);
+    if (status != number_status::number)
+      refuse_cell(cell, column, status);
+    return true;
+  }
+  const auto slot = feature_slot(column);
+  switch (const auto status = coder_->code(slot, cell.text, out)) {
+  case cell_status::coded:
+    return true;
+  case cell_status::missing:
+    if (coder_->plan().missing == missing_rule::error)
+      refuse_missing(cell, column);
+    return coder_->plan().missing == missing_rule::mean;
+  case cell_status::unreadable:
+    if (coder_->plan().columns[slot].kind == column_kind::number)
+      refuse_cell(cell, column, read_number(cell.text, out));
+    [[fallthrough]];
+  default:
+    refuse_coded(cell, column, status);
+  }
+}
+
+// A target without a value.
+bool csv_reader::drops(const csv_cell& cell, size_t column) const {
+  if (!coder_ || !coder_->is_missing(cell.text))
+    return false;
+  if (coder_->plan().missing != missing_rule::drop)
+    refuse_missing(cell, column);
+  return true;
 }
 
 double csv_reader::read_target(const csv_cell& cell, size_t column) const {
@@ -224,84 +292,14 @@ void csv_reader::check_first_rows(const table_chunk& rows) const {
 }
 
 void csv_reader::require_rows(const table_chunk& rows) const {
+  if (rows.row_count == 0 && dropped_count_ > 0)
+    throw failure(failure_code::bad_data,
+                  "none of the " + std::to_string(dropped_count_) +
+                    " rows has a value in every cell, and all are left out",
+                  path(), "use data.missing = \"mean\", or ignore the columns with many gaps");
   if (rows.row_count == 0)
     throw failure(failure_code::bad_data, "the file has a header but no rows", path() + ":1:1",
                   "add rows below the header");
-}
-
-void csv_reader::refuse_hidden_header(const table_chunk& rows, size_t slot, size_t line) const {
-  throw failure(failure_code::bad_data,
-                hidden_header_reason(rows.target_cells[slot], shown_column(target_columns()[slot])),
-                path() + ":" + std::to_string(line), hidden_header_hint);
-}
-
-void csv_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
-                                const std::string& hint) const {
-  fail_at_line(rows, i, reason, hint);
-}
-
-void csv_reader::refuse_single_column() const {
-  const auto separated_by = [&](char letter) {
-    return record_.text.find(letter) != record_.text.npos;
-  };
-  std::string hint = "cells are separated by commas; the last column is the target";
-  if (separated_by(';'))
-    hint = "cells are separated by commas, these look separated by semicolons";
-  else if (separated_by('\t'))
-    hint = "cells are separated by commas, these look separated by tabs";
-  records_.fail_at(record_, 0, "the file has one column; it needs a target and a feature", hint);
-}
-
-void csv_reader::refuse_cell(const csv_cell& cell, size_t column, number_status status) const {
-  if (cell.text.empty())
-    refuse_missing(cell, column);
-  const auto reason = shown_text(cell.text) + " in " + shown_column(column);
-  const bool may_be_header = record_.starts_file && !has_header();
-  switch (status) {
-  case number_status::not_finite:
-    records_.fail_at(record_, cell.offset, reason + " is not a finite number",
-                     "remove the row or fill the value in");
-  case number_status::out_of_range:
-    records_.fail_at(record_, cell.offset, reason + " does not fit a floating-point number",
-                     "numbers go up to 3.4e38: use another unit");
-  default:
-    records_.fail_at(record_, cell.offset, reason + " is not a number",
-                     may_be_header && counts_rows_
-                       ? counts_rows_hint
-                       : hint_for_text(may_be_header, needs_target_ ? column_names()[column] : "",
-                                       options_.target == "last"));
-  }
-}
-
-void csv_reader::refuse_missing(const csv_cell& cell, size_t column) const {
-  records_.fail_at(record_, cell.offset,
-                   "the cell '' in " + shown_column(column) + " is empty: its value is missing",
-                   needs_target_ ? "remove the row, fill the value in, or leave the column out: "
-                                   "data.ignore = [\"" +
-                                     column_names()[column] + "\"]"
-                                 : "remove the row or fill the value in");
-}
-
-void csv_reader::refuse_long_row(const csv_cell& surplus) const {
-  records_.fail_at(record_, surplus.offset,
-                   "the row has more cells than row 1 with its " + std::to_string(column_count()) +
-                     ": " + shown_text(surplus.text) + " is too many",
-                   counts_rows_ ? counts_rows_hint
-                                : "put a cell that holds a comma in quotation marks");
-}
-
-void csv_reader::refuse_short_row(size_t cell_count) const {
-  records_.fail_at(record_, record_.text.size(),
-                   "the row has " + std::to_string(cell_count) + " cells and ends before " +
-                     shown_column(cell_count) + "; row 1 has " + std::to_string(column_count()),
-                   "give every row as many cells as the first");
-}
-
-std::string csv_reader::shown_column(size_t column) const {
-  const auto index = std::to_string(column);
-  return column_names()[column] == index
-           ? "column " + index
-           : "column " + index + " " + shown_text(column_names()[column]);
 }
 
 } // namespace troupe

@@ -11,7 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -27,10 +29,17 @@ struct csv_portion {
 class csv_reader : public row_reader {
 public:
   /// Opens the file and reads its first record. Throws failure as read_csv does.
-  csv_reader(const std::string& file, csv_header header);
+  csv_reader(const std::string& file, csv_header header, const csv_dialect& dialect = {});
 
   /// The same for a file that has a target, which this does not choose, and a feature.
   csv_reader(const std::string& file, const csv_options& options);
+
+  /// Features are what this makes of their cells (N x S), not numbers as they stand; a row that its plan drops is
+  /// passed over. After the features are chosen, S of them in the order of its plan; before `next`.
+  void code_cells(std::shared_ptr<cell_coder> coder) { coder_ = std::move(coder); }
+
+  /// "3 rows without a value in some cell are left out, the first in line 7", or nothing.
+  std::string dropped_remark() const;
 
   /// Appends up to `rows_max` (>= 1) rows, those that are at hand, to each of the vectors of `out`,
   /// whatever they hold: at least one row unless the file is at its end. Throws failure as read_csv
@@ -64,12 +73,15 @@ private:
   void check_first_rows(const table_chunk& rows) const;
   bool takes_plain_rows() const;
   csv_portion append_plain_rows(table_chunk& out, size_t rows_max);
-  void append_row(table_chunk& out);
-  void read_feature(const csv_cell& cell, size_t column, float& out) const;
+  bool append_row(table_chunk& out);
+  bool read_feature(const csv_cell& cell, size_t column, float& out) const;
+  std::string_view with_point(const csv_cell& cell) const;
+  bool drops(const csv_cell& cell, size_t column) const;
   double read_target(const csv_cell& cell, size_t column) const;
 
   [[noreturn]] void refuse_single_column() const;
   [[noreturn]] void refuse_cell(const csv_cell& cell, size_t column, number_status status) const;
+  [[noreturn]] void refuse_coded(const csv_cell& cell, size_t column, cell_status status) const;
   [[noreturn]] void refuse_missing(const csv_cell& cell, size_t column) const;
   [[noreturn]] void refuse_long_row(const csv_cell& surplus) const;
   [[noreturn]] void refuse_short_row(size_t cell_count) const;
@@ -79,6 +91,10 @@ private:
   bool needs_target_;
   csv_records records_;
   csv_record record_;
+  std::shared_ptr<cell_coder> coder_; ///< null: cells are numbers
+  mutable std::string pointed_;       ///< what `with_point` gave last
+  uint64_t dropped_count_ = 0;
+  size_t first_dropped_line_ = 0;
   size_t rows_not_tried_ = 0;    ///< the short way: they follow one that was not plain
   bool row_waits_ = false;       ///< record_ is a row that was not given out
   bool first_rows_wait_ = true;  ///< nobody has checked them

@@ -51,14 +51,33 @@ bool looks_like_utf16(std::string_view start) {
 
 } // namespace
 
-csv_records::csv_records(const std::string& path, size_t record_bytes_max, quote_rule quotes)
+csv_records::csv_records(const std::string& path, size_t record_bytes_max, quote_rule quotes,
+                         const csv_dialect& dialect)
   : source_(path),
     record_bytes_max_(record_bytes_max),
     quotes_(quotes),
+    dialect_(dialect),
     buffer_(first_buffer_bytes(source_) + padding_bytes) {
   while (available() < 4 && fill())
     ;
   check_encoding();
+  for (size_t i = 0; i < dialect_.skip_lines && (available() > 0 || fill()); ++i)
+    pass_over_line();
+}
+
+// Whatever is in it, and however long it is.
+void csv_records::pass_over_line() {
+  for (;;) {
+    const auto end = find_byte({data(), available()}, '\n');
+    if (end < available()) {
+      begin_ += end + 1;
+      break;
+    }
+    begin_ = end_;
+    if (!fill())
+      break;
+  }
+  ++line_;
 }
 
 void csv_records::check_encoding() {
@@ -98,12 +117,14 @@ size_t csv_records::line_end(size_t from) {
 }
 
 bool csv_records::next(csv_record& out) {
+  while (dialect_.comment != 0 && (available() > 0 || fill()) && *data() == dialect_.comment)
+    pass_over_line();
   size_t from = 0, end = 0, line_count = 0, quote_count = 0;
   auto whole = [&] { return quote_count % 2 == 0; };
   do {
     end = line_end(from);
     if (quotes_ == quote_rule::csv)
-      quote_count += static_cast<size_t>(std::count(data() + from, data() + end, '"'));
+      quote_count += static_cast<size_t>(std::count(data() + from, data() + end, dialect_.quote));
     from = std::min(end + 1, available());
     ++line_count;
   } while (!whole() && end < available());
@@ -168,7 +189,7 @@ bool csv_cells::next(csv_cell& out) {
     return false;
   if (record_.has_quotes) {
     auto first = skip_blanks(at_);
-    if (first < record_.text.size() && record_.text[first] == '"') {
+    if (first < record_.text.size() && record_.text[first] == quote_) {
       at_ = first;
       next_quoted(out);
       return true;
@@ -179,13 +200,14 @@ bool csv_cells::next(csv_cell& out) {
 }
 
 size_t csv_cells::skip_blanks(size_t from) const {
-  while (from < record_.text.size() && is_blank(record_.text[from]))
+  while (from < record_.text.size() && record_.text[from] != separator_ &&
+         is_blank(record_.text[from]))
     ++from;
   return from;
 }
 
 void csv_cells::next_unquoted(csv_cell& out) {
-  auto end = find_byte(record_.text, ',', at_);
+  auto end = find_byte(record_.text, separator_, at_);
   auto first = at_, last = end;
   while (first < last && is_blank(record_.text[first]))
     ++first;
@@ -195,7 +217,7 @@ void csv_cells::next_unquoted(csv_cell& out) {
   at_ = end + 1;
   if (!record_.has_quotes)
     return;
-  auto quote = find_byte(out.text, '"');
+  auto quote = find_byte(out.text, quote_);
   if (quote == out.text.size())
     return;
   // The mark made following lines part of the record: they are not what the cell was meant to be.
@@ -210,11 +232,11 @@ void csv_cells::next_quoted(csv_cell& out) {
   auto start = at_ + 1;
   unescaped_.clear();
   auto from = start;
-  auto quote = find_byte(text, '"', from);
-  while (quote + 1 < text.size() && text[quote + 1] == '"') {
+  auto quote = find_byte(text, quote_, from);
+  while (quote + 1 < text.size() && text[quote + 1] == quote_) {
     unescaped_ += text.substr(from, quote + 1 - from);
     from = quote + 2;
-    quote = find_byte(text, '"', from);
+    quote = find_byte(text, quote_, from);
   }
   if (quote == text.size())
     source_.fail_at(record_, at_, "the quotation mark that opens here is never closed",
@@ -225,9 +247,11 @@ void csv_cells::next_quoted(csv_cell& out) {
     unescaped_ += text.substr(from, quote - from);
   out = {plain ? text.substr(start, quote - start) : std::string_view(unescaped_), at_, true};
   auto after = skip_blanks(quote + 1);
-  if (after < text.size() && text[after] != ',')
+  if (after < text.size() && text[after] != separator_)
     source_.fail_at(record_, after, "there is text after the closing quotation mark",
-                    "separate cells by commas; write a quotation mark inside a cell twice");
+                    "separate cells by " +
+                      std::string{separator_ == ',' ? "commas" : "data.separator"} +
+                      "; write a quotation mark inside a cell twice");
   at_ = after + 1;
 }
 
@@ -236,8 +260,10 @@ std::string hint_for_text(bool may_be_header, const std::string& column, bool ma
     return header_hint;
   if (column.empty())
     return "features are numbers: code the column's values as numbers";
-  const auto otherwise =
-    "leave the column out, data.ignore = [\"" + column + "\"], or code its values as numbers";
+  const auto name = " = [\"" + column + "\"]";
+  const auto otherwise = "leave the column out, data.ignore" + name +
+                         ", or make a feature of each of its values, data.categorical" + name +
+                         "; texts such as NA that stand for no value go into data.missing_cells";
   return !may_be_target
            ? "features are numbers: " + otherwise
            : "features are numbers, and the last column is the target: if this is the target, say "

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "troupe/data/formats/csv/csv_dialect.hpp"
 #include "troupe/data/source/text_source.hpp"
 
 #include <cstddef>
@@ -45,10 +46,12 @@ class csv_records {
 public:
   /// Opens the file; `record_bytes_max` bounds one record, hence the memory. Throws what
   /// text_source throws.
-  csv_records(const std::string& path, size_t record_bytes_max,
-              quote_rule quotes = quote_rule::csv);
+  csv_records(const std::string& path, size_t record_bytes_max, quote_rule quotes = quote_rule::csv,
+              const csv_dialect& dialect = {});
 
-  /// Reads the next record; false at the end of the file. An empty line is an empty record.
+  const csv_dialect& dialect() const noexcept { return dialect_; }
+
+  /// Reads the next record; false at the end of the file. An empty line is an empty record, a line of comment none.
   ///
   /// Throws failure(bad_data) for UTF-16 text, a NUL byte, a carriage return inside a line and a
   /// record that is too long; what text_source throws.
@@ -78,6 +81,7 @@ public:
 
 private:
   bool fill();
+  void pass_over_line();
   void check_encoding();
   size_t line_end(size_t from);
   void check(const csv_record& record, bool whole) const;
@@ -87,6 +91,7 @@ private:
   text_source source_;
   size_t record_bytes_max_;
   quote_rule quotes_;
+  csv_dialect dialect_;
   std::vector<char> buffer_;
   size_t begin_ = 0; ///< of what is left in the buffer
   size_t end_ = 0;
@@ -99,7 +104,10 @@ private:
 class csv_cells {
 public:
   csv_cells(const csv_records& source, const csv_record& record)
-    : source_(source), record_(record) {}
+    : source_(source),
+      record_(record),
+      separator_(source.dialect().separator),
+      quote_(source.dialect().quote) {}
 
   /// Reads the next cell; false after the last. A record with n commas has n + 1 cells.
   ///
@@ -114,6 +122,8 @@ private:
 
   const csv_records& source_;
   const csv_record& record_;
+  char separator_;
+  char quote_;
   size_t at_ = 0;         ///< offset of the next cell; past the end after the last
   std::string unescaped_; ///< of a quoted cell with doubled quotation marks
 };

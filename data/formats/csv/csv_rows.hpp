@@ -14,6 +14,8 @@ struct csv_row_shape {
   size_t column_count;
   size_t target_column;
   size_t line_bytes_max; ///< without its line end
+  char separator = ',';
+  char quote = '"';
 };
 
 struct csv_row_target {
@@ -27,7 +29,7 @@ struct csv_row_target {
 /// begins.
 ///
 /// Returns nullptr, with anything in the outputs, for a row that is not: column_count cells
-/// separated by commas, ended by LF or CR LF; each feature a finite number that fits a float32; the
+/// separated as the shape says, ended by LF or CR LF; each feature a finite number that fits a float32; the
 /// target such a number or UTF-8 text; no quotation mark, NUL or other carriage return; no longer
 /// than allowed.
 const char* read_plain_row(const char* at, const csv_row_shape& shape, float* features,

@@ -1,8 +1,13 @@
 #include "troupe/actors/base/trace.hpp"
 
+#include "troupe/data/records/flight_log.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <span>
 #include <thread>
 
 namespace troupe {
@@ -22,12 +27,13 @@ size_t count(const trace_lane& lane, trace_kind kind) {
 
 TEST(trace, work_is_recorded_with_what_it_was_and_the_wait_before_it) {
   trace_ring ring{lane_of("replica 0"), 0, 100};
+  const trace_flow flow{flow_content::gradient, {99}};
   {
     const traced_work work{&ring, trace_kind::slice, 7, 3};
     std::this_thread::sleep_for(2ms);
   }
   std::this_thread::sleep_for(2ms);
-  { const traced_work came{&ring, trace_kind::receive, 8, 1, 99}; }
+  { const traced_work came{&ring, trace_kind::receive, 8, 1, flow}; }
   { const traced_work work{&ring, trace_kind::slice, 8, 4}; }
   const auto lane = ring.lane();
   ASSERT_EQ(lane.records.size(), 4u);
@@ -37,7 +43,7 @@ TEST(trace, work_is_recorded_with_what_it_was_and_the_wait_before_it) {
   EXPECT_EQ(first.step, 7u);
   EXPECT_EQ(first.object, 3u);
   EXPECT_GE(first.length, 2'000'000u);
-  EXPECT_EQ(came.flow, 99u);
+  EXPECT_EQ(came.flow, flow.number());
   EXPECT_EQ(wait.kind, trace_kind::wait) << "what comes does not end it";
   EXPECT_EQ(wait.begin, first.begin + first.length);
   EXPECT_EQ(wait.begin + wait.length, second.begin);
@@ -53,6 +59,29 @@ TEST(trace, a_full_ring_keeps_the_newest_in_order_and_counts_the_others) {
   ASSERT_EQ(lane.records.size(), 8u);
   for (size_t i = 0; i < 8; ++i)
     EXPECT_EQ(lane.records[i].step, 13 + i);
+}
+
+TEST(trace, the_flight_recorder_has_all_steps_also_those_that_the_timeline_leaves_out) {
+  const temporary_folder folder;
+  const auto recorder =
+    std::make_shared<flight_recorder>(flight_place{folder.path(), "main", "digits", "/run"});
+  run_trace trace{false, recorder};
+  trace.begin("main", "00ff");
+  const auto ring = trace.new_ring(lane_of("replica 0"));
+  { const traced_work came{ring.get(), trace_kind::receive, 4, 1}; }
+  { const traced_work work{ring.get(), trace_kind::slice, 4, 2}; }
+  const traced_work under_way{ring.get(), trace_kind::slice, 4, 3};
+  EXPECT_TRUE(ring->lane().records.empty()) << "no timeline is wanted";
+  const auto bytes = folder.read(std::filesystem::path{recorder->path()}.filename().string());
+  const auto log = read_flight(std::as_bytes(std::span{bytes}), "here");
+  EXPECT_EQ(log.job_sha256, "00ff");
+  ASSERT_EQ(log.lanes.size(), 1u);
+  const auto& records = log.lanes[0].records;
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].kind, trace_kind::receive);
+  EXPECT_FALSE(records[0].end);
+  EXPECT_EQ(records[1], (flight_record{trace_kind::slice, 4, 2, 0, 0}));
+  EXPECT_EQ(records[2], (flight_record{trace_kind::slice, 4, 3, 0, std::nullopt}));
 }
 
 TEST(trace, who_has_no_ring_records_nothing) {
@@ -83,10 +112,10 @@ TEST(trace, steps_are_left_out_when_records_cost_too_much_and_taken_again_when_n
 }
 
 TEST(trace, a_flow_has_one_number_at_both_ends_and_others_have_others) {
-  const auto flow = flow_of(flow_content::gradient, {1, 2, 3});
-  EXPECT_EQ(flow, flow_of(flow_content::gradient, {1, 2, 3}));
-  EXPECT_NE(flow, flow_of(flow_content::parameters, {1, 2, 3}));
-  EXPECT_NE(flow, flow_of(flow_content::gradient, {1, 3, 2}));
+  const auto flow = trace_flow{flow_content::gradient, {1, 2, 3}}.number();
+  EXPECT_EQ(flow, (trace_flow{flow_content::gradient, {1, 2, 3}}.number()));
+  EXPECT_NE(flow, (trace_flow{flow_content::parameters, {1, 2, 3}}.number()));
+  EXPECT_NE(flow, (trace_flow{flow_content::gradient, {1, 3, 2}}.number()));
   EXPECT_NE(flow, 0u);
 }
 

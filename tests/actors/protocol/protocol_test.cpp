@@ -9,6 +9,7 @@
 #include "troupe/actors/protocol/tensor_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/coordinators/exchange/link_limits.hpp"
+#include "troupe/tests/support/payloads.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -19,7 +20,6 @@
 
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 namespace troupe {
 
@@ -66,7 +66,6 @@ protected:
   void expect_block_survives() {
     expect_block_survives<Block>(std::make_index_sequence<Block::end - Block::begin>{});
   }
-
   /// All but those that never leave their process.
   template <class T>
   void expect_empty_one_survives() {
@@ -79,11 +78,7 @@ protected:
   std::optional<caf::actor_system> system;
 };
 
-payload payload_of(std::vector<float> values) {
-  buffer storage{values.size()};
-  std::ranges::copy(values, storage.values().begin());
-  return {storage, 0, values.size()};
-}
+using test::payload_of;
 
 const speaker process{"b", false};
 
@@ -178,7 +173,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   status.version = 7;
   status.steps_per_second = 0.5;
   status.view = {3, 2};
-  status.late = {{"b", {"gradients"}, milliseconds{1400}}};
+  status.late = {{"b", {"gradients"}, milliseconds{1400}, milliseconds{900}}};
   status.nodes = {{"a",
                    true,
                    true,
@@ -194,7 +189,14 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                    8,
                    {9, 8},
                    10,
-                   {"spare", "slice 2"}}};
+                   {"spare", "slice 2"},
+                   {{"replica 0", "slice 4", milliseconds{7}, milliseconds{6}}},
+                   0.5,
+                   "refused"}};
+  static_cast<status_of_waits&>(status) = {{{"a", "b", 1, 2, 3, 4, 0.5, milliseconds{6}}},
+                                           {{{"b", 1}, 2, 3, 0.25, 0.5, 4}},
+                                           2.5,
+                                           "somebody"};
   status.figures = some_figures();
   expect_survives(status);
   expect_survives(horizon{{12, true}, 10});
@@ -223,10 +225,14 @@ TEST_F(protocol, messages_between_processes_survive) {
                               50,
                               2,
                               {{"b", "gradients"}},
-                              {milliseconds{40}, milliseconds{30}},
+                              {milliseconds{40},
+                               milliseconds{30},
+                               milliseconds{20},
+                               {{"replica 0", "slice 4", milliseconds{7}, milliseconds{6}}}},
                               1,
                               some_figures(),
-                              {7, 8, 9}});
+                              {7, 8, 9},
+                              {{"b", 1, 2, 3, 4, 5, 6}}});
 }
 
 TEST_F(protocol, tensors_and_all_that_is_said_of_them_survive) {
@@ -262,18 +268,12 @@ TEST_F(protocol, orders_and_what_comes_of_them_survive) {
   expect_survives(result_sheet{1, 9, {infinity, 2, 3, 4}, false, 5, 2, true});
 }
 
-TEST_F(protocol, messages_between_links_survive) {
+TEST_F(protocol, messages_of_links_and_of_applications_survive) {
   expect_survives(introduction{{"a", 7, 2, 1}, {}, {}, {}, true});
   expect_survives(farewell{69, "why"});
-}
-
-TEST_F(protocol, messages_of_online_learning_survive) {
   expect_block_survives<caf::id_block::troupe_online>();
   expect_survives(online_batch{payload_of({1, 2}), {3, -1}, payload_of({0.5f})});
   expect_survives(online_report{4, online_verdict::loss_grew, 3, infinity, 0.5, -infinity, "why"});
-}
-
-TEST_F(protocol, messages_of_coordinators_survive) {
   expect_block_survives<caf::id_block::troupe_coordinators>();
   expect_survives(child_model{7, 2, payload_of({-0.0f, 2}), 120});
   expect_survives(merge_report{7, 2, parameters_verdict::merge_refused, "why", 3, 4});

@@ -53,6 +53,13 @@ std::vector<state> states() {
   const explained_wait main_for_right{"main", "right", from_right.what};
   const awaited seam{"c", "activations of step 7, slice 0, behind segment 0"};
   const awaited own{"", "the state of checkpoint 3 from the director"};
+  const auto at_slice = [](int busy_ms, int longest_ms) {
+    return work_piece{"replica 0", "slice 4 of step 412", milliseconds{busy_ms},
+                      milliseconds{longest_ms}};
+  };
+  const auto cut_link = [](const std::string& from, const std::string& to) {
+    return link_figures{from, to, 900, 500, 400, 0, 0, milliseconds{2'500}};
+  };
   const auto busy = [](training_status& x) { x.late = {{"right", {}, {}, milliseconds{22'000}}}; };
   return {
     {"a silent worker",
@@ -61,13 +68,7 @@ std::vector<state> states() {
      {"right"},
      {main_for_right},
      "silent for 3.2 s"},
-    {"what a silent one said does not count",
-     standing_still({node("main", {from_right}), node("right", {{"main", "parameters"}}, 3.2)}),
-     wait_rule::silent,
-     {"right"},
-     {main_for_right},
-     "right holds up the run"},
-    {"nor whom it blamed",
+    {"what a silent one said does not count, nor whom it blamed",
      standing_still({node("main", {from_right}), node("right", {seam}, 3.2), gone("c")}),
      wait_rule::silent,
      {"right"},
@@ -123,6 +124,107 @@ std::vector<state> states() {
      {"right"},
      {main_for_right},
      "at one piece of work for 22.0 s"},
+    {"an actor at a piece for longer than any before",
+     with(standing_still({node("main", {from_right}), node("right")}),
+          [&](auto& x) { x.nodes[1].pieces = {at_slice(8'400, 200)}; }),
+     wait_rule::computing,
+     {"right/replica 0"},
+     {main_for_right},
+     "right/replica 0 holds up the run: at slice 4 of step 412 for 8.4 s (its longest before took "
+     "0.2 s)"},
+    {"who computes waits for what comes of that, too",
+     with(standing_still({node("main", {from_right}), node("right", {{"main", "parameters"}})}),
+          [&](auto& x) { x.nodes[1].pieces = {at_slice(8'400, 200)}; }),
+     wait_rule::computing,
+     {"right/replica 0"},
+     {main_for_right},
+     "right/replica 0 holds up the run"},
+    {"nobody waits for anybody while all evaluate",
+     with(standing_still({node("main"), node("right")}),
+          [&](auto& x) {
+            x.nodes[1].pieces = {{"replica 0", "chunk 3 of 9 of the evaluation of step 7",
+                                  milliseconds{40}, milliseconds{200}}};
+          }),
+     wait_rule::working,
+     {"right"},
+     {},
+     "no fault: right/replica 0 works as always, at chunk 3 of 9 of the evaluation of step 7"},
+    {"a piece as long as those before is no fault",
+     with(standing_still({node("main", {from_right}), node("right")}),
+          [&](auto& x) { x.nodes[1].pieces = {at_slice(8'400, 9'000)}; }),
+     wait_rule::working,
+     {"right"},
+     {main_for_right},
+     "no fault: right/replica 0 works as always, at slice 4 of step 412 for 8.4 s"},
+    {"nor is a long first piece",
+     with(standing_still({node("main", {from_right}), node("right")}),
+          [&](auto& x) { x.nodes[1].pieces = {at_slice(29'000, 0)}; }),
+     wait_rule::working,
+     {"right"},
+     {main_for_right},
+     "no fault"},
+    {"but one without an end is",
+     with(standing_still({node("main", {from_right}), node("right")}),
+          [&](auto& x) { x.nodes[1].pieces = {at_slice(31'000, 0)}; }),
+     wait_rule::computing,
+     {"right/replica 0"},
+     {main_for_right},
+     "for 31.0 s"},
+    {"another actor that does not answer is busy, whatever this one is at",
+     with(standing_still({node("main", {from_right}), node("right")}),
+          [&](auto& x) {
+            busy(x);
+            x.nodes[1].pieces = {at_slice(100, 200)};
+          }),
+     wait_rule::computing,
+     {"right/replica 0"},
+     {main_for_right},
+     "right/replica 0 holds up the run"},
+    {"a link that carries nothing, within a circle",
+     with(standing_still({node("main", {from_right}), node("right", {{"main", "parameters"}})}),
+          [&](auto& x) { x.links = {cut_link("right", "main")}; }),
+     wait_rule::link,
+     {"link right -> main"},
+     {main_for_right},
+     "the link right -> main holds up the run: 900 bytes were given to it, 500 have come, none "
+     "for 2.5 s"},
+    {"of two links the one that is waited for",
+     with(standing_still({node("main", {from_right}), node("right"), node("c")}),
+          [&](auto& x) {
+            x.links = {cut_link("c", "right"), cut_link("right", "main")};
+          }),
+     wait_rule::link,
+     {"link right -> main"},
+     {main_for_right},
+     "link right -> main"},
+    {"what has come was not acknowledged: the way back",
+     with(standing_still({node("main", {from_right}), node("right")}),
+          [&](auto& x) {
+            x.links = {cut_link("right", "main")};
+            x.links[0].came = 900;
+            x.links[0].waiting = 3;
+          }),
+     wait_rule::link,
+     {"link main -> right"},
+     {main_for_right},
+     "all 900 bytes from right have come"},
+    {"something is under way, and moves",
+     with(standing_still({node("main", {from_right}), node("right")}),
+          [&](auto& x) {
+            x.links = {cut_link("right", "main")};
+            x.links[0].still = milliseconds{1'000};
+          }),
+     wait_rule::on_the_way,
+     {"right"},
+     {main_for_right},
+     "has not come"},
+    {"to a process that is silent nothing goes",
+     with(standing_still({node("main", {from_right}), node("right", {}, 3)}),
+          [&](auto& x) { x.links = {cut_link("main", "right")}; }),
+     wait_rule::silent,
+     {"right"},
+     {main_for_right},
+     "right holds up"},
     {"idle, and yet waited for",
      standing_still({node("main", {from_right}), node("right")}),
      wait_rule::on_the_way,
@@ -164,7 +266,7 @@ std::vector<state> states() {
     {"a checkpoint",
      with(standing_still({node("main")}), [](auto& x) { x.waits_for = checkpoint_to_be_written; }),
      wait_rule::disk,
-     {"main"},
+     {"disk of main"},
      {{"main", "", "a checkpoint to be written"}},
      "for 3.0 s"},
     {"a checkpoint, and somebody else is to blame",
@@ -178,7 +280,7 @@ std::vector<state> states() {
      with(standing_still({node("main"), node("right", {}, 3)}),
           [](auto& x) { x.waits_for = term_to_be_written; }),
      wait_rule::disk,
-     {"main"},
+     {"disk of main"},
      {{"main", "", "the term to be written"}},
      "the disk of main"},
     {"nobody came, at once",
@@ -192,6 +294,20 @@ std::vector<state> states() {
      {"right", "c"},
      {{"main", "right", "a link to it"}, {"main", "c", "a link to it"}},
      "waiting for right, c"},
+    {"nobody came, and it is known why",
+     with(standing_still({node("main"), gone("right")}),
+          [](auto& x) {
+            x.phase = "waiting";
+            x.waits_for = "waiting for right";
+            x.nodes[1].trouble = "it was refused: version 0.9 there, 1.0 here";
+            x.stranger = "a connection from h was turned away: certificate has expired";
+          }),
+     wait_rule::missing,
+     {"right"},
+     {{"main", "right", "a link to it"}},
+     "of right is known: it was refused: version 0.9 there, 1.0 here; a connection from h was "
+     "turned "
+     "away: certificate has expired"},
     {"all came, and it has not begun",
      with(standing_still({node("main"), node("right")}),
           [](auto& x) {
@@ -231,6 +347,37 @@ TEST(explanation, is_none_before_patience_ends_and_when_the_run_has_ended) {
     x.phase = phase;
     EXPECT_FALSE(explain(x)) << phase;
   }
+}
+
+TEST(explanation, a_run_that_moves_has_one_when_it_is_slow_or_its_disk_hangs) {
+  auto x = standing_still({node("main"), node("right")});
+  x.still = 0.1;
+  EXPECT_FALSE(explain(x));
+  x.slow = {{{"right", 0}, 100, 95, 0.62, 12, 3.1}};
+  x.links = {{"main", "right", 900, 900, 0, 0, 5e6, {}},
+             {"right", "main", 900, 500, 4'000, 1, 2e5, {}}};
+  const auto computes = explain(x);
+  ASSERT_TRUE(computes);
+  EXPECT_EQ(computes->rule, wait_rule::slow);
+  EXPECT_EQ(computes->culprits, std::vector<std::string>{"right/replica 0"});
+  EXPECT_NE(
+    computes->verdict.find(
+      "62 % of the time: last in 95 of the last 100 steps, and its computing takes 3 times"),
+    std::string::npos)
+    << computes->verdict;
+  x.slow[0].computing_ratio = 1.1;
+  const auto comes_late = explain(x);
+  ASSERT_TRUE(comes_late);
+  EXPECT_EQ(comes_late->culprits, std::vector<std::string>{"link right -> main"});
+  EXPECT_NE(comes_late->verdict.find("200 kB/s, 4 kB under way"), std::string::npos)
+    << comes_late->verdict;
+  x.writes_for = 2.5;
+  const auto writes = explain(x);
+  ASSERT_TRUE(writes);
+  EXPECT_EQ(writes->rule, wait_rule::disk);
+  EXPECT_EQ(writes->culprits, std::vector<std::string>{"disk of main"});
+  EXPECT_NE(writes->verdict.find("training goes on: it is written to for 2.5 s"),
+            std::string::npos);
 }
 
 TEST(explanation, names_three_and_counts_the_others) {

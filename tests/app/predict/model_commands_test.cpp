@@ -100,7 +100,9 @@ TEST_F(model_commands, prediction_decides_by_columns_and_says_so) {
   folder.write("without.csv", "2,1\n0,1\n");
   ASSERT_EQ(run("predict flower.model without.csv"), 0) << err;
   EXPECT_EQ(out, "answer\nno\nyes\n");
-  EXPECT_EQ(err, "troupe: without.csv: 2 columns, all taken for features, none for a target\n");
+  EXPECT_EQ(
+    err, "troupe: without.csv: 2 columns, all taken for features, none for a target, features by "
+         "position: the file has no names of columns\n");
   folder.write("middle.csv", "2,no,1\n0,yes,1\n");
   ASSERT_EQ(run("predict flower.model middle.csv --target 1 --header no"), 0) << err;
   EXPECT_EQ(out, "answer\nno\nyes\n");

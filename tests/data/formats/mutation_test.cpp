@@ -113,6 +113,20 @@ TEST(mutation, csv_files_are_read_or_refused) {
   EXPECT_GT(result.refused, 1000u);
 }
 
+TEST(mutation, csv_files_with_a_plan_are_read_or_refused) {
+  csv_options options;
+  options.columns.categorical = {"0"};
+  options.columns.date = {"1"};
+  options.columns.missing = missing_rule::mean;
+  options.columns.categories_max = 3;
+  options.dialect = {';', '"', ',', '#', 1};
+  auto result =
+    read_mutations("notes\nb;when;x;y\n# c\nu;2024-02-29;1,5;1\n\"v\";;2;2\nu;1999-12-31;;3\n",
+                   4000, [&](const std::string& path) { check(read_csv(path, options)); });
+  EXPECT_GT(result.read, 100u);
+  EXPECT_GT(result.refused, 500u);
+}
+
 TEST(mutation, compressed_csv_files_are_read_or_refused) {
   auto result =
     read_mutations(gzip_text("a,b\n1,2\n3,4\n") + gzip_text("5,6\n7,8\n"), 2000, read_table);

@@ -57,13 +57,14 @@ STATUS = {
     "views": "job", "replicas_lost": "time", "rollbacks": "time", "train_loss": "none",
     "train_accuracy": "none", "learning_rate": "job", "seconds_left": "time", "newest_row": "row",
     "trainers": "none", "privacy": "spent", "bytes_sent": "none", "bytes_by_kind": "none",
-    "resends": "none", "job_sha256": "job", "explanation": "time",
+    "resends": "none", "job_sha256": "job", "explanation": "time", "links": "none", "slow": "none",
+    "writes_for_seconds": "time",
 }
 NODE = {
     "name": "job", "role": "job", "state": "job", "replicas": "job", "shards": "job",
     "slices": "job", "spans": "job", "step": "job", "shard_steps": "job", "waits_for": "time",
     "last_heard_seconds": "time", "samples": "none", "bytes_sent": "none", "bytes_by_kind": "none",
-    "resends": "none",
+    "resends": "none", "late_seconds": "none",
 }
 TAGS = {"auc/test", "auc/validation", "loss/test", "loss/validation", "accuracy/test", "accuracy/validation",
         "learning_rate", "speed/steps_per_second"}
@@ -199,6 +200,27 @@ class Walk(PrivateRuns):
         folder = self.folder("a")
         self.run_it(folder, command="launch", job="cluster.toml")
         self.walk(folder)
+
+    def test_of_timelines_and_flight_recorders(self):
+        for command, job in (("train", "job.toml"), ("launch", "cluster.toml")):
+            folder = self.folder(command)
+            memory = os.path.join(folder, "memory")
+            os.mkdir(memory)
+            self.run_it(folder, "--trace", "t.json", f"--flight={memory}", command=command, job=job)
+            self.assertEqual(glob.glob(os.path.join(folder, "t.json*")), [], "nobody has a row")
+            self.walk(folder)
+            os.remove(run_file(folder, "rounds.csv"))
+            run = subprocess.Popen([TROUPE, command, job, "--overwrite", f"--flight={memory}",
+                                    "--set", "federated.rounds=1000000"],
+                                   cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(run.wait, HANG)
+            self.addCleanup(run.kill)
+            rounds, deadline = run_file(folder, "rounds.csv"), time.monotonic() + HANG
+            while not (os.path.exists(rounds) and len(table(rounds)) > 2):
+                self.assertIsNone(run.poll())
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            self.assertEqual(os.listdir(memory), [])
 
     def test_of_the_status(self):
         folder = self.folder("a")

@@ -135,6 +135,15 @@ class Timelines(unittest.TestCase):
         self.expect_order(timeline)
         self.expect_flows(timeline, from_begin=True)
 
+    def test_what_is_written_has_a_row(self):
+        self.train("run", "checkpoint.every_steps=4", more=["--trace", "t.json"])
+        timeline = Timeline(self.folder / "t.json")
+        rows = timeline.names("thread_name")
+        for what in ("write", "finish checkpoint"):
+            self.assertEqual({x["args"]["step"] for x in timeline.spans(what)}, {4, 8, 12}, what)
+            self.assertEqual({rows[x["pid"], x["tid"]] for x in timeline.spans(what)}, {"writer"})
+        self.expect_order(timeline)
+
     def test_a_path_that_cannot_be_written_is_told_of_before_anything_is_done(self):
         run = self.troupe("train", self.job, "--set", "output.directory=run", "--trace", "none/t.json", code=73)
         self.assertIn("none/t.json", run.stderr)
@@ -158,6 +167,14 @@ class Timelines(unittest.TestCase):
         self.assertGreaterEqual(len(between), 2 * STEPS, "gradients and parameters, both ways")
         self.assertIn(f"{len({out['id'] for out, _ in pairs})} messages are seen at both ends", said)
         self.assertNotIn("before they were sent", said)
+        self.assertNotIn("run.json.", said, "a node's own file is gone by now")
+        rows = timeline.names("thread_name")
+        self.assertLessEqual({"link to main", "link to left", "link to the director", "director's link to left",
+                              "links", "director's links"}, set(rows.values()))
+        for what, least in (("send piece", 2 * STEPS), ("receive piece", 2 * STEPS)):
+            spans = [x for x in timeline.spans(what) if rows[x["pid"], x["tid"]].startswith("link to ")]
+            self.assertGreaterEqual(len(spans), least, what)
+            self.assertEqual({x["args"]["step"] for x in spans} & set(range(STEPS)), set(range(STEPS)))
         self.assertEqual([x.name for x in self.folder.glob("run.json.*")], [])
 
     def test_files_of_other_runs_are_not_merged(self):

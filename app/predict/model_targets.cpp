@@ -1,0 +1,57 @@
+// The targets of rows for a model (model_rows.hpp).
+
+#include "troupe/app/predict/model_rows.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace troupe {
+
+namespace {
+
+constexpr size_t names_shown_max = 8;
+
+} // namespace
+
+std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& classes,
+                               const saved_model& model, const row_reader& reader) {
+  std::vector<int32_t> result;
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    const auto& cell = rows.target_cells[i];
+    const auto label = classes.find(cell);
+    if (!label) {
+      std::string known;
+      for (size_t k = 0; k < std::min(model.classes.size(), names_shown_max); ++k)
+        known += (k ? ", " : "") + shown_text(model.classes[k]);
+      reader.fail_at_target(rows, i, "the model knows no class " + shown_text(cell),
+                            "its classes are " + known +
+                              (model.classes.size() > names_shown_max ? ", ..." : ""));
+    }
+    result.push_back(static_cast<int32_t>(*label));
+  }
+  return result;
+}
+
+std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader, loss_kind loss) {
+  std::vector<float> result;
+  for (size_t i = 0; i < rows.target_cells.size(); ++i) {
+    const auto target = static_cast<float>(rows.target_numbers[i]);
+    if (!std::isfinite(target))
+      reader.fail_at_target(
+        rows, i, "the target " + shown_text(rows.target_cells[i]) + " is not a finite number",
+        "the model predicts numbers: is it the right column?");
+    if (!accepts_target(loss, target))
+      reader.fail_at_target(rows, i,
+                            std::string{name_of(loss)} + ", the model's loss, needs targets " +
+                              std::string{target_demand(loss)} + ", not " +
+                              shown_text(rows.target_cells[i]),
+                            "the model was trained on such targets alone: is it the right column?");
+    result.push_back(target);
+  }
+  return result;
+}
+
+} // namespace troupe

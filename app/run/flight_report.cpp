@@ -1,0 +1,129 @@
+#include "troupe/app/run/flight_report.hpp"
+
+#include "troupe/data/records/flight_recorder.hpp"
+#include "troupe/data/records/trace_words.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+
+namespace troupe {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+double seconds(uint32_t hundredths) {
+  return hundredths / 100.0;
+}
+
+// Whatever the file says: up to the year 9999.
+std::string date(uint64_t unix_ms) {
+  constexpr uint64_t second_max = 253'402'300'799;
+  const auto time = static_cast<std::time_t>(std::min(unix_ms / 1000, second_max));
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
+}
+
+bool is_under_way(const flight_record& x) {
+  return !x.end && has_end(x.kind);
+}
+
+std::string record_text(const flight_record& x, const flight_lane& lane) {
+  auto what = trace_words(x.kind, lane.waits_for, lane.sends);
+  if (const auto* object = trace_object_name(x.kind); object && what != object)
+    what += fmt::format(" {} {}", object, x.object);
+  else if (object)
+    what += fmt::format(" {}", x.object);
+  what += fmt::format(", step {}", x.step);
+  if (is_under_way(x))
+    what += ", not ended";
+  else if (x.end && *x.end > x.begin)
+    what += fmt::format(", for {:.1f} s", seconds(*x.end - x.begin));
+  return fmt::format("{:>10.1f} s  {}\n", seconds(x.begin), what);
+}
+
+std::string lane_text(const flight_lane& x, size_t records_max) {
+  std::string result = fmt::format("\n{}: {} records", x.actor, x.recorded);
+  if (x.records.empty())
+    return result + '\n';
+  const auto count = std::min(records_max, x.records.size());
+  result += fmt::format(", the newest {} of {} kept\n", count, x.records.size());
+  for (size_t i = 0; i < count; ++i)
+    result += record_text(x.records[x.records.size() - 1 - i], x);
+  return result;
+}
+
+json lane_json(const flight_lane& x) {
+  auto records = json::array();
+  for (auto record = x.records.rbegin(); record != x.records.rend(); ++record) {
+    json one{{"what", trace_words(record->kind, x.waits_for, x.sends)}, {"step", record->step}};
+    if (const auto* object = trace_object_name(record->kind))
+      one[object] = record->object;
+    one["begin_seconds"] = seconds(record->begin);
+    one["end_seconds"] = record->end ? json(seconds(*record->end)) : json();
+    one["under_way"] = is_under_way(*record);
+    records.push_back(std::move(one));
+  }
+  return {{"actor", x.actor}, {"recorded", x.recorded}, {"records", std::move(records)}};
+}
+
+std::string printable_lines(std::string text) {
+  std::string result;
+  for (size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    result += printable_text(std::string_view{text}.substr(begin, end - begin)) + '\n';
+    begin = end + 1;
+  }
+  return result;
+}
+
+} // namespace
+
+flight_log load_flight(const std::string& path) {
+  std::ifstream in{path, std::ios::binary};
+  std::string bytes(flight_recorder::file_bytes, '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (in.bad() || !in.is_open() || (in.gcount() == 0 && !in.eof()))
+    throw failure(failure_code::missing_input, "there is no such file, or it cannot be read", path,
+                  "give a .flight file, or flight-NODE.bin of a run directory");
+  bytes.resize(static_cast<size_t>(in.gcount()));
+  return read_flight(std::as_bytes(std::span{bytes}), path);
+}
+
+std::string flight_report(const flight_log& x, size_t records_max) {
+  auto result = fmt::format(
+    "process   {} ({}) of job {}\nrun       {}\nbegan     {}\nlast sign {:.1f} s later\n",
+    x.process, x.process_id, x.job, x.run_directory, date(x.begin_unix_ms), seconds(x.last_sign));
+  if (x.is_cut)
+    result += "the file is cut or damaged: what is missing were other actors\n";
+  if (x.actors_left_out > 0)
+    result += fmt::format("{} actors had no room in it\n", x.actors_left_out);
+  for (const auto& lane : x.lanes)
+    result += lane_text(lane, records_max);
+  return printable_lines(std::move(result));
+}
+
+std::string flight_json(const flight_log& x) {
+  auto actors = json::array();
+  for (const auto& lane : x.lanes)
+    actors.push_back(lane_json(lane));
+  const json object{{"process", x.process},
+                    {"process_id", x.process_id},
+                    {"job", x.job},
+                    {"job_sha256", x.job_sha256},
+                    {"run_directory", x.run_directory},
+                    {"began", date(x.begin_unix_ms)},
+                    {"last_sign_seconds", seconds(x.last_sign)},
+                    {"is_cut", x.is_cut},
+                    {"actors_left_out", x.actors_left_out},
+                    {"actors", std::move(actors)}};
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+} // namespace troupe

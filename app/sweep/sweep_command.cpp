@@ -1,0 +1,157 @@
+#include "troupe/app/sweep/sweep_command.hpp"
+
+#include "troupe/app/compare/curves.hpp"
+#include "troupe/app/job/job_file.hpp"
+#include "troupe/app/run/training_run.hpp"
+#include "troupe/app/sweep/sweep_run.hpp"
+#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/app/toml/environment.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/run_folder/folder_claim.hpp"
+#include "troupe/data/run_folder/run_directory.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <thread>
+
+namespace troupe {
+
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+constexpr int stopped_by_signal = 128;
+constexpr const char* sweep_file_name = "sweep.json";
+
+std::string path_in(const std::string& folder, const std::string& name) {
+  return (fs::path{folder} / name).string();
+}
+
+// All trials before the first one begins: a wrong value of the last one is found now.
+void check_all(const sweep_orders& x) {
+  for (size_t i = 0; i < x.trials.size(); ++i) {
+    auto sets = x.sets;
+    for (const auto& [key, value] : x.trials[i])
+      sets.push_back(key + '=' + value);
+    load_job_and_places(x.job_file, sets, process_environment());
+  }
+}
+
+sweep_orders orders_of(const sweep_arguments& arguments, const job& base) {
+  sweep_orders result;
+  result.job_file = arguments.job_file;
+  result.folder = arguments.folder.empty() ? "runs/" + base.name + "-sweep" : arguments.folder;
+  result.sets = arguments.sets;
+  result.trials = sweep_trials(arguments.grids, arguments.randoms, arguments.seed);
+  result.shape = {
+    result.trials.size(), {base.training.epochs}, std::max<size_t>(arguments.halving, 1)};
+  result.slots =
+    arguments.slots ? arguments.slots : std::max(1u, std::thread::hardware_concurrency());
+  result.quiet = arguments.quiet;
+  if (arguments.halving == 0)
+    return result;
+  if (base.training.steps)
+    throw failure(failure_code::usage, "--halve counts epochs, and training.steps is set", {},
+                  "set training.epochs instead");
+  result.shape.rungs = halving_rungs(result.trials.size(), base.training.epochs, arguments.halving);
+  return result;
+}
+
+json plan_of(const sweep_orders& x, const std::string& job_text) {
+  json result{{"job", job_text},
+              {"sets", x.sets},
+              {"rungs", x.shape.rungs},
+              {"keep_one_of", x.shape.keep_one_of},
+              {"trials", json::array()}};
+  for (const auto& trial : x.trials) {
+    result["trials"].push_back(json::object());
+    for (const auto& [key, value] : trial)
+      result["trials"].back()[key] = value;
+  }
+  return result;
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+// The trials' folders of an earlier search, and nothing else that is there.
+void remove_trials(const std::string& folder) {
+  std::error_code ignored;
+  for (size_t i = 0; i < trials_max; ++i)
+    if (!fs::remove_all(path_in(folder, trial_folder_name(i)), ignored))
+      return;
+}
+
+void begin(const sweep_arguments& arguments, const sweep_orders& orders) {
+  const auto path = path_in(orders.folder, sweep_file_name);
+  const auto plan = one_line(plan_of(orders, text_of_file(orders.job_file)));
+  std::error_code ignored;
+  const bool is_there = fs::exists(path, ignored);
+  if (is_there && !arguments.resume && !arguments.overwrite)
+    throw failure(
+      failure_code::cannot_create, "there is a sweep already", orders.folder,
+      "--resume goes on with it, --overwrite replaces it, -o FOLDER chooses another place");
+  if (is_there && arguments.resume && text_of_file(path) != plan)
+    throw failure(failure_code::cannot_create,
+                  "the sweep there has other trials, or another job file", orders.folder,
+                  "give the same options as then, or choose another place with -o FOLDER");
+  if (!is_there || arguments.overwrite) {
+    remove_trials(orders.folder);
+    write_file_atomically(path, plan);
+  }
+}
+
+void write_files(const sweep_orders& orders, const sweep_outcome& x) {
+  write_file_atomically(path_in(orders.folder, "sweep.csv"), sweep_csv(x));
+  std::vector<run_record> runs;
+  for (const auto i : x.rule.ranking())
+    if (x.runs[i] && !x.runs[i]->history.empty()) {
+      runs.push_back(*x.runs[i]);
+      runs.back().name = trial_folder_name(i);
+    }
+  if (!runs.empty())
+    write_file_atomically(path_in(orders.folder, "curves.svg"), curves_svg(runs));
+  const auto best = x.rule.ranking().front();
+  if (x.rule.loss(best))
+    write_file_atomically(path_in(orders.folder, "best.toml"),
+                          text_of_file(path_in(path_in(orders.folder, trial_folder_name(best)),
+                                               std::string{job_file_name})));
+}
+
+int run(const sweep_arguments& arguments, std::string& job_name) {
+  if (arguments.grids.empty() && arguments.randoms.empty())
+    throw failure(failure_code::usage, "a sweep needs --grid or --random", {},
+                  "as --grid optimizer.learning_rate=0.1,0.01");
+  const auto base = load_job(arguments.job_file, arguments.sets, process_environment());
+  job_name = base.name;
+  const auto orders = orders_of(arguments, base);
+  check_all(orders);
+  const folder_claim claim{orders.folder, {"sweep directory", "--output"}};
+  begin(arguments, orders);
+  if (!arguments.quiet)
+    print_message("sweep     " + std::to_string(orders.trials.size()) + " trials, " +
+                  std::to_string(orders.slots) + " at once, in " + orders.folder + '\n');
+  const auto end = run_sweep(orders);
+  write_files(orders, end.outcome);
+  print_result(arguments.json ? one_line(sweep_object(end.outcome)) : sweep_text(end.outcome));
+  const auto best = end.outcome.rule.ranking().front();
+  return end.stop_signal != 0          ? stopped_by_signal + end.stop_signal
+         : end.outcome.rule.loss(best) ? 0
+                                       : 1;
+}
+
+} // namespace
+
+int sweep_command(const sweep_arguments& arguments) {
+  return with_failure_object(arguments.json,
+                             [&](std::string& job_name) { return run(arguments, job_name); });
+}
+
+} // namespace troupe

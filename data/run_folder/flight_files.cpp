@@ -1,0 +1,130 @@
+#include "troupe/data/run_folder/flight_files.hpp"
+
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/disk/open_file.hpp"
+#include "troupe/data/records/flight_log.hpp"
+#include "troupe/data/records/flight_recorder.hpp"
+#include "troupe/data/text/failure.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace troupe {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_name_of_flight(const std::string& name) {
+  return name.starts_with("troupe-") && name.ends_with(".flight");
+}
+
+// Anybody may put files into a folder of all: only this user's are read, and nobody waits at a pipe.
+bool is_own(const open_file& file) {
+  struct stat found {};
+  return fstat(file.number(), &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() &&
+         found.st_nlink > 0;
+}
+
+std::vector<std::byte> content_of(const open_file& file) {
+  std::vector<std::byte> result(flight_recorder::file_bytes);
+  size_t size = 0;
+  for (ssize_t part; size < result.size(); size += static_cast<size_t>(part)) {
+    part =
+      pread(file.number(), result.data() + size, result.size() - size, static_cast<off_t>(size));
+    if (part <= 0)
+      break;
+  }
+  result.resize(size);
+  return result;
+}
+
+/// A file that nobody holds any more; while this lives nobody else takes it.
+struct opened_flight {
+  open_file file;
+  left_flight what;
+};
+
+std::optional<opened_flight> open_left(const std::string& path) {
+  opened_flight result{
+    open_file{open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)}, {}};
+  if (!result.file || flock(result.file.number(), LOCK_EX | LOCK_NB) != 0 || !is_own(result.file))
+    return std::nullopt;
+  try {
+    std::vector<std::byte> head(flight_header_bytes);
+    if (pread(result.file.number(), head.data(), head.size(), 0) !=
+        static_cast<ssize_t>(head.size()))
+      return std::nullopt;
+    const auto log = read_flight(head, path);
+    result.what = {path, log.process, log.run_directory, log.begin_unix_ms};
+  } catch (const failure&) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+std::vector<opened_flight> open_all_left(const std::string& folder) {
+  std::vector<opened_flight> result;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator{folder, ignored})
+    if (has_name_of_flight(entry.path().filename().string()))
+      if (auto one = open_left(entry.path().string()))
+        result.push_back(std::move(*one));
+  std::ranges::sort(result, {}, [](const opened_flight& x) { return x.what.begin_unix_ms; });
+  return result;
+}
+
+std::string moved_into(const std::string& run_directory, const opened_flight& x) {
+  try {
+    const auto bytes = content_of(x.file);
+    const auto path = (fs::path{run_directory} / flight_file_name(x.what.process)).string();
+    write_file_atomically(path, std::span{bytes}.first(used_flight_bytes(bytes)));
+    unlink(x.what.path.c_str());
+    return path;
+  } catch (const failure&) {
+    return x.what.path;
+  }
+}
+
+} // namespace
+
+std::vector<left_flight> left_flights(const std::string& folder) {
+  std::vector<left_flight> result;
+  for (const auto& x : open_all_left(folder))
+    result.push_back(x.what);
+  return result;
+}
+
+std::string flight_file_name(const std::string& process) {
+  auto name = process;
+  std::ranges::replace(name, '/', '_');
+  return std::string{flight_file_prefix} + name + ".bin";
+}
+
+std::vector<std::string> take_in_flights(const std::string& folder,
+                                         const std::string& run_directory) {
+  std::vector<std::string> result;
+  for (const auto& x : open_all_left(folder)) {
+    if (x.what.run_directory != run_directory)
+      continue;
+    const auto path = moved_into(run_directory, x);
+    if (std::ranges::find(result, path) == result.end())
+      result.push_back(path);
+  }
+  return result;
+}
+
+void drop_old_flights(const std::string& folder) {
+  const auto all = open_all_left(folder);
+  for (size_t i = 0; i + flight_files_kept < all.size(); ++i)
+    unlink(all[i].what.path.c_str());
+}
+
+} // namespace troupe

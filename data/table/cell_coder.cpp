@@ -1,0 +1,252 @@
+#include "troupe/data/table/cell_coder.hpp"
+
+#include "troupe/data/text/number_text.hpp"
+#include "troupe/data/text/shown_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace troupe {
+
+namespace {
+
+constexpr float gap = std::numeric_limits<float>::quiet_NaN();
+constexpr size_t unseen_shown_max = 5;
+constexpr size_t unseen_bytes_max = 100;
+
+/// Takes up to `digits_max` digits off the front.
+bool take_number(std::string_view& text, size_t digits_max, int& out) {
+  const auto most = text.substr(0, digits_max);
+  const auto [end, error] = std::from_chars(most.data(), most.data() + most.size(), out);
+  if (error != std::errc{} || text.front() == '-')
+    return false;
+  text.remove_prefix(static_cast<size_t>(end - most.data()));
+  return true;
+}
+
+bool take_letter(std::string_view& text, char letter) {
+  if (!text.starts_with(letter))
+    return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+bool read_plain(column_kind kind, std::string_view cell, float& out) {
+  switch (kind) {
+  case column_kind::boolean:
+    return read_boolean(cell, out);
+  case column_kind::date:
+    return read_date(cell, out);
+  default:
+    return read_number(cell, out) == number_status::number;
+  }
+}
+
+/// The values of a column, in their order. Of texts with one value the shortest, or the first by bytes, is its name.
+class column_values {
+public:
+  explicit column_values(const std::vector<std::string_view>& texts) {
+    double ignored = 0;
+    are_numbers_ = std::ranges::all_of(
+      texts, [&](auto text) { return read_number(text, ignored) == number_status::number; });
+    for (const auto text : texts) {
+      auto& name = names_.try_emplace(key_of(text), text).first->second;
+      if (std::pair{text.size(), text} < std::pair{name.size(), name})
+        name = text;
+    }
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const auto& [key, name] : names_)
+      result.emplace_back(name);
+    return result;
+  }
+
+  /// Of one of the texts.
+  size_t number_of(std::string_view text) const {
+    return static_cast<size_t>(std::distance(names_.begin(), names_.find(key_of(text))));
+  }
+
+private:
+  class_key key_of(std::string_view text) const {
+    double value = 0;
+    if (!are_numbers_)
+      return key_of_text(text);
+    read_number(text, value);
+    return key_of_number(text, value);
+  }
+
+  bool are_numbers_ = false;
+  std::map<class_key, std::string_view> names_;
+};
+
+} // namespace
+
+bool read_boolean(std::string_view text, float& out) {
+  constexpr std::array yes{"true", "yes", "t", "y", "1"};
+  constexpr std::array no{"false", "no", "f", "n", "0"};
+  if (text.size() > 5)
+    return false;
+  std::string lower{text};
+  for (auto& letter : lower)
+    letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
+  const bool is_yes = std::ranges::find(yes, lower) != yes.end();
+  if (!is_yes && std::ranges::find(no, lower) == no.end())
+    return false;
+  out = is_yes ? 1 : 0;
+  return true;
+}
+
+bool read_date(std::string_view text, float& days) {
+  using namespace std::chrono;
+  int y = 0, m = 0, d = 0;
+  if (text.empty() || !take_number(text, 4, y) || text.empty())
+    return false;
+  const char between = text.front();
+  if ((between != '-' && between != '/' && between != '.') || !take_letter(text, between) ||
+      text.empty() || !take_number(text, 2, m) || !take_letter(text, between) || text.empty() ||
+      !take_number(text, 2, d))
+    return false;
+  if (!text.empty() && text.front() != 'T' && text.front() != ' ')
+    return false;
+  const year_month_day date{year{y}, month{static_cast<unsigned>(m)},
+                            day{static_cast<unsigned>(d)}};
+  if (y < 1000 || !date.ok())
+    return false;
+  days = static_cast<float>((sys_days{date} - sys_days{year{2000} / January / 1}).count());
+  return true;
+}
+
+cell_coder::cell_coder(const column_choice& choice, std::vector<plan_column> columns)
+  : learns_(true),
+    categories_left_(choice.categories_max),
+    marks_numbers_(choice.missing_indicator),
+    codes_(columns.size()) {
+  plan_.columns = std::move(columns);
+  plan_.missing = choice.missing;
+  plan_.missing_cells = choice.missing_cells;
+}
+
+cell_coder::cell_coder(column_plan plan) : plan_(std::move(plan)), learns_(false) {
+  for (const auto& x : plan_.columns)
+    finders_.emplace_back(x.categories);
+  unseen_.resize(plan_.columns.size());
+}
+
+bool cell_coder::is_missing(std::string_view cell) const {
+  return cell.empty() || std::ranges::find(plan_.missing_cells, cell) != plan_.missing_cells.end();
+}
+
+cell_status cell_coder::code(size_t slot, std::string_view cell, float& out) {
+  const auto kind = plan_.columns[slot].kind;
+  if (is_missing(cell)) {
+    out = gap;
+    if (!learns_ && kind == column_kind::category && !plan_.columns[slot].marks_missing)
+      count_unseen(slot, cell);
+    return cell_status::missing;
+  }
+  if (kind == column_kind::category)
+    return code_category(slot, cell, out);
+  return read_plain(kind, cell, out) ? cell_status::coded : cell_status::unreadable;
+}
+
+cell_status cell_coder::code_category(size_t slot, std::string_view cell, float& out) {
+  if (learns_) {
+    const auto found = codes_[slot].find(cell);
+    if (found == codes_[slot].end())
+      return code_new_category(slot, cell, out);
+    out = static_cast<float>(found->second);
+    return cell_status::coded;
+  }
+  if (const auto found = finders_[slot].find(cell)) {
+    out = static_cast<float>(*found);
+    return cell_status::coded;
+  }
+  count_unseen(slot, cell);
+  out = unseen_category;
+  return cell_status::coded;
+}
+
+void cell_coder::count_unseen(size_t slot, std::string_view cell) {
+  auto& [count, texts] = unseen_[slot];
+  ++count;
+  if (texts.size() == unseen_shown_max)
+    return;
+  auto shown = shown_text(cell.substr(0, unseen_bytes_max));
+  if (std::ranges::find(texts, shown) == texts.end())
+    texts.push_back(std::move(shown));
+}
+
+cell_status cell_coder::code_new_category(size_t slot, std::string_view cell, float& out) {
+  if (!is_utf8(cell))
+    return cell_status::not_utf8;
+  if (categories_left_ == 0)
+    return cell_status::too_many;
+  --categories_left_;
+  auto& codes = codes_[slot];
+  out = static_cast<float>(codes.size());
+  codes.emplace(cell, static_cast<uint32_t>(codes.size()));
+  return cell_status::coded;
+}
+
+void cell_coder::sort_categories(size_t slot, std::span<float> cells) {
+  const auto width = plan_.columns.size();
+  std::vector<bool> is_used(codes_[slot].size());
+  for (size_t i = slot; i < cells.size(); i += width)
+    if (!std::isnan(cells[i]))
+      is_used[static_cast<size_t>(cells[i])] = true;
+  std::vector<std::string_view> texts; // rows that were left out may have had others
+  for (const auto& [text, code] : codes_[slot])
+    if (is_used[code])
+      texts.push_back(text);
+  const column_values values{texts};
+  plan_.columns[slot].categories = values.names();
+  std::vector<float> number(is_used.size());
+  for (const auto& [text, code] : codes_[slot])
+    if (is_used[code])
+      number[code] = static_cast<float>(values.number_of(text));
+  for (size_t i = slot; i < cells.size(); i += width)
+    if (!std::isnan(cells[i]))
+      cells[i] = number[static_cast<size_t>(cells[i])];
+}
+
+column_plan cell_coder::learn(std::span<float> cells) {
+  const auto width = plan_.columns.size();
+  for (size_t slot = 0; slot < width; ++slot) {
+    auto& column = plan_.columns[slot];
+    const bool is_category = column.kind == column_kind::category;
+    if (is_category)
+      sort_categories(slot, cells);
+    for (size_t i = slot; i < cells.size() && (is_category || marks_numbers_); i += width)
+      column.marks_missing = column.marks_missing || std::isnan(cells[i]);
+  }
+  return plan_;
+}
+
+std::string cell_coder::unseen_remark() const {
+  uint64_t count = 0;
+  std::string where;
+  for (size_t slot = 0; slot < unseen_.size(); ++slot) {
+    const auto& unseen = unseen_[slot];
+    if (unseen.count == 0)
+      continue;
+    count += unseen.count;
+    where += (where.empty() ? "" : "; ") + shown_text(plan_.columns[slot].name) + " has ";
+    for (size_t i = 0; i < unseen.texts.size(); ++i)
+      where += (i == 0 ? "" : ", ") + unseen.texts[i];
+    if (unseen.texts.size() == unseen_shown_max)
+      where += ", ..";
+  }
+  if (count == 0)
+    return "";
+  return std::to_string(count) + (count == 1 ? " cell is a category" : " cells are categories") +
+         " that training has not seen and counts as none of those it has: " + where;
+}
+
+} // namespace troupe

@@ -1,0 +1,105 @@
+// Numbers for the cells of a file's feature columns, by a plan (column_plan.hpp) that is known, or that is learned on
+// the way: categories are those of all rows, which nobody has before the last one.
+//
+//   cell_coder coder{choice, feature_columns};
+//   coder.code(slot, cell, number);        // each cell of each row
+//   const auto plan = coder.learn(cells);  // all numbers: categories get their final ones
+
+#pragma once
+
+#include "troupe/data/table/class_finder.hpp"
+#include "troupe/data/table/column_plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// What somebody wants columns to be, each by its name or 0-based index; those that are not named are numbers.
+struct column_choice {
+  std::vector<std::string> categorical{};
+  std::vector<std::string> boolean{};
+  std::vector<std::string> date{};
+  size_t categories_max = 1000; ///< features that all categories make
+  missing_rule missing = missing_rule::error;
+  std::vector<std::string> missing_cells{};
+  bool missing_indicator = false; ///< mean: mark gaps of columns that are no categories as well
+
+  /// False: cells are numbers, and no plan is needed.
+  bool is_used() const {
+    return !categorical.empty() || !boolean.empty() || !date.empty() ||
+           missing != missing_rule::error;
+  }
+};
+
+enum class cell_status : uint8_t {
+  coded,
+  missing,    ///< NaN was written
+  unreadable, ///< it is not what its column holds
+  not_utf8,   ///< a category's text
+  too_many,   ///< one category more than there may be
+};
+
+class cell_coder {
+public:
+  /// Learns: `columns` are those of the features, with their kinds, and without categories.
+  cell_coder(const column_choice& choice, std::vector<plan_column> columns);
+
+  /// Knows.
+  explicit cell_coder(column_plan plan);
+
+  const column_plan& plan() const noexcept { return plan_; }
+
+  /// The number of a cell, trimmed, in the column of this place in the plan. Where it is not `coded` or
+  /// `missing`, `out` is as it was.
+  cell_status code(size_t slot, std::string_view cell, float& out);
+
+  bool is_missing(std::string_view cell) const;
+
+  /// Gives the categories in `cells` (N x S), and no others, their final numbers, and returns the plan: categories
+  /// in order, and marks where there are gaps. Once, after the last cell.
+  column_plan learn(std::span<float> cells);
+
+  /// "3 cells are categories that training has not seen: 'city' has 'Paris', ..", or nothing.
+  std::string unseen_remark() const;
+
+private:
+  struct text_hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  using text_codes = std::unordered_map<std::string, uint32_t, text_hash, std::equal_to<>>;
+
+  struct unseen_cells {
+    uint64_t count = 0;
+    std::vector<std::string> texts{}; ///< the first ones
+  };
+
+  cell_status code_category(size_t slot, std::string_view cell, float& out);
+  cell_status code_new_category(size_t slot, std::string_view cell, float& out);
+  void count_unseen(size_t slot, std::string_view cell);
+  void sort_categories(size_t slot, std::span<float> cells);
+
+  column_plan plan_;
+  bool learns_;
+  size_t categories_left_ = 0;        ///< while learning
+  bool marks_numbers_ = false;        ///< likewise
+  std::vector<text_codes> codes_;     ///< S, while learning: by appearance
+  std::vector<class_finder> finders_; ///< S, of a known plan
+  std::vector<unseen_cells> unseen_;  ///< S, of a known plan
+};
+
+/// 1 for true, yes, t, y or 1, 0 for false, no, f, n or 0, in capitals or not. False: it is none of them.
+bool read_boolean(std::string_view text, float& out);
+
+/// Days from 2000-01-01 to a date such as "2024-02-29", "2024/2/29" or "2024.02.29", and with a time behind it, of
+/// which nothing is used. False: it is none.
+bool read_date(std::string_view text, float& days);
+
+} // namespace troupe

@@ -1,0 +1,82 @@
+// How the cells of a file's columns become features: the one thing that training, prediction and a model's file
+// have to agree on. It is plain data. Training learns it from a file (cell_coder.hpp) and writes it into the model's
+// file (column_plan_text.hpp), from where prediction has it.
+//
+//   cells of S columns  --cell_coder-->  S numbers a row  --expand-->  F features a row  --fill_gaps-->
+//
+//   number    its value                                            1 feature
+//   boolean   1 or 0                                               1
+//   date      days since 2000-01-01                                3: those days, month 1 .. 12, weekday 1 (Monday) .. 7
+//   category  which of the plan's categories it is, or unseen      1 for each: 1 where it is that one, else 0
+//
+// and one more where the plan marks missing cells: 1 there, else 0. A gap is NaN until it is filled.
+
+#pragma once
+
+#include "troupe/models/base/names.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+enum class column_kind : uint8_t { number, category, boolean, date };
+enum class missing_rule : uint8_t { error, mean, drop };
+
+template <>
+struct name_table<column_kind> {
+  static constexpr std::array entries{
+    named(column_kind::number, "number"), named(column_kind::category, "category"),
+    named(column_kind::boolean, "boolean"), named(column_kind::date, "date")};
+};
+template <>
+struct name_table<missing_rule> {
+  static constexpr std::array entries{named(missing_rule::error, "error"),
+                                      named(missing_rule::mean, "mean"),
+                                      named(missing_rule::drop, "drop")};
+};
+
+/// A column of the file, and what it becomes.
+struct plan_column {
+  std::string name; ///< its index where the file names none
+  column_kind kind = column_kind::number;
+  std::vector<std::string> categories{}; ///< of a category, in the order of their features
+  bool marks_missing = false;            ///< the last of its features says where cells are missing
+
+  friend bool operator==(const plan_column&, const plan_column&) = default;
+};
+
+/// Shapes: S columns, F features.
+struct column_plan {
+  std::vector<plan_column> columns{}; ///< S; none: features are the columns' numbers
+  missing_rule missing = missing_rule::error;
+  std::vector<std::string> missing_cells{}; ///< texts that say that there is no value; so does none
+  std::vector<float> fill{};                ///< F: what stands for gaps; none: there are none
+
+  bool empty() const { return columns.empty(); }
+  friend bool operator==(const column_plan&, const column_plan&) = default;
+};
+
+/// What a category that the plan does not have is as a number.
+inline constexpr float unseen_category = -1;
+
+/// Of the columns (S).
+std::vector<std::string> names_of(const column_plan& plan);
+
+/// Of the features (F): "age", "city=Oslo", "when month", "city is missing".
+std::vector<std::string> feature_names_of(const column_plan& plan);
+
+/// Whether each feature (F) is one for a category or for missing cells: 0 or 1, and never standardised.
+std::vector<bool> is_mark(const column_plan& plan);
+
+/// Features (N x F) of coded cells (N x S).
+std::vector<float> expand(const column_plan& plan, std::span<const float> cells);
+
+/// Puts the plan's values into gaps of features (N x F), if it has any.
+void fill_gaps(const column_plan& plan, std::span<float> features);
+
+} // namespace troupe

@@ -1,0 +1,27 @@
+// What `troupe trace show` makes of a file that a flight recorder is said to have left.
+
+#include "troupe/app/run/flight_report.hpp"
+#include "troupe/data/text/shown_text.hpp"
+#include "troupe/tests/fuzz/hostile.hpp"
+
+#include <algorithm>
+#include <span>
+
+using namespace troupe;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  const auto all = std::as_bytes(std::span{bytes, size});
+  fuzz::require(used_flight_bytes(all) <= size, "what is used is there");
+  fuzz::expect_result_or_failure([&] {
+    const auto log = read_flight(all, "here");
+    size_t records = 0;
+    for (const auto& lane : log.lanes)
+      records += lane.records.size();
+    fuzz::require(records <= size / 16, "a record takes 16 bytes");
+    auto report = flight_report(log, 20);
+    std::ranges::replace(report, '\n', ' ');
+    fuzz::require(printable_text(report) == report, "nothing moves the terminal");
+    flight_json(log);
+  });
+  return 0;
+}

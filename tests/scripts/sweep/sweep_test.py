@@ -1,0 +1,140 @@
+"""A search over real runs: its trials have the bits of single runs, also after kills.
+
+    python3 tests/scripts/sweep/sweep_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
+"""
+
+import csv
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from patience import HANG  # noqa: E402
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+TROUPE = os.path.join(BUILD, "bin", "troupe")
+JOB = os.path.join(SOURCE, "examples", "digits.toml")
+CHOICES = ["--grid", "optimizer.learning_rate=0.02,0.005", "--grid", "model.hidden=[16],[32]"]
+
+
+class Sweep(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = self.place.name
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def troupe(self, *words):
+        return subprocess.run([TROUPE, *words], cwd=self.folder, capture_output=True, text=True,
+                              timeout=HANG, check=False)
+
+    def sweep(self, *words, code=0):
+        run = self.troupe("sweep", JOB, "--json", "-o", "all", *words)
+        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+        return json.loads(run.stdout), run.stderr
+
+    def single(self, trial, epochs):
+        """The hash of the same job in a run of its own."""
+        words = [word for key, value in trial["values"].items() for word in ("--set", f"{key}={value}")]
+        run = self.troupe("train", JOB, "--json", "--quiet", "--overwrite", "--set",
+                          f"training.epochs={epochs}", *words)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(run.stdout)["parameters_sha256"]
+
+    def trials_that_run(self):
+        found = []
+        for path in glob.glob("/proc/[0-9]*/cmdline"):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    words = file.read().split("\0")
+            except OSError:
+                continue  # it has ended
+            if "train" in words and any(word.startswith("output.directory=all/") for word in words):
+                found.append(words)
+        return found
+
+    def test_all_trials_have_the_bits_of_single_runs(self):
+        result, said = self.sweep("--set", "training.epochs=3", *CHOICES)
+        self.assertEqual(len(result["trials"]), 4)
+        losses = [trial["loss"] for trial in result["trials"]]
+        self.assertEqual(losses, sorted(losses))
+        self.assertEqual(result["best"], result["trials"][0]["trial"])
+        self.assertIn("4 trials", said)
+        for trial in result["trials"]:
+            self.assertEqual(trial["parameters_sha256"], self.single(trial, 3))
+        with open(os.path.join(self.folder, "all", "sweep.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([int(row["trial"]) for row in rows], [x["trial"] for x in result["trials"]])
+        self.assertEqual(rows[0]["model.hidden"], result["trials"][0]["values"]["model.hidden"])
+        with open(os.path.join(self.folder, "all", "curves.svg"), encoding="utf-8") as file:
+            self.assertIn("<svg", file.read())
+        again = self.troupe("train", os.path.join("all", "best.toml"), "--json", "--quiet", "--set",
+                            "output.directory=again")
+        self.assertEqual(json.loads(again.stdout)["parameters_sha256"],
+                         result["trials"][0]["parameters_sha256"])
+
+    def test_a_search_that_is_killed_or_stopped_is_gone_on_from(self):
+        words = ["--set", "training.epochs=40", "--set", "checkpoint.every_steps=50", *CHOICES]
+        for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+            process = subprocess.Popen([TROUPE, "sweep", JOB, "--json", "-o", "all", *words, "--resume"],
+                                       cwd=self.folder, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            time.sleep(0.7)
+            process.send_signal(number)
+            self.assertIn(process.wait(HANG), (code, 0))
+        self.assertEqual(self.trials_that_run(), [], "nothing is left behind")
+        result, _ = self.sweep(*words, "--resume")
+        self.assertEqual([trial["state"] for trial in result["trials"]], ["done"] * 4)
+        for trial in result["trials"]:
+            self.assertEqual(trial["parameters_sha256"], self.single(trial, 40))
+        begin = time.monotonic()
+        again, _ = self.sweep(*words, "--resume")
+        self.assertEqual(again, result)
+        print(f"a finished search is told again after {time.monotonic() - begin:.2f} s")
+
+    def test_halving_trains_the_best_in_full_with_the_bits_of_a_single_run(self):
+        result, _ = self.sweep("--set", "training.epochs=9", "--halve", "3", "--random",
+                               "optimizer.learning_rate=1e-4..1e-1:log:9")
+        states = [trial["state"] for trial in result["trials"]]
+        self.assertEqual(states, ["done"] + ["dropped"] * 8)
+        self.assertEqual([trial["epochs"] for trial in result["trials"]], [9, 3, 3] + [1] * 6)
+        best = result["trials"][0]
+        self.assertEqual(best["parameters_sha256"], self.single(best, 9))
+        for trial in result["trials"][1:]:
+            self.assertEqual(trial["parameters_sha256"], self.single(trial, trial["epochs"]))
+
+    def test_a_trial_that_fails_is_named_and_the_others_go_on(self):
+        result, said = self.sweep("--set", "training.epochs=2", "--grid",
+                                  "optimizer.learning_rate=0.01,1e30")
+        self.assertEqual([trial["state"] for trial in result["trials"]], ["done", "failed"])
+        self.assertIn("trial 002 (optimizer.learning_rate=1e30)", said)
+
+    def test_mistakes_are_told_before_anything_is_trained(self):
+        for words, code, text in (
+                ([], 2, "needs --grid or --random"),
+                (["--grid", "optimizer.learning_rat=1"], 78, "did you mean"),
+                (["--grid", "model.hidden=[16],nonsense"], 78, "nonsense"),
+                (["--random", "optimizer.learning_rate=1..0:3"], 2, "the lower one first"),
+                (["--grid", "job.seed=1,2", "--halve", "3", "--set", "training.steps=5"], 2, "counts epochs")):
+            result, said = self.sweep(*words, code=code)
+            self.assertIn(text, result["error"]["what"] + said)
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "all")), words)
+        self.sweep("--set", "training.epochs=1", "--grid", "job.seed=1,2")
+        refused, _ = self.sweep("--set", "training.epochs=1", "--grid", "job.seed=1,2", code=73)
+        self.assertIn("there is a sweep already", refused["error"]["what"])
+        other, _ = self.sweep("--set", "training.epochs=1", "--grid", "job.seed=1,3", "--resume", code=73)
+        self.assertIn("other trials", other["error"]["what"])
+        done, _ = self.sweep("--set", "training.epochs=1", "--grid", "job.seed=5", "--overwrite")
+        self.assertEqual(len(done["trials"]), 1)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "all", "002")))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
