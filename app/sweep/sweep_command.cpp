@@ -81,12 +81,27 @@ std::string text_of_file(const std::string& path) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-// The trials' folders of an earlier search, and nothing else that is there.
+bool is_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / identity_file_name, ignored);
+}
+
+// The trials of an earlier search. What lies there under such a name and is no run is somebody else's.
 void remove_trials(const std::string& folder) {
   std::error_code ignored;
   for (size_t i = 0; i < trials_max; ++i)
-    if (!fs::remove_all(path_in(folder, trial_folder_name(i)), ignored))
-      return;
+    if (const fs::path trial = path_in(folder, trial_folder_name(i)); is_run(trial))
+      fs::remove_all(trial, ignored);
+}
+
+// Where there was no search nothing is removed, and no run of anybody is taken for a trial.
+void expect_no_trials(const sweep_orders& x) {
+  std::error_code ignored;
+  for (size_t i = 0; i < x.trials.size(); ++i)
+    if (const auto trial = path_in(x.folder, trial_folder_name(i)); fs::exists(trial, ignored))
+      throw failure(failure_code::cannot_create,
+                    "a trial would be written there, and it is no trial", trial,
+                    "choose another place with -o FOLDER");
 }
 
 void begin(const sweep_arguments& arguments, const sweep_orders& orders) {
@@ -102,8 +117,10 @@ void begin(const sweep_arguments& arguments, const sweep_orders& orders) {
     throw failure(failure_code::cannot_create,
                   "the sweep there has other trials, or another job file", orders.folder,
                   "give the same options as then, or choose another place with -o FOLDER");
-  if (!is_there || arguments.overwrite) {
+  if (is_there && arguments.overwrite)
     remove_trials(orders.folder);
+  if (!is_there || arguments.overwrite) {
+    expect_no_trials(orders);
     write_file_atomically(path, plan);
   }
 }

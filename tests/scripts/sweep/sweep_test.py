@@ -7,6 +7,7 @@ import csv
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -134,6 +135,21 @@ class Sweep(unittest.TestCase):
         done, _ = self.sweep("--set", "training.epochs=1", "--grid", "job.seed=5", "--overwrite")
         self.assertEqual(len(done["trials"]), 1)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "all", "002")))
+
+    def test_what_is_no_trial_is_neither_removed_nor_taken_for_one(self):
+        mine = os.path.join(self.folder, "all", "001", "mine")
+        os.makedirs(mine)
+        for words in ([], ["--overwrite"], ["--resume"]):
+            refused, _ = self.sweep("--set", "training.epochs=1", "--grid", "job.seed=1,2", *words, code=73)
+            self.assertIn("it is no trial", refused["error"]["what"])
+            self.assertTrue(os.path.exists(mine))
+        os.rmdir(mine)
+        os.rmdir(os.path.dirname(mine))
+        self.sweep("--set", "training.epochs=1", "--grid", "job.seed=1,2")
+        shutil.rmtree(os.path.dirname(mine))  # the first is gone, the second is not
+        result, _ = self.sweep("--set", "training.epochs=1", "--grid", "job.seed=3,4", "--overwrite")
+        for trial in result["trials"]:
+            self.assertEqual(trial["parameters_sha256"], self.single(trial, 1))
 
 
 if __name__ == "__main__":
