@@ -22,11 +22,12 @@ namespace troupe {
 
 struct slow_trainer {
   replica_name who;
-  uint64_t steps = 0;         ///< that were looked at
-  uint64_t last = 0;          ///< of these, it came last
-  double waited_share = 0;    ///< of the time, that others waited for it
-  double late_ms = 0;         ///< after the one before it, in the mean of those steps
-  double computing_ratio = 0; ///< its time a result to the median of the others'; 0: that is not why it is late
+  uint64_t steps = 0;      ///< that were looked at
+  uint64_t last = 0;       ///< of these, it came last
+  double waited_share = 0; ///< of the time, that others waited for it
+  double late_ms = 0;      ///< after the one before it, in the mean of those steps
+  double computing_ratio =
+    0; ///< its time a result to the median of the others'; 0: that is not why it is late
 
   friend bool operator==(const slow_trainer&, const slow_trainer&) = default;
 };
