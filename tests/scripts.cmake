@@ -128,6 +128,9 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME own_kinds
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/own_kinds_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  add_test(NAME layers
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/layers_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   add_test(NAME metrics
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/metrics_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
@@ -137,7 +140,13 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME columns
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/rows/columns_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  set_tests_properties(own_kinds metrics tables columns PROPERTIES TIMEOUT 3600)
+  foreach(name IN ITEMS splits weights pipelines text)
+    add_test(NAME table_${name}
+             COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/rows/${name}_test.py
+                     ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+    set_tests_properties(table_${name} PROPERTIES TIMEOUT 3600)
+  endforeach()
+  set_tests_properties(own_kinds layers metrics tables columns PROPERTIES TIMEOUT 3600)
   add_test(NAME page COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/page_test.py
                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   foreach(name IN ITEMS visitors faults)
@@ -152,6 +161,16 @@ if(TROUPE_BUILD_COMMAND)
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/flight/flight_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(page page_visitors page_faults timeline flight PROPERTIES TIMEOUT 3600)
+endif()
+
+if(TROUPE_BUILD_COMMAND AND TROUPE_BUILD_PYTHON)
+  # They skip without NumPy, scikit-learn or ONNX.
+  add_test(NAME python COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/python/python_test.py
+                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(python PROPERTIES TIMEOUT 3600 SKIP_RETURN_CODE 77)
+  add_test(NAME onnx COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/python/onnx_test.py
+                             ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(onnx PROPERTIES TIMEOUT 3600 SKIP_RETURN_CODE 77)
 endif()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)

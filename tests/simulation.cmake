@@ -3,6 +3,9 @@ file(GLOB simulation_sources CONFIGURE_DEPENDS simulation/*.cpp)
 list(FILTER simulation_sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
 add_library(troupe_simulated STATIC ${simulation_sources})
 target_link_libraries(troupe_simulated PUBLIC troupe PRIVATE troupe_settings)
+set(simulation_headers <caf/send.hpp> <caf/stateful_actor.hpp> <caf/typed_event_based_actor.hpp>
+                       "\"troupe/actors/protocol/cluster_messages.hpp\"")
+target_precompile_headers(troupe_simulated PRIVATE ${simulation_headers})
 troupe_add_tests(simulation troupe_simulated)
 add_executable(troupe_simulation simulation/main.cpp)
 target_link_libraries(troupe_simulation PRIVATE troupe_simulated troupe_settings)
@@ -12,11 +15,13 @@ add_test(NAME simulation_seeds
          COMMAND troupe_simulation --seeds 0..2500 --check-views --fired-min 100)
 add_test(NAME simulation_spares
          COMMAND troupe_simulation --seeds 0..250 --workload spare --check-views)
+add_test(NAME simulation_layers
+         COMMAND troupe_simulation --seeds 0..150 --workload layers)
 add_test(NAME simulation_kept COMMAND troupe_simulation --kept --seeds 0..700)
 add_test(NAME simulation_federated COMMAND troupe_simulation --federated --seeds 0..300)
 add_test(NAME simulation_split COMMAND troupe_simulation --split --seeds 0..700)
 add_test(NAME simulation_modes COMMAND troupe_simulation --modes --replay --seeds 0..400 --fired-min 300)
-set_tests_properties(simulation_seeds simulation_spares simulation_kept simulation_federated
+set_tests_properties(simulation_seeds simulation_spares simulation_layers simulation_kept simulation_federated
                      simulation_split simulation_modes PROPERTIES TIMEOUT 3600)
 
 # The same with mutants: copies of some sources with deliberate bugs in them, each asleep until it is
@@ -37,7 +42,6 @@ add_custom_command(OUTPUT ${mutated_sources} COMMAND ${mutants_script}
 add_executable(troupe_mutants ${mutated_sources} simulation/mutants/main.cpp)
 target_link_libraries(troupe_mutants PRIVATE troupe_simulated troupe_settings)
 target_compile_options(troupe_mutants PRIVATE -O1)
-target_precompile_headers(troupe_mutants PRIVATE <caf/stateful_actor.hpp>
-                          <caf/typed_event_based_actor.hpp> <map>)
+target_precompile_headers(troupe_mutants PRIVATE ${simulation_headers} <map>)
 add_test(NAME simulation_mutants COMMAND troupe_mutants --seeds 0..300)
 set_tests_properties(simulation_mutants PROPERTIES TIMEOUT 3600)

@@ -16,8 +16,15 @@ constexpr size_t named_rows_max = 64;
 
 std::vector<size_t> row_namer::rows_of(uint64_t step, size_t slice) const {
   const auto numbers = rows->numbers(step, slice);
-  // Rows for testing may lie in a file of their own.
-  const part_sizes sizes{kept.test > 0 ? rows->evaluated().test : 0, rows->evaluated().validation};
+  if (source) {
+    std::vector<size_t> result;
+    for (const auto number : numbers)
+      result.push_back(source->at(number));
+    return result;
+  }
+  // Rows for testing and validation may lie in files of their own.
+  const part_sizes sizes{kept.test > 0 ? rows->evaluated().test : 0,
+                         kept.validation > 0 ? rows->evaluated().validation : 0};
   const auto row_count = rows->training_row_count() + sizes.test + sizes.validation;
   return chunk_rows == 0 ? source_rows(seed, row_count, sizes, numbers)
                          : chunk_split{seed, row_count, chunk_rows, kept}.source_rows(numbers);

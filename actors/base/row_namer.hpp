@@ -20,6 +20,8 @@ struct row_namer {
   std::string file;      ///< empty: the rows were made, or given
   part_fractions kept{}; ///< of the rows of `file`: for testing, for validation
   size_t chunk_rows = 0; ///< where rows lie in chunks; 0: they do not
+  /// Where they lie in the data if that is known; null: as (seed, kept) decide.
+  std::shared_ptr<const std::vector<uint32_t>> source{};
 
   /// Rows of the data, from 0, in the order they are trained on.
   std::vector<size_t> rows_of(uint64_t step, size_t slice) const;

@@ -75,11 +75,12 @@ job job_of(const estimator_options& options) {
   return result;
 }
 
-training_result train_in_own_system(const job& x, std::shared_ptr<const prepared_data> data) {
+training_result train_in_own_system(const job& x, std::shared_ptr<const prepared_data> data,
+                                    const train_options& options) {
   caf::actor_system_config config;
   configure(config);
   caf::actor_system system{config};
-  return train(system, x, std::move(data));
+  return train(system, x, std::move(data), options);
 }
 
 std::vector<int32_t> values_of(const std::vector<std::string>& classes) {
@@ -144,7 +145,10 @@ void estimator::fit(const matrix_view& features, const matrix_view& targets) {
 void estimator::fit(dataset&& rows) {
   const auto x = job_of(options_);
   const auto data = prepare_data(x, std::move(rows));
-  auto result = system_ ? train(*system_, x, data) : train_in_own_system(x, data);
+  train_options watch;
+  watch.on_progress = options_.on_progress;
+  watch.stop_requested = options_.stop_requested;
+  auto result = system_ ? train(*system_, x, data, watch) : train_in_own_system(x, data, watch);
   if (result.problem)
     throw failure(failure_code::diverged, *result.problem, {}, "lower the learning rate");
   // Through the model file's own form: what is predicted here is what a saved model predicts.

@@ -24,11 +24,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace troupe {
+
+struct training_progress; // actors/protocol/training_progress.hpp
 
 struct estimator_options {
   /// A network without hidden layers, Adam at its paper's rate of 0.001 (it suits most models
@@ -47,6 +50,10 @@ struct estimator_options {
   /// Rows that are not trained on but watched: the model then is that of the epoch with their least
   /// loss (`training.keep_best`, `training.patience`). [0, 1)
   double validation_fraction = 0;
+  /// As in train_options (train.hpp), on the thread that waits in `fit`. Stopped training leaves the
+  /// model of the version it reached, or the best one if that is kept.
+  std::function<void(const training_progress&)> on_progress{};
+  std::function<bool()> stop_requested{};
 };
 
 /// Rows that somebody else owns: dense, row-major.

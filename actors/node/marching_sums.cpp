@@ -3,7 +3,7 @@
 
 #include "troupe/actors/node/marching.hpp"
 
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <algorithm>
 

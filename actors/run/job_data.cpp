@@ -13,9 +13,9 @@
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/data/training_rows/client_partition.hpp"
+#include "troupe/data/training_rows/given_rows.hpp"
 #include "troupe/data/training_rows/prepare_stored.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
-#include "troupe/data/training_rows/test_rows.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -60,6 +60,8 @@ std::optional<file_format> format_of(data_format format) {
     return file_format::npy;
   case data_format::rows:
     return file_format::rows;
+  case data_format::text:
+    return file_format::text;
   case data_format::by_name:
     break;
   }
@@ -120,22 +122,28 @@ read_options reading_of(const job& whole) {
   options.header = header_of(x.header);
   options.target = x.target;
   options.ignore = x.ignore;
+  options.weight = x.weight;
+  options.group = x.split_by;
   options.columns = choice_of(x);
   options.dialect = dialect_of(x.cells);
   options.index_base = x.index_base;
   options.hash_bits = x.hash_bits.value_or(0);
   options.form = form_of(whole);
+  options.text.window = x.text.window;
+  options.text.stride = x.text.stride;
   if (whole.federated.partition == partition_kind::column)
     options.client = whole.federated.clients_from;
   return options;
 }
 
+/// `train`: the rows of the job's other file, or none.
 table read_table(const job& x, const std::string& path, const std::string& labels_file,
-                 const column_plan& plan) {
+                 const dataset& train) {
   require_libsvm(x.data, path);
   auto options = reading_of(x);
   options.labels_file = labels_file;
-  options.plan = plan;
+  options.plan = train.columns;
+  options.text.vocabulary = train.classes;
   return read_data(path, options);
 }
 
@@ -146,27 +154,46 @@ target_use use_of(const model_options& options) {
   return target_use::by_content;
 }
 
+/// The key that says what columns of a CSV file are, or null: there is none.
+const char* column_key_of(const data_options& x) {
+  return !x.ignore.empty()        ? "data.ignore"
+         : !x.categorical.empty() ? "data.categorical"
+         : !x.boolean.empty()     ? "data.boolean"
+         : !x.date.empty()        ? "data.date"
+         : !x.weight.empty()      ? "data.weight"
+         : !x.split_by.empty()    ? "data.split_by"
+         : x.has_plan()           ? "data.missing"
+                                  : nullptr;
+}
+
 /// Columns of a file of rows are numbers, and chosen.
 void require_no_choice(const data_options& x, const std::string& path) {
-  const auto* key = !x.ignore.empty()        ? "data.ignore"
-                    : !x.categorical.empty() ? "data.categorical"
-                    : !x.boolean.empty()     ? "data.boolean"
-                    : !x.date.empty()        ? "data.date"
-                                             : "data.missing";
-  if (!x.ignore.empty() || x.has_plan())
+  if (const auto* key = column_key_of(x))
     throw failure(failure_code::bad_job,
                   shown_text(path) + " is a file of rows, whose columns are numbers", key,
                   "leave it out, or train on the CSV file");
 }
 
-/// All rows of one of the job's files; `plan`: of its other one, or none.
+/// So are those of rows that an application hands over.
+void require_rows_alone(const data_options& x) {
+  const auto* key = !x.test_file.empty()            ? "data.test_file"
+                    : !x.validation_file.empty()    ? "data.validation_file"
+                    : x.cells != cell_options{}     ? "data.separator"
+                    : x.format == data_format::text ? "data.format"
+                                                    : column_key_of(x);
+  if (key)
+    throw failure(failure_code::bad_job, "the rows are in memory, and no file is read", key,
+                  "leave it out, and hand over the rows as they are to be");
+}
+
+/// All rows of one of the job's files; `train`: those of its other one, or none.
 dataset read_file(const job& x, const std::string& path, const std::string& labels_file,
-                  const column_plan& plan = {}) {
+                  const dataset& train = {}) {
   if (is_rows_file(x.data, path)) {
     require_no_choice(x.data, path);
     return read_rows(rows_file{path});
   }
-  return to_dataset(read_table(x, path, labels_file, plan), use_of(x.model));
+  return to_dataset(read_table(x, path, labels_file, train), use_of(x.model));
 }
 
 /// The rows to train on, and those split off from them.
@@ -184,7 +211,13 @@ dataset make_synthetic(const job& x) {
 }
 
 prepare_options options_of(const job& x, size_t chunk_rows) {
-  return {x.seed, x.data.test_fraction, x.data.standardize, x.data.validation_fraction, chunk_rows};
+  return {x.seed,
+          x.data.test_fraction,
+          x.data.standardize,
+          x.data.validation_fraction,
+          chunk_rows,
+          x.data.stratify,
+          {x.data.fold.value_or(0), x.data.folds.value_or(0)}};
 }
 
 prepared_data prepare_in_memory(const job& x, dataset source) {
@@ -223,13 +256,15 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
     result = prepare_in_memory(x, std::move(source));
   }
   reading_stop::check();
-  if (!x.data.test_file.empty())
-    add_test_rows(read_file(x, x.data.test_file, {}, result.train.columns), x.data.test_file,
-                  result);
+  for (const auto& [part, path] : {std::pair{row_part::test, x.data.test_file},
+                                   std::pair{row_part::validation, x.data.validation_file}})
+    if (!path.empty())
+      add_given_rows(part, read_file(x, path, {}, result.train), path, result);
   return std::make_shared<const prepared_data>(std::move(result));
 }
 
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) {
+  require_rows_alone(x.data);
   return std::make_shared<const prepared_data>(prepare_in_memory(x, std::move(source)));
 }
 
@@ -253,6 +288,7 @@ data_shape shape_of(const prepared_data& data) {
   shape.chunk_rows = data.chunk_rows;
   shape.stays_in_file = data.stays_in_file();
   shape.client_count = owner_count(train.clients);
+  shape.weighted = !train.weights.empty();
   if (shape.classification) {
     shape.class_counts.resize(train.classes.size());
     for (auto label : train.labels)
@@ -320,6 +356,8 @@ void require_trainable(const job& resolved, const prepared_data& data, const run
 
 size_t threads_of(const job& x, const job& resolved, const data_shape& shape) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  if (!problems_with_data(resolved, shape).empty()) // there may be no model; it is refused later on
+    return x.runtime.threads.value_or(cores);
   const auto rows = is_federated(resolved.training) ? rows_of_round(resolved, shape.train_row_count)
                                                     : timeline_of(resolved, shape).batch_size *
                                                         resolved.training.local_steps.value_or(1);

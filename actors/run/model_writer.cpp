@@ -87,6 +87,9 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
   }
   if (const auto dialect = text_of(dialect_of(result.resolved.data.cells)); !dialect.empty())
     metadata["csv"] = dialect;
+  const auto& data = result.resolved.data;
+  if (data.format == data_format::text && data.synthetic == synthetic_kind::none)
+    metadata["input"] = "text";
   if (!train.columns.fill.empty())
     metadata["feature_fill"] = bits_of(train.columns.fill);
   if (const auto bits = result.resolved.data.hash_bits)

@@ -137,7 +137,8 @@ process::process(caf::actor_system& system, const job& resolved,
            resolved.seed,
            resolved.data.file.empty() ? resolved.federated.clients_from : resolved.data.file,
            {resolved.data.test_fraction, resolved.data.validation_fraction},
-           data->chunk_rows};
+           data->chunk_rows,
+           data->source_rows};
   replica_options for_replicas{network_, rows, gradients_, plan, with_environment(options.hooks)};
   for_replicas.names = rows_;
   for_replicas.schedule = resolved.parallel.schedule;

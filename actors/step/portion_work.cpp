@@ -291,7 +291,7 @@ void portion_work::complete(work& x, size_t seam, seam_way way, const index_rang
   if (way == seam_way::backward)
     chain().derive(seam + 1, rows.begin, x.rows, x.memory, values);
   else if (chain().adds_parts(seam))
-    chain().finish(seam, parameters_.of(seam), values);
+    chain().finish(seam, rows.begin, parameters_.of(seam), x.rows, x.memory, values);
   const auto& route = routes_.route(seam, way);
   const auto receivers = routes_.receivers(route, options_.own);
   if (!receivers.empty() && !rows.empty()) {
@@ -357,7 +357,7 @@ void portion_work::take_loss(work& x) {
     const auto told = x.figures.find(t);
     if (told == x.figures.end() || x.has_sums)
       return;
-    figures[t] = {chain().units(chain().layers().size() - 1, t), told->second.words.values()};
+    figures[t] = {chain().score_units(t), told->second.words.values()};
   }
   if (!is_classification(loss.kind))
     return on_loss(x, *sum_along_tree<batch_sums>(0, parts, [&](size_t t) {

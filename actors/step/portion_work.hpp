@@ -25,8 +25,8 @@
 #include "troupe/coordinators/parallel/tile_window.hpp"
 #include "troupe/data/training_rows/batch_reader.hpp"
 #include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/chain_loss.hpp"
 #include "troupe/models/network/model.hpp"
+#include "troupe/models/segments/chain_loss.hpp"
 
 #include <array>
 #include <functional>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/app/page/page_place.hpp"
+#include "troupe/app/predict/generated_text.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -102,10 +103,11 @@ struct predict_arguments {
   data_arguments data;     ///< its targets, if it has any, are left out
   std::string output_file; ///< .csv or .npy; empty: standard output, as CSV
   bool probabilities = false;
+  generation_options generate; ///< no characters: rows of `data` are predicted
 };
 
 /// Writes one prediction for each row of a file, with or without targets; the file may be larger
-/// than memory.
+/// than memory. Or prints characters that a model of a text writes.
 int predict_command(const predict_arguments& arguments);
 
 /// Prints what a model file holds: a report, or with `json` one object, failures included.

@@ -96,6 +96,9 @@ source_rows rows_to_convert(const data_arguments& data, file_format format) {
   const auto target = data.target.empty() ? "last" : data.target;
   const auto labels = data.labels_file.empty() ? labels_beside(data.file) : data.labels_file;
   const bool is_array = format == file_format::idx || format == file_format::npy;
+  if (format == file_format::text)
+    throw failure(failure_code::usage, "a text is read as it is, into windows of characters",
+                  "--format", "name it in a job: data.format = \"text\"");
   if (!data.ignore.empty() && format != file_format::csv)
     throw failure(failure_code::usage, "only columns of CSV files are ignored", "--ignore",
                   "leave it out");

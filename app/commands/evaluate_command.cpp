@@ -202,15 +202,15 @@ json object_of(const saved_model& model, const std::string& file, const judgemen
 std::string class_table(const json& object) {
   text_table table{1, {"class", "precision", "recall", "f1", "rows"}};
   for (const auto& one : object["classes"])
-    table.add({one["class"].get<std::string>(), figure_text(one["precision"]),
-               figure_text(one["recall"]), figure_text(one["f1"]), one["rows"].dump()});
+    table.add({class_text(one["class"]), figure_text(one["precision"]), figure_text(one["recall"]),
+               figure_text(one["f1"]), one["rows"].dump()});
   return table.text();
 }
 
 std::string matrix_table(const json& object) {
   std::vector<std::string> names{"actual \\ predicted"};
   for (const auto& one : object["classes"])
-    names.push_back(one["class"].get<std::string>());
+    names.push_back(class_text(one["class"]));
   if (names.size() > matrix_classes_max + 1)
     return "the confusion matrix of " + std::to_string(names.size() - 1) +
            " classes is printed with --json\n";

@@ -3,7 +3,7 @@
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/model_file/saved_model.hpp"
 #include "troupe/models/metrics/prediction_sums.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/network/neural_network.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -37,13 +37,14 @@ json layer_object(const tensor_info& tensor) {
 
 json layers_of(const saved_model& model) {
   auto layers = json::array();
-  const auto& dense = model.network->chain().layers();
+  const auto* const network = dynamic_cast<const neural_network*>(model.network.get());
   for (const auto& tensor : model.network->layout().tensors()) {
     const auto name = tensor.name.substr(0, tensor.name.rfind('.'));
     if (layers.empty() || layers.back()["name"] != name) {
       layers.push_back(layer_object(tensor));
-      if (layers.size() <= dense.size() && !model.metadata.contains("kind_version"))
-        layers.back()["activation"] = name_of(dense[layers.size() - 1].activation);
+      if (network != nullptr)
+        layers.back()["activation"] =
+          name_of(network->chain().layers().at(layers.size() - 1).activation);
     }
     auto& count = layers.back()["parameters"];
     count = count.get<size_t>() + tensor.size;
@@ -87,7 +88,7 @@ std::string names_text(const json& names) {
   constexpr size_t shown_max = 12;
   std::string result;
   for (size_t i = 0; i < std::min(names.size(), shown_max); ++i)
-    result += (i ? ", " : "") + names[i].get<std::string>();
+    result += (i ? ", " : "") + class_text(names[i]);
   return names.size() > shown_max ? result + ", ... (" + std::to_string(names.size()) + ")"
                                   : result;
 }

@@ -1,4 +1,5 @@
 #include "troupe/app/commands/commands.hpp"
+#include "troupe/app/predict/generated_text.hpp"
 #include "troupe/app/predict/model_rows.hpp"
 #include "troupe/app/predict/prediction_writer.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
@@ -6,7 +7,26 @@
 
 namespace troupe {
 
+namespace {
+
+int generate(const predict_arguments& x) {
+  if (!x.data.file.empty() || !x.output_file.empty() || x.probabilities)
+    throw failure(failure_code::usage, "--generate reads no rows, and prints characters alone",
+                  "--generate", "leave DATA, -o and --probabilities out");
+  generate_text(read_model(x.model_file), x.generate,
+                [](const std::string& character) { print_result(character); });
+  print_result("\n");
+  return 0;
+}
+
+} // namespace
+
 int predict_command(const predict_arguments& arguments) {
+  if (arguments.generate.count > 0)
+    return generate(arguments);
+  if (arguments.data.file.empty())
+    throw failure(failure_code::usage, "no rows are named", {},
+                  "name a data file, or let a model of a text write: --generate 100");
   const auto model = read_model(arguments.model_file);
   auto rows = open_rows(model, arguments.data, target_wish::ignored);
   print_message("troupe: " + rows.assumption + '\n');

@@ -146,7 +146,8 @@ void add_watch(command_line& x) {
 
 // What the keys data.format, target, header and index_base of a job say of its data.
 void add_data_options(CLI::App& command, troupe::data_arguments& x) {
-  command.add_option("--format", x.format, "auto, csv, libsvm, idx or npy")->type_name("FORMAT");
+  command.add_option("--format", x.format, "auto, csv, libsvm, idx, npy, rows or text")
+    ->type_name("FORMAT");
   command.add_option("--target", x.target, "The target's column: \"last\", a name or an index")
     ->type_name("COLUMN");
   command.add_option("--header", x.header, "csv: whether row 1 is a header: auto, yes or no")
@@ -189,11 +190,22 @@ void add_evaluate(command_line& x) {
 void add_predict(command_line& x) {
   auto* predict = x.app.add_subcommand("predict", "Predicts every row of a file");
   add_model_and_data(*predict, x.predict,
-                     "Rows with the model's features, in any format; '-' reads standard input")
-    ->required();
+                     "Rows with the model's features, in any format; '-' reads standard input");
   predict->add_option("-o,--output", x.predict.output_file, "Writes FILE: .csv or .npy")
     ->type_name("FILE");
   predict->add_flag("--probabilities", x.predict.probabilities, "Adds each class's probability");
+  auto& generate = x.predict.generate;
+  auto* count =
+    predict
+      ->add_option("--generate", generate.count,
+                   "In place of DATA: prints so many characters that a model of a text writes")
+      ->type_name("N");
+  predict->add_option("--prompt", generate.prompt, "What they follow")
+    ->type_name("TEXT")
+    ->needs(count);
+  predict->add_option("--seed", generate.seed, "Of the draws (0)")->type_name("N")->needs(count);
+  predict->add_flag("--greedy", generate.is_greedy, "The likeliest ones: nothing is drawn")
+    ->needs(count);
   predict->footer("Example:\n  troupe predict runs/digits/model.safetensors new.csv -o out.csv");
   predict->callback([&x] { x.chosen = [&x] { return troupe::predict_command(x.predict); }; });
 }

@@ -25,8 +25,7 @@ runtime_options runtime_of(const job& x, const prepared_data& data) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const auto shape = shape_of(data);
   const auto resolved = resolve(x, shape, cores);
-  if (problems_with_data(resolved, shape).empty())
-    result.threads = threads_of(x, resolved, shape);
+  result.threads = threads_of(x, resolved, shape);
   return result;
 }
 

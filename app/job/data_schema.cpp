@@ -6,15 +6,26 @@ namespace troupe {
 
 namespace {
 
-// "last", a column's name, or its index as a bare number.
-void set_target(job& target, const toml_value& value, const std::string& path,
-                std::vector<complaint>& complaints) {
-  uint64_t index = 0;
-  if (!value.as<int64_t>())
-    detail::accepted(read_value(value, target.data.target), value, path, complaints);
-  else if (detail::accepted(read_whole(value, bounds_of("data.target"), index), value, path,
-                            complaints))
-    target.data.target = std::to_string(index);
+// A column's name, or its index as a bare number.
+schema_key<job> column_key(key_texts texts, std::string column_options::*member) {
+  schema_key<job> key{texts.path,
+                      "string or integer",
+                      texts.fallback,
+                      texts.meaning,
+                      false,
+                      {},
+                      [member](const job& x) { return text_or_unset(x.data.*member); },
+                      copier<job>([member](auto& x) -> auto& { return x.data.*member; })};
+  key.set = [member](job& target, const toml_value& value, const std::string& path,
+                     std::vector<complaint>& complaints) {
+    uint64_t index = 0;
+    if (!value.as<int64_t>())
+      detail::accepted(read_value(value, target.data.*member), value, path, complaints);
+    else if (detail::accepted(read_whole(value, bounds_of("data.target"), index), value, path,
+                              complaints))
+      target.data.*member = std::to_string(index);
+  };
+  return key;
 }
 
 // A list of texts, or one of them; whole numbers are texts too: indexes of columns, or cells such as -999.
@@ -89,6 +100,13 @@ schema_key<job> dense_key() {
   return key;
 }
 
+schema_key<job> file_key(key_texts texts, std::string part_options::*member) {
+  auto key = plain_key<job, std::string>(
+    std::move(texts), "string", [member](auto& x) -> auto& { return x.data.*member; });
+  key.get = [member](const job& x) { return text_or_unset(x.data.*member); };
+  return key;
+}
+
 /// One key of how cells are written.
 schema_key<job> letter_key(key_texts texts, std::string cell_options::*member) {
   return plain_key<job, std::string>(
@@ -100,6 +118,15 @@ void add_column_keys(std::vector<job_key>& out) {
   out.push_back(texts_key(
     {"data.ignore", "csv: columns that are no features, by name or index, whatever is in them"},
     [](job & x) -> auto& { return x.data.ignore; }));
+  out.push_back(
+    column_key({"data.weight",
+                "csv: column of what each row counts in the loss, 0 or more; no feature", "none"},
+               &column_options::weight));
+  out.push_back(column_key({"data.split_by",
+                            "csv: column of groups, whose rows stay together for training, "
+                            "validation or testing; no feature",
+                            "none"},
+                           &column_options::split_by));
   out.push_back(texts_key(
     {"data.categorical",
      "csv: columns, by name or index, of which each value becomes a feature, 1 or 0"},
@@ -174,14 +201,11 @@ void add_data_keys(std::vector<job_key>& out) {
     {"data.format", "auto: by the file's name, else by its first bytes"},
     [](auto& x) -> auto& { return x.data.format; }));
   out.push_back(header_key());
-  out.push_back({"data.target",
-                 "string or integer",
-                 {},
-                 "column to learn: \"last\", its name, or its index counted from 0",
-                 false,
-                 set_target,
-                 [](const job& x) { return std::optional{toml_text(x.data.target)}; },
-                 copier<job>([](auto& x) -> auto& { return x.data.target; })});
+  auto target =
+    column_key({"data.target", "column to learn: \"last\", its name, or its index counted from 0"},
+               &column_options::target);
+  target.get = [](const job& x) { return std::optional{toml_text(x.data.target)}; };
+  out.push_back(target);
   add_column_keys(out);
   out.push_back(whole_key<job>(
     {"data.index_base", "libsvm: index of the first feature, 0 or 1"},
@@ -190,6 +214,12 @@ void add_data_keys(std::vector<job_key>& out) {
   out.push_back(whole_key<job>(
     {"data.hash_bits", "libsvm: features are hashed to 2 to the power of so many", "as they are"},
     [](auto& x) -> auto& { return x.data.hash_bits; }));
+  out.push_back(whole_key<job>(
+    {"data.window", "text: characters that a row has; the next one is its class"},
+    [](auto& x) -> auto& { return x.data.text.window; }));
+  out.push_back(whole_key<job>(
+    {"data.stride", "text: characters from one row to the next"},
+    [](auto& x) -> auto& { return x.data.text.stride; }));
   auto labels = plain_key<job, std::string>(
     {"data.labels_file", "idx, npy: the targets; the path is relative to the file that names it",
      "labels-idx1 beside images-idx3 by name, else a column"},
@@ -204,15 +234,25 @@ void add_data_keys(std::vector<job_key>& out) {
      "part of the rows kept for choosing when to stop and what to keep"},
     "number in [0, 1)", [](auto& x) -> auto& { return x.data.validation_fraction; }));
   out.push_back(plain_key<job, bool>(
+    {"data.stratify", "classes keep their shares in the parts"}, "true or false",
+    [](auto& x) -> auto& { return x.data.stratify; }));
+  out.push_back(whole_key<job>(
+    {"data.folds", "parts that rows which are not for testing are split into", "none"},
+    [](auto& x) -> auto& { return x.data.folds; }));
+  out.push_back(whole_key<job>(
+    {"data.fold", "which of them is for validation, from 0", "none"},
+    [](auto& x) -> auto& { return x.data.fold; }));
+  out.push_back(plain_key<job, bool>(
     {"data.standardize",
      "scales features to mean 0 and deviation 1, by the training rows; those of sparse "
      "rows to 1 at most, without a shift"},
     "true or false", [](auto& x) -> auto& { return x.data.standardize; }));
-  auto test_file = plain_key<job, std::string>(
+  out.push_back(file_key(
     {"data.test_file", "rows for testing, in a file of their own beside data.file", "none"},
-    "string", [](auto& x) -> auto& { return x.data.test_file; });
-  test_file.get = [](const job& x) { return text_or_unset(x.data.test_file); };
-  out.push_back(test_file);
+    &part_options::test_file));
+  out.push_back(file_key({"data.validation_file",
+                          "rows for validation, in a file of their own beside data.file", "none"},
+                         &part_options::validation_file));
   out.push_back(choice_key<job, shuffle_kind>(
     {"data.shuffle", "order of an epoch: of all rows, in memory; or lanes, by windows of chunks"},
     [](auto& x) -> auto& { return x.data.shuffle; }));
@@ -223,7 +263,5 @@ void add_data_keys(std::vector<job_key>& out) {
     {"data.window_rows", "lanes: rows that are shuffled together, of all slices", "64 MiB of rows"},
     [](auto& x) -> auto& { return x.data.lanes.window_rows; }));
 }
-
-// A key of the schedule as a key of the job.
 
 } // namespace troupe

@@ -94,6 +94,7 @@ void job_draft::read_sections(const toml_value::table& sections, const std::stri
     {"data.file", &value.data.file},
     {"data.labels_file", &value.data.labels_file},
     {"data.test_file", &value.data.test_file},
+    {"data.validation_file", &value.data.validation_file},
     {"privacy.key_file", &value.privacy.key_file}};
   const auto folder = std::filesystem::path{path}.parent_path();
   for (const auto& [key, file] : files)

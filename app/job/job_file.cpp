@@ -77,6 +77,7 @@ void throw_with_place(const failure& error, const loaded_job& x) {
     {"data.file", &x.value.data.file},
     {"data.labels_file", &x.value.data.labels_file},
     {"data.test_file", &x.value.data.test_file},
+    {"data.validation_file", &x.value.data.validation_file},
     {"federated.partition", &x.value.federated.clients_from},
     {"privacy.key_file", &x.value.privacy.key_file}};
   for (const auto& [key, file] : files)

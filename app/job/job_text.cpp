@@ -19,7 +19,7 @@ std::string name_of_key(const std::string& path) {
 // A job file may be read from another folder than it was written for.
 job with_full_paths(job x) {
   std::vector<std::string*> files{&x.data.file, &x.data.labels_file, &x.data.test_file,
-                                  &x.privacy.key_file};
+                                  &x.data.validation_file, &x.privacy.key_file};
   if (x.federated.partition == partition_kind::files)
     files.push_back(&x.federated.clients_from);
   for (auto* file : files)

@@ -1,5 +1,6 @@
 #include "troupe/app/job/kind_schema.hpp"
 
+#include "troupe/app/job/option_values.hpp"
 #include "troupe/coordinators/job/kind_problems.hpp"
 #include "troupe/models/kinds/metric_kinds.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
@@ -62,34 +63,6 @@ constexpr auto optimizer_of = [](auto& x) -> auto& {
 
 // ---- Options
 
-std::optional<option_value> list_value(const toml_value::list& list) {
-  const auto all = [&](auto holds) { return std::ranges::all_of(list, holds); };
-  if (all([](const toml_value& x) { return x.as<int64_t>() != nullptr; })) {
-    std::vector<int64_t> result;
-    for (const auto& x : list)
-      result.push_back(*x.as<int64_t>());
-    return result;
-  }
-  std::vector<double> result(list.size());
-  for (size_t i = 0; i < list.size(); ++i)
-    if (read_value(list[i], result[i]))
-      return std::nullopt;
-  return result;
-}
-
-std::optional<option_value> value_of(const toml_value& x) {
-  if (const auto* flag = x.as<bool>())
-    return *flag;
-  if (const auto* whole = x.as<int64_t>())
-    return *whole;
-  if (const auto* real = x.as<double>())
-    return *real;
-  if (const auto* text = x.as<std::string>())
-    return *text;
-  const auto* list = x.as<toml_value::list>();
-  return list ? list_value(*list) : std::nullopt;
-}
-
 /// An option of the kinds that have one of this name.
 struct shared_option {
   std::vector<std::pair<std::string, option_info>> kinds;
@@ -135,12 +108,13 @@ job_key option_key(const std::string& section, const std::string& name, const sh
   });
   key.set = [=](job& target, const toml_value& value, const std::string& path,
                 std::vector<complaint>& complaints) {
-    const auto read = value_of(value);
+    const auto read = option_value_of(value);
     if (read && option.takes(*read))
       access(target).own.options[name] = *read;
     else
       complaints.push_back(
-        {path, value.at, "expected " + option.types() + ", got " + description(value), {}});
+        {path, value.at, "expected " + option.types() + ", got " + description(value),
+         name == "layers" ? "or tables, [[model.layers]], each with a kind and its options" : ""});
   };
   key.get = [=](const job& x) -> std::optional<std::string> {
     const auto& own = access(x).own;

@@ -1,16 +1,16 @@
 #include "troupe/app/predict/model_rows.hpp"
 
 #include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/app/terminal/output.hpp"
 #include "troupe/data/formats/arrays/array_reader.hpp"
 #include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/data/formats/csv/csv_reader.hpp"
 #include "troupe/data/formats/libsvm/libsvm_reader.hpp"
 #include "troupe/data/formats/read_data.hpp"
+#include "troupe/data/formats/text/text_reader.hpp"
 #include "troupe/data/rows_file/rows_reader.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -125,7 +125,10 @@ std::string assumption_of(const row_reader& reader, const std::vector<size_t>& t
          (targets.size() == 1 ? "" : "s");
 }
 
-file_format format_option(const data_arguments& data) {
+// To a model of characters a file is a text unless its name says otherwise.
+file_format format_option(const saved_model& model, const data_arguments& data) {
+  if (data.format == "auto" && model.reads_text)
+    return format_by_name(data.file).value_or(file_format::text);
   if (data.format == "auto")
     return format_of(data.file);
   if (const auto format = from_name<file_format>(data.format))
@@ -146,6 +149,8 @@ void require_use(const data_arguments& data, file_format format) {
     refuse_option("--labels-file", format, "they hold their targets themselves");
   if (!data.target.empty() && format == file_format::libsvm)
     refuse_option("--target", format, "their rows begin with the target");
+  if (!data.target.empty() && format == file_format::text)
+    refuse_option("--target", format, "it is the character that follows a row");
   if (!data.target.empty() && !data.labels_file.empty())
     throw failure(failure_code::usage, "--target and --labels-file both say what the targets are",
                   "--target", "leave one out");
@@ -286,6 +291,25 @@ model_rows open_libsvm_rows(const saved_model& model, const data_arguments& data
   return {std::move(reader), std::move(assumption), nullptr, {}};
 }
 
+model_rows open_text(const saved_model& model, const data_arguments& data, target_wish wish) {
+  if (!model.reads_text)
+    throw failure(failure_code::bad_data, "the model was not trained on a text", data.file,
+                  "give it rows with the features that 'troupe inspect " + model.path + "' lists");
+  const auto window = model.network->feature_count();
+  const auto targets = wish == target_wish::needed ? text_targets::next : text_targets::none;
+  auto reader = std::make_unique<text_reader>(data.file, window, model.classes, targets);
+  auto* const text = reader.get();
+  model_rows result;
+  result.reader = std::move(reader);
+  result.assumption =
+    data.file + ": a text, a row of " + plural(window, "character") + " from each character on";
+  result.remarks = [text] {
+    const auto remark = text->unknown_remark();
+    return remark.empty() ? std::vector<std::string>{} : std::vector{text->path() + ": " + remark};
+  };
+  return result;
+}
+
 model_rows open_array_rows(const saved_model& model, const data_arguments& data, target_wish wish) {
   auto reader = open_array(model, data);
   const auto labels = wish == target_wish::needed ? labels_for(model, *reader, data) : "";
@@ -329,27 +353,12 @@ model_rows open_csv(const saved_model& model, csv_header header, const data_argu
 
 } // namespace
 
-bool model_rows::next(table_chunk& out, size_t rows_max) {
-  const bool is_there = reader->next(out, rows_max);
-  if (is_there && plan) {
-    out.features = expand(*plan, out.features);
-    fill_gaps(*plan, out.features);
-  }
-  return is_there;
-}
-
-void model_rows::warn() const {
-  if (remarks)
-    for (const auto& remark : remarks())
-      print_message("troupe: warning: " + remark + '\n');
-}
-
 model_rows open_rows(const saved_model& model, const data_arguments& given, target_wish wish) {
   auto data = given;
   if (data.file == "-")
     data.file = "/dev/stdin";
   const auto header = header_option(data.header);
-  const auto format = format_option(data);
+  const auto format = format_option(model, data);
   require_use(data, format);
   if (!data.target.empty() && model.target_names.size() != 1)
     throw failure(failure_code::usage,
@@ -367,6 +376,8 @@ model_rows open_rows(const saved_model& model, const data_arguments& given, targ
     return open_csv(model, header, data, wish);
   case file_format::libsvm:
     return open_libsvm_rows(model, data);
+  case file_format::text:
+    return open_text(model, data, wish);
   case file_format::rows:
     return open_by_columns(model, std::make_unique<rows_reader>(data.file), data, wish);
   default:

@@ -1,7 +1,8 @@
-// The targets of rows for a model (model_rows.hpp).
+// Rows for a model as they are read, and their targets (model_rows.hpp).
 
 #include "troupe/app/predict/model_rows.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/terminal/output.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
@@ -15,6 +16,21 @@ namespace {
 constexpr size_t names_shown_max = 8;
 
 } // namespace
+
+bool model_rows::next(table_chunk& out, size_t rows_max) {
+  const bool is_there = reader->next(out, rows_max);
+  if (is_there && plan) {
+    out.features = expand(*plan, out.features);
+    fill_gaps(*plan, out.features);
+  }
+  return is_there;
+}
+
+void model_rows::warn() const {
+  if (remarks)
+    for (const auto& remark : remarks())
+      print_message("troupe: warning: " + remark + '\n');
+}
 
 std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& classes,
                                const saved_model& model, const row_reader& reader) {

@@ -7,11 +7,16 @@
 #include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
+#include "troupe/models/network/chained_model.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <regex>
+#include <string>
+#include <variant>
 
 namespace troupe {
 
@@ -51,6 +56,8 @@ public:
 
   run_description result() && {
     add("data", source() + ": " + rows());
+    if (!data_.split_words.empty())
+      add("split", data_.split_words);
     add("target",
         listed(data_.train.target_names) +
           (is_private(resolved_) ? "" : ": " + (shape_.classification ? classes() : numbers())));
@@ -65,6 +72,7 @@ public:
     warn_of_slices();
     if (!is_private(resolved_)) { // these look at values and counts of clients' rows
       warn_of_classes();
+      warn_of_codes();
       warn_of_sorted_rows();
       warn_of_large_targets();
     }
@@ -137,7 +145,7 @@ private:
   }
 
   bool has_guessed_classes() const {
-    return is_guess_ && given_.data.synthetic == synthetic_kind::none &&
+    return is_guess_ && !is_text() && given_.data.synthetic == synthetic_kind::none &&
            std::ranges::all_of(data_.train.classes, [](const std::string& name) {
              double ignored = 0;
              return read_number(name, ignored) == number_status::number;
@@ -163,9 +171,12 @@ private:
   std::string model() const {
     const auto network = make_model(resolved_, shape_);
     auto result = kind_name(resolved_.model) + ' ' + std::to_string(shape_.feature_count);
-    if (resolved_.model.kind == model_kind::neural_network)
-      for (const auto units : resolved_.model.hidden)
-        result += '-' + std::to_string(units);
+    if (const auto* known = dynamic_cast<const chained_model*>(network.get())) {
+      auto widths = known->chain().layer_widths();
+      widths.pop_back();
+      for (const auto width : widths)
+        result += '-' + std::to_string(width);
+    }
     return result + '-' + std::to_string(network->output_count()) + ", " +
            plural(network->layout().size(), "parameter") + "; " +
            std::string{name_of(*resolved_.model.loss)} + cuts();
@@ -267,7 +278,26 @@ private:
     for (size_t i = 0; i < shape_.class_counts.size(); ++i)
       if (shape_.class_counts[i] == 0)
         return warn("the class " + shown_text(data_.train.classes[i]) +
-                    " has no row to train on: use more rows, or another job.seed to split them");
+                    " has no row to train on: use " +
+                    (is_text() ? "a longer text" : "more rows, or another job.seed to split them"));
+  }
+
+  bool is_text() const { return given_.data.format == data_format::text; }
+
+  /// An embedding of fewer codes than there are characters takes all others for one.
+  void warn_of_codes() {
+    const auto layers = given_.model.own.options.find("layers");
+    if (!is_text() || layers == given_.model.own.options.end())
+      return;
+    const auto* text = std::get_if<std::string>(&layers->second);
+    static const std::regex categories{"embedding[^;\n}]*categories *= *([0-9]{1,9})"};
+    std::smatch found;
+    if (text && std::regex_search(*text, found, categories) &&
+        std::stoul(found[1]) < data_.train.classes.size())
+      warn("model.layers: the text has " + std::to_string(data_.train.classes.size()) +
+           " characters, and an embedding of " + found[1].str() +
+           " takes those beyond for one: set categories=" +
+           std::to_string(data_.train.classes.size()));
   }
 
   /// Lanes shuffle within windows: a file in order of its classes is trained on class by class.

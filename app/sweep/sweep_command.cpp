@@ -2,7 +2,9 @@
 
 #include "troupe/app/compare/curves.hpp"
 #include "troupe/app/job/job_file.hpp"
+#include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/run/training_run.hpp"
+#include "troupe/app/sweep/sweep_folds.hpp"
 #include "troupe/app/sweep/sweep_run.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
@@ -17,6 +19,7 @@
 #include <iterator>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace troupe {
 
@@ -48,6 +51,11 @@ sweep_orders orders_of(const sweep_arguments& arguments, const job& base) {
   result.folder = arguments.folder.empty() ? "runs/" + base.name + "-sweep" : arguments.folder;
   result.sets = arguments.sets;
   result.trials = sweep_trials(arguments.grids, arguments.randoms, arguments.seed);
+  result.folds = arguments.folds;
+  if (result.folds > 0) {
+    result.trials = with_folds(result.trials, result.folds);
+    result.sets.push_back("data.folds=" + std::to_string(result.folds));
+  }
   result.shape = {
     result.trials.size(), {base.training.epochs}, std::max<size_t>(arguments.halving, 1)};
   result.slots =
@@ -55,6 +63,9 @@ sweep_orders orders_of(const sweep_arguments& arguments, const job& base) {
   result.quiet = arguments.quiet;
   if (arguments.halving == 0)
     return result;
+  if (result.folds > 0)
+    throw failure(failure_code::usage, "--halve drops trials, and --folds trains all of a setting",
+                  {}, "leave one of the two out");
   if (base.training.steps)
     throw failure(failure_code::usage, "--halve counts epochs, and training.steps is set", {},
                   "set training.epochs instead");
@@ -125,6 +136,32 @@ void begin(const sweep_arguments& arguments, const sweep_orders& orders) {
   }
 }
 
+// Keys of all trials, and a fold so that the job is whole.
+std::vector<std::string> sets_of_fold(const sweep_arguments& arguments) {
+  auto result = arguments.sets;
+  if (arguments.folds > 0)
+    result.insert(result.end(), {"data.folds=" + std::to_string(arguments.folds), "data.fold=0"});
+  return result;
+}
+
+// The job of a setting, without folds: on all rows that are not for testing.
+std::string job_of_setting(const sweep_orders& orders, const sweep_arguments& arguments,
+                           size_t setting) {
+  auto sets = sets_of_fold(arguments);
+  for (const auto& [key, value] : without_fold(orders.trials[setting * orders.folds]))
+    sets.push_back(key + '=' + value);
+  auto result = load_job(orders.job_file, sets, process_environment());
+  auto& data = result.data;
+  data.folds.reset();
+  data.fold.reset();
+  if (data.test_fraction == 0) { // nothing is split off any more
+    data.stratify = false;
+    if (!data.split_by.empty())
+      data.ignore.push_back(std::exchange(data.split_by, {}));
+  }
+  return job_text(result);
+}
+
 void write_files(const sweep_orders& orders, const sweep_outcome& x) {
   write_file_atomically(path_in(orders.folder, "sweep.csv"), sweep_csv(x));
   std::vector<run_record> runs;
@@ -136,17 +173,38 @@ void write_files(const sweep_orders& orders, const sweep_outcome& x) {
   if (!runs.empty())
     write_file_atomically(path_in(orders.folder, "curves.svg"), curves_svg(runs));
   const auto best = x.rule.ranking().front();
-  if (x.rule.loss(best))
+  if (orders.folds == 0 && x.rule.loss(best))
     write_file_atomically(path_in(orders.folder, "best.toml"),
                           text_of_file(path_in(path_in(orders.folder, trial_folder_name(best)),
                                                std::string{job_file_name})));
 }
 
+/// Tells and writes what came of it. Whether there is a best one.
+bool tell(const sweep_arguments& arguments, const sweep_orders& orders, const sweep_outcome& x) {
+  write_files(orders, x);
+  auto object = sweep_object(x);
+  if (orders.folds == 0) {
+    print_result(arguments.json ? one_line(object) : sweep_text(x));
+    return !object["best"].is_null();
+  }
+  const auto settings = settings_object(x, orders.folds);
+  const auto& best = settings.front();
+  const bool is_there = !best["loss"].is_null();
+  object["settings"] = settings;
+  object["best"] = is_there ? best["setting"] : json(nullptr);
+  write_file_atomically(path_in(orders.folder, "folds.csv"), settings_csv(settings));
+  if (is_there)
+    write_file_atomically(path_in(orders.folder, "best.toml"),
+                          job_of_setting(orders, arguments, best["setting"].get<size_t>() - 1));
+  print_result(arguments.json ? one_line(object) : settings_text(settings));
+  return is_there;
+}
+
 int run(const sweep_arguments& arguments, std::string& job_name) {
-  if (arguments.grids.empty() && arguments.randoms.empty())
-    throw failure(failure_code::usage, "a sweep needs --grid or --random", {},
+  if (arguments.grids.empty() && arguments.randoms.empty() && arguments.folds == 0)
+    throw failure(failure_code::usage, "a sweep needs --grid, --random or --folds", {},
                   "as --grid optimizer.learning_rate=0.1,0.01");
-  const auto base = load_job(arguments.job_file, arguments.sets, process_environment());
+  const auto base = load_job(arguments.job_file, sets_of_fold(arguments), process_environment());
   job_name = base.name;
   const auto orders = orders_of(arguments, base);
   check_all(orders);
@@ -156,12 +214,8 @@ int run(const sweep_arguments& arguments, std::string& job_name) {
     print_message("sweep     " + std::to_string(orders.trials.size()) + " trials, " +
                   std::to_string(orders.slots) + " at once, in " + orders.folder + '\n');
   const auto end = run_sweep(orders);
-  write_files(orders, end.outcome);
-  print_result(arguments.json ? one_line(sweep_object(end.outcome)) : sweep_text(end.outcome));
-  const auto best = end.outcome.rule.ranking().front();
-  return end.stop_signal != 0          ? stopped_by_signal + end.stop_signal
-         : end.outcome.rule.loss(best) ? 0
-                                       : 1;
+  const bool has_best = tell(arguments, orders, end.outcome);
+  return end.stop_signal != 0 ? stopped_by_signal + end.stop_signal : has_best ? 0 : 1;
 }
 
 } // namespace

@@ -21,6 +21,7 @@ struct sweep_arguments {
   std::vector<std::string> randoms; ///< "a.b=1e-4..1e-1:log:8"
   uint64_t seed = 0;                ///< of the draws
   size_t halving = 0; ///< one of so many trials goes on at a rung; 0: all are trained in full
+  size_t folds = 0;   ///< runs of each setting, one for each fold; 0: one
   size_t slots = 0;   ///< trials at once; 0: one a core
   std::string folder; ///< empty: runs/JOB-sweep
   bool json = false;

@@ -20,6 +20,9 @@ void add_sweep(CLI::App& app, sweep_arguments& x, std::function<int()>& chosen) 
                  "Trains all a little, the best of every N further, and so on")
     ->check(CLI::Range(2, 100))
     ->type_name("N");
+  sweep->add_option("--folds", x.folds, "Trains each setting once for each of N folds")
+    ->check(CLI::Range(2, 1000))
+    ->type_name("N");
   sweep->add_option("--slots", x.slots, "Trials at once; one a core")
     ->check(CLI::Range(1, 1024))
     ->type_name("N");

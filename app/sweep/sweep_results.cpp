@@ -27,7 +27,9 @@ std::optional<double> watched(const history_row& x) {
   return x.validation_loss ? x.validation_loss : x.test_loss ? x.test_loss : x.train_loss;
 }
 
-json object_of(const sweep_outcome& x, size_t trial) {
+} // namespace
+
+json trial_object(const sweep_outcome& x, size_t trial) {
   const auto& run = x.runs[trial];
   json values = json::object();
   for (const auto& [key, value] : x.trials[trial])
@@ -49,6 +51,8 @@ json object_of(const sweep_outcome& x, size_t trial) {
   return result;
 }
 
+namespace {
+
 std::string quoted(const std::string& cell) {
   if (cell.find_first_of(",\"\n\r") == std::string::npos)
     return cell;
@@ -58,27 +62,33 @@ std::string quoted(const std::string& cell) {
   return result + '"';
 }
 
-std::string cell_of(const json& x) {
-  return x.is_null() ? "" : x.is_string() ? x.get<std::string>() : x.dump();
-}
-
 /// Columns that no trial has anything in are left out.
-std::vector<std::vector<std::string>> cells_of(const sweep_outcome& x) {
+table_cells cells_of(const sweep_outcome& x) {
   const std::array<const char*, 9> figures{"state",         "loss",    "epochs",
                                            "steps",         "seconds", "validation_accuracy",
                                            "test_accuracy", "test_r2", "parameters_sha256"};
-  std::vector<std::vector<std::string>> rows{{"trial"}};
+  table_cells rows{{"trial"}};
   for (const auto& [key, value] : x.trials.front())
     rows.front().push_back(key);
   rows.front().insert(rows.front().end(), figures.begin(), figures.end());
   for (const auto trial : x.rule.ranking()) {
-    const auto object = object_of(x, trial);
+    const auto object = trial_object(x, trial);
     rows.push_back({std::to_string(trial + 1)});
     for (const auto& [key, value] : x.trials[trial])
       rows.back().push_back(value);
     for (const auto* figure : figures)
-      rows.back().push_back(object.contains(figure) ? cell_of(object[figure]) : "");
+      rows.back().push_back(object.contains(figure) ? cell_text(object[figure]) : "");
   }
+  return without_empty_columns(std::move(rows));
+}
+
+} // namespace
+
+std::string cell_text(const json& x) {
+  return x.is_null() ? "" : x.is_string() ? x.get<std::string>() : x.dump();
+}
+
+table_cells without_empty_columns(table_cells rows) {
   for (size_t column = rows.front().size(); column-- > 0;)
     if (std::ranges::all_of(rows.begin() + 1, rows.end(),
                             [&](const auto& row) { return row[column].empty(); }))
@@ -86,8 +96,6 @@ std::vector<std::vector<std::string>> cells_of(const sweep_outcome& x) {
         row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
   return rows;
 }
-
-} // namespace
 
 std::string trial_folder_name(size_t trial) {
   auto result = std::to_string(trial + 1);
@@ -121,8 +129,7 @@ std::optional<double> loss_at(const run_record& x, uint64_t epochs) {
   return result;
 }
 
-std::string sweep_text(const sweep_outcome& x) {
-  auto rows = cells_of(x);
+std::string cells_text(table_cells rows) {
   for (auto& row : rows) // the whole hash is in the files
     for (auto& cell : row)
       if (cell.size() == 64)
@@ -141,23 +148,31 @@ std::string sweep_text(const sweep_outcome& x) {
   return result;
 }
 
+std::string sweep_text(const sweep_outcome& x) {
+  return cells_text(cells_of(x));
+}
+
 json sweep_object(const sweep_outcome& x) {
   json result{{"trials", json::array()}, {"best", nullptr}};
   for (const auto trial : x.rule.ranking())
-    result["trials"].push_back(object_of(x, trial));
+    result["trials"].push_back(trial_object(x, trial));
   if (const auto best = x.rule.ranking().front(); x.rule.loss(best))
     result["best"] = best + 1;
   return result;
 }
 
-std::string sweep_csv(const sweep_outcome& x) {
+std::string cells_csv(const table_cells& rows) {
   std::string result;
-  for (const auto& row : cells_of(x)) {
+  for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i)
       result += (i == 0 ? "" : ",") + quoted(row[i]);
     result += '\n';
   }
   return result;
+}
+
+std::string sweep_csv(const sweep_outcome& x) {
+  return cells_csv(cells_of(x));
 }
 
 } // namespace troupe

@@ -35,6 +35,17 @@ struct sweep_outcome {
   sweep_rule rule;
 };
 
+/// {"trial": 1, "state": .., "values": {..}, "loss": .., ..}: figures that are not there are null, or not told.
+nlohmann::ordered_json trial_object(const sweep_outcome& x, size_t trial);
+
+/// Rows of cells, the first of names: for people, with long hashes cut; and as CSV.
+using table_cells = std::vector<std::vector<std::string>>;
+std::string cells_text(table_cells rows);
+std::string cells_csv(const table_cells& rows);
+std::string cell_text(const nlohmann::ordered_json& x);
+/// Without columns that have a name alone.
+table_cells without_empty_columns(table_cells rows);
+
 /// A table for people, the best first; JSON: {"trials": [...], "best": number or null}; and sweep.csv.
 std::string sweep_text(const sweep_outcome& x);
 nlohmann::ordered_json sweep_object(const sweep_outcome& x);

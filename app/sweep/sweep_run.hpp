@@ -24,6 +24,7 @@ struct sweep_orders {
   std::vector<std::string> sets; ///< of all trials
   std::vector<trial_values> trials;
   sweep_shape shape;
+  size_t folds = 0; ///< of each setting; 0: a trial is a setting
   size_t slots = 1;
   bool quiet = false;
 };

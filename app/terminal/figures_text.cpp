@@ -2,6 +2,7 @@
 
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/records/summary_file.hpp"
+#include "troupe/data/text/shown_text.hpp"
 
 #include <fmt/format.h>
 
@@ -27,6 +28,12 @@ std::string figure_text(const nlohmann::ordered_json& value) {
 
 std::string one_line(const nlohmann::ordered_json& object) {
   return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::string class_text(const std::string& name) {
+  const bool is_plain =
+    !name.empty() && !name.starts_with(' ') && !name.ends_with(' ') && printable_text(name) == name;
+  return is_plain ? name : shown_text(name);
 }
 
 csv_header header_option(const std::string& text) {

@@ -18,6 +18,10 @@ std::string figure_text(const nlohmann::ordered_json& value);
 /// The object on one line; numbers that are not finite are null, bytes that are no UTF-8 replaced.
 std::string one_line(const nlohmann::ordered_json& object);
 
+/// A class's name in a table: in quotation marks, and escaped, where it could not be told otherwise, as a blank or a
+/// new line.
+std::string class_text(const std::string& name);
+
 /// The value of --header: "auto", "yes" (or "true") or "no" (or "false"). Throws failure(usage) for
 /// anything else.
 csv_header header_option(const std::string& text);

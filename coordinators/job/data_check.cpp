@@ -10,12 +10,70 @@ namespace troupe {
 
 namespace {
 
-void check_lanes(problem_list& check, const data_options& x, bool rows_elsewhere) {
-  const bool has_test_file = !x.test_file.empty();
-  check.require(!has_test_file || rows_elsewhere || !x.file.empty(), "data.test_file",
-                "the job names rows for testing but no data.file", "name the rows to train on");
-  check.require(!has_test_file || x.test_fraction == 0, "data.test_fraction",
-                "the rows for testing come from data.test_file", "keep one of the two");
+void check_fractions(problem_list& check, const data_options& x) {
+  check.require(x.test_fraction >= 0 && x.test_fraction < 1, "data.test_fraction",
+                "must be in [0, 1)", "use a share of the rows such as 0.25");
+  check.require(x.validation_fraction >= 0 && x.validation_fraction < 1, "data.validation_fraction",
+                "must be in [0, 1)", "use a share of the rows such as 0.1");
+  check.require(!(x.test_fraction < 1 && x.validation_fraction < 1) ||
+                  x.test_fraction + x.validation_fraction < 1,
+                "data.validation_fraction", "leaves no rows for training beside data.test_fraction",
+                "keep the sum of the two below 1");
+}
+
+void check_given_parts(problem_list& check, const data_options& x, bool rows_elsewhere) {
+  struct given_part {
+    std::string name;
+    std::string use;
+    const std::string& file;
+    double fraction;
+  };
+  for (const auto& [name, use, file, fraction] :
+       {given_part{"test", "testing", x.test_file, x.test_fraction},
+        given_part{"validation", "validation", x.validation_file, x.validation_fraction}}) {
+    const auto key = "data." + name + "_file";
+    check.require(file.empty() || rows_elsewhere || !x.file.empty(), key,
+                  "the job names rows for " + use + " but no data.file",
+                  "name the rows to train on");
+    check.require(file.empty() || fraction == 0, "data." + name + "_fraction",
+                  "the rows for " + use + " come from " + key, "keep one of the two");
+  }
+}
+
+void check_folds(problem_list& check, const data_options& x) {
+  check.in_bounds("data.folds", x.folds);
+  check.in_bounds("data.fold", x.fold);
+  check.require(!x.folds || x.fold, "data.folds", "which fold is for validation is not said",
+                "set data.fold, from 0, or let troupe sweep --folds train them all");
+  check.require(!x.fold || x.folds, "data.fold",
+                "into how many folds the rows are split is not said", "set data.folds, to 5 say");
+  check.require(!x.fold || !x.folds || *x.fold < *x.folds, "data.fold",
+                "folds are counted from 0, below data.folds", "use a smaller number");
+  check.require(!x.folds || x.validation_fraction == 0, "data.validation_fraction",
+                "the fold is for validation", "keep one of the two");
+  check.require(!x.folds || x.validation_file.empty(), "data.validation_file",
+                "the fold is for validation", "keep one of the two");
+}
+
+void check_split(problem_list& check, const data_options& x) {
+  check_folds(check, x);
+  const bool splits = x.test_fraction > 0 || x.validation_fraction > 0 || x.folds;
+  const std::string split_hint =
+    "set data.test_fraction, data.validation_fraction or data.folds, or leave it out";
+  check.require(!x.stratify || splits, "data.stratify", "no rows are split off", split_hint);
+  check.require(x.split_by.empty() || splits, "data.split_by", "no rows are split off", split_hint);
+  check.require(!x.stratify || x.split_by.empty(), "data.stratify",
+                "groups stay whole, and classes cannot keep their shares too",
+                "keep one of data.stratify and data.split_by");
+  const auto* careful = x.stratify            ? "data.stratify"
+                        : !x.split_by.empty() ? "data.split_by"
+                                              : "data.folds";
+  check.require(x.shuffle == shuffle_kind::rows || (!x.stratify && x.split_by.empty() && !x.folds),
+                careful, "lanes split each chunk by itself, and nobody looks at all rows",
+                "use data.shuffle = \"rows\", or leave it out");
+}
+
+void check_lanes(problem_list& check, const data_options& x) {
   check.in_bounds("data.chunk_rows", x.lanes.chunk_rows);
   check.in_bounds("data.window_rows", x.lanes.window_rows);
   const bool by_lanes = x.shuffle == shuffle_kind::lanes;
@@ -27,12 +85,17 @@ void check_lanes(problem_list& check, const data_options& x, bool rows_elsewhere
 void check_column_lists(problem_list& check, const data_options& x) {
   struct column_list {
     const char* key;
-    const std::vector<std::string>& names;
+    std::vector<std::string> names;
+  };
+  const auto named = [](const std::string& column) {
+    return column.empty() ? std::vector<std::string>{} : std::vector{column};
   };
   std::map<std::string, const char*> seen;
   for (const auto& [key, names] :
        {column_list{"data.ignore", x.ignore}, column_list{"data.categorical", x.categorical},
-        column_list{"data.boolean", x.boolean}, column_list{"data.date", x.date}})
+        column_list{"data.boolean", x.boolean}, column_list{"data.date", x.date},
+        column_list{"data.weight", named(x.weight)},
+        column_list{"data.split_by", named(x.split_by)}})
     for (const auto& name : names) {
       check.require(!name.empty(), key, "a column has no name",
                     "use a column's name or its number counted from 0");
@@ -95,6 +158,11 @@ void check_columns(problem_list& check, const data_options& x, bool synthetic) {
   check.require(x.ignore.empty() || !synthetic, "data.ignore",
                 "the data are made by a rule, which makes features only", "leave it out");
   const bool is_csv = x.format == data_format::by_name || x.format == data_format::csv;
+  for (const auto& [key, column] :
+       {std::pair{"data.weight", &x.weight}, std::pair{"data.split_by", &x.split_by}})
+    check.require(column->empty() || (is_csv && !synthetic), key,
+                  "names a column of a CSV file, and there is none",
+                  "leave it out, or write the rows as CSV");
   const auto key = !x.categorical.empty() ? "data.categorical"
                    : !x.boolean.empty()   ? "data.boolean"
                    : !x.date.empty()      ? "data.date"
@@ -103,6 +171,30 @@ void check_columns(problem_list& check, const data_options& x, bool synthetic) {
   check.require((is_csv && !synthetic) || (!x.has_plan() && x.cells == cell_options{}), key,
                 "says how cells of a CSV file are read, and there is none",
                 "leave it out, or write the rows as CSV");
+}
+
+/// What belongs to texts, and what has no use for one.
+void check_text(problem_list& check, const data_options& x, bool synthetic) {
+  check.in_bounds("data.window", x.text.window);
+  check.in_bounds("data.stride", x.text.stride);
+  const bool is_text = x.format == data_format::text && !synthetic;
+  check.require(is_text || x.text == window_options{},
+                x.text.window != window_options{}.window ? "data.window" : "data.stride",
+                "says how rows are cut from a text, and there is none",
+                "set data.format = \"text\", or leave it out");
+  if (!is_text)
+    return;
+  const std::string hint = "leave it out, or write the rows in another format";
+  const auto refuse = [&](bool is_set, const char* key, const std::string& why) {
+    check.require(!is_set, key, why, hint);
+  };
+  refuse(x.target != "last", "data.target", "a text has no columns: the next character is learned");
+  refuse(!x.ignore.empty(), "data.ignore", "a text has no columns");
+  refuse(x.header != header_kind::automatic, "data.header", "a text has no header");
+  refuse(x.standardize, "data.standardize", "characters are codes, which have no scale");
+  refuse(x.stratify, "data.stratify", "a text is split by position, because its rows overlap");
+  refuse(x.shuffle == shuffle_kind::lanes, "data.shuffle",
+         "lanes split each chunk of rows by itself, but the rows of a text overlap");
 }
 
 } // namespace
@@ -129,20 +221,17 @@ void check_data(problem_list& check, const data_options& x, bool rows_elsewhere)
   const bool has_labels = !x.labels_file.empty();
   check.require(!has_labels || rows_elsewhere || !x.file.empty(), "data.labels_file",
                 "the job names labels but no data.file", "name the rows that they belong to");
-  check.require(!has_labels || (x.format != data_format::csv && x.format != data_format::libsvm),
+  check.require(!has_labels || (x.format != data_format::csv && x.format != data_format::libsvm &&
+                                x.format != data_format::text),
                 "data.labels_file", std::string{name_of(x.format)} + " files hold their targets",
                 "leave data.labels_file out");
   check.require(!has_labels || x.target == "last", "data.target",
                 "the targets come from data.labels_file", "keep one of the two");
-  check.require(x.test_fraction >= 0 && x.test_fraction < 1, "data.test_fraction",
-                "must be in [0, 1)", "use a share of the rows such as 0.25");
-  check.require(x.validation_fraction >= 0 && x.validation_fraction < 1, "data.validation_fraction",
-                "must be in [0, 1)", "use a share of the rows such as 0.1");
-  check.require(!(x.test_fraction < 1 && x.validation_fraction < 1) ||
-                  x.test_fraction + x.validation_fraction < 1,
-                "data.validation_fraction", "leaves no rows for training beside data.test_fraction",
-                "keep the sum of the two below 1");
-  check_lanes(check, x, rows_elsewhere);
+  check_fractions(check, x);
+  check_given_parts(check, x, rows_elsewhere);
+  check_split(check, x);
+  check_lanes(check, x);
+  check_text(check, x, synthetic);
 }
 
 } // namespace troupe

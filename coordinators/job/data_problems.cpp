@@ -3,6 +3,7 @@
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <fmt/format.h>
 
@@ -107,16 +108,15 @@ void check_metrics(const job& x, const data_shape& shape, std::vector<job_proble
   }
 }
 
-void check_parallel(const job& x, std::vector<job_problem>& result) {
+void check_parallel(const job& x, size_t parts, size_t segments, const char* parts_key,
+                    std::vector<job_problem>& result) {
   const auto& parallel = x.parallel;
-  const auto layer_count = x.model.hidden.size() + 1;
-  const auto segments = x.model.cut.empty() ? layer_count : segments_of(x.model.cut).size();
-  if (parallel.tensor > *x.model.cuts)
-    result.push_back(
-      {"parallel.tensor",
-       std::to_string(parallel.tensor) + " replicas for layers that are cut in " +
-         std::to_string(*x.model.cuts),
-       "set model.cuts = " + std::to_string(parallel.tensor) + ": another job, with other bits"});
+  if (parallel.tensor > parts)
+    result.push_back({"parallel.tensor",
+                      std::to_string(parallel.tensor) + " replicas for layers that are cut in " +
+                        std::to_string(parts),
+                      "set " + std::string{parts_key} + " = " + std::to_string(parallel.tensor) +
+                        ": another job, with other bits"});
   if (parallel.pipeline > segments)
     result.push_back(
       {"parallel.pipeline",
@@ -146,6 +146,25 @@ void check_natural_clients(const job& x, const data_shape& shape,
        "leave it out: the rows say how many there are"});
 }
 
+/// What a kind's factory has against the data.
+void check_own_model(const job& resolved, const data_shape& shape,
+                     std::vector<job_problem>& result) {
+  try {
+    const auto made = make_model(resolved, shape);
+    const auto parts = made->chain().part_count();
+    check_parallel(resolved, parts, made->chain().size(), "model.parts", result);
+    if (parts > 1 &&
+        (has_keeper(resolved.training) || resolved.optimizer.kind == optimizer_kind::adafactor))
+      result.push_back(
+        {"model.parts",
+         "a mode where each replica trains on its own, and adafactor, need layers whole",
+         "set model.parts = 1"});
+  } catch (const std::invalid_argument& problem) {
+    result.push_back({"model.kind", resolved.model.own.kind + ": " + problem.what(),
+                      "change the model's options, or its data"});
+  }
+}
+
 } // namespace
 
 std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
@@ -162,9 +181,20 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_classes(resolved, shape, result);
   else
     check_numbers(resolved, shape, result);
+  if (classes == shape.classification && resolved.model.own.is_set())
+    check_own_model(resolved, shape, result);
+  if (shape.weighted && resolved.model.own.is_set())
+    result.push_back({"data.weight",
+                      "nobody knows whether a model of kind '" + resolved.model.own.kind +
+                        "' heeds the weights of rows",
+                      "leave it out"});
   if (classes == shape.classification)
     check_metrics(resolved, shape, result);
-  check_parallel(resolved, result);
+  if (!resolved.model.own.is_set())
+    check_parallel(resolved, *resolved.model.cuts,
+                   resolved.model.cut.empty() ? resolved.model.hidden.size() + 1
+                                              : segments_of(resolved.model.cut).size(),
+                   "model.cuts", result);
   if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
     check_solver(resolved, shape, result);
   std::ranges::move(mode_problems_with_data(resolved, shape.train_row_count, shape.classification),

@@ -109,6 +109,10 @@ void check_room(problem_list& check, const job& x) {
 
 void check_beside(problem_list& check, const job& x) {
   const auto& training = x.training;
+  check.require(x.data.weight.empty(), "data.weight",
+                "a client's rows count alike, and clients by merge.weighting", "leave it out");
+  check.require(x.data.split_by.empty(), "data.split_by",
+                "rows are split client by client, not by groups", "leave it out");
   check.require(training.consistency == consistency_kind::synchronous, "training.consistency",
                 "a federated round waits for all of its cohort that count",
                 "leave it out, or use training.strategy = \"gradients\"");

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "troupe/coordinators/base/row_options.hpp"
 #include "troupe/coordinators/modes/cohort.hpp"
 #include "troupe/coordinators/modes/model_merger.hpp"
 #include "troupe/coordinators/modes/staleness_rule.hpp"
@@ -19,9 +20,9 @@
 #include "troupe/models/merging/parameter_average.hpp"
 #include "troupe/models/network/activation.hpp"
 #include "troupe/models/network/initialization.hpp"
-#include "troupe/models/network/layer_cuts.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 #include "troupe/models/privacy/secret_stream.hpp"
+#include "troupe/models/segments/layer_cuts.hpp"
 #include "troupe/models/training/client_rows.hpp"
 
 #include <cstddef>
@@ -33,7 +34,7 @@
 namespace troupe {
 
 enum class synthetic_kind : uint8_t { none, classification, regression };
-enum class data_format : uint8_t { by_name, csv, libsvm, idx, npy, rows };
+enum class data_format : uint8_t { by_name, csv, libsvm, idx, npy, rows, text };
 enum class shuffle_kind : uint8_t { rows, lanes };
 enum class header_kind : uint8_t { automatic, yes, no };
 enum class dense_kind : uint8_t { automatic, yes, no };
@@ -65,7 +66,8 @@ struct name_table<data_format> {
   static constexpr std::array entries{
     named(data_format::by_name, "auto"),  named(data_format::csv, "csv"),
     named(data_format::libsvm, "libsvm"), named(data_format::idx, "idx"),
-    named(data_format::npy, "npy"),       named(data_format::rows, "rows")};
+    named(data_format::npy, "npy"),       named(data_format::rows, "rows"),
+    named(data_format::text, "text")};
 };
 template <>
 struct name_table<shuffle_kind> {
@@ -109,15 +111,6 @@ struct name_table<scheduler_policy> {
                                       named(scheduler_policy::stealing, "stealing")};
 };
 
-/// Rows of lanes.
-struct lane_sizes {
-  std::optional<size_t>
-    chunk_rows; ///< of a chunk, >= 1; absent: the file's, else about 1 MiB of rows
-  std::optional<size_t> window_rows; ///< of all windows together, >= 1; absent: 64 MiB
-
-  friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
-};
-
 /// csv: how cells are written; texts of one character, or none.
 struct cell_options {
   std::string separator = ",";
@@ -140,6 +133,8 @@ struct column_options {
   missing_kind missing = missing_kind::error;
   std::vector<std::string> missing_cells{""}; ///< texts of cells without a value
   bool missing_indicator = false;             ///< mean: a feature that says where cells are missing
+  std::string weight{};   ///< column of what each row counts in the loss, no feature; empty: none
+  std::string split_by{}; ///< column of groups that stay in one part, no feature; empty: none
   cell_options cells{};
 
   /// Whether some cells are not the numbers that they are without these keys.
@@ -151,8 +146,21 @@ struct column_options {
   friend bool operator==(const column_options&, const column_options&) = default;
 };
 
+/// Which rows are for testing and for validation.
+struct part_options {
+  double test_fraction = 0;       ///< rows kept for testing, [0, 1)
+  double validation_fraction = 0; ///< rows kept for validation, [0, 1), beside those for testing
+  bool stratify = false;          ///< classes keep their shares in both
+  std::optional<size_t> folds;    ///< >= 2: validation rows are one of so many parts ..
+  std::optional<size_t> fold;     ///< .. this one, below `folds`; both or none are there
+  std::string test_file;          ///< path of rows for testing, beside `file`; empty: none
+  std::string validation_file;    ///< likewise for validation
+
+  friend bool operator==(const part_options&, const part_options&) = default;
+};
+
 /// Where the rows come from: a file, or made by a rule (exactly one of the two).
-struct data_options : column_options {
+struct data_options : column_options, part_options {
   std::string file;                                ///< path; empty when synthetic
   synthetic_kind synthetic = synthetic_kind::none; ///< none when a file is named
   size_t rows = 1000;                              ///< synthetic: rows to make, >= 1
@@ -167,14 +175,12 @@ struct data_options : column_options {
   dense_kind dense = dense_kind::automatic;
   std::optional<size_t> hash_bits; ///< libsvm: features are hashed to 2^bits, 4 to 30
   std::string labels_file;         ///< idx, npy: path; empty: by the file's name
-  double test_fraction = 0;        ///< rows kept for testing, [0, 1)
-  double validation_fraction = 0;  ///< rows kept for validation, [0, 1), beside those for testing
   bool standardize = false;        ///< features to mean 0, deviation 1; sparse rows to at most 1
-  std::string test_file;           ///< path of rows for testing, beside `file`; empty: none
   /// rows: all of them, anew each epoch, in memory. lanes: by chunks and windows
   /// (coordinators/step/lane_order.hpp); a file of rows then stays on the disk.
   shuffle_kind shuffle = shuffle_kind::rows;
   lane_sizes lanes;
+  window_options text;
 
   friend bool operator==(const data_options&, const data_options&) = default;
 };
@@ -191,7 +197,7 @@ struct model_options {
   std::optional<initialization_kind> initialization;  ///< absent: he for rectifiers, else xavier
   double initialization_scale = default_initialization_scale; ///< of uniform and normal, > 0
   /// Parts in which cut layers are computed, 1 to 64: of the result, whoever computes them
-  /// (models/network/layer_cuts.hpp). Absent: by the narrowest hidden layer, 1 below 1,024 units.
+  /// (models/segments/layer_cuts.hpp). Absent: by the narrowest hidden layer, 1 below 1,024 units.
   std::optional<size_t> cuts;
   std::vector<layer_cut>
     cut; ///< of each layer; empty: the cheapest ones. Resolved: none without cuts

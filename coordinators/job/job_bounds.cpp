@@ -1,7 +1,7 @@
 #include "troupe/coordinators/job/job_bounds.hpp"
 
-#include "troupe/models/network/layer_cuts.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
+#include "troupe/models/segments/layer_cuts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,6 +17,8 @@ constexpr uint64_t unbounded = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t rows_max = 1'000'000'000;
 /// As many as a CSV file may have.
 constexpr uint64_t columns_max = 1'000'000;
+/// Each is a run of its own.
+constexpr uint64_t folds_max = 1'000;
 /// A layer between two of these has 10^14 weights, and a thousand layers still fit 64 bits.
 constexpr uint64_t units_max = 10'000'000;
 /// Thirty years of a step each microsecond.
@@ -38,10 +40,14 @@ constexpr std::array bounds{
   whole_bounds{"data.target", 0, columns_max - 1},
   whole_bounds{"data.categories_max", 1, columns_max},
   whole_bounds{"data.skip_lines", 0, 1'000'000},
+  whole_bounds{"data.folds", 2, folds_max},
+  whole_bounds{"data.fold", 0, folds_max - 1},
   whole_bounds{"data.index_base", 0, 1},
   whole_bounds{"data.hash_bits", 4, 30},
   whole_bounds{"data.chunk_rows", 1, rows_max},
   whole_bounds{"data.window_rows", 1, rows_max},
+  whole_bounds{"data.window", 1, columns_max},
+  whole_bounds{"data.stride", 1, rows_max},
   whole_bounds{"model.hidden", 1, units_max},
   whole_bounds{"model.cuts", 1, part_count_max},
   whole_bounds{"optimizer.history_size", 1, history_size_max},

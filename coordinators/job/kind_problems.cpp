@@ -51,10 +51,13 @@ void check_network_keys(problem_list& check, const model_options& x) {
 
 void check_own_model(problem_list& check, const job& x) {
   check_network_keys(check, x.model);
-  const auto whole = x.model.own.kind + " is computed as a whole, by one replica a slice";
-  check.require(x.parallel.tensor == 1, "parallel.tensor", whole, "leave it out");
-  check.require(x.parallel.pipeline == 1, "parallel.pipeline", whole, "leave it out");
-  check.require(!x.parallel.sharded, "parallel.sharded", whole, "leave it out");
+  const auto* const kind = models().find(x.model.own.kind);
+  if (kind == nullptr || !kind->info.is_shared) {
+    const auto whole = x.model.own.kind + " is computed as a whole, by one replica a slice";
+    check.require(x.parallel.tensor == 1, "parallel.tensor", whole, "leave it out");
+    check.require(x.parallel.pipeline == 1, "parallel.pipeline", whole, "leave it out");
+    check.require(!x.parallel.sharded, "parallel.sharded", whole, "leave it out");
+  }
   check.require(scope_of(x.optimizer.kind) != optimizer_scope::solver, "optimizer.kind",
                 std::string{name_of(x.optimizer.kind)} + " does not solve " + x.model.own.kind,
                 "use another optimizer.kind, such as \"lbfgs\"");

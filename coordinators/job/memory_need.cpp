@@ -2,16 +2,21 @@
 
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/models/base/saturating.hpp"
+#include "troupe/models/network/chained_model.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 namespace troupe {
 
 namespace {
+
+/// For each output of a layer: what it is, what the next layer reads, and a derivative.
+constexpr uint64_t floats_of_output = 3;
 
 struct network_size {
   uint64_t parameters = 0;
@@ -20,8 +25,19 @@ struct network_size {
 
 network_size size_of(const job& resolved, const data_shape& shape) {
   const auto& model = resolved.model;
-  if (model.own.is_set()) // what it keeps of rows nobody but itself knows
-    return {make_model(resolved, shape)->layout().size(), shape.output_count};
+  if (model.own.is_set())
+    try {
+      const auto made = make_model(resolved, shape);
+      const auto* known = dynamic_cast<const chained_model*>(made.get());
+      if (!known) // what it keeps of rows nobody but itself knows
+        return {made->layout().size(), shape.output_count};
+      const auto& chain = known->chain();
+      const auto of_row =
+        chain.memory_floats({0, chain.size()}, 2, 2) - chain.memory_floats({0, chain.size()}, 1, 1);
+      return {made->layout().size(), of_row / floats_of_output};
+    } catch (const std::invalid_argument&) {
+      return {}; // problems_with_data says why there is none
+    }
   auto layers = model.kind == model_kind::neural_network ? model.hidden : std::vector<size_t>{};
   layers.push_back(is_binary(*model.loss) ? 1 : shape.output_count);
   network_size result;
@@ -164,9 +180,9 @@ memory_need need_of_whole_models(const job& resolved, const data_shape& shape, s
                  of_models(checkpoint_copies * (1 + keeper_state_of(resolved).vector_count)));
   }
   const auto slice_rows = training.batch_size / *training.slices + 1;
-  result.add(
-    memory_cause::activations,
-    floats(saturated_product(3 * replica_count, saturated_product(slice_rows, size.outputs))));
+  result.add(memory_cause::activations,
+             floats(saturated_product(floats_of_output * replica_count,
+                                      saturated_product(slice_rows, size.outputs))));
   if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
     result.add(
       memory_cause::optimizer,
@@ -177,7 +193,7 @@ memory_need need_of_whole_models(const job& resolved, const data_shape& shape, s
 }
 
 uint64_t bytes_of_rows(const data_shape& shape) {
-  const auto outputs = shape.classification ? 1 : shape.output_count;
+  const auto outputs = (shape.classification ? 1 : shape.output_count) + (shape.weighted ? 1 : 0);
   if (shape.sparse) { // features and values; where rows begin
     const auto rows = shape.train_row_count + shape.test_row_count + shape.validation_row_count;
     return saturated_sum(

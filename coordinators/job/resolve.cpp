@@ -142,7 +142,7 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   resolve_privacy(result, timeline_of(result, shape).last_version());
   auto& model = result.model;
   model.loss = loss_of(x.model, shape.classification);
-  if (!model.initialization) {
+  if (!model.initialization && !model.own.is_set()) {
     const bool he = !model.hidden.empty() && is_rectifier(model.activation.of(0));
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
   }
@@ -226,13 +226,10 @@ model_split split_of(const job& resolved, const segment_chain& chain) {
   result.part_count = chain.part_count();
   result.sharded = resolved.parallel.sharded;
   result.stages = resolved.parallel.stages;
-  for (const auto& segment : chain.segments()) {
-    uint64_t work = 0; // multiply-adds of a row; layer 0 has no derivative by its inputs
-    for (auto i = segment.first_layer; i <= segment.last_layer(); ++i)
-      work += (i == 0 ? 2 : 3) * uint64_t{chain.layers()[i].inputs} * chain.layers()[i].outputs;
-    result.segment_costs.push_back(work);
+  for (size_t k = 0; k < chain.size(); ++k)
+    result.segment_costs.push_back(chain.multiply_adds(k, {0, chain.part_count()}));
+  for (const auto& segment : chain.segments())
     result.layers.push_back({segment.first_layer, segment.last_layer() + 1});
-  }
   chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
     result.tiles.push_back({k, t == chain.part_count() ? 0 : t, elements});
   });

@@ -35,6 +35,7 @@ struct data_shape {
   size_t chunk_rows = 0;      ///< rows of a chunk where they are visited by lanes; else 0
   bool stays_in_file = false; ///< only windows of the training rows are in memory
   size_t client_count = 0;    ///< who has training rows, where rows say whose they are; else 0
+  bool weighted = false;      ///< rows have weights
 };
 
 /// The loss a job trains with: the given one, else by model and, for networks, by target.

@@ -83,6 +83,12 @@ void write_data(std::ostream& out, const job& x, const std::string& fingerprint)
       << "data.standardize = " << x.data.standardize << '\n';
   if (x.data.validation_fraction > 0)
     out << "data.validation_fraction = " << bits_of(x.data.validation_fraction) << '\n';
+  if (x.data.stratify)
+    out << "data.stratify = 1\n";
+  if (!x.data.split_by.empty())
+    out << "data.split_by = groups\n"; // which ones the fingerprint says
+  if (x.data.folds)
+    out << "data.fold = " << *x.data.fold << " of " << *x.data.folds << '\n';
   if (x.data.shuffle == shuffle_kind::lanes)
     out << "data.shuffle = lanes\ndata.chunk_rows = " << *x.data.lanes.chunk_rows
         << "\ndata.window_chunks = " << window_chunks_of(x) << '\n';

@@ -22,7 +22,7 @@ bool cuts_first_layer(const model_options& x) {
 
 bool needs_dense_rows(const job& x) {
   return solves(x) || x.model.own.is_set() || cuts_first_layer(x.model) || by_lanes(x) ||
-         !x.data.test_file.empty();
+         !x.data.test_file.empty() || !x.data.validation_file.empty();
 }
 
 std::vector<job_problem> sparse_problems(const job& x) {
@@ -49,9 +49,10 @@ std::vector<job_problem> sparse_problems(const job& x) {
   if (sparse && by_lanes(x))
     result.push_back({"data.shuffle", "lanes have dense rows, but data.dense is false",
                       "leave one of the two out"});
-  if (sparse && !data.test_file.empty())
-    result.push_back({"data.test_file", "belongs to dense rows, but data.dense is false",
-                      "use data.test_fraction, or leave data.dense out"});
+  for (const std::string part : {"test", "validation"})
+    if (sparse && !(part == "test" ? data.test_file : data.validation_file).empty())
+      result.push_back({"data." + part + "_file", "belongs to dense rows, but data.dense is false",
+                        "use data." + part + "_fraction, or leave data.dense out"});
   return result;
 }
 

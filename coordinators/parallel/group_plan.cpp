@@ -4,7 +4,7 @@
 #include "troupe/coordinators/parallel/segment_fetching.hpp"
 #include "troupe/models/losses/split_loss.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <algorithm>
 #include <array>
@@ -110,43 +110,17 @@ private:
           sizeof(float));
     uint64_t of_row = 0;
     for (auto k = x.work.segments.begin; k < x.work.segments.end; ++k)
-      for (auto i = chain_.segment(k).first_layer; i <= chain_.segment(k).last_layer(); ++i)
-        of_row += products_of(i, x.work.parts);
+      of_row += chain_.multiply_adds(k, x.work.parts);
     for (const auto rows : work_.slice_rows)
       x.multiply_adds += rows * of_row;
   }
 
-  /// Multiply-adds of a row: forward, the derivative by what is read unless that is data, the gradient.
-  uint64_t products_of(size_t layer, const index_range& parts) const {
-    const auto& x = chain_.layers()[layer];
-    const auto whole = uint64_t{x.inputs} * x.outputs;
-    const uint64_t passes = layer > 0 ? 2 : 1;
-    if (chain_.cut(layer) == layer_cut::none)
-      return whole * (passes + (parts.contains(0) ? 1 : 0));
-    uint64_t units = 0;
-    for (auto t = parts.begin; t < parts.end; ++t)
-      units += chain_.units(layer, t).size();
-    return units * (chain_.cut(layer) == layer_cut::inputs ? x.outputs : x.inputs) * (passes + 1);
-  }
-
   // ---- Memory of a slice ----
 
-  // Slots as segment_chain uses them. What evaluations use too has room for their chunks.
+  // What evaluations use too has room for their chunks.
   void count_memory(replica_plan& x) const {
     const auto rows = std::max(largest_, work_.evaluated_rows);
-    const auto& layers = chain_.layers();
-    const auto begin = chain_.segment(x.work.segments.begin).first_layer;
-    const auto end = chain_.segment(x.work.segments.end - 1).last_layer() + 1;
-    uint64_t floats = 0;
-    for (auto i = begin > 0 ? begin - 1 : 0; i < end; ++i) {
-      const uint64_t width = layers[i].outputs;
-      const bool is_loss = i + 1 == layers.size();
-      floats += width * (rows + (is_loss ? rows : largest_)); // kept, and the derivative
-      if (i + 1 < end)
-        floats += width * (rows + (chain_.dropout() > 0 ? largest_ : 0)); // read, and the mask
-    }
-    if (begin == 0 && chain_.cut(0) == layer_cut::inputs)
-      floats += rows * layers[0].inputs; // columns of the features
+    const auto floats = chain_.memory_floats(x.work.segments, rows, largest_);
     x.slice_activation_bytes = (floats + scratch_of(x.work, rows)) * sizeof(float);
     x.slice_row_bytes = largest_ * work_.gathered_words * sizeof(float);
   }

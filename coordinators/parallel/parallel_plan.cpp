@@ -4,7 +4,7 @@
 #include "troupe/coordinators/membership/view_placement.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <fmt/format.h>
 
@@ -64,18 +64,15 @@ public:
 private:
   void describe_model() {
     result_.widths.push_back(network_.feature_count());
-    for (const auto& layer : chain_.layers())
-      result_.widths.push_back(layer.outputs);
+    for (const auto width : chain_.layer_widths())
+      result_.widths.push_back(width);
     result_.part_count = chain_.part_count();
     result_.parameter_count = network_.layout().size();
     const auto whole = std::reduce(split_.segment_costs.begin(), split_.segment_costs.end());
     for (size_t k = 0; k < chain_.size(); ++k) {
       const auto& x = chain_.segment(k);
-      std::vector<layer_cut> cuts;
-      for (auto i = x.first_layer; i <= x.last_layer(); ++i)
-        cuts.push_back(chain_.cut(i));
       result_.segments.push_back({{x.first_layer, x.last_layer() + 1},
-                                  std::move(cuts),
+                                  chain_.cuts_of(k),
                                   chain_.out_width(k),
                                   ratio(split_.segment_costs[k], whole)});
     }
@@ -200,7 +197,8 @@ private:
     if (fewest_slices_ < stages)
       warn("{} slices for {} stages: a stage waits for {:.0f} % of a step", fewest_slices_, stages,
            100 * result_.bubble);
-    if (const auto units = smallest_part(); units * largest_slice() < small_product)
+    if (const auto units = chain_.smallest_part().value_or(small_product);
+        units * largest_slice() < small_product)
       warn("a part of {} units is slow to compute in slices of {} rows", units, largest_slice());
   }
 
@@ -216,17 +214,6 @@ private:
 
   size_t largest_slice() const {
     return (timeline_.batch_size + timeline_.slice_count - 1) / timeline_.slice_count;
-  }
-
-  /// Units of the smallest part of a layer that is cut; without one any number.
-  size_t smallest_part() const {
-    auto result = small_product;
-    for (const auto& segment : chain_.segments())
-      for (auto i = segment.first_layer; i <= segment.last_layer(); ++i)
-        for (size_t t = 0; segment.cut != layer_cut::none && t < chain_.part_count(); ++t)
-          if (const auto units = chain_.units(i, t).size(); units > 0)
-            result = std::min(result, units);
-    return result;
   }
 
   static double ratio(uint64_t part, uint64_t whole) {

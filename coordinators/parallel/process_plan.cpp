@@ -5,7 +5,7 @@
 #include "troupe/coordinators/exchange/tensor_name.hpp"
 #include "troupe/coordinators/parallel/segment_fetching.hpp"
 #include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 #include "troupe/models/training/whole_model_step.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
 

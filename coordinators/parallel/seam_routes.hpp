@@ -21,7 +21,7 @@
 #pragma once
 
 #include "troupe/coordinators/parallel/portion.hpp"
-#include "troupe/models/network/layer_cuts.hpp"
+#include "troupe/models/segments/layer_cuts.hpp"
 
 #include <array>
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include "troupe/coordinators/parallel/portion.hpp"
 #include "troupe/models/base/element_window.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <vector>
 

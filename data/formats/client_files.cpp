@@ -23,6 +23,11 @@ bool matches(std::string_view pattern, std::string_view name) {
 }
 
 void require_same_columns(const table& all, const table& next) {
+  if (!next.known.names.empty())
+    throw failure(failure_code::bad_data,
+                  "a text has a vocabulary of its own, and a code would be another character in "
+                  "each client's file",
+                  next.source, "deal one text out: federated.partition = \"iid\"");
   if (!next.sparse.exists() && next.feature_names == all.feature_names &&
       next.target_name == all.target_name)
     return;

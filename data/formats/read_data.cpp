@@ -127,6 +127,20 @@ void refuse_labels(const std::string& path, const read_options& options, std::st
                   path, "leave labels_file out");
 }
 
+/// Prose has commas too: where the file is called a text, people are told what it may be.
+table read_guessed_csv(const std::string& path, const csv_options& options) {
+  try {
+    return read_csv(path, options);
+  } catch (const failure& error) {
+    if (error.code() != failure_code::bad_data ||
+        !(path.ends_with(".txt") || path.ends_with(".txt.gz")))
+      throw;
+    throw failure(error.code(), error.reason(), error.where(),
+                  error.hint() + (error.hint().empty() ? "" : "; ") +
+                    "or is it a text for a model of characters? data.format = \"text\"");
+  }
+}
+
 } // namespace
 
 std::optional<file_format> format_by_name(const std::string& path) {
@@ -167,17 +181,22 @@ file_format format_of(const std::string& path) {
   throw failure(
     failure_code::bad_data,
     "the file's format cannot be told from its name, and it begins with " + shown_text(start), path,
-    "say what it is: data.format = \"csv\", \"libsvm\", \"idx\", \"npy\" or \"rows\"");
+    "say what it is: data.format = \"csv\", \"libsvm\", \"idx\", \"npy\", \"rows\", or \"text\" "
+    "for a "
+    "model of characters");
 }
 
 table read_data(const std::string& path, const read_options& options) {
   const default_rounding rounding;
   const auto format = options.format ? *options.format : format_of(path);
-  if (!options.client.empty() && format != file_format::csv)
-    throw failure(failure_code::bad_data,
-                  "the column " + shown_text(options.client) +
-                    " is to say whose a row is, but the file is no CSV file",
-                  path, "write the rows as CSV");
+  for (const auto& [column, use] :
+       {std::pair{&options.client, " is to say whose a row is"},
+        std::pair{&options.weight, " is to say what a row counts"},
+        std::pair{&options.group, " is to say which rows stay together"}})
+    if (!column->empty() && format != file_format::csv)
+      throw failure(failure_code::bad_data,
+                    "the column " + shown_text(*column) + use + ", but the file is no CSV file",
+                    path, "write the rows as CSV");
   if (!options.ignore.empty() && format != file_format::csv)
     throw failure(failure_code::bad_data,
                   "the column " + shown_text(options.ignore.front()) +
@@ -197,11 +216,13 @@ table read_data(const std::string& path, const read_options& options) {
     csv.header = options.header;
     csv.target = options.target;
     csv.client = options.client;
+    csv.weight = options.weight;
+    csv.group = options.group;
     csv.ignore = options.ignore;
     csv.columns = options.columns;
     csv.plan = options.plan;
     csv.dialect = options.dialect;
-    return read_csv(path, csv);
+    return options.format ? read_csv(path, csv) : read_guessed_csv(path, csv);
   }
   case file_format::libsvm: {
     refuse_labels(path, options, "libsvm");
@@ -211,6 +232,9 @@ table read_data(const std::string& path, const read_options& options) {
     libsvm.form = options.form;
     return read_libsvm(path, libsvm);
   }
+  case file_format::text:
+    refuse_labels(path, options, "text");
+    return read_text(path, options.text);
   case file_format::rows:
     throw std::invalid_argument("read_data: a file of rows is no table");
   default: {

@@ -1,12 +1,14 @@
 // One door to all readers: finds out what a data file is and reads it into a table.
 //
 // What the caller says counts; else the name's ending (.csv, .svm, .svmlight, .libsvm, .idx, .npy,
-// and MNIST's "-ubyte", each also with .gz behind it); else the first bytes of the file.
+// and MNIST's "-ubyte", each also with .gz behind it); else the first bytes of the file. That a file is read
+// as text, character by character, has to be said.
 
 #pragma once
 
 #include "troupe/data/formats/csv/csv.hpp"
 #include "troupe/data/formats/libsvm/libsvm.hpp"
+#include "troupe/data/formats/text/read_text.hpp"
 #include "troupe/data/table/table.hpp"
 #include "troupe/models/base/names.hpp"
 
@@ -17,14 +19,14 @@
 
 namespace troupe {
 
-enum class file_format : uint8_t { csv, libsvm, idx, npy, rows };
+enum class file_format : uint8_t { csv, libsvm, idx, npy, rows, text };
 
 template <>
 struct name_table<file_format> {
   static constexpr std::array entries{
-    named(file_format::csv, "csv"), named(file_format::libsvm, "libsvm"),
-    named(file_format::idx, "idx"), named(file_format::npy, "npy"),
-    named(file_format::rows, "rows")};
+    named(file_format::csv, "csv"),   named(file_format::libsvm, "libsvm"),
+    named(file_format::idx, "idx"),   named(file_format::npy, "npy"),
+    named(file_format::rows, "rows"), named(file_format::text, "text")};
 };
 
 struct read_options {
@@ -32,6 +34,8 @@ struct read_options {
   csv_header header = csv_header::automatic; ///< csv
   std::string target = "last";               ///< csv, and arrays without a file of labels
   std::string client = {};                   ///< csv: the column of clients; empty: none
+  std::string weight = {};                   ///< csv: the column of rows' weights; empty: none
+  std::string group = {};                    ///< csv: the column of rows' groups; empty: none
   std::vector<std::string> ignore = {};      ///< csv: columns that are no features
   column_choice columns = {};                ///< csv: how cells become features, to be learned ..
   column_plan plan = {};                     ///< csv: .. or known
@@ -40,6 +44,7 @@ struct read_options {
   size_t hash_bits = 0;                      ///< libsvm: of hashed features; 0: as they are
   row_form form = row_form::by_content;      ///< libsvm
   std::string labels_file;                   ///< arrays; empty: by name (read_array.hpp)
+  text_options text = {};                    ///< text
 };
 
 /// The format that the name of a file promises; nothing when it promises none.

@@ -1,6 +1,7 @@
 #include "troupe/data/model_file/saved_model.hpp"
 
 #include "troupe/data/formats/libsvm/feature_hash.hpp"
+#include "troupe/data/formats/text/vocabulary.hpp"
 #include "troupe/data/model_file/own_model.hpp"
 #include "troupe/data/table/column_plan_text.hpp"
 #include "troupe/data/text/failure.hpp"
@@ -270,9 +271,6 @@ std::unique_ptr<const model> build(const model_source& source) {
   source.refuse("the metadata's 'kind' is " + shown_text(kind) + ", which is none of: " + known);
 }
 
-// ---- Checks
-// ---------------------------------------------------------------------------------------
-
 std::string shape_text(const std::vector<size_t>& shape) {
   std::string result;
   for (auto extent : shape)
@@ -336,6 +334,15 @@ void read_standardization(const model_source& source, saved_model& out) {
     source.refuse("the metadata's 'feature_deviation' holds a number that is not above 0");
 }
 
+/// Whether features are characters.
+bool reads_text(const model_source& source, const std::vector<std::string>& classes) {
+  if (!source.find("input"))
+    return false;
+  if (source.text("input") != "text" || classes.empty() || !are_characters(classes))
+    source.refuse("the metadata's 'input' is no text, or 'classes' are not its characters");
+  return true;
+}
+
 /// After the names of features, which are to be those of the plan.
 void read_columns(const model_source& source, saved_model& out) {
   auto plan = plan_of(source.text("columns"));
@@ -378,6 +385,7 @@ saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
     result.dialect = *dialect;
   }
   read_standardization(source, result);
+  result.reads_text = reads_text(source, result.classes);
   result.hash_bits = hash_bits_of(source, result.network->feature_count());
   const buffer values{file.values.size()};
   result.network->layout().to_working(file.values, values.values());
@@ -385,10 +393,6 @@ saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
   result.data_sha256 = file.data_sha256;
   result.metadata = std::move(file.metadata);
   return result;
-}
-
-size_t likeliest_class(std::span<const float> probabilities) {
-  return static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
 }
 
 } // namespace troupe

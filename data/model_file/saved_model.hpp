@@ -39,6 +39,7 @@ struct saved_model {
                                           ///< none when its rows were sparse
   column_plan columns;                    ///< how cells become features; empty: they are numbers
   csv_dialect dialect;                    ///< of the file it was trained on
+  bool reads_text = false;                ///< features are characters: numbers of the classes
   size_t hash_bits = 0;                   ///< of features that are hashed; 0: as they are
   std::vector<std::string> target_names;  ///< one for each target; a classification has one
   std::vector<std::string> classes;       ///< of a classification; else empty

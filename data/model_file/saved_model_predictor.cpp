@@ -3,7 +3,7 @@
 #include "troupe/data/model_file/saved_model.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -109,6 +109,10 @@ batch_sums predictor::evaluate(const batch& rows) {
     sums.push(network.evaluate(source_.parameters.values(), part, memory_));
   }
   return sums.total();
+}
+
+size_t likeliest_class(std::span<const float> probabilities) {
+  return static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
 }
 
 } // namespace troupe

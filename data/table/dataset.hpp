@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,10 +38,21 @@ struct dataset {
   std::vector<uint32_t> clients = {};
   std::vector<std::string> client_names = {};
 
+  /// What each row counts in the loss (N, finite, >= 0); empty: all 1.
+  std::vector<float> weights = {};
+  /// Of which group each row is (N), where groups stay in one part: numbers of `group_names`, which are sorted.
+  /// Prepared rows have none.
+  std::vector<uint32_t> groups = {};
+  std::vector<std::string> group_names = {};
+
   /// How cells became features; empty: they are numbers. Where it fills gaps, NaN is one until the rows are
   /// prepared (training_rows/prepare.hpp).
   column_plan columns = {};
   std::vector<std::string> remarks = {}; ///< what reading left out or did not know: for a warning
+
+  /// Rows of a sequence, of which each has something in common with so many that follow: parts are cut by
+  /// position, so many rows apart. Absent: rows are drawn for them, one by one. Prepared rows have none.
+  std::optional<size_t> overlap = {};
 
   bool is_sparse() const { return sparse.exists(); }
   bool is_classification() const { return !classes.empty(); }

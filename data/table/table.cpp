@@ -71,6 +71,16 @@ void make_labels(const table& source, dataset& out) {
     out.labels.push_back(found.at(key_of(source, row)).number);
 }
 
+/// The reader has said what they are.
+void take_labels(table& source, target_use use, dataset& out) {
+  if (use == target_use::numbers)
+    throw failure(failure_code::bad_data,
+                  "the target " + shown_text(source.target_name) + " is a class, not a number",
+                  source.source, "use a loss for classes");
+  out.labels = std::move(source.known.labels);
+  out.classes = std::move(source.known.names);
+}
+
 [[noreturn]] void refuse_text(const table& source) {
   auto where = source.source;
   if (source.first_text_line > 0)
@@ -103,9 +113,10 @@ void make_targets(const table& source, dataset& out) {
 dataset to_dataset(table&& source, target_use use) {
   const default_rounding rounding;
   dataset result;
-  auto labels =
-    use == target_use::labels || (use == target_use::by_content && looks_like_labels(source));
-  if (labels)
+  if (!source.known.names.empty())
+    take_labels(source, use, result);
+  else if (use == target_use::labels ||
+           (use == target_use::by_content && looks_like_labels(source)))
     make_labels(source, result);
   else
     make_targets(source, result);
@@ -117,8 +128,12 @@ dataset to_dataset(table&& source, target_use use) {
   result.target_names = {std::move(source.target_name)};
   result.clients = std::move(source.clients);
   result.client_names = std::move(source.client_names);
+  result.weights = std::move(source.weights);
+  result.groups = std::move(source.groups);
+  result.group_names = std::move(source.group_names);
   result.columns = std::move(source.columns);
   result.remarks = std::move(source.remarks);
+  result.overlap = source.overlap;
   return result;
 }
 

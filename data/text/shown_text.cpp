@@ -1,5 +1,7 @@
 #include "troupe/data/text/shown_text.hpp"
 
+#include "troupe/data/text/utf8.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -10,38 +12,10 @@ unsigned char byte_at(std::string_view text, size_t i) {
   return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
 }
 
-bool in_range(unsigned char byte, int low, int high) {
-  return byte >= low && byte <= high;
-}
-
-/// Bytes of the well-formed character that `text` begins with; 0 when it begins with none.
-size_t character_bytes(std::string_view text) {
-  auto first = byte_at(text, 0);
-  if (first < 0x80)
-    return text.empty() ? 0 : 1;
-  auto second = byte_at(text, 1);
-  if (in_range(first, 0xc2, 0xdf))
-    return in_range(second, 0x80, 0xbf) ? 2 : 0;
-  auto third_follows = in_range(byte_at(text, 2), 0x80, 0xbf);
-  if (in_range(first, 0xe0, 0xef)) {
-    // No longer spellings of short characters, no surrogates.
-    auto low = first == 0xe0 ? 0xa0 : 0x80;
-    auto high = first == 0xed ? 0x9f : 0xbf;
-    return in_range(second, low, high) && third_follows ? 3 : 0;
-  }
-  if (in_range(first, 0xf0, 0xf4)) {
-    auto low = first == 0xf0 ? 0x90 : 0x80;
-    auto high = first == 0xf4 ? 0x8f : 0xbf;
-    auto fourth_follows = in_range(byte_at(text, 3), 0x80, 0xbf);
-    return in_range(second, low, high) && third_follows && fourth_follows ? 4 : 0;
-  }
-  return 0;
-}
-
 /// Bytes of the character that `text` begins with if it is one to be seen; 0: a control character,
 /// or no character at all.
 size_t plain_bytes(std::string_view text) {
-  const auto size = character_bytes(text);
+  const auto size = utf8_bytes(text);
   const auto first = byte_at(text, 0);
   const bool is_c0 = size == 1 && (first < 0x20 || first == 0x7f);
   const bool is_c1 = size == 2 && first == 0xc2 && byte_at(text, 1) < 0xa0;
@@ -79,14 +53,14 @@ std::string printable_text(std::string_view text) {
   while (!text.empty()) {
     const auto size = plain_bytes(text);
     result += size > 0 ? text.substr(0, size) : " ";
-    text.remove_prefix(size > 0 ? size : std::max<size_t>(character_bytes(text), 1));
+    text.remove_prefix(size > 0 ? size : std::max<size_t>(utf8_bytes(text), 1));
   }
   return result;
 }
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    auto size = character_bytes(text);
+    auto size = utf8_bytes(text);
     if (size == 0)
       return false;
     text.remove_prefix(size);

@@ -59,6 +59,8 @@ batch batch_of_rows(const dataset& source, size_t begin, size_t count) {
   else
     result.targets =
       std::span{source.targets}.subspan(begin * source.target_count, count * source.target_count);
+  if (!source.weights.empty())
+    result.weights = std::span{source.weights}.subspan(begin, count);
   return result;
 }
 
@@ -81,18 +83,20 @@ batch batch_reader::space::rows() const {
   result.features = features;
   result.labels = labels;
   result.targets = targets;
+  result.weights = weights;
   return result;
 }
 
-batch_reader::space batch_reader::room(size_t row_count, size_t feature_count,
-                                       size_t target_count) {
+batch_reader::space batch_reader::room(size_t row_count, size_t feature_count, size_t target_count,
+                                       bool weighted) {
   return {first(numbers_, row_count), first(features_, row_count * feature_count),
           first(labels_, target_count == 0 ? row_count : 0),
-          first(targets_, row_count * target_count)};
+          first(targets_, row_count * target_count), first(weights_, weighted ? row_count : 0)};
 }
 
 batch batch_reader::gather(const dataset& source, std::span<const uint32_t> rows) {
-  const auto out = room(rows.size(), width_of(source), source.target_count);
+  const auto out =
+    room(rows.size(), width_of(source), source.target_count, !source.weights.empty());
   copy_values(rows, out.numbers.begin());
   gather_rows(source.features, width_of(source), rows, out.features);
   if (source.is_classification())
@@ -100,6 +104,8 @@ batch batch_reader::gather(const dataset& source, std::span<const uint32_t> rows
       out.labels[i] = source.labels[rows[i]];
   else
     gather_rows(source.targets, source.target_count, rows, out.targets);
+  for (size_t i = 0; i < out.weights.size(); ++i)
+    out.weights[i] = source.weights[rows[i]];
   auto result = out.rows();
   if (source.is_sparse())
     result.sparse = look_at(source.sparse, rows);
@@ -122,7 +128,7 @@ batch batch_reader::join(std::span<const batch> parts) {
     row_count += part.row_count;
   const auto& shape = parts.front();
   const auto out = room(row_count, shape.features.size() / shape.row_count,
-                        shape.targets.size() / shape.row_count);
+                        shape.targets.size() / shape.row_count, !shape.weights.empty());
   size_t row = 0;
   const auto append = [&](auto values, auto to) {
     copy_values(values, to.begin() + static_cast<std::ptrdiff_t>(row * to.size() / row_count));
@@ -133,6 +139,7 @@ batch batch_reader::join(std::span<const batch> parts) {
     append(part.features, out.features);
     append(part.labels, out.labels);
     append(part.targets, out.targets);
+    append(part.weights, out.weights);
     row += part.row_count;
   }
   return out.rows();

@@ -30,12 +30,13 @@ public:
     std::span<float> features;   ///< N x F
     std::span<int32_t> labels;   ///< N, or none
     std::span<float> targets;    ///< N x T
+    std::span<float> weights;    ///< N, or none
 
     batch rows() const;
   };
 
   /// Good until the next call.
-  space room(size_t row_count, size_t feature_count, size_t target_count);
+  space room(size_t row_count, size_t feature_count, size_t target_count, bool weighted = false);
 
   /// The rows of several batches of one shape, none of them this reader's. Good until the next call.
   batch join(std::span<const batch> parts);
@@ -50,6 +51,7 @@ private:
   std::vector<float> features_;
   std::vector<int32_t> labels_;
   std::vector<float> targets_;
+  std::vector<float> weights_;
   std::vector<uint64_t> begins_; ///< of sparse rows
   std::vector<uint64_t> ends_;
 };

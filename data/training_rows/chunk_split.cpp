@@ -20,6 +20,7 @@ size_t chunk_split::rows_before(row_part part, size_t count) const {
   case row_part::validation:
     return validation;
   case row_part::train:
+  case row_part::none:
     break;
   }
   return count - test - validation;

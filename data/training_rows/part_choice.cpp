@@ -16,16 +16,6 @@ namespace troupe {
 
 namespace {
 
-// A fraction is the double next to what was written: 0.29 of 100 rows is 29, though the product
-// falls short of it by a last place or two.
-size_t share_of(size_t row_count, double fraction) {
-  constexpr double rounding_max = 0x1p-51;
-  const double product = fraction * static_cast<double>(row_count);
-  const double nearest = std::round(product);
-  const bool is_whole = std::fabs(product - nearest) <= nearest * rounding_max;
-  return static_cast<size_t>(is_whole ? nearest : std::floor(product));
-}
-
 /// Keys are counted by their highest bits first: what is left to sort is a few thousandths of a
 /// percent of them.
 constexpr unsigned counted_bits = 16;
@@ -60,7 +50,7 @@ public:
       if (end_ < row * width_)
         copy_values(values, rows_.begin() + static_cast<std::ptrdiff_t>(end_));
       end_ += width_;
-    } else {
+    } else if (to != row_part::none) {
       auto& out = *outs_[to == row_part::test ? 0 : 1];
       out.insert(out.end(), values.begin(), values.end());
     }
@@ -94,7 +84,7 @@ void split(sparse_matrix& rows, const std::function<row_part(size_t row)>& part_
            sparse_matrix& test, sparse_matrix& validation) {
   const auto out_of = [&](row_part part) { return part == row_part::test ? &test : &validation; };
   const auto row_count = rows.row_count();
-  std::array<size_t, 3> counts{};
+  std::array<size_t, 4> counts{};
   for (size_t row = 0; row < row_count; ++row)
     counts[static_cast<size_t>(part_of(row))] += rows.starts[row + 1] - rows.starts[row];
   for (const auto part : {row_part::test, row_part::validation}) {
@@ -111,7 +101,7 @@ void split(sparse_matrix& rows, const std::function<row_part(size_t row)>& part_
       copy_values(values, rows.values.begin() + static_cast<std::ptrdiff_t>(end));
       end += count;
       rows.starts[kept_rows++] = end - count; // of this row or one before it
-    } else {
+    } else if (part != row_part::none) {
       auto& out = *out_of(part);
       out.features.insert(out.features.end(), features.begin(), features.end());
       out.values.insert(out.values.end(), values.begin(), values.end());
@@ -125,6 +115,16 @@ void split(sparse_matrix& rows, const std::function<row_part(size_t row)>& part_
 }
 
 } // namespace
+
+// A fraction is the double next to what was written: 0.29 of 100 rows is 29, though the product
+// falls short of it by a last place or two.
+size_t share_of(size_t row_count, double fraction) {
+  constexpr double rounding_max = 0x1p-51;
+  const double product = fraction * static_cast<double>(row_count);
+  const double nearest = std::round(product);
+  const bool is_whole = std::fabs(product - nearest) <= nearest * rounding_max;
+  return static_cast<size_t>(is_whole ? nearest : std::floor(product));
+}
 
 part_sizes sizes_of_parts(size_t row_count, const part_fractions& fractions) {
   const part_sizes result{share_of(row_count, fractions.test),
@@ -207,13 +207,14 @@ void split(dataset& rows, const part_sizes& sizes,
   test = validation = without_rows(rows);
   test.row_count = sizes.test;
   validation.row_count = sizes.validation;
-  if (sizes.test + sizes.validation == 0)
+  if (sizes.test + sizes.validation + sizes.none == 0)
     return;
   const auto row_count = rows.row_count;
   moving_rows features{rows.features, row_count, sizes, test.features, validation.features};
   moving_rows labels{rows.labels, row_count, sizes, test.labels, validation.labels};
   moving_rows targets{rows.targets, row_count, sizes, test.targets, validation.targets};
   moving_rows clients{rows.clients, row_count, sizes, test.clients, validation.clients};
+  moving_rows weights{rows.weights, row_count, sizes, test.weights, validation.weights};
   if (rows.is_sparse())
     split(rows.sparse, part_of, test.sparse, validation.sparse);
   for (size_t row = 0; row < row_count; ++row) {
@@ -222,12 +223,14 @@ void split(dataset& rows, const part_sizes& sizes,
     labels.move(row, part);
     targets.move(row, part);
     clients.move(row, part);
+    weights.move(row, part);
   }
   features.finish();
   labels.finish();
   targets.finish();
   clients.finish();
-  rows.row_count = row_count - sizes.test - sizes.validation;
+  weights.finish();
+  rows.row_count = row_count - sizes.test - sizes.validation - sizes.none;
 }
 
 } // namespace troupe

@@ -17,7 +17,7 @@
 
 namespace troupe {
 
-enum class row_part : uint8_t { train, test, validation };
+enum class row_part : uint8_t { train, test, validation, none };
 
 /// Of all rows, in [0, 1).
 struct part_fractions {
@@ -29,10 +29,14 @@ struct part_fractions {
 struct part_sizes {
   size_t test = 0;
   size_t validation = 0;
+  size_t none = 0; ///< of no part: between rows that have something in common
 };
 
-/// floor(fraction * N) rows each; a product that misses a whole number by rounding alone is that
-/// number (0.29 of 100 rows is 29). Throws failure(bad_data) when no row is left for training.
+/// floor(fraction * N); a product that misses a whole number by rounding alone is that number: 0.29 of
+/// 100 rows is 29.
+size_t share_of(size_t row_count, double fraction);
+
+/// `share_of` all rows each. Throws failure(bad_data) when no row is left for training.
 part_sizes sizes_of_parts(size_t row_count, const part_fractions& fractions);
 
 /// A row's key and its number, which decides between equal keys.

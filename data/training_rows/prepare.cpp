@@ -6,6 +6,7 @@
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/data/training_rows/chunk_split.hpp"
 #include "troupe/data/training_rows/part_choice.hpp"
+#include "troupe/data/training_rows/position_split.hpp"
 #include "troupe/models/base/numerics.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 
@@ -111,6 +112,8 @@ bool names_rows(const dataset& source, size_t column) {
 
 std::vector<std::string> row_names_of(const dataset& source) {
   std::vector<std::string> result;
+  if (source.overlap) // codes
+    return result;
   for (size_t j = 0; j < source.feature_names.size(); ++j)
     if (source.row_count >= row_names_rows_min && names_rows(source, j))
       result.push_back(source.feature_names[j]);
@@ -195,6 +198,53 @@ void prepare_chunks(const prepare_options& options, prepared_data& out) {
   split(out.train, parts.sizes(), part_of, out.test, out.validation);
 }
 
+/// Which rows of the source they are.
+std::shared_ptr<const std::vector<uint32_t>>
+rows_for_training(size_t row_count, const std::function<row_part(size_t row)>& part_of) {
+  std::vector<uint32_t> result;
+  for (size_t row = 0; row < row_count; ++row)
+    if (part_of(row) == row_part::train)
+      result.push_back(static_cast<uint32_t>(row));
+  return std::make_shared<const std::vector<uint32_t>>(std::move(result));
+}
+
+void split_by_numbers(const prepare_options& options, prepared_data& out) {
+  const auto row_count = out.train.row_count;
+  const auto sizes =
+    sizes_of_parts(row_count, {options.test_fraction, options.validation_fraction});
+  const part_choice choice{options.seed, row_count, sizes};
+  const auto part_of = [&](size_t row) { return choice.of(row); };
+  fill_gaps(out.train, part_of);
+  split(out.train, sizes, part_of, out.test, out.validation);
+}
+
+/// Rows of a sequence, as position_split.hpp cuts them. Those for training are rows of the source by number.
+void split_by_position(const prepare_options& options, prepared_data& out) {
+  const position_split parts{out.train.row_count,
+                             *std::exchange(out.train.overlap, std::nullopt),
+                             {options.test_fraction, options.validation_fraction},
+                             options.fold};
+  out.split_words = parts.words();
+  const auto part_of = [&](size_t row) { return parts.of(row); };
+  out.source_rows = rows_for_training(out.train.row_count, part_of);
+  split(out.train, parts.sizes(), part_of, out.test, out.validation);
+}
+
+// By classes, groups or folds.
+void split_with_care(const prepare_options& options, prepared_data& out) {
+  auto found = split_rows(out.train, {options.seed,
+                                      {options.test_fraction, options.validation_fraction},
+                                      options.by_class,
+                                      options.fold});
+  out.split_words = std::move(found.words);
+  out.train.groups = {};
+  out.train.group_names = {};
+  const auto part_of = [&](size_t row) { return found.parts[row]; };
+  out.source_rows = rows_for_training(found.parts.size(), part_of);
+  fill_gaps(out.train, part_of);
+  split(out.train, found.sizes, part_of, out.test, out.validation);
+}
+
 void add_text(sha256& digest, const std::string& text) {
   const uint64_t size = text.size();
   digest.update(std::as_bytes(std::span{&size, 1}));
@@ -237,6 +287,18 @@ std::string content_fingerprint(const dataset& source) {
     add_text(digest, "clients");
     digest.update(std::as_bytes(std::span{source.clients}));
   }
+  if (!source.weights.empty()) {
+    add_text(digest, "weights");
+    digest.update(std::as_bytes(std::span{source.weights}));
+  }
+  if (source.overlap) // it decides which rows are for what
+    add_text(digest, "overlap " + std::to_string(*source.overlap));
+  if (!source.groups.empty()) {
+    add_text(digest, "groups");
+    for (const auto& name : source.group_names)
+      add_text(digest, name);
+    digest.update(std::as_bytes(std::span{source.groups}));
+  }
   return digest.hex();
 }
 
@@ -268,13 +330,12 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
     prepare_chunks(options, result);
     return result;
   }
-  const auto row_count = result.train.row_count;
-  const auto sizes =
-    sizes_of_parts(row_count, {options.test_fraction, options.validation_fraction});
-  const part_choice choice{options.seed, row_count, sizes};
-  const auto part_of = [&](size_t row) { return choice.of(row); };
-  fill_gaps(result.train, part_of);
-  split(result.train, sizes, part_of, result.test, result.validation);
+  if (result.train.overlap)
+    split_by_position(options, result);
+  else if (options.by_class || options.fold.count > 0 || !result.train.groups.empty())
+    split_with_care(options, result);
+  else
+    split_by_numbers(options, result);
   if (options.standardize) {
     const bool sparse = result.train.is_sparse();
     result.features = sparse ? largest_of(result.train) : statistics_of(result.train);

@@ -5,6 +5,7 @@
 
 #include "troupe/data/table/dataset.hpp"
 #include "troupe/data/training_rows/column_statistics.hpp"
+#include "troupe/data/training_rows/row_split.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -63,6 +64,9 @@ struct prepared_data {
   /// row, or are called as such and never repeat. Trained on as they are; for a warning.
   std::vector<std::string> row_names{};
   std::vector<std::string> remarks{}; ///< what reading left out or did not know: for a warning
+  std::string split_words{};          ///< how rows were split, unless by their numbers alone
+  /// Then which rows of the source those for training are, in their order; else null.
+  std::shared_ptr<const std::vector<uint32_t>> source_rows{};
   /// Training rows before each chunk, and at the end all of them, where rows are visited by lanes;
   /// else empty.
   std::vector<uint64_t> chunk_begins{};
@@ -83,10 +87,14 @@ struct prepare_options {
   /// By lanes: rows lie in chunks of so many, each of which gives its share for testing and
   /// validation, and features are standardised by all rows. 0: without chunks.
   size_t chunk_rows = 0;
+  /// Classes keep their shares in all parts, and a fold is for validation (row_split.hpp); not with chunks.
+  bool by_class = false;
+  fold_choice fold{};
 };
 
-/// Splits, fills gaps with the training rows' means where the columns' plan says so, and standardises, but for
-/// features that say which category a cell is or that it is missing. Rows keep their order in all parts.
+/// Splits (rows that are in groups by groups), fills gaps with the training rows' means where the columns'
+/// plan says so, and standardises, but for features that say which category a cell is or that it is
+/// missing. Rows keep their order in all parts.
 ///
 /// Throws failure(bad_data) when no row would be left for training, and when a column has no value there.
 prepared_data prepare(dataset&& source, const prepare_options& options);

@@ -21,6 +21,7 @@ batch part_of(const batch& rows, size_t begin, size_t count) {
   result.features = rows_of(rows.features, rows.row_count, begin, count);
   result.labels = rows_of(rows.labels, rows.row_count, begin, count);
   result.targets = rows_of(rows.targets, rows.row_count, begin, count);
+  result.weights = rows_of(rows.weights, rows.row_count, begin, count);
   if (rows.sparse.row_count() > 0) {
     result.sparse.begins = rows.sparse.begins.subspan(begin, count);
     result.sparse.ends = rows.sparse.ends.subspan(begin, count);

@@ -28,6 +28,9 @@ struct batch {
 
   sparse_rows sparse = {}; ///< N rows, or none where rows are dense
 
+  /// What each row counts in the loss (N, each >= 0); empty: all 1. Nothing else is weighted.
+  std::span<const float> weights = {};
+
   /// The number of row i in the training data: its own wherever and whenever it is used.
   size_t row_number(size_t i) const { return row_numbers.empty() ? first_row + i : row_numbers[i]; }
 };

@@ -6,6 +6,17 @@ namespace {
 
 constexpr size_t name_bytes_max = 64;
 
+/// With every option; those that are given are of their types.
+component filled(const kind_entry& kind, const component& x) {
+  component result{kind.name, {}};
+  for (const auto& known : kind.options) {
+    const auto given = x.options.find(known.name);
+    result.options[known.name] =
+      given == x.options.end() ? known.fallback : *taken_value(known, given->second);
+  }
+  return result;
+}
+
 } // namespace
 
 const option_info* kind_entry::find(std::string_view option) const {
@@ -23,18 +34,18 @@ std::vector<option_problem> option_problems(const kind_entry& kind, const compon
       result.push_back({name, "expected " + type_text(*known) + ", got " + option_text(value),
                         "by default it is " + option_text(known->fallback)});
   }
-  return result;
+  if (!result.empty() || !kind.info.settle)
+    return result;
+  auto whole = filled(kind, x);
+  return kind.info.settle(whole);
 }
 
 component completed(const kind_entry& kind, const component& x) {
   if (const auto wrong = option_problems(kind, x); !wrong.empty())
     throw std::invalid_argument(kind.name + ": " + wrong.front().name + ": " + wrong.front().why);
-  component result{kind.name, {}};
-  for (const auto& known : kind.options) {
-    const auto given = x.options.find(known.name);
-    result.options[known.name] =
-      given == x.options.end() ? known.fallback : *taken_value(known, given->second);
-  }
+  auto result = filled(kind, x);
+  if (kind.info.settle)
+    kind.info.settle(result);
   return result;
 }
 

@@ -27,16 +27,21 @@
 
 namespace troupe {
 
-struct kind_info {
-  uint32_t version = 1; ///< raise it when the arithmetic changes: it is part of identities
-  std::string meaning;  ///< one line for `troupe config keys`
-};
-
 /// What is wrong with an option, or with the kind (`name` is empty).
 struct option_problem {
   std::string name;
   std::string why;
   std::string hint;
+};
+
+struct kind_info {
+  uint32_t version = 1; ///< raise it when the arithmetic changes: it is part of identities
+  std::string meaning;  ///< one line for `troupe config keys`
+  /// Of a kind whose options say more than their types do, as a text in a language of its own: tells what
+  /// is wrong with options that are complete, else brings them to the one form that identities have.
+  std::function<std::vector<option_problem>(component&)> settle = {};
+  bool is_shared =
+    false; ///< its models say how several actors compute one (models/network/model.hpp)
 };
 
 /// A kind as everybody but its own factory sees it.

@@ -1,11 +1,36 @@
 #include "troupe/models/kinds/model_kinds.hpp"
 
+#include "troupe/models/kinds/chain_kind.hpp"
+
 namespace troupe {
+
+namespace {
+
+void add_chain(model_table& out) {
+  out.add<chain_options>(
+    "chain",
+    {.meaning = "layers one behind the other: convolutions, attention",
+     .settle = &settle_chain,
+     .is_shared = true},
+    {option("shape", &chain_options::shape, within(1, 1 << 24),
+            "of a row: [height, width, channels] or [positions, width]; []: one vector"),
+     option("layers", &chain_options::layers, anything(), "what they are (docs/layers.md)"),
+     option("head", &chain_options::head, anything(), "a dense layer for the scores at the end"),
+     option("parts", &chain_options::parts, within(1, part_count_max),
+            "in which attentions and pairs of dense layers in residual blocks are computed")},
+    [](const auto& x, const auto& input) {
+      return make_chain(x, input.features, input.outputs, input.loss);
+    });
+}
+
+} // namespace
 
 model_table& models() {
   // As a job's model_kind has them (coordinators/job/job.hpp).
   static model_table table{
     "model", {"linear-regression", "logistic-regression", "softmax-regression", "neural-network"}};
+  static const bool is_filled = (add_chain(table), true);
+  static_cast<void>(is_filled);
   return table;
 }
 

@@ -38,14 +38,17 @@ batch_sums regression(const loss_options& loss, const batch& rows, std::span<con
   require_size("targets", scores.size(), rows.targets.size());
   if (!loss.class_weights.empty())
     throw std::invalid_argument("loss: class weights, but targets that are no classes");
-  if (score_count == 1)
+  if (score_count == 1 && rows.weights.empty())
     return detail::regression_column(loss, scores, rows.targets, derivative.data());
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto start = i * score_count;
-    sums = sums + detail::regression_row(loss, scores.subspan(start, score_count),
-                                         rows.targets.subspan(start, score_count), score_count,
-                                         derivative.data() + start);
+    const auto out = derivative.subspan(start, score_count);
+    auto row =
+      detail::regression_row(loss, scores.subspan(start, score_count),
+                             rows.targets.subspan(start, score_count), score_count, out.data());
+    detail::apply_weight(loss, rows, i, 0, row, out);
+    sums = sums + row;
   }
   return sums;
 }
@@ -67,8 +70,7 @@ batch_sums classification(const loss_options& loss, const batch& rows,
     const auto out = derivative.subspan(start, score_count);
     auto row = binary ? detail::binary_row(loss, scores[start], label, out.data())
                       : cross_entropy_row(scores.subspan(start, score_count), label, out.data());
-    if (!loss.class_weights.empty())
-      detail::apply_weight(loss.class_weights[label], row, out);
+    detail::apply_weight(loss, rows, i, label, row, out);
     sums = sums + row;
   }
   return sums;
@@ -100,10 +102,20 @@ size_t checked_label(const batch& rows, size_t i, size_t class_count) {
   return static_cast<size_t>(label);
 }
 
-void apply_weight(float weight, batch_sums& sums, std::span<float> derivative) {
+void apply_weight(const loss_options& loss, const batch& rows, size_t i, size_t label,
+                  batch_sums& sums, std::span<float> derivative) {
+  if (loss.class_weights.empty() && rows.weights.empty())
+    return;
+  const float of_class = loss.class_weights.empty() ? 1.0f : loss.class_weights[label];
+  const float weight = rows.weights.empty() ? of_class : of_class * rows.weights[i];
   sums.loss_sum *= weight;
   for (auto& value : derivative)
     value *= weight;
+}
+
+void require_weights(const batch& rows) {
+  if (!rows.weights.empty())
+    require_size("weights", rows.row_count, rows.weights.size());
 }
 
 } // namespace detail
@@ -112,6 +124,7 @@ batch_sums evaluate_loss(const loss_options& loss, const batch& rows, std::span<
                          size_t score_count, std::span<float> derivative) {
   require_size("scores", rows.row_count * score_count, scores.size());
   require_size("derivatives", scores.size(), derivative.size());
+  detail::require_weights(rows);
   return is_classification(loss.kind) ? classification(loss, rows, scores, score_count, derivative)
                                       : regression(loss, rows, scores, score_count, derivative);
 }

@@ -28,8 +28,9 @@ namespace troupe {
 /// - categorical cross-entropy: log(sum_j exp(s_j)) - s_label; labels N, each below C.
 ///   Derivative softmax(s)_j - [j = label].
 ///
-/// With class weights, a sample's loss and derivative are multiplied by its label's weight; counts
-/// are not, so a mean loss is a sum of weighted losses divided by the number of samples.
+/// With weights of classes or of rows, a sample's loss and derivative are multiplied by its label's
+/// weight times its own; counts are not, so a mean loss is a sum of weighted losses divided by the number
+/// of samples.
 ///
 /// `derivative` (N x C) receives d(sum of losses) / d(scores); it may be the same memory as
 /// `scores`. A score that is not finite makes the loss not finite. Throws std::invalid_argument

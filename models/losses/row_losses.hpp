@@ -31,7 +31,13 @@ float exponentials(std::span<const float> scores, float maximum, float* out);
 /// The label of row i. Throws std::invalid_argument when it is not below `class_count`.
 size_t checked_label(const batch& rows, size_t i, size_t class_count);
 
-/// Multiplies a sample's loss and derivative by its label's weight.
-void apply_weight(float weight, batch_sums& sums, std::span<float> derivative);
+/// Multiplies the loss and derivative of row i by what it counts: the weight of its label's class times
+/// its own, in this order and in float; `label` is 0 where there are no classes. Nothing where nothing has
+/// weights.
+void apply_weight(const loss_options& loss, const batch& rows, size_t i, size_t label,
+                  batch_sums& sums, std::span<float> derivative);
+
+/// Throws std::invalid_argument unless each row has a weight, or none.
+void require_weights(const batch& rows);
 
 } // namespace troupe::detail

@@ -84,12 +84,15 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
   require_size("targets", rows.row_count * part.score_count, rows.targets.size());
   if (!loss.class_weights.empty())
     throw std::invalid_argument("split loss: class weights, but targets that are no classes");
+  detail::require_weights(rows);
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto own = part.scores.subspan(i * width, width);
-    sums = sums + detail::regression_row(
-                    loss, own, rows.targets.subspan(i * part.score_count + part.units.begin, width),
-                    part.score_count, own.data());
+    auto row = detail::regression_row(
+      loss, own, rows.targets.subspan(i * part.score_count + part.units.begin, width),
+      part.score_count, own.data());
+    detail::apply_weight(loss, rows, i, 0, row, own);
+    sums = sums + row;
   }
   if (part.units.begin > 0)
     sums.sample_count = 0;
@@ -121,6 +124,7 @@ batch_sums split_cross_entropy(const loss_options& loss, const batch& rows, size
     require_size("figures", told.units.empty() ? 0 : rows.row_count * 4, told.words.size());
   if (!loss.class_weights.empty())
     require_size("class weights", part.score_count, loss.class_weights.size());
+  detail::require_weights(rows);
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto label = checked_label(rows, i, part.score_count);
@@ -139,8 +143,7 @@ batch_sums split_cross_entropy(const loss_options& loss, const batch& rows, size
     }
     if (part.units.contains(label))
       derivative[label - part.units.begin] -= 1;
-    if (!loss.class_weights.empty())
-      detail::apply_weight(loss.class_weights[label], row, derivative);
+    detail::apply_weight(loss, rows, i, label, row, derivative);
     sums = sums + row;
   }
   return sums;

@@ -1,6 +1,6 @@
 #include "troupe/models/network/model.hpp"
 
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/dense_chain.hpp"
 
 #include <array>
 #include <mutex>
@@ -13,9 +13,10 @@ const segment_chain& model::chain() const {
   static std::mutex making; // one for all models: they can be copied
   const std::lock_guard lock{making};
   if (!whole_)
-    whole_ = std::make_shared<segment_chain>(
-      std::vector{dense_layer{layout_.size(), 1, activation_kind::identity, false}},
-      std::array{layer_cut::none}, 1, 0.0);
+    whole_ = std::make_shared<dense_chain>(
+      dense_layout{
+        {{layout_.size(), 1, activation_kind::identity, false}}, std::array{layer_cut::none}, 1},
+      0.0);
   return *whole_;
 }
 

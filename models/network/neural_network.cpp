@@ -2,13 +2,8 @@
 
 #include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/layers/sparse_dense.hpp"
-#include "troupe/models/losses/evaluate_loss.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/network/chain_loss.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -66,8 +61,8 @@ std::vector<layer_cut> cuts_of(const neural_network_options& options) {
 } // namespace
 
 neural_network::neural_network(const neural_network_options& options)
-  : model(options.features, options.outputs, options.loss),
-    chain_(layers_of(options), cuts_of(options), options.parts, options.dropout, options.sparse),
+  : chained_model(options.features, options.outputs, options.loss),
+    chain_({layers_of(options), cuts_of(options), options.parts, options.sparse}, options.dropout),
     initialization_(options.initialization),
     initialization_scale_(options.initialization_scale) {
   if (is_binary(loss()))
@@ -81,7 +76,7 @@ neural_network::neural_network(const neural_network_options& options)
   }
   if (options.parts > 1 || (options.sparse && chain_.layers().front().outputs > 1))
     layout_.set_pieces(
-      chain_.pieces([&](size_t layer) { return options.bias ? 2 * layer : layer; }));
+      chain_.layout().pieces([&](size_t layer) { return options.bias ? 2 * layer : layer; }));
 }
 
 // Weights are made row by row; so many rows of the piece at once, and so many of their elements.
@@ -138,62 +133,6 @@ void neural_network::do_initialize(uint64_t seed, const index_range& elements,
   }
 }
 
-// ---- Forward ----
-
-void neural_network::require_rows(const batch& rows) const {
-  if (chain_.reads_sparse())
-    require_size("sparse rows", rows.row_count, rows.sparse.row_count());
-  else
-    require_size("features", rows.row_count * feature_count(), rows.features.size());
-}
-
-void neural_network::forward(std::span<const float> parameters, const batch& rows, bool drops,
-                             workspace& memory) const {
-  require_size("parameters", layout_.size(), parameters.size());
-  require_rows(rows);
-  for (size_t k = 0; k < chain_.size(); ++k) {
-    chain_.enter(k, rows, drops, memory);
-    const auto compute = [&](size_t t, std::span<float> out) {
-      chain_.forward(k, t, parameters, rows, drops, memory, out);
-    };
-    if (chain_.adds_parts(k)) {
-      const auto out = chain_.output(k, rows, memory);
-      chain_.add_parts(k, 0, chain_.part_count(), out, memory, compute);
-      chain_.finish(k, parameters, out);
-      continue;
-    }
-    for (size_t t = 0; t < chain_.part_count(); ++t)
-      if (chain_.exists(k, t))
-        compute(t, chain_.output(k, t, rows, memory));
-  }
-}
-
-batch_sums neural_network::take_loss(const batch& rows, workspace& memory) const {
-  const auto& loss = loss_with_constants();
-  if (!chain_.splits_scores())
-    return whole_loss(chain_, loss, rows, memory);
-  const auto last = chain_.size() - 1;
-  const auto parts = chain_.part_count();
-  const auto words = rows.row_count * figure_words(loss.kind);
-  const auto told = memory.slot(chain_.slot_count(), parts * words);
-  std::array<part_figures, part_count_max> figures;
-  const auto sums =
-    sum_along_tree<batch_sums>(0, parts, [&](size_t t) -> std::optional<batch_sums> {
-      if (!chain_.exists(last, t))
-        return std::nullopt;
-      const auto own = told.subspan(t * words, words);
-      figures[t] = {chain_.units(chain_.layers().size() - 1, t), own};
-      return tell_loss(chain_, loss, t, rows, memory, own);
-    });
-  if (words == 0)
-    return *sums;
-  batch_sums result;
-  for (size_t t = 0; t < parts; ++t)
-    if (chain_.exists(last, t))
-      result = settle_loss(chain_, loss, t, rows, memory, std::span{figures}.first(parts));
-  return result;
-}
-
 bool neural_network::sweeps() const {
   return chain_.layers().size() == 1 && chain_.part_count() == 1 &&
          (chain_.reads_sparse() || output_count() <= narrow_outputs_max);
@@ -221,82 +160,14 @@ batch_sums neural_network::sweep(std::span<const float> parameters, const batch&
   return sums;
 }
 
-// ---- Backward ----
-
-void neural_network::descend(std::span<const float> parameters, const batch& rows,
-                             workspace& memory) const {
-  for (size_t k = chain_.size(); k-- > 0;) {
-    const auto compute = [&](size_t t, std::span<float> out) {
-      chain_.backward(k, t, parameters, rows, memory, out);
-    };
-    const auto out = k > 0 ? chain_.delta(k - 1, rows, memory) : std::span<float>{};
-    chain_.add_parts(k, 0, chain_.part_count(), out, memory, compute);
-    if (k > 0)
-      chain_.derive(k, 0, rows, memory, out);
-  }
-}
-
 batch_sums neural_network::do_gradient(std::span<const float> parameters, const batch& rows,
                                        std::span<float> gradient_out, workspace& memory,
                                        const gradient_listener* listener) const {
+  if (!sweeps())
+    return chained_model::do_gradient(parameters, rows, gradient_out, memory, listener);
   require_size("gradients", layout_.size(), gradient_out.size());
-  if (sweeps()) {
-    require_rows(rows);
-    return sweep(parameters, rows, gradient_out, memory);
-  }
-  forward(parameters, rows, true, memory);
-  const auto sums = take_loss(rows, memory);
-  descend(parameters, rows, memory);
-  size_t done = 0;
-  for (const bool first : {true, false})
-    chain_.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
-      const auto middle = elements.begin + elements.size() / 2;
-      if (first != (listener == nullptr || listener->is_wanted_first(middle)))
-        return;
-      chain_.gradient(k, t, rows, memory, gradient_out.subspan(elements.begin, elements.size()));
-      done += elements.size();
-      if (done < layout_.size() && listener != nullptr)
-        listener->on_piece(elements.begin, elements.end, sums);
-    });
-  return sums;
-}
-
-void neural_network::score_derivatives(std::span<const float> parameters,
-                                       std::span<const float> features, size_t output,
-                                       std::span<float> out, workspace& memory) const {
-  require_size("derivatives", layout_.size(), out.size());
-  if (output >= output_count())
-    throw std::invalid_argument("neural network: there is no output " + std::to_string(output));
-  if (chain_.dropout() > 0)
-    throw std::invalid_argument("neural network: derivatives of scores are those without dropout");
-  if (chain_.reads_sparse())
-    throw std::invalid_argument("neural network: derivatives of scores are those of dense rows");
-  batch row;
-  row.row_count = 1;
-  row.features = features;
-  forward(parameters, row, false, memory);
-  // Of a single row scores lie in order, cut or not.
-  const auto delta = chain_.delta(chain_.size() - 1, row, memory);
-  std::ranges::fill(delta, 0.0f);
-  delta[output] = 1;
-  descend(parameters, row, memory);
-  chain_.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
-    chain_.gradient(k, t, row, memory, out.subspan(elements.begin, elements.size()));
-  });
-}
-
-batch_sums neural_network::evaluate(std::span<const float> parameters, const batch& rows,
-                                    workspace& memory) const {
-  forward(parameters, rows, false, memory);
-  return take_loss(rows, memory);
-}
-
-void neural_network::do_predict(std::span<const float> parameters, const batch& rows,
-                                std::span<float> out, workspace& memory) const {
-  require_size("predictions", rows.row_count * prediction_count(), out.size());
-  forward(parameters, rows, false, memory);
-  predict_from_scores(loss_with_constants(), chain_.whole_scores(rows, memory), output_count(),
-                      out);
+  require_rows(rows);
+  return sweep(parameters, rows, gradient_out, memory);
 }
 
 } // namespace troupe

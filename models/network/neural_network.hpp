@@ -4,9 +4,9 @@
 #pragma once
 
 #include "troupe/models/network/activation.hpp"
+#include "troupe/models/network/chained_model.hpp"
 #include "troupe/models/network/initialization.hpp"
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/dense_chain.hpp"
 
 #include <vector>
 
@@ -30,36 +30,22 @@ struct neural_network_options {
 
 /// Parameters `layers.N.weight` [outputs, inputs] and, unless without bias, `layers.N.bias`
 /// [outputs], layer by layer: the logical order.
-class neural_network : public model {
+class neural_network : public chained_model {
 public:
   /// Throws std::invalid_argument when an extent is 0, when the activations are neither one nor as
   /// many as hidden layers, when a binary loss meets several outputs, for a dropout not in [0, 1), for
   /// no parts, and for cuts that are none.
   explicit neural_network(const neural_network_options& options);
 
-  void score_derivatives(std::span<const float> parameters, std::span<const float> features,
-                         size_t output, std::span<float> out, workspace& memory) const override;
-  batch_sums evaluate(std::span<const float> parameters, const batch& rows,
-                      workspace& memory) const override;
-
-  const segment_chain& chain() const override { return chain_; }
+  const dense_chain& chain() const override { return chain_; }
+  bool is_random() const override { return chain_.dropout() > 0; }
 
 private:
   void do_initialize(uint64_t seed, const index_range& elements,
                      std::span<float> out) const override;
-  /// Hands over a tile at a time: first those that are wanted first, by their middle element.
   batch_sums do_gradient(std::span<const float> parameters, const batch& rows,
                          std::span<float> gradient_out, workspace& memory,
                          const gradient_listener* listener) const override;
-  void do_predict(std::span<const float> parameters, const batch& rows, std::span<float> out,
-                  workspace& memory) const override;
-  /// Runs all segments on N rows. `drops`: also silences units as training does. What backward needs
-  /// stays in `memory`, and so do the scores.
-  void forward(std::span<const float> parameters, const batch& rows, bool drops,
-               workspace& memory) const;
-  /// The batch's sums; the derivative by the scores lies behind the last segment.
-  batch_sums take_loss(const batch& rows, workspace& memory) const;
-  void require_rows(const batch& rows) const;
   /// Initial weights of a piece that lies column by column, as far as they are among `elements`.
   void initialize_columns(const initialization_request& first, const layout_piece& piece,
                           const index_range& elements, std::span<float> out) const;
@@ -68,10 +54,8 @@ private:
   bool sweeps() const;
   batch_sums sweep(std::span<const float> parameters, const batch& rows,
                    std::span<float> gradient_out, workspace& memory) const;
-  /// Takes the loss's derivative down to the first segment; all of them stay in `memory`.
-  void descend(std::span<const float> parameters, const batch& rows, workspace& memory) const;
 
-  segment_chain chain_;
+  dense_chain chain_;
   initialization_kind initialization_;
   double initialization_scale_;
 };

@@ -15,10 +15,10 @@ class normal_equations {
 public:
   explicit normal_equations(size_t size) : matrix(size * size), vector(size) {}
 
-  void add(std::span<const float> derivatives, double residual) {
+  void add(std::span<const float> derivatives, double residual, double weight) {
     const auto size = vector.size();
     for (size_t i = 0; i < size; ++i) {
-      const double factor = derivatives[i];
+      const double factor = weight * derivatives[i];
       vector[i] += factor * residual;
       for (size_t j = 0; j <= i; ++j)
         matrix[i * size + j] += factor * derivatives[j];
@@ -55,9 +55,11 @@ batch_sums gauss_newton_step(const model& network, const gauss_newton_options& o
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto row = rows.features.subspan(i * network.feature_count(), network.feature_count());
     network.predict(parameters, row, scores, memory);
+    const double weight = rows.weights.empty() ? 1.0 : rows.weights[i];
     for (size_t j = 0; j < outputs; ++j) {
       network.score_derivatives(parameters, row, j, derivatives, memory);
-      equations.add(derivatives, static_cast<double>(scores[j]) - rows.targets[i * outputs + j]);
+      equations.add(derivatives, static_cast<double>(scores[j]) - rows.targets[i * outputs + j],
+                    weight);
     }
   }
   equations.solve(options.damping);

@@ -14,8 +14,8 @@ struct gauss_newton_options {
   double damping = 0; ///< lambda >= 0: 0 is Gauss-Newton, more is shorter and nearer to descent
 };
 
-/// next = parameters - (J^T J + lambda I)^-1 J^T r, with residuals r = s - y over the batch's N
-/// rows and T outputs and J (N T x P) the derivatives of the scores. In double but for the
+/// next = parameters - (J^T W J + lambda I)^-1 J^T W r, with residuals r = s - y over the batch's N
+/// rows and T outputs, J (N T x P) the derivatives of the scores and W the rows' weights. In double but for the
 /// derivatives themselves, which are the model's; sums in the order of the rows. For a linear model
 /// one undamped step is least squares. The model must be one without dropout.
 ///

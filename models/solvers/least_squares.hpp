@@ -30,8 +30,8 @@ private:
   size_t column_;
 };
 
-/// Minimises sum_i |W x_i + b - y_i|^2 + r |W|^2 by the normal equations of the centred columns,
-/// (Xc^T Xc + r I) W^T = Xc^T Yc, solved by Cholesky's decomposition in double; b follows from the
+/// Minimises sum_i v_i |W x_i + b - y_i|^2 + r |W|^2, v_i the rows' weights, by the normal equations of the
+/// centred columns, (Xc^T V Xc + r I) W^T = Xc^T V Yc, solved by Cholesky's decomposition in double; b follows from the
 /// means.
 ///
 /// Shapes: `rows` holds N rows of F features and T targets. Returns the parameters of a linear
@@ -39,7 +39,7 @@ private:
 /// order alone. Costs N F^2 / 2 + F^3 / 6 multiplications; the squared condition of the features
 /// counts, so columns of similar scale (standardised) are solved best.
 ///
-/// Throws std::invalid_argument when shapes differ or the penalty is negative, and dependent_column
+/// Throws std::invalid_argument when shapes differ, the penalty is negative or no weight is above 0, and dependent_column
 /// when columns depend on each other (a constant column included), so that no single answer exists;
 /// a penalty helps.
 std::vector<float> least_squares(const batch& rows, size_t feature_count, size_t target_count,

@@ -67,6 +67,12 @@ void add_texts(corpora& out) {
       out.add("libsvm", options + text);
       out.add("libsvm", options + gzip_text(text));
     }
+  for (const char options : {'\1', '\12', '\41'}) {
+    const std::string text = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\na\n";
+    out.add("text", options + text);
+    out.add("text", options + ("\xef\xbb\xbf" + text));
+    out.add("text", options + gzip_text(text));
+  }
 }
 
 void add_configurations(corpora& out) {
@@ -79,6 +85,19 @@ void add_configurations(corpora& out) {
                  "optimizer.kind = \"adam\"\noptimizer.schedule = { kind = \"step\", steps = 10, "
                  "factor = 0.5 }\ncheckpoint.every_steps = 5\n");
   out.add("job", "training.epochs=5");
+  out.add("job",
+          "[data]\nsynthetic = \"classification\"\nrows = 100\nfeatures = 10\n[model]\n"
+          "kind = \"chain\"\nshape = [2, 5]\nparts = 2\nlayers = \"\"\"block repeat=2 {\n"
+          "residual { layer-norm epsilon=1e-5; attention heads=5 causal=true } }; pool over=mean\n"
+          "dense units=4 activation=\"gelu\" # as usual\n\"\"\"\n[parallel]\ntensor = 2\n");
+  out.add("job",
+          "[model]\nkind = \"chain\"\nhead = false\n[[model.layers]]\nkind = \"residual\"\n"
+          "layers = [{ kind = \"dense\", units = 3 }, { kind = \"scale\", factor = 0.5 }]\n");
+  out.add(
+    "job",
+    "[data]\nsynthetic = \"classification\"\nrows = 100\nfeatures = 10\n[model]\n"
+    "kind = \"chain\"\nshape = [5, 2, 1]\nlayers = \"convolution channels=16777216 kernel=[2,4096] "
+    "padding=same stride=2; pool size=1; dropout; convolution channels=9 kernel=[4096,4096]\"\n");
   out.add("job", "[data]\nsynthetic = \"regression\"\nrows = 9223372036854775807\n"
                  "features = 4611686018427387904\n[model]\nhidden = [9223372036854775807]\n"
                  "[training]\nbatch_size = 9223372036854775807\nslices = 1000000000000\n"

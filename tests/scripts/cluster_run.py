@@ -300,6 +300,27 @@ def rows_in(text):
     return [int(x) for x in re.findall(r"\d+", text[text.index("row"):text.index(" of ")])]
 
 
+def results_with_a_kill(folder, job, settings, program=TROUPE):
+    """Results of clusters of three whose worker is killed after an epoch, one after the other, until it has
+    taken part by then; what was said with each."""
+    for attempt in range(20):
+        nodes = nodes_on_loopback([(1, 1), (1, 0), (1, 1)])
+        for node in nodes:
+            node.program = str(program)
+        place = os.path.join(folder, f"cluster{attempt}")
+        os.mkdir(place)
+        with Cluster(place, cluster_text(nodes, settings, timeouts(join=20), job=job), nodes) as cluster:
+            if not cluster.wait_for_epoch(1):
+                raise AssertionError(cluster.messages())
+            cluster.processes["left"].signal(signal.SIGKILL)
+            result = cluster.result()
+            messages = cluster.messages()
+        yield result, messages
+        if result["replicas_lost"] > 0:
+            return
+    raise AssertionError("the kill was always too late: " + messages)
+
+
 class EqualRuns(unittest.TestCase):
     """Tests of runs of examples/digits.toml that end as the undisturbed one of as many epochs."""
 

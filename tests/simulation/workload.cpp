@@ -206,6 +206,25 @@ job split_classes_job() {
   return x;
 }
 
+/// A chain of layers in two stages of two replicas: an attention by heads, a pair of dense layers by units.
+job layers_job() {
+  auto x = split_job(2, 2);
+  x.name = "layers";
+  x.model.kind = job{}.model.kind;
+  x.model.hidden.clear();
+  x.model.cuts.reset();
+  x.model.own = {
+    "chain",
+    {{"shape", std::vector<int64_t>{7, 10}},
+     {"parts", int64_t{4}},
+     {"layers",
+      std::string{
+        "residual { layer-norm; attention heads=5 causal=true }; dense units=30 flatten=true; "
+        "residual { layer-norm; dropout rate=0.2; dense units=44 activation=silu; "
+        "dense units=30 }; dense units=20 activation=tanh"}}}};
+  return x;
+}
+
 /// Replicas fetch each segment from its owners, the first of the three twice a step.
 job sharded_job() {
   auto x = split_job(1, 1);
@@ -326,6 +345,7 @@ const std::vector<workload>& workloads() {
     {"sharded", sharded_job(), stages, many, true, {18'000, 1500}},
     {"federated", federated_job(), trainers, servant, false, {}, false, agreement::result},
     {"groups", groups_job(), servant, trainers, false, {90'000, 3000}, false, agreement::result},
+    {"layers", layers_job(), grid, uneven, true, {18'000, 1500}},
   };
   return all;
 }

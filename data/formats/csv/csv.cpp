@@ -2,7 +2,7 @@
 
 #include "troupe/data/formats/csv/csv_header.hpp"
 #include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/table/client_names.hpp"
+#include "troupe/data/formats/csv/side_columns.hpp"
 #include "troupe/data/table/table_limit.hpp"
 #include "troupe/data/text/closest_name.hpp"
 #include "troupe/data/text/failure.hpp"
@@ -67,27 +67,16 @@ size_t find_target(const csv_reader& file, const std::string& target) {
                               : target_by_index(file, target);
 }
 
-size_t find_client(const csv_reader& file, const std::string& wanted, size_t target) {
-  const auto column = file.find_column(wanted);
-  if (column == target)
-    refuse_at_names(file,
-                    "the column " + shown_text(wanted) + " is the target: it names no clients",
-                    "name another column of clients, or another target");
-  if (file.column_count() == 2)
-    refuse_at_names(file, "the file has a target, and a column of clients, but no feature",
-                    "add a column of numbers");
-  return column;
-}
-
 plan_column& column_of(std::vector<plan_column>& columns, const csv_reader& file,
                        const std::string& wanted) {
   const auto& name = file.column_names()[file.find_column(wanted)];
   const auto found = std::ranges::find(columns, name, &plan_column::name);
   if (found == columns.end())
-    refuse_at_names(file,
-                    "the column " + shown_text(wanted) +
-                      " is to be read in its own way, but it is no feature",
-                    "name a column that is neither the target, nor one of clients, nor ignored");
+    refuse_at_names(
+      file,
+      "the column " + shown_text(wanted) + " is to be read in its own way, but it is no feature",
+      "name a column that is neither the target, nor one of clients, groups or weights, nor "
+      "ignored");
   if (found->kind != column_kind::number)
     refuse_at_names(file, "the column " + shown_text(wanted) + " is named twice",
                     "name it in one of data.categorical, data.boolean and data.date");
@@ -140,11 +129,11 @@ void expand_cells(const csv_reader& file, cell_coder& coder, bool learns, const 
       out.remarks.push_back(file.path() + ": " + remark);
 }
 
-/// Puts a whole file together, with one target, and behind it who a row's client is if that is said.
+/// Puts a whole file together, with one target, and what else is said of its rows.
 class csv_collector {
 public:
-  csv_collector(csv_reader& file, csv_header header, const table_limit& limit, bool names_clients)
-    : file_(file), header_(header), limit_(limit), names_clients_(names_clients) {}
+  csv_collector(csv_reader& file, csv_header header, const table_limit& limit, side_columns& sides)
+    : file_(file), header_(header), limit_(limit), sides_(sides) {}
 
   /// Reads all rows. Throws failure as read_csv does.
   table collect() &&;
@@ -152,14 +141,12 @@ public:
 private:
   void reserve(const csv_portion& like);
   void look_at_targets(size_t row_count);
-  void take_clients(size_t row_count);
   bool all_is_known() const { return first_text_row_ != no_row && hidden_header_.is_excluded(); }
 
   csv_reader& file_;
   csv_header header_;
   const table_limit& limit_;
-  bool names_clients_;
-  client_finder clients_;
+  side_columns& sides_;
   table_chunk rows_; ///< lines of the last portion only, numbers too once a target was text
   hidden_header hidden_header_;
   size_t first_text_row_ = no_row;
@@ -171,8 +158,7 @@ private:
 table csv_collector::collect() && {
   bool is_reserved = false;
   while (const auto portion = file_.append(rows_, std::numeric_limits<size_t>::max())) {
-    if (names_clients_)
-      take_clients(portion.row_count);
+    sides_.take(rows_, portion.row_count);
     limit_.require(rows_.features.size() * sizeof(float) +
                    rows_.target_cells.size() * sizeof(std::string));
     look_at_targets(portion.row_count);
@@ -190,25 +176,8 @@ table csv_collector::collect() && {
   result.first_text_line = first_text_line_;
   if (first_text_row_ != no_row)
     result.first_text_cell = result.target_cells[first_text_row_];
-  if (names_clients_)
-    std::move(clients_).finish(result.clients, result.client_names);
+  sides_.finish(result);
   return result;
-}
-
-// The last rows have two cells each: the target's stays.
-void csv_collector::take_clients(size_t row_count) {
-  auto& cells = rows_.target_cells;
-  auto& numbers = rows_.target_numbers;
-  const auto first_cell = cells.size() - 2 * row_count;
-  const auto first_number = numbers.size() - 2 * row_count;
-  for (size_t i = 0; i < row_count; ++i) {
-    clients_.add(cells[first_cell + 2 * i + 1]);
-    if (i > 0)
-      cells[first_cell + i] = std::move(cells[first_cell + 2 * i]);
-    numbers[first_number + i] = numbers[first_number + 2 * i];
-  }
-  cells.resize(first_cell + row_count);
-  numbers.resize(first_number + row_count);
 }
 
 /// Makes room for all rows of the file if they are like these: the table then never moves.
@@ -245,13 +214,12 @@ table read_csv(const std::string& path, const csv_options& options) {
   const table_limit limit(path, options.table_bytes_max);
   csv_reader file(path, options);
   const auto target = find_target(file, options.target);
-  const bool names_clients = !options.client.empty();
-  file.set_targets(names_clients ? std::vector{target, find_client(file, options.client, target)}
-                                 : std::vector{target});
+  side_columns sides{file, options, target};
+  file.set_targets(sides.columns());
   file.ignore(options.ignore);
   const auto coder = coder_for(file, options);
   file.code_cells(coder);
-  auto result = csv_collector{file, options.header, limit, names_clients}.collect();
+  auto result = csv_collector{file, options.header, limit, sides}.collect();
   result.feature_names = file.feature_names();
   if (coder)
     expand_cells(file, *coder, options.plan.empty(), limit, result);

@@ -20,6 +20,8 @@ struct csv_options {
   std::string target = "last";
   /// A column, as `target`, that says whose a row is and is no feature; empty: none.
   std::string client = {};
+  std::string weight = {};              ///< likewise: what a row counts in the loss
+  std::string group = {};               ///< likewise: rows that stay together
   std::vector<std::string> ignore = {}; ///< columns, as `target`, that are not looked at
   column_choice columns = {};           ///< what they are to be, to make a plan of ..
   column_plan plan = {};                ///< .. or a plan that is there, of other rows of the kind

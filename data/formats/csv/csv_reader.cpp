@@ -256,11 +256,11 @@ bool csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) c
   }
 }
 
-// A target without a value.
+// A target without a value. Without a weight nobody knows whether the row counts at all.
 bool csv_reader::drops(const csv_cell& cell, size_t column) const {
   if (!coder_ || !coder_->is_missing(cell.text))
     return false;
-  if (coder_->plan().missing != missing_rule::drop)
+  if (coder_->plan().missing != missing_rule::drop || is_weight(column))
     refuse_missing(cell, column);
   return true;
 }

@@ -77,6 +77,9 @@ private:
   bool read_feature(const csv_cell& cell, size_t column, float& out) const;
   std::string_view with_point(const csv_cell& cell) const;
   bool drops(const csv_cell& cell, size_t column) const;
+  bool is_weight(size_t column) const {
+    return !options_.weight.empty() && find_column(options_.weight) == column;
+  }
   double read_target(const csv_cell& cell, size_t column) const;
 
   [[noreturn]] void refuse_single_column() const;

@@ -85,7 +85,9 @@ std::string csv_reader::dropped_remark() const {
 void csv_reader::refuse_missing(const csv_cell& cell, size_t column) const {
   const auto name = "\"" + column_names()[column] + "\"";
   std::string hint = "remove the row or fill the value in";
-  if (needs_target_ && target_slot(column) != no_target)
+  if (is_weight(column))
+    hint += ": a weight of 0 leaves a row out of the loss";
+  else if (needs_target_ && target_slot(column) != no_target)
     hint += ", or leave such rows out: data.missing = \"drop\"";
   else if (needs_target_)
     hint +=

@@ -2,6 +2,7 @@
 
 #include "troupe/actors/embed/estimator.hpp"
 
+#include "troupe/actors/protocol/training_progress.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"
@@ -112,6 +113,22 @@ TEST(estimator, learns_the_same_bits_in_an_application_of_any_size) {
   estimator other{options};
   other.fit(view_of(rows), sides(rows));
   EXPECT_NE(other.model().data_sha256, alone.model().data_sha256);
+}
+
+TEST(estimator, stops_when_asked_and_keeps_the_model_it_reached) {
+  const auto rows = plane_rows();
+  auto options = quick();
+  options.training.epochs = 100'000'000;
+  size_t epochs_told = 0;
+  options.on_progress = [&](const training_progress& news) {
+    epochs_told += news.finished_epoch ? 1 : 0;
+  };
+  options.stop_requested = [&] { return epochs_told >= 3; };
+  estimator halves{options};
+  halves.fit(view_of(rows), sides(rows));
+  EXPECT_GE(halves.history().size(), 3u);
+  EXPECT_LT(halves.history().size(), options.training.epochs);
+  EXPECT_EQ(halves.predict_labels(view_of(rows)).size(), row_count);
 }
 
 TEST(estimator, predicts_from_its_file_what_it_predicted_before) {

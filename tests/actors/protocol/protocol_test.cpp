@@ -80,7 +80,7 @@ protected:
 
 using test::payload_of;
 
-const speaker process{"b", false};
+const speaker process_b{"b", false};
 
 /// Elements of a tensor of each kind, with every field used.
 std::vector<tensor_piece> pieces_of_all_kinds() {
@@ -236,7 +236,7 @@ TEST_F(protocol, messages_between_processes_survive) {
 }
 
 TEST_F(protocol, tensors_and_all_that_is_said_of_them_survive) {
-  for (const auto& by : {process, speaking_director()}) {
+  for (const auto& by : {process_b, speaking_director()}) {
     for (const auto& piece : pieces_of_all_kinds()) {
       expect_survives(sent_piece{{by, piece}});
       expect_survives(sent_want{{by, {piece.of, {{0, 4096}, {5000, 6000}}, true}}});
@@ -346,12 +346,12 @@ TEST_F(protocol, a_flipped_bit_anywhere_in_a_message_is_noticed) {
   };
   const batch_sums sums{0.5, 32, 7, 1.5};
   for (const auto& piece : pieces_of_all_kinds()) {
-    expect_noticed(sent_piece{{process, piece}});
-    expect_noticed(sent_want{{process, {piece.of, {{0, 3}}, false}}});
+    expect_noticed(sent_piece{{process_b, piece}});
+    expect_noticed(sent_want{{process_b, {piece.of, {{0, 3}}, false}}});
   }
   expect_noticed(sent_want{{speaking_director(), {{}, {}, true}}});
-  expect_noticed(sent_credit{{process, {4, 9}}});
-  expect_noticed(sent_stamp{{process, {4, 1 << 20}}});
+  expect_noticed(sent_credit{{process_b, {4, 9}}});
+  expect_noticed(sent_stamp{{process_b, {4, 1 << 20}}});
   expect_noticed(shard_numbers{9, 64, {0.25, 1e300}, true, sums});
   expect_noticed(evaluation{1, 9, 3, {sums, sums}});
   expect_noticed(training_report{1, 9, sums, true, false, 0.5, "a notice"});
@@ -395,6 +395,6 @@ TEST_F(protocol, every_cut_of_a_message_is_an_error) {
   message.gradient_sum = payload_of({1, 2, 3});
   expect_refused(message);
   for (const auto& piece : pieces_of_all_kinds())
-    expect_refused(sent_piece{{process, piece}});
+    expect_refused(sent_piece{{process_b, piece}});
 }
 } // namespace troupe

@@ -63,4 +63,60 @@ TEST(job_data, arrays_take_the_file_of_labels_or_a_column) {
   EXPECT_THROW(load(folder.write("rows.csv", "1,2\n"), options), failure);
 }
 
+TEST(job_data, rows_in_memory_refuse_what_says_how_a_file_is_read) {
+  dataset rows;
+  rows.row_count = 2;
+  rows.feature_count = 1;
+  rows.features = {1, 2};
+  rows.feature_names = {"a"};
+  rows.targets = {1, 2};
+  rows.target_count = 1;
+  rows.target_names = {"y"};
+  using change = void (*)(data_options&);
+  const std::pair<std::string, change> keys[] = {
+    {"data.ignore", [](data_options& x) { x.ignore = {"a"}; }},
+    {"data.categorical", [](data_options& x) { x.categorical = {"a"}; }},
+    {"data.boolean", [](data_options& x) { x.boolean = {"a"}; }},
+    {"data.date", [](data_options& x) { x.date = {"a"}; }},
+    {"data.missing", [](data_options& x) { x.missing = missing_kind::mean; }},
+    {"data.weight", [](data_options& x) { x.weight = "a"; }},
+    {"data.split_by", [](data_options& x) { x.split_by = "a"; }},
+    {"data.separator", [](data_options& x) { x.cells.separator = ";"; }},
+    {"data.test_file", [](data_options& x) { x.test_file = "test.csv"; }},
+    {"data.validation_file", [](data_options& x) { x.validation_file = "test.csv"; }}};
+  for (const auto& [key, apply] : keys) {
+    job x;
+    apply(x.data);
+    try {
+      prepare_data(x, rows);
+      ADD_FAILURE() << key << " is not heeded";
+    } catch (const failure& error) {
+      EXPECT_EQ(error.where(), key);
+    }
+  }
+  EXPECT_EQ(prepare_data({}, rows)->train.row_count, 2u);
+}
+
+TEST(job_data, weights_and_groups_come_with_their_rows) {
+  temporary_folder folder;
+  std::string text = "who,a,w,y\n";
+  for (int i = 0; i < 40; ++i)
+    text += "p" + std::to_string(i % 8) + ',' + std::to_string(i) + ',' + std::to_string(i % 3) +
+            ',' + std::to_string(i % 3) + ".5\n";
+  job x;
+  x.data.file = folder.write("rows.csv", text);
+  x.data.weight = "w";
+  x.data.split_by = "who";
+  x.data.test_fraction = 0.25;
+  x.data.validation_file = x.data.file;
+  const auto data = load_data(x);
+  EXPECT_EQ(data->test.row_count, 10u) << "two groups of five";
+  EXPECT_EQ(data->validation.row_count, 40u);
+  EXPECT_TRUE(data->train.groups.empty());
+  EXPECT_TRUE(shape_of(*data).weighted);
+  for (const auto* part : {&data->train, &data->test, &data->validation})
+    for (size_t i = 0; i < part->row_count; ++i)
+      EXPECT_EQ(part->weights.at(i) + 0.5f, part->targets[i]);
+}
+
 } // namespace troupe

@@ -143,7 +143,7 @@ TEST_F(job_file, other_names_of_keys_are_known) {
     {"optimizer.lr", "did you mean 'optimizer.learning_rate'?"},
     {"optimizer.alpha", "is it optimizer.learning_rate, or optimizer.l2?"},
     {"training.batch", "did you mean 'training.batch_size'?"},
-    {"model.layers", "did you mean 'model.hidden'?"},
+    {"model.layers", "leave it out; kinds that take it: chain"},
     {"training.nodes", "nodes stand in a cluster file, as [[node]] (docs/clusters.md)"},
     {"training.early_stopping", "did you mean 'training.patience'?"},
     {"data.val_split", "did you mean 'data.validation_fraction'?"},

@@ -72,12 +72,18 @@ private:
       if (coin())
         x.hash_bits = whole("data.hash_bits");
     }
+    const bool is_text = !x.file.empty() && x.format == data_format::text;
+    if (is_text) {
+      x.text = {whole("data.window"), whole("data.stride")};
+      x.header = header_kind::automatic;
+    }
     if (!x.file.empty() && x.format != data_format::csv && x.format != data_format::libsvm &&
-        coin())
+        x.format != data_format::text && coin())
       x.labels_file = "/some/labels.idx";
-    x.target = coin() || !x.labels_file.empty() ? "last" : std::to_string(whole("data.target"));
+    x.target =
+      coin() || !x.labels_file.empty() || is_text ? "last" : std::to_string(whole("data.target"));
     x.test_fraction = coin() ? 0 : fraction();
-    x.standardize = coin();
+    x.standardize = !is_text && coin();
     x.validation_fraction = x.standardize ? (1 - x.test_fraction) / 3 : 0;
   }
   void fill(model_options& x) {

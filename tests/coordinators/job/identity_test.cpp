@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 namespace troupe {
 
@@ -71,6 +72,13 @@ TEST(identity, each_key_that_determines_the_next_version_changes_it) {
     {"test_fraction", [](job& x) { x.data.test_fraction = 0.3; }},
     {"validation_fraction", [](job& x) { x.data.validation_fraction = 0.1; }},
     {"standardize", [](job& x) { x.data.standardize = true; }},
+    {"stratify", [](job& x) { x.data.stratify = true; }},
+    {"split_by", [](job& x) { x.data.split_by = "who"; }},
+    {"fold",
+     [](job& x) {
+       x.data.folds = 5;
+       x.data.fold = 0;
+     }},
     {"kind",
      [](job& x) {
        x.model.kind = model_kind::softmax_regression;
@@ -102,6 +110,16 @@ TEST(identity, each_key_that_determines_the_next_version_changes_it) {
   for (const auto& [what, apply] : changes)
     EXPECT_NE(identity_with(base(), apply), identity(base())) << what;
   EXPECT_NE(identity_text(resolve(base(), rows, 2), "other"), identity(base())) << "fingerprint";
+}
+
+TEST(identity, each_fold_is_a_job_of_its_own) {
+  std::set<std::string> found{identity(base())};
+  for (const auto& [fold, folds] : {std::pair{0, 5}, {1, 5}, {0, 4}})
+    found.insert(identity_with(base(), [&](job& x) {
+      x.data.folds = folds;
+      x.data.fold = fold;
+    }));
+  EXPECT_EQ(found.size(), 4u);
 }
 
 TEST(identity, adams_constants_change_adams_identity) {

@@ -75,6 +75,82 @@ const std::vector<change>& bad_changes() {
     {"data.test_fraction", [](job& x) { x.data.test_fraction = -0.1; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = 1; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = nan; }},
+    {"data.test_fraction",
+     [](job& x) {
+       x.data.test_file = "test.csv";
+       x.data.test_fraction = 0.1;
+     }},
+    {"data.validation_fraction",
+     [](job& x) {
+       x.data.validation_file = "validation.csv";
+       x.data.validation_fraction = 0.1;
+     }},
+    {"data.stratify", [](job& x) { x.data.stratify = true; }},
+    {"data.split_by", [](job& x) { x.data.split_by = "who"; }},
+    {"data.stratify",
+     [](job& x) {
+       x.data.stratify = true;
+       x.data.split_by = "who";
+       x.data.test_fraction = 0.2;
+     }},
+    {"data.stratify",
+     [](job& x) {
+       x.data.stratify = true;
+       x.data.shuffle = shuffle_kind::lanes;
+       x.data.test_fraction = 0.2;
+     }},
+    {"data.split_by",
+     [](job& x) {
+       x.data.split_by = "who";
+       x.data.shuffle = shuffle_kind::lanes;
+       x.data.test_fraction = 0.2;
+     }},
+    {"data.split_by",
+     [](job& x) {
+       x.data.split_by = "who";
+       x.data.ignore = {"who"};
+       x.data.test_fraction = 0.2;
+     }},
+    {"data.weight",
+     [](job& x) {
+       x.data.weight = "times";
+       x.data.categorical = {"times"};
+     }},
+    {"data.weight",
+     [](job& x) {
+       x.data.weight = "times";
+       x.data.format = data_format::npy;
+     }},
+    {"data.folds", [](job& x) { x.data.folds = 5; }},
+    {"data.folds",
+     [](job& x) {
+       x.data.folds = 1;
+       x.data.fold = 0;
+     }},
+    {"data.folds",
+     [](job& x) {
+       x.data.folds = 5;
+       x.data.fold = 0;
+       x.data.shuffle = shuffle_kind::lanes;
+     }},
+    {"data.fold", [](job& x) { x.data.fold = 1; }},
+    {"data.fold",
+     [](job& x) {
+       x.data.folds = 5;
+       x.data.fold = 5;
+     }},
+    {"data.validation_fraction",
+     [](job& x) {
+       x.data.folds = 5;
+       x.data.fold = 1;
+       x.data.validation_fraction = 0.1;
+     }},
+    {"data.validation_file",
+     [](job& x) {
+       x.data.folds = 5;
+       x.data.fold = 1;
+       x.data.validation_file = "validation.csv";
+     }},
     {"data.validation_fraction", [](job& x) { x.data.validation_fraction = -0.1; }},
     {"data.validation_fraction", [](job& x) { x.data.validation_fraction = 1; }},
     {"data.validation_fraction", [](job& x) { x.data.validation_fraction = nan; }},

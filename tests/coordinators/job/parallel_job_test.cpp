@@ -3,7 +3,7 @@
 
 #include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "troupe/coordinators/parallel/parallel_plan.hpp"
 
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 #include <gtest/gtest.h>
 

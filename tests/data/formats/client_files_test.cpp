@@ -3,8 +3,8 @@
 #include "troupe/data/formats/client_files.hpp"
 
 #include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/given_rows.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/data/training_rows/test_rows.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -86,8 +86,8 @@ TEST(client_column, of_a_file_to_test_on_means_the_same_clients) {
     return to_dataset(read_data(folder.write(name, text), by_column("user")), target_use::numbers);
   };
   auto data = prepare(read("rows.csv", "user,x,y\nb,1,1\nd,2,2\nb,3,3\n"), {});
-  add_test_rows(read("test.csv", "user,x,y\nd,1,1\na,2,2\nc,3,3\nb,4,4\na,5,5\n"), "test.csv",
-                data);
+  add_given_rows(row_part::test, read("test.csv", "user,x,y\nd,1,1\na,2,2\nc,3,3\nb,4,4\na,5,5\n"),
+                 "test.csv", data);
   EXPECT_EQ(data.train.clients, (numbers{0, 1, 0}));
   EXPECT_EQ(data.test.clients[0], 1u);
   EXPECT_EQ(data.test.clients[3], 0u);
@@ -145,6 +145,17 @@ TEST(client_files, that_do_not_go_together_are_refused_by_name) {
     odd + ":3");
   folder.write("c.csv", "x,y\n1,2\n");
   EXPECT_EQ(to_dataset(read_client_files(pattern, {}), target_use::labels).classes.size(), 3u);
+}
+
+TEST(client_files, of_texts_are_refused_because_each_has_a_vocabulary_of_its_own) {
+  temporary_folder folder;
+  folder.write("a.csv", "abab");
+  read_options options;
+  options.format = file_format::text;
+  options.text.window = 1;
+  const auto pattern = (std::filesystem::path{folder.path()} / "*.csv").string();
+  EXPECT_NE(failure_of([&] { read_client_files(pattern, options); }).reason().find("vocabulary"),
+            std::string::npos);
 }
 
 } // namespace troupe

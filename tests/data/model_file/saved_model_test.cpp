@@ -108,6 +108,25 @@ TEST(saved_model, of_sparse_rows_is_checked) {
   EXPECT_NE(complaint_with("hash_bits", "x").find("'hash_bits'"), std::string::npos);
 }
 
+TEST(saved_model, of_a_text_has_classes_that_are_characters) {
+  auto file = small_file();
+  file.metadata["classes"] = R"(["\n","\u20ac"])";
+  EXPECT_FALSE(to_saved_model(safetensors_file{file}, "m.safetensors").reads_text);
+  file.metadata["input"] = "text";
+  const auto model = to_saved_model(safetensors_file{file}, "m.safetensors");
+  EXPECT_TRUE(model.reads_text);
+  EXPECT_EQ(model.classes, (std::vector<std::string>{"\n", "\xe2\x82\xac"}));
+  const auto said = [&](const std::string& input, const std::string& classes) {
+    return complaint([&](auto& x) {
+      x.metadata["input"] = input;
+      x.metadata["classes"] = classes;
+    });
+  };
+  for (const auto& reason : {said("text", R"(["no","yes"])"), said("text", R"(["a","a"])"),
+                             said("text", R"(["","a"])"), said("sound", R"(["a","b"])")})
+    EXPECT_NE(reason.find("'input'"), std::string::npos) << reason;
+}
+
 TEST(saved_model, predicts_raw_rows_as_worked_by_hand) {
   const auto model = to_saved_model(small_file(), "m.safetensors");
   predictor predict{model};

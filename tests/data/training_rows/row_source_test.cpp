@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -112,6 +113,56 @@ TEST(rows_in_memory, gives_the_same_bits_for_ranges_and_gathered_rows) {
   for (size_t i = 0; i < 4; ++i)
     EXPECT_EQ(range.row_number(i), gathered.row_number(i));
   EXPECT_TRUE(rows.test->range(10, 0, one).features.empty());
+  EXPECT_TRUE(gathered.weights.empty());
+}
+
+TEST(rows_in_memory, a_rows_weight_goes_wherever_it_goes) {
+  auto source = make_regression(some_rows(50));
+  for (const auto target : source.targets)
+    source.weights.push_back(std::abs(target));
+  const auto data =
+    std::make_shared<const prepared_data>(prepare(std::move(source), {3, 0.2, false, 0.1}));
+  const auto rows = rows_of(data);
+  batch_reader one, other, both;
+  const std::vector<uint32_t> ids{7, 4, 30};
+  for (const auto& part : {rows.train->range(3, 4, one), rows.train->gather(ids, other),
+                           rows.test->range(0, 10, one), rows.validation->range(1, 4, one)}) {
+    ASSERT_EQ(part.weights.size(), part.row_count);
+    for (size_t i = 0; i < part.row_count; ++i)
+      EXPECT_EQ(part.weights[i], std::abs(part.targets[i]));
+  }
+  const std::vector<batch> parts{rows.train->range(3, 4, one), rows.train->gather(ids, other)};
+  const auto joined = both.join(parts);
+  ASSERT_EQ(joined.weights.size(), 7u);
+  for (size_t i = 0; i < 7; ++i)
+    EXPECT_EQ(joined.weights[i], std::abs(joined.targets[i]));
+}
+
+TEST(prepare, weights_and_groups_are_part_of_the_content) {
+  const auto plain = make_regression(some_rows(20));
+  auto weighted = plain, heavier = plain, grouped = plain;
+  weighted.weights.assign(20, 1);
+  heavier.weights.assign(20, 2);
+  grouped.groups.assign(20, 0);
+  grouped.group_names = {"a"};
+  std::vector<std::string> found;
+  for (const auto& source : {plain, weighted, heavier, grouped})
+    found.push_back(content_fingerprint(source));
+  grouped.group_names = {"b"};
+  found.push_back(content_fingerprint(grouped));
+  std::ranges::sort(found);
+  EXPECT_EQ(std::ranges::adjacent_find(found), found.end());
+}
+
+TEST(prepare, a_careful_split_says_which_rows_of_the_source_train) {
+  auto source = make_classification(some_rows(60));
+  const auto all = source;
+  const auto found = prepare(std::move(source), {3, 0.2, false, 0.1, 0, true});
+  ASSERT_TRUE(found.source_rows);
+  ASSERT_EQ(found.source_rows->size(), found.train.row_count);
+  for (size_t i = 0; i < found.train.row_count; ++i)
+    EXPECT_TRUE(std::ranges::equal(found.train.row(i), all.row((*found.source_rows)[i])));
+  EXPECT_FALSE(prepare(dataset{all}, {3, 0.2, false}).source_rows) << "the numbers alone decide";
 }
 
 } // namespace troupe

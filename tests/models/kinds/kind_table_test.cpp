@@ -1,7 +1,7 @@
 #include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
-#include "troupe/models/network/segment_chain.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 #include "troupe/tests/support/wave.hpp"
 
 #include <gtest/gtest.h>

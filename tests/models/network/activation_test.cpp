@@ -1,9 +1,12 @@
 #include "troupe/models/network/activation.hpp"
 
+#include "troupe/models/network/activation_pair.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 namespace troupe {
@@ -48,6 +51,23 @@ TEST(activation, derivatives_match_central_differences) {
         kind, derivative_needs_input(kind) ? std::span{input} : std::span{points}.last(1), delta);
       EXPECT_NEAR(delta[0] / 3, (points[1] - points[0]) / (2 * h), 2e-4) << name << ' ' << x;
     }
+}
+
+TEST(activation, both_at_once_are_what_they_are_apart) {
+  std::vector<float> x;
+  for (float value = -60; value < 60; value += 0.37f)
+    x.push_back(value);
+  for (const auto kind : {activation_kind::gelu, activation_kind::silu}) {
+    auto y = x, expected = x;
+    std::vector<float> derivative(x.size()), delta(x.size(), 1.0f);
+    activate(kind, expected);
+    multiply_by_derivative(kind, x, delta);
+    activate_and_derive(kind, y, derivative);
+    EXPECT_EQ(y, expected) << name_of(kind);
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_NEAR(derivative[i], delta[i], 1e-7) << name_of(kind) << ' ' << x[i];
+  }
+  EXPECT_THROW(activate_and_derive(activation_kind::relu, x, x), std::invalid_argument);
 }
 
 TEST(activation, relu_has_no_slope_at_zero_and_no_negative_zero) {

@@ -2,10 +2,12 @@
 // whoever computes which part.
 
 #include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/chain_loss.hpp"
 #include "troupe/models/network/neural_network.hpp"
+#include "troupe/models/segments/chain_loss.hpp"
 
 #include "troupe/models/base/random.hpp"
+
+#include "troupe/tests/support/walk/two_actors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -239,81 +241,13 @@ TEST(cut_network, bits_do_not_depend_on_who_computes_a_part) {
     options.cuts = cuts_of(word);
     options.dropout = 0.2;
     const neural_network network{options};
-    const auto& chain = network.chain();
     const rows_of_case x{options, 33};
     const auto parameters = parameters_of(network);
     const gradient_of_case expected{network, x.rows};
 
-    // Two actors with two parts each; sums are exchanged as copies.
-    std::vector<workspace> memory(2);
-    const auto last = chain.size() - 1;
-    const auto here = [&](size_t a, size_t k) {
-      return chain.segment(k).cut == layer_cut::none ? index_range{0, 1}
-                                                     : index_range{2 * a, 2 * a + 2};
-    };
-    const auto add_both = [&](size_t k, std::vector<std::span<float>> outs, const auto& compute) {
-      std::vector<std::vector<float>> sums;
-      for (size_t a = 0; a < 2; ++a) {
-        sums.emplace_back(outs[a].size());
-        chain.add_parts(k, here(a, k).begin, here(a, k).end, sums.back(), memory[a],
-                        [&](size_t t, std::span<float> out) { compute(a, t, out); });
-      }
-      for (size_t a = 0; a < 2; ++a) {
-        std::ranges::copy(sums[chain.segment(k).cut == layer_cut::none ? a : 0], outs[a].begin());
-        if (chain.segment(k).cut != layer_cut::none)
-          add_into(outs[a], sums[1]);
-      }
-    };
-    for (size_t k = 0; k < chain.size(); ++k) {
-      for (size_t a = 0; a < 2; ++a)
-        chain.enter(k, x.rows, true, memory[a]);
-      const auto forward = [&](size_t a, size_t t, std::span<float> out) {
-        chain.forward(k, t, std::span<const float>{parameters}, x.rows, true, memory[a], out);
-      };
-      if (chain.adds_parts(k)) {
-        add_both(k, {chain.output(k, x.rows, memory[0]), chain.output(k, x.rows, memory[1])},
-                 forward);
-        for (auto& own : memory)
-          chain.finish(k, std::span<const float>{parameters}, chain.output(k, x.rows, own));
-      } else {
-        for (size_t a = 0; a < 2; ++a)
-          for (auto t = here(a, k).begin; t < here(a, k).end; ++t)
-            forward(a, t, chain.output(k, t, x.rows, memory[a]));
-      }
-    }
-    batch_sums sums;
-    if (chain.splits_scores()) {
-      std::vector<std::vector<float>> words(4, std::vector<float>(x.rows.row_count * 4));
-      std::vector<part_figures> figures;
-      for (size_t t = 0; t < 4; ++t) {
-        tell_loss(chain, options.loss, t, x.rows, memory[t / 2], words[t]);
-        figures.push_back({chain.units(chain.layers().size() - 1, t), words[t]});
-      }
-      for (size_t t = 0; t < 4; ++t)
-        sums = settle_loss(chain, options.loss, t, x.rows, memory[t / 2], figures);
-    } else {
-      for (auto& own : memory)
-        sums = whole_loss(chain, options.loss, x.rows, own);
-    }
-    EXPECT_EQ(sums, expected.sums) << word;
-    std::vector<float> gradient(expected.values.size());
-    for (size_t k = last + 1; k-- > 0;) {
-      std::vector<std::span<float>> outs(2);
-      for (size_t a = 0; a < 2 && k > 0; ++a)
-        outs[a] = chain.delta(k - 1, x.rows, memory[a]);
-      add_both(k, outs, [&](size_t a, size_t t, std::span<float> out) {
-        chain.backward(k, t, std::span<const float>{parameters}, x.rows, memory[a],
-                       k > 0 ? out : std::span<float>{});
-      });
-      for (size_t a = 0; a < 2 && k > 0; ++a)
-        chain.derive(k, 0, x.rows, memory[a], outs[a]);
-    }
-    chain.for_each_tile([&](size_t k, size_t t, const index_range& elements) {
-      const auto a = t < 2 || t == 4 ? 0u : 1u;
-      chain.gradient(k, t, x.rows, memory[a],
-                     std::span{gradient}.subspan(elements.begin, elements.size()));
-    });
-    EXPECT_EQ(gradient, expected.values) << word;
+    const auto made = gradient_by_two(network, parameters, x.rows);
+    EXPECT_EQ(made.sums, expected.sums) << word;
+    EXPECT_EQ(made.values, expected.values) << word;
   }
 }
 

@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from cluster_run import DIRECTOR, Cluster, cluster_text, nodes_on_loopback, timeouts
+from cluster_run import DIRECTOR, Cluster, cluster_text, nodes_on_loopback, results_with_a_kill, timeouts
 from patience import HANG
 
 BUILD = Path(sys.argv[1]).resolve()
@@ -198,22 +198,9 @@ class OwnKinds(unittest.TestCase):
     def test_a_worker_that_is_killed_does_not_show(self):
         settings = f"[training]\nepochs = {LONG}\n[checkpoint]\nevery_steps = 500\n"
         alone = self.train("alone", sets=[f"training.epochs={LONG}"])
-        for attempt in range(20):
-            nodes = nodes_on_loopback([(1, 1), (1, 0), (1, 1)])
-            text = cluster_text(nodes, settings, timeouts(join=20), job=self.job)
-            folder = self.folder / str(attempt)
-            folder.mkdir()
-            for node in nodes:
-                node.program = str(PROGRAM)
-            with Cluster(str(folder), text, nodes) as cluster:
-                self.assertTrue(cluster.wait_for_epoch(1), cluster.messages())
-                cluster.processes["left"].signal(signal.SIGKILL)
-                result = cluster.result()
-                messages = cluster.messages()
-            self.expect_equal(result, alone)
-            if result["replicas_lost"] > 0:
-                return
-        self.fail("the kill was always too late: " + messages)
+        for result, messages in results_with_a_kill(self.folder, self.job, settings, PROGRAM):
+            with self.subTest(messages=messages):
+                self.expect_equal(result, alone)
 
     def test_other_versions_and_other_arithmetic_are_refused_by_name(self):
         for variables, why in [

@@ -119,7 +119,7 @@ class Sweep(unittest.TestCase):
 
     def test_mistakes_are_told_before_anything_is_trained(self):
         for words, code, text in (
-                ([], 2, "needs --grid or --random"),
+                ([], 2, "needs --grid, --random or --folds"),
                 (["--grid", "optimizer.learning_rat=1"], 78, "did you mean"),
                 (["--grid", "model.hidden=[16],nonsense"], 78, "nonsense"),
                 (["--random", "optimizer.learning_rate=1..0:3"], 2, "the lower one first"),

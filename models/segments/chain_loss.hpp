@@ -4,7 +4,7 @@
 #pragma once
 
 #include "troupe/models/losses/split_loss.hpp"
-#include "troupe/models/network/segment_chain.hpp"
+#include "troupe/models/segments/segment_chain.hpp"
 
 namespace troupe {
 

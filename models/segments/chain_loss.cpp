@@ -1,4 +1,4 @@
-#include "troupe/models/network/chain_loss.hpp"
+#include "troupe/models/segments/chain_loss.hpp"
 
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
@@ -12,8 +12,7 @@ namespace {
 score_part part_of_scores(const segment_chain& chain, size_t t, const batch& rows,
                           workspace& memory) {
   const auto last = chain.size() - 1;
-  return {chain.units(chain.layers().size() - 1, t), chain.out_width(last),
-          chain.delta(last, t, rows, memory)};
+  return {chain.score_units(t), chain.out_width(last), chain.delta(last, t, rows, memory)};
 }
 
 } // namespace

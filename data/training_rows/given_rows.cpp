@@ -1,4 +1,4 @@
-#include "troupe/data/training_rows/test_rows.hpp"
+#include "troupe/data/training_rows/given_rows.hpp"
 
 #include "troupe/data/model_file/saved_model.hpp"
 #include "troupe/data/text/digest.hpp"
@@ -15,23 +15,26 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
   throw failure(failure_code::bad_data, reason, path,
-                "the rows for testing are to have the columns and classes of data.file");
+                "rows for testing and validation are to have the columns and classes of data.file");
 }
 
-void require_same_columns(const dataset& train, const dataset& test, const std::string& path) {
+void require_same_columns(row_part part, const dataset& train, const dataset& test,
+                          const std::string& path) {
+  const std::string use = part == row_part::test ? " to test on" : " to validate on";
   if (test.feature_count != train.feature_count)
-    refuse(path, std::to_string(test.feature_count) + " features to test on, " +
+    refuse(path, std::to_string(test.feature_count) + " features" + use + ", " +
                    std::to_string(train.feature_count) + " to train on");
   for (size_t j = 0; j < train.feature_count; ++j)
     if (test.feature_names[j] != train.feature_names[j])
       refuse(path, "feature " + std::to_string(j) + " is called " +
-                     shown_text(test.feature_names[j]) + " to test on, " +
+                     shown_text(test.feature_names[j]) + use + ", " +
                      shown_text(train.feature_names[j]) + " to train on");
   if (test.is_classification() != train.is_classification())
-    refuse(path, test.is_classification() ? "the targets to test on are classes, not numbers"
-                                          : "the targets to test on are numbers, not classes");
+    refuse(path, "the targets" + use +
+                   (test.is_classification() ? " are classes, not numbers"
+                                             : " are numbers, not classes"));
   if (test.target_count != train.target_count)
-    refuse(path, std::to_string(test.target_count) + " targets to test on, " +
+    refuse(path, std::to_string(test.target_count) + " targets" + use + ", " +
                    std::to_string(train.target_count) + " to train on");
 }
 
@@ -50,7 +53,7 @@ void renumber(const dataset& train, dataset& test, const std::string& path) {
   test.classes = train.classes;
 }
 
-// Who has rows to test on alone comes behind all others.
+// Who has rows of this file alone comes behind all others.
 void renumber_clients(const dataset& train, dataset& test) {
   const auto known = train.client_names.size();
   std::vector<uint32_t> numbers;
@@ -69,19 +72,30 @@ void renumber_clients(const dataset& train, dataset& test) {
 
 } // namespace
 
-void add_test_rows(dataset rows, const std::string& path, prepared_data& data) {
-  require_same_columns(data.train, rows, path);
-  const auto both = data.fingerprint + content_fingerprint(rows);
+void add_given_rows(row_part part, dataset rows, const std::string& path, prepared_data& data) {
+  require_same_columns(part, data.train, rows, path);
+  // The same rows for another use are another job.
+  const std::string use = part == row_part::validation ? "validation" : "";
+  const auto both = data.fingerprint + use + content_fingerprint(rows);
   data.fingerprint = sha256_hex(std::as_bytes(std::span{both}));
   renumber(data.train, rows, path);
   renumber_clients(data.train, rows);
+  rows.overlap = {};
+  rows.groups = {};
+  rows.group_names = {};
   fill_gaps(data.train.columns, rows.features);
   for (auto& remark : rows.remarks)
     data.remarks.push_back(std::move(remark));
   if (!data.features.empty())
     standardize(data.features, rows.features);
-  data.test = std::move(rows);
-  data.stored.test = nullptr; // they are in memory, wherever the others are
+  // They are in memory, wherever the others are.
+  if (part == row_part::test) {
+    data.test = std::move(rows);
+    data.stored.test = nullptr;
+  } else {
+    data.validation = std::move(rows);
+    data.stored.validation = nullptr;
+  }
 }
 
 } // namespace troupe

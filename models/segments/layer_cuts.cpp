@@ -1,4 +1,4 @@
-#include "troupe/models/network/layer_cuts.hpp"
+#include "troupe/models/segments/layer_cuts.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,0 +1,212 @@
+#include "troupe/data/training_rows/row_split.hpp"
+
+#include "troupe/data/text/checksum.hpp"
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& key, const std::string& reason,
+                         const std::string& hint) {
+  throw failure(failure_code::bad_job, reason, key, hint);
+}
+
+void require_enough(const fold_choice& fold, size_t count, const std::string& what) {
+  if (count < fold.count)
+    refuse("data.folds",
+           std::to_string(fold.count) + " folds of " + std::to_string(count) + ' ' + what,
+           "use fewer folds");
+}
+
+// ---- By rows
+
+/// Rows in order of their keys, class by class, and where classes end.
+struct ordered_rows {
+  std::vector<row_place> places;
+  std::vector<size_t> counts; ///< of each class; of all rows where classes do not count
+};
+
+ordered_rows order_of(const dataset& rows, const split_options& options) {
+  ordered_rows result;
+  result.counts.resize(options.by_class ? rows.classes.size() : 1);
+  const auto class_of = [&](size_t row) {
+    return options.by_class ? static_cast<size_t>(rows.labels[row]) : 0;
+  };
+  for (size_t row = 0; row < rows.row_count; ++row) {
+    result.places.push_back(place_of(options.seed, row));
+    ++result.counts[class_of(row)];
+  }
+  std::ranges::sort(result.places, {}, [&](const row_place& place) {
+    return std::pair{class_of(place.second), place};
+  });
+  return result;
+}
+
+/// How many of each class make `total` in all; `taken` of each are gone already.
+std::vector<size_t> shares_of(const std::vector<size_t>& counts, const std::vector<size_t>& taken,
+                              double fraction, size_t total) {
+  std::vector<size_t> result;
+  std::vector<int64_t> remainders; ///< in millionths: products are rounded
+  for (const auto count : counts) {
+    result.push_back(share_of(count, fraction));
+    remainders.push_back(std::llround(
+      1e6 * (fraction * static_cast<double>(count) - static_cast<double>(result.back()))));
+  }
+  std::vector<size_t> order(counts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](size_t c) { return remainders[c]; });
+  auto left = total - std::min(total, std::reduce(result.begin(), result.end(), size_t{0}));
+  for (const auto c : order)
+    if (left > 0 && taken[c] + result[c] + 1 < counts[c]) {
+      ++result[c];
+      --left;
+    }
+  return result;
+}
+
+void split_by_rows(const dataset& rows, const split_options& options, row_split& out) {
+  const auto sizes = sizes_of_parts(rows.row_count, options.fractions);
+  const auto order = order_of(rows, options);
+  const std::vector<size_t> none(order.counts.size());
+  const auto test = shares_of(order.counts, none, options.fractions.test, sizes.test);
+  const auto validation =
+    shares_of(order.counts, test, options.fractions.validation, sizes.validation);
+  const auto& fold = options.fold;
+  size_t begin = 0, others = 0; // rows that are not for testing: of all classes so far
+  for (size_t c = 0; c < order.counts.size(); ++c) {
+    for (size_t i = 0; i < order.counts[c]; ++i) {
+      const bool is_test = i < test[c];
+      const bool is_validation = !is_test && (fold.count > 0 ? others % fold.count == fold.number
+                                                             : i < test[c] + validation[c]);
+      out.parts[order.places[begin + i].second] = is_test         ? row_part::test
+                                                  : is_validation ? row_part::validation
+                                                                  : row_part::train;
+      others += is_test ? 0 : 1;
+    }
+    begin += order.counts[c];
+  }
+  require_enough(fold, others, "rows that are not for testing");
+}
+
+// ---- By groups
+
+/// Groups in order of their keys: those of their texts.
+std::vector<size_t> order_of_groups(const dataset& rows, uint64_t seed) {
+  std::vector<std::pair<checksum_bytes, size_t>> keys;
+  for (size_t group = 0; group < rows.group_names.size(); ++group)
+    keys.emplace_back(checksum_of(std::as_bytes(std::span{rows.group_names[group]}), seed), group);
+  std::ranges::sort(keys);
+  std::vector<size_t> result;
+  for (const auto& [key, group] : keys)
+    result.push_back(group);
+  return result;
+}
+
+class group_split {
+public:
+  group_split(const dataset& rows, uint64_t seed)
+    : rows_(rows),
+      order_(order_of_groups(rows, seed)),
+      sizes_(order_.size()),
+      parts_(order_.size(), row_part::train) {
+    for (const auto group : rows.groups)
+      ++sizes_[group];
+  }
+
+  /// Words for people, or none for none.
+  std::string take(row_part part, double fraction, const std::string& use) {
+    if (fraction == 0)
+      return {};
+    const auto most = share_of(rows_.row_count, fraction);
+    const auto first = next_;
+    size_t count = 0;
+    for (; next_ < order_.size() && count + sizes_[order_[next_]] <= most; ++next_) {
+      count += sizes_[order_[next_]];
+      parts_[order_[next_]] = part;
+    }
+    if (count == 0)
+      refuse("data.split_by",
+             "no rows are for " + use + ": the group " +
+               shown_text(rows_.group_names[order_[std::min(next_, order_.size() - 1)]]) + " has " +
+               std::to_string(sizes_[order_[std::min(next_, order_.size() - 1)]]) +
+               " rows, and the part at most " + std::to_string(most),
+             "use a larger share, or another job.seed");
+    return fmt::format("{} of {} groups for {}, {:.3g} of the rows", next_ - first, order_.size(),
+                       use, share(count));
+  }
+
+  std::string take_fold(const fold_choice& fold) {
+    if (fold.count == 0)
+      return {};
+    require_enough(fold, order_.size() - next_, "groups that are not for testing");
+    std::vector<size_t> counts(fold.count);
+    for (auto i = next_; i < order_.size(); ++i) {
+      const auto least = static_cast<size_t>(std::ranges::min_element(counts) - counts.begin());
+      counts[least] += sizes_[order_[i]];
+      if (least == fold.number)
+        parts_[order_[i]] = row_part::validation;
+    }
+    return fmt::format("groups of fold {} for validation, {:.3g} of the rows", fold.number,
+                       share(counts[fold.number]));
+  }
+
+  row_part of(size_t row) const { return parts_[rows_.groups[row]]; }
+
+private:
+  double share(size_t count) const {
+    return static_cast<double>(count) / static_cast<double>(rows_.row_count);
+  }
+
+  const dataset& rows_;
+  std::vector<size_t> order_;
+  std::vector<size_t> sizes_;   ///< rows of each group
+  std::vector<row_part> parts_; ///< of each group
+  size_t next_ = 0;             ///< place in `order_`
+};
+
+void split_by_groups(const dataset& rows, const split_options& options, row_split& out) {
+  group_split groups{rows, options.seed};
+  for (const auto& words :
+       {groups.take(row_part::test, options.fractions.test, "testing"),
+        groups.take(row_part::validation, options.fractions.validation, "validation"),
+        groups.take_fold(options.fold)})
+    if (!words.empty())
+      out.words += (out.words.empty() ? "" : "; ") + words;
+  for (size_t row = 0; row < rows.row_count; ++row)
+    out.parts[row] = groups.of(row);
+}
+
+} // namespace
+
+row_split split_rows(const dataset& rows, const split_options& options) {
+  if (options.by_class && !rows.is_classification())
+    refuse("data.stratify", "the targets are numbers, not classes", "leave data.stratify out");
+  row_split result;
+  result.parts.resize(rows.row_count);
+  if (rows.groups.empty())
+    split_by_rows(rows, options, result);
+  else
+    split_by_groups(rows, options, result);
+  result.sizes.test = static_cast<size_t>(std::ranges::count(result.parts, row_part::test));
+  result.sizes.validation =
+    static_cast<size_t>(std::ranges::count(result.parts, row_part::validation));
+  if (rows.groups.empty() && options.by_class)
+    result.words = "by class";
+  if (rows.groups.empty() && options.fold.count > 0)
+    result.words +=
+      (result.words.empty() ? "" : "; ") +
+      fmt::format("fold {} of {} (from 0) for validation", options.fold.number, options.fold.count);
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,48 @@
+// `kind = "chain"` of a job's model: layers one behind the other, as text (layer_text.hpp).
+//
+//   [model]
+//   kind = "chain"
+//   shape = [28, 28, 1]                  # how a row is meant; by default one vector
+//   layers = """
+//   convolution channels=32 activation=relu
+//   pool size=2
+//   dense units=128 activation=relu
+//   """
+//
+// Beside the kinds of layers there are `residual { .. }`, whose layers' output is added to their input,
+// and `block repeat=N { .. }`, the same layers N times with parameters of their own. The scores are those
+// of a dense layer of the whole row at the end, unless head = false: then the last layer gives them.
+// An item may say the version of its kind; it is refused when it is not this program's. With parts = N
+// attentions and pairs of dense layers at the ends of residual blocks are computed in parts.
+
+#pragma once
+
+#include "troupe/models/kinds/kind_table.hpp"
+#include "troupe/models/network/layer_chain.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct chain_options {
+  std::vector<size_t> shape; ///< empty: {F}
+  std::string layers;
+  bool head = true;
+  size_t parts = 1; ///< in which attentions and pairs of dense layers are computed
+};
+
+/// More is a mistake, such as a block that is repeated in a block.
+inline constexpr size_t chain_steps_max = 1'000;
+
+/// For rows of F features and C scores. Throws std::invalid_argument that names the layer for text that is
+/// none, and for layers that do not fit each other or the rows.
+std::unique_ptr<layer_chain> make_chain(const chain_options& x, size_t features, size_t outputs,
+                                        const loss_options& loss);
+
+/// Tells what is wrong with the options, or brings `layers` to one form: every option, in order.
+std::vector<option_problem> settle_chain(component& x);
+
+} // namespace troupe

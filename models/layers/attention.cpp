@@ -1,0 +1,249 @@
+// Multi-head attention. Of each row of L positions x D and each of H heads of width h = D / H:
+//
+//   Q, K, V (L x h)    columns of x W_in^T + b_in, Q times 1 / sqrt(h)
+//   A = softmax(Q K^T) line by line; causal: keys behind the position are exactly 0
+//   y                  (A V of all heads, side by side) W_out^T + b_out
+//
+// There is one product a row and head, so the bits of a row do not depend on the rows beside it.
+
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/layers/dense.hpp"
+#include "troupe/models/layers/layer_options.hpp"
+#include "troupe/models/math/blas.hpp"
+#include "troupe/models/math/elementary.hpp"
+#include "troupe/models/math/lanes.hpp"
+#include "troupe/models/segments/layer_cuts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace troupe {
+
+namespace {
+
+using blas::operation;
+
+TROUPE_MULTIVERSION void soften(float* __restrict line, size_t count) {
+  float most = line[0];
+  for (size_t i = 1; i < count; ++i)
+    most = line[i] > most ? line[i] : most;
+  for (size_t i = 0; i < count; ++i)
+    line[i] = elementary::exp(line[i] - most);
+  const auto share = 1.0f / lane_sum<float>(count, [=](size_t i) { return line[i]; });
+  for (size_t i = 0; i < count; ++i)
+    line[i] *= share;
+}
+
+/// da becomes the derivative before the softmax.
+TROUPE_MULTIVERSION void derive_softmax(const float* __restrict a, float* __restrict da,
+                                        size_t count) {
+  const auto sum = lane_sum<float>(count, [=](size_t i) { return a[i] * da[i]; });
+  for (size_t i = 0; i < count; ++i)
+    da[i] = a[i] * (da[i] - sum);
+}
+
+/// A head's columns of lines that are `stride` apart, side by side.
+void take(const float* from, size_t stride, size_t lines, size_t width, float factor, float* to) {
+  for (size_t i = 0; i < lines; ++i)
+    for (size_t j = 0; j < width; ++j)
+      to[i * width + j] = factor * from[i * stride + j];
+}
+
+void put(const float* from, size_t stride, size_t lines, size_t width, float factor, float* to) {
+  for (size_t i = 0; i < lines; ++i)
+    for (size_t j = 0; j < width; ++j)
+      to[i * stride + j] = factor * from[i * width + j];
+}
+
+/// Of some heads, in all or as a part of a layer with more.
+struct head_layout {
+  size_t length = 1;     ///< L
+  size_t width = 1;      ///< D
+  size_t heads = 1;      ///< here
+  size_t head_width = 1; ///< h
+  bool is_causal = false;
+  bool has_out_bias = true; ///< what parts give is added before it
+
+  size_t inner() const { return heads * head_width; }
+};
+
+class attention final : public layer {
+public:
+  attention(const head_layout& x, initialization_kind initial)
+    : layer({x.length, x.width}, {x.length, x.width}),
+      x_(x),
+      initial_(initial),
+      length_(x.length),
+      head_width_(x.head_width),
+      inner_(x.inner()),
+      scale_(1.0f / std::sqrt(static_cast<float>(x.head_width))),
+      in_{x.width, 3 * x.inner()},
+      out_{x.inner(), x.width, activation_kind::identity, x.has_out_bias} {
+    tensors_.push_back({"in.weight", {3 * x.inner(), x.width}, initial, x.width, 3 * x.inner()});
+    tensors_.push_back({"in.bias", {3 * x.inner()}});
+    tensors_.push_back({"out.weight", {x.width, x.inner()}, initial, x.inner(), x.width});
+    if (x.has_out_bias)
+      tensors_.push_back({"out.bias", {x.width}});
+    kept_size_ = length_ * 4 * x.inner() + x.heads * length_ * length_;
+  }
+
+  uint64_t multiply_adds() const override {
+    return uint64_t{length_} * x_.inner() * (4 * x_.width + 2 * length_);
+  }
+
+  bool has_parts(part_way way) const override { return way == part_way::alone; }
+
+  layer_part part(part_way, size_t t, size_t parts) const override {
+    const auto begin = part_begin(t, x_.heads, parts), end = part_begin(t + 1, x_.heads, parts);
+    if (begin == end)
+      return {};
+    auto some = x_;
+    some.heads = end - begin;
+    some.has_out_bias = false;
+    layer_part result;
+    for (const size_t tensor : {0, 1})
+      for (size_t i = 0; i < 3; ++i)
+        result.pieces.push_back(
+          {tensor,
+           {i * x_.inner() + begin * x_.head_width, i * x_.inner() + end * x_.head_width},
+           {0, tensor == 0 ? x_.width : 1}});
+    result.pieces.push_back({2, {0, x_.width}, {begin * x_.head_width, end * x_.head_width}});
+    result.does = std::make_unique<attention>(some, initial_);
+    return result;
+  }
+
+  void forward(const layer_call& call, std::span<const float> x,
+               std::span<float> y) const override {
+    const auto kept = parts_of(call);
+    in_.forward(call.parameters.first(in_.parameter_count()), x, kept.qkv);
+    for_each_head(call, [&](size_t row, size_t head) {
+      auto at = head_of(call, kept, row, head);
+      blas::multiply({at.q, length_, head_width_},
+                     {at.k, length_, head_width_, operation::transposed}, 0, at.weights, length_,
+                     length_);
+      for (size_t i = 0; i < length_; ++i) {
+        const auto seen = x_.is_causal ? i + 1 : length_;
+        soften(at.weights + i * length_, seen);
+        std::fill(at.weights + i * length_ + seen, at.weights + (i + 1) * length_, 0.0f);
+      }
+      auto* const context = call.scratch(3, length_ * head_width_).data();
+      blas::multiply({at.weights, length_, length_}, {at.v, length_, head_width_}, 0, context,
+                     length_, head_width_);
+      put(context, inner_, length_, head_width_, 1,
+          kept.context.data() + row * inner_size() + head * head_width_);
+    });
+    out_.forward(call.parameters.subspan(in_.parameter_count()), kept.context, y);
+  }
+
+  /// The derivatives of Q, K and V take their place.
+  void backward(const layer_call& call, std::span<const float>, std::span<const float>,
+                std::span<float> dy, std::span<float> dx) const override {
+    const auto kept = parts_of(call);
+    const auto d_context = call.scratch(4, kept.context.size());
+    out_.backward(call.parameters.subspan(in_.parameter_count()), dy, d_context);
+    const auto d_head = call.scratch(3, length_ * head_width_);
+    const auto d_weights = call.scratch(5, length_ * length_);
+    const auto d_part = call.scratch(6, length_ * head_width_);
+    for_each_head(call, [&](size_t row, size_t head) {
+      const auto at = head_of(call, kept, row, head);
+      const auto give = [&](size_t part, float factor) {
+        put(d_part.data(), 3 * inner_, length_, head_width_, factor, at.own + part * inner_);
+      };
+      take(d_context.data() + row * inner_size() + head * head_width_, inner_, length_, head_width_,
+           1, d_head.data());
+      blas::multiply({d_head.data(), length_, head_width_},
+                     {at.v, length_, head_width_, operation::transposed}, 0, d_weights.data(),
+                     length_, length_);
+      blas::multiply({at.weights, length_, length_, operation::transposed},
+                     {d_head.data(), length_, head_width_}, 0, d_part.data(), length_, head_width_);
+      give(2, 1);
+      for (size_t i = 0; i < length_; ++i)
+        derive_softmax(at.weights + i * length_, d_weights.data() + i * length_, length_);
+      blas::multiply({d_weights.data(), length_, length_}, {at.k, length_, head_width_}, 0,
+                     d_part.data(), length_, head_width_);
+      give(0, scale_);
+      blas::multiply({d_weights.data(), length_, length_, operation::transposed},
+                     {at.q, length_, head_width_}, 0, d_part.data(), length_, head_width_);
+      give(1, 1);
+    });
+    if (!dx.empty())
+      in_.backward(call.parameters.first(in_.parameter_count()), kept.qkv, dx);
+  }
+
+  void gradient(const layer_call& call, std::span<const float> x, std::span<const float> dy,
+                std::span<float> out) const override {
+    const auto kept = parts_of(call);
+    in_.gradient(x, kept.qkv, out.first(in_.parameter_count()));
+    out_.gradient(kept.context, dy, out.subspan(in_.parameter_count()));
+  }
+
+private:
+  struct kept_parts {
+    std::span<float> qkv;     ///< R x L x 3 H h
+    std::span<float> context; ///< R x L x H h
+    std::span<float> weights; ///< R x H x L x L
+  };
+
+  struct one_head {
+    float* own; ///< Q of the head within qkv; K and V are H h and 2 H h further
+    const float* q;
+    const float* k;
+    const float* v;
+    float* weights; ///< L x L
+  };
+
+  kept_parts parts_of(const layer_call& call) const {
+    const auto values = call.rows.row_count * inner_size();
+    return {call.kept.first(3 * values), call.kept.subspan(3 * values, values),
+            call.kept.subspan(4 * values)};
+  }
+
+  one_head head_of(const layer_call& call, const kept_parts& kept, size_t row, size_t head) const {
+    const auto size = length_ * head_width_;
+    auto* const own = kept.qkv.data() + row * 3 * inner_size() + head * head_width_;
+    std::array<float*, 3> parts{};
+    for (size_t i = 0; i < 3; ++i) {
+      parts[i] = call.scratch(i, size).data();
+      take(own + i * inner_, 3 * inner_, length_, head_width_, i == 0 ? scale_ : 1, parts[i]);
+    }
+    return {own, parts[0], parts[1], parts[2],
+            kept.weights.data() + (row * x_.heads + head) * length_ * length_};
+  }
+
+  template <class Use>
+  void for_each_head(const layer_call& call, const Use& use) const {
+    for (size_t row = 0; row < call.rows.row_count; ++row)
+      for (size_t head = 0; head < x_.heads; ++head)
+        use(row, head);
+  }
+
+  size_t inner_size() const { return length_ * inner_; }
+
+  head_layout x_;
+  initialization_kind initial_;
+  size_t length_;
+  size_t head_width_;
+  size_t inner_; ///< H h
+  float scale_;
+  dense_layer in_;
+  dense_layer out_;
+};
+
+} // namespace
+
+std::unique_ptr<layer> make_attention(const attention_options& x, const layer_input& input) {
+  if (input.shape.size() != 2)
+    throw std::invalid_argument("takes rows of positions x width, not " + text_of(input.shape));
+  if (input.shape[1] % x.heads != 0)
+    throw std::invalid_argument("a width of " + std::to_string(input.shape[1]) +
+                                " is not divided by " + std::to_string(x.heads) + " heads");
+  require_bounded({x.heads, input.shape[0], input.shape[0]});
+  require_bounded({input.shape[0], 4 * input.shape[1]});
+  require_bounded({3 * input.shape[1], input.shape[1]});
+  return std::make_unique<attention>(
+    head_layout{input.shape[0], input.shape[1], x.heads, input.shape[1] / x.heads, x.causal},
+    named_value<initialization_kind>(x.initialization));
+}
+
+} // namespace troupe

@@ -1,0 +1,46 @@
+#include "troupe/models/layers/layer.hpp"
+
+#include <stdexcept>
+
+namespace troupe {
+
+size_t size_of(const row_shape& x) {
+  size_t result = 1;
+  for (const auto extent : x)
+    result *= extent;
+  return result;
+}
+
+void require_bounded(const row_shape& x) {
+  auto left = layer_values_max;
+  for (const auto extent : x) {
+    if (extent == 0 || extent > left)
+      throw std::invalid_argument("it is too large");
+    left /= extent;
+  }
+}
+
+std::string text_of(const row_shape& x) {
+  std::string result;
+  for (const auto extent : x)
+    result += (result.empty() ? "" : " x ") + std::to_string(extent);
+  return result;
+}
+
+size_t layer::parameter_count() const {
+  size_t result = 0;
+  for (const auto& tensor : tensors_)
+    result += size_of(tensor.shape);
+  return result;
+}
+
+layer_part layer::part(part_way, size_t, size_t) const {
+  throw std::logic_error("this layer has no parts");
+}
+
+void layer::gradient(const layer_call&, std::span<const float>, std::span<const float>,
+                     std::span<float>) const {
+  throw std::logic_error("this layer has no parameters");
+}
+
+} // namespace troupe

@@ -1,0 +1,174 @@
+// Pooling, channel by channel: the greatest, the mean or the last value of each window that lies
+// within. Windows are walked in order, so the first of equals counts and sums have one order.
+
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/layers/layer_options.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+/// A NaN wins for good: it has to be noticed.
+TROUPE_MULTIVERSION void take_greater(const float* __restrict x, float number, float* __restrict y,
+                                      float* __restrict which, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const bool takes = x[i] > y[i] || x[i] != x[i];
+    y[i] = takes ? x[i] : y[i];
+    which[i] = takes ? number : which[i];
+  }
+}
+
+TROUPE_MULTIVERSION void give_back(const float* __restrict dy, const float* __restrict which,
+                                   float number, float* __restrict dx, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    dx[i] += which[i] == number ? dy[i] : 0.0f;
+}
+
+TROUPE_MULTIVERSION void add_scaled(const float* __restrict x, float factor, float* __restrict y,
+                                    size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i)
+    y[i] += factor * x[i];
+}
+
+/// Along one extent.
+struct windows {
+  size_t in = 0;
+  size_t size = 0;
+  size_t stride = 0;
+
+  size_t out() const { return (in - size) / stride + 1; }
+};
+
+class pool : public layer {
+protected:
+  pool(const row_shape& input, row_shape output, windows high, windows wide)
+    : layer(input, std::move(output)), high_(high), wide_(wide), channels_(input.back()) {}
+
+  size_t channels() const { return channels_; }
+  size_t window_size() const { return high_.size * wide_.size; }
+
+  /// Calls use(place of a window's values in y, number in the window, place in x) for one row.
+  template <class Use>
+  void for_each_place(const Use& use) const {
+    for (size_t oy = 0; oy < high_.out(); ++oy)
+      for (size_t ox = 0; ox < wide_.out(); ++ox)
+        for (size_t ky = 0; ky < high_.size; ++ky)
+          for (size_t kx = 0; kx < wide_.size; ++kx)
+            use((oy * wide_.out() + ox) * channels_, ky * wide_.size + kx,
+                ((oy * high_.stride + ky) * wide_.in + ox * wide_.stride + kx) * channels_);
+  }
+
+private:
+  windows high_;
+  windows wide_;
+  size_t channels_;
+};
+
+class greatest final : public pool {
+public:
+  greatest(const row_shape& input, row_shape output, windows high, windows wide)
+    : pool(input, std::move(output), high, wide) {
+    kept_size_ = output_size(); // the number in its window of each that was taken
+  }
+
+  void forward(const layer_call& call, std::span<const float> x,
+               std::span<float> y) const override {
+    for (size_t i = 0; i < call.rows.row_count; ++i) {
+      const auto* from = x.data() + i * input_size();
+      auto* to = y.data() + i * output_size();
+      auto* which = call.kept.data() + i * output_size();
+      for_each_place([&](size_t out, size_t number, size_t in) {
+        if (number == 0) {
+          std::copy_n(from + in, channels(), to + out);
+          std::fill_n(which + out, channels(), 0.0f);
+        } else {
+          take_greater(from + in, static_cast<float>(number), to + out, which + out, channels());
+        }
+      });
+    }
+  }
+
+  void backward(const layer_call& call, std::span<const float>, std::span<const float>,
+                std::span<float> dy, std::span<float> dx) const override {
+    std::ranges::fill(dx, 0.0f);
+    for (size_t i = 0; i < call.rows.row_count && !dx.empty(); ++i) {
+      const auto* from = dy.data() + i * output_size();
+      const auto* which = call.kept.data() + i * output_size();
+      auto* to = dx.data() + i * input_size();
+      for_each_place([&](size_t out, size_t number, size_t in) {
+        give_back(from + out, which + out, static_cast<float>(number), to + in, channels());
+      });
+    }
+  }
+};
+
+/// A weighted sum of each window: 1 / n each, or the last one alone.
+class summed final : public pool {
+public:
+  summed(const row_shape& input, row_shape output, windows high, windows wide, bool last)
+    : pool(input, std::move(output), high, wide), last_(last) {}
+
+  void forward(const layer_call& call, std::span<const float> x,
+               std::span<float> y) const override {
+    std::ranges::fill(y, 0.0f);
+    for (size_t i = 0; i < call.rows.row_count; ++i)
+      for_each_place([&](size_t out, size_t number, size_t in) {
+        if (const auto w = weight(number); w > 0)
+          add_scaled(x.data() + i * input_size() + in, w, y.data() + i * output_size() + out,
+                     channels());
+      });
+  }
+
+  void backward(const layer_call& call, std::span<const float>, std::span<const float>,
+                std::span<float> dy, std::span<float> dx) const override {
+    std::ranges::fill(dx, 0.0f);
+    for (size_t i = 0; i < call.rows.row_count && !dx.empty(); ++i)
+      for_each_place([&](size_t out, size_t number, size_t in) {
+        if (const auto w = weight(number); w > 0)
+          add_scaled(dy.data() + i * output_size() + out, w, dx.data() + i * input_size() + in,
+                     channels());
+      });
+  }
+
+private:
+  float weight(size_t number) const {
+    if (last_)
+      return number + 1 == window_size() ? 1.0f : 0.0f;
+    return 1.0f / static_cast<float>(window_size());
+  }
+
+  bool last_;
+};
+
+} // namespace
+
+std::unique_ptr<layer> make_pool(const pool_options& x, const layer_input& input) {
+  const auto& shape = input.shape;
+  if (shape.size() < 2)
+    throw std::invalid_argument(
+      "takes rows of height x width x channels or positions x width, not " + text_of(shape));
+  const auto along = [&](size_t in, bool is_there) {
+    const auto size = !is_there ? 1 : x.size == 0 ? in : x.size;
+    if (size > in)
+      throw std::invalid_argument("windows of " + std::to_string(size) +
+                                  " do not fit into rows of " + text_of(shape));
+    return windows{in, size, !is_there ? 1 : x.stride == 0 ? size : x.stride};
+  };
+  const auto high = along(shape[0], true);
+  const auto wide = along(shape.size() == 3 ? shape[1] : 1, shape.size() == 3);
+  if (high.size * wide.size >= size_t{1} << 24)
+    throw std::invalid_argument("a window has at most 2^24 places");
+  row_shape output{shape.back()};
+  if (x.size > 0 && shape.size() == 3)
+    output = {high.out(), wide.out(), shape.back()};
+  else if (x.size > 0)
+    output = {high.out(), shape.back()};
+  if (x.over == "max")
+    return std::make_unique<greatest>(shape, output, high, wide);
+  return std::make_unique<summed>(shape, output, high, wide, x.over == "last");
+}
+
+} // namespace troupe

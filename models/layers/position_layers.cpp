@@ -1,0 +1,189 @@
+// The layers of rows that are sequences: embedding of codes, learned positions, layer normalisation.
+
+#include "troupe/models/base/copy_values.hpp"
+#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/layers/dense.hpp"
+#include "troupe/models/layers/layer_options.hpp"
+#include "troupe/models/math/lanes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace troupe {
+
+namespace {
+
+TROUPE_MULTIVERSION void add(const float* __restrict x, float* __restrict y, size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i)
+    y[i] += x[i];
+}
+
+class embedding final : public layer {
+public:
+  embedding(const embedding_options& x, const row_shape& input)
+    : layer(input, {size_of(input), x.width}), categories_(x.categories), width_(x.width) {
+    tensors_.push_back({"weight",
+                        {x.categories + 1, x.width},
+                        initialization_kind::normal,
+                        x.categories + 1,
+                        x.width,
+                        x.scale});
+  }
+
+  void forward(const layer_call& call, std::span<const float> x,
+               std::span<float> y) const override {
+    for (size_t i = 0; i < x.size(); ++i)
+      std::copy_n(call.parameters.data() + row_of(x[i]) * width_, width_, y.data() + i * width_);
+  }
+
+  /// Codes have no derivative.
+  void backward(const layer_call&, std::span<const float>, std::span<const float>, std::span<float>,
+                std::span<float> dx) const override {
+    std::ranges::fill(dx, 0.0f);
+  }
+
+  void gradient(const layer_call&, std::span<const float> x, std::span<const float> dy,
+                std::span<float> out) const override {
+    std::ranges::fill(out, 0.0f);
+    for (size_t i = 0; i < x.size(); ++i)
+      add(dy.data() + i * width_, out.data() + row_of(x[i]) * width_, width_);
+  }
+
+private:
+  size_t row_of(float code) const {
+    if (!(code >= 0 && code < static_cast<float>(categories_)))
+      return categories_;
+    const auto row = static_cast<size_t>(code);
+    return static_cast<float>(row) == code ? row : categories_;
+  }
+
+  size_t categories_;
+  size_t width_;
+};
+
+class positions final : public layer {
+public:
+  positions(const positions_options& x, const row_shape& shape) : layer(shape, shape) {
+    tensors_.push_back({"weight", shape, initialization_kind::normal, 1, 1, x.scale});
+  }
+
+  void forward(const layer_call& call, std::span<const float> x,
+               std::span<float> y) const override {
+    copy_values(x, y.begin());
+    for (size_t i = 0; i < y.size(); i += input_size())
+      add(call.parameters.data(), y.data() + i, input_size());
+  }
+
+  void backward(const layer_call&, std::span<const float>, std::span<const float>,
+                std::span<float> dy, std::span<float> dx) const override {
+    if (!dx.empty())
+      copy_values(dy, dx.begin());
+  }
+
+  void gradient(const layer_call&, std::span<const float>, std::span<const float> dy,
+                std::span<float> out) const override {
+    sum_columns(dy, out);
+  }
+};
+
+TROUPE_MULTIVERSION void normalise(const float* __restrict x, const float* __restrict weight,
+                                   const float* __restrict bias, float* __restrict y,
+                                   float* __restrict kept, size_t rows, size_t width,
+                                   float epsilon) {
+  const auto share = 1.0f / static_cast<float>(width);
+  for (size_t r = 0; r < rows; ++r, x += width, y += width) {
+    const auto mean = lane_sum<float>(width, [=](size_t i) { return x[i]; }) * share;
+    const auto variance =
+      lane_sum<float>(width, [=](size_t i) { return (x[i] - mean) * (x[i] - mean); }) * share;
+    const auto factor = 1.0f / std::sqrt(variance + epsilon);
+    kept[2 * r] = mean;
+    kept[2 * r + 1] = factor;
+    for (size_t i = 0; i < width; ++i)
+      y[i] = (x[i] - mean) * factor * weight[i] + bias[i];
+  }
+}
+
+TROUPE_MULTIVERSION void derive_norm(const float* __restrict x, const float* __restrict weight,
+                                     const float* __restrict kept, const float* __restrict dy,
+                                     float* __restrict dx, size_t rows, size_t width) {
+  const auto share = 1.0f / static_cast<float>(width);
+  for (size_t r = 0; r < rows; ++r, x += width, dy += width, dx += width) {
+    const auto mean = kept[2 * r], factor = kept[2 * r + 1];
+    const auto sum = lane_sum<float>(width, [=](size_t i) { return dy[i] * weight[i]; }) * share;
+    const auto along =
+      lane_sum<float>(width,
+                      [=](size_t i) { return dy[i] * weight[i] * ((x[i] - mean) * factor); }) *
+      share;
+    for (size_t i = 0; i < width; ++i)
+      dx[i] = factor * (dy[i] * weight[i] - sum - (x[i] - mean) * factor * along);
+  }
+}
+
+TROUPE_MULTIVERSION void add_norm_gradient(const float* __restrict x, const float* __restrict kept,
+                                           const float* __restrict dy, float* __restrict weight,
+                                           float* __restrict bias, size_t rows, size_t width) {
+  for (size_t r = 0; r < rows; ++r, x += width, dy += width) {
+    const auto mean = kept[2 * r], factor = kept[2 * r + 1];
+    for (size_t i = 0; i < width; ++i) {
+      weight[i] += dy[i] * ((x[i] - mean) * factor);
+      bias[i] += dy[i];
+    }
+  }
+}
+
+class layer_norm final : public layer {
+public:
+  layer_norm(const layer_norm_options& x, const row_shape& shape)
+    : layer(shape, shape), width_(shape.back()), epsilon_(static_cast<float>(x.epsilon)) {
+    tensors_.push_back({.name = "weight", .shape = {width_}, .constant = 1});
+    tensors_.push_back({.name = "bias", .shape = {width_}});
+    kept_size_ = 2 * (input_size() / width_); // mean and 1 / deviation
+  }
+
+  void forward(const layer_call& call, std::span<const float> x,
+               std::span<float> y) const override {
+    normalise(x.data(), call.parameters.data(), call.parameters.data() + width_, y.data(),
+              call.kept.data(), x.size() / width_, width_, epsilon_);
+  }
+
+  void backward(const layer_call& call, std::span<const float> x, std::span<const float>,
+                std::span<float> dy, std::span<float> dx) const override {
+    if (!dx.empty())
+      derive_norm(x.data(), call.parameters.data(), call.kept.data(), dy.data(), dx.data(),
+                  x.size() / width_, width_);
+  }
+
+  void gradient(const layer_call& call, std::span<const float> x, std::span<const float> dy,
+                std::span<float> out) const override {
+    std::ranges::fill(out, 0.0f);
+    add_norm_gradient(x.data(), call.kept.data(), dy.data(), out.data(), out.data() + width_,
+                      x.size() / width_, width_);
+  }
+
+private:
+  size_t width_;
+  float epsilon_;
+};
+
+void require_sequence(const row_shape& shape) {
+  if (shape.size() != 2)
+    throw std::invalid_argument("takes rows of positions x width, not " + text_of(shape));
+}
+
+} // namespace
+
+std::unique_ptr<layer> make_embedding(const embedding_options& x, const layer_input& input) {
+  return std::make_unique<embedding>(x, input.shape);
+}
+
+std::unique_ptr<layer> make_positions(const positions_options& x, const layer_input& input) {
+  require_sequence(input.shape);
+  return std::make_unique<positions>(x, input.shape);
+}
+
+std::unique_ptr<layer> make_layer_norm(const layer_norm_options& x, const layer_input& input) {
+  return std::make_unique<layer_norm>(x, input.shape);
+}
+
+} // namespace troupe

@@ -1,0 +1,161 @@
+#include "troupe/models/segments/layer_run.hpp"
+
+#include "troupe/models/base/copy_values.hpp"
+#include "troupe/models/base/multiversion.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+// Of the slots that runs share: two buffers of derivatives, then what layers use.
+enum shared : size_t { first_delta, second_delta, scratch };
+
+void require_size(const char* what, size_t expected, size_t actual) {
+  if (expected != actual)
+    throw std::invalid_argument(std::string{"chain of layers: expected "} +
+                                std::to_string(expected) + " " + what + ", got " +
+                                std::to_string(actual));
+}
+
+TROUPE_MULTIVERSION void add(const float* x, float* y, size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i)
+    y[i] += x[i];
+}
+
+} // namespace
+
+void add_values(std::span<const float> x, std::span<float> y) {
+  require_size("values to add", y.size(), x.size());
+  add(x.data(), y.data(), y.size());
+}
+
+layer_run::layer_run(std::vector<chain_step> steps, size_t first_number, size_t input_size)
+  : steps_(std::move(steps)),
+    first_number_(first_number),
+    input_size_(input_size),
+    saved_(steps_.size()),
+    first_learning_(steps_.size()) {
+  for (size_t k = 0; k < steps_.size(); ++k) {
+    offsets_.push_back(parameter_count_);
+    if (const auto* one = steps_[k].does.get()) {
+      require_size("values of a row", one->input_size(), value_size(k));
+      if (one->parameter_count() > 0)
+        first_learning_ = std::min(first_learning_, k);
+      parameter_count_ += one->parameter_count();
+      values_.push_back(one->output_size());
+    } else {
+      if (steps_[k].adds > k)
+        throw std::invalid_argument("chain of layers: a value is added before it is there");
+      require_size("values to add", value_size(steps_[k].adds), value_size(k));
+      saved_[k] = 2 * steps_.size() + saved_count_++;
+      values_.push_back(value_size(k));
+    }
+  }
+}
+
+bool layer_run::is_random() const {
+  return std::ranges::any_of(steps_, [](const auto& x) { return x.does && x.does->is_random(); });
+}
+
+uint64_t layer_run::multiply_adds() const {
+  uint64_t result = 0;
+  for (const auto& step : steps_)
+    result += step.does ? step.does->multiply_adds() : 0;
+  return result;
+}
+
+size_t layer_run::widest() const {
+  return values_.empty() ? input_size_ : std::max(input_size_, std::ranges::max(values_));
+}
+
+uint64_t layer_run::memory_floats(size_t rows, size_t derived) const {
+  uint64_t result = 0;
+  for (size_t k = 0; k < steps_.size(); ++k) {
+    result += k + 1 < steps_.size() ? rows * values_[k] : 0; // the last is the caller's
+    result += steps_[k].does ? rows * steps_[k].does->kept_size() : derived * values_[k];
+  }
+  return result;
+}
+
+layer_call layer_run::call_of(const run_call& call, size_t step) const {
+  const auto& one = *steps_[step].does;
+  return {
+    call.parameters.subspan(offsets_[step], one.parameter_count()),
+    call.memory.slot(call.first_slot + steps_.size() + step, call.rows.row_count * one.kept_size()),
+    call.rows,
+    call.trains,
+    static_cast<uint32_t>(first_number_ + step),
+    call.memory,
+    call.shared_slot + scratch};
+}
+
+std::span<const float> layer_run::value(const run_call& call, size_t number,
+                                        std::span<const float> x, std::span<const float> y) const {
+  if (number == 0)
+    return x;
+  if (number == steps_.size())
+    return y;
+  return call.memory.slot(call.first_slot + number - 1, call.rows.row_count * values_[number - 1]);
+}
+
+void layer_run::forward(const run_call& call, std::span<const float> x, std::span<float> y) const {
+  if (steps_.empty()) {
+    copy_values(x, y.begin());
+    return;
+  }
+  for (size_t k = 0; k < steps_.size(); ++k) {
+    const auto from = value(call, k, x, y);
+    const auto to = k + 1 == steps_.size()
+                      ? y
+                      : call.memory.slot(call.first_slot + k, call.rows.row_count * values_[k]);
+    if (steps_[k].does) {
+      steps_[k].does->forward(call_of(call, k), from, to);
+    } else {
+      copy_values(from, to.begin());
+      add_values(value(call, steps_[k].adds, x, y), to);
+    }
+  }
+}
+
+void layer_run::backward(const run_call& call, std::span<const float> x, std::span<const float> y,
+                         std::span<const float> dy, std::span<float> dx,
+                         std::span<float> gradient) const {
+  const auto rows = call.rows.row_count;
+  const auto last = dx.empty() ? first_learning_ : 0; // nobody asks for what is below
+  size_t turn = first_delta;
+  auto delta = call.memory.slot(call.shared_slot + turn, dy.size());
+  copy_values(dy, delta.begin());
+  for (auto k = steps_.size(); k-- > last;) {
+    if (!steps_[k].does) {
+      copy_values(delta, call.memory.slot(call.first_slot + saved_[k], delta.size()).begin());
+      continue; // the derivative of the value before is the same
+    }
+    const auto& one = *steps_[k].does;
+    const auto told = call_of(call, k);
+    const auto from = value(call, k, x, y);
+    std::span<float> below;
+    if (k > last) {
+      turn = turn == first_delta ? second_delta : first_delta;
+      below = call.memory.slot(call.shared_slot + turn, rows * one.input_size());
+    } else {
+      below = dx;
+    }
+    one.backward(told, from, value(call, k + 1, x, y), delta, below);
+    if (const auto size = one.parameter_count(); size > 0)
+      one.gradient(told, from, delta, gradient.subspan(offsets_[k], size));
+    for (auto j = steps_.size(); j-- > k && !below.empty();)
+      if (!steps_[j].does && steps_[j].adds == k)
+        add_values(call.memory.slot(call.first_slot + saved_[j], below.size()), below);
+    delta = below;
+  }
+  // Where the first step adds, or there is none, what is left is the derivative.
+  if (!dx.empty() && delta.data() != dx.data())
+    copy_values(delta, dx.begin());
+}
+
+} // namespace troupe

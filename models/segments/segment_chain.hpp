@@ -1,0 +1,131 @@
+// A chain of segments: a model as the parts that actors carry, and how they are computed.
+//
+//   x_0 --> [segment 0] -- seam 0 --> [segment 1] -- seam 1 --> ... [segment n-1] --> scores
+//             parts t                    parts t
+//
+// At a seam activations are whole. Whoever reads them *enters* the next segment: makes what it reads of
+// what lies there. On the way back it *derives*: takes the derivative by what it read to the derivative
+// behind the segment before. Parts without units do not exist; a segment that is not cut is a single part,
+// 0. dense_chain.hpp has networks of dense layers, layer_segments.hpp chains of layers.
+//
+// Parameters lie in *working order*: part by part, in each segment by segment, so that what one actor
+// carries is contiguous and products need no strides; behind them what segments have but once, such as
+// the biases of layers cut by inputs. With one part that is the logical order of files. A *tile* is what a
+// part of a segment has, or what all its parts have in common.
+//
+// Shapes: R rows, I and O a segment's inputs and outputs.
+//
+// Everything here is a pure function of what lies in `memory`, one batch's: several batches may be
+// under way in as many workspaces. What is computed from equal rows has equal bits, whoever does it.
+
+#pragma once
+
+#include "troupe/models/base/batch.hpp"
+#include "troupe/models/base/element_window.hpp"
+#include "troupe/models/base/workspace.hpp"
+#include "troupe/models/math/reduction.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
+#include "troupe/models/segments/chain_facts.hpp"
+
+#include <bit>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+class segment_chain : public chain_facts {
+public:
+  virtual ~segment_chain() = default;
+
+  // ---- For plans ----
+
+  /// Whether batches have sparse rows.
+  virtual bool reads_sparse() const { return false; }
+  /// Values behind each layer, for people.
+  virtual std::vector<size_t> layer_widths() const = 0;
+  /// How the layers of segment k are cut.
+  virtual std::vector<layer_cut> cuts_of(size_t k) const = 0;
+  /// Multiply-adds of a row in some parts of segment k: forward, the derivative by what is read unless
+  /// that is data, and the gradient, which of a segment that is not cut who has part 0 takes.
+  virtual uint64_t multiply_adds(size_t k, const index_range& parts) const = 0;
+  /// Floats of `memory` for some segments: of `rows` rows going forward, `derived` on the way back.
+  virtual uint64_t memory_floats(const index_range& segments, size_t rows,
+                                 size_t derived) const = 0;
+  /// Units of the smallest part of a layer that is cut; nothing when none is.
+  virtual std::optional<size_t> smallest_part() const { return std::nullopt; }
+
+  // ---- Rows in memory ----
+
+  /// The rows behind segment k as its derivative needs them (R x O); scores behind the last.
+  virtual std::span<float> output(size_t k, const batch& rows, workspace& memory) const = 0;
+  /// Those of them that part `t` alone makes.
+  virtual std::span<float> output(size_t k, size_t t, const batch& rows,
+                                  workspace& memory) const = 0;
+  /// The derivative behind segment k, before its activation (R x O).
+  virtual std::span<float> delta(size_t k, const batch& rows, workspace& memory) const = 0;
+  virtual std::span<float> delta(size_t k, size_t t, const batch& rows,
+                                 workspace& memory) const = 0;
+  /// Scores of a part, of C, where they are split.
+  virtual index_range score_units(size_t t) const = 0;
+  /// Scores in order of their units (R x C).
+  virtual std::span<const float> whole_scores(const batch& rows, workspace& memory) const = 0;
+  /// Slots of `memory` from this one on are free.
+  size_t slot_count() const { return own_slot_count() + sum_slots; }
+
+  // ---- Forward ----
+
+  /// Makes what segment k reads from what is behind the one before. `drops`: as training does.
+  virtual void enter(size_t k, const batch& rows, bool drops, workspace& memory) const = 0;
+  /// `out`: the part's product (R x O) where parts are added, else its rows of output(k).
+  virtual void forward(size_t k, size_t t, const windowed_values& parameters, const batch& rows,
+                       bool drops, workspace& memory, std::span<float> out) const = 0;
+  /// Makes some rows of output(k), from `first_row` on, in place, from the sum over the parts.
+  virtual void finish(size_t k, size_t first_row, const windowed_values& parameters,
+                      const batch& rows, workspace& memory, std::span<float> values) const = 0;
+
+  // ---- Backward ----
+
+  /// From delta(k): the part's share of the derivative by what segment k reads (R x I) to `out`; for
+  /// segment 0 there is none, `out` is empty.
+  virtual void backward(size_t k, size_t t, const windowed_values& parameters, const batch& rows,
+                        workspace& memory, std::span<float> out) const = 0;
+  /// Takes rows of the derivative by what segment k > 0 reads, from `first_row` on, in place to those
+  /// behind the segment before.
+  virtual void derive(size_t k, size_t first_row, const batch& rows, workspace& memory,
+                      std::span<float> values) const = 0;
+  /// The gradient of tile(k, t), to `out` (its size).
+  virtual void gradient(size_t k, size_t t, const batch& rows, workspace& memory,
+                        std::span<float> out) const = 0;
+
+  /// Adds what compute(part, out) writes for each existing part of [begin, end), a node of the tree over
+  /// all, along that tree. False when no part exists; then `out` is not written.
+  template <class Compute>
+  bool add_parts(size_t k, size_t begin, size_t end, std::span<float> out, workspace& memory,
+                 const Compute& compute) const {
+    if (end - begin == 1) {
+      if (exists(k, begin))
+        compute(begin, out);
+      return exists(k, begin);
+    }
+    const auto middle = begin + left_size(end - begin);
+    const bool left = add_parts(k, begin, middle, out, memory, compute);
+    // For the right child; what lies below it needs scratch for fewer parts.
+    const auto sums = own_slot_count() + static_cast<size_t>(std::bit_width(end - begin));
+    const auto other = left ? memory.slot(sums, out.size()) : out;
+    const bool right = add_parts(k, middle, end, other, memory, compute);
+    if (left && right)
+      add_into(out, other);
+    return left || right;
+  }
+
+protected:
+  using chain_facts::chain_facts;
+
+private:
+  static constexpr size_t sum_slots = 65; ///< by the size of a node of the tree over parts
+  virtual size_t own_slot_count() const = 0;
+};
+
+} // namespace troupe
