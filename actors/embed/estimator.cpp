@@ -47,7 +47,12 @@ std::vector<std::string> indices(size_t count) {
   return result;
 }
 
-dataset rows_of(const matrix_view& features) {
+/// Rows that are all asked for at once are copied at once, where they are not as they are to be.
+bool may_lend(const estimator_options& x) {
+  return x.training.batch_size != 0 || (!x.standardize && x.validation_fraction == 0);
+}
+
+dataset rows_of(const matrix_view& features, bool are_lent) {
   require_size("feature values", features.rows * features.columns, features.values.size());
   if (features.values.empty())
     throw std::invalid_argument("estimator: there are no rows or no features");
@@ -55,7 +60,10 @@ dataset rows_of(const matrix_view& features) {
   dataset result;
   result.row_count = features.rows;
   result.feature_count = features.columns;
-  result.features.assign(features.values.begin(), features.values.end());
+  if (are_lent)
+    result.lent.values = features.values;
+  else
+    result.features.assign(features.values.begin(), features.values.end());
   result.feature_names = indices(features.columns);
   return result;
 }
@@ -109,7 +117,7 @@ estimator::estimator(caf::actor_system& system, estimator_options options)
 
 void estimator::fit(const matrix_view& features, std::span<const int32_t> labels) {
   require_size("labels", features.rows, labels.size());
-  auto rows = rows_of(features);
+  auto rows = rows_of(features, !system_ && may_lend(options_));
   const std::set<int32_t> values{labels.begin(), labels.end()};
   if (values.size() < 2)
     throw failure(failure_code::bad_data, "all labels are the same", {},
@@ -133,7 +141,7 @@ void estimator::fit(const matrix_view& features, std::span<const float> targets)
 void estimator::fit(const matrix_view& features, const matrix_view& targets) {
   require_size("rows of targets", features.rows, targets.rows);
   require_size("target values", targets.rows * targets.columns, targets.values.size());
-  auto rows = rows_of(features);
+  auto rows = rows_of(features, !system_ && may_lend(options_));
   require_finite("targets", targets.values);
   rows.targets.assign(targets.values.begin(), targets.values.end());
   rows.target_count = targets.columns;

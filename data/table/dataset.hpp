@@ -15,13 +15,26 @@
 
 namespace troupe {
 
+/// Dense rows that somebody else owns, who keeps them as they are.
+struct lent_rows {
+  std::span<const float> values;  ///< M x F, row-major, finite; empty: none are lent
+  std::vector<uint32_t> places{}; ///< which of them each row is; empty: the one of its number
+
+  bool exist() const { return !values.empty(); }
+  friend bool operator==(const lent_rows& a, const lent_rows& b) {
+    return a.values.data() == b.values.data() && a.values.size() == b.values.size() &&
+           a.places == b.places;
+  }
+};
+
 /// Shapes: N rows, F features, T targets.
 struct dataset {
   size_t row_count = 0;                   ///< N
   size_t feature_count = 0;               ///< F
-  std::vector<float> features;            ///< N x F, row-major, finite; empty: rows are sparse
+  std::vector<float> features;            ///< N x F, row-major, finite; empty: rows are sparse or lent
   std::vector<std::string> feature_names; ///< F; sparse rows have none
   sparse_matrix sparse = {};              ///< N rows, finite; none: rows are dense
+  lent_rows lent = {};                    ///< as they were read, whatever is done to others: never standardised
 
   /// Classification: the class of each row, 0 .. classes.size() - 1 (N); else empty.
   std::vector<int32_t> labels;
@@ -56,9 +69,12 @@ struct dataset {
 
   bool is_sparse() const { return sparse.exists(); }
   bool is_classification() const { return !classes.empty(); }
-  /// Of dense rows.
+  /// Of dense rows, lent or not.
   std::span<const float> row(size_t i) const {
-    return {features.data() + i * feature_count, feature_count};
+    if (!lent.exist())
+      return {features.data() + i * feature_count, feature_count};
+    const size_t place = lent.places.empty() ? i : lent.places[i];
+    return lent.values.subspan(place * feature_count, feature_count);
   }
 
   friend bool operator==(const dataset&, const dataset&) = default;

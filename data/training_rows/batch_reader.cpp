@@ -1,5 +1,6 @@
 #include "troupe/data/training_rows/batch_reader.hpp"
 
+#include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/base/copy_values.hpp"
 
 #include <algorithm>
@@ -21,14 +22,17 @@ void ask_for(const float* row, size_t width) {
     __builtin_prefetch(row + width - 1);
 }
 
-// Copies `width` floats for each of `rows` out of `source`.
-void gather_rows(const std::vector<float>& source, size_t width, std::span<const uint32_t> rows,
+// Copies the `width` floats that begin at `begin_of(row)` for each of `rows`.
+template <class BeginOf>
+void gather_rows(BeginOf begin_of, size_t width, std::span<const uint32_t> rows,
                  std::span<float> out) {
-  const auto ahead = std::max<size_t>(floats_ahead / std::max<size_t>(width, 1), 1);
+  if (width == 0)
+    return;
+  const auto ahead = std::max<size_t>(floats_ahead / width, 1);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + ahead < rows.size())
-      ask_for(source.data() + rows[i + ahead] * width, width);
-    std::copy_n(source.data() + rows[i] * width, width, out.data() + i * width);
+      ask_for(begin_of(rows[i + ahead]), width);
+    std::copy_n(begin_of(rows[i]), width, out.data() + i * width);
   }
 }
 
@@ -51,8 +55,8 @@ batch batch_of_rows(const dataset& source, size_t begin, size_t count) {
   batch result;
   result.row_count = count;
   result.first_row = begin;
-  result.features =
-    std::span{source.features}.subspan(begin * width_of(source), count * width_of(source));
+  const auto features = source.lent.exist() ? source.lent.values : std::span{source.features};
+  result.features = features.subspan(begin * width_of(source), count * width_of(source));
   result.sparse = source.sparse.rows(begin, count);
   if (source.is_classification())
     result.labels = std::span{source.labels}.subspan(begin, count);
@@ -68,7 +72,8 @@ void ask_for_rows(const dataset& source, std::span<const uint32_t> rows) {
   const auto width = width_of(source);
   const auto count = std::max<size_t>(floats_ahead / std::max<size_t>(width, 1), 1);
   for (const auto row : rows.first(std::min(rows.size(), count))) {
-    ask_for(source.features.data() + row * width, std::min(width, floats_ahead));
+    if (width > 0)
+      ask_for(source.row(row).data(), std::min(width, floats_ahead));
     if (source.is_classification())
       __builtin_prefetch(source.labels.data() + row);
     else
@@ -94,16 +99,21 @@ batch_reader::space batch_reader::room(size_t row_count, size_t feature_count, s
           first(targets_, row_count * target_count), first(weights_, weighted ? row_count : 0)};
 }
 
-batch batch_reader::gather(const dataset& source, std::span<const uint32_t> rows) {
+batch batch_reader::gather(const dataset& source, std::span<const uint32_t> rows,
+                           const standardization* map) {
   const auto out =
     room(rows.size(), width_of(source), source.target_count, !source.weights.empty());
   copy_values(rows, out.numbers.begin());
-  gather_rows(source.features, width_of(source), rows, out.features);
+  gather_rows([&](uint32_t row) { return source.row(row).data(); }, width_of(source), rows,
+              out.features);
+  if (map)
+    standardize(*map, out.features);
   if (source.is_classification())
     for (size_t i = 0; i < rows.size(); ++i)
       out.labels[i] = source.labels[rows[i]];
   else
-    gather_rows(source.targets, source.target_count, rows, out.targets);
+    gather_rows([&](uint32_t row) { return source.targets.data() + row * source.target_count; },
+                source.target_count, rows, out.targets);
   for (size_t i = 0; i < out.weights.size(); ++i)
     out.weights[i] = source.weights[rows[i]];
   auto result = out.rows();

@@ -13,8 +13,10 @@
 
 namespace troupe {
 
-/// Rows [begin, begin + count) of `source`, without a copy. The batch looks at the data set's
-/// memory.
+struct standardization; // data/training_rows/prepare.hpp
+
+/// Rows [begin, begin + count) of `source`, without a copy: lent ones have their own places. The batch
+/// looks at the data set's memory.
 batch batch_of_rows(const dataset& source, size_t begin, size_t count);
 
 /// Asks for the first of these rows, as many as a core can wait for at once (4 KiB): who gathers them
@@ -41,8 +43,10 @@ public:
   /// The rows of several batches of one shape, none of them this reader's. Good until the next call.
   batch join(std::span<const batch> parts);
 
-  /// The rows `source.row(rows[i])`. The batch is good until the next call.
-  batch gather(const dataset& source, std::span<const uint32_t> rows);
+  /// The rows `source.row(rows[i])`, standardised here when there is a map. The batch is good until the
+  /// next call.
+  batch gather(const dataset& source, std::span<const uint32_t> rows,
+               const standardization* map = nullptr);
 
 private:
   sparse_rows look_at(const sparse_matrix& source, std::span<const uint32_t> rows);

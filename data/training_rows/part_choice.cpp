@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -196,6 +197,7 @@ dataset without_rows(const dataset& source) {
   result.columns = source.columns;
   if (source.is_sparse())
     result.sparse.starts = {0};
+  result.lent.values = source.lent.values;
   result.classes = source.classes;
   result.target_count = source.target_count;
   result.target_names = source.target_names;
@@ -210,7 +212,12 @@ void split(dataset& rows, const part_sizes& sizes,
   if (sizes.test + sizes.validation + sizes.none == 0)
     return;
   const auto row_count = rows.row_count;
+  if (rows.lent.exist()) {
+    rows.lent.places.resize(row_count);
+    std::iota(rows.lent.places.begin(), rows.lent.places.end(), 0u);
+  }
   moving_rows features{rows.features, row_count, sizes, test.features, validation.features};
+  moving_rows lent{rows.lent.places, row_count, sizes, test.lent.places, validation.lent.places};
   moving_rows labels{rows.labels, row_count, sizes, test.labels, validation.labels};
   moving_rows targets{rows.targets, row_count, sizes, test.targets, validation.targets};
   moving_rows clients{rows.clients, row_count, sizes, test.clients, validation.clients};
@@ -220,12 +227,14 @@ void split(dataset& rows, const part_sizes& sizes,
   for (size_t row = 0; row < row_count; ++row) {
     const auto part = part_of(row);
     features.move(row, part);
+    lent.move(row, part);
     labels.move(row, part);
     targets.move(row, part);
     clients.move(row, part);
     weights.move(row, part);
   }
   features.finish();
+  lent.finish();
   labels.finish();
   targets.finish();
   clients.finish();

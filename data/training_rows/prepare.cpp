@@ -274,7 +274,7 @@ std::string content_fingerprint(const dataset& source) {
       add_text(digest, name);
   if (!source.columns.empty())
     add_text(digest, text_of(source.columns));
-  digest.update(std::as_bytes(std::span{source.features}));
+  digest.update(std::as_bytes(source.lent.exist() ? source.lent.values : std::span{source.features}));
   if (source.is_sparse()) {
     add_text(digest, "sparse");
     digest.update(std::as_bytes(std::span{source.sparse.starts}));
@@ -327,6 +327,8 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
   result.remarks = std::exchange(source.remarks, {});
   result.train = std::move(source);
   if (options.chunk_rows > 0) {
+    if (const auto lent = std::exchange(result.train.lent, {}); lent.exist())
+      result.train.features.assign(lent.values.begin(), lent.values.end());
     prepare_chunks(options, result);
     return result;
   }

@@ -58,7 +58,7 @@ struct prepared_data {
   dataset train;
   dataset test;             ///< no rows when none are kept for testing
   dataset validation;       ///< likewise
-  standardization features; ///< empty when the features are as read
+  standardization features; ///< empty when the features are as read; of lent rows, which are, by rows_of
   std::string fingerprint;  ///< SHA-256 of the content as read, hexadecimal
   /// Names of features that look like a row's number or name: whole numbers that rise from row to
   /// row, or are called as such and never repeat. Trained on as they are; for a warning.
@@ -94,7 +94,8 @@ struct prepare_options {
 
 /// Splits (rows that are in groups by groups), fills gaps with the training rows' means where the columns'
 /// plan says so, and standardises, but for features that say which category a cell is or that it is
-/// missing. Rows keep their order in all parts.
+/// missing. Rows keep their order in all parts. Lent rows, which have no columns' plan, stay where and
+/// as they are; with chunks they are copied.
 ///
 /// Throws failure(bad_data) when no row would be left for training, and when a column has no value there.
 prepared_data prepare(dataset&& source, const prepare_options& options);

@@ -1,13 +1,19 @@
 #include "troupe/data/training_rows/row_source.hpp"
 
+#include <numeric>
+
 namespace troupe {
 
-batch rows_in_memory::range(size_t begin, size_t count, batch_reader&) const {
-  return batch_of_rows(*rows_, begin, count);
+batch rows_in_memory::range(size_t begin, size_t count, batch_reader& reader) const {
+  if (!map_ && rows_->lent.places.empty())
+    return batch_of_rows(*rows_, begin, count);
+  std::vector<uint32_t> rows(count);
+  std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(begin));
+  return gather(rows, reader);
 }
 
 batch rows_in_memory::gather(std::span<const uint32_t> rows, batch_reader& reader) const {
-  return reader.gather(*rows_, rows);
+  return reader.gather(*rows_, rows, map_.get());
 }
 
 std::vector<int32_t> rows_in_memory::labels_of_chunk(size_t chunk) const {
@@ -22,9 +28,11 @@ row_parts rows_of(const std::shared_ptr<const prepared_data>& data) {
   auto result = data->stored;
   const auto add = [&](std::shared_ptr<const row_source>& part, const dataset& rows,
                        std::vector<uint64_t> chunk_begins) {
+    const bool is_mapped = rows.lent.exist() && !data->features.empty();
     if (!part)
-      part = std::make_shared<rows_in_memory>(std::shared_ptr<const dataset>{data, &rows},
-                                              std::move(chunk_begins));
+      part = std::make_shared<rows_in_memory>(
+        std::shared_ptr<const dataset>{data, &rows}, std::move(chunk_begins),
+        std::shared_ptr<const standardization>{data, is_mapped ? &data->features : nullptr});
   };
   add(result.train, data->train, data->chunk_begins);
   add(result.test, data->test, {});

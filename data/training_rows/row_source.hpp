@@ -49,13 +49,16 @@ public:
   virtual std::vector<int32_t> labels_of_chunk(size_t chunk) const = 0;
 };
 
-/// The rows of a data set in memory. Ranges are not copied.
+/// The rows of a data set in memory. Ranges are not copied, but of lent rows that are standardised or lie
+/// apart.
 class rows_in_memory : public row_source {
 public:
-  /// `chunk_begins` as chunk_begins() gives them.
+  /// `chunk_begins` as chunk_begins() gives them. `map`: rows are standardised when they are asked for;
+  /// null: they are as they are to be.
   explicit rows_in_memory(std::shared_ptr<const dataset> rows,
-                          std::vector<uint64_t> chunk_begins = {})
-    : rows_(std::move(rows)), chunk_begins_(std::move(chunk_begins)) {}
+                          std::vector<uint64_t> chunk_begins = {},
+                          std::shared_ptr<const standardization> map = nullptr)
+    : rows_(std::move(rows)), chunk_begins_(std::move(chunk_begins)), map_(std::move(map)) {}
 
   size_t row_count() const override { return rows_->row_count; }
   batch range(size_t begin, size_t count, batch_reader& reader) const override;
@@ -70,6 +73,7 @@ public:
 private:
   std::shared_ptr<const dataset> rows_;
   std::vector<uint64_t> chunk_begins_;
+  std::shared_ptr<const standardization> map_;
 };
 
 /// The parts of prepared data: none is null, one that was not kept has no rows, and each keeps

@@ -116,6 +116,43 @@ TEST(rows_in_memory, gives_the_same_bits_for_ranges_and_gathered_rows) {
   EXPECT_TRUE(gathered.weights.empty());
 }
 
+// Whoever owns them, rows of every part have the same bits, and lent ones stay as they are.
+TEST(rows_in_memory, are_the_same_when_they_are_lent) {
+  const auto owned = make_classification(some_rows(50));
+  auto borrowing = owned;
+  borrowing.features = {};
+  borrowing.lent.values = owned.features;
+  for (const auto& options : {prepare_options{3, 0.2, true, 0.1}, prepare_options{3, 0.2, false, 0.1},
+                              prepare_options{3, 0, true, 0}, prepare_options{3, 0, false, 0},
+                              prepare_options{3, 0.2, true, 0.1, 8}}) {
+    const auto data = std::make_shared<const prepared_data>(prepare(dataset{owned}, options));
+    const auto lent = std::make_shared<const prepared_data>(prepare(dataset{borrowing}, options));
+    EXPECT_EQ(lent->fingerprint, data->fingerprint);
+    EXPECT_EQ(lent->features, data->features);
+    EXPECT_EQ(lent->train.features.empty(), options.chunk_rows == 0);
+    const auto expected = rows_of(data), found = rows_of(lent);
+    for (const auto part : {&row_parts::train, &row_parts::test, &row_parts::validation}) {
+      const auto& wanted = *(expected.*part);
+      const auto& given = *(found.*part);
+      ASSERT_EQ(given.row_count(), wanted.row_count());
+      batch_reader one, other;
+      const auto all = given.range(0, wanted.row_count(), one);
+      EXPECT_TRUE(std::ranges::equal(all.features, wanted.range(0, all.row_count, other).features));
+      for (size_t i = 0; i < all.row_count; ++i)
+        EXPECT_EQ(all.row_number(i), i);
+      std::vector<uint32_t> last(wanted.row_count() / 2);
+      std::iota(last.rbegin(), last.rend(), static_cast<uint32_t>(wanted.row_count() - last.size()));
+      given.expect(last);
+      const auto some = given.gather(last, one);
+      const auto same = wanted.gather(last, other);
+      EXPECT_TRUE(std::ranges::equal(some.features, same.features));
+      EXPECT_TRUE(std::ranges::equal(some.labels, same.labels));
+    }
+  }
+  EXPECT_EQ(borrowing.lent.values.size(), 250u);
+  EXPECT_TRUE(std::ranges::equal(borrowing.lent.values, make_classification(some_rows(50)).features));
+}
+
 TEST(rows_in_memory, a_rows_weight_goes_wherever_it_goes) {
   auto source = make_regression(some_rows(50));
   for (const auto target : source.targets)

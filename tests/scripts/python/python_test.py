@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 import unittest
@@ -160,6 +161,28 @@ output.directory = "{folder}/run"
             self.assertEqual(model.parameters_sha256_, expected)
         other = TroupeClassifier(**options, replicas=2, seed=1).fit(rows, classes)
         self.assertNotEqual(other.parameters_sha256_, expected)
+
+    def test_need_no_copy_of_the_rows(self):
+        """160 MB of float32 in C order, validation rows among them, standardised: trained on where they lie."""
+        script = textwrap.dedent("""
+            import numpy as np
+            from troupe import TroupeRegressor
+            def peak():
+                with open("/proc/self/status") as file:
+                    return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+            rows = np.empty((400_000, 100), dtype=np.float32)
+            np.random.default_rng(1).standard_normal(out=rows, dtype=np.float32)
+            targets = rows[:, 0].copy()
+            warm = TroupeRegressor(hidden=(), epochs=1, batch_size=128, validation_fraction=0.2)
+            warm.fit(rows[:1000], targets[:1000])
+            before, first = peak(), rows[:3].tobytes()
+            warm.fit(rows, targets)
+            assert rows[:3].tobytes() == first
+            print(peak() - before)
+        """)
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=HANG)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(int(done.stdout), 60_000, "KiB beyond the rows")
 
     def test_are_equal_from_threads_that_train_side_by_side(self):
         rows, classes = digits()
