@@ -1,6 +1,7 @@
 # Installs Troupe so that an application writes find_package(troupe) and links troupe::troupe, and
-# packs it for Debian: `cpack -G DEB` in the build folder makes packages/troupe_*.deb (the command) and
-# packages/libtroupe-dev_*.deb (headers and library). Installing by component makes either part alone.
+# packs it for Debian: `cpack -G DEB` in the build folder makes packages/troupe_*.deb (the command),
+# packages/libtroupe-dev_*.deb (headers and library) and, where it is built, packages/python3-troupe_*.deb
+# (the Python module). Installing by component makes one part alone.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -26,10 +27,20 @@ if(TROUPE_BUILD_COMMAND)
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe/app/commands COMPONENT dev)
 endif()
 
+if(TROUPE_BUILD_PYTHON)
+  # Where Debian's own Python looks, whatever its second number; the module fits one only.
+  set(troupe_module_dir lib/python3/dist-packages/troupe)
+  install(TARGETS troupe_python LIBRARY DESTINATION ${troupe_module_dir} COMPONENT python)
+  install(FILES ${troupe_python_sources} DESTINATION ${troupe_module_dir} COMPONENT python)
+endif()
+
 # All that installing needs, whatever else this folder builds: scripts/quickstart builds it.
 add_custom_target(troupe_installed DEPENDS troupe)
 if(TROUPE_BUILD_COMMAND)
   add_dependencies(troupe_installed troupe_command troupe_app)
+endif()
+if(TROUPE_BUILD_PYTHON)
+  add_dependencies(troupe_installed troupe_python)
 endif()
 
 # The manual page and the shells' completions, from what the command says of itself. Who built the
@@ -90,4 +101,15 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "libcaf-dev (>= 0.17), libxtensor-dev (>= 0.24), libopenblas-dev, libssl-dev (>= 3), libfmt-dev (>= 9), libxxhash-dev, libspdlog-dev (>= 1.10), libtomlplusplus-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Trains models with a company of actors: headers and library")
+if(TROUPE_BUILD_PYTHON)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  math(EXPR troupe_next_python "${Python_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-troupe)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+      "python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${troupe_next_python}), python3-numpy, python3-sklearn")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS python3-onnx)
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Trains models with a company of actors: the Python module")
+endif()
 include(CPack)

@@ -29,6 +29,16 @@ runtime=$(echo packages/troupe_*.deb)
 dev=$(echo packages/libtroupe-dev_*.deb)
 [ -f "$runtime" ] && [ -f "$dev" ] || fail "packages are missing: $(ls packages)"
 
+python=$(echo packages/python3-troupe_*.deb)
+if [ -f "$python" ]; then
+  dpkg-deb -f "$python" Depends | grep -q 'python3-numpy.*python3-sklearn' || fail "python3-troupe lacks a dependency"
+  dpkg-deb -x "$python" root
+  echo "from troupe import TroupeClassifier
+print(TroupeClassifier(hidden=(), epochs=2).fit([[0.0], [1.0]] * 20, list('ab') * 20).score([[0.0], [1.0]], ['a', 'b']))" > use.py
+  PYTHONPATH=root/usr/lib/python3/dist-packages /usr/bin/python3 use.py > used || fail "the packed module does not train"
+  grep -Eqx '[01]\.[05]' used || fail "the packed module scores $(cat used)"
+fi
+
 # What the command is linked with has to come along, and nothing that is there to build with.
 depends=$(dpkg-deb -f "$runtime" Depends)
 for library in libcaf-core libcaf-io libopenblas libtomlplusplus libfmt libspdlog libssl libc6; do
