@@ -131,6 +131,9 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME layers
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/layers_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  add_test(NAME plateau
+           COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/plateau_test.py
+                   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   add_test(NAME metrics
            COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kinds/metrics_test.py
                    ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
@@ -146,7 +149,7 @@ if(TROUPE_BUILD_COMMAND)
                      ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
     set_tests_properties(table_${name} PROPERTIES TIMEOUT 3600)
   endforeach()
-  set_tests_properties(own_kinds layers metrics tables columns PROPERTIES TIMEOUT 3600)
+  set_tests_properties(own_kinds layers plateau metrics tables columns PROPERTIES TIMEOUT 3600)
   add_test(NAME page COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/page/page_test.py
                              ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   foreach(name IN ITEMS visitors faults)

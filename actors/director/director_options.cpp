@@ -18,6 +18,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   director_options options;
   options.rule.plan = timeline_of(resolved, shape);
   options.rule.stop = stop_rule_of(resolved);
+  options.rule.plateau = resolved.optimizer.plateau;
   options.rule.rows = {shape.test_row_count, shape.validation_row_count};
   options.rule.keep_best = *resolved.training.keep_best;
   options.rule.checkpoint_every = resolved.checkpoint.every_steps;

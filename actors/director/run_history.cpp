@@ -54,6 +54,7 @@ void run_history::begin(uint64_t version) {
   seconds_before_ = row_seconds_ = 0;
   report_seconds_.clear();
   rounds_.clear();
+  reductions_.clear();
   metrics_.forget();
   hashes_.forget();
   version_ = version;
@@ -137,7 +138,10 @@ double run_history::seconds_at(uint64_t version, double since_begin) const {
 
 std::optional<double> run_history::rate_at(uint64_t step) const {
   const auto base = with_defaults(optimizer_).learning_rate;
-  return base ? std::optional{*base * schedule_factor(optimizer_.schedule, step)} : std::nullopt;
+  if (!base)
+    return std::nullopt;
+  return *base * schedule_factor(optimizer_.schedule, step) *
+         plateau_factor(optimizer_.plateau, reductions_, step);
 }
 
 history_row run_history::row_of(const epoch_figures& figures, double since_begin) const {

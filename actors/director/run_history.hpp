@@ -42,6 +42,9 @@ public:
   /// A row is complete. A second row of a version that lacks training figures, because this run went
   /// on from there, adds the evaluation to the first one.
   training_progress add_row(const epoch_figures& figures, double since_begin);
+  /// Steps from which the learning rate is lower once more.
+  void set_reductions(const std::vector<uint64_t>& steps) { reductions_ = steps; }
+  const std::vector<uint64_t>& reductions() const { return reductions_; }
   /// Training ended here: the shard that keeps the book may have been ahead of one that met a bad
   /// value.
   void cut_after(uint64_t version);
@@ -77,6 +80,7 @@ private:
   version_times report_seconds_; ///< of reported versions, over all lives of the run
   uint64_t version_ = 0;
   pace pace_;
+  std::vector<uint64_t> reductions_;
   metric_book metrics_;
   hash_book hashes_;
   std::map<uint64_t, round_record> rounds_; ///< of federated training, whose rows are not there yet

@@ -24,9 +24,19 @@ director_memory memory_of(const checkpoint& x, const director_rule_options& opti
   }
   memory.stop = stop_rule{options.stop, x.stop.best_loss, x.stop.best_version,
                           static_cast<size_t>(x.stop.waited)};
+  memory.plateau = {options.plateau,
+                    stop_rule{{},
+                              x.plateau.best_loss,
+                              x.plateau.best_version,
+                              static_cast<size_t>(x.plateau.waited)},
+                    x.reductions};
   if (x.best_parameters)
     memory.best = best_version{x.best_version, x.best_loss};
   return memory;
+}
+
+stop_rule_memory memory_of(const stop_rule& x) {
+  return {x.best_loss(), x.best_version(), x.evaluations_without_improvement()};
 }
 
 /// What ends the run at once; nothing when it is a value that is not finite.
@@ -222,6 +232,7 @@ void run_training::carry_out(const director_decisions& decisions) {
 // Who trains faster than the disk writes waits at the next checkpoint; else they would pile up. The
 // last horizon is told at once: shards copy its version when they know that it is the last.
 void run_training::carry_out(const allow_up_to& decision) {
+  history_.set_reductions(decision.horizon.reductions);
   if (tensors_.is_behind() && !decision.horizon.final)
     announcer_.allow_later(decision.horizon);
   else
@@ -241,8 +252,9 @@ void run_training::carry_out(const take_checkpoint& decision) {
   x.numerics = seat_.options.numerics;
   x.version = decision.version;
   x.term = seat_.term();
-  x.stop = {memory.stop.best_loss(), memory.stop.best_version(),
-            memory.stop.evaluations_without_improvement()};
+  x.stop = memory_of(memory.stop);
+  x.plateau = memory_of(memory.plateau.watch());
+  x.reductions = memory.plateau.reductions();
   if (memory.best) {
     x.best_parameters = best_parameters_;
     x.best_version = memory.best->version;
@@ -320,6 +332,7 @@ void run_training::finish() {
   tensors_.drop_drafts_from(0);
   auto& result = end_.result();
   result.history = history_.rows();
+  result.reductions = history_.reductions();
   result.views = membership_.view_count();
   result.rollbacks = membership_.roll_back_count();
   roster_.fill_in(result, seat_.view, seat_.options.membership.split);

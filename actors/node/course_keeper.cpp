@@ -1,6 +1,7 @@
 #include "troupe/actors/node/course_keeper.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace troupe {
 
@@ -17,7 +18,12 @@ uint64_t course_keeper::latest_sequence() const {
 }
 
 void course_keeper::on_course(const course& news) {
-  if (news.term != seat_.view.id.term || news.rule.version > seat_.options.plan.last_version())
+  const auto& reductions = news.rule.reductions;
+  const bool exists =
+    news.rule.version <= seat_.options.plan.last_version() &&
+    std::ranges::adjacent_find(reductions, std::greater_equal{}) == reductions.end() &&
+    (reductions.empty() || reductions.back() <= news.rule.version);
+  if (news.term != seat_.view.id.term || !exists)
     return;
   round_ = std::max(round_, news.round);
   outbox_.forget_rows(news.row_version);

@@ -112,7 +112,8 @@ struct horizon {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, horizon& x) {
-  return f(caf::meta::type_name("troupe.horizon"), x.rule.version, x.rule.final, x.row_version);
+  return f(caf::meta::type_name("troupe.horizon"), x.rule.version, x.rule.final, x.rule.reductions,
+           x.row_version);
 }
 
 /// A replica and the slices it owns; none: a spare, which is told nothing until it gets some.
@@ -359,6 +360,7 @@ struct training_finished {
   uint64_t end_version = 0;         ///< training ended at; `version` may be an earlier one
   double seconds = 0;               ///< of training up to there, over all lives of the run
   std::vector<history_row> history; ///< up to the version training ended at
+  std::vector<uint64_t> reductions; ///< steps from which results made the learning rate lower
   std::vector<replica_status> replicas; ///< by index; spares have zeros
   bool is_best = false; ///< `version` was kept as the best; training may have gone on beyond it
   uint64_t nodes = 0;   ///< processes that any view named
@@ -378,8 +380,8 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
-           x.failed, x.failure, x.where, x.hint, x.end_version, seconds, x.history, x.replicas,
-           x.is_best, x.nodes, x.replicas_here, x.views, x.replicas_lost, x.rollbacks, x.bytes_sent,
+           x.failed, x.failure, x.where, x.hint, x.end_version, seconds, x.history, x.reductions,
+           x.replicas, x.is_best, x.nodes, x.replicas_here, x.views, x.replicas_lost, x.rollbacks, x.bytes_sent,
            x.bytes_early, x.resends, x.figures);
 }
 

@@ -63,6 +63,7 @@ void fill_figures(training_summary& summary, const training_finished& finished,
       summary.wire.bytes_by_kind.emplace(name, bytes);
   summary.wire.bytes_early = finished.bytes_early;
   summary.wire.resends = finished.resends;
+  summary.rate_reductions = finished.reductions;
   summary.left_out = finished.figures.left_out;
   summary.trainers = records_of(finished.figures);
   if (finished.seconds > 0)

@@ -125,7 +125,12 @@ void shard_state::on_contribution(const contribution& news) {
     return;
   if (keeps_book_)
     statistics_.on_part(news.replica, self_->clock().now(), news.computed);
-  if (!is_reduced_ && lanes_.is_complete()) // else added already: the step waits for norms only
+  apply_if_complete();
+}
+
+void shard_state::apply_if_complete() {
+  const bool is_told = !options_.follows_results || lanes_.version() < horizon_.version;
+  if (is_told && !is_reduced_ && lanes_.is_complete()) // else added already: it waits for norms only
     apply();
 }
 
@@ -245,7 +250,8 @@ std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& g
     const auto own = begin_step(*rule, x, state_);
     return end_step(*rule, x, totals_of_blocks(own, block_number_count(*rule)), state_);
   }
-  const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent);
+  const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent,
+                                              horizon_.reductions);
   const auto is_finite = [&](const lane_sum& x) {
     const auto& at = x.elements;
     const auto place = at.begin - elements_.begin;
@@ -327,8 +333,10 @@ parameter_span shard_state::span_of(uint64_t version, const float_view& paramete
 
 void shard_state::on_horizon(const horizon& news) {
   horizon_ = news.rule;
-  if (current_.size() == 0 || failed_ || lanes_.version() != horizon_.version)
+  if (current_.size() == 0 || failed_)
     return;
+  if (lanes_.version() != horizon_.version)
+    return apply_if_complete();
   copy_if_due();
   keep_book();
 }

@@ -131,6 +131,19 @@ void add_optimizer_keys(keys& out) {
   add_own_optimizer_keys(out);
   for (const auto& inner : schedule_schema())
     out.push_back(schedule_key(inner));
+  out.push_back(whole_key<job>(
+    {"optimizer.plateau.patience",
+     "evaluations without improvement after which the rate is lowered", "off"},
+    [](auto& x) -> auto& { return x.optimizer.plateau.patience; }));
+  number(
+    {"optimizer.plateau.factor", "of the rate each time it is lowered"}, "number in (0, 1)",
+    [](auto& x) -> auto& { return x.optimizer.plateau.factor; });
+  number(
+    {"optimizer.plateau.tolerance", "what a loss has to be lower by to count as improved"},
+    "number >= 0", [](auto& x) -> auto& { return x.optimizer.plateau.tolerance; });
+  number(
+    {"optimizer.plateau.minimum", "share of the rate below which it never goes"}, "number in [0, 1]",
+    [](auto& x) -> auto& { return x.optimizer.plateau.minimum; });
 }
 
 void add_training_keys(keys& out) {

@@ -248,7 +248,13 @@ private:
     if (const auto rate = resolved_.optimizer.learning_rate)
       result += " at " + fmt::format("{:.6g}", *rate);
     const auto kind = resolved_.optimizer.schedule.kind;
-    return result + (kind == schedule_kind::constant ? "" : ", " + std::string{name_of(kind)});
+    if (kind != schedule_kind::constant)
+      result += ", " + std::string{name_of(kind)};
+    const auto& plateau = resolved_.optimizer.plateau;
+    return result + (plateau.patience ? fmt::format(", times {:.6g} where the loss stands still for ",
+                                                    plateau.factor) +
+                                          plural(*plateau.patience, "evaluation")
+                                      : "");
   }
 
   std::string memory() const {

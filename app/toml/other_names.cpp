@@ -16,6 +16,7 @@ constexpr std::array names{
   other_name{"gamma", "optimizer.schedule.factor"},
   other_name{"scheduler", "optimizer.schedule.kind"},
   other_name{"lr_scheduler", "optimizer.schedule.kind"},
+  other_name{"reduce_on_plateau", "optimizer.plateau.patience"},
   other_name{"solver", "optimizer.kind"},
   other_name{"penalty", "optimizer.l2"},
   other_name{"regularization", "optimizer.l2"},

@@ -51,6 +51,7 @@ constexpr std::array bounds{
   whole_bounds{"model.hidden", 1, units_max},
   whole_bounds{"model.cuts", 1, part_count_max},
   whole_bounds{"optimizer.history_size", 1, history_size_max},
+  whole_bounds{"optimizer.plateau.patience", 1, epochs_max},
   whole_bounds{"optimizer.schedule.steps", 1, steps_max},
   whole_bounds{"optimizer.schedule.milestones", 1, steps_max},
   whole_bounds{"training.batch_size", 1, rows_max},

@@ -257,6 +257,37 @@ void check_optimizer(problem_list& check, const optimizer_options& x) {
   check_schedule(check, x.schedule);
 }
 
+// Who lowers the rate by results has one rate to lower, and waits for each result.
+void check_plateau(problem_list& check, const job& x) {
+  const auto& plateau = x.optimizer.plateau;
+  const std::string key = "optimizer.plateau.";
+  check.in_bounds(key + "patience", plateau.patience);
+  check.require(plateau.factor > 0 && plateau.factor < 1, key + "factor", "must be in (0, 1)",
+                "use a factor such as 0.1");
+  check.require(plateau.tolerance >= 0 && std::isfinite(plateau.tolerance), key + "tolerance",
+                "must be 0 or more", "use a small number such as 1e-4");
+  check.require(plateau.minimum >= 0 && plateau.minimum <= 1, key + "minimum", "must be in [0, 1]",
+                "use a share of the learning rate such as 0.01");
+  check.require(plateau.patience || plateau == plateau_options{}, key + "patience",
+                "is missing: without it the rate is never lowered",
+                "set it, to 5 say, or leave the section optimizer.plateau out");
+  if (!plateau.patience)
+    return;
+  check.require(x.training.evaluate_every > 0, key + "patience",
+                "needs evaluations on the way, but evaluate_every is 0",
+                "set training.evaluate_every to 1 or more");
+  check.require(!has_keeper(x.training), key + "patience",
+                "belongs to synchronous gradients: in this mode trainers have rates of their own",
+                "leave the section optimizer.plateau out, or use optimizer.schedule");
+  check.require(!finds_own_rate(x.optimizer.kind) &&
+                  scope_of(x.optimizer.kind) == optimizer_scope::element_wise,
+                key + "patience",
+                std::string{name_of(x.optimizer.kind)} + (finds_own_rate(x.optimizer.kind)
+                                                            ? " finds its own steps"
+                                                            : " looks at the whole model at once"),
+                "leave the section optimizer.plateau out, or use another optimizer.kind");
+}
+
 // A line search compares losses and gradients of one and the same smooth function.
 void check_lbfgs(problem_list& check, const job& x) {
   const bool lbfgs = x.optimizer.kind == optimizer_kind::lbfgs;
@@ -347,6 +378,7 @@ std::vector<job_problem> problems(const job& x) {
   check_cuts(check, x);
   check_parallel(check, x);
   check_optimizer(check, x.optimizer);
+  check_plateau(check, x);
   check_lbfgs(check, x);
   check_solver(check, x);
   check_training(check, x.training);

@@ -186,6 +186,9 @@ void write_optimizer(std::ostream& out, const optimizer_options& given) {
   out << "optimizer.schedule = ";
   write_schedule(out, x.schedule);
   out << '\n';
+  if (const auto& plateau = x.plateau; plateau.patience)
+    out << "optimizer.plateau = " << *plateau.patience << ' ' << bits_of(plateau.factor) << ' '
+        << bits_of(plateau.tolerance) << ' ' << bits_of(plateau.minimum) << '\n';
 }
 
 } // namespace

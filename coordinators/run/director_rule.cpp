@@ -9,11 +9,12 @@
 namespace troupe {
 
 director_rule::director_rule(const director_rule_options& options)
-  : options_(options), rule_(options.stop) {}
+  : options_(options), rule_(options.stop), plateau_(options.plateau) {}
 
 director_rule::director_rule(const director_rule_options& options, const director_memory& memory)
   : options_(options),
     rule_(options.stop, memory.stop),
+    plateau_(options.plateau, memory.plateau.watch(), memory.plateau.reductions()),
     start_version_(memory.version),
     last_row_(memory.last_row),
     best_(options.keep_best ? memory.best : std::nullopt),
@@ -28,7 +29,7 @@ director_rule::director_rule(const director_rule_options& options, const directo
 
 director_memory director_rule::memory(uint64_t version) const {
   const bool is_row = last_row_ && last_row_->version == version;
-  return {version, last_row_, rule_, best_, is_row ? last_loss_ : std::nullopt};
+  return {version, last_row_, rule_, best_, is_row ? last_loss_ : std::nullopt, plateau_};
 }
 
 uint64_t director_rule::row_version() const {
@@ -45,19 +46,19 @@ horizon_rule director_rule::horizon_after(uint64_t version) const {
   auto next = waits ? std::max(options_.plan.next_evaluation(version), version) : last;
   if (const auto every = options_.checkpoint_every; every > 0)
     next = std::min(next, (version / every + 1) * every);
-  return {next, next == last};
+  return {next, next == last, plateau_.reductions()};
 }
 
 director_decisions director_rule::start() {
   if (interrupted_) {
-    horizon_ = {start_version_, true};
+    horizon_ = end_at(start_version_);
     director_decisions out{allow_up_to{horizon_}};
     finish(start_version_, stop_reason::interrupt, out);
     return out;
   }
   horizon_ = horizon_after(start_version_);
   if (verdict_ != stop_reason::none)
-    horizon_ = {start_version_, true};
+    horizon_ = end_at(start_version_);
   director_decisions out{allow_up_to{horizon_}};
   if (horizon_.version == start_version_) // went on from the end
     finish(start_version_, verdict_ != stop_reason::none ? verdict_ : natural_end(), out);
@@ -106,7 +107,7 @@ director_decisions director_rule::on_stop_named(uint64_t version, stop_reason re
   is_named_ = true;
   named_reason_ = reason;
   interrupted_ = version < options_.plan.last_version();
-  horizon_ = {version, true};
+  horizon_ = end_at(version);
   if (phase_ == phase::holding)
     phase_ = phase::training;
   out.push_back(allow_up_to{horizon_});
@@ -237,8 +238,10 @@ void director_rule::judge(const epoch_figures& row) {
   const auto loss = watched.loss_sum / static_cast<double>(watched.sample_count);
   last_loss_ = loss;
   const bool is_scheduled = options_.plan.schedules_evaluation(row.version);
-  if (is_scheduled)
+  if (is_scheduled) {
     verdict_ = rule_.observe(row.version, loss);
+    plateau_.observe(row.version, loss);
+  }
   if (is_better(loss))
     (is_scheduled ? candidate_ : last_is_best_) = {row.version, loss};
 }
@@ -279,7 +282,7 @@ void director_rule::finish(uint64_t version, stop_reason reason, director_decisi
     // A result ends it, or an interrupt while the best version was fetched: shards do not know yet
     // that this version is the last one, and copy it when they do.
     if (!is_end(version)) {
-      horizon_ = {version, true};
+      horizon_ = end_at(version);
       out.push_back(allow_up_to{horizon_});
     }
     out.push_back(take_checkpoint{version});

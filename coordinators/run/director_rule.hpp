@@ -31,6 +31,7 @@
 #pragma once
 
 #include "troupe/coordinators/job/stop_rule.hpp"
+#include "troupe/coordinators/run/plateau_rule.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/models/base/batch.hpp"
@@ -56,6 +57,7 @@ struct director_rule_options {
   bool waits_for_rows = false;
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   size_t hashed_blocks = 0;      ///< of which every row's hash is told; 0: none is
+  plateau_options plateau{};     ///< lowers the rate; what it decided travels with the horizon
 
   friend bool operator==(const director_rule_options&, const director_rule_options&) = default;
 };
@@ -135,6 +137,7 @@ struct director_memory {
   std::optional<best_version> best;
   /// The watched loss of this version; nothing when it was not evaluated.
   std::optional<double> last_loss;
+  plateau_rule plateau{};
 
   friend bool operator==(const director_memory&, const director_memory&) = default;
 };
@@ -182,10 +185,13 @@ public:
   uint64_t end_version() const { return end_version_; }
 
 private:
-  bool reads_results() const { return options_.keep_best || options_.stop.reads_results(); }
+  bool reads_results() const {
+    return options_.keep_best || options_.stop.reads_results() || plateau_.reads_results();
+  }
   /// No row beyond it may be published before its own.
   uint64_t next_row() const;
   horizon_rule horizon_after(uint64_t version) const;
+  horizon_rule end_at(uint64_t version) const { return {version, true, plateau_.reductions()}; }
   /// Turns complete pending rows into decisions, oldest first.
   void complete_rows(director_decisions& out);
   /// Fills in the evaluation of the row's version; false while chunks are on their way.
@@ -206,6 +212,7 @@ private:
 
   director_rule_options options_;
   stop_rule rule_;
+  plateau_rule plateau_;
   phase phase_ = phase::training;
   horizon_rule horizon_;
   bool interrupted_ = false;

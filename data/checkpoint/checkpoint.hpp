@@ -53,6 +53,8 @@ struct checkpoint {
 
   batch_sums book;                    ///< of the steps since the last row of the history
   stop_rule_memory stop;              ///< of the rows of the history
+  stop_rule_memory plateau;           ///< likewise, of who lowers the learning rate
+  std::vector<uint64_t> reductions;   ///< rising: steps from which the rate is lower once more
   std::vector<history_row> history;   ///< every row up to `version`
   double seconds = 0;                 ///< trained so far, over all runs of the job
   std::vector<replica_work> replicas; ///< by replica

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -111,14 +112,28 @@ reason misfit_of_sums(const checkpoint& x, uint64_t batch_size) {
     [&] { return unless_finite(x.book.squared_error_sum, "the squared error in its book"); });
 }
 
+reason misfit_of_rule(const stop_rule_memory& rule, const std::string& whose, uint64_t version) {
+  return first_of(
+    [&] { return unless_at_most(rule.best_version, version, whose + " best version"); },
+    [&] { return unless_at_most(rule.waited, version, whose + " wait"); },
+    [&]() -> reason {
+      return std::isnan(rule.best_loss) ? reason{whose + " best loss is no number"} : std::nullopt;
+    });
+}
+
+reason misfit_of_reductions(const checkpoint& x) {
+  const auto& steps = x.reductions;
+  if (std::ranges::adjacent_find(steps, std::greater_equal{}) != steps.end())
+    return "the steps from which its rate is lower do not rise";
+  return steps.empty() ? std::nullopt
+                       : unless_at_most(steps.back(), x.version, "the last reduction of its rate");
+}
+
 reason misfit_of_rules(const checkpoint& x) {
   return first_of(
-    [&] { return unless_at_most(x.stop.best_version, x.version, "the stop rule's best version"); },
-    [&] { return unless_at_most(x.stop.waited, x.version, "the stop rule's wait"); },
-    [&]() -> reason {
-      return std::isnan(x.stop.best_loss) ? reason{"the stop rule's best loss is no number"}
-                                          : std::nullopt;
-    },
+    [&] { return misfit_of_rule(x.stop, "the stop rule's", x.version); },
+    [&] { return misfit_of_rule(x.plateau, "the plateau rule's", x.version); },
+    [&] { return misfit_of_reductions(x); },
     [&]() -> reason {
       if (!x.best_parameters)
         return std::nullopt;

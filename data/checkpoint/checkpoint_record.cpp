@@ -21,10 +21,11 @@ namespace {
 /// The most zeros that may stand behind a record: they bring the tensors to a multiple of 64.
 constexpr size_t padding_bytes_max = 63;
 
-/// What the rows of a record may have behind it.
+/// What a record may have behind it: of its rows, and of the rate.
 struct optional_parts {
   bool metrics = false;
   bool hashes = false;
+  bool plateau = false;
 };
 
 class record_writer {
@@ -51,12 +52,14 @@ public:
       visit(item);
   }
 
-  void flags(bool has_best, const std::vector<history_row>& rows) {
+  void flags(bool has_best, const checkpoint& x) {
+    const auto& rows = x.history;
     parts_.metrics =
       std::ranges::any_of(rows, [](const auto& row) { return !row.metrics.empty(); });
     parts_.hashes = std::ranges::any_of(rows, [](const auto& row) { return row.hash.has_value(); });
+    parts_.plateau = !(x.plateau == stop_rule_memory{}) || !x.reductions.empty();
     result.push_back(std::byte{has_best} | std::byte{parts_.metrics} << 1 |
-                     std::byte{parts_.hashes} << 2);
+                     std::byte{parts_.hashes} << 2 | std::byte{parts_.plateau} << 3);
   }
 
   const optional_parts& parts() const { return parts_; }
@@ -112,13 +115,14 @@ public:
       visit(items.emplace_back());
   }
 
-  void flags(bool& has_best, const std::vector<history_row>&) {
+  void flags(bool& has_best, const checkpoint&) {
     const auto byte = *take(1);
-    if (byte > std::byte{7})
+    if (byte > std::byte{15})
       refuse("flags that nobody writes");
     has_best = (byte & std::byte{1}) != std::byte{0};
     parts_.metrics = (byte & std::byte{2}) != std::byte{0};
     parts_.hashes = (byte & std::byte{4}) != std::byte{0};
+    parts_.plateau = (byte & std::byte{8}) != std::byte{0};
   }
 
   const optional_parts& parts() const { return parts_; }
@@ -230,7 +234,7 @@ void visit_all(auto& record, auto& x, auto& shape) {
   record.number(x.term);
   record.number(shape.parameter_count);
   record.number(shape.slot_count);
-  record.flags(shape.has_best_parameters, x.history);
+  record.flags(shape.has_best_parameters, x);
   record.list(x.optimizer_numbers, [&](auto& value) { record.real(value); });
   visit_sums(record, x.book);
   visit_stop(record, x.stop);
@@ -248,6 +252,10 @@ void visit_all(auto& record, auto& x, auto& shape) {
   if (record.parts().hashes)
     for (auto& row : x.history)
       visit_hash(record, row);
+  if (!record.parts().plateau)
+    return;
+  visit_stop(record, x.plateau);
+  record.list(x.reductions, [&](auto& step) { record.number(step); });
 }
 
 } // namespace

@@ -74,6 +74,8 @@ void add_circumstances(json& object, const training_summary& x) {
   object["numerics"] = x.numerics;
   object["model_file"] = x.model_file;
   object["stopped_by"] = x.stopped_by;
+  if (!x.rate_reductions.empty())
+    object["rate_reductions"] = x.rate_reductions;
   object["samples_by_replica"] = x.samples_by_replica;
   object["steps_executed"] = x.steps_executed;
   object["views"] = x.views;
@@ -149,6 +151,7 @@ void read_circumstances(const json& object, training_summary& x) {
   read(object, "numerics", x.numerics);
   read(object, "model_file", x.model_file);
   read(object, "stopped_by", x.stopped_by);
+  read(object, "rate_reductions", x.rate_reductions);
   read(object, "samples_by_replica", x.samples_by_replica);
   read(object, "steps_executed", x.steps_executed);
   read(object, "views", x.views);

@@ -107,6 +107,8 @@ struct training_summary : loss_figures, asked_figures {
   std::string numerics;   ///< numerics class of this machine
   std::string model_file; ///< path; empty when none was written
   std::string stopped_by; ///< "epochs", "steps", "target-loss", "patience", "interrupt"
+  /// Rising: steps from which results made the learning rate lower (optimizer.plateau).
+  std::vector<uint64_t> rate_reductions;
   /// Rows computed by each replica that is there at the end, since its process began; repetitions
   /// after roll-backs included.
   std::vector<uint64_t> samples_by_replica;

@@ -26,12 +26,14 @@ optimizer::optimizer(const optimizer_options& options, optimizer_kind kind)
 optimizer::optimizer(const optimizer_options& common)
   : options_(checked_options(common, common.kind)) {}
 
-update_step optimizer::begin_step(uint64_t t, uint64_t sample_count, direction way) const {
+update_step optimizer::begin_step(uint64_t t, uint64_t sample_count, direction way,
+                                  std::span<const uint64_t> reductions) const {
   update_step step;
   const double sign = way == direction::descent ? 1 : -1;
   step.gradient_factor = static_cast<float>(sign / static_cast<double>(sample_count));
   step.learning_rate =
-    static_cast<float>(*options_.learning_rate * schedule_factor(options_.schedule, t));
+    static_cast<float>(*options_.learning_rate * schedule_factor(options_.schedule, t) *
+                       plateau_factor(options_.plateau, reductions, t));
   step.corrections = corrections(t);
   return step;
 }

@@ -71,8 +71,10 @@ public:
   /// Floats of state a parameter.
   virtual size_t slot_count() const = 0;
 
-  /// Figures of step `t` over `sample_count` samples.
-  update_step begin_step(uint64_t t, uint64_t sample_count, direction way) const;
+  /// Figures of step `t` over `sample_count` samples. `reductions`: what results led to
+  /// (models/training/plateau.hpp).
+  update_step begin_step(uint64_t t, uint64_t sample_count, direction way,
+                         std::span<const uint64_t> reductions = {}) const;
 
   /// Applies the rule. A gradient that is not finite leads to a new parameter that is not: who
   /// calls this looks at `next`, and if it is not finite neither it nor the state are of any

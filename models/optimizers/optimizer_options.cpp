@@ -101,6 +101,8 @@ optimizer_options checked_options(optimizer_options options, optimizer_kind kind
   const auto result = with_defaults(options);
   require_ranges(result);
   schedule_factor(result.schedule, 0); // throws when the schedule is out of range
+  require(!result.plateau.patience || (result.plateau.factor > 0 && result.plateau.factor < 1),
+          result, "plateau.factor must be in (0, 1)");
   if (kind == optimizer_kind::sgd) {
     require(result.momentum >= 0 && result.momentum < 1, result, "momentum must be in [0, 1)");
     require(!result.nesterov || result.momentum > 0, result, "nesterov needs a momentum above 0");

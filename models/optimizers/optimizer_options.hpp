@@ -13,6 +13,7 @@
 
 #include "troupe/models/base/names.hpp"
 #include "troupe/models/kinds/component.hpp"
+#include "troupe/models/training/plateau.hpp"
 #include "troupe/models/training/schedule.hpp"
 
 #include <cstddef>
@@ -108,6 +109,7 @@ struct optimizer_options {
   double clip_value = 0; ///< > 0: each element of the mean gradient is kept in [-it, it], first
   double clip_norm = 0;  ///< > 0: a mean gradient of a greater norm is scaled to it, first
   schedule_options schedule;
+  plateau_options plateau = {}; ///< synchronous training only
   /// A kind that the application adds (models/kinds/optimizer_kinds.hpp), in place of `kind`, which is
   /// sgd then. Those of its options that are constants above may be set there too.
   component own;

@@ -23,6 +23,7 @@ import time
 import unittest
 import zlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from patience import HANG, SLOWNESS
 
@@ -319,6 +320,24 @@ def results_with_a_kill(folder, job, settings, program=TROUPE):
         if result["replicas_lost"] > 0:
             return
     raise AssertionError("the kill was always too late: " + messages)
+
+
+def resumed_after_a_kill(folder, job, settings, beyond=0, program=TROUPE):
+    """The result of `troupe train` that is killed once it has a checkpoint beyond this step, and resumed."""
+    words = [word for key in settings for word in ("--set", key)]
+    for attempt in range(20):
+        place = os.path.join(folder, f"killed{attempt}")
+        arguments = [program, "train", str(job), *words, "--set", f"output.directory={place}"]
+        with subprocess.Popen([*arguments, "--quiet"], cwd=folder, stdout=subprocess.DEVNULL) as run:
+            while run.poll() is None and not any(int(file.stem.split("-")[1]) > beyond
+                                                 for file in Path(place).glob("checkpoint-*.troupe")):
+                pass
+            run.kill()
+        resumed = subprocess.run([*arguments, "--json", "--resume"], cwd=folder, capture_output=True,
+                                 text=True, timeout=HANG, check=False)
+        if "training goes on from step " in resumed.stderr:
+            return json.loads(resumed.stdout)
+    raise AssertionError("the kill was always too late: " + resumed.stderr)
 
 
 class EqualRuns(unittest.TestCase):

@@ -63,6 +63,7 @@ job best_job() {
   x.data.validation_fraction = 0.125;
   x.training.patience.reset();
   x.training.keep_best = true;
+  x.optimizer.plateau = {.patience = 1, .factor = 0.5};
   return x;
 }
 

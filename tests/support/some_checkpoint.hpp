@@ -40,6 +40,8 @@ inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_option
   x.optimizer_numbers = {0.1, -0.0, std::numeric_limits<double>::infinity()};
   x.book = {1.0 / 3, 17, 5, std::numeric_limits<double>::denorm_min()};
   x.stop = {0.25, 6, 3};
+  x.plateau = {0.125, 1, 2};
+  x.reductions = {1, 3};
   x.history.resize(2);
   auto& first = x.history[0];
   first.epoch = 1;
@@ -70,7 +72,8 @@ inline checkpoint plain_checkpoint(uint64_t version, const some_checkpoint_optio
   auto x = some_checkpoint(version, options);
   x.optimizer_numbers.clear();
   x.book = {};
-  x.stop = {};
+  x.stop = x.plateau = {};
+  x.reductions.clear();
   x.history.clear();
   return x;
 }
@@ -93,6 +96,7 @@ inline bool same(const checkpoint& a, const checkpoint& b) {
                     b.optimizer_numbers.begin(), b.optimizer_numbers.end(),
                     [&](double x, double y) { return bits(x) == bits(y); }) &&
          same_bits(a.best_parameters, b.best_parameters) && a.book == b.book && a.stop == b.stop &&
+         a.plateau == b.plateau && a.reductions == b.reductions &&
          a.history == b.history && bits(a.seconds) == bits(b.seconds) && a.replicas == b.replicas;
 }
 

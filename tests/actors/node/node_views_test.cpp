@@ -47,6 +47,18 @@ TEST(node, a_hold_is_answered_when_all_replicas_did_and_again_when_asked_again) 
   EXPECT_EQ(run.replica.horizons.back().rule, (horizon_rule{5, true}));
 }
 
+TEST(node, a_course_with_reductions_that_cannot_be_is_not_followed) {
+  played_node run;
+  run.begin();
+  run.give_version(0);
+  const auto told = run.replica.horizons.size();
+  run.tell(course{1, 1, {9, true, {3, 3}}, 0, 0});
+  run.tell(course{1, 2, {9, true, {3, 10}}, 0, 0});
+  EXPECT_EQ(run.replica.horizons.size(), told);
+  run.tell(course{1, 3, {9, true, {3, 9}}, 0, 0});
+  EXPECT_EQ(run.replica.horizons.back().rule, (horizon_rule{9, true, {3, 9}}));
+}
+
 TEST(node, who_is_no_member_any_more_rests) {
   played_node run;
   run.begin();

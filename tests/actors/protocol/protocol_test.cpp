@@ -199,7 +199,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                                            "somebody"};
   status.figures = some_figures();
   expect_survives(status);
-  expect_survives(horizon{{12, true}, 10});
+  expect_survives(horizon{{12, true, {4, 9}}, 10});
   expect_survives(block_sums{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
 }
 
@@ -208,7 +208,7 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_block_survives<caf::id_block::troupe_exchange>();
   expect_survives(cluster_view{
     {3, 2}, 40, {{"a", 7, 2, 1, 8}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}, true});
-  expect_survives(course{3, 8, {12, true}, 10, 6, 9, 77});
+  expect_survives(course{3, 8, {12, true, {4, 9}}, 10, 6, 9, 77});
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
@@ -357,7 +357,7 @@ TEST_F(protocol, a_flipped_bit_anywhere_in_a_message_is_noticed) {
   expect_noticed(training_report{1, 9, sums, true, false, 0.5, "a notice"});
   expect_noticed(span_hash{1, 9, {2, 5}, {{6, 7}, {8, 9}}});
   expect_noticed(not_finite_report{1, 9, "the gradient", true, 3, 1});
-  expect_noticed(course{1, 2, {9, true}, 8, 4, 3});
+  expect_noticed(course{1, 2, {9, true, {3, 8}}, 8, 4, 3});
   expect_noticed(hold_request{1, 2});
   expect_noticed(hold_answer{"b", {1, 2}, 9, {8, 9}});
   expect_noticed(cluster_view{{1, 2}, 4, {{"a", 7, 1, 1}}, {{0, 0, {0, 2}}}, {{0, 0, {0, 3}}}});

@@ -63,6 +63,8 @@ TEST(checkpoint_record, lengths_are_held_against_what_is_there) {
   // A list's first item would already be beyond the end: a false length costs nothing.
   auto x = some_checkpoint(3);
   x.replicas.clear();
+  x.plateau = {};
+  x.reductions.clear();
   for (auto& row : x.history) { // else it would not be the last
     row.metrics.clear();
     row.hash.reset();
@@ -76,7 +78,7 @@ TEST(checkpoint_record, flags_are_those_that_are_written) {
   auto x = some_checkpoint(3);
   x.job_sha256 = x.numerics = "";
   auto bytes = record_of(x);
-  bytes[6 * 8] = std::byte{8}; // after two texts, version, term and two counts
+  bytes[6 * 8] = std::byte{16}; // after two texts, version, term and two counts
   EXPECT_EQ(refusal_of(bytes), "flags that nobody writes (byte 89)");
 }
 

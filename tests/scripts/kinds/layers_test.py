@@ -11,7 +11,8 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from cluster_run import Cluster, cluster_text, nodes_on_loopback, results_with_a_kill, timeouts
+from cluster_run import (Cluster, cluster_text, nodes_on_loopback, results_with_a_kill, resumed_after_a_kill,
+                         timeouts)
 from patience import HANG
 
 BUILD = Path(sys.argv[1]).resolve()
@@ -137,19 +138,7 @@ class Layers(unittest.TestCase):
         self.write(job_of("sequences", epochs=6))
         sets = ["checkpoint.every_steps=10"]
         undisturbed = self.train("undisturbed", *sets)
-        for attempt in range(20):
-            folder = self.folder / f"killed{attempt}"
-            words = [word for key in (*sets, f"output.directory={folder}") for word in ("--set", key)]
-            with subprocess.Popen([TROUPE, "train", "job.toml", "--quiet", *words], cwd=self.folder,
-                                  stdout=subprocess.DEVNULL) as run:
-                while run.poll() is None and not list(folder.glob("checkpoint-*.troupe")):
-                    pass
-                run.kill()
-            resumed = self.run_troupe("train", "job.toml", "--json", "--resume", *words)
-            if "training goes on from step " in resumed.stderr:
-                break
-        self.assertRegex(resumed.stderr, r"training goes on from step [1-9]")
-        self.expect_equal(json.loads(resumed.stdout), undisturbed)
+        self.expect_equal(resumed_after_a_kill(self.folder, self.folder / "job.toml", sets), undisturbed)
 
     def test_a_model_file_says_what_layers_there_are(self):
         self.write(job_of("images"))

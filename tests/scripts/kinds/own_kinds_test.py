@@ -16,7 +16,8 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from cluster_run import DIRECTOR, Cluster, cluster_text, nodes_on_loopback, results_with_a_kill, timeouts
+from cluster_run import (DIRECTOR, Cluster, cluster_text, nodes_on_loopback, results_with_a_kill,
+                         resumed_after_a_kill, timeouts)
 from patience import HANG
 
 BUILD = Path(sys.argv[1]).resolve()
@@ -113,19 +114,7 @@ class OwnKinds(unittest.TestCase):
     def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(self):
         sets = [f"training.epochs={LONG}", "checkpoint.every_steps=50"]
         undisturbed = self.train("undisturbed", sets=sets)
-        for attempt in range(20):
-            words = [word for key in (*sets, f"output.directory=killed{attempt}") for word in ("--set", key)]
-            folder = self.folder / f"killed{attempt}"
-            with subprocess.Popen([PROGRAM, "train", self.job, "--quiet", *words], cwd=self.folder,
-                                  stdout=subprocess.DEVNULL) as run:
-                while run.poll() is None and not list(folder.glob("checkpoint-*.troupe")):
-                    pass
-                run.kill()
-            resumed = self.run_program("train", self.job, "--json", "--resume", *words)
-            if "training goes on from step " in resumed.stderr:
-                break
-        self.assertRegex(resumed.stderr, r"training goes on from step [1-9]")
-        self.expect_equal(json.loads(resumed.stdout), undisturbed)
+        self.expect_equal(resumed_after_a_kill(self.folder, self.job, sets, program=PROGRAM), undisturbed)
 
     # ---- Files
 
