@@ -133,9 +133,9 @@ void process_roster::fill_in(training_finished& result, const cluster_view& view
   for (const auto& [who, one] : processes_)
     if (one.last) {
       for (size_t kind = 0; kind < tensor_kind_count; ++kind)
-        result.bytes_sent[kind] += one.last->news.bytes_sent[kind];
-      result.bytes_early += one.last->news.bytes_early;
-      result.resends += one.last->news.resends;
+        result.wire.bytes_sent[kind] += one.last->news.bytes_sent[kind];
+      result.wire.bytes_early += one.last->news.bytes_early;
+      result.wire.resends += one.last->news.resends;
     }
 }
 

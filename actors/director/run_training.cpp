@@ -24,12 +24,11 @@ director_memory memory_of(const checkpoint& x, const director_rule_options& opti
   }
   memory.stop = stop_rule{options.stop, x.stop.best_loss, x.stop.best_version,
                           static_cast<size_t>(x.stop.waited)};
-  memory.plateau = {options.plateau,
-                    stop_rule{{},
-                              x.plateau.best_loss,
-                              x.plateau.best_version,
-                              static_cast<size_t>(x.plateau.waited)},
-                    x.reductions};
+  memory.plateau = {
+    options.plateau,
+    stop_rule{
+      {}, x.plateau.best_loss, x.plateau.best_version, static_cast<size_t>(x.plateau.waited)},
+    x.reductions};
   if (x.best_parameters)
     memory.best = best_version{x.best_version, x.best_loss};
   return memory;

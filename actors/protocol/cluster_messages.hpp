@@ -92,8 +92,8 @@ struct course {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, course& x) {
-  return sealed(f, "troupe.course", x.term, x.sequence, x.rule.version, x.rule.final, x.rule.reductions,
-                x.row_version, x.checkpoint_version, x.round, x.sent);
+  return sealed(f, "troupe.course", x.term, x.sequence, x.rule.version, x.rule.final,
+                x.rule.reductions, x.row_version, x.checkpoint_version, x.round, x.sent);
 }
 
 /// director -> all nodes, until all that compute have answered. Start no further step.

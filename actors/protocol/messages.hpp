@@ -368,10 +368,16 @@ struct training_finished {
   uint64_t views = 0;         ///< cluster views that were published
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
-  bytes_of_kinds bytes_sent{}; ///< of pieces, between processes
-  uint64_t bytes_early = 0;    ///< of these, sent while the same gradient was still being computed
-  uint64_t resends = 0;        ///< pieces that were asked for
-  trainer_figures figures;     ///< everybody's work and waits
+  /// Pieces between processes.
+  struct wire_figures {
+    bytes_of_kinds bytes_sent{};
+    uint64_t bytes_early = 0; ///< of these, sent while the same gradient was still being computed
+    uint64_t resends = 0;     ///< pieces that were asked for
+
+    friend bool operator==(const wire_figures&, const wire_figures&) = default;
+  };
+  wire_figures wire;
+  trainer_figures figures; ///< everybody's work and waits
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
@@ -381,8 +387,8 @@ typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   wire_double seconds{x.seconds};
   return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
            x.failed, x.failure, x.where, x.hint, x.end_version, seconds, x.history, x.reductions,
-           x.replicas, x.is_best, x.nodes, x.replicas_here, x.views, x.replicas_lost, x.rollbacks, x.bytes_sent,
-           x.bytes_early, x.resends, x.figures);
+           x.replicas, x.is_best, x.nodes, x.replicas_here, x.views, x.replicas_lost, x.rollbacks,
+           x.wire.bytes_sent, x.wire.bytes_early, x.wire.resends, x.figures);
 }
 
 } // namespace troupe

@@ -59,10 +59,10 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   summary.replicas_lost = finished.replicas_lost;
   summary.rollbacks = finished.rollbacks;
   for (const auto& [kind, name] : name_table<tensor_kind>::entries)
-    if (const auto bytes = finished.bytes_sent[static_cast<size_t>(kind)]; bytes > 0)
+    if (const auto bytes = finished.wire.bytes_sent[static_cast<size_t>(kind)]; bytes > 0)
       summary.wire.bytes_by_kind.emplace(name, bytes);
-  summary.wire.bytes_early = finished.bytes_early;
-  summary.wire.resends = finished.resends;
+  summary.wire.bytes_early = finished.wire.bytes_early;
+  summary.wire.resends = finished.wire.resends;
   summary.rate_reductions = finished.reductions;
   summary.left_out = finished.figures.left_out;
   summary.trainers = records_of(finished.figures);
@@ -81,8 +81,7 @@ void fill_figures(training_summary& summary, const training_finished& finished,
 // How much was computed and sent follows from who took part.
 void hide_work(training_finished& x) {
   x.replicas.assign(x.replicas.size(), {});
-  x.bytes_sent = {};
-  x.bytes_early = x.resends = 0;
+  x.wire = {};
   x.figures.replicas.clear();
   auto& clients = x.figures.clients;
   clients = {.rounds = clients.rounds, .privacy = clients.privacy};

@@ -125,17 +125,14 @@ void shard_state::on_contribution(const contribution& news) {
     return;
   if (keeps_book_)
     statistics_.on_part(news.replica, self_->clock().now(), news.computed);
-  apply_if_complete();
-}
-
-void shard_state::apply_if_complete() {
-  const bool is_told = !options_.follows_results || lanes_.version() < horizon_.version;
-  if (is_told && !is_reduced_ && lanes_.is_complete()) // else added already: it waits for norms only
-    apply();
+  apply();
 }
 
 // What looks at all elements at once needs their sum before it.
 void shard_state::apply() {
+  const bool is_told = !options_.follows_results || lanes_.version() < horizon_.version;
+  if (!is_told || is_reduced_ || !lanes_.is_complete()) // reduced: it waits for norms only
+    return;
   const auto sums = lanes_.sums(options_.hooks.add_in_order_of_arrival);
   const bool clips = options_.changes.norm_max() > 0;
   if (!clips && !options_.whole_rule)
@@ -250,8 +247,8 @@ std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& g
     const auto own = begin_step(*rule, x, state_);
     return end_step(*rule, x, totals_of_blocks(own, block_number_count(*rule)), state_);
   }
-  const auto step = options_.rule->begin_step(version, total.sample_count, direction::descent,
-                                              horizon_.reductions);
+  const auto step =
+    options_.rule->begin_step(version, total.sample_count, direction::descent, horizon_.reductions);
   const auto is_finite = [&](const lane_sum& x) {
     const auto& at = x.elements;
     const auto place = at.begin - elements_.begin;
@@ -336,7 +333,7 @@ void shard_state::on_horizon(const horizon& news) {
   if (current_.size() == 0 || failed_)
     return;
   if (lanes_.version() != horizon_.version)
-    return apply_if_complete();
+    return apply();
   copy_if_due();
   keep_book();
 }

@@ -57,7 +57,8 @@ struct shard_options {
   regularization changes;        ///< of the mean gradient
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   std::shared_ptr<const whole_model_rule> whole_rule;
-  bool follows_results = false;   ///< no step is applied before a horizon beyond it: it brings the rate
+  bool follows_results =
+    false; ///< no step is applied before a horizon beyond it: it brings the rate
   std::vector<index_range> tiles; ///< elements that replicas contribute together; empty: all
   std::shared_ptr<trace_ring> trace = {}; ///< each one's own; null: no timeline is wanted
 };
@@ -87,8 +88,7 @@ private:
   void restore();
   /// Copies the state for a checkpoint, if this version is to have one.
   void copy_if_due();
-  /// Once the step is complete, and may be: adds, updates and announces, or reports why not.
-  void apply_if_complete();
+  /// Once the step is complete and its rate is known: adds, updates and announces, or reports why not.
   void apply();
   /// Tells the other shards the numbers of its blocks.
   void tell_sums();

@@ -142,8 +142,8 @@ void add_optimizer_keys(keys& out) {
     {"optimizer.plateau.tolerance", "what a loss has to be lower by to count as improved"},
     "number >= 0", [](auto& x) -> auto& { return x.optimizer.plateau.tolerance; });
   number(
-    {"optimizer.plateau.minimum", "share of the rate below which it never goes"}, "number in [0, 1]",
-    [](auto& x) -> auto& { return x.optimizer.plateau.minimum; });
+    {"optimizer.plateau.minimum", "share of the rate below which it never goes"},
+    "number in [0, 1]", [](auto& x) -> auto& { return x.optimizer.plateau.minimum; });
 }
 
 void add_training_keys(keys& out) {

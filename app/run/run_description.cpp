@@ -251,10 +251,11 @@ private:
     if (kind != schedule_kind::constant)
       result += ", " + std::string{name_of(kind)};
     const auto& plateau = resolved_.optimizer.plateau;
-    return result + (plateau.patience ? fmt::format(", times {:.6g} where the loss stands still for ",
-                                                    plateau.factor) +
-                                          plural(*plateau.patience, "evaluation")
-                                      : "");
+    return result +
+           (plateau.patience
+              ? fmt::format(", times {:.6g} where the loss stands still for ", plateau.factor) +
+                  plural(*plateau.patience, "evaluation")
+              : "");
   }
 
   std::string memory() const {

@@ -53,7 +53,8 @@ std::string run_report(const training_summary& summary) {
   if (!summary.stopped_by.empty())
     add(result, "stopped by", summary.stopped_by);
   if (!summary.rate_reductions.empty())
-    add(result, "rate lowered", fmt::format("from step {}", fmt::join(summary.rate_reductions, ", ")));
+    add(result, "rate lowered",
+        fmt::format("from step {}", fmt::join(summary.rate_reductions, ", ")));
   add(result, "seconds", fmt::format("{:.3f}", summary.seconds));
   if (summary.samples_per_second > 0)
     add(result, "samples/s", fmt::format("{:.0f}", summary.samples_per_second));

@@ -38,7 +38,8 @@ const char* name_of(gradient_verdict verdict) {
 gradients_coordinator::gradients_coordinator(const gradients_coordinator_options& options)
   : options_(options), rule_(make_optimizer(options.optimizer)), changes_(options.optimizer, {}) {
   if (options.optimizer.plateau.patience)
-    throw std::invalid_argument("gradients coordinator: plateau needs evaluations, and there are none");
+    throw std::invalid_argument(
+      "gradients coordinator: plateau needs evaluations, and there are none");
   if (options.round_size == 0)
     throw std::invalid_argument("gradients coordinator: a round needs at least one gradient");
 }

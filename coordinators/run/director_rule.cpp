@@ -9,12 +9,12 @@
 namespace troupe {
 
 director_rule::director_rule(const director_rule_options& options)
-  : options_(options), rule_(options.stop), plateau_(options.plateau) {}
+  : options_(options), rules_{stop_rule{options.stop}, plateau_rule{options.plateau}} {}
 
 director_rule::director_rule(const director_rule_options& options, const director_memory& memory)
   : options_(options),
-    rule_(options.stop, memory.stop),
-    plateau_(options.plateau, memory.plateau.watch(), memory.plateau.reductions()),
+    rules_{stop_rule{options.stop, memory.stop},
+           plateau_rule{options.plateau, memory.plateau.watch(), memory.plateau.reductions()}},
     start_version_(memory.version),
     last_row_(memory.last_row),
     best_(options.keep_best ? memory.best : std::nullopt),
@@ -22,14 +22,14 @@ director_rule::director_rule(const director_rule_options& options, const directo
   if (!last_loss_)
     return;
   if (options.plan.schedules_evaluation(start_version_)) // a result may have ended training here
-    verdict_ = rule_.verdict(*last_loss_);
+    verdict_ = rules_.stop.verdict(*last_loss_);
   else if (is_better(*last_loss_))
     last_is_best_ = {start_version_, *last_loss_};
 }
 
 director_memory director_rule::memory(uint64_t version) const {
   const bool is_row = last_row_ && last_row_->version == version;
-  return {version, last_row_, rule_, best_, is_row ? last_loss_ : std::nullopt, plateau_};
+  return {version, last_row_, rules_.stop, best_, is_row ? last_loss_ : std::nullopt, rules_.rate};
 }
 
 uint64_t director_rule::row_version() const {
@@ -46,19 +46,19 @@ horizon_rule director_rule::horizon_after(uint64_t version) const {
   auto next = waits ? std::max(options_.plan.next_evaluation(version), version) : last;
   if (const auto every = options_.checkpoint_every; every > 0)
     next = std::min(next, (version / every + 1) * every);
-  return {next, next == last, plateau_.reductions()};
+  return {next, next == last, rules_.rate.reductions()};
 }
 
 director_decisions director_rule::start() {
   if (interrupted_) {
-    horizon_ = end_at(start_version_);
+    horizon_ = {start_version_, true, rules_.rate.reductions()};
     director_decisions out{allow_up_to{horizon_}};
     finish(start_version_, stop_reason::interrupt, out);
     return out;
   }
   horizon_ = horizon_after(start_version_);
   if (verdict_ != stop_reason::none)
-    horizon_ = end_at(start_version_);
+    horizon_ = {start_version_, true, rules_.rate.reductions()};
   director_decisions out{allow_up_to{horizon_}};
   if (horizon_.version == start_version_) // went on from the end
     finish(start_version_, verdict_ != stop_reason::none ? verdict_ : natural_end(), out);
@@ -107,7 +107,7 @@ director_decisions director_rule::on_stop_named(uint64_t version, stop_reason re
   is_named_ = true;
   named_reason_ = reason;
   interrupted_ = version < options_.plan.last_version();
-  horizon_ = end_at(version);
+  horizon_ = {version, true, rules_.rate.reductions()};
   if (phase_ == phase::holding)
     phase_ = phase::training;
   out.push_back(allow_up_to{horizon_});
@@ -239,8 +239,8 @@ void director_rule::judge(const epoch_figures& row) {
   last_loss_ = loss;
   const bool is_scheduled = options_.plan.schedules_evaluation(row.version);
   if (is_scheduled) {
-    verdict_ = rule_.observe(row.version, loss);
-    plateau_.observe(row.version, loss);
+    verdict_ = rules_.stop.observe(row.version, loss);
+    rules_.rate.observe(row.version, loss);
   }
   if (is_better(loss))
     (is_scheduled ? candidate_ : last_is_best_) = {row.version, loss};
@@ -282,7 +282,7 @@ void director_rule::finish(uint64_t version, stop_reason reason, director_decisi
     // A result ends it, or an interrupt while the best version was fetched: shards do not know yet
     // that this version is the last one, and copy it when they do.
     if (!is_end(version)) {
-      horizon_ = end_at(version);
+      horizon_ = {version, true, rules_.rate.reductions()};
       out.push_back(allow_up_to{horizon_});
     }
     out.push_back(take_checkpoint{version});

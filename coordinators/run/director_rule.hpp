@@ -172,7 +172,7 @@ public:
   enum class phase : uint8_t { training, holding, keeping, ending };
   phase state() const { return phase_; }
   const std::optional<divergence>& diverged() const { return diverged_; }
-  const stop_rule& rule() const { return rule_; }
+  const stop_rule& rule() const { return rules_.stop; }
   /// The best version so far: the kept one, or the last one once training ends there.
   const std::optional<best_version>& best() const { return last_is_best_ ? last_is_best_ : best_; }
   /// The version whose parameters are kept; nothing before the first is.
@@ -186,12 +186,11 @@ public:
 
 private:
   bool reads_results() const {
-    return options_.keep_best || options_.stop.reads_results() || plateau_.reads_results();
+    return options_.keep_best || options_.stop.reads_results() || rules_.rate.reads_results();
   }
   /// No row beyond it may be published before its own.
   uint64_t next_row() const;
   horizon_rule horizon_after(uint64_t version) const;
-  horizon_rule end_at(uint64_t version) const { return {version, true, plateau_.reductions()}; }
   /// Turns complete pending rows into decisions, oldest first.
   void complete_rows(director_decisions& out);
   /// Fills in the evaluation of the row's version; false while chunks are on their way.
@@ -211,8 +210,11 @@ private:
   stop_reason natural_end() const;
 
   director_rule_options options_;
-  stop_rule rule_;
-  plateau_rule plateau_;
+  /// What reads results.
+  struct {
+    stop_rule stop;
+    plateau_rule rate;
+  } rules_;
   phase phase_ = phase::training;
   horizon_rule horizon_;
   bool interrupted_ = false;

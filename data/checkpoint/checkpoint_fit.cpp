@@ -130,17 +130,16 @@ reason misfit_of_reductions(const checkpoint& x) {
 }
 
 reason misfit_of_rules(const checkpoint& x) {
-  return first_of(
-    [&] { return misfit_of_rule(x.stop, "the stop rule's", x.version); },
-    [&] { return misfit_of_rule(x.plateau, "the plateau rule's", x.version); },
-    [&] { return misfit_of_reductions(x); },
-    [&]() -> reason {
-      if (!x.best_parameters)
-        return std::nullopt;
-      return std::isnan(x.best_loss)
-               ? reason{"the best version's loss is no number"}
-               : unless_at_most(x.best_version, x.version, "the best version");
-    });
+  return first_of([&] { return misfit_of_rule(x.stop, "the stop rule's", x.version); },
+                  [&] { return misfit_of_rule(x.plateau, "the plateau rule's", x.version); },
+                  [&] { return misfit_of_reductions(x); },
+                  [&]() -> reason {
+                    if (!x.best_parameters)
+                      return std::nullopt;
+                    return std::isnan(x.best_loss)
+                             ? reason{"the best version's loss is no number"}
+                             : unless_at_most(x.best_version, x.version, "the best version");
+                  });
 }
 
 } // namespace

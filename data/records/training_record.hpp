@@ -84,6 +84,8 @@ struct loss_figures {
 struct asked_figures {
   std::optional<client_evaluation> client_figures{}; ///< how the result serves federated clients
   metric_figures metrics{};                          ///< of the history's row of the result
+  /// Rising: steps from which results made the learning rate lower (optimizer.plateau).
+  std::vector<uint64_t> rate_reductions{};
 };
 
 /// The object that `--json` prints and summary.json holds. Field names are the keys.
@@ -107,8 +109,6 @@ struct training_summary : loss_figures, asked_figures {
   std::string numerics;   ///< numerics class of this machine
   std::string model_file; ///< path; empty when none was written
   std::string stopped_by; ///< "epochs", "steps", "target-loss", "patience", "interrupt"
-  /// Rising: steps from which results made the learning rate lower (optimizer.plateau).
-  std::vector<uint64_t> rate_reductions;
   /// Rows computed by each replica that is there at the end, since its process began; repetitions
   /// after roll-backs included.
   std::vector<uint64_t> samples_by_replica;

@@ -29,12 +29,12 @@ struct lent_rows {
 
 /// Shapes: N rows, F features, T targets.
 struct dataset {
-  size_t row_count = 0;                   ///< N
-  size_t feature_count = 0;               ///< F
-  std::vector<float> features;            ///< N x F, row-major, finite; empty: rows are sparse or lent
+  size_t row_count = 0;        ///< N
+  size_t feature_count = 0;    ///< F
+  std::vector<float> features; ///< N x F, row-major, finite; empty: rows are sparse or lent
   std::vector<std::string> feature_names; ///< F; sparse rows have none
   sparse_matrix sparse = {};              ///< N rows, finite; none: rows are dense
-  lent_rows lent = {};                    ///< as they were read, whatever is done to others: never standardised
+  lent_rows lent = {}; ///< as they were read, whatever is done to others: never standardised
 
   /// Classification: the class of each row, 0 .. classes.size() - 1 (N); else empty.
   std::vector<int32_t> labels;

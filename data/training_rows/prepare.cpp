@@ -274,7 +274,8 @@ std::string content_fingerprint(const dataset& source) {
       add_text(digest, name);
   if (!source.columns.empty())
     add_text(digest, text_of(source.columns));
-  digest.update(std::as_bytes(source.lent.exist() ? source.lent.values : std::span{source.features}));
+  digest.update(
+    std::as_bytes(source.lent.exist() ? source.lent.values : std::span{source.features}));
   if (source.is_sparse()) {
     add_text(digest, "sparse");
     digest.update(std::as_bytes(std::span{source.sparse.starts}));

@@ -56,10 +56,11 @@ struct row_facts {
 /// (row_source.hpp).
 struct prepared_data {
   dataset train;
-  dataset test;             ///< no rows when none are kept for testing
-  dataset validation;       ///< likewise
-  standardization features; ///< empty when the features are as read; of lent rows, which are, by rows_of
-  std::string fingerprint;  ///< SHA-256 of the content as read, hexadecimal
+  dataset test;       ///< no rows when none are kept for testing
+  dataset validation; ///< likewise
+  standardization
+    features; ///< empty when the features are as read; of lent rows, which are, by rows_of
+  std::string fingerprint; ///< SHA-256 of the content as read, hexadecimal
   /// Names of features that look like a row's number or name: whole numbers that rise from row to
   /// row, or are called as such and never repeat. Trained on as they are; for a warning.
   std::vector<std::string> row_names{};

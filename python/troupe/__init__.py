@@ -31,12 +31,14 @@ class _TroupeEstimator(BaseEstimator):
     the optimizer's own. batch_size: 0 is all rows. slices: pieces of a step, part of the result. replicas: who
     compute them, no part of the result. standardize: features to mean 0 and deviation 1; the model file has the
     map. validation_fraction: rows that are not trained on; the model is that of the epoch with their least loss,
-    and training ends after `patience` epochs without a lesser one.
+    and training ends after `patience` epochs without a lesser one. plateau: epochs without a lesser loss, of these
+    rows or else of those trained on, after which the rate is multiplied by `plateau_factor` (None is 0.1).
     """
 
     def __init__(self, hidden=(100,), activation="relu", dropout=0.0, optimizer="adam",
                  learning_rate=0.01, l2=0.0, epochs=100, batch_size=32, slices=None, replicas=None,
-                 validation_fraction=0.0, patience=None, standardize=True, seed=0, layers=None, shape=None):
+                 validation_fraction=0.0, patience=None, standardize=True, seed=0, layers=None, shape=None,
+                 plateau=None, plateau_factor=None):
         self.hidden = hidden
         self.activation = activation
         self.dropout = dropout
@@ -53,6 +55,8 @@ class _TroupeEstimator(BaseEstimator):
         self.seed = seed
         self.layers = layers
         self.shape = shape
+        self.plateau = plateau
+        self.plateau_factor = plateau_factor
 
     def _train(self, method, features, targets, callbacks):
         """Sets what was learned also when Ctrl-C or a callback's error ended training."""

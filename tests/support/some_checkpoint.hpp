@@ -96,8 +96,8 @@ inline bool same(const checkpoint& a, const checkpoint& b) {
                     b.optimizer_numbers.begin(), b.optimizer_numbers.end(),
                     [&](double x, double y) { return bits(x) == bits(y); }) &&
          same_bits(a.best_parameters, b.best_parameters) && a.book == b.book && a.stop == b.stop &&
-         a.plateau == b.plateau && a.reductions == b.reductions &&
-         a.history == b.history && bits(a.seconds) == bits(b.seconds) && a.replicas == b.replicas;
+         a.plateau == b.plateau && a.reductions == b.reductions && a.history == b.history &&
+         bits(a.seconds) == bits(b.seconds) && a.replicas == b.replicas;
 }
 
 } // namespace troupe

@@ -80,9 +80,15 @@ INSTANTIATE_TEST_SUITE_P(
               "the plateau rule's best version is 10, at most 9 is possible"},
     odd_field{"plateau_nan", [](checkpoint& x) { x.plateau.best_loss = not_a_number; },
               "the plateau rule's best loss is no number"},
-    odd_field{"reductions_fall", [](checkpoint& x) { x.reductions = {3, 3}; },
+    odd_field{"reductions_fall",
+              [](checkpoint& x) {
+                x.reductions = {3, 3};
+              },
               "the steps from which its rate is lower do not rise"},
-    odd_field{"reduction_beyond", [](checkpoint& x) { x.reductions = {3, 10}; },
+    odd_field{"reduction_beyond",
+              [](checkpoint& x) {
+                x.reductions = {3, 10};
+              },
               "the last reduction of its rate is 10, at most 9 is possible"},
     odd_field{"row_beyond", [](checkpoint& x) { x.history[1].steps = 60; },
               "the history's row of step 60 is beyond its version, 9"},

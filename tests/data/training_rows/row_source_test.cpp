@@ -122,9 +122,10 @@ TEST(rows_in_memory, are_the_same_when_they_are_lent) {
   auto borrowing = owned;
   borrowing.features = {};
   borrowing.lent.values = owned.features;
-  for (const auto& options : {prepare_options{3, 0.2, true, 0.1}, prepare_options{3, 0.2, false, 0.1},
-                              prepare_options{3, 0, true, 0}, prepare_options{3, 0, false, 0},
-                              prepare_options{3, 0.2, true, 0.1, 8}}) {
+  for (const auto& options :
+       {prepare_options{3, 0.2, true, 0.1}, prepare_options{3, 0.2, false, 0.1},
+        prepare_options{3, 0, true, 0}, prepare_options{3, 0, false, 0},
+        prepare_options{3, 0.2, true, 0.1, 8}}) {
     const auto data = std::make_shared<const prepared_data>(prepare(dataset{owned}, options));
     const auto lent = std::make_shared<const prepared_data>(prepare(dataset{borrowing}, options));
     EXPECT_EQ(lent->fingerprint, data->fingerprint);
@@ -141,7 +142,8 @@ TEST(rows_in_memory, are_the_same_when_they_are_lent) {
       for (size_t i = 0; i < all.row_count; ++i)
         EXPECT_EQ(all.row_number(i), i);
       std::vector<uint32_t> last(wanted.row_count() / 2);
-      std::iota(last.rbegin(), last.rend(), static_cast<uint32_t>(wanted.row_count() - last.size()));
+      std::iota(last.rbegin(), last.rend(),
+                static_cast<uint32_t>(wanted.row_count() - last.size()));
       given.expect(last);
       const auto some = given.gather(last, one);
       const auto same = wanted.gather(last, other);
@@ -150,7 +152,8 @@ TEST(rows_in_memory, are_the_same_when_they_are_lent) {
     }
   }
   EXPECT_EQ(borrowing.lent.values.size(), 250u);
-  EXPECT_TRUE(std::ranges::equal(borrowing.lent.values, make_classification(some_rows(50)).features));
+  EXPECT_TRUE(
+    std::ranges::equal(borrowing.lent.values, make_classification(some_rows(50)).features));
 }
 
 TEST(rows_in_memory, a_rows_weight_goes_wherever_it_goes) {

@@ -162,6 +162,19 @@ output.directory = "{folder}/run"
         other = TroupeClassifier(**options, replicas=2, seed=1).fit(rows, classes)
         self.assertNotEqual(other.parameters_sha256_, expected)
 
+    def test_follow_a_rate_that_results_lower(self):
+        rows, classes = digits()
+        options = {**QUICK, "epochs": 20, "learning_rate": 0.05, "validation_fraction": 0.2}
+        model = TroupeClassifier(**options, plateau=1, plateau_factor=0.5).fit(rows, classes)
+        again = TroupeClassifier(**options, plateau=1, plateau_factor=0.5, replicas=2).fit(rows, classes)
+        self.assertEqual(again.parameters_sha256_, model.parameters_sha256_)
+        rates = model.history_["learning_rate"]
+        self.assertLess(rates[-1], 0.05)
+        for before, after in zip(rates, rates[1:]):
+            self.assertIn(after, (before, before / 2))
+        with self.assertRaisesRegex(ValueError, "optimizer.plateau.factor"):
+            TroupeClassifier(plateau=1, plateau_factor=2.0).fit(rows, classes)
+
     def test_need_no_copy_of_the_rows(self):
         """160 MB of float32 in C order, validation rows among them, standardised: trained on where they lie."""
         script = textwrap.dedent("""
