@@ -151,6 +151,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                              11,
                              0.5,
                              {*progress.finished_epoch},
+                             {4, 9},
                              {{1, 2, 3}},
                              true,
                              3,
@@ -158,9 +159,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                              5,
                              6,
                              7,
-                             {8, 1, 2},
-                             9,
-                             10,
+                             {{8, 1, 2}, 9, 10},
                              some_figures()};
   expect_survives(finished);
   expect_survives(not_finite_report{9, 3, "x", true, 1, 2, step_problem::unsolvable});

@@ -27,6 +27,7 @@ standardize = true
 hidden = [32]
 [optimizer]
 learning_rate = 0.3
+momentum = 0.5
 [optimizer.plateau]
 patience = 2
 factor = 0.5
@@ -93,20 +94,21 @@ class Plateau(unittest.TestCase):
         self.assertEqual(result["rate_reductions"], lowered)
 
     def test_a_worker_that_is_killed_does_not_show(self):
+        self.job.write_text(JOB.replace("epochs = 30", "epochs = 200"), encoding="utf-8")
         alone = self.train("alone")
         for result, messages in results_with_a_kill(self.folder, self.job, "[checkpoint]\nevery_steps = 50\n"):
             with self.subTest(messages=messages):
                 self.expect_equal(result, alone)
 
     def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(self):
-        sets = ["checkpoint.every_steps=10"]
+        sets = ["checkpoint.every_steps=10", "training.epochs=200"]
         undisturbed = self.train("undisturbed", *sets)
         self.expect_equal(resumed_after_a_kill(self.folder, self.job, sets, undisturbed["rate_reductions"][0]),
                           undisturbed)
 
     def test_what_it_cannot_be_is_told(self):
         for settings, why in [
-                (["optimizer.plateau.patience="], "optimizer.plateau.patience: is missing"),
+                (["optimizer.plateau.patience="], "'optimizer.plateau.patience': is missing"),
                 (["optimizer.plateau.factor=1"], "must be in (0, 1)"),
                 (["optimizer.plateau.patience=0"], "expected an integer from 1"),
                 (["training.evaluate_every=0"], "needs evaluations on the way"),
