@@ -83,7 +83,8 @@ void add_configurations(corpora& out) {
           "consistency = \"synchronous\"\n");
   out.add("job", "data = { file = \"a.csv\", header = \"auto\", target = 0 }\n"
                  "optimizer.kind = \"adam\"\noptimizer.schedule = { kind = \"step\", steps = 10, "
-                 "factor = 0.5 }\ncheckpoint.every_steps = 5\n");
+                 "factor = 0.5 }\noptimizer.plateau = { patience = 3, minimum = 0.1 }\n"
+                 "checkpoint.every_steps = 5\n");
   out.add("job", "training.epochs=5");
   out.add("job",
           "[data]\nsynthetic = \"classification\"\nrows = 100\nfeatures = 10\n[model]\n"

@@ -237,6 +237,8 @@ job sharded_job() {
 
 const std::vector<machine_plan> peers{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> servers{{"a", 0, 2}, {"b", 1, 0}, {"c", 2, 0}, {"d", 1, 1, true}};
+/// Who owns most neither leads nor computes: it hears of a horizon by the wire alone.
+const std::vector<machine_plan> apart{{"a", 1, 0}, {"b", 0, 2}, {"c", 2, 0}, {"d", 1, 1, true}};
 const std::vector<machine_plan> three{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}};
 const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}};
 const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d", 1, 0, true}};
@@ -306,7 +308,7 @@ const std::vector<workload>& workloads() {
     {"server", linear_job(), servers, one},
     {"clip", clipped_job(), three, servers},
     {"patience", patient_job(), three, one},
-    {"best", best_job(), servers, peers, false, {36'000, 3000}},
+    {"best", best_job(), apart, peers, false, {36'000, 3000}},
     {"dropout", dropout_job(), peers, many, false, {16'000, 2000}},
     {"whole", whole_job(), three, servers},
     {"siblings", siblings_job(), rich, many, true, {18'000, 1500}},

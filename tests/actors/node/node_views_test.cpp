@@ -52,11 +52,11 @@ TEST(node, a_course_with_reductions_that_cannot_be_is_not_followed) {
   run.begin();
   run.give_version(0);
   const auto told = run.replica.horizons.size();
-  run.tell(course{1, 1, {9, true, {3, 3}}, 0, 0});
-  run.tell(course{1, 2, {9, true, {3, 10}}, 0, 0});
+  run.tell(course{1, 1, {8, true, {3, 3}}, 0, 0});
+  run.tell(course{1, 2, {8, true, {3, 9}}, 0, 0});
   EXPECT_EQ(run.replica.horizons.size(), told);
-  run.tell(course{1, 3, {9, true, {3, 9}}, 0, 0});
-  EXPECT_EQ(run.replica.horizons.back().rule, (horizon_rule{9, true, {3, 9}}));
+  run.tell(course{1, 3, {8, true, {3, 8}}, 0, 0});
+  EXPECT_EQ(run.replica.horizons.back().rule, (horizon_rule{8, true, {3, 8}}));
 }
 
 TEST(node, who_is_no_member_any_more_rests) {

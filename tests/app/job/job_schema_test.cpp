@@ -39,8 +39,8 @@ TEST(job_schema, paths_are_unique_and_sections_are_neighbours) {
   }
   EXPECT_EQ(sections,
             (std::vector<std::string>{"job", "data", "model", "optimizer", "optimizer.schedule",
-                                      "training", "merge", "federated", "privacy", "parallel",
-                                      "runtime", "checkpoint", "output"}));
+                                      "optimizer.plateau", "training", "merge", "federated",
+                                      "privacy", "parallel", "runtime", "checkpoint", "output"}));
 }
 
 TEST(job_schema, every_key_has_texts_for_people) {

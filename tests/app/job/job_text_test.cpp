@@ -27,6 +27,10 @@ public:
     if (x.optimizer.kind == optimizer_kind::lbfgs)
       x.model.dropout = 0;
     fill(x.training);
+    if (x.training.evaluate_every > 0 && !finds_own_rate(x.optimizer.kind) &&
+        scope_of(x.optimizer.kind) == optimizer_scope::element_wise && coin())
+      x.optimizer.plateau = {whole("optimizer.plateau.patience"), 0.9 * fraction() + 0.05,
+                             fraction(), fraction()};
     x.runtime.threads = maybe(whole("runtime.threads"));
     x.runtime.policy = any<scheduler_policy>();
     x.runtime.numerics = coin() ? "native" : "Haswell";

@@ -104,6 +104,7 @@ TEST(identity, each_key_that_determines_the_next_version_changes_it) {
      [](job& x) {
        x.optimizer.schedule = {schedule_kind::step, 1};
      }},
+    {"plateau", [](job& x) { x.optimizer.plateau.patience = 3; }},
     {"batch_size", [](job& x) { x.training.batch_size = 33; }},
     {"slices", [](job& x) { x.training.slices = 2; }},
   };
