@@ -7,6 +7,7 @@
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/layers/active_dense.hpp"
 #include "troupe/models/layers/layer_options.hpp"
+#include "troupe/models/layers/line_length.hpp"
 #include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/math/blas.hpp"
 
@@ -173,11 +174,15 @@ private:
   }
 
   void make_patches(const float* row, float* patches) const {
-    if (has_edges())
-      std::fill_n(patches, positions_ * does_.inputs, 0.0f);
+    if (!has_edges())
+      return with_length(wide_.kernel * channels_, [=, this](auto length) {
+        for_each_line([=](size_t to, size_t from, size_t) {
+          std::copy_n(row + from, static_cast<size_t>(length), patches + to);
+        });
+      });
+    std::fill_n(patches, positions_ * does_.inputs, 0.0f);
     for_each_line([=](size_t to, size_t from, size_t length) {
-      for (size_t i = 0; i < length; ++i)
-        patches[to + i] = row[from + i];
+      std::copy_n(row + from, length, patches + to);
     });
   }
 

@@ -3,8 +3,11 @@
 
 #include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/layers/layer_options.hpp"
+#include "troupe/models/layers/line_length.hpp"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 namespace troupe {
 
@@ -18,12 +21,6 @@ TROUPE_MULTIVERSION void take_greater(const float* __restrict x, float number, f
     y[i] = takes ? x[i] : y[i];
     which[i] = takes ? number : which[i];
   }
-}
-
-TROUPE_MULTIVERSION void give_back(const float* __restrict dy, const float* __restrict which,
-                                   float number, float* __restrict dx, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    dx[i] += which[i] == number ? dy[i] : 0.0f;
 }
 
 TROUPE_MULTIVERSION void add_scaled(const float* __restrict x, float factor, float* __restrict y,
@@ -45,26 +42,47 @@ struct windows {
 class pool : public layer {
 protected:
   pool(const row_shape& input, row_shape output, windows high, windows wide)
-    : layer(input, std::move(output)), high_(high), wide_(wide), channels_(input.back()) {}
+    : layer(input, std::move(output)), high_(high), wide_(wide), channels_(input.back()) {
+    for (size_t ky = 0; ky < high.size; ++ky)
+      for (size_t kx = 0; kx < wide.size; ++kx)
+        places_.push_back((ky * wide.in + kx) * channels_);
+  }
 
   size_t channels() const { return channels_; }
-  size_t window_size() const { return high_.size * wide_.size; }
-
-  /// Calls use(place of a window's values in y, number in the window, place in x) for one row.
+  /// Calls use(place of a window's values in y, place of its first ones in x) for one row.
   template <class Use>
-  void for_each_place(const Use& use) const {
+  void for_each_window(const Use& use) const {
     for (size_t oy = 0; oy < high_.out(); ++oy)
       for (size_t ox = 0; ox < wide_.out(); ++ox)
-        for (size_t ky = 0; ky < high_.size; ++ky)
-          for (size_t kx = 0; kx < wide_.size; ++kx)
-            use((oy * wide_.out() + ox) * channels_, ky * wide_.size + kx,
-                ((oy * high_.stride + ky) * wide_.in + ox * wide_.stride + kx) * channels_);
+        use((oy * wide_.out() + ox) * channels_,
+            (oy * high_.stride * wide_.in + ox * wide_.stride) * channels_);
   }
+
+  /// The same for each line of windows.
+  template <class Use>
+  void for_each_line(const Use& use) const {
+    for (size_t oy = 0; oy < high_.out(); ++oy)
+      use(oy * line_size(), oy * high_.stride * wide_.in * channels_);
+  }
+  size_t line_size() const { return wide_.out() * channels_; } ///< of y
+
+  /// One place of each window of a line, of which `from` is the first's.
+  void copy_line(const float* from, float* to) const {
+    with_length(channels_, [&](auto channels) {
+      for (size_t ox = 0; ox < wide_.out(); ++ox)
+        std::copy_n(from + ox * wide_.stride * channels, static_cast<size_t>(channels),
+                    to + ox * channels);
+    });
+  }
+
+  /// Of a window's values in x, behind its first ones, by their number.
+  const std::vector<size_t>& places() const { return places_; }
 
 private:
   windows high_;
   windows wide_;
   size_t channels_;
+  std::vector<size_t> places_;
 };
 
 class greatest final : public pool {
@@ -74,21 +92,22 @@ public:
     kept_size_ = output_size(); // the number in its window of each that was taken
   }
 
+  // Line by line of windows: what they have at one of their places, side by side.
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
-    for (size_t i = 0; i < call.rows.row_count; ++i) {
-      const auto* from = x.data() + i * input_size();
-      auto* to = y.data() + i * output_size();
-      auto* which = call.kept.data() + i * output_size();
-      for_each_place([&](size_t out, size_t number, size_t in) {
-        if (number == 0) {
-          std::copy_n(from + in, channels(), to + out);
-          std::fill_n(which + out, channels(), 0.0f);
-        } else {
-          take_greater(from + in, static_cast<float>(number), to + out, which + out, channels());
+    std::vector<float> values(line_size());
+    for (size_t i = 0; i < call.rows.row_count; ++i)
+      for_each_line([&](size_t out, size_t in) {
+        auto* to = y.data() + i * output_size() + out;
+        auto* which = call.kept.data() + i * output_size() + out;
+        std::fill_n(which, line_size(), 0.0f);
+        for (size_t number = 0; number < places().size(); ++number) {
+          const auto* from = x.data() + i * input_size() + in + places()[number];
+          copy_line(from, number == 0 ? to : values.data());
+          if (number > 0)
+            take_greater(values.data(), static_cast<float>(number), to, which, line_size());
         }
       });
-    }
   }
 
   void backward(const layer_call& call, std::span<const float>, std::span<const float>,
@@ -98,8 +117,9 @@ public:
       const auto* from = dy.data() + i * output_size();
       const auto* which = call.kept.data() + i * output_size();
       auto* to = dx.data() + i * input_size();
-      for_each_place([&](size_t out, size_t number, size_t in) {
-        give_back(from + out, which + out, static_cast<float>(number), to + in, channels());
+      for_each_window([&](size_t out, size_t in) {
+        for (size_t c = 0; c < channels(); ++c)
+          to[in + places()[static_cast<size_t>(which[out + c])] + c] += from[out + c];
       });
     }
   }
@@ -115,10 +135,11 @@ public:
                std::span<float> y) const override {
     std::ranges::fill(y, 0.0f);
     for (size_t i = 0; i < call.rows.row_count; ++i)
-      for_each_place([&](size_t out, size_t number, size_t in) {
-        if (const auto w = weight(number); w > 0)
-          add_scaled(x.data() + i * input_size() + in, w, y.data() + i * output_size() + out,
-                     channels());
+      for_each_window([&](size_t out, size_t in) {
+        for (size_t number = 0; number < places().size(); ++number)
+          if (const auto w = weight(number); w > 0)
+            add_scaled(x.data() + i * input_size() + in + places()[number], w,
+                       y.data() + i * output_size() + out, channels());
       });
   }
 
@@ -126,18 +147,19 @@ public:
                 std::span<float> dy, std::span<float> dx) const override {
     std::ranges::fill(dx, 0.0f);
     for (size_t i = 0; i < call.rows.row_count && !dx.empty(); ++i)
-      for_each_place([&](size_t out, size_t number, size_t in) {
-        if (const auto w = weight(number); w > 0)
-          add_scaled(dy.data() + i * output_size() + out, w, dx.data() + i * input_size() + in,
-                     channels());
+      for_each_window([&](size_t out, size_t in) {
+        for (size_t number = 0; number < places().size(); ++number)
+          if (const auto w = weight(number); w > 0)
+            add_scaled(dy.data() + i * output_size() + out, w,
+                       dx.data() + i * input_size() + in + places()[number], channels());
       });
   }
 
 private:
   float weight(size_t number) const {
     if (last_)
-      return number + 1 == window_size() ? 1.0f : 0.0f;
-    return 1.0f / static_cast<float>(window_size());
+      return number + 1 == places().size() ? 1.0f : 0.0f;
+    return 1.0f / static_cast<float>(places().size());
   }
 
   bool last_;
@@ -159,8 +181,8 @@ std::unique_ptr<layer> make_pool(const pool_options& x, const layer_input& input
   };
   const auto high = along(shape[0], true);
   const auto wide = along(shape.size() == 3 ? shape[1] : 1, shape.size() == 3);
-  if (high.size * wide.size >= size_t{1} << 24)
-    throw std::invalid_argument("a window has at most 2^24 places");
+  if (high.size * wide.size >= size_t{1} << 20)
+    throw std::invalid_argument("a window has at most 2^20 places");
   row_shape output{shape.back()};
   if (x.size > 0 && shape.size() == 3)
     output = {high.out(), wide.out(), shape.back()};

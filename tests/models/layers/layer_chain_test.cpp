@@ -75,6 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
       "convolution channels=2 kernel=[5,7] padding=same; convolution channels=2 kernel=[3,4]",
       {3, 4, 1}},
     kept_contract{"pool_max", "convolution channels=3 kernel=[1,1]; pool size=2", {5, 4, 2}},
+    kept_contract{"pool_max_overlaps",
+                  "convolution channels=11 kernel=[1,1]; pool size=3 stride=2; "
+                  "convolution channels=4 kernel=[1,2]",
+                  {7, 7, 2}},
     kept_contract{"pool_overlaps", "dense units=4; pool size=2 stride=1 over=mean", {5, 3}},
     kept_contract{"pool_all", "convolution channels=3; pool over=mean", {5, 4, 2}},
     kept_contract{"pool_last", "dense units=4; pool over=last", {5, 3}},
