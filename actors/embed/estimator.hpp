@@ -77,7 +77,9 @@ public:
   /// the estimator.
   explicit estimator(caf::actor_system& system, estimator_options options = {});
 
-  /// Learns classes: any numbers, at least two different ones. A second `fit` starts anew.
+  /// Learns classes: any numbers, at least two different ones. A second `fit` starts anew. With an actor system
+  /// of its own it reads the features where they lie until it returns, and copies none, unless a step is of all
+  /// rows (`training.batch_size` 0) and they are standardised or some are for validation.
   /// Throws failure: bad_job, bad_data for values that are not finite, diverged (the model then is
   /// what it was).
   void fit(const matrix_view& features, std::span<const int32_t> labels);

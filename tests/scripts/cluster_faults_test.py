@@ -59,7 +59,8 @@ class Kill:
             cluster.start(name, *self.restart)
 
     def expect_end(self, test, cluster):
-        test.expect_good_ends(cluster, lost=self.names if self.restart is None else ())
+        lost, back = (self.names, ()) if self.restart is None else ((), self.names)
+        test.expect_good_ends(cluster, lost=lost, away=back)
 
 
 class Freeze:
