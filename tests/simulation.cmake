@@ -17,11 +17,14 @@ add_test(NAME simulation_spares
          COMMAND troupe_simulation --seeds 0..250 --workload spare --check-views)
 add_test(NAME simulation_layers
          COMMAND troupe_simulation --seeds 0..150 --workload layers)
+# Parameters that were kept while a disk failed, and came whole into a checkpoint: seed 101245.
+add_test(NAME simulation_scratch
+         COMMAND troupe_simulation --seeds 101200..101260 --workload best)
 add_test(NAME simulation_kept COMMAND troupe_simulation --kept --seeds 0..700)
 add_test(NAME simulation_federated COMMAND troupe_simulation --federated --seeds 0..300)
 add_test(NAME simulation_split COMMAND troupe_simulation --split --seeds 0..700)
 add_test(NAME simulation_modes COMMAND troupe_simulation --modes --replay --seeds 0..400 --fired-min 300)
-set_tests_properties(simulation_seeds simulation_spares simulation_layers simulation_kept simulation_federated
+set_tests_properties(simulation_seeds simulation_spares simulation_scratch simulation_layers simulation_kept simulation_federated
                      simulation_split simulation_modes PROPERTIES TIMEOUT 3600)
 
 # The same with mutants: copies of some sources with deliberate bugs in them, each asleep until it is

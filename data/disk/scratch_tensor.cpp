@@ -55,14 +55,21 @@ void scratch_tensor::reserve() {
 
 void scratch_tensor::write(size_t first, std::span<const float> values) {
   require_within(first, values.size());
-  told([&] {
-    open();
-    out_->write(first * sizeof(float), std::as_bytes(values));
-  });
+  try {
+    told([&] {
+      open();
+      out_->write(first * sizeof(float), std::as_bytes(values));
+    });
+  } catch (const failure&) {
+    has_hole_ = true;
+    throw;
+  }
 }
 
 void scratch_tensor::read(size_t first, std::span<float> out) const {
   require_within(first, out.size());
+  if (has_hole_)
+    throw failure(failure_code::io_error, "what was to be kept could not be written", folder_);
   const auto bytes = std::as_writable_bytes(out);
   try {
     if (in_ && in_->read(first * sizeof(float), bytes) == bytes.size())

@@ -7,6 +7,7 @@
 #include "troupe/data/disk/disk.hpp"
 #include "troupe/data/disk/stored_tensor.hpp"
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,6 +35,7 @@ public:
   void write(size_t first, std::span<const float> values);
 
   size_t size() const noexcept override { return size_; }
+  /// Once a write has failed nothing can be read: who copies it elsewhere must not copy a hole.
   void read(size_t first, std::span<float> out) const override;
 
 private:
@@ -47,6 +49,7 @@ private:
   size_t size_;
   std::unique_ptr<disk_writer> out_; ///< null before the first use
   std::unique_ptr<disk_reader> in_;
+  std::atomic<bool> has_hole_ = false; ///< a write has failed
 };
 
 /// Scratch tensors of one size, used again.

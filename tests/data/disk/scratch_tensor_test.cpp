@@ -3,6 +3,7 @@
 #include "troupe/data/disk/scratch_tensor.hpp"
 
 #include "troupe/data/text/failure.hpp"
+#include "troupe/tests/support/file_size_limit.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
@@ -53,6 +54,20 @@ TEST(scratch_tensor, what_is_not_whole_is_not_read) {
   EXPECT_THROW(one->read(0, all), failure);
   one->write(0, std::span(all).first(3));
   EXPECT_THROW(one->read(0, all), failure);
+}
+
+// Else whoever copies it elsewhere, later and with a disk that works again, copies a hole.
+TEST(scratch_tensor, after_a_write_that_failed_nothing_is_read) {
+  temporary_folder folder;
+  const auto one = scratch_pool{posix_disk(), folder.path(), 4, 0}.acquire();
+  std::vector<float> all(4);
+  one->write(0, all);
+  one->read(0, all);
+  {
+    const file_size_limit limit{4};
+    EXPECT_THROW(one->write(1, std::span(all).first(2)), failure);
+  }
+  EXPECT_THROW(one->read(3, std::span(all).first(1)), failure);
 }
 
 TEST(scratch_tensor, a_full_disk_is_told_when_room_is_taken_or_by_a_write) {
