@@ -74,7 +74,12 @@ std::optional<option_value> option_value_of(const toml_value& x) {
     return std::nullopt;
   if (!list->empty() && list->front().as<toml_value::table>()) {
     const auto layers = layers_of(*list);
-    return layers ? std::optional<option_value>{text_of(*layers)} : std::nullopt;
+    if (!layers)
+      return std::nullopt;
+    std::string text; // a line each: what is wrong with one is said by its line
+    for (const auto& one : *layers)
+      text += text_of({one}) + '\n';
+    return text;
   }
   return list_value(*list);
 }

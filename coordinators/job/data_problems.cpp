@@ -3,6 +3,7 @@
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/models/network/chained_model.hpp"
 #include "troupe/models/segments/segment_chain.hpp"
 
 #include <fmt/format.h>
@@ -159,6 +160,16 @@ void check_own_model(const job& resolved, const data_shape& shape,
         {"model.parts",
          "a mode where each replica trains on its own, and adafactor, need layers whole",
          "set model.parts = 1"});
+    const auto* const chain = dynamic_cast<const chained_model*>(made.get());
+    if (shape.weighted && !chain)
+      result.push_back({"data.weight",
+                        "nobody knows whether a model of kind '" + resolved.model.own.kind +
+                          "' heeds the weights of rows",
+                        "leave it out"});
+    if (resolved.optimizer.kind == optimizer_kind::lbfgs && chain && chain->is_random())
+      result.push_back({"model.layers",
+                        "lbfgs needs a loss that is the same at each look, dropout changes it",
+                        "leave dropout out, or use another optimizer.kind such as \"adam\""});
   } catch (const std::invalid_argument& problem) {
     result.push_back({"model.kind", resolved.model.own.kind + ": " + problem.what(),
                       "change the model's options, or its data"});
@@ -183,11 +194,6 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     check_numbers(resolved, shape, result);
   if (classes == shape.classification && resolved.model.own.is_set())
     check_own_model(resolved, shape, result);
-  if (shape.weighted && resolved.model.own.is_set())
-    result.push_back({"data.weight",
-                      "nobody knows whether a model of kind '" + resolved.model.own.kind +
-                        "' heeds the weights of rows",
-                      "leave it out"});
   if (classes == shape.classification)
     check_metrics(resolved, shape, result);
   if (!resolved.model.own.is_set())

@@ -35,13 +35,14 @@ void settle(std::vector<layer_item>& items) {
 }
 
 void settle(layer_item& x) {
+  const auto where = x.line > 0 ? "line " + std::to_string(x.line) + ": " : std::string{};
   const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument(x.own.kind + ": " + why);
+    throw std::invalid_argument(where + x.own.kind + ": " + why);
   };
   const auto* holder = holder_of(x.own.kind);
   const auto* kind = holder ? holder : layers().find(x.own.kind);
   if (kind == nullptr)
-    throw std::invalid_argument(layers().problems(x.own).front().why);
+    throw std::invalid_argument(where + layers().problems(x.own).front().why);
   if (x.has_inner != (holder != nullptr))
     refuse(holder ? "expected layers in { }" : "takes no { }");
   if (holder && x.inner.empty())
@@ -50,6 +51,8 @@ void settle(layer_item& x) {
       version && !(version.mapped() == option_value{int64_t{kind->info.version}}))
     refuse("this program has version " + std::to_string(kind->info.version) + " of it, not " +
            option_text(version.mapped()));
+  if (const auto found = option_problems(*kind, x.own); !found.empty())
+    refuse(found.front().name + ": " + found.front().why);
   x.own = completed(*kind, x.own);
   if (kind->info.version != 1)
     x.own.options["version"] = int64_t{kind->info.version};
@@ -125,6 +128,10 @@ private:
     if (!made || made->input() != shape_)
       throw std::logic_error("the factory of layer kind '" + kind + "' made none for rows of " +
                              text_of(shape_));
+    if (!made->is_differentiable() && has_learnt_)
+      refuse(kind,
+             "it reads codes, which have no derivative: the layers before it would never learn");
+    has_learnt_ = has_learnt_ || made->parameter_count() > 0;
     shape_ = made->output();
     put({std::move(made)});
   }
@@ -146,7 +153,8 @@ private:
   row_shape shape_;
   std::vector<chain_block> blocks_;
   size_t step_count_ = 0;
-  size_t depth_ = 0; ///< residual blocks around
+  bool has_learnt_ = false; ///< some step so far has parameters
+  size_t depth_ = 0;        ///< residual blocks around
 };
 
 } // namespace

@@ -2,7 +2,6 @@
 
 #include "troupe/models/network/activation.hpp"
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,9 @@ namespace {
 
 /// Extents of a layer: their products stay far from what a number can hold.
 constexpr double extent_max = 1 << 24;
+/// Of factors and the like: as a float it is neither 0 nor infinite.
+constexpr double factor_max = 1e30;
+constexpr double factor_min = 1e-30;
 
 template <class Enum>
 option_range any_of() {
@@ -37,8 +39,9 @@ void add_value_layers(layer_table& out) {
     &make_activation);
   out.add<scale_options>(
     "scale", {1, "factor x + offset, of each value"},
-    {option("factor", &scale_options::factor, anything(), "1 / 255 for pixels"),
-     option("offset", &scale_options::offset, anything(), "what 0 becomes")},
+    {option("factor", &scale_options::factor, within(-factor_max, factor_max),
+            "1 / 255 for pixels"),
+     option("offset", &scale_options::offset, within(-factor_max, factor_max), "what 0 becomes")},
     &make_scale);
   out.add<dropout_options>(
     "dropout", {1, "values dropped in training"},
@@ -74,15 +77,18 @@ void add_sequence_layers(layer_table& out) {
     "embedding", {1, "codes 0, 1, .. to vectors of a table; other codes to its last row"},
     {option("categories", &embedding_options::categories, within(1, extent_max), "codes"),
      option("width", &embedding_options::width, within(1, extent_max), "of a vector"),
-     option("scale", &embedding_options::scale, above(0), "deviation of the initial values")},
+     option("scale", &embedding_options::scale, within(factor_min, factor_max),
+            "deviation of the initial values")},
     &make_embedding);
   out.add<positions_options>(
     "positions", {1, "adds a learned vector to each position"},
-    {option("scale", &positions_options::scale, above(0), "deviation of the initial values")},
+    {option("scale", &positions_options::scale, within(factor_min, factor_max),
+            "deviation of the initial values")},
     &make_positions);
   out.add<layer_norm_options>(
     "layer-norm", {1, "mean 0 and deviation 1 over the last extent, then weight and bias"},
-    {option("epsilon", &layer_norm_options::epsilon, above(0), "added to the variance")},
+    {option("epsilon", &layer_norm_options::epsilon, within(factor_min, factor_max),
+            "added to the variance")},
     &make_layer_norm);
   out.add<attention_options>(
     "attention", {1, "each position sees others, by heads"},

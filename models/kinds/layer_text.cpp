@@ -80,6 +80,7 @@ private:
 
   layer_item read_item(size_t depth) {
     layer_item result;
+    result.line = line_;
     result.own.kind = word("the kind of a layer");
     for (skip(false); !rest_.empty() && is_word(rest_.front()); skip(false)) {
       const auto name = word("an option");
@@ -122,8 +123,8 @@ private:
   std::string read_quoted() {
     std::string result;
     for (rest_.remove_prefix(1); !rest_.empty() && rest_.front() != '"'; drop())
-      if (rest_.front() == '\n' || rest_.front() == '\\')
-        fail("expected a \" in the same line, and no \\");
+      if (static_cast<unsigned char>(rest_.front()) < ' ' || rest_.front() == '\\')
+        fail("expected a \" in the same line, and before it no tab and no \\");
       else
         result += rest_.front();
     if (rest_.empty())

@@ -26,8 +26,12 @@ struct layer_item {
   component own;                 ///< kind and options
   std::vector<layer_item> inner; ///< what stands in braces
   bool has_inner = false;        ///< there are braces
+  size_t line = 0;               ///< where it stood in a text, from 1; 0: in none
 
-  friend bool operator==(const layer_item&, const layer_item&) = default;
+  /// Wherever they stood.
+  friend bool operator==(const layer_item& a, const layer_item& b) {
+    return a.own == b.own && a.inner == b.inner && a.has_inner == b.has_inner;
+  }
 };
 
 /// So deep may braces be.

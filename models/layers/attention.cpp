@@ -233,8 +233,7 @@ private:
 } // namespace
 
 std::unique_ptr<layer> make_attention(const attention_options& x, const layer_input& input) {
-  if (input.shape.size() != 2)
-    throw std::invalid_argument("takes rows of positions x width, not " + text_of(input.shape));
+  require_sequence(input.shape);
   if (input.shape[1] % x.heads != 0)
     throw std::invalid_argument("a width of " + std::to_string(input.shape[1]) +
                                 " is not divided by " + std::to_string(x.heads) + " heads");

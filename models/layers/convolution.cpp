@@ -8,7 +8,6 @@
 #include "troupe/models/layers/active_dense.hpp"
 #include "troupe/models/layers/layer_options.hpp"
 #include "troupe/models/layers/line_length.hpp"
-#include "troupe/models/layers/narrow_dense.hpp"
 #include "troupe/models/math/blas.hpp"
 
 #include <algorithm>
@@ -113,6 +112,8 @@ public:
                 std::span<float> out) const override {
     const auto per_row = positions_ * does_.outputs;
     const auto weight = does_.outputs * does_.inputs;
+    if (call.rows.row_count == 0)
+      std::ranges::fill(out, 0.0f);
     for_each_group(call, x, [&](size_t first, size_t rows, std::span<const float> patches) {
       const auto* some = dy.data() + first * per_row;
       blas::multiply({some, rows * positions_, does_.outputs, blas::operation::transposed},

@@ -14,8 +14,10 @@ size_t size_of(const row_shape& x) {
 void require_bounded(const row_shape& x) {
   auto left = layer_values_max;
   for (const auto extent : x) {
-    if (extent == 0 || extent > left)
-      throw std::invalid_argument("it is too large");
+    if (extent == 0)
+      throw std::invalid_argument("an extent of " + text_of(x) + " is 0: each is at least 1");
+    if (extent > left)
+      throw std::invalid_argument(text_of(x) + " is too large: more than 2^40 values");
     left /= extent;
   }
 }
@@ -25,6 +27,11 @@ std::string text_of(const row_shape& x) {
   for (const auto extent : x)
     result += (result.empty() ? "" : " x ") + std::to_string(extent);
   return result;
+}
+
+void require_sequence(const row_shape& x) {
+  if (x.size() != 2)
+    throw std::invalid_argument("takes rows of positions x width, not " + text_of(x));
 }
 
 size_t layer::parameter_count() const {

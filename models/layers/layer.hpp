@@ -40,6 +40,8 @@ void require_bounded(const row_shape& x);
 
 /// "28 x 28 x 1".
 std::string text_of(const row_shape& x);
+/// Throws std::invalid_argument for what is not {positions, width}.
+void require_sequence(const row_shape& x);
 
 /// The value of this name. Throws std::invalid_argument when there is none.
 template <class Enum>
@@ -117,6 +119,8 @@ public:
   size_t kept_size() const noexcept { return kept_size_; }
   /// Whether `trains` changes what forward gives.
   virtual bool is_random() const { return false; }
+  /// Whether a value in has a derivative at all; a code that is looked up has none.
+  virtual bool is_differentiable() const { return true; }
   /// Multiply-adds of a row, forward, of matrix products.
   virtual uint64_t multiply_adds() const { return 0; }
   /// Whether it can be computed in parts this way.

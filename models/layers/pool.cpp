@@ -30,6 +30,9 @@ TROUPE_MULTIVERSION void add_scaled(const float* __restrict x, float factor, flo
     y[i] += factor * x[i];
 }
 
+/// Of a window: each place's number is kept as a float, and a row holds a table of them.
+constexpr size_t places_max = size_t{1} << 20;
+
 /// Along one extent.
 struct windows {
   size_t in = 0;
@@ -95,7 +98,7 @@ public:
   // Line by line of windows: what they have at one of their places, side by side.
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
-    std::vector<float> values(line_size());
+    const auto values = call.scratch(0, line_size());
     for (size_t i = 0; i < call.rows.row_count; ++i)
       for_each_line([&](size_t out, size_t in) {
         auto* to = y.data() + i * output_size() + out;
@@ -129,40 +132,41 @@ public:
 class summed final : public pool {
 public:
   summed(const row_shape& input, row_shape output, windows high, windows wide, bool last)
-    : pool(input, std::move(output), high, wide), last_(last) {}
+    : pool(input, std::move(output), high, wide),
+      first_(last ? places().size() - 1 : 0),
+      weight_(1.0f / static_cast<float>(places().size() - first_)) {}
 
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
     std::ranges::fill(y, 0.0f);
-    for (size_t i = 0; i < call.rows.row_count; ++i)
-      for_each_window([&](size_t out, size_t in) {
-        for (size_t number = 0; number < places().size(); ++number)
-          if (const auto w = weight(number); w > 0)
-            add_scaled(x.data() + i * input_size() + in + places()[number], w,
-                       y.data() + i * output_size() + out, channels());
-      });
+    for_each_place(call, [&](size_t in, size_t out) {
+      add_scaled(x.data() + in, weight_, y.data() + out, channels());
+    });
   }
 
   void backward(const layer_call& call, std::span<const float>, std::span<const float>,
                 std::span<float> dy, std::span<float> dx) const override {
     std::ranges::fill(dx, 0.0f);
-    for (size_t i = 0; i < call.rows.row_count && !dx.empty(); ++i)
-      for_each_window([&](size_t out, size_t in) {
-        for (size_t number = 0; number < places().size(); ++number)
-          if (const auto w = weight(number); w > 0)
-            add_scaled(dy.data() + i * output_size() + out, w,
-                       dx.data() + i * input_size() + in + places()[number], channels());
+    if (!dx.empty())
+      for_each_place(call, [&](size_t in, size_t out) {
+        add_scaled(dy.data() + out, weight_, dx.data() + in, channels());
       });
   }
 
 private:
-  float weight(size_t number) const {
-    if (last_)
-      return number + 1 == places().size() ? 1.0f : 0.0f;
-    return 1.0f / static_cast<float>(places().size());
+  /// Calls use(place in x, place of its window in y) for all that count, of all rows.
+  template <class Use>
+  void for_each_place(const layer_call& call, const Use& use) const {
+    const auto in_size = input_size(), out_size = output_size();
+    for (size_t i = 0; i < call.rows.row_count; ++i)
+      for_each_window([&](size_t out, size_t in) {
+        for (auto number = first_; number < places().size(); ++number)
+          use(i * in_size + in + places()[number], i * out_size + out);
+      });
   }
 
-  bool last_;
+  size_t first_ = 0; ///< places of a window before it do not count
+  float weight_ = 1; ///< of the others
 };
 
 } // namespace
@@ -172,6 +176,8 @@ std::unique_ptr<layer> make_pool(const pool_options& x, const layer_input& input
   if (shape.size() < 2)
     throw std::invalid_argument(
       "takes rows of height x width x channels or positions x width, not " + text_of(shape));
+  if (x.size == 0 && x.stride > 0)
+    throw std::invalid_argument("'stride' needs a 'size': without one a window is the whole row");
   const auto along = [&](size_t in, bool is_there) {
     const auto size = !is_there ? 1 : x.size == 0 ? in : x.size;
     if (size > in)
@@ -181,8 +187,9 @@ std::unique_ptr<layer> make_pool(const pool_options& x, const layer_input& input
   };
   const auto high = along(shape[0], true);
   const auto wide = along(shape.size() == 3 ? shape[1] : 1, shape.size() == 3);
-  if (high.size * wide.size >= size_t{1} << 20)
-    throw std::invalid_argument("a window has at most 2^20 places");
+  if (high.size * wide.size > places_max)
+    throw std::invalid_argument("a window of " + text_of({high.size, wide.size}) +
+                                " has more than 2^20 places: take a smaller 'size'");
   row_shape output{shape.back()};
   if (x.size > 0 && shape.size() == 3)
     output = {high.out(), wide.out(), shape.back()};

@@ -5,6 +5,7 @@
 #include "troupe/models/layers/dense.hpp"
 #include "troupe/models/layers/layer_options.hpp"
 #include "troupe/models/math/lanes.hpp"
+#include "troupe/models/math/reduction.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +13,6 @@
 namespace troupe {
 
 namespace {
-
-TROUPE_MULTIVERSION void add(const float* __restrict x, float* __restrict y, size_t count) {
-#pragma GCC ivdep
-  for (size_t i = 0; i < count; ++i)
-    y[i] += x[i];
-}
 
 class embedding final : public layer {
 public:
@@ -37,6 +32,8 @@ public:
       std::copy_n(call.parameters.data() + row_of(x[i]) * width_, width_, y.data() + i * width_);
   }
 
+  bool is_differentiable() const override { return false; }
+
   /// Codes have no derivative.
   void backward(const layer_call&, std::span<const float>, std::span<const float>, std::span<float>,
                 std::span<float> dx) const override {
@@ -47,7 +44,7 @@ public:
                 std::span<float> out) const override {
     std::ranges::fill(out, 0.0f);
     for (size_t i = 0; i < x.size(); ++i)
-      add(dy.data() + i * width_, out.data() + row_of(x[i]) * width_, width_);
+      add_into(out.subspan(row_of(x[i]) * width_, width_), dy.subspan(i * width_, width_));
   }
 
 private:
@@ -72,7 +69,7 @@ public:
                std::span<float> y) const override {
     copy_values(x, y.begin());
     for (size_t i = 0; i < y.size(); i += input_size())
-      add(call.parameters.data(), y.data() + i, input_size());
+      add_into(y.subspan(i, input_size()), call.parameters);
   }
 
   void backward(const layer_call&, std::span<const float>, std::span<const float>,
@@ -166,11 +163,6 @@ private:
   float epsilon_;
 };
 
-void require_sequence(const row_shape& shape) {
-  if (shape.size() != 2)
-    throw std::invalid_argument("takes rows of positions x width, not " + text_of(shape));
-}
-
 } // namespace
 
 std::unique_ptr<layer> make_embedding(const embedding_options& x, const layer_input& input) {
@@ -183,6 +175,9 @@ std::unique_ptr<layer> make_positions(const positions_options& x, const layer_in
 }
 
 std::unique_ptr<layer> make_layer_norm(const layer_norm_options& x, const layer_input& input) {
+  if (input.shape.back() == 1)
+    throw std::invalid_argument("the last extent of " + text_of(input.shape) +
+                                " is 1: of one value nothing is left when its mean is taken off");
   return std::make_unique<layer_norm>(x, input.shape);
 }
 

@@ -126,7 +126,7 @@ void chained_model::score_derivatives(std::span<const float> parameters,
   batch row;
   row.row_count = 1;
   row.features = features;
-  forward(parameters, row, false, memory);
+  forward(parameters, row, true, memory); // nothing is dropped, and what backward needs is kept
   // Of a single row scores lie in order, cut or not.
   const auto delta = chain().delta(chain().size() - 1, row, memory);
   std::ranges::fill(delta, 0.0f);

@@ -1,7 +1,7 @@
 #include "troupe/models/segments/layer_run.hpp"
 
 #include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/multiversion.hpp"
+#include "troupe/models/math/reduction.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -21,18 +21,7 @@ void require_size(const char* what, size_t expected, size_t actual) {
                                 std::to_string(actual));
 }
 
-TROUPE_MULTIVERSION void add(const float* x, float* y, size_t count) {
-#pragma GCC ivdep
-  for (size_t i = 0; i < count; ++i)
-    y[i] += x[i];
-}
-
 } // namespace
-
-void add_values(std::span<const float> x, std::span<float> y) {
-  require_size("values to add", y.size(), x.size());
-  add(x.data(), y.data(), y.size());
-}
 
 layer_run::layer_run(std::vector<chain_step> steps, size_t first_number, size_t input_size)
   : steps_(std::move(steps)),
@@ -117,7 +106,7 @@ void layer_run::forward(const run_call& call, std::span<const float> x, std::spa
       steps_[k].does->forward(call_of(call, k), from, to);
     } else {
       copy_values(from, to.begin());
-      add_values(value(call, steps_[k].adds, x, y), to);
+      add_into(to, value(call, steps_[k].adds, x, y));
     }
   }
 }
@@ -150,7 +139,7 @@ void layer_run::backward(const run_call& call, std::span<const float> x, std::sp
       one.gradient(told, from, delta, gradient.subspan(offsets_[k], size));
     for (auto j = steps_.size(); j-- > k && !below.empty();)
       if (!steps_[j].does && steps_[j].adds == k)
-        add_values(call.memory.slot(call.first_slot + saved_[j], below.size()), below);
+        add_into(below, call.memory.slot(call.first_slot + saved_[j], below.size()));
     delta = below;
   }
   // Where the first step adds, or there is none, what is left is the derivative.

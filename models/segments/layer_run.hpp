@@ -82,7 +82,4 @@ private:
   size_t first_learning_; ///< the first step with parameters
 };
 
-/// y += x, element by element.
-void add_values(std::span<const float> x, std::span<float> y);
-
 } // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/layers/dense.hpp"
+#include "troupe/models/math/reduction.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -30,8 +31,8 @@ void add_columns(std::span<const float> from, size_t from_width, size_t from_beg
                  std::span<float> to, size_t to_width, size_t to_begin, size_t width) {
   const auto rows = to.size() / to_width;
   for (size_t i = 0; i < rows; ++i)
-    add_values(from.subspan(i * from_width + from_begin, width),
-               to.subspan(i * to_width + to_begin, width));
+    add_into(to.subspan(i * to_width + to_begin, width),
+             from.subspan(i * from_width + from_begin, width));
 }
 
 layout_piece whole_piece(size_t tensor, const std::vector<size_t>& shape) {

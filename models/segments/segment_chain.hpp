@@ -53,7 +53,7 @@ public:
   /// Floats of `memory` for some segments: of `rows` rows going forward, `derived` on the way back.
   virtual uint64_t memory_floats(const index_range& segments, size_t rows,
                                  size_t derived) const = 0;
-  /// Units of the smallest part of a layer that is cut; nothing when none is.
+  /// Units of the smallest part of a layer that is cut; nothing when none is, or it does not say.
   virtual std::optional<size_t> smallest_part() const { return std::nullopt; }
 
   // ---- Rows in memory ----

@@ -60,7 +60,9 @@ TEST(layer_text, says_what_is_wrong_and_where) {
   EXPECT_EQ(problem_of("a k=[1 2]"), "line 1: expected , or ], got '2'");
   EXPECT_EQ(problem_of("a k=[1,"), "line 1: expected a number, got the end");
   EXPECT_EQ(problem_of("a k=\"b"), "line 1: a \" without its other one");
-  EXPECT_EQ(problem_of("a k=\"b\n\""), "line 1: expected a \" in the same line, and no \\");
+  for (const auto* text : {"a k=\"b\n\"", "a k=\"b\t\"", "a k=\"b\\\""})
+    EXPECT_EQ(problem_of(text),
+              "line 1: expected a \" in the same line, and before it no tab and no \\");
   EXPECT_EQ(problem_of("a{a{a{a{a{a}}}}}"), "line 1: braces are at most 4 deep");
   EXPECT_EQ(problem_of("=4"), "line 1: expected the kind of a layer, got '='");
 }
@@ -75,19 +77,21 @@ std::string problems_of(const std::string& layers) {
 TEST(chain_kind, tells_what_is_wrong_with_layers) {
   EXPECT_EQ(problems_of("dense units=4"), "");
   EXPECT_EQ(problems_of("dense units=0"),
-            "layers: dense: units: expected integer from 1 to 16777216, got 0");
-  EXPECT_EQ(problems_of("dense unit=1"), "layers: dense: unit: dense takes no unit");
+            "layers: line 1: dense: units: expected integer from 1 to 16777216, got 0");
+  EXPECT_EQ(problems_of("dense unit=1"), "layers: line 1: dense: unit: dense takes no unit");
   EXPECT_EQ(
     problems_of("dens"),
-    "layers: this program has no layer of kind 'dens'; it has residual, block, dense, "
+    "layers: line 1: this program has no layer of kind 'dens'; it has residual, block, dense, "
     "activation, scale, dropout, convolution, pool, embedding, positions, layer-norm, attention");
-  EXPECT_EQ(problems_of("dense { dense }"), "layers: dense: takes no { }");
-  EXPECT_EQ(problems_of("residual"), "layers: residual: expected layers in { }");
-  EXPECT_EQ(problems_of("block { }"), "layers: block: there is no layer in { }");
+  EXPECT_EQ(problems_of("dense { dense }"), "layers: line 1: dense: takes no { }");
+  EXPECT_EQ(problems_of("residual"), "layers: line 1: residual: expected layers in { }");
+  EXPECT_EQ(problems_of("block { }"), "layers: line 1: block: there is no layer in { }");
   EXPECT_EQ(problems_of("block repeat=0 { dense }"),
-            "layers: block: repeat: expected integer from 1 to 256, got 0");
+            "layers: line 1: block: repeat: expected integer from 1 to 256, got 0");
   EXPECT_EQ(problems_of("dense version=2"),
-            "layers: dense: this program has version 1 of it, not 2");
+            "layers: line 1: dense: this program has version 1 of it, not 2");
+  EXPECT_EQ(problems_of("pool\nresidual {\n  dense\n  dense unit=2\n}"),
+            "layers: line 4: dense: unit: dense takes no unit");
   EXPECT_EQ(problems_of("dense }"), "layers: line 1: a } without its {");
 }
 
