@@ -48,8 +48,12 @@ std::vector<std::string> indices(size_t count) {
 }
 
 /// Rows that are all asked for at once are copied at once, where they are not as they are to be.
-bool may_lend(const estimator_options& x) {
-  return x.training.batch_size != 0 || (!x.standardize && x.validation_fraction == 0);
+bool may_lend(const estimator_options& x, size_t rows) {
+  const bool are_as_given = !x.standardize && x.validation_fraction == 0;
+  const bool in_batches = scope_of(x.optimizer.kind) != optimizer_scope::solver &&
+                          x.training.batch_size != 0 &&
+                          x.training.batch_size < rows - share_of(rows, x.validation_fraction);
+  return are_as_given || in_batches;
 }
 
 dataset rows_of(const matrix_view& features, bool are_lent) {
@@ -117,7 +121,7 @@ estimator::estimator(caf::actor_system& system, estimator_options options)
 
 void estimator::fit(const matrix_view& features, std::span<const int32_t> labels) {
   require_size("labels", features.rows, labels.size());
-  auto rows = rows_of(features, !system_ && may_lend(options_));
+  auto rows = rows_of(features, !system_ && may_lend(options_, features.rows));
   const std::set<int32_t> values{labels.begin(), labels.end()};
   if (values.size() < 2)
     throw failure(failure_code::bad_data, "all labels are the same", {},
@@ -141,7 +145,7 @@ void estimator::fit(const matrix_view& features, std::span<const float> targets)
 void estimator::fit(const matrix_view& features, const matrix_view& targets) {
   require_size("rows of targets", features.rows, targets.rows);
   require_size("target values", targets.rows * targets.columns, targets.values.size());
-  auto rows = rows_of(features, !system_ && may_lend(options_));
+  auto rows = rows_of(features, !system_ && may_lend(options_, features.rows));
   require_finite("targets", targets.values);
   rows.targets.assign(targets.values.begin(), targets.values.end());
   rows.target_count = targets.columns;

@@ -174,14 +174,28 @@ void require_no_choice(const data_options& x, const std::string& path) {
                   "leave it out, or train on the CSV file");
 }
 
-/// So are those of rows that an application hands over.
+/// The key that says how a file is read, or null: there is none.
+const char* reading_key_of(const data_options& x) {
+  const data_options plain;
+  return !x.test_file.empty()                           ? "data.test_file"
+         : !x.validation_file.empty()                   ? "data.validation_file"
+         : !x.labels_file.empty()                       ? "data.labels_file"
+         : x.format != plain.format                     ? "data.format"
+         : x.header != plain.header                     ? "data.header"
+         : x.target != plain.target                     ? "data.target"
+         : x.index_base != plain.index_base             ? "data.index_base"
+         : x.hash_bits                                  ? "data.hash_bits"
+         : x.cells.separator != plain.cells.separator   ? "data.separator"
+         : x.cells.quote != plain.cells.quote           ? "data.quote"
+         : x.cells.decimal != plain.cells.decimal       ? "data.decimal"
+         : x.cells.comment != plain.cells.comment       ? "data.comment"
+         : x.cells.skip_lines != plain.cells.skip_lines ? "data.skip_lines"
+                                                        : column_key_of(x);
+}
+
+/// Rows that an application hands over are as they are to be.
 void require_rows_alone(const data_options& x) {
-  const auto* key = !x.test_file.empty()            ? "data.test_file"
-                    : !x.validation_file.empty()    ? "data.validation_file"
-                    : x.cells != cell_options{}     ? "data.separator"
-                    : x.format == data_format::text ? "data.format"
-                                                    : column_key_of(x);
-  if (key)
+  if (const auto* key = reading_key_of(x))
     throw failure(failure_code::bad_job, "the rows are in memory, and no file is read", key,
                   "leave it out, and hand over the rows as they are to be");
 }
@@ -317,10 +331,6 @@ void refuse(const job_problem& found) {
   throw failure(failure_code::bad_job, found.why, found.key, found.hint);
 }
 
-} // namespace
-
-namespace {
-
 // Rows that stay in a file take memory when training begins: two windows of each lane, and a thread
 // that reads them.
 memory_room beside_windows(memory_room room, const job& resolved, const data_shape& shape) {
@@ -355,14 +365,15 @@ void require_trainable(const job& resolved, const prepared_data& data, const run
 }
 
 size_t threads_of(const job& x, const job& resolved, const data_shape& shape) {
+  if (x.runtime.threads)
+    return *x.runtime.threads;
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   if (!problems_with_data(resolved, shape).empty()) // there may be no model; it is refused later on
-    return x.runtime.threads.value_or(cores);
+    return cores;
   const auto rows = is_federated(resolved.training) ? rows_of_round(resolved, shape.train_row_count)
                                                     : timeline_of(resolved, shape).batch_size *
                                                         resolved.training.local_steps.value_or(1);
-  return x.runtime.threads.value_or(
-    useful_threads(rows, make_model(resolved, shape)->layout().size(), cores));
+  return useful_threads(rows, make_model(resolved, shape)->layout().size(), cores);
 }
 
 failure with_plan(const failure& error, const job& resolved, const data_shape& shape,
@@ -374,23 +385,6 @@ failure with_plan(const failure& error, const job& resolved, const data_shape& s
   const auto& need = plan.at(where.own.value_or(0)).memory;
   return {error.code(), error.reason() + "; the plan counts on " + need_text(need), error.where(),
           remedy_for(need)};
-}
-
-double total_squares(const dataset& source) {
-  if (source.is_classification() || source.row_count == 0)
-    return 0;
-  double total = 0;
-  for (size_t t = 0; t < source.target_count; ++t) {
-    double mean = 0;
-    for (size_t i = 0; i < source.row_count; ++i)
-      mean += source.targets[i * source.target_count + t];
-    mean /= static_cast<double>(source.row_count);
-    for (size_t i = 0; i < source.row_count; ++i) {
-      const double difference = source.targets[i * source.target_count + t] - mean;
-      total += difference * difference;
-    }
-  }
-  return total;
 }
 
 } // namespace troupe

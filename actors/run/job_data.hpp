@@ -43,8 +43,4 @@ size_t threads_of(const job& x, const job& resolved, const data_shape& shape);
 failure with_plan(const failure& error, const job& resolved, const data_shape& shape,
                   const run_place& where = {});
 
-/// Sum of squares of the targets (of the test rows, say) around their mean, over rows and targets;
-/// 0 for a classification. What R^2 compares the squared errors with.
-double total_squares(const dataset& source);
-
 } // namespace troupe

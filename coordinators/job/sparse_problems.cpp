@@ -36,6 +36,8 @@ std::vector<job_problem> sparse_problems(const job& x) {
     result.push_back({"data.dense", "only libsvm files have sparse rows", "leave data.dense out"});
   if (!is_libsvm && data.hash_bits)
     result.push_back({"data.hash_bits", "belongs to libsvm files", "leave data.hash_bits out"});
+  if (!is_libsvm && data.index_base != data_options{}.index_base)
+    result.push_back({"data.index_base", "belongs to libsvm files", "leave data.index_base out"});
   if (sparse && solves(x))
     result.push_back(
       {"optimizer.kind",

@@ -245,10 +245,37 @@ void split_with_care(const prepare_options& options, prepared_data& out) {
   split(out.train, found.sizes, part_of, out.test, out.validation);
 }
 
+/// What the rows say of their parts and what the job says cannot both be heeded.
+void require_one_split(const dataset& rows, const prepare_options& options) {
+  const bool in_groups = !rows.groups.empty();
+  if (!in_groups && !rows.overlap)
+    return;
+  const std::string what =
+    in_groups ? "the rows are in groups" : "the rows are those of a sequence";
+  if (options.chunk_rows > 0)
+    throw failure(failure_code::bad_job, what + ", which chunks would tear apart", "data.shuffle",
+                  "use data.shuffle = \"rows\"");
+  if (options.by_class)
+    throw failure(failure_code::bad_job, what + ", and not split by class", "data.stratify",
+                  "leave data.stratify out");
+}
+
 void add_text(sha256& digest, const std::string& text) {
   const uint64_t size = text.size();
   digest.update(std::as_bytes(std::span{&size, 1}));
   digest.update(std::as_bytes(std::span{text}));
+}
+
+void require_weight(const dataset& rows, const std::string& use) {
+  if (!rows.weights.empty() && std::ranges::all_of(rows.weights, [](float x) { return x == 0; }))
+    throw failure(failure_code::bad_data, "all rows for " + use + " have weight 0", "data.weight",
+                  "use another job.seed or other shares, or give those rows a weight");
+}
+
+void require_weights(const prepared_data& data) {
+  require_weight(data.train, "training");
+  require_weight(data.test, "testing");
+  require_weight(data.validation, "validation");
 }
 
 } // namespace
@@ -322,6 +349,7 @@ void standardize(const standardization& map, std::span<const uint32_t> features,
 
 prepared_data prepare(dataset&& source, const prepare_options& options) {
   const default_rounding rounding;
+  require_one_split(source, options);
   prepared_data result;
   result.fingerprint = content_fingerprint(source);
   result.row_names = row_names_of(source);
@@ -331,6 +359,7 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
     if (const auto lent = std::exchange(result.train.lent, {}); lent.exist())
       result.train.features.assign(lent.values.begin(), lent.values.end());
     prepare_chunks(options, result);
+    require_weights(result);
     return result;
   }
   if (result.train.overlap)
@@ -339,6 +368,7 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
     split_with_care(options, result);
   else
     split_by_numbers(options, result);
+  require_weights(result);
   if (options.standardize) {
     const bool sparse = result.train.is_sparse();
     result.features = sparse ? largest_of(result.train) : statistics_of(result.train);

@@ -37,30 +37,31 @@ struct ordered_rows {
 };
 
 ordered_rows order_of(const dataset& rows, const split_options& options) {
+  std::vector<std::vector<row_place>> classes(options.by_class ? rows.classes.size() : 1);
+  for (size_t row = 0; row < rows.row_count; ++row)
+    classes[options.by_class ? static_cast<size_t>(rows.labels[row]) : 0].push_back(
+      place_of(options.seed, row));
   ordered_rows result;
-  result.counts.resize(options.by_class ? rows.classes.size() : 1);
-  const auto class_of = [&](size_t row) {
-    return options.by_class ? static_cast<size_t>(rows.labels[row]) : 0;
-  };
-  for (size_t row = 0; row < rows.row_count; ++row) {
-    result.places.push_back(place_of(options.seed, row));
-    ++result.counts[class_of(row)];
+  result.places.reserve(rows.row_count);
+  for (auto& places : classes) {
+    std::ranges::sort(places);
+    result.counts.push_back(places.size());
+    result.places.insert(result.places.end(), places.begin(), places.end());
   }
-  std::ranges::sort(result.places, {}, [&](const row_place& place) {
-    return std::pair{class_of(place.second), place};
-  });
   return result;
 }
 
-/// How many of each class make `total` in all; `taken` of each are gone already.
+/// How many of each class make `total` in all, as far as each class keeps a row; `taken` of each are gone already.
 std::vector<size_t> shares_of(const std::vector<size_t>& counts, const std::vector<size_t>& taken,
                               double fraction, size_t total) {
   std::vector<size_t> result;
   std::vector<int64_t> remainders; ///< in millionths: products are rounded
-  for (const auto count : counts) {
-    result.push_back(share_of(count, fraction));
-    remainders.push_back(std::llround(
-      1e6 * (fraction * static_cast<double>(count) - static_cast<double>(result.back()))));
+  for (size_t c = 0; c < counts.size(); ++c) {
+    const auto share = share_of(counts[c], fraction);
+    const auto kept = std::min(counts[c], taken[c] + 1);
+    result.push_back(std::min(share, counts[c] - kept));
+    remainders.push_back(
+      std::llround(1e6 * (fraction * static_cast<double>(counts[c]) - static_cast<double>(share))));
   }
   std::vector<size_t> order(counts.size());
   std::iota(order.begin(), order.end(), size_t{0});

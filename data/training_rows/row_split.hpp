@@ -3,7 +3,7 @@
 //
 //   by class    of the n rows of each class those with the smallest keys, floor(f n), and one more of the
 //               classes with the largest remainders, of equal ones the first, until there are floor(f N) in
-//               all. Each class keeps a row for training.
+//               all. Each class keeps a row for training, but for folds.
 //   by groups   whole groups by rising key for as long as they have f N rows at most
 //   folds       all rows that are not for testing, by class if so wanted, in order of their keys: the row at
 //               place p belongs to fold p modulo k, so that each fold has the same number of each class but

@@ -82,6 +82,16 @@ TEST(job_data, rows_in_memory_refuse_what_says_how_a_file_is_read) {
     {"data.weight", [](data_options& x) { x.weight = "a"; }},
     {"data.split_by", [](data_options& x) { x.split_by = "a"; }},
     {"data.separator", [](data_options& x) { x.cells.separator = ";"; }},
+    {"data.quote", [](data_options& x) { x.cells.quote = "'"; }},
+    {"data.decimal", [](data_options& x) { x.cells.decimal = ","; }},
+    {"data.comment", [](data_options& x) { x.cells.comment = "#"; }},
+    {"data.skip_lines", [](data_options& x) { x.cells.skip_lines = 1; }},
+    {"data.labels_file", [](data_options& x) { x.labels_file = "labels"; }},
+    {"data.target", [](data_options& x) { x.target = "a"; }},
+    {"data.header", [](data_options& x) { x.header = header_kind::no; }},
+    {"data.index_base", [](data_options& x) { x.index_base = 0; }},
+    {"data.hash_bits", [](data_options& x) { x.hash_bits = 10; }},
+    {"data.format", [](data_options& x) { x.format = data_format::csv; }},
     {"data.test_file", [](data_options& x) { x.test_file = "test.csv"; }},
     {"data.validation_file", [](data_options& x) { x.validation_file = "test.csv"; }}};
   for (const auto& [key, apply] : keys) {

@@ -70,8 +70,8 @@ private:
     x.noise = fraction() * 100;
     x.format = any<data_format>();
     x.header = any<header_kind>();
-    x.index_base = coin();
     if (!x.file.empty() && x.format == data_format::libsvm) {
+      x.index_base = coin();
       x.dense = coin() ? dense_kind::yes : dense_kind::automatic;
       if (coin())
         x.hash_bits = whole("data.hash_bits");

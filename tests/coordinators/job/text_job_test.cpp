@@ -75,6 +75,7 @@ TEST(text_job, refuses_by_its_key_what_has_no_use_for_a_text) {
     {"data.missing", [](job& x) { x.data.missing = missing_kind::drop; }},
     {"data.separator", [](job& x) { x.data.cells.separator = ";"; }},
     {"data.labels_file", [](job& x) { x.data.labels_file = "labels"; }},
+    {"data.index_base", [](job& x) { x.data.index_base = 0; }},
     {"data.dense", [](job& x) { x.data.dense = dense_kind::no; }},
     {"data.hash_bits", [](job& x) { x.data.hash_bits = 10; }},
   };

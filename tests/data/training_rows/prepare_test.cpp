@@ -55,6 +55,25 @@ TEST(prepare, standardises_to_mean_0_and_deviation_1_with_divisor_n) {
   EXPECT_EQ(result.train.targets, (std::vector<float>{0, 10, 20})) << "targets stay as they are";
 }
 
+TEST(prepare, what_rows_say_of_their_parts_is_not_passed_over) {
+  auto groups = labelled_rows();
+  groups.groups = {0, 0, 1, 1};
+  groups.group_names = {"a", "b"};
+  auto sequence = labelled_rows();
+  sequence.overlap = 1;
+  const prepare_options chunks{1, 0.5, false, 0, 2};
+  const prepare_options by_class{1, 0.5, false, 0, 0, true};
+  for (const auto& rows : {groups, sequence})
+    for (const auto& [options, key] :
+         {std::pair{chunks, "data.shuffle"}, {by_class, "data.stratify"}})
+      try {
+        prepare(dataset{rows}, options);
+        ADD_FAILURE() << key << " is passed over";
+      } catch (const failure& error) {
+        EXPECT_EQ(error.where(), key);
+      }
+}
+
 TEST(prepare, features_that_look_like_the_rows_number_or_name_are_named) {
   auto x = counted_rows(12);
   EXPECT_EQ(prepare(dataset{x}, {1, 0.5, true}).row_names, (std::vector<std::string>{"a", "b"}))

@@ -95,11 +95,13 @@ TEST(row_split, equal_remainders_go_by_the_number_of_the_class) {
 }
 
 TEST(row_split, a_class_keeps_a_row_for_training) {
-  const auto rows = rows_of_classes({1, 1, 2, 8});
-  const auto split = split_rows(rows, {3, {0.4, 0.4}, true});
-  const auto left = counts_in(rows, split, row_part::train);
-  for (const auto count : left)
-    EXPECT_GE(count, 1u);
+  for (const auto& [classes, fractions] : {std::pair{counts{1, 1, 2, 8}, part_fractions{0.4, 0.4}},
+                                           {counts{2, 98}, part_fractions{0.25, 0.5}}}) {
+    const auto rows = rows_of_classes(classes);
+    const auto split = split_rows(rows, {3, fractions, true});
+    for (const auto count : counts_in(rows, split, row_part::train))
+      EXPECT_GE(count, 1u);
+  }
 }
 
 TEST(row_split, of_a_class_the_smallest_keys_are_taken) {

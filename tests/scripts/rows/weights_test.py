@@ -20,6 +20,7 @@ SOFTMAX = {"model": {"kind": "softmax-regression", "initialization": "zero"}, "o
            "training": {"batch_size": "all", "epochs": 12, "slices": 2, "class_weights": [0.5, 1, 2.5]}}
 NETWORK = {"model": {"hidden": [6]}, "optimizer": {"kind": "adam"},
            "training": {"batch_size": 20, "epochs": 4, "slices": 2, "class_weights": [0.5, 1, 2.5]}}
+CHAIN = {**SOFTMAX, "model": {"kind": "chain", "layers": "dense units=5 activation=tanh"}}
 needs_numpy = unittest.skipUnless(numpy, "needs NumPy: apt-get install python3-numpy")
 
 
@@ -69,7 +70,7 @@ class Weights(TableRuns):
 
     def test_a_row_of_weight_two_is_the_row_twice(self):
         # The mean loss divides by the number of rows, so the rate makes up for more rows.
-        for target, sections in (("kind", SOFTMAX), ("price", {"model": {"kind": "linear-regression"}, "training": {
+        for target, sections in (("kind", SOFTMAX), ("kind", CHAIN), ("price", {"model": {"kind": "linear-regression"}, "training": {
                 "batch_size": "all", "epochs": 12}, "optimizer": {"learning_rate": 0.05}})):
             rate = sections["optimizer"]["learning_rate"]
             once = self.train("once", data=self.data(target), **sections)
@@ -86,6 +87,17 @@ class Weights(TableRuns):
                 (a, _), (b, _) = self.tensors_and_metadata("once"), self.tensors_and_metadata("plain")
                 for name in a:
                     numpy.testing.assert_allclose(a[name], b[name], atol=2e-5)
+
+    def test_rows_that_count_nothing_are_not_a_whole_part(self):
+        self.write("late.csv", "a,times,price\n" + "".join(f"{i % 7},{0 if i < 40 else 1},{i % 5}\n" for i in range(41)))
+        for part, more in (("testing", {"file": "late.csv", "test_fraction": 0.05}),
+                           ("validation", {"file": "late.csv", "validation_fraction": 0.05}),
+                           ("training", {"file": "late.csv", "test_fraction": 0.95})):
+            data = {"target": "price", "weight": "times", **more}
+            error = self.train("bad", code=65, data=data, **LINE)
+            self.assertIn(f"all rows for {part}", error["what"])
+            self.assertIn("weight 0", error["what"])
+            self.assertEqual(error["where"], "data.weight")
 
     @needs_numpy
     def test_gradients_are_those_of_numpy_with_classes_weighted_too(self):
