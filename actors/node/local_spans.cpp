@@ -5,13 +5,6 @@
 
 namespace troupe {
 
-namespace {
-
-/// Versions of a span, and copies of its state, that somebody may still ask for.
-constexpr size_t kept_max = 2;
-
-} // namespace
-
 void local_spans::begin_term() {
   versions_ = std::make_shared<version_buffers>(seat_.options.parameters);
   points_ =

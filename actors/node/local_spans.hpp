@@ -17,6 +17,9 @@
 
 namespace troupe {
 
+/// Versions of a span, and copies of its state, that somebody may still ask for.
+inline constexpr size_t kept_max = 2;
+
 struct local_span {
   size_t shard = 0; ///< index in the view
   size_t local = 0; ///< index in the process

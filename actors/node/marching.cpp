@@ -9,9 +9,6 @@ namespace troupe {
 
 namespace {
 
-/// Versions of a span that somebody may still ask for.
-constexpr size_t kept_max = 2;
-
 float_view in_elements(const std::vector<double>& numbers) {
   const buffer storage{numbers.size() * elements_of_double};
   std::memcpy(storage.values().data(), numbers.data(), numbers.size() * sizeof(double));

@@ -93,8 +93,8 @@ bool gradient_lanes::is_complete() const {
   return std::ranges::all_of(lanes_, [](const lane& x) { return x.plan.has_value(); });
 }
 
-std::vector<lane_sum> gradient_lanes::sums(bool in_order_of_arrival) const {
-  std::vector<lane_sum> result;
+std::vector<summed_lane> gradient_lanes::sums(bool in_order_of_arrival) const {
+  std::vector<summed_lane> result;
   for (const auto& x : lanes_) {
     result.push_back({x.elements, in_order_of_arrival ? in_order(x.arrivals) : *x.plan, {}});
     for (const auto& part : x.held)

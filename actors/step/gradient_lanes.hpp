@@ -17,7 +17,7 @@
 namespace troupe {
 
 /// What is to be added for some elements of the model, and how.
-struct lane_sum {
+struct summed_lane {
   index_range elements;
   reduction_plan plan;
   std::vector<std::span<const float>> inputs;
@@ -39,7 +39,7 @@ public:
   uint64_t version() const { return version_; }
   bool is_complete() const;
   /// Of each lane, once the step is complete. `in_order_of_arrival`: what the tree is there to prevent.
-  std::vector<lane_sum> sums(bool in_order_of_arrival) const;
+  std::vector<summed_lane> sums(bool in_order_of_arrival) const;
   /// Of the step's slices.
   batch_sums total() const;
   /// One after the other, until `visit` says false.

@@ -193,7 +193,7 @@ void shard_state::apply_reduced() {
     update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, *totals);
 }
 
-void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sums& total,
+void shard_state::update(const std::vector<summed_lane>& gradients, const batch_sums& total,
                          std::span<const double> totals) {
   const auto memory = options_.versions->at(lanes_.version() + 1);
   const auto next = memory.part(elements_);
@@ -229,7 +229,7 @@ void shard_state::update(const std::vector<lane_sum>& gradients, const batch_sum
   answer_waiting();
 }
 
-std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& gradients,
+std::optional<batch_sums> shard_state::write_next(const std::vector<summed_lane>& gradients,
                                                   const batch_sums& total,
                                                   std::span<const double> totals,
                                                   std::span<float> next) {
@@ -249,7 +249,7 @@ std::optional<batch_sums> shard_state::write_next(const std::vector<lane_sum>& g
   }
   const auto step =
     options_.rule->begin_step(version, total.sample_count, direction::descent, horizon_.reductions);
-  const auto is_finite = [&](const lane_sum& x) {
+  const auto is_finite = [&](const summed_lane& x) {
     const auto& at = x.elements;
     const auto place = at.begin - elements_.begin;
     return reducer_.reduce_and_update(

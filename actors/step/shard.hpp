@@ -95,10 +95,10 @@ private:
   /// Updates once the numbers of all blocks are known.
   void apply_reduced();
   /// `totals`: of the numbers of all blocks, if they were told.
-  void update(const std::vector<lane_sum>& gradients, const batch_sums& total,
+  void update(const std::vector<summed_lane>& gradients, const batch_sums& total,
               std::span<const double> totals);
   /// Writes version v + 1; the sums for the book, or nothing when it is not finite.
-  std::optional<batch_sums> write_next(const std::vector<lane_sum>& gradients,
+  std::optional<batch_sums> write_next(const std::vector<summed_lane>& gradients,
                                        const batch_sums& total, std::span<const double> totals,
                                        std::span<float> next);
   void tell_applied(const index_range& elements, const batch_sums& total) const;

@@ -178,7 +178,7 @@ private:
   int descriptor_;
 };
 
-int run(const train_arguments& arguments, std::string& job_name) {
+int run_launch(const train_arguments& arguments, std::string& job_name) {
   auto cluster = load_cluster(arguments.job_file, arguments.sets, process_environment());
   job_name = cluster.job.value.name;
   for (size_t i = 0; i < cluster.plan.nodes.size(); ++i)
@@ -205,8 +205,8 @@ int run(const train_arguments& arguments, std::string& job_name) {
 } // namespace
 
 int launch_command(const train_arguments& arguments) {
-  return with_failure_object(arguments.json,
-                             [&](std::string& job_name) { return run(arguments, job_name); });
+  return with_failure_object(
+    arguments.json, [&](std::string& job_name) { return run_launch(arguments, job_name); });
 }
 
 } // namespace troupe

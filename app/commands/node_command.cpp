@@ -182,7 +182,7 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
   return stop_signal() != 0 ? 128 + stop_signal() : 0;
 }
 
-int run(const chosen_node& here, const node_arguments& arguments) {
+int run_node(const chosen_node& here, const node_arguments& arguments) {
   ensure_numerics(here.cluster.job.value.runtime.numerics, arguments.run.process_arguments);
   watch_stop_signals(one_signal_for, arguments.run.quiet);
   if (is_open_to_strangers(here.cluster))
@@ -201,7 +201,7 @@ int node_command(const node_arguments& arguments) {
   const bool prints = arguments.run.json && here.self().is_director;
   return with_failure_object(prints, [&](std::string& job_name) {
     job_name = here.cluster.job.value.name;
-    return run(here, arguments);
+    return run_node(here, arguments);
   });
 }
 

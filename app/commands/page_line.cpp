@@ -28,8 +28,8 @@ constexpr std::array security_options{
   page_option{"--dashboard-key", "FILE", "Belongs to the page's certificate",
               [](page_place& x) -> std::string& { return x.certificate.key; }}};
 
-constexpr page_option address_option{"--dashboard-at", "ADDRESS", address_text,
-                                     [](page_place& x) -> std::string& { return x.address; }};
+constexpr page_option page_address{"--dashboard-at", "ADDRESS", address_text,
+                                   [](page_place& x) -> std::string& { return x.address; }};
 
 using place_getter = std::function<page_place&()>;
 
@@ -56,7 +56,7 @@ void add_page_options(CLI::App& command, std::optional<page_place>& x) {
   const place_getter place = [&x]() -> page_place& { return x ? *x : x.emplace(); };
   command.add_flag_callback(
     "--dashboard", [place] { place(); }, "Serves a page of the run on this machine");
-  add(command, address_option, place);
+  add(command, page_address, place);
   add_security(command, place);
 }
 
@@ -72,7 +72,7 @@ std::vector<std::string> page_words(const page_place& x) {
     if (const auto& value = option.of(place); !value.empty())
       result.push_back(std::string{option.name} + '=' + value);
   };
-  say(address_option);
+  say(page_address);
   for (const auto& option : security_options)
     say(option);
   return result;

@@ -332,7 +332,7 @@ failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int arg
   return {failure_code::usage, error.what(), {}, "see '" + path + " --help'"};
 }
 
-int run(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   command_line line;
   line.app.require_subcommand(1);
   line.app.footer("Example:\n  troupe train examples/digits.toml");
@@ -373,7 +373,7 @@ int run_command(int argc, char** argv) {
   hold_standard_streams();
   ignore_broken_pipes();
   try {
-    return run(argc, argv);
+    return parse_and_run(argc, argv);
   } catch (const failure& error) {
     print_message(error_text(error));
     return static_cast<int>(error.code());

@@ -16,7 +16,7 @@ std::string with_job(const std::string& status, const std::string& job_name) {
   return result.dump() + '\n';
 }
 
-int run(const status_arguments& arguments, std::string& job_name) {
+int run_status(const status_arguments& arguments, std::string& job_name) {
   if (!is_cluster_file(arguments.cluster_file))
     throw failure(failure_code::bad_job,
                   "this is a job file, and 'troupe train' can be asked by nobody: it has no port",
@@ -35,8 +35,8 @@ int run(const status_arguments& arguments, std::string& job_name) {
 } // namespace
 
 int status_command(const status_arguments& arguments) {
-  return with_failure_object(arguments.json,
-                             [&](std::string& job_name) { return run(arguments, job_name); });
+  return with_failure_object(
+    arguments.json, [&](std::string& job_name) { return run_status(arguments, job_name); });
 }
 
 } // namespace troupe

@@ -45,7 +45,7 @@ training_result train_here(const job& x, training_inputs inputs) {
   return result;
 }
 
-int run(const train_arguments& arguments, std::string& job_name) {
+int run_train(const train_arguments& arguments, std::string& job_name) {
   const auto loaded =
     load_job_and_places(arguments.job_file, arguments.sets, process_environment());
   job_name = loaded.value.name;
@@ -58,7 +58,7 @@ int run(const train_arguments& arguments, std::string& job_name) {
 
 int train_command(const train_arguments& arguments) {
   return with_failure_object(arguments.json,
-                             [&](std::string& job_name) { return run(arguments, job_name); });
+                             [&](std::string& job_name) { return run_train(arguments, job_name); });
 }
 
 } // namespace troupe

@@ -133,14 +133,14 @@ key milestones_key() {
 
 std::vector<key> make_schema() {
   using target = schedule_options;
-  std::vector<key> keys;
-  keys.push_back(choice_key<target, schedule_kind>(
+  std::vector<key> result;
+  result.push_back(choice_key<target, schedule_kind>(
     {"kind", "how the learning rate changes; steps are counted from 0"},
     [](auto& x) -> auto& { return x.kind; }));
   const auto share = [&](const char* name, const char* meaning, const char* type, auto access) {
-    keys.push_back(plain_key<target, double>({name, meaning}, type, access));
+    result.push_back(plain_key<target, double>({name, meaning}, type, access));
   };
-  keys.push_back(whole_key<target>(
+  result.push_back(whole_key<target>(
     {"steps", "step: of a stage; warmup: of the rise; others: see the table of schedules",
      "those of the run, or of its part; step, warmup: none"},
     [](auto& x) -> auto& { return x.steps; }, schedule_section));
@@ -158,10 +158,10 @@ std::vector<key> make_schema() {
   share(
     "power", "polynomial: 1 is a straight line", "number > 0",
     [](auto& x) -> auto& { return x.power; });
-  keys.push_back(milestones_key());
-  keys.push_back(parts_key());
-  keys.push_back(then_key());
-  return keys;
+  result.push_back(milestones_key());
+  result.push_back(parts_key());
+  result.push_back(then_key());
+  return result;
 }
 
 } // namespace

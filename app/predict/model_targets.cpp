@@ -13,7 +13,7 @@ namespace troupe {
 
 namespace {
 
-constexpr size_t names_shown_max = 8;
+constexpr size_t classes_shown_max = 8;
 
 } // namespace
 
@@ -40,11 +40,11 @@ std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& clas
     const auto label = classes.find(cell);
     if (!label) {
       std::string known;
-      for (size_t k = 0; k < std::min(model.classes.size(), names_shown_max); ++k)
+      for (size_t k = 0; k < std::min(model.classes.size(), classes_shown_max); ++k)
         known += (k ? ", " : "") + shown_text(model.classes[k]);
       reader.fail_at_target(rows, i, "the model knows no class " + shown_text(cell),
                             "its classes are " + known +
-                              (model.classes.size() > names_shown_max ? ", ..." : ""));
+                              (model.classes.size() > classes_shown_max ? ", ..." : ""));
     }
     result.push_back(static_cast<int32_t>(*label));
   }

@@ -13,7 +13,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr const char* fold_key = "data.fold";
-constexpr std::array figures{"loss", "validation_accuracy", "test_accuracy", "test_r2"};
+constexpr std::array fold_figures{"loss", "validation_accuracy", "test_accuracy", "test_r2"};
 
 json setting_object(const sweep_outcome& x, size_t setting, size_t folds) {
   const auto first = setting * folds;
@@ -26,7 +26,7 @@ json setting_object(const sweep_outcome& x, size_t setting, size_t folds) {
     trials.push_back(trial_object(x, first + i));
   result["folds"] =
     std::ranges::count_if(trials, [](const json& t) { return !t["loss"].is_null(); });
-  for (const auto* figure : figures) {
+  for (const auto* figure : fold_figures) {
     std::vector<json> found;
     for (const auto& trial : trials)
       found.push_back(trial.contains(figure) ? trial[figure] : json(nullptr));
@@ -42,7 +42,7 @@ table_cells cells_of(const json& settings) {
   for (const auto& [key, value] : settings.front()["values"].items())
     rows.front().push_back(key);
   rows.front().push_back("folds");
-  for (const auto* figure : figures)
+  for (const auto* figure : fold_figures)
     rows.front().insert(rows.front().end(), {figure, std::string{figure} + "_deviation"});
   for (const auto& setting : settings) {
     auto& row = rows.emplace_back();

@@ -18,7 +18,7 @@ namespace troupe {
 
 namespace {
 
-using json = nlohmann::json;
+using json = nlohmann::ordered_json;
 
 std::string count(const json& x) {
   uint64_t result = 0;

@@ -106,13 +106,14 @@ void check_parallel(problem_list& check, const job& x) {
                 "names " + std::to_string(parallel.stages.size()) + " stages of " +
                   std::to_string(parallel.pipeline),
                 "say of each stage how many segments it has, or leave it out");
-  const auto actors_max = bounds_of("parallel.data").most;
+  const auto replicas_max = bounds_of("parallel.data").most;
   const auto groups = parallel.data.value_or(x.training.replicas.value_or(1));
-  check.require(
-    parallel.group_size() == 1 || parallel.group_size() <= actors_max / std::max<size_t>(groups, 1),
-    "parallel.tensor",
-    "with data and pipeline makes more than " + std::to_string(actors_max) + " replicas",
-    "split over fewer");
+  check.require(parallel.group_size() == 1 ||
+                  parallel.group_size() <= replicas_max / std::max<size_t>(groups, 1),
+                "parallel.tensor",
+                "with data and pipeline makes more than " + std::to_string(replicas_max) +
+                  " replicas",
+                "split over fewer");
   const bool alone =
     has_keeper(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver;
   check.require(parallel.group_size() == 1 || !alone, "parallel.tensor",

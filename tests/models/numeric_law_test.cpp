@@ -20,7 +20,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace troupe {
+namespace troupe::numeric_law_test {
 
 namespace {
 
@@ -165,4 +165,4 @@ TEST(default_rounding, undoes_what_a_host_has_set_and_gives_it_back) {
 }
 #endif
 
-} // namespace troupe
+} // namespace troupe::numeric_law_test

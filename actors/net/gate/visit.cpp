@@ -14,18 +14,18 @@ namespace troupe {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using ordered_json = nlohmann::ordered_json;
 
-std::string line_of(const json& object) {
-  return object.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
+std::string line_of(const ordered_json& object) {
+  return object.dump(-1, ' ', true, ordered_json::error_handler_t::replace) + '\n';
 }
 
 double seconds_of(milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-json texts_of(const std::vector<awaited>& waits) {
-  auto result = json::array();
+ordered_json texts_of(const std::vector<awaited>& waits) {
+  auto result = ordered_json::array();
   for (const auto& wait : waits)
     result.push_back(wait.from.empty() ? wait.what : wait.what + " from " + wait.from);
   return result;
@@ -39,32 +39,33 @@ const char* role_of(const node_status& x) {
 }
 
 /// Those kinds that something was sent of.
-json object_of(const bytes_of_kinds& x) {
-  auto result = json::object();
+ordered_json object_of(const bytes_of_kinds& x) {
+  auto result = ordered_json::object();
   for (const auto& [kind, name] : name_table<tensor_kind>::entries)
     if (const auto bytes = x[static_cast<size_t>(kind)]; bytes > 0)
       result[std::string{name}] = bytes;
   return result;
 }
 
-json object_of(const node_status& x) {
-  json result{{"name", x.name},
-              {"role", role_of(x)},
-              {"state", x.takes_part  ? "takes part"
-                        : x.is_linked ? "linked"
-                                      : "missing"},
-              {"replicas", x.replicas},
-              {"shards", x.shards},
-              {"slices", x.slices},
-              {"spans", x.spans},
-              {"step", x.version ? json(*x.version) : json()},
-              {"shard_steps", x.shard_versions},
-              {"waits_for", texts_of(x.waits)},
-              {"last_heard_seconds", x.silence >= 0 ? json(x.silence) : json()},
-              {"samples", x.samples},
-              {"bytes_sent", sum_of(x.bytes_sent)},
-              {"bytes_by_kind", object_of(x.bytes_sent)},
-              {"resends", x.resends}};
+ordered_json object_of(const node_status& x) {
+  ordered_json result{
+    {"name", x.name},
+    {"role", role_of(x)},
+    {"state", x.takes_part  ? "takes part"
+              : x.is_linked ? "linked"
+                            : "missing"},
+    {"replicas", x.replicas},
+    {"shards", x.shards},
+    {"slices", x.slices},
+    {"spans", x.spans},
+    {"step", x.version ? ordered_json(*x.version) : ordered_json()},
+    {"shard_steps", x.shard_versions},
+    {"waits_for", texts_of(x.waits)},
+    {"last_heard_seconds", x.silence >= 0 ? ordered_json(x.silence) : ordered_json()},
+    {"samples", x.samples},
+    {"bytes_sent", sum_of(x.bytes_sent)},
+    {"bytes_by_kind", object_of(x.bytes_sent)},
+    {"resends", x.resends}};
   if (!x.portions.empty())
     result["portions"] = x.portions;
   for (const auto& piece : x.pieces)
@@ -78,31 +79,31 @@ json object_of(const node_status& x) {
   return result;
 }
 
-json number(const std::optional<double>& value) {
-  return value ? json(*value) : json(nullptr);
+ordered_json number(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-json object_of(const history_row& x) {
-  json result{{"epoch", x.epoch},
-              {"steps", x.steps},
-              {"train_loss", number(x.train_loss)},
-              {"train_accuracy", number(x.train_accuracy)},
-              {"test_loss", number(x.test_loss)},
-              {"test_accuracy", number(x.test_accuracy)},
-              {"test_r2", number(x.test_r2)},
-              {"validation_loss", number(x.validation_loss)},
-              {"validation_accuracy", number(x.validation_accuracy)},
-              {"validation_r2", number(x.validation_r2)}};
+ordered_json object_of(const history_row& x) {
+  ordered_json result{{"epoch", x.epoch},
+                      {"steps", x.steps},
+                      {"train_loss", number(x.train_loss)},
+                      {"train_accuracy", number(x.train_accuracy)},
+                      {"test_loss", number(x.test_loss)},
+                      {"test_accuracy", number(x.test_accuracy)},
+                      {"test_r2", number(x.test_r2)},
+                      {"validation_loss", number(x.validation_loss)},
+                      {"validation_accuracy", number(x.validation_accuracy)},
+                      {"validation_r2", number(x.validation_r2)}};
   for (const auto& [name, value] : x.metrics)
     result[name] = number(value);
   return result;
 }
 
-json object_of(const wait_explanation& x) {
-  auto chain = json::array();
+ordered_json object_of(const wait_explanation& x) {
+  auto chain = ordered_json::array();
   for (const auto& wait : x.chain)
     chain.push_back({{"who", wait.who},
-                     {"from", wait.from.empty() ? json() : json(wait.from)},
+                     {"from", wait.from.empty() ? ordered_json() : ordered_json(wait.from)},
                      {"what", wait.what}});
   return {{"rule", name_of(x.rule)},
           {"culprits", x.culprits},
@@ -111,7 +112,7 @@ json object_of(const wait_explanation& x) {
           {"advice", x.advice}};
 }
 
-json object_of(const link_figures& x) {
+ordered_json object_of(const link_figures& x) {
   return {{"from", x.from},
           {"to", x.to},
           {"sent_bytes", x.sent},
@@ -122,7 +123,7 @@ json object_of(const link_figures& x) {
           {"still_seconds", seconds_of(x.still)}};
 }
 
-json object_of(const slow_trainer& x) {
+ordered_json object_of(const slow_trainer& x) {
   return {{"process", x.who.process},
           {"replica", x.who.index},
           {"steps", x.steps},
@@ -132,25 +133,25 @@ json object_of(const slow_trainer& x) {
           {"computing_ratio", x.computing_ratio}};
 }
 
-json object_of(const training_status& x) {
-  json result{{"phase", x.phase},
-              {"view", {{"term", x.view.term}, {"number", x.view.number}}},
-              {"step", x.version},
-              {"last_step", x.last_version},
-              {"epoch", x.epoch},
-              {"epochs", x.epochs},
-              {"seconds", x.seconds},
-              {"steps_per_second", x.steps_per_second},
-              {"samples_per_second", x.samples_per_second},
-              {"replicas", x.replicas},
-              {"shards", x.shards},
-              {"waits_for", x.waits_for},
-              {"still_seconds", x.still},
-              {"behind", json::array()},
-              {"nodes", json::array()},
-              {"views", x.views},
-              {"replicas_lost", x.replicas_lost},
-              {"rollbacks", x.rollbacks}};
+ordered_json object_of(const training_status& x) {
+  ordered_json result{{"phase", x.phase},
+                      {"view", {{"term", x.view.term}, {"number", x.view.number}}},
+                      {"step", x.version},
+                      {"last_step", x.last_version},
+                      {"epoch", x.epoch},
+                      {"epochs", x.epochs},
+                      {"seconds", x.seconds},
+                      {"steps_per_second", x.steps_per_second},
+                      {"samples_per_second", x.samples_per_second},
+                      {"replicas", x.replicas},
+                      {"shards", x.shards},
+                      {"waits_for", x.waits_for},
+                      {"still_seconds", x.still},
+                      {"behind", ordered_json::array()},
+                      {"nodes", ordered_json::array()},
+                      {"views", x.views},
+                      {"replicas_lost", x.replicas_lost},
+                      {"rollbacks", x.rollbacks}};
   if (!x.figures.left_out.empty())
     result["left_out"] = x.figures.left_out;
   bytes_of_kinds bytes_sent{};
@@ -163,17 +164,18 @@ json object_of(const training_status& x) {
       bytes_sent[kind] += node.bytes_sent[kind];
     resends += node.resends;
   }
-  result["links"] = json::array();
+  result["links"] = ordered_json::array();
   for (const auto& link : x.links)
     result["links"].push_back(object_of(link));
-  result["slow"] = x.slow.empty() ? json(nullptr) : object_of(x.slow.front());
+  result["slow"] = x.slow.empty() ? ordered_json(nullptr) : object_of(x.slow.front());
   result["writes_for_seconds"] = x.writes_for;
   result["train_loss"] = number(x.train_loss);
   result["train_accuracy"] = number(x.train_accuracy);
   result["learning_rate"] = number(x.learning_rate);
   result["seconds_left"] = number(x.seconds_left);
-  result["newest_row"] = x.newest_row.empty() ? json(nullptr) : object_of(x.newest_row.front());
-  result["trainers"] = json::parse(trainers_json(records_of(x.figures)));
+  result["newest_row"] =
+    x.newest_row.empty() ? ordered_json(nullptr) : object_of(x.newest_row.front());
+  result["trainers"] = ordered_json::parse(trainers_json(records_of(x.figures)));
   if (const auto& privacy = x.figures.clients.privacy)
     result["privacy"] = {
       {"epsilon", privacy->epsilon}, {"delta", privacy->delta}, {"releases", privacy->releases}};
@@ -182,11 +184,11 @@ json object_of(const training_status& x) {
   result["resends"] = resends;
   result["job_sha256"] = x.job_sha256;
   const auto why = explain(x);
-  result["explanation"] = why ? object_of(*why) : json(nullptr);
+  result["explanation"] = why ? object_of(*why) : ordered_json(nullptr);
   return result;
 }
 
-json answer_of(const char* verdict_name) {
+ordered_json answer_of(const char* verdict_name) {
   return {{"troupe", protocol_number}, {"answer", {{"verdict", verdict_name}}}};
 }
 
@@ -197,7 +199,7 @@ std::string write_visit(const visit_request& x) {
 }
 
 std::optional<visit_request> read_visit(std::string_view text) {
-  const auto object = json::parse(text, nullptr, false);
+  const auto object = ordered_json::parse(text, nullptr, false);
   if (!object.is_object() || !object.contains("visit") || !object["visit"].is_string() ||
       !object.contains("troupe") || !object["troupe"].is_number_unsigned())
     return std::nullopt;
@@ -233,7 +235,7 @@ std::string visit_answer(const training_status& status) {
 }
 
 std::string status_json(const training_status& status) {
-  return object_of(status).dump(-1, ' ', true, json::error_handler_t::replace);
+  return object_of(status).dump(-1, ' ', true, ordered_json::error_handler_t::replace);
 }
 
 } // namespace troupe

@@ -18,7 +18,7 @@ namespace troupe {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using ordered_json = nlohmann::ordered_json;
 
 // ---- the visitor's side ----
 
@@ -164,11 +164,11 @@ std::string exchange(channel& line, const endpoint& where, milliseconds deadline
 std::string read_visit_answer(std::string_view line, const std::string& where) {
   if (is_nested_too_deep(line))
     no_director(where);
-  const auto object = json::parse(line, nullptr, false);
+  const auto object = ordered_json::parse(line, nullptr, false);
   if (object.is_object() && object.contains("status") && object["status"].is_object())
-    return object["status"].dump(-1, ' ', true, json::error_handler_t::replace);
+    return object["status"].dump(-1, ' ', true, ordered_json::error_handler_t::replace);
   const auto refused = object.is_object() && object.contains("answer")
-                         ? read_hello(json{{"answer", object["answer"]}}.dump())
+                         ? read_hello(ordered_json{{"answer", object["answer"]}}.dump())
                          : std::nullopt;
   if (refused && refused->answer && !refused->answer->is_admitted())
     throw failure(code_of(refused->answer->code), refused->answer->reason, where);

@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-namespace troupe {
+namespace troupe::lane_windows_test {
 
 namespace {
 
@@ -123,4 +123,4 @@ TEST(lane_mixing, sorted_rows_are_told_from_mixed_ones) {
   EXPECT_GE(missed, 5u) << "8 of 32 chunks have none of a class in 6 of 10 orders";
 }
 
-} // namespace troupe
+} // namespace troupe::lane_windows_test

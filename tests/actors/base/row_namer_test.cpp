@@ -11,7 +11,7 @@
 #include <functional>
 #include <utility>
 
-namespace troupe {
+namespace troupe::row_namer_test {
 namespace {
 
 constexpr uint64_t seed = 5;
@@ -91,4 +91,4 @@ TEST(row_namer, counts_from_one_and_names_a_few) {
   EXPECT_TRUE(all.ends_with(" more of digits.csv")) << all;
 }
 
-} // namespace troupe
+} // namespace troupe::row_namer_test

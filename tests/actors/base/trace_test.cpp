@@ -10,7 +10,7 @@
 #include <span>
 #include <thread>
 
-namespace troupe {
+namespace troupe::trace_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -155,4 +155,4 @@ TEST(trace, stamps_that_no_clocks_give_are_left_out) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::trace_test

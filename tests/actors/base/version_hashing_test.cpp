@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-namespace troupe {
+namespace troupe::version_hashing_test {
 namespace {
 
 constexpr size_t size = 3 * block_size + 10; // the last block is short
@@ -54,4 +54,4 @@ TEST(version_hashing, vectors_of_a_state_do_not_change_places_unseen) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::version_hashing_test

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-namespace troupe {
+namespace troupe::work_sharing_test {
 
 namespace {
 
@@ -102,4 +102,4 @@ TEST_F(shared_work, a_sleeping_thread_is_woken_while_another_works) {
   caf::anon_send_exit(other, caf::exit_reason::user_shutdown);
 }
 
-} // namespace troupe
+} // namespace troupe::work_sharing_test

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-namespace troupe {
+namespace troupe::collective_member_test {
 namespace {
 
 using test::payload_of;
@@ -236,4 +236,4 @@ TEST_F(collective_members, a_group_is_known_before_the_first_call_and_has_all_me
   EXPECT_EQ(reason, "collective: a group of 1 members, not 2");
 }
 
-} // namespace troupe
+} // namespace troupe::collective_member_test

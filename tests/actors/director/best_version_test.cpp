@@ -10,7 +10,7 @@
 #include <atomic>
 #include <limits>
 
-namespace troupe {
+namespace troupe::best_version_test {
 
 namespace {
 
@@ -274,4 +274,4 @@ TEST(best_version, costs_a_buffer_or_two_and_no_more) {
   EXPECT_LE(kept.buffers_made, last.buffers_made + 2);
 }
 
-} // namespace troupe
+} // namespace troupe::best_version_test

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <map>
 
-namespace troupe {
+namespace troupe::checkpoint_drafts_test {
 
 namespace {
 
@@ -203,4 +203,4 @@ TEST_F(checkpoint_drafts_test, nothing_of_what_was_written_is_held) {
   EXPECT_EQ(pool.made_count(), 1u) << "it came back";
 }
 
-} // namespace troupe
+} // namespace troupe::checkpoint_drafts_test

@@ -9,7 +9,7 @@
 #include <limits>
 #include <set>
 
-namespace troupe {
+namespace troupe::checkpoint_test {
 
 namespace {
 
@@ -331,4 +331,4 @@ TEST(checkpoint, a_run_that_diverges_waits_for_no_checkpoint_beyond_its_end) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::checkpoint_test

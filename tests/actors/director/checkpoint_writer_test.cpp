@@ -12,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-namespace troupe {
+namespace troupe::checkpoint_writer_test {
 
 namespace {
 
@@ -192,4 +192,4 @@ TEST(checkpoint_writer, ends_with_its_director_once_the_write_at_hand_is_done) {
   EXPECT_EQ(versions_on(run.disk).front(), 4u) << "what was begun is whole";
 }
 
-} // namespace troupe
+} // namespace troupe::checkpoint_writer_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::director_latency_test {
 
 namespace {
 
@@ -70,4 +70,4 @@ TEST(director, answers_another_system_over_loopback_while_all_cores_compute) {
   RecordProperty("worst_ms", std::to_string(in_milliseconds(waits.back())));
 }
 
-} // namespace troupe
+} // namespace troupe::director_latency_test

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::director_status_test {
 
 namespace {
 
@@ -300,4 +300,4 @@ TEST(director_status, shows_every_node_of_the_file) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::director_status_test

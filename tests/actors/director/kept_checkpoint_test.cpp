@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-namespace troupe {
+namespace troupe::kept_checkpoint_test {
 
 namespace {
 
@@ -299,4 +299,4 @@ TEST(kept_checkpoint, one_of_another_shape_is_refused_before_anything_begins) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::kept_checkpoint_test

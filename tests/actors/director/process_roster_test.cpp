@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::process_roster_test {
 
 namespace {
 
@@ -152,4 +152,4 @@ TEST(run_watch, is_copied_and_compared) {
   EXPECT_NE(watch, before);
 }
 
-} // namespace troupe
+} // namespace troupe::process_roster_test

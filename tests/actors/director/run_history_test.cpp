@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::run_history_test {
 
 namespace {
 
@@ -112,4 +112,4 @@ TEST(run_history, is_copied_and_compared) {
   EXPECT_NE(history, before);
 }
 
-} // namespace troupe
+} // namespace troupe::run_history_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::coordinators_test {
 namespace {
 
 payload payload_of(const std::vector<float>& values) {
@@ -265,4 +265,4 @@ TEST_F(coordinators, options_that_do_not_fit_end_the_actor_with_the_reason) {
   EXPECT_NE(reason.find("parameters coordinator"), std::string::npos) << reason;
 }
 
-} // namespace troupe
+} // namespace troupe::coordinators_test

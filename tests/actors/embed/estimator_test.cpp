@@ -16,7 +16,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::estimator_test {
 namespace {
 
 constexpr size_t row_count = 300;
@@ -227,4 +227,4 @@ TEST(estimator, keeps_its_model_when_another_fit_diverges) {
   EXPECT_EQ(plane.model().data_sha256, sha256);
 }
 
-} // namespace troupe
+} // namespace troupe::estimator_test

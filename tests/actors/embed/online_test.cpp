@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::online_test {
 namespace {
 
 constexpr std::chrono::seconds patience{10};
@@ -101,4 +101,4 @@ TEST_F(online_actors, end_with_a_reason_when_their_options_do_not_fit) {
   EXPECT_NE(reason.find("the model has 2 parameters, got 3"), std::string::npos) << reason;
 }
 
-} // namespace troupe
+} // namespace troupe::online_test

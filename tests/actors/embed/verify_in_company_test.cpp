@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::verify_in_company_test {
 namespace {
 
 struct no_options {};
@@ -74,4 +74,4 @@ TEST(verify_in_company, finds_a_model_whose_gradient_depends_on_who_asked_before
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::verify_in_company_test

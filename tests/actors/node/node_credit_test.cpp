@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::node_credit_test {
 
 namespace {
 
@@ -155,4 +155,4 @@ TEST(node_credit, training_goes_before_checkpoints_to_the_director) {
   EXPECT_EQ(run.director.pieces.size(), 7u) << "three pieces of each tensor, and the one";
 }
 
-} // namespace troupe
+} // namespace troupe::node_credit_test

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace troupe {
+namespace troupe::node_orders_test {
 
 namespace {
 
@@ -397,4 +397,4 @@ TEST(node_orders, an_order_that_cannot_be_is_refused_before_it_takes_memory) {
   EXPECT_EQ(run.buffers_made(), before + 1);
 }
 
-} // namespace troupe
+} // namespace troupe::node_orders_test

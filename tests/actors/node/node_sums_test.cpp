@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::node_sums_test {
 
 namespace {
 
@@ -210,4 +210,4 @@ TEST(node_sums, what_is_to_be_added_waits_for_the_whole) {
   EXPECT_TRUE(sent_by(run).empty());
 }
 
-} // namespace troupe
+} // namespace troupe::node_sums_test

@@ -6,7 +6,7 @@
 
 #include <bit>
 
-namespace troupe {
+namespace troupe::node_test {
 
 namespace {
 
@@ -395,4 +395,4 @@ TEST(node, ends_with_an_actor_of_its_own_and_says_which) {
   EXPECT_NE(why.find("shard 0 was lost"), std::string::npos) << why;
 }
 
-} // namespace troupe
+} // namespace troupe::node_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::node_views_test {
 
 namespace {
 
@@ -159,4 +159,4 @@ TEST(node, copies_for_the_last_two_checkpoints_are_kept_for_the_director) {
   EXPECT_EQ(run.director.numbers[0].version, 5u);
 }
 
-} // namespace troupe
+} // namespace troupe::node_views_test

@@ -11,7 +11,7 @@
 
 #include <numeric>
 
-namespace troupe {
+namespace troupe::client_work_test {
 
 using test::flat;
 using test::load_reference;
@@ -126,4 +126,4 @@ TEST(client_work, a_client_does_the_same_wherever_it_is_done) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::client_work_test

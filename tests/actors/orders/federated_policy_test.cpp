@@ -10,7 +10,7 @@
 #include <cmath>
 #include <functional>
 
-namespace troupe {
+namespace troupe::federated_policy_test {
 
 namespace {
 
@@ -297,4 +297,4 @@ TEST(federated_policy, stops_at_the_end_of_a_round) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::federated_policy_test

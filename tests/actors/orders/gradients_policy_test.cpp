@@ -10,7 +10,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace troupe {
+namespace troupe::gradients_policy_test {
 
 namespace {
 
@@ -298,4 +298,4 @@ TEST(gradients_policy, without_a_trainer_the_run_ends_with_a_reason) {
     << outcome.finished.problem;
 }
 
-} // namespace troupe
+} // namespace troupe::gradients_policy_test

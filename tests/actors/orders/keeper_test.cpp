@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace troupe {
+namespace troupe::keeper_test {
 
 namespace {
 
@@ -136,4 +136,4 @@ TEST(keeper, an_answer_covers_what_was_asked_before_it_though_rows_are_complete)
   EXPECT_EQ(run.evaluated_by(1), (std::vector<uint64_t>{1, 2, 3, 3}));
 }
 
-} // namespace troupe
+} // namespace troupe::keeper_test

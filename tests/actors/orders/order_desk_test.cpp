@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <random>
 
-namespace troupe {
+namespace troupe::order_desk_test {
 
 namespace {
 
@@ -386,4 +386,4 @@ TEST_F(order_desks, do_every_order_once_over_a_bad_wire) {
     EXPECT_TRUE(same(begun[i].parameters, counted(100)) && same(finished[i].values, counted(300)));
 }
 
-} // namespace troupe
+} // namespace troupe::order_desk_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::order_waits_test {
 
 namespace {
 
@@ -100,4 +100,4 @@ TEST_F(order_waits, name_what_was_announced_and_does_not_come) {
   EXPECT_EQ(in(2s), (waits{{"left", "values of the gradient of step 3"}}));
 }
 
-} // namespace troupe
+} // namespace troupe::order_waits_test

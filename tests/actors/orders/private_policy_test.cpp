@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace troupe {
+namespace troupe::private_policy_test {
 
 namespace {
 
@@ -149,4 +149,4 @@ TEST(private_policy, nothing_is_released_that_cannot_be_written_down) {
   EXPECT_THROW(test::train_on(2, x), failure);
 }
 
-} // namespace troupe
+} // namespace troupe::private_policy_test

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace troupe {
+namespace troupe::rounds_policy_test {
 
 namespace {
 
@@ -218,4 +218,4 @@ TEST(rounds_policy, without_a_trainer_the_run_ends_with_a_reason) {
     << outcome.finished.problem;
 }
 
-} // namespace troupe
+} // namespace troupe::rounds_policy_test

@@ -10,7 +10,7 @@
 
 #include <functional>
 
-namespace troupe {
+namespace troupe::work_desk_test {
 
 namespace {
 
@@ -190,4 +190,4 @@ TEST(work_desk, only_a_lost_trainers_sheet_of_an_open_order_says_who_is_lost) {
   EXPECT_FALSE(keeper.lost_by(news)) << "of no order";
 }
 
-} // namespace troupe
+} // namespace troupe::work_desk_test

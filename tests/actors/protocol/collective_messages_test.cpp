@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::collective_messages_test {
 namespace {
 
 class collective_messages : public testing::Test {
@@ -118,4 +118,4 @@ TEST_F(collective_messages, of_a_kind_that_does_not_exist_are_not_read) {
   EXPECT_FALSE(loaded<collective_part>(saved(stage)));
 }
 
-} // namespace troupe
+} // namespace troupe::collective_messages_test

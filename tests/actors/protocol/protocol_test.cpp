@@ -21,7 +21,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace troupe {
+namespace troupe::protocol_test {
 
 namespace {
 
@@ -396,4 +396,4 @@ TEST_F(protocol, every_cut_of_a_message_is_an_error) {
   for (const auto& piece : pieces_of_all_kinds())
     expect_refused(sent_piece{{process_b, piece}});
 }
-} // namespace troupe
+} // namespace troupe::protocol_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::diabetes_test {
 
 namespace {
 
@@ -86,4 +86,4 @@ TEST(diabetes, gradient_descent_and_adam_end_at_the_least_squares_solution) {
   expect_least_squares(data, test::train_on(2, x).parameters.values());
 }
 
-} // namespace troupe
+} // namespace troupe::diabetes_test

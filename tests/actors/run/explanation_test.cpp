@@ -4,7 +4,7 @@
 
 #include <functional>
 
-namespace troupe {
+namespace troupe::explanation_test {
 
 namespace {
 
@@ -394,4 +394,4 @@ TEST(explanation, a_run_without_processes_has_one_too) {
   EXPECT_TRUE(explain(standing_still({})));
 }
 
-} // namespace troupe
+} // namespace troupe::explanation_test

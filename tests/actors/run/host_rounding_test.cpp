@@ -20,7 +20,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace troupe {
+namespace troupe::host_rounding_test {
 
 namespace {
 
@@ -217,4 +217,4 @@ TEST(host_rounding, is_left_as_it_was_for_the_hosts_own_actors) {
   EXPECT_EQ(direction_seen_by_an_actor(*system.system), FE_UPWARD);
 }
 
-} // namespace troupe
+} // namespace troupe::host_rounding_test

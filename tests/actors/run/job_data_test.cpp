@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe {
+namespace troupe::job_data_test {
 
 namespace {
 
@@ -129,4 +129,4 @@ TEST(job_data, weights_and_groups_come_with_their_rows) {
       EXPECT_EQ(part->weights.at(i) + 0.5f, part->targets[i]);
 }
 
-} // namespace troupe
+} // namespace troupe::job_data_test

@@ -12,7 +12,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::job_model_test {
 
 namespace {
 
@@ -193,4 +193,4 @@ TEST(job_model, shape_counts_classes_and_finds_the_lowest_target) {
   EXPECT_EQ(shape_of(*data).target_minimum, static_cast<double>(lowest));
 }
 
-} // namespace troupe
+} // namespace troupe::job_model_test

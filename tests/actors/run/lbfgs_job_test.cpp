@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::lbfgs_job_test {
 
 namespace {
 
@@ -210,4 +210,4 @@ TEST(lbfgs_job, steps_make_no_buffer_once_they_run) {
   EXPECT_LE(test::train_company(2, x, {}).buffers_made, few + 2);
 }
 
-} // namespace troupe
+} // namespace troupe::lbfgs_job_test

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace troupe {
+namespace troupe::memory_shortage_test {
 
 namespace {
 
@@ -86,4 +86,4 @@ TEST(memory_shortage, the_plan_s_figure_is_told_and_other_failures_are_left_alon
   EXPECT_EQ(with_plan({failure_code::internal, "a defect"}, resolved, shape).reason(), "a defect");
 }
 
-} // namespace troupe
+} // namespace troupe::memory_shortage_test

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <sstream>
 
-namespace troupe {
+namespace troupe::model_writer_test {
 
 namespace {
 
@@ -158,4 +158,4 @@ TEST(model_file, read_back_judges_the_test_rows_as_training_did_bit_for_bit) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::model_writer_test

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace troupe {
+namespace troupe::optimizer_bits_test {
 
 namespace {
 
@@ -241,4 +241,4 @@ TEST(optimizer_bits, divergence_is_seen_although_gradients_are_clipped) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::optimizer_bits_test

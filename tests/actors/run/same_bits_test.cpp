@@ -8,7 +8,7 @@
 #include <numeric>
 #include <set>
 
-namespace troupe {
+namespace troupe::same_bits_test {
 
 namespace {
 
@@ -216,4 +216,4 @@ TEST(same_bits, of_the_losses_in_the_history_too) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::same_bits_test

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <string>
 
-namespace troupe {
+namespace troupe::sparse_job_test {
 
 namespace {
 
@@ -208,4 +208,4 @@ TEST_F(sparse_job, says_what_has_no_sparse_form) {
   EXPECT_FALSE(load_data(x)->train.is_sparse());
 }
 
-} // namespace troupe
+} // namespace troupe::sparse_job_test

@@ -11,7 +11,7 @@
 
 #include <numeric>
 
-namespace troupe {
+namespace troupe::split_bits_test {
 
 namespace {
 
@@ -286,4 +286,4 @@ TEST(split_bits, eight_actors_read_digits) {
   EXPECT_GE(result.summary.test_accuracy.value_or(0), 0.95);
 }
 
-} // namespace troupe
+} // namespace troupe::split_bits_test

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::training_test {
 
 namespace {
 
@@ -341,4 +341,4 @@ TEST(training, who_subscribes_late_hears_of_the_end_all_the_same) {
   EXPECT_EQ(run.outcome().finished.version, 15u);
 }
 
-} // namespace troupe
+} // namespace troupe::training_test

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace troupe {
+namespace troupe::gradient_lanes_test {
 
 namespace {
 
@@ -88,4 +88,4 @@ TEST(gradient_lanes, a_span_that_nobody_splits_is_one_lane) {
   EXPECT_FALSE(lanes.fits(half));
 }
 
-} // namespace troupe
+} // namespace troupe::gradient_lanes_test

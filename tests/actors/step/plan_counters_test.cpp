@@ -4,7 +4,7 @@
 #include "troupe/coordinators/parallel/group_plan.hpp"
 #include "troupe/tests/support/part_company.hpp"
 
-namespace troupe {
+namespace troupe::plan_counters_test {
 
 namespace {
 
@@ -118,4 +118,4 @@ TEST(plan_counters, as_much_is_held_as_planned) {
   compare(test::row_count, expect_memory);
 }
 
-} // namespace troupe
+} // namespace troupe::plan_counters_test

@@ -8,7 +8,7 @@
 
 #include <cstdlib>
 
-namespace troupe {
+namespace troupe::portion_walk_test {
 
 TEST(portion_walk, groups_drawn_by_seed_have_the_bits_of_one_actor) {
   const char* text = std::getenv("TROUPE_GROUP_SEEDS");
@@ -18,4 +18,4 @@ TEST(portion_walk, groups_drawn_by_seed_have_the_bits_of_one_actor) {
     ASSERT_EQ(test::portion_walk{seed}.run(), "") << "TROUPE_GROUP_SEEDS=" << seed;
 }
 
-} // namespace troupe
+} // namespace troupe::portion_walk_test

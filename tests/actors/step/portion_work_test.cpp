@@ -3,7 +3,7 @@
 
 #include "troupe/tests/support/part_company.hpp"
 
-namespace troupe {
+namespace troupe::portion_work_test {
 
 namespace {
 
@@ -147,4 +147,4 @@ TEST(portion_work, a_stage_keeps_no_more_slices_than_stages_are_left) {
   EXPECT_GT(all.members[0]->counted().in_flight_peak, 3u);
 }
 
-} // namespace troupe
+} // namespace troupe::portion_work_test

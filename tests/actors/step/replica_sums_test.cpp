@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::replica_sums_test {
 
 namespace {
 
@@ -63,4 +63,4 @@ TEST(replica_sums, what_others_computed_takes_no_time_but_that_of_adding) {
   run();
 }
 
-} // namespace troupe
+} // namespace troupe::replica_sums_test

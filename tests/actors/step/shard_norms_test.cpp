@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace troupe {
+namespace troupe::shard_norms_test {
 
 namespace {
 
@@ -188,4 +188,4 @@ TEST_F(shard_norms, of_a_gradient_that_is_not_finite_are_not_sent) {
   EXPECT_EQ(notes_.reports[0].what, "the gradient or loss of slice 0");
 }
 
-} // namespace troupe
+} // namespace troupe::shard_norms_test

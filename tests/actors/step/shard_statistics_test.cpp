@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace troupe {
+namespace troupe::shard_statistics_test {
 
 using test::shard_alone;
 
@@ -33,4 +33,4 @@ TEST_F(shard_alone, says_who_came_last_by_name) {
   EXPECT_EQ(ask_for_figures().barrier_count, 2u);
 }
 
-} // namespace troupe
+} // namespace troupe::shard_statistics_test

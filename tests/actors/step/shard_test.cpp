@@ -7,7 +7,7 @@
 #include <array>
 #include <limits>
 
-namespace troupe {
+namespace troupe::shard_test {
 
 using test::parameter_count;
 using test::shard_alone;
@@ -286,4 +286,4 @@ TEST_F(shard_alone, an_older_view_changes_nothing) {
   EXPECT_EQ(pull(1), 9);
 }
 
-} // namespace troupe
+} // namespace troupe::shard_test

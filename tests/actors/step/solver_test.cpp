@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::solver_test {
 
 namespace {
 
@@ -170,4 +170,4 @@ TEST(solver, stops_between_two_steps) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::solver_test

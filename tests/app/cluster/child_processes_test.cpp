@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::child_processes_test {
 namespace {
 
 using lines = std::vector<std::string>;
@@ -250,4 +250,4 @@ TEST_F(children, signals_are_as_before_afterwards) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::child_processes_test

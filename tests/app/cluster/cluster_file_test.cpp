@@ -9,7 +9,7 @@
 
 #include <filesystem>
 
-namespace troupe {
+namespace troupe::cluster_file_test {
 namespace {
 
 using texts = std::vector<std::string>;
@@ -373,4 +373,4 @@ TEST(node_address, loopback_is_what_nobody_else_reaches) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::cluster_file_test

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace troupe {
+namespace troupe::cluster_schema_test {
 namespace {
 
 TEST(cluster_schema, durations_have_units_and_bounds) {
@@ -54,4 +54,4 @@ TEST(cluster_schema, documentation_holds_the_table_of_keys) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::cluster_schema_test

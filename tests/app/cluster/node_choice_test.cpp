@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::node_choice_test {
 namespace {
 
 cluster_plan plan_of(const std::vector<std::string>& addresses) {
@@ -209,4 +209,4 @@ TEST(launch_report, a_stop_signal_is_told_by_its_name) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::node_choice_test

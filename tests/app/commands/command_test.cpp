@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::command_test {
 namespace {
 
 constexpr const char* tiny_job = "[data]\nsynthetic = \"classification\"\nrows = 64\nfeatures = 4\n"
@@ -388,4 +388,4 @@ TEST_F(command, numerics_are_chosen_by_starting_again) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::command_test

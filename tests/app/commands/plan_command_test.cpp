@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace troupe {
+namespace troupe::plan_command_test {
 
 namespace {
 
@@ -116,4 +116,4 @@ TEST_F(plan_command, training_says_who_shares_the_model_and_its_result_does_not)
   EXPECT_TRUE(said("'parallel.pipeline': 3 stages for 2 segments\n")) << err;
 }
 
-} // namespace troupe
+} // namespace troupe::plan_command_test

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace troupe {
+namespace troupe::comparison_test {
 namespace {
 
 history_row row_at(uint64_t steps, double loss) {
@@ -257,4 +257,4 @@ TEST(run_record, checkpoints_that_several_have_are_read) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::comparison_test

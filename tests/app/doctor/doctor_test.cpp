@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::doctor_test {
 namespace {
 
 machine_facts good_machine() {
@@ -347,4 +347,4 @@ TEST_F(doctor_command_test, split_models_are_examined_as_they_would_be_trained) 
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::doctor_test

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-namespace troupe {
+namespace troupe::job_file_test {
 namespace {
 
 using texts = std::vector<std::string>;
@@ -276,4 +276,4 @@ TEST_F(job_file, missing_files_and_folders_are_missing_input) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::job_file_test

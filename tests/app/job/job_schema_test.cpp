@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-namespace troupe {
+namespace troupe::job_schema_test {
 namespace {
 
 // What a setter makes of a value: the complaints.
@@ -296,4 +296,4 @@ TEST(job_schema, documentation_holds_the_table_of_keys) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::job_schema_test

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <random>
 
-namespace troupe {
+namespace troupe::job_text_test {
 namespace {
 
 // Random jobs that `problems` has nothing against, every field away from its default at times.
@@ -197,4 +197,4 @@ TEST(job_text, written_jobs_load_as_equal_jobs) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::job_text_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace troupe {
+namespace troupe::page_answer_test {
 
 namespace {
 
@@ -103,4 +103,4 @@ TEST(page_answer, a_supervisor_hears_when_training_waits) {
   EXPECT_EQ(status_of(asked("/healthz"), some_feed(R"({"phase":"waiting"})")), 200u);
 }
 
-} // namespace troupe
+} // namespace troupe::page_answer_test

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace troupe {
+namespace troupe::page_feed_test {
 
 namespace {
 
@@ -134,4 +134,4 @@ TEST(page_feed, what_is_no_status_changes_nothing_and_a_problem_ends_with_the_ne
   EXPECT_EQ(json::parse(feed.status(6))["problem"], "");
 }
 
-} // namespace troupe
+} // namespace troupe::page_feed_test

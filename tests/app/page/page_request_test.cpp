@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace troupe {
+namespace troupe::page_request_test {
 
 namespace {
 
@@ -63,4 +63,4 @@ TEST(page_request, what_is_no_request_for_a_page_is_refused) {
   EXPECT_EQ(refusal_of(get("/", headers)), 431u);
 }
 
-} // namespace troupe
+} // namespace troupe::page_request_test

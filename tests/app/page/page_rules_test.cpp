@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::page_rules_test {
 
 namespace {
 
@@ -82,4 +82,4 @@ TEST(page_rules, secrets_are_equal_when_each_byte_is) {
     EXPECT_FALSE(is_same_secret("ab", other)) << other;
 }
 
-} // namespace troupe
+} // namespace troupe::page_rules_test

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::page_server_test {
 
 namespace {
 
@@ -122,4 +122,4 @@ TEST(page_server, sleeps_while_it_cannot_accept_and_answers_when_it_can) {
   EXPECT_EQ(answer.substr(0, 9), "HTTP/1.1 ");
 }
 
-} // namespace troupe
+} // namespace troupe::page_server_test

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace troupe {
+namespace troupe::run_metrics_test {
 
 namespace {
 
@@ -64,4 +64,4 @@ TEST(run_metrics, before_the_first_status_there_are_none) {
   EXPECT_EQ(run_metrics(nullptr, metrics_format::open_metrics), "# EOF\n");
 }
 
-} // namespace troupe
+} // namespace troupe::run_metrics_test

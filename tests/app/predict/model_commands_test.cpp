@@ -8,7 +8,7 @@
 #include <cmath>
 #include <sstream>
 
-namespace troupe {
+namespace troupe::model_commands_test {
 using test::model_commands;
 
 TEST_F(model_commands, evaluation_of_classes_is_the_one_worked_by_hand) {
@@ -224,4 +224,4 @@ TEST_F(model_commands, files_that_are_missing_or_no_models_are_told_apart) {
   EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "missing-input");
 }
 
-} // namespace troupe
+} // namespace troupe::model_commands_test

@@ -7,7 +7,7 @@
 
 #include <bit>
 
-namespace troupe {
+namespace troupe::model_formats_test {
 namespace {
 
 using namespace std::string_literals;
@@ -150,4 +150,4 @@ TEST_F(model_formats, options_without_use_are_refused) {
   EXPECT_EQ(run("predict digit.model features.npy --labels-file labels.npy"), 2);
 }
 
-} // namespace troupe
+} // namespace troupe::model_formats_test

@@ -12,7 +12,7 @@
 
 #include <sys/wait.h>
 
-namespace troupe {
+namespace troupe::resume_test {
 namespace {
 
 // Sixteen rows for testing and 48 for training make two steps an epoch, four in all.
@@ -216,4 +216,4 @@ TEST_F(resume, a_checkpoint_folder_that_cannot_be_made_is_refused_before_trainin
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::resume_test

@@ -14,7 +14,7 @@
 
 #include <span>
 
-namespace troupe {
+namespace troupe::run_start_test {
 namespace {
 
 TEST(run_start, a_finished_run_goes_on_only_when_something_can_come_of_it) {
@@ -155,4 +155,4 @@ TEST_F(run_start_of, a_job_that_does_not_fit_its_data_is_refused_before_anything
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::run_start_test

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::signals_test {
 namespace {
 
 // Signals belong to the process: each case runs in a child, and its exit status is the result.
@@ -114,4 +114,4 @@ TEST(signals, writing_to_a_pipe_nobody_reads_is_survived) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::signals_test

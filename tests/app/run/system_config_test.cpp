@@ -12,7 +12,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::system_config_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -64,4 +64,4 @@ TEST(an_actor_system, hands_on_what_its_work_throws) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::system_config_test

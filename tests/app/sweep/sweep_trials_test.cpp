@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-namespace troupe {
+namespace troupe::sweep_trials_test {
 
 namespace {
 
@@ -93,4 +93,4 @@ TEST(sweep_trials, what_is_no_choice_is_refused_with_the_option) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::sweep_trials_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::output_test {
 namespace {
 
 TEST(output, error_says_where_what_and_what_to_do) {
@@ -63,4 +63,4 @@ TEST(output, numerics_levels_name_core_types) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::output_test

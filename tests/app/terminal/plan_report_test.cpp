@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace troupe {
+namespace troupe::plan_report_test {
 
 namespace {
 
@@ -113,4 +113,4 @@ TEST(plan_report, is_one_object_for_scripts) {
   EXPECT_EQ(object["warnings"][0], "a stage waits");
 }
 
-} // namespace troupe
+} // namespace troupe::plan_report_test

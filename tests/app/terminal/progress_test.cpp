@@ -8,7 +8,7 @@
 #include <chrono>
 #include <limits>
 
-namespace troupe {
+namespace troupe::progress_test {
 namespace {
 
 training_progress halfway() {
@@ -244,4 +244,4 @@ TEST(progress, a_file_is_neither_live_nor_coloured) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::progress_test

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace troupe {
+namespace troupe::status_report_test {
 
 namespace {
 
@@ -172,4 +172,4 @@ TEST(status_report, another_answer_is_a_mismatch) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::status_report_test

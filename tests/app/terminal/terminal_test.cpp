@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::terminal_test {
 namespace {
 
 class terminal : public testing::Test {
@@ -73,4 +73,4 @@ TEST_F(terminal, width_is_the_terminals_own_then_columns_then_80) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::terminal_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::did_you_mean_test {
 namespace {
 
 TEST(did_you_mean, nearest_word_is_suggested) {
@@ -15,4 +15,4 @@ TEST(did_you_mean, nothing_is_suggested_when_no_word_is_near) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::did_you_mean_test

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace troupe {
+namespace troupe::toml_value_test {
 namespace {
 
 const toml_problem* problem_of(const std::variant<toml_value::table, toml_problem>& parsed) {
@@ -126,4 +126,4 @@ TEST(toml_value, written_strings_read_back_whatever_they_hold) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::toml_value_test

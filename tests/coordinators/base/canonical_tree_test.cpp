@@ -7,7 +7,7 @@
 
 #include <random>
 
-namespace troupe {
+namespace troupe::canonical_tree_test {
 
 namespace {
 
@@ -168,4 +168,4 @@ TEST(canonical_tree, owners_of_any_slices_lead_to_the_same_additions) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::canonical_tree_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::collective_failure_test {
 namespace {
 
 using test::collective_group;
@@ -185,4 +185,4 @@ TEST(collective_failure, parts_and_news_of_nobody_are_ignored) {
   EXPECT_THROW(collective_rule({2}, 2), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::collective_failure_test

@@ -12,7 +12,7 @@
 #include <random>
 #include <set>
 
-namespace troupe {
+namespace troupe::collective_order_test {
 namespace {
 
 using test::collective_group;
@@ -256,4 +256,4 @@ TEST(collective_order, of_pieces_does_not_show_in_seeded_groups_of_many_processe
     ASSERT_NO_FATAL_FAILURE(expect_no_order_shows(seed, true));
 }
 
-} // namespace troupe
+} // namespace troupe::collective_order_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::collective_rule_test {
 namespace {
 
 using test::collective_group;
@@ -229,4 +229,4 @@ TEST(collective_rule, memory_of_results_is_used_again_once_nobody_reads_them) {
   EXPECT_EQ(place_of(2), first);
 }
 
-} // namespace troupe
+} // namespace troupe::collective_rule_test

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace troupe {
+namespace troupe::part_pieces_test {
 namespace {
 
 using test::collective_group;
@@ -171,4 +171,4 @@ TEST(part_pieces, of_a_failed_round_go_no_further) {
   EXPECT_EQ(group.bytes[0], limits.eager_elements() * sizeof(float));
 }
 
-} // namespace troupe
+} // namespace troupe::part_pieces_test

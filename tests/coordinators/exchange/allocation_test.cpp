@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-namespace troupe {
+namespace troupe::allocation_test {
 
 namespace {
 
@@ -75,4 +75,4 @@ TEST(exchange_allocation, none_in_a_step_after_the_first_few) {
   EXPECT_EQ(process.sent, 16u * 22) << "it did send";
 }
 
-} // namespace troupe
+} // namespace troupe::allocation_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace troupe {
+namespace troupe::exchange_walk_test {
 
 namespace {
 
@@ -365,4 +365,4 @@ TEST(exchange_walk, a_link_that_breaks_costs_nothing_but_time) {
             1'000u);
 }
 
-} // namespace troupe
+} // namespace troupe::exchange_walk_test

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace troupe {
+namespace troupe::expected_tensor_test {
 
 namespace {
 
@@ -377,4 +377,4 @@ TEST(expected_tensor, values_that_lie_in_place_are_shared_when_they_may_be) {
   EXPECT_FALSE(arrived(may_not).at(0).values.storage().same_storage(whole));
 }
 
-} // namespace troupe
+} // namespace troupe::expected_tensor_test

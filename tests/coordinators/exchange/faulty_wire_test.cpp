@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <iostream>
 
-namespace troupe {
+namespace troupe::faulty_wire_test {
 
 using namespace test;
 
@@ -36,4 +36,4 @@ TEST(faulty_wire, everything_arrives_as_it_was_published_and_it_ends) {
             << early << " bytes early, " << jumps << " jumps, " << terms << " terms\n";
 }
 
-} // namespace troupe
+} // namespace troupe::faulty_wire_test

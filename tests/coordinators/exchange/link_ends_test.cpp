@@ -5,7 +5,7 @@
 #include <chrono>
 #include <vector>
 
-namespace troupe {
+namespace troupe::link_ends_test {
 
 namespace {
 
@@ -211,4 +211,4 @@ TEST(incoming_link, tells_before_a_sender_of_checkpoints_stands_still) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::link_ends_test

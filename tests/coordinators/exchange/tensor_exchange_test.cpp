@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-namespace troupe {
+namespace troupe::tensor_exchange_test {
 
 using namespace test;
 using namespace std::chrono_literals;
@@ -328,4 +328,4 @@ TEST_F(exchange_test, who_holds_credit_tells_it_once_all_can_be_taken_in) {
   EXPECT_EQ(taken_in, 40u);
 }
 
-} // namespace troupe
+} // namespace troupe::tensor_exchange_test

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-namespace troupe {
+namespace troupe::wants_test {
 
 using namespace test;
 
@@ -152,4 +152,4 @@ TEST_F(exchange_test, one_of_two_that_overlap_is_dismissed_by_its_own_elements) 
   EXPECT_EQ(x.awaited()[0].what.elements, (ranges{{10, 20}}));
 }
 
-} // namespace troupe
+} // namespace troupe::wants_test

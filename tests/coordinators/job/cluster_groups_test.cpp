@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::cluster_groups_test {
 
 namespace {
 
@@ -43,4 +43,4 @@ TEST(cluster_groups, of_too_few_replicas_are_refused_by_name) {
             "parallel.data: is another number of replicas than the nodes have");
 }
 
-} // namespace troupe
+} // namespace troupe::cluster_groups_test

@@ -11,7 +11,7 @@
 #include <functional>
 #include <set>
 
-namespace troupe {
+namespace troupe::federated_job_test {
 
 namespace {
 
@@ -247,4 +247,4 @@ TEST(federated_job, a_version_is_a_round) {
   EXPECT_EQ(rows_of_round(resolve(x, rows, 2), 200), 10u * 3 * 3);
 }
 
-} // namespace troupe
+} // namespace troupe::federated_job_test

@@ -8,7 +8,7 @@
 #include <functional>
 #include <set>
 
-namespace troupe {
+namespace troupe::identity_test {
 
 namespace {
 
@@ -268,4 +268,4 @@ TEST(identity, its_text_is_one_key_a_line_with_numbers_as_bits) {
                               "training.slices = 1\n");
 }
 
-} // namespace troupe
+} // namespace troupe::identity_test

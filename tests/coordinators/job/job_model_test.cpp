@@ -9,7 +9,7 @@
 
 #include <functional>
 
-namespace troupe {
+namespace troupe::job_model_test {
 
 namespace {
 
@@ -259,4 +259,4 @@ TEST(job_model, constants_of_a_loss_count_where_the_loss_uses_them) {
   EXPECT_NE(text(x, numbers(0)), text(y, numbers(0)));
 }
 
-} // namespace troupe
+} // namespace troupe::job_model_test

@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 
-namespace troupe {
+namespace troupe::job_test {
 
 namespace {
 
@@ -373,4 +373,4 @@ TEST(job, a_mistake_says_why_and_what_to_do) {
   EXPECT_EQ(problems(x).at(0).why, "adam takes no momentum");
 }
 
-} // namespace troupe
+} // namespace troupe::job_test

@@ -12,7 +12,7 @@
 
 #include <functional>
 
-namespace troupe {
+namespace troupe::kind_problems_test {
 namespace {
 
 const data_shape rows{200, 50, 1, 1, false};
@@ -160,4 +160,4 @@ TEST(own_kinds, their_parameters_count) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::kind_problems_test

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace troupe {
+namespace troupe::memory_need_test {
 
 namespace {
 
@@ -154,4 +154,4 @@ TEST(memory_need, sizes_are_told_with_three_digits_at_most) {
     EXPECT_EQ(bytes_text(bytes), text);
 }
 
-} // namespace troupe
+} // namespace troupe::memory_need_test

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-namespace troupe {
+namespace troupe::optimizer_job_test {
 
 namespace {
 
@@ -265,4 +265,4 @@ TEST(optimizer_job, identity_of_a_schedule_holds_what_its_kind_uses) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::optimizer_job_test

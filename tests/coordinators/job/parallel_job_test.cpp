@@ -9,7 +9,7 @@
 
 #include <functional>
 
-namespace troupe {
+namespace troupe::parallel_job_test {
 
 namespace {
 
@@ -283,4 +283,4 @@ TEST(parallel_job, the_cut_is_part_of_the_identity_and_who_carries_it_is_not) {
   EXPECT_EQ(identity_of(nowhere), identity_of(whole_job())) << "no layer is cut after all";
 }
 
-} // namespace troupe
+} // namespace troupe::parallel_job_test

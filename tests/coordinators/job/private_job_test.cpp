@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace troupe {
+namespace troupe::private_job_test {
 
 namespace {
 
@@ -174,4 +174,4 @@ TEST(private_job, the_sum_has_room_for_the_greatest_cohort) {
   EXPECT_EQ(fraction_bits_of(options.bounds(100)), 20);
 }
 
-} // namespace troupe
+} // namespace troupe::private_job_test

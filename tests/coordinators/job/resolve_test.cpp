@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::resolve_test {
 
 namespace {
 
@@ -191,4 +191,4 @@ TEST(resolve, the_model_trains_with_the_jobs_loss) {
   EXPECT_EQ(sums.squared_error_sum, 9) << "numbers as targets";
 }
 
-} // namespace troupe
+} // namespace troupe::resolve_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe {
+namespace troupe::stop_rule_test {
 
 namespace {
 
@@ -108,4 +108,4 @@ TEST(stop_rule, each_reason_has_a_name_for_summaries) {
     EXPECT_EQ(name_of(reason), name);
 }
 
-} // namespace troupe
+} // namespace troupe::stop_rule_test

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace troupe {
+namespace troupe::text_job_test {
 
 namespace {
 
@@ -100,4 +100,4 @@ TEST(text_job, windows_are_for_texts_alone) {
   EXPECT_EQ(keys(x), "");
 }
 
-} // namespace troupe
+} // namespace troupe::text_job_test

@@ -10,7 +10,7 @@
 #include <functional>
 #include <set>
 
-namespace troupe {
+namespace troupe::training_modes_test {
 
 namespace {
 
@@ -318,4 +318,4 @@ TEST(training_modes, a_keeper_saves_what_each_member_has) {
   EXPECT_EQ(shape_with(base(), adam), state_shape{});
 }
 
-} // namespace troupe
+} // namespace troupe::training_modes_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace troupe {
+namespace troupe::admission_test {
 
 namespace {
 
@@ -282,4 +282,4 @@ TEST(admission, a_name_is_proven_by_a_certificate_for_it) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::admission_test

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace troupe {
+namespace troupe::launch_rule_test {
 namespace {
 
 using actions = std::vector<launch_action>;
@@ -196,4 +196,4 @@ TEST_F(launch, second_news_of_an_end_is_ignored) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::launch_rule_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::link_watch_test {
 
 namespace {
 
@@ -103,4 +103,4 @@ TEST_F(link_watch_of_two, of_many_the_still_ones_are_named_first_and_then_the_bu
   EXPECT_EQ(names, (std::vector<std::string>{"n2", "n4", "n5"}));
 }
 
-} // namespace troupe
+} // namespace troupe::link_watch_test

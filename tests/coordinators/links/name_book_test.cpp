@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::name_book_test {
 
 namespace {
 
@@ -64,4 +64,4 @@ TEST(name_book, an_opened_connection_is_overdue_at_its_deadline) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::name_book_test

@@ -13,7 +13,7 @@
 #include <random>
 #include <utility>
 
-namespace troupe {
+namespace troupe::name_book_walk_test {
 
 namespace {
 
@@ -229,4 +229,4 @@ TEST(name_book_walk, a_wire_that_stalls_while_a_link_is_made_costs_its_time_only
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::name_book_walk_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::rate_limit_test {
 
 namespace {
 
@@ -66,4 +66,4 @@ TEST(told_once, whoever_words_ever_new_reasons_is_not_heard_any_more) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::rate_limit_test

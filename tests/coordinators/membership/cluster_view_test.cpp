@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::cluster_view_test {
 
 namespace {
 
@@ -80,4 +80,4 @@ TEST(view_placement, another_life_of_a_name_inherits_nothing) {
     << "b came back as a spare, and took over as the first of them";
 }
 
-} // namespace troupe
+} // namespace troupe::cluster_view_test

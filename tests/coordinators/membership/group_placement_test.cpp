@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::group_placement_test {
 
 namespace {
 
@@ -141,4 +141,4 @@ TEST(group_placement, no_group_is_left_of_too_few) {
   EXPECT_EQ(again(anew("abcd", split), "abc", split), "1.2 from 0: a r-, b r-, c r-");
 }
 
-} // namespace troupe
+} // namespace troupe::group_placement_test

@@ -12,7 +12,7 @@
 #include <map>
 #include <set>
 
-namespace troupe {
+namespace troupe::group_walk_test {
 
 namespace {
 
@@ -272,4 +272,4 @@ TEST(group_walk, a_server_owns_everything_and_many_processes_have_a_part_each) {
   EXPECT_GT(walk.regrouped, 100u);
 }
 
-} // namespace troupe
+} // namespace troupe::group_walk_test

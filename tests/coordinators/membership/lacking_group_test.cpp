@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::lacking_group_test {
 
 namespace {
 
@@ -124,4 +124,4 @@ TEST(lacking_group, holds_up_a_new_term_too) {
                    "r0..2:1..2/0..1, d r0..2:1..2/1..2"}));
 }
 
-} // namespace troupe
+} // namespace troupe::lacking_group_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::lost_work_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -138,4 +138,4 @@ TEST(lost_work, nothing_counts_where_lives_are_unknown_or_attempts_are_off) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::lost_work_test

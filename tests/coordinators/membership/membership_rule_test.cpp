@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::membership_rule_test {
 
 namespace {
 
@@ -352,4 +352,4 @@ TEST(membership_rule, reports_about_who_is_not_here_are_nothing) {
   EXPECT_EQ(rule, before);
 }
 
-} // namespace troupe
+} // namespace troupe::membership_rule_test

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <random>
 
-namespace troupe {
+namespace troupe::membership_walk_test {
 
 namespace {
 
@@ -245,4 +245,4 @@ TEST(membership_walk, views_keep_their_promises_whatever_happens) {
   EXPECT_GT(ends, 0u);
 }
 
-} // namespace troupe
+} // namespace troupe::membership_walk_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::membership_watch_test {
 
 namespace {
 
@@ -60,4 +60,4 @@ TEST(membership_rule, terms_of_a_director_without_a_disk_rise_with_time) {
   EXPECT_EQ(term_floor(3, -5s), 3u);
 }
 
-} // namespace troupe
+} // namespace troupe::membership_watch_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::span_placement_test {
 
 namespace {
 
@@ -180,4 +180,4 @@ TEST(span_placement, every_block_has_one_owner_and_hardly_more_are_away_than_wit
     }
 }
 
-} // namespace troupe
+} // namespace troupe::span_placement_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::spare_test {
 
 namespace {
 
@@ -146,4 +146,4 @@ TEST(spare, has_as_much_ready_as_any_other_brings) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::spare_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::view_check_test {
 
 namespace {
 
@@ -126,4 +126,4 @@ TEST(view_check, a_keepers_view_gives_each_replica_a_part) {
   EXPECT_EQ(misfit_of(view, {"b", 6, 0, 0, 5000, 20}), "");
 }
 
-} // namespace troupe
+} // namespace troupe::view_check_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::work_watch_test {
 
 using namespace std::chrono_literals;
 
@@ -54,4 +54,4 @@ TEST(work_watch, a_long_step_is_no_news) {
   EXPECT_FALSE(watch.works_as_usual({0ms, 6s}));
 }
 
-} // namespace troupe
+} // namespace troupe::work_watch_test

@@ -8,7 +8,7 @@
 #include <queue>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::asynchronous_coordinator_test {
 
 namespace {
 
@@ -344,4 +344,4 @@ TEST(asynchronous_coordinator, every_mode_trains_with_a_slow_trainer) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::asynchronous_coordinator_test

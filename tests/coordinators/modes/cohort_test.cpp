@@ -9,7 +9,7 @@
 #include <numeric>
 #include <set>
 
-namespace troupe {
+namespace troupe::cohort_test {
 
 namespace {
 
@@ -195,4 +195,4 @@ TEST(client_schedule, knows_its_steps_and_rows) {
   EXPECT_EQ(steps.rows_of_step(70, 3), (index_range{0, 32}));
 }
 
-} // namespace troupe
+} // namespace troupe::cohort_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe {
+namespace troupe::gradients_coordinator_test {
 
 namespace {
 
@@ -397,4 +397,4 @@ TEST(gradients_coordinator, each_verdict_says_what_is_wrong) {
             "the updated parameters would not be finite");
 }
 
-} // namespace troupe
+} // namespace troupe::gradients_coordinator_test

@@ -11,7 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::local_rounds_test {
 
 using verdict = round_verdict;
 using test::buffer_of;
@@ -321,4 +321,4 @@ TEST(local_rounds, a_round_can_go_on_without_a_member) {
   EXPECT_EQ(x.leave_out(2), verdict::misfit) << "somebody must be left";
 }
 
-} // namespace troupe
+} // namespace troupe::local_rounds_test

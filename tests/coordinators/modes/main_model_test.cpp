@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::main_model_test {
 
 namespace {
 
@@ -113,4 +113,4 @@ TEST(main_model, rows_and_the_horizon_are_reported_once_and_progress_now_and_the
   EXPECT_EQ(x.seconds(at(1500)), 1.5);
 }
 
-} // namespace troupe
+} // namespace troupe::main_model_test

@@ -11,7 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::model_merger_test {
 
 using test::buffer_of;
 using test::floats;
@@ -231,4 +231,4 @@ TEST(model_merger, knows_how_many_models_a_rule_needs) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::model_merger_test

@@ -11,7 +11,7 @@
 #include <limits>
 #include <random>
 
-namespace troupe {
+namespace troupe::online_learner_test {
 namespace {
 
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
@@ -215,4 +215,4 @@ TEST(online_learner, random_walk_never_leaves_bad_parameters) {
   EXPECT_NEAR(learner.parameters().values()[1], 1, 1e-2);
 }
 
-} // namespace troupe
+} // namespace troupe::online_learner_test

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::parameters_coordinator_test {
 
 using verdict = parameters_verdict;
 using test::buffer_of;
@@ -349,4 +349,4 @@ TEST(parameters_coordinator, impossible_options_throw) {
   EXPECT_THROW(x.set_parameters(floats{INFINITY}), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::parameters_coordinator_test

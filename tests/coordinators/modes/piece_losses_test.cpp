@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::piece_losses_test {
 
 using advice = piece_losses::advice;
 
@@ -44,4 +44,4 @@ TEST(piece_losses, without_attempts_nothing_is_left_out) {
   EXPECT_EQ(x.of(7, at(100)), advice::give);
 }
 
-} // namespace troupe
+} // namespace troupe::piece_losses_test

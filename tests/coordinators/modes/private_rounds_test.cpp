@@ -11,7 +11,7 @@
 #include <numeric>
 #include <vector>
 
-namespace troupe {
+namespace troupe::private_rounds_test {
 
 namespace {
 
@@ -140,4 +140,4 @@ TEST(privacy_budget, counts_releases_of_any_kind_in_any_order) {
   EXPECT_EQ(budget.epsilon(), both.epsilon());
 }
 
-} // namespace troupe
+} // namespace troupe::private_rounds_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::staleness_rule_test {
 
 namespace {
 
@@ -307,4 +307,4 @@ TEST(staleness_rule, impossible_options_throw) {
   EXPECT_THROW(staleness_rule(options, 2), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::staleness_rule_test

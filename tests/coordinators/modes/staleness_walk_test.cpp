@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-namespace troupe {
+namespace troupe::staleness_walk_test {
 
 namespace {
 
@@ -313,4 +313,4 @@ TEST(staleness_walk, half_synchronous_steps_go_at_the_speed_of_the_first) {
   EXPECT_GE(drops.applied_count, 10u) << "not twice in a row";
 }
 
-} // namespace troupe
+} // namespace troupe::staleness_walk_test

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::trainer_roster_test {
 
 namespace {
 
@@ -300,4 +300,4 @@ TEST(trainer_roster, every_piece_is_finished_once_whatever_happens) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::trainer_roster_test

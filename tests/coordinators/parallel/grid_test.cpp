@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-namespace troupe {
+namespace troupe::grid_test {
 
 namespace {
 
@@ -151,4 +151,4 @@ TEST(grid, stages_are_balanced_as_by_trying_all) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::grid_test

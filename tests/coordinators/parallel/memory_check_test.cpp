@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace troupe {
+namespace troupe::memory_check_test {
 
 namespace {
 
@@ -105,4 +105,4 @@ TEST(memory_check, whoever_cannot_say_its_place_is_the_first) {
   EXPECT_EQ(place_in(cluster, "c").own, 0u);
 }
 
-} // namespace troupe
+} // namespace troupe::memory_check_test

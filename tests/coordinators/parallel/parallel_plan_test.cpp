@@ -9,7 +9,7 @@
 
 #include <numeric>
 
-namespace troupe {
+namespace troupe::parallel_plan_test {
 
 namespace {
 
@@ -229,4 +229,4 @@ TEST(parallel_plan, what_is_slow_is_warned_of) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::parallel_plan_test

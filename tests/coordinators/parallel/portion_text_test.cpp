@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::portion_text_test {
 
 TEST(portion_text, names_slices_layers_and_parts) {
   model_split split;
@@ -15,4 +15,4 @@ TEST(portion_text, names_slices_layers_and_parts) {
   EXPECT_EQ(portion_text({{0, 2}, {0, 2}, {0, 1}}, split), "slices 0-1, layers 0-2");
 }
 
-} // namespace troupe
+} // namespace troupe::portion_text_test

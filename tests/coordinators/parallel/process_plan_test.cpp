@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::process_plan_test {
 
 namespace {
 
@@ -240,4 +240,4 @@ TEST(process_plan, one_sharded_process_fetches_nothing) {
   EXPECT_EQ(plan.processes[0].window, all);
 }
 
-} // namespace troupe
+} // namespace troupe::process_plan_test

@@ -4,7 +4,7 @@
 #include "troupe/coordinators/parallel/seam_tensors.hpp"
 #include "troupe/tests/support/part_company.hpp"
 
-namespace troupe {
+namespace troupe::seam_tensors_test {
 
 namespace {
 
@@ -133,4 +133,4 @@ TEST(seam_tensors, names_come_back_from_their_numbers) {
         }
 }
 
-} // namespace troupe
+} // namespace troupe::seam_tensors_test

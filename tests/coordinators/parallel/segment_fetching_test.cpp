@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace troupe {
+namespace troupe::segment_fetching_test {
 
 namespace {
 
@@ -126,4 +126,4 @@ TEST(segment_fetching, what_is_given_up_is_let_go) {
   EXPECT_EQ(requests_of(x), "") << "without items";
 }
 
-} // namespace troupe
+} // namespace troupe::segment_fetching_test

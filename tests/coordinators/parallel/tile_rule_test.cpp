@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace troupe {
+namespace troupe::tile_rule_test {
 
 namespace {
 
@@ -267,4 +267,4 @@ TEST(tile_rule, a_segment_whose_parameters_are_missing_waits_and_gradients_do_no
   EXPECT_EQ(next_of(rule), "B00");
 }
 
-} // namespace troupe
+} // namespace troupe::tile_rule_test

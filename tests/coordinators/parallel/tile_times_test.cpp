@@ -9,7 +9,7 @@
 #include <numeric>
 #include <optional>
 
-namespace troupe {
+namespace troupe::tile_times_test {
 
 namespace {
 
@@ -167,4 +167,4 @@ TEST(tile_times, who_shares_a_stage_computes_a_second_slice_while_sums_are_under
   EXPECT_EQ(two.peaks(), (std::vector<size_t>{2, 2}));
 }
 
-} // namespace troupe
+} // namespace troupe::tile_times_test

@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_set>
 
-namespace troupe {
+namespace troupe::tile_walk_test {
 
 namespace {
 
@@ -114,4 +114,4 @@ TEST(tile_walk, all_interleavings_where_replicas_share_a_stage) {
   expect_good_ends({.stages = {1, 1}, .tensor = 2, .item_count = 2, .in_flight_max = 1});
 }
 
-} // namespace troupe
+} // namespace troupe::tile_walk_test

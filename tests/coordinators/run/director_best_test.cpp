@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace troupe {
+namespace troupe::director_best_test {
 
 namespace {
 
@@ -262,4 +262,4 @@ TEST(director_best, nothing_is_kept_when_nobody_asks_for_it) {
   EXPECT_EQ(rule.state(), phase::training);
 }
 
-} // namespace troupe
+} // namespace troupe::director_best_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::director_checkpoint_test {
 
 namespace {
 
@@ -259,4 +259,4 @@ TEST(director_checkpoint, a_stop_at_the_version_it_went_on_from_ends_there) {
   EXPECT_EQ(rule.on_stop_named(3), (decisions{up_to(3, true), end_at(3, stop_reason::interrupt)}));
 }
 
-} // namespace troupe
+} // namespace troupe::director_checkpoint_test

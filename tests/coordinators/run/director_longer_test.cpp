@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-namespace troupe {
+namespace troupe::director_longer_test {
 
 namespace {
 
@@ -180,4 +180,4 @@ TEST(director_longer, the_end_is_the_best_again_when_it_is_all_that_is_left) {
   });
 }
 
-} // namespace troupe
+} // namespace troupe::director_longer_test

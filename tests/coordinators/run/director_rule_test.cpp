@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-namespace troupe {
+namespace troupe::director_rule_test {
 
 namespace {
 
@@ -318,4 +318,4 @@ TEST(director_rule, a_row_waits_for_the_hash_of_its_version) {
   EXPECT_EQ(end[1], director_decision(finish_at{4, stop_reason::epochs}));
 }
 
-} // namespace troupe
+} // namespace troupe::director_rule_test

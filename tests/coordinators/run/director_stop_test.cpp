@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::director_stop_test {
 
 namespace {
 
@@ -191,4 +191,4 @@ TEST(director_stop, asked_twice_is_as_good_as_once) {
   EXPECT_EQ(rule.on_stop_requested(), decisions{}) << "after the end";
 }
 
-} // namespace troupe
+} // namespace troupe::director_stop_test

@@ -11,7 +11,7 @@
 #include <set>
 #include <tuple>
 
-namespace troupe {
+namespace troupe::director_walk_test {
 
 namespace {
 
@@ -322,4 +322,4 @@ TEST(director_walk, a_stop_and_a_divergence_give_one_end) {
   EXPECT_EQ(walk_seeds(trouble::both), (reasons{target_loss, patience, interrupt, diverged}));
 }
 
-} // namespace troupe
+} // namespace troupe::director_walk_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::hash_book_test {
 namespace {
 
 constexpr uint64_t top = ~uint64_t{0};
@@ -63,4 +63,4 @@ TEST(hash_book, forgets_what_nobody_asks_for) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::hash_book_test

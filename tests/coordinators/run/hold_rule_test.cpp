@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::hold_rule_test {
 
 namespace {
 
@@ -108,4 +108,4 @@ TEST(hold_rule, once_named_it_is_said_again_and_rises_with_a_start_beyond_it_onl
   EXPECT_EQ(rule.on_stop_requested(), hold_decisions{});
 }
 
-} // namespace troupe
+} // namespace troupe::hold_rule_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-namespace troupe {
+namespace troupe::metric_book_test {
 namespace {
 
 // Chunks have 256 rows: three of test rows, two of validation rows.
@@ -77,4 +77,4 @@ TEST(metric_book, takes_nothing_that_is_none_of_the_job) {
   EXPECT_EQ(without.figures_of(1), metric_figures{});
 }
 
-} // namespace troupe
+} // namespace troupe::metric_book_test

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::plateau_rule_test {
 namespace {
 
 using decisions = director_decisions;
@@ -140,4 +140,4 @@ TEST(director_plateau, goes_on_from_a_checkpoint_as_if_it_had_not_stopped) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::plateau_rule_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::replica_statistics_test {
 
 namespace {
 
@@ -130,4 +130,4 @@ TEST(replica_statistics, a_spare_keeps_nobody_busy) {
   EXPECT_EQ(of(figures, "spare"), trainer_statistics{});
 }
 
-} // namespace troupe
+} // namespace troupe::replica_statistics_test

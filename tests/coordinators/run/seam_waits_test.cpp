@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::seam_waits_test {
 
 namespace {
 
@@ -59,4 +59,4 @@ TEST(seam_waits, waits_for_who_is_gone_are_nobodys) {
   EXPECT_EQ(of(figures, back).waited, milliseconds{30});
 }
 
-} // namespace troupe
+} // namespace troupe::seam_waits_test

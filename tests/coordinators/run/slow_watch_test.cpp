@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::slow_watch_test {
 
 namespace {
 
@@ -101,4 +101,4 @@ TEST(slow_watch, what_is_over_is_forgotten_and_another_life_begins_anew) {
   EXPECT_FALSE(watch.slow());
 }
 
-} // namespace troupe
+} // namespace troupe::slow_watch_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::stop_signals_test {
 namespace {
 
 moment at(int64_t ms) {
@@ -31,4 +31,4 @@ TEST(leave_rule, worker_stays_for_a_moment_and_longer_while_the_run_stops) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::stop_signals_test

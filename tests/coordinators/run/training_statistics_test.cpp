@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::training_statistics_test {
 
 namespace {
 
@@ -171,4 +171,4 @@ TEST(training_statistics, know_their_trainers) {
   EXPECT_THROW(x.of(1), std::out_of_range);
 }
 
-} // namespace troupe
+} // namespace troupe::training_statistics_test

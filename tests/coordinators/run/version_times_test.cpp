@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::version_times_test {
 namespace {
 
 TEST(version_times, the_first_word_on_a_version_counts_until_nobody_asks) {
@@ -44,4 +44,4 @@ TEST(version_times, a_run_without_rows_takes_no_more_memory_with_time) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::version_times_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::waits_test {
 
 namespace {
 
@@ -150,4 +150,4 @@ TEST(pace, a_roll_back_begins_anew) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::waits_test

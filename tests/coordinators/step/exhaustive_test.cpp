@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace troupe {
+namespace troupe::exhaustive_test {
 
 namespace {
 
@@ -162,4 +162,4 @@ TEST(exhaustive, a_stop_counts_on_nobody_who_was_lost_and_goes_on) {
   EXPECT_GT(explore(known, {.suspicions = 1, .stops = 1}).world_count, 50'000u);
 }
 
-} // namespace troupe
+} // namespace troupe::exhaustive_test

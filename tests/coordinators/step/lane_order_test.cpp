@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-namespace troupe {
+namespace troupe::lane_order_test {
 
 namespace {
 
@@ -123,4 +123,4 @@ TEST(lane_order, chunks_without_the_timelines_rows_are_refused) {
   EXPECT_THROW(lane_order{options}, std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::lane_order_test

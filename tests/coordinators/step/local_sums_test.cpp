@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace troupe {
+namespace troupe::local_sums_test {
 
 namespace {
 
@@ -162,4 +162,4 @@ TEST(local_sums, nothing_that_was_computed_is_kept_back) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::local_sums_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::placement_test {
 
 namespace {
 
@@ -78,4 +78,4 @@ TEST(placement, short_steps_stay_on_one_thread) {
   EXPECT_EQ(useful_threads(size_t{1} << 63, 1000, 8), 8u) << "no product overflows";
 }
 
-} // namespace troupe
+} // namespace troupe::placement_test

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <array>
 
-namespace troupe {
+namespace troupe::properties_test {
 
 namespace {
 
@@ -199,4 +199,4 @@ TEST(properties, the_stop_rule_remembers_the_best_and_counts_from_there) {
   });
 }
 
-} // namespace troupe
+} // namespace troupe::properties_test

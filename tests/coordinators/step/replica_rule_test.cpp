@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace troupe {
+namespace troupe::replica_rule_test {
 
 namespace {
 
@@ -336,4 +336,4 @@ TEST(replica_rule, no_interleaving_of_shards_breaks_its_promises) {
   EXPECT_GE(lag_max, 3u) << "some replicas must have lagged by several versions";
 }
 
-} // namespace troupe
+} // namespace troupe::replica_rule_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-namespace troupe {
+namespace troupe::shard_rule_test {
 
 namespace {
 
@@ -258,4 +258,4 @@ TEST(shard_rule, any_rain_of_contributions_gives_the_same_additions) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::shard_rule_test

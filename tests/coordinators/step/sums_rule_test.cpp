@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-namespace troupe {
+namespace troupe::sums_rule_test {
 
 namespace {
 
@@ -133,4 +133,4 @@ TEST(gradients_coordinator, penalizes_what_its_layout_does_not_call_a_bias) {
   EXPECT_THROW(mismatched.set_parameters(std::vector<float>{1, 2, 3}), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::sums_rule_test

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-namespace troupe {
+namespace troupe::timeline_test {
 
 namespace {
 
@@ -226,4 +226,4 @@ TEST(timeline, rows_before_a_version_are_those_of_its_steps) {
             std::numeric_limits<uint64_t>::max());
 }
 
-} // namespace troupe
+} // namespace troupe::timeline_test

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-namespace troupe {
+namespace troupe::sweep_rule_test {
 
 namespace {
 
@@ -109,4 +109,4 @@ TEST(sweep_rule, a_shape_without_trials_or_rungs_is_refused) {
   EXPECT_THROW((sweep_rule{{1, {}}}), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::sweep_rule_test

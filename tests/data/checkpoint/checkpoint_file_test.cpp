@@ -16,7 +16,7 @@
 #include <random>
 #include <utility>
 
-namespace troupe {
+namespace troupe::checkpoint_file_test {
 namespace {
 
 const std::string path = "folder/file";
@@ -313,4 +313,4 @@ TEST(checkpoint_file, a_missing_file_is_told_as_missing) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::checkpoint_file_test

@@ -9,7 +9,7 @@
 #include <functional>
 #include <limits>
 
-namespace troupe {
+namespace troupe::checkpoint_fit_test {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
@@ -124,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(
   [](const auto& field) { return std::string{field.param.name}; });
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::checkpoint_fit_test

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace troupe {
+namespace troupe::checkpoint_output_test {
 namespace {
 
 const std::string path = "folder/file";
@@ -101,4 +101,4 @@ TEST(checkpoint_output, of_which_a_bit_flips_before_it_is_whole_is_not_finished)
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::checkpoint_output_test

@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-namespace troupe {
+namespace troupe::checkpoint_record_test {
 namespace {
 
 std::vector<std::byte> record_of(const checkpoint& x) {
@@ -83,4 +83,4 @@ TEST(checkpoint_record, flags_are_those_that_are_written) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::checkpoint_record_test

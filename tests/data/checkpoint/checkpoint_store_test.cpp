@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::checkpoint_store_test {
 namespace {
 
 const std::string folder = "run";
@@ -324,4 +324,4 @@ TEST_F(checkpoint_stores, a_term_that_cannot_be_written_leaves_the_old_one) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::checkpoint_store_test

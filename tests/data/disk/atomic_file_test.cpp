@@ -22,7 +22,7 @@
 #include <optional>
 #include <string>
 
-namespace troupe {
+namespace troupe::atomic_file_test {
 
 namespace {
 
@@ -272,4 +272,4 @@ TEST(atomic_file, in_parts_that_is_given_up_leaves_nothing) {
   EXPECT_THROW(atomic_file{folder.path("none/out")}, failure);
 }
 
-} // namespace troupe
+} // namespace troupe::atomic_file_test

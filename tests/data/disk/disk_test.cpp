@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-namespace troupe {
+namespace troupe::disk_test {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -92,4 +92,4 @@ TEST(disk, only_files_are_opened) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::disk_test

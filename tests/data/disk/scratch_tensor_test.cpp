@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::scratch_tensor_test {
 namespace {
 
 TEST(scratch_tensor, what_was_written_in_any_order_is_read_and_nobody_sees_a_file) {
@@ -89,4 +89,4 @@ TEST(scratch_tensor, a_full_disk_is_told_when_room_is_taken_or_by_a_write) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::scratch_tensor_test

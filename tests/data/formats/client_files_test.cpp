@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <functional>
 
-namespace troupe {
+namespace troupe::client_files_test {
 
 namespace {
 
@@ -158,4 +158,4 @@ TEST(client_files, of_texts_are_refused_because_each_has_a_vocabulary_of_its_own
             std::string::npos);
 }
 
-} // namespace troupe
+} // namespace troupe::client_files_test

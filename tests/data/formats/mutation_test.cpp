@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace troupe {
+namespace troupe::mutation_test {
 
 namespace {
 
@@ -180,4 +180,4 @@ TEST(mutation, safetensors_files_are_read_or_refused) {
   EXPECT_GT(result.refused, 1000u);
 }
 
-} // namespace troupe
+} // namespace troupe::mutation_test

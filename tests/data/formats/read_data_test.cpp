@@ -12,7 +12,7 @@
 
 #include <string>
 
-namespace troupe {
+namespace troupe::read_data_test {
 
 namespace {
 
@@ -113,4 +113,4 @@ TEST(read_data, labels_belong_to_arrays_only) {
   EXPECT_THROW(read_data(folder.write("rows.svm", "1 1:5\n"), options), failure);
 }
 
-} // namespace troupe
+} // namespace troupe::read_data_test

@@ -9,7 +9,7 @@
 
 #include <filesystem>
 
-namespace troupe {
+namespace troupe::certificate_test {
 
 namespace {
 
@@ -125,4 +125,4 @@ TEST(secret_file, what_cannot_be_read_is_named) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::certificate_test

@@ -13,7 +13,7 @@
 
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::logical_parts_test {
 namespace {
 
 parameter_layout layout_with(size_t parts) {
@@ -62,4 +62,4 @@ TEST(logical_parts, make_the_file_and_the_digest) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::logical_parts_test

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace troupe {
+namespace troupe::safetensors_test {
 
 namespace {
 
@@ -276,4 +276,4 @@ TEST(safetensors, counts_are_bounded) {
   expect_refused(file_with("{\"__metadata__\":{" + texts + "}}"), "more than 65536 metadata");
 }
 
-} // namespace troupe
+} // namespace troupe::safetensors_test

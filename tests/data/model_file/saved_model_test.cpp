@@ -11,7 +11,7 @@
 #include <cmath>
 #include <random>
 
-namespace troupe {
+namespace troupe::saved_model_test {
 namespace {
 
 // Two features, two hidden units, two classes; all by hand.
@@ -317,4 +317,4 @@ TEST(class_finder, tells_classes_apart_as_training_did) {
   EXPECT_EQ(texts.find("1.0"), std::nullopt) << "one class is text, so all are";
 }
 
-} // namespace troupe
+} // namespace troupe::saved_model_test

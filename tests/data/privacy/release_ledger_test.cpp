@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe {
+namespace troupe::release_ledger_test {
 
 namespace {
 
@@ -114,4 +114,4 @@ TEST(key_file, that_holds_no_key_is_refused) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::release_ledger_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe {
+namespace troupe::event_file_test {
 namespace {
 
 event_time at(double seconds) {
@@ -114,4 +114,4 @@ TEST(event_writer, what_cannot_be_written_is_a_failure) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::event_file_test

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <thread>
 
-namespace troupe {
+namespace troupe::flight_test {
 namespace {
 
 trace_lane lane_of(const std::string& actor) {
@@ -194,4 +194,4 @@ TEST_F(flight, damaged_numbers_lead_nowhere) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::flight_test

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <limits>
 
-namespace troupe {
+namespace troupe::history_file_test {
 namespace {
 
 constexpr const char* header = "epoch,steps,seconds,learning_rate,train_loss,train_accuracy,"
@@ -163,4 +163,4 @@ TEST(history_file, numbers_read_back_as_the_same_double) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::history_file_test

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace troupe {
+namespace troupe::rounds_file_test {
 
 namespace {
 
@@ -98,4 +98,4 @@ TEST(rounds_file, goes_on_from_the_version_of_a_checkpoint) {
   EXPECT_EQ(text_of(path), rounds_text({}));
 }
 
-} // namespace troupe
+} // namespace troupe::rounds_file_test

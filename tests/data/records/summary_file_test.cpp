@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace troupe {
+namespace troupe::summary_file_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -148,4 +148,4 @@ TEST(summary_file, bytes_that_are_no_utf8_do_not_lose_the_summary) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::summary_file_test

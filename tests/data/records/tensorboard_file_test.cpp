@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace troupe {
+namespace troupe::tensorboard_file_test {
 namespace {
 
 std::string hex(const std::vector<std::byte>& content) {
@@ -128,4 +128,4 @@ TEST(tensorboard_writer, what_cannot_be_written_is_a_failure) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::tensorboard_file_test

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace troupe {
+namespace troupe::trace_file_test {
 namespace {
 
 using nlohmann::json;
@@ -162,4 +162,4 @@ TEST_F(trace_file, a_part_of_a_file_or_another_one_is_none) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::trace_file_test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace troupe {
+namespace troupe::trainer_table_test {
 
 namespace {
 
@@ -94,4 +94,4 @@ TEST(trainer_table, what_is_no_list_of_figures_is_refused) {
     EXPECT_EQ(read_trainers(text), std::nullopt) << text;
 }
 
-} // namespace troupe
+} // namespace troupe::trainer_table_test

@@ -18,7 +18,7 @@
 #include <iterator>
 #include <set>
 
-namespace troupe {
+namespace troupe::rows_file_test {
 
 namespace {
 
@@ -286,4 +286,4 @@ TEST(write_part, cuts_a_file_between_any_rows) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::rows_file_test

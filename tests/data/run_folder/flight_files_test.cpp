@@ -11,7 +11,7 @@
 #include <span>
 #include <thread>
 
-namespace troupe {
+namespace troupe::flight_files_test {
 namespace {
 
 class flight_files : public ::testing::Test {
@@ -100,4 +100,4 @@ TEST_F(flight_files, what_nobody_takes_in_does_not_pile_up) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::flight_files_test

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::run_directory_test {
 namespace {
 
 // The reason why a run directory was refused; empty when it was not.
@@ -225,4 +225,4 @@ TEST(run_directory, file_that_cannot_be_removed_is_named) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::run_directory_test

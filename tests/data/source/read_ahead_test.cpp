@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace troupe {
+namespace troupe::read_ahead_test {
 
 namespace {
 
@@ -90,4 +90,4 @@ TEST(read_ahead, can_end_before_anything_is_read) {
     read_ahead source(bytes_up_to(whole_blocks, 1 << 20, i % 2 == 0));
 }
 
-} // namespace troupe
+} // namespace troupe::read_ahead_test

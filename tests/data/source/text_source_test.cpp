@@ -21,7 +21,7 @@
 #include <string>
 #include <thread>
 
-namespace troupe {
+namespace troupe::text_source_test {
 
 namespace {
 
@@ -282,4 +282,4 @@ TEST(text_source, sizes_are_known_of_plain_files_and_expected_of_compressed_ones
               0.2 * static_cast<double>(text.size()));
 }
 
-} // namespace troupe
+} // namespace troupe::text_source_test

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::column_plan_test {
 namespace {
 
 constexpr float gap = std::numeric_limits<float>::quiet_NaN();
@@ -165,4 +165,4 @@ TEST(column_plan, its_text_is_the_plan_and_nothing_else_is_read) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::column_plan_test

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::memory_room_test {
 namespace {
 
 constexpr uint64_t mebibyte = uint64_t{1} << 20;
@@ -111,4 +111,4 @@ TEST_F(memory_room, threads_share_an_arena_where_address_space_is_limited) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::memory_room_test

@@ -20,7 +20,7 @@
 #include <new>
 #include <string>
 
-namespace troupe {
+namespace troupe::memory_test {
 
 namespace {
 
@@ -99,4 +99,4 @@ TEST_F(memory, dense_tables_of_sparse_lies_are_refused) {
               testing::ExitedWithCode(0), "dense rows of 1000000 features, too many values");
 }
 
-} // namespace troupe
+} // namespace troupe::memory_test

@@ -14,7 +14,7 @@
 #include <functional>
 #include <limits>
 
-namespace troupe {
+namespace troupe::table_limit_test {
 
 namespace {
 
@@ -86,4 +86,4 @@ TEST(table_limit, ends_a_compressed_array_at_its_header) {
             "the table needs at least 33554688 bytes of memory, 1048576 are available");
 }
 
-} // namespace troupe
+} // namespace troupe::table_limit_test

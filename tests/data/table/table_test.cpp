@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace troupe {
+namespace troupe::table_test {
 
 namespace {
 
@@ -160,4 +160,4 @@ TEST(table, one_class_is_refused) {
   EXPECT_TRUE(contains(error.reason(), "only 'a'"));
 }
 
-} // namespace troupe
+} // namespace troupe::table_test

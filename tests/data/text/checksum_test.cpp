@@ -12,7 +12,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace troupe {
+namespace troupe::checksum_test {
 
 namespace {
 
@@ -55,4 +55,4 @@ TEST(checksum, of_bytes_that_come_part_by_part_is_that_of_the_whole) {
   EXPECT_EQ(running.take(), short_checksum_of({}));
 }
 
-} // namespace troupe
+} // namespace troupe::checksum_test

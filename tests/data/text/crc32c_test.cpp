@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string_view>
 
-namespace troupe {
+namespace troupe::crc32c_test {
 namespace {
 
 using bytes = std::array<unsigned char, 32>;
@@ -34,4 +34,4 @@ TEST(crc32c, of_nine_digits_is_the_check_value) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::crc32c_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace troupe {
+namespace troupe::digest_test {
 
 namespace {
 
@@ -47,4 +47,4 @@ TEST(digest, reading_the_digest_does_not_end_it) {
   EXPECT_EQ(digest.hex(), digest_of_abc);
 }
 
-} // namespace troupe
+} // namespace troupe::digest_test

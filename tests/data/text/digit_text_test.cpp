@@ -11,7 +11,7 @@
 #include <random>
 #include <string>
 
-namespace troupe {
+namespace troupe::digit_text_test {
 
 namespace {
 
@@ -84,4 +84,4 @@ TEST(digit_text, random_numbers_have_the_general_ways_bits) {
   EXPECT_GT(read, 200'000u);
 }
 
-} // namespace troupe
+} // namespace troupe::digit_text_test

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace troupe {
+namespace troupe::number_text_test {
 
 namespace {
 
@@ -73,4 +73,4 @@ TEST(number_text, numbers_below_the_smallest_float_are_zero) {
     EXPECT_EQ(read_number(text, wide), number_status::out_of_range) << text;
 }
 
-} // namespace troupe
+} // namespace troupe::number_text_test

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace troupe {
+namespace troupe::shown_text_test {
 
 TEST(shown_text, c1_control_characters_are_escaped) {
   EXPECT_EQ(shown_text("a\xc2\x9b"
@@ -99,4 +99,4 @@ TEST(closest_name, what_stops_early_finds_what_whole_distances_find) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::shown_text_test

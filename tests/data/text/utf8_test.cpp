@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::utf8_test {
 
 TEST(utf8, every_code_point_comes_back_from_its_bytes) {
   for (char32_t code = 0; code < code_point_end; ++code) {
@@ -27,4 +27,4 @@ TEST(utf8, long_spellings_surrogates_and_what_is_too_large_are_no_characters) {
     EXPECT_EQ(utf8_bytes(bytes), 0u) << bytes.size();
 }
 
-} // namespace troupe
+} // namespace troupe::utf8_test

@@ -12,7 +12,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::client_partition_test {
 
 namespace {
 
@@ -199,4 +199,4 @@ TEST(client_partition, what_does_not_fit_is_refused) {
                std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::client_partition_test

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace troupe {
+namespace troupe::position_split_test {
 
 namespace {
 
@@ -104,4 +104,4 @@ TEST(position_split, the_same_rows_without_an_order_are_another_content) {
   EXPECT_NE(content_fingerprint(free), content_fingerprint(sequence(12, 1)));
 }
 
-} // namespace troupe
+} // namespace troupe::position_split_test

@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-namespace troupe {
+namespace troupe::prepare_test {
 
 namespace {
 
@@ -298,4 +298,4 @@ TEST(synthetic, classes_are_clouds_around_centres) {
       }
 }
 
-} // namespace troupe
+} // namespace troupe::prepare_test

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <vector>
 
-namespace troupe {
+namespace troupe::row_source_test {
 
 namespace {
 
@@ -205,4 +205,4 @@ TEST(prepare, a_careful_split_says_which_rows_of_the_source_train) {
   EXPECT_FALSE(prepare(dataset{all}, {3, 0.2, false}).source_rows) << "the numbers alone decide";
 }
 
-} // namespace troupe
+} // namespace troupe::row_source_test

@@ -12,7 +12,7 @@
 #include <map>
 #include <set>
 
-namespace troupe {
+namespace troupe::row_split_test {
 
 namespace {
 
@@ -217,4 +217,4 @@ TEST(row_split, what_cannot_be_split_is_told_by_its_key) {
   EXPECT_EQ(key_of_failure(few, {1, {0, 0}, false, {0, 3}}), "data.folds");
 }
 
-} // namespace troupe
+} // namespace troupe::row_split_test

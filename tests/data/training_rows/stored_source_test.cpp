@@ -13,7 +13,7 @@
 #include <numeric>
 #include <random>
 
-namespace troupe {
+namespace troupe::stored_source_test {
 
 namespace {
 
@@ -135,4 +135,4 @@ TEST(chunk_split, training_rows_are_found_again_among_all) {
             (std::vector<size_t>{expected[7], expected[0]}));
 }
 
-} // namespace troupe
+} // namespace troupe::stored_source_test

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace troupe {
+namespace troupe::buffer_test {
 
 TEST(buffer, is_aligned_and_zero) {
   for (size_t size : {1u, 7u, 16u, 1000u}) {
@@ -77,4 +77,4 @@ TEST(buffer_pool, serves_threads_that_hand_buffers_to_each_other) {
   EXPECT_LE(pool.made_count(), 4u);
 }
 
-} // namespace troupe
+} // namespace troupe::buffer_test

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::element_window_test {
 
 TEST(element_window, elements_lie_packed_in_their_order) {
   const element_window x{{{30, 40}, {10, 15}, {50, 50}}};
@@ -52,4 +52,4 @@ TEST(element_window, values_of_all_elements_or_of_those_in_a_window) {
   EXPECT_EQ((windowed_values{some, &x}.at({31, 34})[2]), 33);
 }
 
-} // namespace troupe
+} // namespace troupe::element_window_test

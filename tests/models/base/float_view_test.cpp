@@ -6,7 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::float_view_test {
 
 namespace {
 
@@ -67,4 +67,4 @@ TEST(float_view, is_compared_bit_by_bit) {
   EXPECT_EQ((float_view{storage, 0, 1}), (float_view{storage, 0, 1}));
 }
 
-} // namespace troupe
+} // namespace troupe::float_view_test

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace troupe {
+namespace troupe::large_pages_test {
 
 TEST(large_pages, room_is_made_once_and_what_was_there_stays) {
   std::vector<float> values{1, 2, 3};
@@ -29,4 +29,4 @@ TEST(large_pages, advice_leaves_memory_as_it_is) {
   EXPECT_EQ(bytes, std::vector<char>(size_t{5} << 20, 'x'));
 }
 
-} // namespace troupe
+} // namespace troupe::large_pages_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-namespace troupe {
+namespace troupe::random_test {
 
 namespace {
 
@@ -98,4 +98,4 @@ TEST(random, every_permutation_is_as_likely_as_another) {
     EXPECT_NEAR(count, 1000, 120); // four standard deviations
 }
 
-} // namespace troupe
+} // namespace troupe::random_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::saved_state_test {
 
 TEST(saved_state, doubles_come_back_with_their_bits_whatever_their_words_look_like) {
   const std::array values{0.1,
@@ -56,4 +56,4 @@ TEST(saved_state, refuses_what_cannot_be) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::saved_state_test

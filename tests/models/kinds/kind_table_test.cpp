@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::kind_table_test {
 namespace {
 
 struct thing {
@@ -176,4 +176,4 @@ TEST(own_optimizer, that_forgets_the_rate_is_refused) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::kind_table_test

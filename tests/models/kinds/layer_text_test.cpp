@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::layer_text_test {
 namespace {
 
 std::string problem_of(const std::string& text) {
@@ -147,4 +147,4 @@ TEST(chain_kind, takes_layers_of_an_application) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::layer_text_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::option_test {
 namespace {
 
 struct mine {
@@ -104,4 +104,4 @@ TEST(option, values_are_written_for_files_and_for_identities) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::option_test

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace troupe {
+namespace troupe::layer_chain_test {
 namespace {
 
 using test::chain_of;
@@ -194,4 +194,4 @@ TEST(layers_in_parts, keep_the_contract_of_models) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::layer_chain_test

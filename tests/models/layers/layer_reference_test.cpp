@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace troupe {
+namespace troupe::layer_reference_test {
 namespace {
 
 using test::append_flat;
@@ -118,4 +118,4 @@ INSTANTIATE_TEST_SUITE_P(all, reference_chain, testing::Range<size_t>(0, 4), [](
 });
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::layer_reference_test

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace troupe {
+namespace troupe::layer_values_test {
 namespace {
 
 using test::chain_of;
@@ -255,4 +255,4 @@ TEST(layer_chain, refuses_a_shape_or_scores_that_are_none) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::layer_values_test

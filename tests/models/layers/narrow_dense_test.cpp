@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-namespace troupe {
+namespace troupe::narrow_dense_test {
 
 namespace {
 
@@ -119,4 +119,4 @@ TEST(narrow_dense, gradient_of_many_rows_is_the_sum_of_those_of_its_parts) {
     EXPECT_NEAR(whole[j], expected[j], 2e-3) << j;
 }
 
-} // namespace troupe
+} // namespace troupe::narrow_dense_test

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace troupe {
+namespace troupe::loss_test {
 
 namespace {
 
@@ -252,4 +252,4 @@ TEST(softmax, turns_rows_into_probabilities) {
   EXPECT_EQ(scores[2], 0.5f);
 }
 
-} // namespace troupe
+} // namespace troupe::loss_test

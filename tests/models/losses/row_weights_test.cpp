@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::row_weights_test {
 
 namespace {
 
@@ -211,4 +211,4 @@ TEST(row_weights, solvers_take_a_row_of_weight_two_as_the_row_twice) {
   EXPECT_THROW(least_squares(rows, features, 2, {true, 0.5}), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::row_weights_test

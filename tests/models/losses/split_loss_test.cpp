@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::split_loss_test {
 
 namespace {
 
@@ -138,4 +138,4 @@ TEST(split_loss, shapes_and_labels_are_checked) {
                std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::split_loss_test

@@ -9,7 +9,7 @@ int openblas_get_num_threads();
 void openblas_set_num_threads(int count);
 }
 
-namespace troupe {
+namespace troupe::blas_test {
 
 using enum blas::operation;
 
@@ -63,4 +63,4 @@ TEST(blas, core_has_a_name) {
   EXPECT_FALSE(blas::core_name().empty());
 }
 
-} // namespace troupe
+} // namespace troupe::blas_test

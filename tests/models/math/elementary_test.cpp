@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-namespace troupe {
+namespace troupe::elementary_test {
 
 namespace {
 
@@ -156,4 +156,4 @@ TEST(elementary, pow_matches_libm) {
   EXPECT_EQ(elementary::pow(0, 0), 1);
 }
 
-} // namespace troupe
+} // namespace troupe::elementary_test

@@ -10,7 +10,7 @@
 #include <limits>
 #include <string>
 
-namespace troupe {
+namespace troupe::reduction_test {
 
 namespace {
 
@@ -132,4 +132,4 @@ TEST(tree_accumulator, splits_at_the_largest_power_of_two_below_the_count) {
   EXPECT_EQ(tree(8), "(((ab)(cd))((ef)(gh)))");
 }
 
-} // namespace troupe
+} // namespace troupe::reduction_test

@@ -9,7 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::average_test {
 
 using test::floats;
 using test::spans_of;
@@ -120,4 +120,4 @@ TEST(layout_union, refuses_a_name_with_two_shapes) {
   EXPECT_THROW(relaid(floats(6), a, layout_of({{"v", {6}}})), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::average_test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::merge_weights_test {
 
 namespace {
 
@@ -117,4 +117,4 @@ TEST(merge_weights, a_classification_is_judged_by_its_right_rows) {
   EXPECT_EQ(figure, (judgement{true, 0, 3, 4}));
 }
 
-} // namespace troupe
+} // namespace troupe::merge_weights_test

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::outer_rule_test {
 
 using test::flat;
 using test::floats;
@@ -232,4 +232,4 @@ TEST(delay_compensation, refuses_what_does_not_fit) {
   EXPECT_THROW(rule.apply(gradient, 0, floats{1}, floats{1}), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::outer_rule_test

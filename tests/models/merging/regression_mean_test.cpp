@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::regression_mean_test {
 
 namespace {
 
@@ -98,4 +98,4 @@ TEST(regression_mean, refuses_parts_that_do_not_fit_and_features_that_depend) {
   EXPECT_THROW(regression_mean(misfit, 2, 1, false), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::regression_mean_test

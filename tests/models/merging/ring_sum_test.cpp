@@ -13,7 +13,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::ring_sum_test {
 
 namespace {
 
@@ -201,4 +201,4 @@ TEST(ring_sum, words_travel_as_two_vectors_of_bits) {
   EXPECT_EQ(joined, words);
 }
 
-} // namespace troupe
+} // namespace troupe::ring_sum_test

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::robust_test {
 
 using test::floats;
 using test::spans_of;
@@ -169,4 +169,4 @@ TEST(robust_merge, values_that_are_not_finite_are_refused) {
   EXPECT_THROW(geometric_median(spans_of(models), equal_weights(3)), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::robust_test

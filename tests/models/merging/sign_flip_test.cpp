@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::sign_flip_test {
 
 using test::floats;
 
@@ -29,4 +29,4 @@ TEST(sign_flip, refuses_a_start_of_another_size) {
   EXPECT_THROW(flip_update(floats{1}, 1, values), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::sign_flip_test

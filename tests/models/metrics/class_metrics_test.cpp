@@ -13,7 +13,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::class_metrics_test {
 namespace {
 
 struct some_rows {
@@ -162,4 +162,4 @@ TEST(class_metrics, rows_without_probabilities_are_left_out_and_none_have_no_fig
   EXPECT_THROW(all_of(1), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::class_metrics_test

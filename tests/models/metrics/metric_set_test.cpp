@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-namespace troupe {
+namespace troupe::metric_set_test {
 namespace {
 
 const metric_input classes{3, loss_kind::categorical_cross_entropy};
@@ -86,4 +86,4 @@ TEST(metric_set, tells_what_it_cannot_judge) {
             std::string::npos);
 }
 
-} // namespace troupe
+} // namespace troupe::metric_set_test

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::prediction_sums_test {
 namespace {
 
 // actual \ predicted:  2 1 0 / 0 3 1 / 0 0 0 (the third class is predicted once, and never there)
@@ -128,4 +128,4 @@ TEST(tensor_figures, are_those_of_the_finite_values) {
   EXPECT_EQ(figures_of(std::span{values}.subspan(3)), (tensor_figures{0, 0, 0, 2}));
 }
 
-} // namespace troupe
+} // namespace troupe::prediction_sums_test

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace troupe {
+namespace troupe::activation_test {
 
 TEST(activation, values_match_hand_worked_ones) {
   const std::vector<float> x{-2, -0.5f, 0, 1};
@@ -118,4 +118,4 @@ TEST(activation, bias_is_added_to_each_row) {
                std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::activation_test

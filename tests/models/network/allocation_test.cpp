@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::allocation_test {
 
 TEST(allocation, none_in_a_step_after_the_first) {
   neural_network_options shape{20, 5, {30, 10}, activation_kind::gelu};
@@ -48,4 +48,4 @@ TEST(allocation, none_in_a_step_after_the_first) {
   EXPECT_EQ(allocation_count, before);
 }
 
-} // namespace troupe
+} // namespace troupe::allocation_test

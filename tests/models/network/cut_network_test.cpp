@@ -14,7 +14,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace troupe {
+namespace troupe::cut_network_test {
 
 namespace {
 
@@ -303,4 +303,4 @@ TEST(cut_network, no_parts_and_no_cuts_are_refused) {
   EXPECT_THROW(neural_network{binary}, std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::cut_network_test

@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-namespace troupe {
+namespace troupe::dropout_test {
 
 namespace {
 
@@ -134,4 +134,4 @@ TEST(dropout, gradient_is_that_of_the_network_with_scaled_columns) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::dropout_test

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace troupe {
+namespace troupe::initialization_test {
 
 namespace {
 
@@ -89,4 +89,4 @@ TEST(initialization, tensors_and_seeds_differ) {
   EXPECT_THROW(weights(initialization_kind::he, {1, 0, 0, 4}), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::initialization_test

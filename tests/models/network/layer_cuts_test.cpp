@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::layer_cuts_test {
 
 namespace {
 
@@ -82,4 +82,4 @@ TEST(layer_cuts, only_wide_networks_are_cut_by_default) {
   EXPECT_EQ(default_part_count(std::vector<size_t>{100'000}), 8u);
 }
 
-} // namespace troupe
+} // namespace troupe::layer_cuts_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::neural_network_test {
 
 namespace {
 
@@ -339,4 +339,4 @@ TEST(neural_network, hands_over_its_gradient_by_layers_in_the_order_that_is_want
   }
 }
 
-} // namespace troupe
+} // namespace troupe::neural_network_test

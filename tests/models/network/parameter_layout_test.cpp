@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace troupe {
+namespace troupe::parameter_layout_test {
 
 TEST(parameter_layout, packs_tensors_in_order) {
   parameter_layout layout;
@@ -61,4 +61,4 @@ TEST(tensor_view, names_what_does_not_fit) {
   EXPECT_THROW(tensor_view(layout, std::span{values}.first(1), "w"), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::parameter_layout_test

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::sparse_network_test {
 
 namespace {
 
@@ -227,4 +227,4 @@ TEST(sparse_network, refuses_rows_of_the_other_form) {
                std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::sparse_network_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::adafactor_test {
 
 namespace {
 
@@ -124,4 +124,4 @@ TEST(adafactor, what_is_not_finite_is_not_applied) {
   EXPECT_FALSE(run.step({1, 1e30f})) << "its square is no float";
 }
 
-} // namespace troupe
+} // namespace troupe::adafactor_test

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::lbfgs_test {
 
 namespace {
 
@@ -320,4 +320,4 @@ TEST(whole_model_rules, are_made_by_kind_and_refuse_bad_constants) {
   EXPECT_THROW(make_whole_model_rule(adafactor, layout), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::lbfgs_test

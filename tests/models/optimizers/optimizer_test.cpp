@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::optimizer_test {
 
 namespace {
 
@@ -346,4 +346,4 @@ TEST(optimizer, constants_out_of_range_are_refused) {
   refused_by(optimizer_kind::rprop, &options::learning_rate, 0);
 }
 
-} // namespace troupe
+} // namespace troupe::optimizer_test

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-namespace troupe {
+namespace troupe::two_loop_test {
 
 namespace {
 
@@ -84,4 +84,4 @@ TEST(two_loop, gives_the_direction_of_the_recursion_over_vectors) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::two_loop_test

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::accountant_test {
 
 namespace {
 
@@ -108,4 +108,4 @@ TEST(privacy_accountant, refuses_what_is_no_release) {
   EXPECT_THROW(accountant.add({0.1, std::nan("")}), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::accountant_test

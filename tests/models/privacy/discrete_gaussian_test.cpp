@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace troupe {
+namespace troupe::discrete_gaussian_test {
 
 namespace {
 
@@ -107,4 +107,4 @@ TEST(discrete_gaussian, is_never_less_than_was_asked_for) {
   EXPECT_THROW(discrete_gaussian{discrete_gaussian::variance_max + 1}, std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::discrete_gaussian_test

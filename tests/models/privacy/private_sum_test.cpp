@@ -11,7 +11,7 @@
 #include <cmath>
 #include <vector>
 
-namespace troupe {
+namespace troupe::private_sum_test {
 
 namespace {
 
@@ -93,4 +93,4 @@ TEST(private_sum, noise_has_the_deviation_of_its_rule_and_another_name_has_other
   EXPECT_NEAR(norm_of(words) / root / deviation, std::sqrt(2.0), 0.05);
 }
 
-} // namespace troupe
+} // namespace troupe::private_sum_test

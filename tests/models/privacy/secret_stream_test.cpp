@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace troupe {
+namespace troupe::secret_stream_test {
 
 namespace {
 
@@ -99,4 +99,4 @@ TEST(secret_cohort, is_another_one_at_another_attempt) {
   EXPECT_EQ(cohort_size_max(1000, 1), 1000u);
 }
 
-} // namespace troupe
+} // namespace troupe::secret_stream_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::gauss_newton_test {
 
 namespace {
 
@@ -176,4 +176,4 @@ TEST(gauss_newton, refuses_other_losses_and_undetermined_parameters) {
   EXPECT_NO_THROW(gauss_newton_step(squared, {0.1}, one, parameters, next, memory));
 }
 
-} // namespace troupe
+} // namespace troupe::gauss_newton_test

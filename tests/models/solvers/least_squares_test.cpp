@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::least_squares_test {
 
 TEST(least_squares, matches_a_hand_worked_line) {
   // Through (0, 1), (1, 3), (2, 4): slope 3/2, intercept 7/6; and exactly y = -x.
@@ -82,4 +82,4 @@ TEST(least_squares, refuses_what_has_no_single_answer) {
   EXPECT_THROW(least_squares({0, {}, {}, {}}, 2, 1), std::invalid_argument);
 }
 
-} // namespace troupe
+} // namespace troupe::least_squares_test

@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::linear_models_test {
 
 namespace {
 
@@ -98,4 +98,4 @@ TEST(linear_regression, of_the_absolute_loss_is_a_median) {
   EXPECT_NEAR(found.parameters[0], 3, 0.05);
 }
 
-} // namespace troupe
+} // namespace troupe::linear_models_test

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe {
+namespace troupe::regularization_test {
 
 namespace {
 
@@ -159,4 +159,4 @@ TEST(regularization, parts_of_a_span_change_like_the_whole) {
   EXPECT_EQ(whole, parts);
 }
 
-} // namespace troupe
+} // namespace troupe::regularization_test

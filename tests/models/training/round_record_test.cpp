@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace troupe {
+namespace troupe::round_record_test {
 
 namespace {
 
@@ -50,4 +50,4 @@ TEST(client_evaluation, takes_the_worst_tenth_of_clients) {
   EXPECT_EQ(evaluation_of({}, {}, 0), client_evaluation{});
 }
 
-} // namespace troupe
+} // namespace troupe::round_record_test

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::schedule_test {
 
 namespace {
 
@@ -184,4 +184,4 @@ TEST(schedule, options_out_of_range_are_refused) {
   refused(milestone_schedule({9}, {{}, {schedule_kind::step, 0}}));
 }
 
-} // namespace troupe
+} // namespace troupe::schedule_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace troupe {
+namespace troupe::verify_metric_test {
 namespace {
 
 enum class metric_fault {
@@ -80,4 +80,4 @@ TEST(verify_metric, finds_nothing_in_those_of_the_library) {
   EXPECT_EQ(judged, 7u);
 }
 
-} // namespace troupe
+} // namespace troupe::verify_metric_test

@@ -12,7 +12,7 @@
 #include <bit>
 #include <cmath>
 
-namespace troupe {
+namespace troupe::verify_test {
 namespace {
 
 // ---- Models
@@ -277,4 +277,4 @@ TEST(verify_optimizer, finds_nothing_in_rules_without_fault) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::verify_test

@@ -20,7 +20,7 @@
 #include <future>
 #include <random>
 
-namespace troupe {
+namespace troupe::networked_collective_test {
 namespace {
 
 using floats = std::vector<float>;
@@ -293,4 +293,4 @@ TEST(networked_collective, expects_a_plan_that_can_work) {
     "");
 }
 
-} // namespace troupe
+} // namespace troupe::networked_collective_test

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-namespace troupe {
+namespace troupe::gate_test {
 
 namespace {
 
@@ -306,4 +306,4 @@ TEST(gate, a_director_of_an_older_term_is_kept_waiting) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::gate_test

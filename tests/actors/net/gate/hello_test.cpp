@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace troupe {
+namespace troupe::hello_test {
 
 namespace {
 
@@ -309,4 +309,4 @@ TEST(greeting, an_answer_without_a_hello_can_only_refuse) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::hello_test

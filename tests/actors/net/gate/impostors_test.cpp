@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace troupe {
+namespace troupe::impostors_test {
 
 namespace {
 
@@ -108,4 +108,4 @@ TEST(impostors, who_proves_its_name_is_heard) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::impostors_test

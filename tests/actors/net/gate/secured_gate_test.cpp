@@ -16,7 +16,7 @@
 #include <chrono>
 #include <memory>
 
-namespace troupe {
+namespace troupe::secured_gate_test {
 
 namespace {
 
@@ -385,4 +385,4 @@ TEST(secured_gate, a_cluster_trains_the_same_bits_and_answers_visitors_of_its_au
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::secured_gate_test

@@ -14,7 +14,7 @@
 
 #include <thread>
 
-namespace troupe {
+namespace troupe::visit_test {
 
 namespace {
 
@@ -187,4 +187,4 @@ TEST(visit, a_refusal_is_never_a_good_end_and_moves_no_terminal) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::visit_test

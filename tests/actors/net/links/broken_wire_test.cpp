@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-namespace troupe {
+namespace troupe::broken_wire_test {
 
 namespace {
 
@@ -165,4 +165,4 @@ TEST(broken_wire, a_stall_while_a_link_is_made_costs_its_time_only) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::broken_wire_test

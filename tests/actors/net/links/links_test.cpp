@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe {
+namespace troupe::links_test {
 
 namespace {
 
@@ -58,4 +58,4 @@ TEST(links, a_farewell_counts_from_the_director_alone) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::links_test

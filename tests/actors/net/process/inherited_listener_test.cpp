@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::inherited_listener_test {
 namespace {
 
 // Bound to any port of the address, as `troupe launch` leaves it.
@@ -77,4 +77,4 @@ TEST(inherited_listener, descriptor_that_is_no_socket_is_refused) {
 }
 
 } // namespace
-} // namespace troupe
+} // namespace troupe::inherited_listener_test

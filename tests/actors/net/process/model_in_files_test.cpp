@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::model_in_files_test {
 
 namespace {
 
@@ -102,4 +102,4 @@ TEST(model_in_files, what_goes_on_from_a_checkpoint_takes_its_best_version_from_
   EXPECT_EQ(store->versions(), versions);
 }
 
-} // namespace troupe
+} // namespace troupe::model_in_files_test

@@ -9,7 +9,7 @@
 
 #include <thread>
 
-namespace troupe {
+namespace troupe::networked_process_test {
 
 namespace {
 
@@ -320,4 +320,4 @@ TEST(networked_process, a_plan_without_one_director_is_refused) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::networked_process_test

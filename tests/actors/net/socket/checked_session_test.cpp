@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace troupe {
+namespace troupe::checked_session_test {
 
 namespace {
 
@@ -131,4 +131,4 @@ TEST(checked_session, the_end_of_the_connection_is_the_end) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::checked_session_test

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace troupe {
+namespace troupe::endpoint_test {
 
 namespace {
 
@@ -69,4 +69,4 @@ TEST(socket_address, one_that_the_system_cannot_name_is_unknown) {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::endpoint_test

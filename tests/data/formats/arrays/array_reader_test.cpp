@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace troupe {
+namespace troupe::array_reader_test {
 
 namespace {
 
@@ -159,4 +159,4 @@ TEST(array_reader, files_that_end_early_or_late_are_refused) {
   EXPECT_THROW(array_reader(folder.write("rows.idx", text), 2), failure) << "3 columns";
 }
 
-} // namespace troupe
+} // namespace troupe::array_reader_test

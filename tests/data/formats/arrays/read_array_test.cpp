@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe {
+namespace troupe::read_array_test {
 
 namespace {
 
@@ -247,4 +247,4 @@ TEST(read_array, labels_must_belong_to_the_rows) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::read_array_test

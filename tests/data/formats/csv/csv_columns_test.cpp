@@ -8,7 +8,7 @@
 #include <array>
 #include <tuple>
 
-namespace troupe {
+namespace troupe::csv_columns_test {
 namespace {
 
 csv_facts facts_of(const std::string& text, uint64_t rows_max = 1000) {
@@ -59,4 +59,4 @@ TEST(csv_columns, without_a_header_they_are_called_by_their_index) {
   EXPECT_THROW(facts_of("1,2\n3\n"), failure);
 }
 
-} // namespace troupe
+} // namespace troupe::csv_columns_test

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::csv_plan_test {
 namespace {
 
 table read_text(const std::string& text, const csv_options& options) {
@@ -229,4 +229,4 @@ TEST(csv_plan, how_cells_are_written_is_seen_in_the_first_lines) {
   EXPECT_EQ(seen("a\n1\n"), csv_dialect{});
 }
 
-} // namespace troupe
+} // namespace troupe::csv_plan_test

@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-namespace troupe {
+namespace troupe::csv_reader_test {
 namespace {
 
 class csv_parts : public testing::Test {
@@ -161,4 +161,4 @@ TEST_F(csv_parts, complain_as_the_reader_of_whole_files_does) {
     EXPECT_EQ(complaint(text, false), complaint(text, true)) << text;
 }
 
-} // namespace troupe
+} // namespace troupe::csv_reader_test

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace troupe {
+namespace troupe::csv_rows_test {
 
 namespace {
 
@@ -130,4 +130,4 @@ TEST(csv_rows, rows_across_blocks_and_ways_keep_their_order) {
   }
 }
 
-} // namespace troupe
+} // namespace troupe::csv_rows_test

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace troupe {
+namespace troupe::csv_test {
 
 namespace {
 
@@ -397,4 +397,4 @@ TEST(csv, long_and_binary_cells_are_shown_short_and_escaped) {
   expect_refused({"control", "1,2\n\x1b[31m,2\n", ":2:1", {"'\\x1b[31m'"}});
 }
 
-} // namespace troupe
+} // namespace troupe::csv_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::side_columns_test {
 namespace {
 
 csv_options weighed(const std::string& target = "last") {
@@ -107,4 +107,4 @@ TEST(side_columns, that_cannot_be_are_refused) {
   expect_said(refusal("a,b,y\n1,1,2\n", weighed()), ":1:1 ", "there is no column 'w'");
 }
 
-} // namespace troupe
+} // namespace troupe::side_columns_test

@@ -12,7 +12,7 @@
 
 #include <functional>
 
-namespace troupe {
+namespace troupe::libsvm_reader_test {
 
 namespace {
 
@@ -100,4 +100,4 @@ TEST(libsvm_reader, files_without_rows_are_refused) {
   EXPECT_EQ(place_of([&] { reader.next(rows, 2); }), "rows.svm:1:1 the file is empty");
 }
 
-} // namespace troupe
+} // namespace troupe::libsvm_reader_test

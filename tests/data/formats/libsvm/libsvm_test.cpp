@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe {
+namespace troupe::libsvm_test {
 
 namespace {
 
@@ -185,4 +185,4 @@ TEST(libsvm, lines_are_bounded) {
                  {.line_bytes_max = 100});
 }
 
-} // namespace troupe
+} // namespace troupe::libsvm_test

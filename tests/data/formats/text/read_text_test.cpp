@@ -13,7 +13,7 @@
 #include <functional>
 #include <random>
 
-namespace troupe {
+namespace troupe::read_text_test {
 
 namespace {
 
@@ -229,4 +229,4 @@ TEST(read_text, a_text_has_to_be_called_one) {
   EXPECT_TRUE(says(complaint([&] { read_data(path, options); }), "no CSV file"));
 }
 
-} // namespace troupe
+} // namespace troupe::read_text_test

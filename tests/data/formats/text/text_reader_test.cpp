@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace troupe {
+namespace troupe::text_reader_test {
 
 namespace {
 
@@ -79,4 +79,4 @@ TEST(text_reader, a_text_that_is_too_short_is_refused) {
   EXPECT_FALSE(fits.next(rows, 10));
 }
 
-} // namespace troupe
+} // namespace troupe::text_reader_test
