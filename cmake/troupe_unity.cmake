@@ -4,7 +4,7 @@
 option(TROUPE_UNITY "Compile several files of a folder at a time" ON)
 
 # troupe_join(TARGET COUNT [apart FILE...]): up to COUNT files at a time; those that are named keep to themselves.
-# Files with compile options of their own stay alone.
+# Files with compile options of their own stay alone, and those that the decoders list.
 function(troupe_join target count)
   if(NOT TROUPE_UNITY)
     return()
@@ -13,6 +13,9 @@ function(troupe_join target count)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE file)
+    if(file IN_LIST troupe_decoder_files)
+      continue()
+    endif()
     cmake_path(GET file PARENT_PATH folder)
     file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
     string(MAKE_C_IDENTIFIER ${folder} group)

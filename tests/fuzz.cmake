@@ -13,13 +13,7 @@ if(TROUPE_FUZZ)
        ${PROJECT_SOURCE_DIR}/models/*.cpp ${PROJECT_SOURCE_DIR}/data/*.cpp
        ${PROJECT_SOURCE_DIR}/coordinators/*.cpp ${PROJECT_SOURCE_DIR}/actors/net/socket/*.cpp
        ${PROJECT_SOURCE_DIR}/app/toml/*.cpp ${PROJECT_SOURCE_DIR}/app/job/*.cpp)
-  foreach(source IN ITEMS
-      actors/net/gate/hello actors/net/gate/visit actors/net/gate/visitor actors/protocol/payload
-      actors/protocol/seal actors/run/explanation actors/run/trainer_records actors/run/wait_walk
-      app/cluster/cluster_file app/cluster/cluster_overrides app/cluster/cluster_schema app/cluster/cluster_text
-      app/cluster/node_address app/page/page_request app/run/flight_report app/terminal/status_report)
-    list(APPEND troupe_decoder_sources ${PROJECT_SOURCE_DIR}/${source}.cpp)
-  endforeach()
+  list(APPEND troupe_decoder_sources ${troupe_decoder_files})
   # Distances of words compare every letter with every other: as hints to the search they mean
   # nothing, would crowd out those that do, and take half of its time.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/data/text/closest_name.cpp PROPERTIES

