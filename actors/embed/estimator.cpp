@@ -1,9 +1,11 @@
 #include "troupe/actors/embed/estimator.hpp"
 
+#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/model_writer.hpp"
 #include "troupe/actors/run/train.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
+#include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/numerics.hpp"
@@ -19,6 +21,7 @@
 #include <limits>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace troupe {
@@ -91,6 +94,10 @@ training_result train_in_own_system(const job& x, std::shared_ptr<const prepared
                                     const train_options& options) {
   caf::actor_system_config config;
   configure(config);
+  share_work(config);
+  const auto shape = shape_of(*data);
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  config.set("scheduler.max-threads", threads_of(x, resolve(x, shape, cores), shape));
   caf::actor_system system{config};
   return train(system, x, std::move(data), options);
 }

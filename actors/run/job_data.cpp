@@ -4,6 +4,7 @@
 #include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/sparse_problems.hpp"
+#include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/data/formats/client_files.hpp"
 #include "troupe/data/formats/read_data.hpp"
@@ -16,6 +17,7 @@
 #include "troupe/data/training_rows/given_rows.hpp"
 #include "troupe/data/training_rows/prepare_stored.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
+#include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -370,10 +372,16 @@ size_t threads_of(const job& x, const job& resolved, const data_shape& shape) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   if (!problems_with_data(resolved, shape).empty()) // there may be no model; it is refused later on
     return cores;
-  const auto rows = is_federated(resolved.training) ? rows_of_round(resolved, shape.train_row_count)
+  step_work work;
+  work.batch_rows = is_federated(resolved.training) ? rows_of_round(resolved, shape.train_row_count)
                                                     : timeline_of(resolved, shape).batch_size *
                                                         resolved.training.local_steps.value_or(1);
-  return useful_threads(rows, make_model(resolved, shape)->layout().size(), cores);
+  work.parameter_count = make_model(resolved, shape)->layout().size();
+  work.has_one_replica = resolved.training.replicas == 1 && !has_keeper(resolved.training) &&
+                         scope_of(resolved.optimizer.kind) == optimizer_scope::element_wise;
+  if (work.has_one_replica)
+    work.slot_count = make_optimizer(resolved.optimizer)->slot_count();
+  return useful_threads(work, cores);
 }
 
 failure with_plan(const failure& error, const job& resolved, const data_shape& shape,

@@ -224,7 +224,7 @@ void add_checkpoint_keys(keys& out) {
 void add_runtime_keys(keys& out) {
   out.push_back(whole_key<job>(
     {"runtime.threads", "of the scheduler",
-     "processor cores; 1 where steps are too short to share"},
+     "processor cores; 1 where there is too little to share"},
     [](auto& x) -> auto& { return x.runtime.threads; }));
   out.push_back(choice_key<job, scheduler_policy>(
     {"runtime.policy",

@@ -45,8 +45,11 @@ index_range elements_of_blocks(const index_range& blocks, size_t parameter_count
           std::min(blocks.end * block_size, parameter_count)};
 }
 
-size_t useful_threads(size_t batch_rows, size_t parameter_count, size_t core_count) {
-  return batch_rows < shared_step_work_min / std::max<size_t>(parameter_count, 1) ? 1 : core_count;
+size_t useful_threads(const step_work& x, size_t core_count) {
+  const auto parameters = std::max<size_t>(x.parameter_count, 1);
+  const bool is_short = x.batch_rows < shared_step_work_min / parameters;
+  const bool updates_fast = x.slot_count == 0 || x.slot_count < shared_update_min / parameters;
+  return is_short || (x.has_one_replica && updates_fast) ? 1 : core_count;
 }
 
 } // namespace troupe

@@ -71,11 +71,19 @@ TEST(placement, shards_partition_the_parameters) {
 }
 
 TEST(placement, short_steps_stay_on_one_thread) {
-  EXPECT_EQ(useful_threads(1'000, 11, 8), 1u);
-  EXPECT_EQ(useful_threads(99'999, 10, 8), 1u);
-  EXPECT_EQ(useful_threads(100'000, 10, 8), 8u);
-  EXPECT_EQ(useful_threads(1, 2'000'000, 8), 8u);
-  EXPECT_EQ(useful_threads(size_t{1} << 63, 1000, 8), 8u) << "no product overflows";
+  EXPECT_EQ(useful_threads({1'000, 11}, 8), 1u);
+  EXPECT_EQ(useful_threads({99'999, 10}, 8), 1u);
+  EXPECT_EQ(useful_threads({100'000, 10}, 8), 8u);
+  EXPECT_EQ(useful_threads({1, 2'000'000}, 8), 8u);
+  EXPECT_EQ(useful_threads({size_t{1} << 63, 1000}, 8), 8u) << "no product overflows";
+}
+
+TEST(placement, one_replica_has_one_thread_unless_its_update_is_long) {
+  EXPECT_EQ(useful_threads({128, 1'000'000, true, 2}, 8), 1u);
+  EXPECT_EQ(useful_threads({128, 1'000'000, false, 2}, 8), 8u);
+  EXPECT_EQ(useful_threads({128, 2'000'000, true, 2}, 8), 8u);
+  EXPECT_EQ(useful_threads({128, 100'000'000, true, 0}, 8), 1u) << "it remembers nothing";
+  EXPECT_EQ(useful_threads({128, size_t{1} << 62, true, 2}, 8), 8u);
 }
 
 } // namespace troupe::placement_test
