@@ -269,6 +269,20 @@ void add_version(command_line& x) {
   version->callback([&x] { x.chosen = [&x] { return troupe::version_command(x.json); }; });
 }
 
+// A number with a sign would be read as one beyond counting.
+void require_whole_numbers(CLI::App& command) {
+  const auto problem = [](const std::string& text) {
+    const bool is_odd = text.find_first_not_of("0123456789") != text.npos;
+    return is_odd ? "expected a whole number of 0 or more, got '" + text + "'" : "";
+  };
+  for (auto* option : command.get_options())
+    if (const auto type = option->get_type_name() + ':'; // what else is checked stands behind it
+        type.starts_with("N:") || type.starts_with("UINT:"))
+      option->check(problem);
+  for (auto* inner : command.get_subcommands([](const CLI::App*) { return true; }))
+    require_whole_numbers(*inner);
+}
+
 // Names of a command's commands and long options, for suggestions.
 std::vector<std::string> words_of(const CLI::App& command) {
   std::vector<std::string> result;
@@ -278,12 +292,6 @@ std::vector<std::string> words_of(const CLI::App& command) {
     for (const auto& name : option->get_lnames())
       result.push_back("--" + name);
   return result;
-}
-
-const CLI::App* inner_command(const CLI::App& command, const std::string& name) {
-  const auto found =
-    command.get_subcommands([&](const CLI::App* inner) { return inner->get_name() == name; });
-  return found.empty() ? nullptr : found.front();
 }
 
 // The key that an option like "--epochs" of a command that takes --set may have meant, and how to
@@ -308,28 +316,31 @@ std::string set_hint(const CLI::App& command, const std::string& word, const cha
 failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const CLI::App* command = &app;
   std::string path = app.get_name();
+  const auto see = [&] { return "see '" + path + " --help'"; };
+  const auto usage_of = [](const std::string& what, const std::string& hint) {
+    return failure{failure_code::usage, what, {}, hint};
+  };
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (const auto* inner = inner_command(*command, word)) {
-      command = inner;
+    if (const auto found = command->get_subcommands(
+          [&](const CLI::App* inner) { return inner->get_name() == word; });
+        !found.empty()) {
+      command = found.front();
       path += " " + word;
       continue;
     }
     const auto words = words_of(*command);
-    const bool is_word = std::find(words.begin(), words.end(), word) != words.end();
+    const auto name = word.substr(0, word.find('='));
+    const bool is_word = std::ranges::find(words, name) != words.end();
     if (const auto hint = is_word ? "" : set_hint(*command, word, argv[i + 1]); !hint.empty())
-      return {failure_code::usage, "there is no option '" + word + "'", {}, hint};
-    const bool takes_command = command->get_require_subcommand_min() > 0;
+      return usage_of("there is no option '" + word + "'", hint);
     const auto hint = troupe::did_you_mean(word, words);
-    if (takes_command && !word.starts_with("-"))
-      return {failure_code::usage,
-              "unknown command '" + word + "'",
-              {},
-              hint.empty() ? "see '" + path + " --help'" : hint};
+    if (command->get_require_subcommand_min() > 0 && !word.starts_with("-"))
+      return usage_of("unknown command '" + word + "'", hint.empty() ? see() : hint);
     if (!hint.empty() && !is_word)
-      return {failure_code::usage, error.what(), {}, hint};
+      return usage_of(error.what(), hint);
   }
-  return {failure_code::usage, error.what(), {}, "see '" + path + " --help'"};
+  return usage_of(error.what(), see());
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -355,6 +366,7 @@ int parse_and_run(int argc, char** argv) {
   troupe::add_certs(line.app, line.certs, line.chosen);
   troupe::add_trace(line.app, line.trace, line.chosen);
   add_version(line);
+  require_whole_numbers(line.app);
   try {
     line.app.parse(argc, argv);
   } catch (const CLI::Success& asked_for_help) {

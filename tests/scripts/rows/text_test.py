@@ -147,6 +147,10 @@ class Texts(TableRuns):
                       self.troupe("predict", "run/model.safetensors", "--generate", "5", "--prompt", "Z", code=2).stderr)
         self.troupe("predict", "run/model.safetensors", "some.txt", "--generate", "5", code=2)
         self.troupe("predict", "run/model.safetensors", code=2)
+        for odd in (["--generate", "-3"], ["--generate", "3", "--seed", "-1"], ["--generate=+3"]):
+            said = self.troupe("predict", "run/model.safetensors", *odd, code=2).stderr
+            self.assertIn("expected a whole number of 0 or more", said)
+            self.assertIn("see 'troupe predict --help'", said)
 
     def test_a_model_of_numbers_reads_no_text(self):
         self.write("rows.csv", "a,b,kind\n" + "1,2,x\n3,4,y\n" * 10)
