@@ -19,7 +19,7 @@ using namespace checkpoint_format;
 
 constexpr const char* damage_hint = "the file is damaged; an earlier checkpoint may be whole";
 
-using bytes = std::vector<std::byte>;
+using byte_vector = std::vector<std::byte>;
 
 template <class Number>
 Number number_at(std::span<const std::byte> from, size_t offset) {
@@ -49,7 +49,7 @@ struct checkpoint_file::state {
     std::array<std::byte, preamble_bytes> preamble;
     read(0, preamble);
     check_preamble(preamble);
-    bytes checked(preamble.begin(), preamble.begin() + checked_preamble_bytes);
+    byte_vector checked(preamble.begin(), preamble.begin() + checked_preamble_bytes);
     checked.resize(checked_preamble_bytes + record_bytes);
     const auto record = std::span(checked).subspan(checked_preamble_bytes);
     read(record_begin, record);
@@ -103,7 +103,7 @@ struct checkpoint_file::state {
     const auto table_begin = table_end - table_bytes(shape);
     table.resize(table_bytes(shape));
     read(table_begin, table);
-    bytes found(tail_bytes);
+    byte_vector found(tail_bytes);
     read(file->size() - tail_bytes, found);
     auto checked = start_checksum;
     checked.insert(checked.end(), table.begin(), table.end());
@@ -112,7 +112,7 @@ struct checkpoint_file::state {
     if (!equal(std::span(found).last(end_mark.size()), std::as_bytes(std::span(end_mark))))
       refuse("the end mark at byte " + std::to_string(file->size() - end_mark.size()) +
              " is wrong");
-    bytes zeros(record_begin != preamble_bytes ? start_bytes - preamble_bytes : 0);
+    byte_vector zeros(record_begin != preamble_bytes ? start_bytes - preamble_bytes : 0);
     read(preamble_bytes, zeros);
     if (std::ranges::any_of(zeros, [](std::byte x) { return x != std::byte{0}; }))
       refuse("bytes " + std::to_string(preamble_bytes) + " to " + std::to_string(start_bytes) +
@@ -210,8 +210,8 @@ struct checkpoint_file::state {
   uint64_t record_begin = 0;
   uint64_t tensors_begin = 0;
   uint64_t table_end = 0;
-  bytes start_checksum;
-  bytes table;
+  byte_vector start_checksum;
+  byte_vector table;
   mutable std::mutex mutex;           ///< of what follows
   mutable std::vector<float> scratch; ///< a chunk of which only a part is wanted
   mutable std::optional<std::pair<uint64_t, uint64_t>> in_scratch; ///< its tensor and number

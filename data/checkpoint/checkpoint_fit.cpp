@@ -11,27 +11,27 @@ namespace troupe {
 
 namespace {
 
-using reason = std::optional<std::string>;
+using misfit = std::optional<std::string>;
 
-reason unless_equal(uint64_t found, uint64_t expected, const std::string& what) {
+misfit unless_equal(uint64_t found, uint64_t expected, const std::string& what) {
   if (found == expected)
     return std::nullopt;
   return "it has " + std::to_string(found) + " " + what + ", the job has " +
          std::to_string(expected);
 }
 
-reason unless_at_most(uint64_t found, uint64_t most, const std::string& what) {
+misfit unless_at_most(uint64_t found, uint64_t most, const std::string& what) {
   if (found <= most)
     return std::nullopt;
   return what + " is " + std::to_string(found) + ", at most " + std::to_string(most) +
          " is possible";
 }
 
-reason unless_finite(double value, const std::string& what) {
-  return std::isfinite(value) ? reason{} : what + " is not finite";
+misfit unless_finite(double value, const std::string& what) {
+  return std::isfinite(value) ? misfit{} : what + " is not finite";
 }
 
-reason unless_all_finite(const stored_tensor& values, const std::string& what) {
+misfit unless_all_finite(const stored_tensor& values, const std::string& what) {
   constexpr size_t step = size_t{1} << 18;
   std::vector<float> some(std::min(step, values.size()));
   for (size_t first = 0; first < values.size(); first += step) {
@@ -46,18 +46,18 @@ reason unless_all_finite(const stored_tensor& values, const std::string& what) {
 }
 
 template <class... Checks>
-reason first_of(const Checks&... checks) {
-  reason result;
+misfit first_of(const Checks&... checks) {
+  misfit result;
   (void)((result = checks()).has_value() || ...);
   return result;
 }
 
-reason misfit_of_tensors(const checkpoint& x, const checkpoint_expectation& expected) {
+misfit misfit_of_tensors(const checkpoint& x, const checkpoint_expectation& expected) {
   const auto size = expected.parameter_count;
   return first_of(
     [&] { return unless_equal(x.parameters.size(), size, "parameters"); },
     [&] { return unless_equal(x.slots.size(), expected.slot_count, "optimizer slots"); },
-    [&]() -> reason {
+    [&]() -> misfit {
       for (const auto& slot : x.slots)
         if (auto found = unless_equal(slot.size(), size, "values in an optimizer slot"))
           return found;
@@ -74,7 +74,7 @@ reason misfit_of_tensors(const checkpoint& x, const checkpoint_expectation& expe
     [&] { return unless_all_finite(x.best_parameters, "the best parameters"); });
 }
 
-reason misfit_of_row(const history_row& row, uint64_t before, uint64_t last, uint64_t per_epoch) {
+misfit misfit_of_row(const history_row& row, uint64_t before, uint64_t last, uint64_t per_epoch) {
   const auto name = "the history's row of step " + std::to_string(row.steps);
   if (row.steps <= before)
     return name + " stands behind that of step " + std::to_string(before);
@@ -86,7 +86,7 @@ reason misfit_of_row(const history_row& row, uint64_t before, uint64_t last, uin
   return unless_finite(row.seconds, name + ": its time");
 }
 
-reason misfit_of_history(const checkpoint& x, uint64_t per_epoch) {
+misfit misfit_of_history(const checkpoint& x, uint64_t per_epoch) {
   uint64_t before = 0;
   for (const auto& row : x.history) {
     if (auto found = misfit_of_row(row, before, x.version, per_epoch))
@@ -97,7 +97,7 @@ reason misfit_of_history(const checkpoint& x, uint64_t per_epoch) {
 }
 
 // Each step trains a batch at most, and a version is evaluated once at most.
-reason misfit_of_sums(const checkpoint& x, uint64_t batch_size) {
+misfit misfit_of_sums(const checkpoint& x, uint64_t batch_size) {
   constexpr auto max = std::numeric_limits<uint64_t>::max();
   const auto samples = x.version > max / batch_size ? max : x.version * batch_size;
   return first_of(
@@ -112,16 +112,16 @@ reason misfit_of_sums(const checkpoint& x, uint64_t batch_size) {
     [&] { return unless_finite(x.book.squared_error_sum, "the squared error in its book"); });
 }
 
-reason misfit_of_rule(const stop_rule_memory& rule, const std::string& whose, uint64_t version) {
+misfit misfit_of_rule(const stop_rule_memory& rule, const std::string& whose, uint64_t version) {
   return first_of(
     [&] { return unless_at_most(rule.best_version, version, whose + " best version"); },
     [&] { return unless_at_most(rule.waited, version, whose + " wait"); },
-    [&]() -> reason {
-      return std::isnan(rule.best_loss) ? reason{whose + " best loss is no number"} : std::nullopt;
+    [&]() -> misfit {
+      return std::isnan(rule.best_loss) ? misfit{whose + " best loss is no number"} : std::nullopt;
     });
 }
 
-reason misfit_of_reductions(const checkpoint& x) {
+misfit misfit_of_reductions(const checkpoint& x) {
   const auto& steps = x.reductions;
   if (std::ranges::adjacent_find(steps, std::greater_equal{}) != steps.end())
     return "the steps from which its rate is lower do not rise";
@@ -129,15 +129,15 @@ reason misfit_of_reductions(const checkpoint& x) {
                        : unless_at_most(steps.back(), x.version, "the last reduction of its rate");
 }
 
-reason misfit_of_rules(const checkpoint& x) {
+misfit misfit_of_rules(const checkpoint& x) {
   return first_of([&] { return misfit_of_rule(x.stop, "the stop rule's", x.version); },
                   [&] { return misfit_of_rule(x.plateau, "the plateau rule's", x.version); },
                   [&] { return misfit_of_reductions(x); },
-                  [&]() -> reason {
+                  [&]() -> misfit {
                     if (!x.best_parameters)
                       return std::nullopt;
                     return std::isnan(x.best_loss)
-                             ? reason{"the best version's loss is no number"}
+                             ? misfit{"the best version's loss is no number"}
                              : unless_at_most(x.best_version, x.version, "the best version");
                   });
 }

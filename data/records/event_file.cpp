@@ -88,7 +88,7 @@ bool ends_within_line(const std::string& path) {
   return in.seekg(-1, std::ios::end) && in.get() != '\n';
 }
 
-[[noreturn]] void refuse(const std::string& path) {
+[[noreturn]] void refuse_events(const std::string& path) {
   throw failure(failure_code::io_error, std::string{"cannot add an event: "} + std::strerror(errno),
                 path, "is the disk full? training goes on without");
 }
@@ -96,7 +96,7 @@ bool ends_within_line(const std::string& path) {
 void append_text(const std::string& path, std::string_view text) {
   const open_file file{::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666)};
   if (!file || !write_all(file, std::as_bytes(std::span{text})))
-    refuse(path);
+    refuse_events(path);
 }
 
 } // namespace
@@ -172,7 +172,7 @@ void event_writer::rotate() const {
     const auto from = i == 0 ? path_ : path_ + '.' + std::to_string(i);
     if (std::rename(from.c_str(), (path_ + '.' + std::to_string(i + 1)).c_str()) != 0 &&
         errno != ENOENT)
-      refuse(from);
+      refuse_events(from);
   }
 }
 

@@ -13,21 +13,22 @@ namespace troupe {
 
 namespace {
 
-constexpr const char* header =
+constexpr const char* header_line =
   "round,invited,dropped,late,surplus,refused,counted,rows,loss,loss_p10,loss_p50,loss_p90,"
   "loss_max,norm_p10,norm_p50,norm_p90,norm_max,void,epsilon\n";
 
 /// Between `round` and `void`: of a private round they are empty.
 constexpr size_t figures_hidden = 16;
 
-std::string number(double value) {
+std::string figure_text(double value) {
   std::array<char, 32> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
   return {digits.data(), end};
 }
 
-std::string line_of(const round_record& x) {
-  const std::string end = (x.is_void ? "1," : "0,") + (x.epsilon ? number(*x.epsilon) : "") + '\n';
+std::string line_of_round(const round_record& x) {
+  const std::string end =
+    (x.is_void ? "1," : "0,") + (x.epsilon ? figure_text(*x.epsilon) : "") + '\n';
   if (x.epsilon)
     return std::to_string(x.round) + std::string(figures_hidden + 1, ',') + end;
   std::string result;
@@ -36,11 +37,11 @@ std::string line_of(const round_record& x) {
     result += std::to_string(count) + ',';
   for (const auto figure : {x.loss, x.losses.p10, x.losses.p50, x.losses.p90, x.losses.most,
                             x.norms.p10, x.norms.p50, x.norms.p90, x.norms.most})
-    result += (x.counted > 0 ? number(figure) : std::string{}) + ',';
+    result += (x.counted > 0 ? figure_text(figure) : std::string{}) + ',';
   return result + end;
 }
 
-/// What `line_of` left out stays as it is in a record without it.
+/// What `line_of_round` left out stays as it is in a record without it.
 round_record read_round(std::string_view line, const std::string& where) {
   cell_reader cells{line, where};
   round_record result;
@@ -68,16 +69,16 @@ uint64_t round_of(const std::string& line) {
 } // namespace
 
 std::string rounds_text(const std::vector<round_record>& rounds) {
-  std::string result = header;
+  std::string result = header_line;
   for (const auto& round : rounds)
-    result += line_of(round);
+    result += line_of_round(round);
   return result;
 }
 
 std::vector<round_record> read_rounds(std::string_view text, const std::string& path) {
-  if (!text.starts_with(header))
+  if (!text.starts_with(header_line))
     throw failure(failure_code::bad_data, "this is no table of a run's rounds", path + ":1");
-  text.remove_prefix(std::string_view{header}.size());
+  text.remove_prefix(std::string_view{header_line}.size());
   std::vector<round_record> result;
   for (auto end = text.find('\n'); end != text.npos; end = text.find('\n')) {
     result.push_back(
@@ -93,7 +94,7 @@ rounds_writer::rounds_writer(std::string path, uint64_t version) : path_(std::mo
 
 // A last line without its end was cut off as it was written: it is not taken for a round.
 void rounds_writer::cut_back(uint64_t version) {
-  std::string kept = header;
+  std::string kept = header_line;
   last_ = 0;
   std::ifstream file{path_, std::ios::binary};
   std::string line;
@@ -112,7 +113,7 @@ void rounds_writer::add(const std::vector<round_record>& rounds) {
     cut_back(rounds.front().round - 1);
   std::ofstream file{path_, std::ios::binary | std::ios::app};
   for (const auto& round : rounds)
-    file << line_of(round);
+    file << line_of_round(round);
   file << std::flush;
   if (!file)
     throw failure(failure_code::io_error, "cannot add a round", path_, "is the disk full?");

@@ -107,7 +107,8 @@ std::string host_name() {
   return result;
 }
 
-[[noreturn]] void refuse(failure_code code, const std::string& what, const std::string& path) {
+[[noreturn]] void refuse_tensorboard(failure_code code, const std::string& what,
+                                     const std::string& path) {
   throw failure(code, what + ": " + std::strerror(errno), path,
                 "is the disk full? history.csv has the same figures");
 }
@@ -115,8 +116,8 @@ std::string host_name() {
 open_file open(const std::string& path, int flags) {
   open_file result{::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0666)};
   if (!result)
-    refuse(flags != 0 ? failure_code::cannot_create : failure_code::io_error,
-           "cannot open an event file for TensorBoard", path);
+    refuse_tensorboard(flags != 0 ? failure_code::cannot_create : failure_code::io_error,
+                       "cannot open an event file for TensorBoard", path);
   return result;
 }
 
@@ -218,7 +219,7 @@ void tensorboard_writer::void_points_from(uint64_t step) const {
 void tensorboard_writer::append(const std::vector<std::byte>& event) const {
   const auto file = open(path_, 0);
   if (!write_all(file, tensorboard_record(event)))
-    refuse(failure_code::io_error, "cannot add figures for TensorBoard", path_);
+    refuse_tensorboard(failure_code::io_error, "cannot add figures for TensorBoard", path_);
 }
 
 } // namespace troupe

@@ -141,12 +141,14 @@ struct opened_trace {
   process_trace head; ///< without records
 };
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why, const std::string& hint) {
+[[noreturn]] void refuse_trace(const std::string& path, const std::string& why,
+                               const std::string& hint) {
   throw failure(failure_code::bad_data, why, path, hint);
 }
 
 [[noreturn]] void refuse_content(const std::string& path) {
-  refuse(path, "this is no timeline, or only a part of one", "give files that --trace has written");
+  refuse_trace(path, "this is no timeline, or only a part of one",
+               "give files that --trace has written");
 }
 
 clock_sample sample_of(const json& x, const std::string& path) {
@@ -244,10 +246,10 @@ clock_map clock_of(const opened_trace& x, const opened_trace& reference) {
   const auto& clocks = reference.head.clocks;
   const auto found = std::ranges::find(clocks, x.head.process, &process_clock::process);
   if (found == clocks.end())
-    refuse(x.path,
-           "how the clock of " + x.head.process + " stood to that of " + reference.head.process +
-             " is not known",
-           "give the file of the director's process as well, of the same run");
+    refuse_trace(x.path,
+                 "how the clock of " + x.head.process + " stood to that of " +
+                   reference.head.process + " is not known",
+                 "give the file of the director's process as well, of the same run");
   return clock_map{found->samples};
 }
 
@@ -255,10 +257,11 @@ void require_one_run(const std::vector<opened_trace>& files) {
   std::set<std::string> names;
   for (const auto& x : files) {
     if (x.head.job != files.front().head.job)
-      refuse(x.path, "it is of another job than " + files.front().path, "merge files of one run");
+      refuse_trace(x.path, "it is of another job than " + files.front().path,
+                   "merge files of one run");
     if (!names.insert(x.head.process).second)
-      refuse(x.path, "it is of " + x.head.process + " as another file is",
-             "give one file of each process");
+      refuse_trace(x.path, "it is of " + x.head.process + " as another file is",
+                   "give one file of each process");
   }
 }
 

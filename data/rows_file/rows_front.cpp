@@ -17,8 +17,8 @@ namespace troupe {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason,
-                         const std::string& hint = {}) {
+[[noreturn]] void refuse_front(const std::string& path, const std::string& reason,
+                               const std::string& hint = {}) {
   throw failure(failure_code::bad_data, reason, path,
                 hint.empty() ? "the file is damaged: make it anew with 'troupe data convert'"
                              : hint);
@@ -41,8 +41,9 @@ public:
   told_rows tell() {
     if (const auto found = header_.metadata.find("format");
         found == header_.metadata.end() || found->second != rows_format_name)
-      refuse(path_, "the file holds tensors, but no rows for training",
-             "a model? 'troupe inspect' shows one; rows are written by 'troupe data convert'");
+      refuse_front(
+        path_, "the file holds tensors, but no rows for training",
+        "a model? 'troupe inspect' shows one; rows are written by 'troupe data convert'");
     require_packed();
     told_rows result;
     auto& rows = result.header;
@@ -56,8 +57,8 @@ public:
             "1 to 16777216 columns are allowed");
     rows.chunk_rows = number("chunk_rows");
     if (rows.chunk_rows == 0 || rows.chunk_rows > rows.row_count)
-      refuse(path_, "its chunks would have " + std::to_string(rows.chunk_rows) + " rows of " +
-                      std::to_string(rows.row_count));
+      refuse_front(path_, "its chunks would have " + std::to_string(rows.chunk_rows) + " rows of " +
+                            std::to_string(rows.row_count));
     rows.feature_names = names("features", rows.feature_count);
     tell_targets(rows);
     require_shape("chunk_checksums", {"U64"}, {rows.chunk_count(), 2});
@@ -81,7 +82,7 @@ public:
 private:
   void require(bool holds, const std::string& name, const std::string& rule) const {
     if (!holds)
-      refuse(path_, (name.empty() ? "" : "tensor " + shown_text(name) + ": ") + rule);
+      refuse_front(path_, (name.empty() ? "" : "tensor " + shown_text(name) + ": ") + rule);
   }
 
   const safetensors_entry& tensor(const std::string& name,
@@ -89,7 +90,7 @@ private:
                                   size_t extents) const {
     const auto found = tensors_.find(name);
     if (found == tensors_.end())
-      refuse(path_, "the tensor " + shown_text(name) + " is missing");
+      refuse_front(path_, "the tensor " + shown_text(name) + " is missing");
     require(std::ranges::find(dtypes, found->second->dtype) != dtypes.end(), name,
             "its type is " + found->second->dtype);
     require(found->second->shape.size() == extents, name,
@@ -149,13 +150,14 @@ private:
       end = x->data_offsets[1];
     }
     if (end != file_bytes_ - front_bytes_)
-      refuse(path_,
-             "the file is " + std::to_string(file_bytes_) + " bytes long, but its tensors end " +
-               (end > file_bytes_ - front_bytes_ ? "behind" : "before") + " that, at byte " +
-               std::to_string(end) + " of the " + std::to_string(file_bytes_ - front_bytes_) +
-               " behind the header",
-             "was it copied to its end? 'ls -l' shows its size; else make it anew with 'troupe "
-             "data convert'");
+      refuse_front(
+        path_,
+        "the file is " + std::to_string(file_bytes_) + " bytes long, but its tensors end " +
+          (end > file_bytes_ - front_bytes_ ? "behind" : "before") + " that, at byte " +
+          std::to_string(end) + " of the " + std::to_string(file_bytes_ - front_bytes_) +
+          " behind the header",
+        "was it copied to its end? 'ls -l' shows its size; else make it anew with 'troupe "
+        "data convert'");
   }
 
   uint64_t place_of(const std::string& name) const {
@@ -165,7 +167,7 @@ private:
   nlohmann::json value_of(const std::string& name) const {
     const auto found = header_.metadata.find(name);
     if (found == header_.metadata.end())
-      refuse(path_, "the metadata do not tell " + shown_text(name));
+      refuse_front(path_, "the metadata do not tell " + shown_text(name));
     auto result = nlohmann::json::parse(found->second, nullptr, false);
     if (result.is_discarded())
       refuse_value(name);
@@ -173,8 +175,8 @@ private:
   }
 
   [[noreturn]] void refuse_value(const std::string& name) const {
-    refuse(path_,
-           "the metadata's " + shown_text(name) + " is " + shown_text(header_.metadata.at(name)));
+    refuse_front(path_, "the metadata's " + shown_text(name) + " is " +
+                          shown_text(header_.metadata.at(name)));
   }
 
   uint64_t number(const std::string& name) const {

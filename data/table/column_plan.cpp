@@ -8,7 +8,7 @@ namespace troupe {
 
 namespace {
 
-constexpr float gap = std::numeric_limits<float>::quiet_NaN();
+constexpr float no_value = std::numeric_limits<float>::quiet_NaN();
 
 constexpr size_t value_count(const plan_column& x) {
   switch (x.kind) {
@@ -35,7 +35,7 @@ size_t feature_count(const column_plan& plan) {
 void expand_date(float days, float* out) {
   using namespace std::chrono;
   if (std::isnan(days)) {
-    out[0] = out[1] = out[2] = gap;
+    out[0] = out[1] = out[2] = no_value;
     return;
   }
   const sys_days date =

@@ -8,10 +8,6 @@ namespace troupe {
 
 namespace {
 
-unsigned char byte_at(std::string_view text, size_t i) {
-  return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-}
-
 /// Bytes of the character that `text` begins with if it is one to be seen; 0: a control character,
 /// or no character at all.
 size_t plain_bytes(std::string_view text) {

@@ -2,11 +2,11 @@
 
 namespace troupe {
 
-namespace {
-
 unsigned char byte_at(std::string_view text, size_t i) {
   return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
 }
+
+namespace {
 
 bool in_range(unsigned char byte, int low, int high) {
   return byte >= low && byte <= high;

@@ -11,6 +11,9 @@ namespace troupe {
 /// Above every code point.
 inline constexpr char32_t code_point_end = 0x110000;
 
+/// Byte i; 0 behind the end.
+unsigned char byte_at(std::string_view text, size_t i);
+
 /// Bytes of the well-formed character that `text` begins with; 0 when it begins with none.
 size_t utf8_bytes(std::string_view text);
 

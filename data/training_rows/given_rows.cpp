@@ -13,7 +13,7 @@ namespace troupe {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& reason) {
   throw failure(failure_code::bad_data, reason, path,
                 "rows for testing and validation are to have the columns and classes of data.file");
 }
@@ -22,20 +22,20 @@ void require_same_columns(row_part part, const dataset& train, const dataset& te
                           const std::string& path) {
   const std::string use = part == row_part::test ? " to test on" : " to validate on";
   if (test.feature_count != train.feature_count)
-    refuse(path, std::to_string(test.feature_count) + " features" + use + ", " +
-                   std::to_string(train.feature_count) + " to train on");
+    refuse_file(path, std::to_string(test.feature_count) + " features" + use + ", " +
+                        std::to_string(train.feature_count) + " to train on");
   for (size_t j = 0; j < train.feature_count; ++j)
     if (test.feature_names[j] != train.feature_names[j])
-      refuse(path, "feature " + std::to_string(j) + " is called " +
-                     shown_text(test.feature_names[j]) + use + ", " +
-                     shown_text(train.feature_names[j]) + " to train on");
+      refuse_file(path, "feature " + std::to_string(j) + " is called " +
+                          shown_text(test.feature_names[j]) + use + ", " +
+                          shown_text(train.feature_names[j]) + " to train on");
   if (test.is_classification() != train.is_classification())
-    refuse(path, "the targets" + use +
-                   (test.is_classification() ? " are classes, not numbers"
-                                             : " are numbers, not classes"));
+    refuse_file(path, "the targets" + use +
+                        (test.is_classification() ? " are classes, not numbers"
+                                                  : " are numbers, not classes"));
   if (test.target_count != train.target_count)
-    refuse(path, std::to_string(test.target_count) + " targets" + use + ", " +
-                   std::to_string(train.target_count) + " to train on");
+    refuse_file(path, std::to_string(test.target_count) + " targets" + use + ", " +
+                        std::to_string(train.target_count) + " to train on");
 }
 
 // A class has another number where other classes are there.
@@ -45,7 +45,7 @@ void renumber(const dataset& train, dataset& test, const std::string& path) {
   for (const auto& name : test.classes) {
     const auto found = classes.find(name);
     if (!found)
-      refuse(path, "the class " + shown_text(name) + " is none of those to train on");
+      refuse_file(path, "the class " + shown_text(name) + " is none of those to train on");
     numbers.push_back(static_cast<int32_t>(*found));
   }
   for (auto& label : test.labels)

@@ -17,7 +17,7 @@ constexpr std::string_view magic = "\x93NUMPY";
 
 /// A real header has some 100 bytes; NumPy itself takes 10,000 unless told otherwise.
 constexpr size_t header_bytes_max = 65'536;
-constexpr size_t dimensions_max = 8;
+constexpr size_t npy_dimensions_max = 8;
 
 /// The text of the header from left to right. `offset` is that of the text in the file.
 class header_text {
@@ -91,8 +91,8 @@ std::vector<uint64_t> header_text::extents() {
       std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
     if (error != std::errc())
       fail("expected an extent of the shape");
-    if (result.size() == dimensions_max)
-      fail("the array has more than " + std::to_string(dimensions_max) + " dimensions",
+    if (result.size() == npy_dimensions_max)
+      fail("the array has more than " + std::to_string(npy_dimensions_max) + " dimensions",
            "reshape it to rows and columns");
     at_ = static_cast<size_t>(end - text_.data());
     take("L"); // Python 2 wrote long integers so
