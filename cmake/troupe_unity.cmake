@@ -1,5 +1,5 @@
 # Files of one folder are compiled several at a time: most of what a file costs is reading and instantiating what its
-# neighbours need as well, so a whole build takes less than half the time. A change then costs its neighbours, too:
+# neighbours need as well, so a whole build takes two thirds of the time. A change then costs its neighbours, too:
 # who edits a lot configures with -DTROUPE_UNITY=OFF.
 option(TROUPE_UNITY "Compile several files of a folder at a time" ON)
 
