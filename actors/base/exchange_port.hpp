@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "troupe/actors/base/piece_carrier.hpp"
 #include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/actors/protocol/tensor_messages.hpp"
@@ -25,8 +26,10 @@ namespace troupe {
 class exchange_port {
 public:
   exchange_port() = default;
-  exchange_port(speaker self, const exchange_options& options)
-    : self_(std::move(self)), exchange_(options) {}
+  /// `carrier`: takes pieces beside the messages; null: there is none.
+  exchange_port(speaker self, const exchange_options& options,
+                std::shared_ptr<piece_carrier> carrier = {})
+    : self_(std::move(self)), exchange_(options), carrier_(std::move(carrier)) {}
 
   tensor_exchange* operator->() { return &exchange_; }
   const tensor_exchange* operator->() const { return &exchange_; }
@@ -64,6 +67,12 @@ public:
   void close(peer_id who) {
     ways_.erase(who);
     exchange_.link_closed(who);
+  }
+
+  /// Which way pieces go there now.
+  carrier_choice carrier_to(peer_id who) const {
+    return carrier_ && who != peer_id::director ? carrier_->way_to(name_of(who))
+                                                : carrier_choice::messages;
   }
 
   /// From now on what goes over links is recorded, in a row each. Null: it is not.
@@ -119,7 +128,7 @@ public:
             else if constexpr (std::is_same_v<T, send_stamp>)
               ask_credit(self, x);
             else if constexpr (std::is_same_v<T, send_credit>)
-              send(self, x.to, sent_credit{{self_, x.what}});
+              send_credit_to(self, x);
             else if constexpr (std::is_same_v<T, piece_due>)
               begin_due(x);
             else
@@ -159,11 +168,19 @@ private:
       ++found->second.due_count;
   }
 
+  template <class Self>
+  void send_credit_to(Self* self, const send_credit& x) const {
+    if (!carries(x.to, position_word::credit, x.what))
+      send(self, x.to, sent_credit{{self_, x.what}});
+  }
+
   /// Not while pieces are due: they would count as lost, and there would be credit for them twice. It is
   /// asked again.
   template <class Self>
   void ask_credit(Self* self, const send_stamp& x) const {
-    if (const auto found = ways_.find(x.to); found != ways_.end() && found->second.due_count == 0)
+    const auto found = ways_.find(x.to);
+    if (found != ways_.end() && found->second.due_count == 0 &&
+        !carries(x.to, position_word::stamp, x.what))
       send(self, x.to, sent_stamp{{self_, x.what}});
   }
 
@@ -175,7 +192,13 @@ private:
   template <class Self>
   void send(Self* self, peer_id to, sent_piece message) const {
     const traced_work work{ring_to(to), trace_kind::send_piece, message.what.of.key, 0};
-    send<Self, sent_piece>(self, to, std::move(message));
+    if (!carries(to, message.what))
+      send<Self, sent_piece>(self, to, std::move(message));
+  }
+  /// Not to the director, who is beside a node and has no carrier.
+  template <class... Ts>
+  bool carries(peer_id to, const Ts&... what) const {
+    return carrier_ && to != peer_id::director && carrier_->carry(name_of(to), what...);
   }
 
   trace_ring* ring_to(peer_id who) const {
@@ -191,6 +214,7 @@ private:
 
   speaker self_;
   tensor_exchange exchange_;
+  std::shared_ptr<piece_carrier> carrier_;
   std::vector<std::string> names_; ///< by number, from 1
   std::map<peer_id, way_to_peer> ways_;
   std::vector<exchange_effect> effects_; ///< kept for its memory

@@ -34,19 +34,23 @@ public:
   caf::resumable* pop() {
     std::unique_lock guard{mutex_};
     if (jobs_.empty()) {
+      const busy_pause pause{idle_count_};
       ++looking_;
       guard.unlock();
       look_out();
       guard.lock();
       --looking_;
-    }
-    if (jobs_.empty()) {
-      ++sleeping_;
-      changed_.wait(guard, [this] { return !jobs_.empty(); });
-      --sleeping_;
+      if (jobs_.empty()) {
+        ++sleeping_;
+        changed_.wait(guard, [this] { return !jobs_.empty(); });
+        --sleeping_;
+      }
     }
     return take();
   }
+
+  /// Threads that have nothing to do.
+  size_t idle_count() const { return idle_count_.load(std::memory_order_relaxed); }
 
   /// Null when there is none.
   caf::resumable* try_pop() {
@@ -55,6 +59,12 @@ public:
   }
 
 private:
+  struct busy_pause {
+    explicit busy_pause(std::atomic<size_t>& count) : count_(count) { ++count_; }
+    ~busy_pause() { --count_; }
+    std::atomic<size_t>& count_;
+  };
+
   caf::resumable* take() {
     auto* const job = jobs_.front();
     jobs_.pop_front();
@@ -75,6 +85,7 @@ private:
   std::atomic<size_t> job_count_{0}; ///< what a look from outside sees
   size_t looking_ = 0;
   size_t sleeping_ = 0;
+  std::atomic<size_t> idle_count_{0};
 };
 
 /// What CAF's coordinator and workers ask of a policy.
@@ -118,6 +129,13 @@ public:
 };
 
 } // namespace
+
+std::function<bool()> idleness_of(caf::actor_system& system) {
+  auto* own = dynamic_cast<caf::scheduler::coordinator<watchful_sharing>*>(&system.scheduler());
+  if (!own)
+    return {};
+  return [own] { return own->data().jobs.idle_count() == own->num_workers(); };
+}
 
 void share_work(caf::actor_system_config& config) {
   config.load<caf::scheduler::coordinator<watchful_sharing>>();

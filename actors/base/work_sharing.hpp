@@ -9,17 +9,24 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 
 namespace caf {
+class actor_system;
 class actor_system_config;
 } // namespace caf
 
 namespace troupe {
 
 /// How long an idle thread looks for work before it sleeps: longer than replicas wait for each
-/// other in a step, short enough that a process that waits for a wire or a person sleeps. Doubled,
-/// a process that is waited for on the same cores gets them later.
-inline constexpr std::chrono::microseconds look_out_time{100};
+/// other in a step, or for others of the same machine, short enough that a process that waits for a
+/// distant one or a person sleeps. Doubled, a process that is waited for on the same cores gets them
+/// later.
+inline constexpr std::chrono::microseconds look_out_time{300};
+
+/// Whether all threads of a system that shares work so have nothing to do; empty for other systems. Not to
+/// be called once the system is gone.
+std::function<bool()> idleness_of(caf::actor_system& system);
 
 /// Lets systems made from `config` share work so, instead of by `scheduler.policy`. Threads and
 /// throughput are the configuration's.

@@ -80,8 +80,8 @@ void course_keeper::on_hold_request(const hold_request& news) {
   if (!is_known && news.sequence <= latest_sequence())
     return;
   hold_ = news;
-  if (seat_.options.on_hold)
-    seat_.options.on_hold();
+  if (seat_.options.listeners.on_hold)
+    seat_.options.listeners.on_hold();
   answer_.reset();
   held_.clear();
   ask_to_hold();

@@ -34,7 +34,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
                                                           const local_company& local) {
   seat_.options = options;
   seat_.local = local;
-  seat_.exchange = {{options.self.name, false}, options.exchange};
+  seat_.exchange = {{options.self.name, false}, options.exchange, options.carrier};
   seat_.exchange.record(options.wired ? options.records.trace : nullptr);
   seat_.settle = [this] { settle(); };
   parts_ = std::make_unique<parts>(seat_);

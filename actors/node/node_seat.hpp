@@ -7,6 +7,7 @@
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/local_company.hpp"
+#include "troupe/actors/protocol/node_listeners.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/coordinators/membership/view_check.hpp"
 #include "troupe/coordinators/step/placement.hpp"
@@ -53,10 +54,9 @@ struct node_options {
   size_t block_numbers = 0; ///< that shards tell each other of a block in a step
   bool has_point = false;   ///< gradients are taken elsewhere than at the parameters
   exchange_options exchange;
-  standing_listener on_standing; ///< called on the node's thread; may be empty
-  misfit_listener on_misfit;     ///< likewise
-  std::function<void()> on_hold; ///< likewise, when the director asks to hold
+  node_listeners listeners = {};
   node_records records;
+  std::shared_ptr<piece_carrier> carrier; ///< between processes; null: pieces are messages
   /// Stands beside a keeper for a trainer of another process.
   std::function<order_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
 };

@@ -19,14 +19,15 @@ void node_state::on_cluster_view(const cluster_view& news) {
   const auto misfit = misfit_of(news, limits_here());
   parts_->report.set_misfit(misfit);
   if (!misfit.empty()) {
-    if (seat_.options.on_misfit)
-      seat_.options.on_misfit(misfit);
+    if (seat_.options.listeners.on_misfit)
+      seat_.options.listeners.on_misfit(misfit);
     return;
   }
   adopt(news);
   parts_->report.send(); // before its replicas are at work
-  if (seat_.options.on_standing)
-    seat_.options.on_standing(seat_.view.id, seat_.options.self.incarnation, seat_.takes_part());
+  if (seat_.options.listeners.on_standing)
+    seat_.options.listeners.on_standing(seat_.view.id, seat_.options.self.incarnation,
+                                        seat_.takes_part());
   settle();
 }
 

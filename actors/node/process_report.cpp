@@ -181,7 +181,7 @@ std::vector<link_report> process_report::links(const exchange_figures& figures) 
   for (const auto& x : figures.links)
     if (x.peer != peer_id::director && x.sent + x.came.bytes > 0)
       result.push_back({seat_.exchange.name_of(x.peer), x.outgoing, x.sent, x.seen, x.waiting,
-                        x.came.link, x.came.bytes});
+                        x.came.link, x.came.bytes, seat_.exchange.carrier_to(x.peer)});
   const auto matters_more = [](const link_report& a, const link_report& b) {
     return a.waiting != b.waiting ? a.waiting > b.waiting : a.sent + a.came > b.sent + b.came;
   };

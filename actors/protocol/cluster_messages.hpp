@@ -154,6 +154,23 @@ typename Inspector::result_type inspect(Inspector& f, wire_milliseconds x) {
   return f(count, caf::meta::load_callback(load));
 }
 
+/// A way of pieces on its way; one that there is not is refused.
+struct wire_carrier {
+  carrier_choice& value;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_carrier x) {
+  auto number = static_cast<uint8_t>(x.value);
+  auto load = [&]() -> caf::error {
+    if (number >= carrier_choice_count)
+      return caf::make_error(caf::sec::invalid_argument, "there is no carrier of this number");
+    x.value = static_cast<carrier_choice>(number);
+    return caf::none;
+  };
+  return f(number, caf::meta::load_callback(load));
+}
+
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, work_piece& x) {
   wire_milliseconds busy{x.busy};
@@ -171,8 +188,9 @@ typename Inspector::result_type inspect(Inspector& f, work_report& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, link_report& x) {
+  wire_carrier carrier{x.carrier};
   return f(caf::meta::type_name("troupe.link_report"), x.peer, x.outgoing, x.sent, x.seen,
-           x.waiting, x.incoming, x.came);
+           x.waiting, x.incoming, x.came, carrier);
 }
 
 /// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no course yet.

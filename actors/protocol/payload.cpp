@@ -1,5 +1,6 @@
 #include "troupe/actors/protocol/payload.hpp"
 
+#include "troupe/actors/protocol/received_values.hpp"
 #include "troupe/coordinators/exchange/link_limits.hpp"
 #include "troupe/data/text/checksum.hpp"
 
@@ -18,29 +19,29 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-uint64_t checksum_of(std::span<const float> values) {
-  return short_checksum_of(std::as_bytes(values));
-}
-
 // Nothing may be allocated for bytes that are not there.
 bool has_bytes(caf::deserializer& source, size_t count) {
   const auto* binary = dynamic_cast<caf::binary_deserializer*>(&source);
   return binary == nullptr || binary->remaining() >= count;
 }
 
-// What has just been received is soon let go of again. Fresh memory of this size comes from the
-// kernel page by page, zeroed: half of what it costs to receive.
+} // namespace
+
+uint64_t checksum_of_values(std::span<const float> values) {
+  return short_checksum_of(std::as_bytes(values));
+}
+
+// Fresh memory of this size comes from the kernel page by page, zeroed: half of what it costs to
+// receive.
 buffer receive_buffer(size_t size) {
   static buffer_pool pieces{piece_elements_max};
   const bool fits = size <= piece_elements_max && size > piece_elements_max / 4;
   return fits ? pieces.acquire() : buffer{size};
 }
 
-} // namespace
-
 uint64_t payload::checksum() const {
   if (!checksum_)
-    checksum_ = received_checksum() ? received_checksum() : checksum_of(values());
+    checksum_ = received_checksum() ? received_checksum() : checksum_of_values(values());
   return *checksum_;
 }
 
@@ -67,7 +68,7 @@ caf::error inspect(caf::deserializer& source, payload& x) {
   if (size > 0)
     if (auto problem = source.apply_raw(size * sizeof(float), storage.values().data()))
       return problem;
-  x = float_view{storage, static_cast<size_t>(size), checksum, checksum_of};
+  x = float_view{storage, static_cast<size_t>(size), checksum, checksum_of_values};
   return caf::none;
 }
 

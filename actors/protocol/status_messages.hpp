@@ -105,8 +105,9 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, link_figures& x) {
   wire_double rate{x.bytes_per_second};
   wire_milliseconds still{x.still};
+  wire_carrier carrier{x.carrier};
   return f(caf::meta::type_name("troupe.link_figures"), x.from, x.to, x.sent, x.came, x.unseen,
-           x.waiting, rate, still);
+           x.waiting, rate, still, carrier);
 }
 
 template <class Inspector>

@@ -219,12 +219,10 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.stand_in = [](local_node_actor::pointer node, const trainer_life& who) {
     return node->spawn(distant_trainer, who, caf::actor_cast<local_node_actor>(node));
   };
-  for_node.on_standing = options.on_standing;
-  for_node.on_misfit = options.on_misfit;
+  for_node.listeners = options.listeners;
   for_node.records = {gauges_, is_private(resolved) ? nullptr : options.trace};
-  for_node.on_hold = options.on_hold;
-  node_ = options.detached ? system.spawn<caf::detached>(troupe::node, for_node, local_)
-                           : system.spawn(troupe::node, for_node, local_);
+  node_ = options.spawn_node ? options.spawn_node(for_node, local_)
+                             : system.spawn(troupe::node, for_node, local_);
 }
 
 process::~process() {

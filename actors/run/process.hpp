@@ -17,6 +17,7 @@
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/local_company.hpp"
+#include "troupe/actors/protocol/node_listeners.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
@@ -32,19 +33,19 @@
 namespace troupe {
 
 struct trainer_options; // actors/orders/trainer.hpp
+struct node_options;    // actors/node/node_seat.hpp
 
 /// Tensors of the model's size that a job's optimizer keeps beside the parameters.
 size_t slot_count_of(const job& resolved, const parameter_layout& layout);
 
 struct process_options {
-  member self;                   ///< name, incarnation, and how many replicas and shards to spawn
-  bool detached = false;         ///< the node runs on a thread of its own
+  member self; ///< name, incarnation, and how many replicas and shards to spawn
+  /// Makes the node; empty: it runs on the system's threads.
+  std::function<local_node_actor(const node_options&, const local_company&)> spawn_node = {};
   bool wired = true;             ///< the run has other processes
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   exchange_options exchange;
-  standing_listener on_standing; ///< may be empty
-  misfit_listener on_misfit;     ///< likewise
-  std::function<void()> on_hold; ///< the director stops training; may be empty
+  node_listeners listeners = {};
   milliseconds lost_patience{0}; ///< how long processes that were lost may take to come back
   test_hooks hooks;
   std::shared_ptr<run_trace> trace; ///< null: no timeline is wanted

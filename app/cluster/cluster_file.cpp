@@ -71,6 +71,7 @@ public:
     result.plan.timeouts = settings_.timeouts;
     result.plan.insecure = settings_.insecure;
     result.plan.min_nodes = settings_.min_nodes;
+    result.plan.carrier = settings_.carrier;
     draft_.value.checkpoint.by_default = result.plan.can_lose_spans() &&
                                          !draft_.places.by_key.contains("checkpoint.every_steps") &&
                                          !has_keeper(draft_.value.training);

@@ -47,7 +47,8 @@ void apply(const std::string& path, const std::string& text, const std::string& 
 } // namespace
 
 const std::vector<std::string>& cluster_words() {
-  static const std::vector<std::string> words{"node", "insecure", "min_nodes", "tls", "timeouts"};
+  static const std::vector<std::string> words{"node",    "insecure", "min_nodes",
+                                              "network", "tls",      "timeouts"};
   return words;
 }
 

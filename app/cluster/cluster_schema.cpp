@@ -171,6 +171,12 @@ cluster_keys make_cluster_schema() {
      "stand in count",
      "all that are no spares"},
     [](auto& x) -> auto& { return x.min_nodes; }));
+  out.push_back(choice_key<cluster_settings, carrier_choice>(
+    {"network.carrier",
+     "how gradients and parameters go between processes: in memory where two have some in common, "
+     "else "
+     "by a connection of their own (auto), always so (socket), or as messages of the actor system"},
+    [](auto& x) -> auto& { return x.carrier; }));
   out.push_back(text(
     {"tls.ca", "certificate of the authority that signed every node's; relative to this file",
      "required in [tls]"},
@@ -195,6 +201,13 @@ cluster_keys make_cluster_schema() {
 template <class Target>
 std::string markdown_rows(const std::vector<schema_key<Target>>& keys, const std::string& outer) {
   const auto cell = [](const std::string& text) {
+    if (const auto bar = text.find(" | ");
+        bar != std::string::npos) { // the end of a cell, unless escaped
+      std::string result;
+      for (const char letter : text)
+        result += letter == '|' ? "\\|" : std::string{letter};
+      return result;
+    }
     return text.size() > 2 && text.front() == '"' ? "`" + text + "`" : text;
   };
   const Target defaults;

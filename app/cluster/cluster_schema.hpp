@@ -35,6 +35,7 @@ struct cluster_settings {
   std::string key = "{name}.key";
   bool insecure = false;
   std::optional<size_t> min_nodes;
+  carrier_choice carrier = carrier_choice::automatic;
 };
 
 const std::vector<schema_key<node_entry>>& node_schema();

@@ -40,6 +40,7 @@ std::string cluster_text(const loaded_cluster& x) {
   result += "\n" + job_text(described);
   if (x.tls)
     result += "\n[tls]\nca = " + toml_text(full_path(x.tls->authority_file)) + "\n";
+  result += "\n[network]\ncarrier = " + toml_text(std::string{name_of(x.plan.carrier)}) + "\n";
   result += "\n[timeouts]\nheartbeat = " + toml_text(duration_text(timeouts.heartbeat)) +
             "\nlost_after = " + toml_text(duration_text(timeouts.lost_after)) +
             "\njoin = " + toml_text(duration_text(timeouts.join)) + "\n";

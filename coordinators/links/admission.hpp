@@ -19,7 +19,7 @@
 namespace troupe {
 
 /// Counts changes of what processes say to each other; another number is another language.
-inline constexpr uint64_t protocol_number = 8;
+inline constexpr uint64_t protocol_number = 9;
 
 /// What a process says of itself before anything else.
 struct process_facts {
@@ -36,6 +36,7 @@ struct process_facts {
   uint64_t term = 0;          ///< the highest it knows of
   std::string process;        ///< which the actor system takes it for
   uint64_t life = 0;          ///< random, drawn when the process starts
+  uint64_t carrier = 0;       ///< it brings the carrier with this token to a link; 0: a link
   bool only_compares = false; ///< it asks whether both would go on, and opens nothing
   std::string kinds = {};     ///< what the application's own kinds compute (kind_words.hpp), if any
 

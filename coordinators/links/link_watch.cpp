@@ -35,6 +35,7 @@ void link_watch::on_sent(way& x, const link_report& news, moment now) {
   x.sent = news.sent;
   x.seen = news.seen;
   x.waiting = news.waiting;
+  x.carrier = news.carrier;
 }
 
 void link_watch::on_came(way& x, const link_report& news, moment now) {
@@ -61,7 +62,8 @@ std::vector<link_figures> link_watch::figures(moment now, size_t count_max) cons
                      x.sent - std::min(x.sent, x.seen),
                      x.waiting,
                      0,
-                     {}};
+                     {},
+                     x.carrier};
     const auto& first = x.came.front();
     const std::chrono::duration<double> span = x.came.back().at - first.at;
     if (span.count() > 0)

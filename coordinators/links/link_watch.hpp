@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include "troupe/coordinators/base/carrier_choice.hpp"
 #include "troupe/coordinators/base/moment.hpp"
 
 #include <cstddef>
@@ -35,6 +36,7 @@ struct link_report {
   uint64_t waiting = 0;  ///< ranges that wait for credit
   uint64_t incoming = 0; ///< the number of the way back, as the peer says
   uint64_t came = 0;     ///< over it
+  carrier_choice carrier = carrier_choice::messages; ///< which pieces go by now
 
   friend bool operator==(const link_report&, const link_report&) = default;
 };
@@ -53,6 +55,7 @@ struct link_figures {
   double bytes_per_second = 0; ///< that came lately
   milliseconds still{
     0}; ///< since anything came, or was acknowledged, while something was under way
+  carrier_choice carrier = carrier_choice::messages; ///< which pieces go by now
 
   friend bool operator==(const link_figures&, const link_figures&) = default;
 };
@@ -96,8 +99,9 @@ private:
     uint64_t seen = 0;
     uint64_t waiting = 0;
     uint64_t other_number = 0; ///< by the receiver
-    moment moved{};            ///< when anything came, was acknowledged, or began to be under way
-    std::deque<mark> came;     ///< the newest last; of the last seconds
+    carrier_choice carrier = carrier_choice::messages;
+    moment moved{};        ///< when anything came, was acknowledged, or began to be under way
+    std::deque<mark> came; ///< the newest last; of the last seconds
 
     friend bool operator==(const way&, const way&) = default;
   };

@@ -5,10 +5,12 @@
 
 #pragma once
 
+#include "troupe/coordinators/base/carrier_choice.hpp"
 #include "troupe/coordinators/base/moment.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +45,7 @@ struct cluster_plan {
   bool insecure = false; ///< plain connections to other machines are wanted
   /// Nodes to begin with, spares that stand in included; absent: all that are no spares.
   std::optional<size_t> min_nodes;
+  carrier_choice carrier = carrier_choice::automatic;
 
   std::optional<size_t> find(std::string_view name) const {
     const auto found = std::ranges::find(nodes, name, &cluster_node::name);

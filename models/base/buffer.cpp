@@ -47,7 +47,8 @@ buffer_storage* buffer_storage::make(size_t size, std::shared_ptr<pool_core> hom
 }
 
 void buffer_storage::destroy(buffer_storage* storage) noexcept {
-  ::operator delete(storage->data, alignment_of(bytes_of(storage->size)));
+  if (!storage->lender)
+    ::operator delete(storage->data, alignment_of(bytes_of(storage->size)));
   delete storage;
 }
 
@@ -70,6 +71,14 @@ void buffer_storage::release(buffer_storage* storage) noexcept {
 
 buffer::buffer(size_t size) : buffer_handle(detail::buffer_storage::make(size, nullptr)) {
   std::ranges::fill(values(), 0.0f);
+}
+
+const_buffer const_buffer::lent(std::span<const float> values, std::shared_ptr<const void> lender) {
+  auto storage = std::make_unique<detail::buffer_storage>();
+  storage->size = values.size();
+  storage->data = const_cast<float*>(values.data()); // read only, as this handle
+  storage->lender = std::move(lender);
+  return const_buffer{storage.release()};
 }
 
 buffer_pool::buffer_pool(size_t size) : core_(std::make_shared<detail::pool_core>()) {

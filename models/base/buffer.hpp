@@ -33,7 +33,8 @@ struct buffer_storage {
   std::atomic<size_t> reference_count{0};
   size_t size = 0;
   float* data = nullptr;
-  std::shared_ptr<pool_core> home; ///< where to return to; null: freed
+  std::shared_ptr<pool_core> home;    ///< where to return to; null: freed
+  std::shared_ptr<const void> lender; ///< whose memory it is; null: the storage's own
 
   static buffer_storage* make(size_t size, std::shared_ptr<pool_core> home);
   static void destroy(buffer_storage* storage) noexcept;
@@ -101,7 +102,14 @@ public:
   const_buffer(const buffer& writable) noexcept : buffer_handle(writable) {}
   const_buffer(buffer&& writable) noexcept : buffer_handle(std::move(writable)) {}
 
+  /// Values in memory of somebody else, aligned as a buffer's: `lender` keeps them, and is let go of
+  /// with the last handle, on whichever thread.
+  static const_buffer lent(std::span<const float> values, std::shared_ptr<const void> lender);
+
   std::span<const float> values() const noexcept { return {data(), size()}; }
+
+private:
+  explicit const_buffer(detail::buffer_storage* storage) noexcept : buffer_handle(storage) {}
 };
 
 /// Makes buffers of one size and takes them back. Thread-safe; buffers may outlive the pool.

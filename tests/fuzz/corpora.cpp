@@ -3,6 +3,7 @@
 //
 //   fuzz_corpora FOLDER
 
+#include "troupe/actors/net/carriers/carried_frame.hpp"
 #include "troupe/actors/net/gate/hello.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/app/terminal/status_report.hpp"
@@ -220,6 +221,25 @@ void add_lines(corpora& out) {
   out.add("status", visit_refusal({verdict_kind::refused, "no", refusal_code::finished}));
 }
 
+std::string frame_of(frame_kind kind, size_t count) {
+  carried_frame frame;
+  frame.kind = kind;
+  frame.piece.stamp = {1, 16};
+  frame.count = count;
+  const auto head = write_frame(frame);
+  return {reinterpret_cast<const char*>(head.data()), sizeof(head)};
+}
+
+void add_frames(corpora& out) {
+  const auto piece = frame_of(frame_kind::piece, 4) + std::string(16, 'x');
+  const auto stamp = frame_of(frame_kind::stamp, 0) + frame_of(frame_kind::credit, 0);
+  for (const char mode : {'\0', '\1', '\2', '\3'}) {
+    out.add("carrier", mode + piece + stamp + piece);
+    out.add("carrier", mode + frame_of(frame_kind::slot, 7) + stamp);
+    out.add("carrier", mode + frame_of(frame_kind::piece, piece_elements_max) + piece);
+  }
+}
+
 void add_requests(corpora& out) {
   const std::string head = "HEAD /api/status?a=b HTTP/1.0\r\nHost: 127.0.0.1:7465\r\n";
   out.add("request", head + "\r\n");
@@ -315,6 +335,7 @@ int main(int argc, char** argv) {
   add_lines(out);
   add_timelines(out, folder / "scratch");
   add_flights(out, folder);
+  add_frames(out);
   add_requests(out);
   add_messages(out);
 }

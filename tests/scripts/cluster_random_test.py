@@ -24,8 +24,8 @@ import threading
 import time
 import unittest
 
-from cluster_run import (DIRECTOR, JOB, NAMES, Cluster, Node, cluster_text, free_ports, hang, timeouts,
-                         trained_alone)
+from cluster_run import (CARRIERS, DIRECTOR, JOB, NAMES, Cluster, Node, cluster_text, free_ports, hang,
+                         timeouts, trained_alone)
 from fault_proxy import Wires
 from patience import HANG, SLOWNESS
 from secured_cluster import make_certificates, tls_text
@@ -133,7 +133,9 @@ class Trial:
 
     def settings(self):
         every = self.draw.choice([10, 50, 0, None])
-        return ("".join(f"{key} = {value}\n" for key, value in self.split.items())
+        carrier = self.draw.choice(["auto", *CARRIERS])
+        return (f'network.carrier = "{carrier}"\n'
+                + "".join(f"{key} = {value}\n" for key, value in self.split.items())
                 + f"[training]\nepochs = {EPOCHS}\nslices = {self.slices}\n"
                 + ("" if every is None else f"[checkpoint]\nevery_steps = {every}\n")
                 + (tls_text(self.keys) if self.keys else ""))

@@ -107,8 +107,11 @@ def nodes_on_loopback(shapes):
             for name, port, (replicas, shards) in zip(NAMES, free_ports(len(shapes)), shapes)]
 
 
-def settings_of(epochs):
-    return (f"[training]\nepochs = {epochs}\n"
+CARRIERS = ["messages", "socket", "memory"]  # how pieces go between processes; else they choose
+
+
+def settings_of(epochs, carrier="auto"):
+    return (f'[network]\ncarrier = "{carrier}"\n[training]\nepochs = {epochs}\n'
             f"[checkpoint]\nevery_steps = {CHECKPOINT_STEPS}\n")
 
 

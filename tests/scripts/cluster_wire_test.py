@@ -5,7 +5,7 @@
 Three `troupe node` processes train examples/digits.toml. Each address that a node dials leads
 through a proxy (fault_proxy.py) that delays, breaks off, falls silent or turns bits over, TRIALS
 times for each fault and placement; without TRIALS once for each fault, in a placement that is
-drawn. Where and when is drawn from SEED (printed), too.
+drawn. Where and when is drawn from SEED (printed), too, and which way pieces go.
 """
 
 import random
@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-from cluster_run import (LOST_AFTER, PLACEMENTS, Cluster, EqualRuns, cluster_text,
+from cluster_run import (CARRIERS, LOST_AFTER, PLACEMENTS, Cluster, EqualRuns, cluster_text,
                          nodes_on_loopback, settings_of, timeouts)
 from fault_proxy import Wires
 
@@ -28,14 +28,14 @@ LOST_AFTER_WHEN_BUSY = LOST_AFTER if len(sys.argv) > 3 else 3 * LOST_AFTER
 class WiredCluster(Cluster):
     """Whoever dials a node reaches it by way of its wire."""
 
-    def __init__(self, folder, wires, placement, epochs, lost_after):
+    def __init__(self, folder, wires, placement, epochs, lost_after, carrier):
         nodes = nodes_on_loopback(PLACEMENTS[placement])
         self.wires = {}
         for node in nodes:
             node.listen = node.address
             self.wires[node.name] = wires.new(int(node.listen.rsplit(":", 1)[1]))
             node.address = f"127.0.0.1:{self.wires[node.name].port}"
-        super().__init__(folder, cluster_text(nodes, settings_of(epochs),
+        super().__init__(folder, cluster_text(nodes, settings_of(epochs, carrier),
                                               timeouts(lost_after, 8)), nodes)
 
 
@@ -45,12 +45,12 @@ class BadWires(EqualRuns):
         cls.random = random.Random(SEED)
 
     def play(self, placement, epochs, befall, settle=lambda wires: None,
-             lost_after=LOST_AFTER):
+             lost_after=LOST_AFTER, carrier=None):
         """Result and cluster of a run: `settle` makes the wires what they are from the start on,
         `befall` happens when a part of the epochs is over that is drawn."""
         with tempfile.TemporaryDirectory() as folder, \
                 Wires(self.random.randrange(1 << 30)) as wires:
-            with WiredCluster(folder, wires, placement, epochs, lost_after) as cluster:
+            with WiredCluster(folder, wires, placement, epochs, lost_after, carrier) as cluster:
                 for wire in cluster.wires.values():
                     settle(wire)
                 self.assertTrue(cluster.wait_for_epoch(
@@ -61,14 +61,15 @@ class BadWires(EqualRuns):
                 self.expect_good_ends(cluster, away=["left", "right"])
                 return result, cluster
 
-    def for_each_trial(self, epochs, befall, check=lambda *_: None, **more):
+    def for_each_trial(self, epochs, befall, check=lambda *_: None, carriers=tuple(CARRIERS), **more):
         placements = list(PLACEMENTS)
         if len(sys.argv) <= 3:
             placements = [self.random.choice(placements)]
         for placement in placements:
             for trial in range(TRIALS):
-                with self.subTest(placement=placement, trial=trial, seed=SEED):
-                    check(*self.play(placement, epochs, befall, **more))
+                carrier = self.random.choice(carriers)
+                with self.subTest(placement=placement, trial=trial, seed=SEED, carrier=carrier):
+                    check(*self.play(placement, epochs, befall, carrier=carrier, **more))
 
     # Latency and jitter (F6).
 
@@ -87,7 +88,8 @@ class BadWires(EqualRuns):
         def befall(cluster, _):
             self.expect_flat_memory(cluster, 7)
         self.for_each_trial(8, befall, self.expect_that_nobody_was_lost,
-                            settle=settle, lost_after=LOST_AFTER_WHEN_BUSY)
+                            settle=settle, lost_after=LOST_AFTER_WHEN_BUSY,
+                            carriers=("messages", "socket"))  # memory is not slow
 
     # Connections that break (F6), between messages and in the middle of one.
 
@@ -148,7 +150,8 @@ class BadWires(EqualRuns):
             self.assertGreater(sum(x.flip_count for x in cluster.wires.values()), 0)
             self.assertGreater(sum(x.connection_count for x in cluster.wires.values()),
                                len(cluster.wires))
-        self.for_each_trial(40, befall, settle=settle, lost_after=LOST_AFTER_WHEN_BUSY)
+        self.for_each_trial(40, befall, settle=settle, lost_after=LOST_AFTER_WHEN_BUSY,
+                            carriers=("messages", "socket"))  # memory has no wire
 
 
 if __name__ == "__main__":

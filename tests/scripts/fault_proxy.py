@@ -6,7 +6,7 @@ proper end, between records or in the middle of one), and turn bits over.
 
 It knows as much of what passes as it needs for that: after the lines of greeting come records, each
 with a header that has the length of the rest (actors/net/socket/checked_session.hpp; over a secured
-connection they are those of TLS). Bits are turned over anywhere in them, and in greetings if so
+connection they are those of TLS; over one that carries pieces frames, actors/net/carriers). Bits are turned over anywhere in them, and in greetings if so
 asked.
 """
 
@@ -19,6 +19,7 @@ import threading
 
 RECORD_HEADER_BYTES = 12
 TLS_HEADER_BYTES = 5
+FRAME_HEAD_BYTES = 152
 QUEUED_BYTES_MAX = 1 << 20  # of one direction; who sends more has to wait, as with any wire
 
 
@@ -29,6 +30,7 @@ class Direction:
         self.wire = wire
         self.way = way  # "there": from who has dialled; "back"
         self.lines = lines  # of greeting that are still to come
+        self.carries = False  # frames, not records
         self.buffer = bytearray()
         self.source = self.target = None  # transports
         self.waiting = collections.deque()
@@ -62,12 +64,17 @@ class Direction:
         elif is_line:
             size = self.buffer.find(b"\n") + 1
             self.lines -= 1 if size else 0
+        elif self.carries:  # the second byte is what it is, the eighth word its number of values
+            values = int.from_bytes(self.buffer[56:64], "little") if self.buffer[1:2] == b"\0" else 0
+            size = FRAME_HEAD_BYTES + 4 * values
         else:
             size = RECORD_HEADER_BYTES + int.from_bytes(self.buffer[:4], "big")
         if size == 0 or size > len(self.buffer):
             return None
         message = bytes(self.buffer[:size])
         del self.buffer[:size]
+        if is_line and b'"carrier":' in message and b'"carrier":0' not in message:
+            self.carries = self.other.carries = True
         return message, is_line
 
     def send(self, message):
@@ -129,6 +136,7 @@ class End(asyncio.Protocol):
 class Connection:
     def __init__(self, wire):
         self.there, self.back = Direction(wire, 2, "there"), Direction(wire, 1, "back")
+        self.there.other, self.back.other = self.back, self.there
         self.wire = wire
         self.is_over = False
         wire.connections.add(self)

@@ -44,6 +44,8 @@ def port_of(node):
 class SecuredCluster(EqualRuns):
     """A folder with certificates of main, left and right, and three nodes."""
 
+    carrier = "socket"  # memory in common is not secured, and needs not be
+
     def setUp(self):
         self.place = tempfile.TemporaryDirectory()
         self.folder = self.place.name
@@ -56,7 +58,7 @@ class SecuredCluster(EqualRuns):
 
     def text(self, epochs, tls=None, nodes=None):
         return cluster_text(nodes or self.nodes,
-                            settings_of(epochs) + (tls_text(self.keys) if tls is None else tls),
+                            settings_of(epochs, self.carrier) + (tls_text(self.keys) if tls is None else tls),
                             TIMING)
 
     def cluster(self, epochs, starts=None):

@@ -25,7 +25,8 @@ class BadWires(SecuredCluster):
 
     def play(self, epochs, befall, settle=lambda wire: None):
         for trial in range(TRIALS):
-            with self.subTest(trial=trial, seed=SEED), Wires(SEED + trial) as wires:
+            self.carrier = random.Random(SEED + trial).choice(["messages", "socket"])  # what has wires
+            with self.subTest(trial=trial, seed=SEED, carrier=self.carrier), Wires(SEED + trial) as wires:
                 self.nodes = nodes_on_loopback(SHAPES)
                 between = []
                 for node in self.nodes:

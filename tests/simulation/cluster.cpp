@@ -138,7 +138,7 @@ void cluster::boot_process(size_t index, size_t lacking) {
       options.self.shard_count = std::max(options.self.shard_count, other.shard_count);
     }
   options.self.replica_count -= lacking;
-  options.on_misfit = [this, index](const std::string& why) {
+  options.listeners.on_misfit = [this, index](const std::string& why) {
     world_.trace(options_.machines[index].name + " ends: " + why);
     world_.after(duration{0}, [this, index] {
       if (processes_[index])

@@ -63,7 +63,11 @@ void gate::answer_visit(uint64_t ticket, const std::string& line) {
 }
 
 void gate::dial_again(const std::string& name) {
-  loop_->post([name](gate_loop& here) { here.on_dial_again(name); });
+  loop_->post([name](gate_loop& here) { here.on_dial_again(name, 0); });
+}
+
+void gate::dial_carrier(const std::string& name, uint64_t token) {
+  loop_->post([name, token](gate_loop& here) { here.on_dial_again(name, token); });
 }
 
 void gate::close(const verdict& over) {

@@ -57,6 +57,9 @@ public:
   void answer_visit(uint64_t ticket, const std::string& line);
   /// The connection to a dialled name is gone.
   void dial_again(const std::string& name);
+  /// A second connection to a dialled name, which carries pieces of the link with this token. One
+  /// attempt: it comes to nothing in silence.
+  void dial_carrier(const std::string& name, uint64_t token);
   /// The run is over: who comes from now on is told so.
   void close(const verdict& over);
   /// A view of this term was seen.

@@ -46,6 +46,7 @@ void gate_loop::greet(connection& x) const {
   if (x.dialled) {
     const auto& target = dials_[*x.dialled].target;
     facts.only_compares = target.only_compares;
+    facts.carrier = dials_[*x.dialled].carrier;
     x.hello.emplace(facts, options_.plan, target.name);
   } else {
     x.hello.emplace(facts, options_.plan);
@@ -293,8 +294,12 @@ void gate_loop::open(uint64_t ticket) {
   auto& x = connections_.at(ticket);
   if (x.dialled)
     dials_[*x.dialled].clock.on_opened();
-  opened_news news{ticket, *x.hello->peer(), x.hello->mine().incarnation, x.dialled.has_value(),
-                   std::make_shared<channel>(std::move(x.line))};
+  opened_news news{ticket,
+                   *x.hello->peer(),
+                   x.hello->mine().incarnation,
+                   x.dialled.has_value(),
+                   std::make_shared<channel>(std::move(x.line)),
+                   x.dialled ? x.hello->mine().carrier : x.hello->peer()->carrier};
   connections_.erase(ticket);
   tell_(std::move(news));
 }
@@ -304,6 +309,8 @@ void gate_loop::tell_refusal(const connection& x, const std::string& said_name,
   if (!x.dialled)
     return tell_(refused_news{{said_name, outcome, false}, peer_host_of(x.line)});
   auto& dialled = dials_[*x.dialled];
+  if (dialled.carrier != 0)
+    return;
   // Whoever tries all the same is to do so ever more slowly.
   dialled.clock.on_failed(now);
   dialled.clock.give_up();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -37,7 +38,8 @@ gate_loop::gate_loop(gate_options options, owned_socket listener)
   if (options_.tls)
     identity_.emplace(*options_.tls, options_.facts.node);
   for (const auto& target : options_.dials)
-    dials_.push_back({target, {options_.dial_delay_min, options_.dial_delay_max}, {}, {}, {}, {}});
+    dials_.push_back(
+      {target, {options_.dial_delay_min, options_.dial_delay_max}, {}, {}, {}, {}, 0});
 }
 
 void gate_loop::start(std::function<void(gate_news)> tell) {
@@ -172,14 +174,41 @@ void gate_loop::fail_dial(size_t index, const std::string& why, moment now) {
   x.problem = why;
   if (!x.addresses.empty())
     return try_next_address(index, now);
+  if (x.carrier != 0)
+    return;
   x.clock.on_failed(now);
   tell_(failing_news{x.target.name, *x.clock.failing_since(), why});
 }
 
-void gate_loop::on_dial_again(const std::string& name) {
-  for (auto& x : dials_)
-    if (x.target.name == name)
-      x.clock.on_lost(clock_now());
+// Each name has one dial for links, and one for carriers once there was one.
+void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
+  const auto of_name = [&](bool carries) {
+    return std::ranges::find_if(dials_, [&](const dial& x) {
+      return x.target.name == name && !x.target.only_compares && (x.carrier != 0) == carries;
+    });
+  };
+  if (carrier == 0) {
+    for (auto& x : dials_)
+      if (x.target.name == name && x.carrier == 0)
+        x.clock.on_lost(clock_now());
+    return;
+  }
+  auto found = of_name(true);
+  if (found == dials_.end()) {
+    const auto link = of_name(false);
+    if (link == dials_.end())
+      return;
+    dials_.push_back(dial{
+      link->target, {options_.dial_delay_min, options_.dial_delay_max}, {}, {}, {}, {}, carrier});
+    found = std::prev(dials_.end());
+  }
+  const auto is_its = [&](const auto& entry) {
+    return entry.second.dialled == static_cast<size_t>(found - dials_.begin());
+  };
+  if (found->question || std::ranges::any_of(connections_, is_its))
+    return; // it is being dialled
+  found->carrier = carrier;
+  found->clock.on_lost(clock_now() - options_.dial_delay_max);
 }
 
 void gate_loop::on_term(uint64_t term) {

@@ -35,7 +35,7 @@ public:
   // On the loop's thread.
   void on_answer(uint64_t ticket, const verdict& what);
   void on_visit_answer(uint64_t ticket, const std::string& line);
-  void on_dial_again(const std::string& name);
+  void on_dial_again(const std::string& name, uint64_t carrier);
   void on_term(uint64_t term);
   void on_over(const verdict& over);
 
@@ -48,6 +48,7 @@ private:
     moment answer_due{};
     std::vector<socket_address> addresses; ///< of this attempt, those not tried yet
     std::string problem;                   ///< why the last one failed
+    uint64_t carrier = 0;                  ///< its token; 0: it is to be a link
   };
   enum class stage : uint8_t {
     connecting, ///< dialled, not there yet

@@ -35,6 +35,7 @@ struct opened_news {
   uint64_t own_incarnation = 0; ///< of this process, on this connection
   bool was_dialled = false;
   std::shared_ptr<channel> connection;
+  uint64_t carrier = 0; ///< the token of a carrier for a link that is there; 0: this is a link
 };
 /// For good: a dialled name is not dialled again by itself. With `tls` who refused, or was refused,
 /// has proven its name, or has none here.

@@ -39,6 +39,7 @@ constexpr std::array number_fields{
   number_field{"incarnation", &process_facts::incarnation},
   number_field{"term", &process_facts::term},
   number_field{"life", &process_facts::life},
+  number_field{"carrier", &process_facts::carrier},
 };
 
 struct truth_field {

@@ -120,7 +120,8 @@ ordered_json object_of(const link_figures& x) {
           {"unseen_bytes", x.unseen},
           {"ranges_waiting", x.waiting},
           {"bytes_per_second", x.bytes_per_second},
-          {"still_seconds", seconds_of(x.still)}};
+          {"still_seconds", seconds_of(x.still)},
+          {"carrier", name_of(x.carrier)}};
 }
 
 ordered_json object_of(const slow_trainer& x) {

@@ -1,6 +1,7 @@
 #include "troupe/actors/net/links/links.hpp"
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/net/carriers/carriers.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
@@ -72,6 +73,12 @@ void links_state::on_gate(const gate_event& news) {
 
 void links_state::take(const candidate_news& news) {
   const auto& peer = news.peer.node;
+  if (news.peer.carrier != 0) {
+    const auto found = linked_.find(peer);
+    const bool is_its =
+      found != linked_.end() && found->second.peer.carrier.token == news.peer.carrier;
+    return options_.gate.answer(news.ticket, is_its ? verdict{} : name_not_free_yet(peer));
+  }
   switch (names_.on_candidate(peer, identity_of(news.peer), news.ticket)) {
   case name_book::advice::let_in:
     return options_.gate.answer(news.ticket, {});
@@ -111,12 +118,19 @@ void links_state::take(const withdrawn_news& news) {
 
 void links_state::take(const opened_news& news) {
   const auto& peer = news.peer.node;
+  if (news.carrier != 0) {
+    if (options_.carrying)
+      options_.carrying->take(peer, news.carrier, news.connection);
+    return;
+  }
   if (!names_.on_opened(peer, identity_of(news.peer), news.ticket, self_->clock().now())) {
     if (news.was_dialled)
       options_.gate.dial_again(peer);
     return; // it closes as nobody keeps it
   }
-  opened_[peer] = {news, connection_hold{*news.connection}, {}};
+  opened_[peer] = {news, connection_hold{*news.connection}, {}, {}};
+  if (options_.carrying)
+    opened_[peer].offer = options_.carrying->offer();
   failing_.on_success(peer);
   hand_over(news);
 }
@@ -144,7 +158,7 @@ void links_state::on_shown(const opened_news& news, const caf::strong_actor_ptr&
     return;
   found->second.shown = caf::actor_cast<links_actor>(shown);
   self_->monitor(found->second.shown);
-  introduce(found->second.shown, news.own_incarnation, true);
+  introduce(found->second.shown, news.own_incarnation, true, found->second.offer);
 }
 
 // Whoever gives up a connection cuts it with its hold, so that the other side sees it, too.
@@ -163,7 +177,8 @@ void links_state::forget(uint64_t ticket, const char* why) {
     options_.gate.dial_again(peer);
 }
 
-void links_state::introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer) {
+void links_state::introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer,
+                            const carrier_offer& offer) {
   const auto& here = options_.plan.nodes[*options_.plan.find(options_.own_name)];
   introduction news;
   news.who = {here.name, own_incarnation, here.replica_count, here.shard_count};
@@ -172,6 +187,7 @@ void links_state::introduce(const links_actor& to, uint64_t own_incarnation, boo
     news.director = caf::actor_cast<director_link_actor>(director_);
   news.links = self_;
   news.wants_answer = wants_answer;
+  news.carrier = offer;
   self_->send(to, news);
 }
 
@@ -193,7 +209,7 @@ void links_state::on_introduction(const introduction& news) {
   auto connection = std::move(here->second);
   opened_.erase(here);
   if (news.wants_answer)
-    introduce(news.links, connection.news.own_incarnation, false);
+    introduce(news.links, connection.news.own_incarnation, false, connection.offer);
   link(news, std::move(connection));
 }
 
@@ -204,6 +220,8 @@ void links_state::link(const introduction& news, opened&& connection) {
   if (!connection.shown) // else it is watched already
     self_->monitor(news.links);
   self_->send(node_, peer, news.who.incarnation, news.node);
+  if (options_.carrying) // after the node knows the way
+    options_.carrying->open(peer, {connection.offer, news.carrier, connection.news.was_dialled});
   if (director_)
     self_->send(director_, here.peer.who, news.node);
   else if (peer == director_name_)
@@ -264,6 +282,8 @@ void links_state::on_down(const caf::down_msg& news) {
 void links_state::lose(const std::string& peer) {
   linked_.erase(peer);
   names_.on_lost(peer);
+  if (options_.carrying)
+    options_.carrying->close(peer);
   confirm_end();
   if (is_over_)
     return;

@@ -33,10 +33,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace troupe {
+
+class carriers; // actors/net/carriers/carriers.hpp
 
 /// How long the holder of a name may take to say that it is alive. A round trip takes under a
 /// millisecond; doubled, a newcomer waits twice as long for its refusal.
@@ -72,6 +75,7 @@ struct links_options {
   std::string own_name;
   gate_calls gate;
   process_observer observer;
+  std::shared_ptr<carriers> carrying = {}; ///< told of each link; null: pieces are messages
   /// For the actor systems' greeting and the introductions once a connection is open; a round trip
   /// takes milliseconds. Doubled, a link that stalled while it was made is made anew twice as late.
   milliseconds introduction_deadline{5'000};
@@ -90,7 +94,8 @@ private:
   struct opened {
     opened_news news;
     connection_hold hold;
-    links_actor shown; ///< by the side that was dialled; null before
+    links_actor shown;        ///< by the side that was dialled; null before
+    carrier_offer offer = {}; ///< of this side
   };
   struct linked {
     introduction peer;
@@ -122,7 +127,8 @@ private:
   void hand_over(const opened_news& news);
   void connect_to(const opened_news& news);
   void on_shown(const opened_news& news, const caf::strong_actor_ptr& shown);
-  void introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer);
+  void introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer,
+                 const carrier_offer& offer = {});
   void link(const introduction& news, opened&& connection);
   void lose(const std::string& peer);
   void join_director(const introduction& news);

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "troupe/actors/net/carriers/carrier_offer.hpp"
 #include "troupe/actors/net/gate/gate_news.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 
@@ -45,6 +46,7 @@ struct introduction {
   director_link_actor director; ///< null unless the director is there
   links_actor links;            ///< the sender, to be watched: gone means the connection is
   bool wants_answer = false;
+  carrier_offer carrier = {}; ///< of the link that is being made
 
   friend bool operator==(const introduction&, const introduction&) = default;
 };
@@ -52,7 +54,7 @@ struct introduction {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, introduction& x) {
   return f(caf::meta::type_name("troupe.introduction"), x.who, x.node, x.director, x.links,
-           x.wants_answer);
+           x.wants_answer, x.carrier);
 }
 
 /// The director's links -> all others: the run is over.

@@ -3,8 +3,10 @@
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"
+#include "troupe/actors/net/carriers/carriers.hpp"
 #include "troupe/actors/net/gate/gate.hpp"
 #include "troupe/actors/net/links/links.hpp"
+#include "troupe/actors/net/process/looped_node.hpp"
 #include "troupe/actors/net/process/process_gate.hpp"
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/actors/run/job_data.hpp"
@@ -127,6 +129,8 @@ struct networked_process::parts {
     end(director_);
     process_.reset();
     wait_for_ends();
+    if (loop_)
+      loop_->stop();
   }
 
   void start();
@@ -148,6 +152,7 @@ struct networked_process::parts {
   caf::scoped_actor self;
   std::set<caf::actor_addr> watched_; ///< whose end `self` is still to be told
   blas::one_thread blas_;             ///< for as long as anybody computes
+  std::shared_ptr<node_loop> loop_;   ///< where the node lives
   std::unique_ptr<process> process_;
   director_actor director_; ///< null unless the plan puts it here
   local_links_actor links_;
@@ -165,7 +170,11 @@ void networked_process::parts::start() {
   auto for_gate = gate_options_of(to_string(system.node()), options);
   const auto term = for_gate.facts.term;
   gate_ = std::make_shared<gate>(std::move(for_gate)); // before anybody is spawned
+  loop_ = std::make_shared<node_loop>(system);
+  loop_->start();
+  const auto carrying = std::make_shared<carriers>(loop_, carrier_options_of(options, gate_));
   links_options for_links;
+  for_links.carrying = carrying;
   for_links.plan = options.cluster;
   for_links.own_name = options.own_name;
   for_links.gate = calls_to_gate();
@@ -175,21 +184,25 @@ void networked_process::parts::start() {
   process_options for_process;
   for_process.self = {here.name, 0, options.cluster.replicas_ready(here),
                       options.cluster.shards_ready(here)};
-  for_process.detached = true;
+  for_process.spawn_node = [&](node_options for_node, const local_company& local) {
+    for_node.carrier = carrying;
+    return spawn_looped(system, loop_, for_node, local);
+  };
   for_process.wired = options.cluster.nodes.size() > 1;
   for_process.checkpoint_every = checkpoint_every(options);
   for_process.hooks = options.hooks;
   for_process.trace = options.trace;
   for_process.lost_patience = lost_patience(options.cluster.timeouts);
-  for_process.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
-                                          bool takes_part) {
+  for_process.listeners.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
+                                                    bool takes_part) {
     caf::anon_send(to, standing{view, incarnation, takes_part, {}});
   };
-  for_process.on_misfit = [to = links_](const std::string& why) {
+  for_process.listeners.on_misfit = [to = links_](const std::string& why) {
     caf::anon_send(to, standing{{}, 0, false, why});
   };
-  for_process.on_hold = [flag = run_stops_] { *flag = true; };
+  for_process.listeners.on_hold = [flag = run_stops_] { *flag = true; };
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
+  carrying->start(caf::actor_cast<node_actor>(process_->node()));
   if (here.is_director) {
     auto for_director = options_of_director(options, process_->network(), term);
     for_director.trace = for_director.hides_work ? nullptr : options.trace;

@@ -168,6 +168,17 @@ gate_options gate_options_of(const std::string& process, const networked_options
   return result;
 }
 
+carrier_options carrier_options_of(const networked_options& x, const std::weak_ptr<gate>& door) {
+  carrier_options result;
+  // Vectors of orders are not to overtake their sheets, which are messages.
+  result.choice = has_keeper(x.resolved.training) ? carrier_choice::messages : x.cluster.carrier;
+  result.dial = [door](const std::string& peer, uint64_t token) {
+    if (const auto here = door.lock())
+      here->dial_carrier(peer, token);
+  };
+  return result;
+}
+
 void tell_that_it_is_over(const networked_options& options, const std::string& how,
                           milliseconds patience) {
   expect_sound(options.cluster);

@@ -4,14 +4,18 @@
 
 #pragma once
 
+#include "troupe/actors/net/carriers/carriers.hpp"
 #include "troupe/actors/net/gate/gate_options.hpp"
 #include "troupe/actors/net/process/networked_options.hpp"
 #include "troupe/coordinators/base/moment.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
 
+#include <memory>
 #include <string>
 
 namespace troupe {
+
+class gate; // actors/net/gate/gate.hpp
 
 /// The node of this name. Throws failure(bad_job) when there is none.
 const cluster_node& node_of(const cluster_plan& plan, const std::string& own_name);
@@ -27,6 +31,9 @@ networked_options with_placed_keeper(networked_options options);
 /// earlier one. Who comes before the director asks it all the same whether anything differs: with
 /// files in different orders each could wait for the other to dial.
 gate_options gate_options_of(const std::string& process, const networked_options& x);
+
+/// How the process's carriers come about; connections of their own are dialled through its gate.
+carrier_options carrier_options_of(const networked_options& x, const std::weak_ptr<gate>& door);
 
 /// For a director that finds its run finished: tells every other node of the plan who dials, or is
 /// dialled, that there is nothing to do (`how`, in words), so that none waits for the join timeout.

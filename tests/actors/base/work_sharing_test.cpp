@@ -54,6 +54,33 @@ TEST_F(shared_work, takes_the_threads_of_the_configuration) {
   EXPECT_EQ(system_->scheduler().num_workers(), 3u);
 }
 
+TEST_F(shared_work, tells_whether_all_threads_have_nothing_to_do) {
+  start(2);
+  const auto is_idle = idleness_of(*system_);
+  const auto becomes = [&](bool wanted) {
+    for (int i = 0; i < 2'000 && is_idle() != wanted; ++i)
+      std::this_thread::sleep_for(1ms);
+    return is_idle() == wanted;
+  };
+  EXPECT_TRUE(becomes(true));
+  const auto busy = system_->spawn([this](caf::event_based_actor*) -> caf::behavior {
+    return {[this](int) {
+      while (!may_end_)
+        std::this_thread::yield();
+    }};
+  });
+  caf::anon_send(busy, 1);
+  EXPECT_TRUE(becomes(false)) << "one of two is enough";
+  std::this_thread::sleep_for(2 * look_out_time);
+  EXPECT_FALSE(is_idle());
+  may_end_ = true;
+  EXPECT_TRUE(becomes(true));
+
+  caf::actor_system_config plain;
+  caf::actor_system other{plain};
+  EXPECT_FALSE(idleness_of(other));
+}
+
 TEST_F(shared_work, reaches_everybody_whether_threads_look_out_or_sleep) {
   for (size_t threads : {1, 2, 4}) {
     system_.reset();

@@ -48,6 +48,8 @@ slices = 3
 epochs = 1000000
 {more}
 """
+# What befalls a wire is to befall the pieces.
+WIRED = 'network.carrier = "messages"\n'
 
 
 class Hangs(unittest.TestCase):
@@ -240,7 +242,7 @@ class Hangs(unittest.TestCase):
             with self.subTest(way=way), Wires(1) as wires:
                 shutil.rmtree(os.path.join(self.folder, "runs"), ignore_errors=True)
                 nodes, ways = self.wired(wires)
-                with self.cluster(nodes, self.job(FEATURES)) as cluster:
+                with self.cluster(nodes, self.job(FEATURES), settings=WIRED) as cluster:
                     self.begin(cluster)
                     wires.silence([ways["left"]], True, (way,))
                     self.expect(cluster, "link", culprit, "bytes were given to it",
@@ -249,7 +251,7 @@ class Hangs(unittest.TestCase):
     def test_a_link_between_two_workers_that_carries_nothing(self):
         with Wires(1) as wires:
             nodes, ways = self.wired(wires)
-            with self.cluster(nodes, self.job(FEATURES)) as cluster:
+            with self.cluster(nodes, self.job(FEATURES), settings=WIRED) as cluster:
                 self.begin(cluster)
                 wires.silence([ways["left"]], True)
                 why, _ = self.explanation_once(cluster, lambda why: why and why["rule"] == "link")
@@ -260,7 +262,7 @@ class Hangs(unittest.TestCase):
     def test_a_slow_link(self):
         with Wires(1) as wires:
             nodes, ways = self.wired(wires, [(1, 1), (1, 0)])
-            with self.cluster(nodes, self.job(FEATURES), least=2) as cluster:
+            with self.cluster(nodes, self.job(FEATURES), least=2, settings=WIRED) as cluster:
                 self.begin(cluster)
 
                 def throttle(rate):

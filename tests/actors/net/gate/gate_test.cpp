@@ -83,6 +83,45 @@ TEST(gate, what_follows_the_last_line_at_once_is_left_in_the_connection) {
   EXPECT_EQ(heard, "and more");
 }
 
+// Beside the link: one attempt each time it is asked for, and no word of one that fails.
+TEST(gate, a_carrier_is_dialled_once_and_known_by_its_token) {
+  logged_gate a{options_of("a")};
+  logged_gate b{dialling("b", "a", a.door.port())};
+  const auto link = a.log.next<opened_news>();
+  ASSERT_TRUE(link && b.log.next<opened_news>());
+  EXPECT_EQ(link->carrier, 0u);
+  for (const uint64_t token : {77, 78}) {
+    b.door.dial_carrier("a", token);
+    const auto at_a = a.log.next<opened_news>();
+    const auto at_b = b.log.next<opened_news>();
+    ASSERT_TRUE(at_a && at_b);
+    EXPECT_EQ(at_a->carrier, token);
+    EXPECT_EQ(at_b->carrier, token);
+    EXPECT_TRUE(at_b->was_dialled);
+    const auto asked = a.log.next<candidate_news>(milliseconds{0});
+    EXPECT_TRUE(asked);
+  }
+  b.door.dial_carrier("c", 79); // nobody dials c
+  EXPECT_FALSE(b.log.next<opened_news>(milliseconds{200})) << "it dialled again";
+}
+
+TEST(gate, a_carrier_that_is_turned_away_costs_nothing) {
+  logged_gate a{options_of("a"), false};
+  logged_gate b{dialling("b", "a", a.door.port())};
+  const auto link = a.log.next<candidate_news>();
+  ASSERT_TRUE(link);
+  a.door.answer(link->ticket, {});
+  ASSERT_TRUE(b.log.next<opened_news>());
+  b.door.dial_carrier("a", 77);
+  const auto carrier = a.log.next<candidate_news>();
+  ASSERT_TRUE(carrier);
+  EXPECT_EQ(carrier->peer.carrier, 77u);
+  a.door.answer(carrier->ticket, name_not_free_yet("b"));
+  EXPECT_FALSE(b.log.next<failing_news>(milliseconds{200}));
+  EXPECT_FALSE(b.log.next<refused_news>(milliseconds{0}));
+  EXPECT_FALSE(a.log.next<candidate_news>(milliseconds{0})) << "it dialled again";
+}
+
 TEST(gate, a_refusal_has_one_reason_on_both_sides_and_ends_the_dialling) {
   logged_gate a{options_of("a")};
   auto options = dialling("b", "a", a.door.port());

@@ -25,8 +25,15 @@ job endless_job() {
   return x;
 }
 
+/// Pieces go over the wires, as messages or by connections of their own.
+class broken_wire : public testing::TestWithParam<carrier_choice> {};
+
+INSTANTIATE_TEST_SUITE_P(each_way, broken_wire,
+                         testing::Values(carrier_choice::messages, carrier_choice::socket));
+
 /// Wires are given up after a second.
 troupe::cluster_plan impatient(troupe::cluster_plan plan) {
+  plan.carrier = broken_wire::GetParam();
   plan.timeouts.heartbeat = milliseconds{100};
   plan.timeouts.lost_after = milliseconds{1'000};
   return plan;
@@ -62,7 +69,7 @@ networked_end expect_same_bits(test_cluster& cluster, size_t director = 0) {
   return end;
 }
 
-TEST(broken_wire, a_cut_wire_is_dialled_again) {
+TEST_P(broken_wire, a_cut_wire_is_dialled_again) {
   test_cluster cluster{endless_job(), impatient(plan_of({bringing(1, 1), bringing(1, 0)}))};
   test::relay wire{cluster.start(0).port()};
   auto options = cluster.options_of(1);
@@ -81,7 +88,7 @@ TEST(broken_wire, a_cut_wire_is_dialled_again) {
   EXPECT_EQ(b.end().reason, "finished");
 }
 
-TEST(broken_wire, a_silent_wire_is_lost_after_its_time) {
+TEST_P(broken_wire, a_silent_wire_is_lost_after_its_time) {
   test_cluster cluster{endless_job(), impatient(plan_of({bringing(1, 1), bringing(1, 1)}))};
   test::relay wire{cluster.start(0).port()};
   auto options = cluster.options_of(1);
@@ -100,7 +107,7 @@ TEST(broken_wire, a_silent_wire_is_lost_after_its_time) {
 }
 
 // The director sees both, but they do not see each other: one is taken out, and joins anew.
-TEST(broken_wire, who_was_taken_out_joins_anew) {
+TEST_P(broken_wire, who_was_taken_out_joins_anew) {
   test_cluster cluster{endless_job(),
                        impatient(plan_of({bringing(1, 1), bringing(1, 1), bringing(1, 0)}))};
   cluster.start(0);
@@ -136,7 +143,9 @@ void expect_equal_after(const test::wire_stall& stall, size_t director) {
     options.introduction_deadline = milliseconds{200};
     return options;
   };
-  test_cluster cluster{endless_job(), plan_of({bringing(1, 1), bringing(1, 1)}, director)};
+  auto plan = plan_of({bringing(1, 1), bringing(1, 1)}, director);
+  plan.carrier = broken_wire::GetParam();
+  test_cluster cluster{endless_job(), plan};
   test::relay wire{cluster.start(0, impatient_options(cluster.options_of(0))).port(), stall};
   auto options = impatient_options(cluster.options_of(1));
   options.cluster.nodes[0].address = wire.address();
@@ -153,7 +162,7 @@ void expect_equal_after(const test::wire_stall& stall, size_t director) {
   }
 }
 
-TEST(broken_wire, a_stall_while_a_link_is_made_costs_its_time_only) {
+TEST_P(broken_wire, a_stall_while_a_link_is_made_costs_its_time_only) {
   for (const bool is_answer : {false, true})
     for (size_t chunk = 0; chunk < 5; ++chunk) {
       const bool is_both = chunk == 4; // of the third one once more

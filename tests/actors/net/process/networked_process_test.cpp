@@ -2,11 +2,13 @@
 // refused.
 
 #include "troupe/actors/net/process/process_gate.hpp"
+#include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/tests/support/gates.hpp"
 #include "troupe/tests/support/networked.hpp"
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 namespace troupe::networked_process_test {
@@ -112,6 +114,37 @@ TEST(networked_process, a_process_lost_in_mid_run_changes_no_bit) {
   EXPECT_EQ(end.training->summary.replicas_lost, 1u);
   EXPECT_EQ(cluster[1].end().reason, "finished");
 }
+
+/// Which way pieces go changes no bit, whoever is lost.
+class carried_runs : public testing::TestWithParam<carrier_choice> {};
+
+TEST_P(carried_runs, train_the_bits_of_one_whoever_is_lost) {
+  const auto x = long_job();
+  auto plan = plan_of({bringing(1, 1), bringing(1, 1), bringing(1, 0)});
+  plan.carrier = GetParam();
+  test_cluster cluster{x, plan};
+  std::set<carrier_choice> seen; // by the director's thread that waits, until it ends
+  auto options = cluster.options_of(0);
+  options.on_status = [&](const training_status& status) {
+    for (const auto& link : status.links)
+      seen.insert(link.carrier);
+  };
+  cluster.start(0, options);
+  cluster.start(1);
+  cluster.start(2);
+  wait_for_version(cluster[0], 50);
+  cluster[2].leave();
+  const auto end = cluster[0].end();
+  EXPECT_EQ(parameters_of(end), alone(x));
+  EXPECT_EQ(end.training->summary.replicas_lost, 1u);
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+  const auto wanted = GetParam() == carrier_choice::automatic ? carrier_choice::memory : GetParam();
+  EXPECT_TRUE(seen.contains(wanted));
+}
+
+INSTANTIATE_TEST_SUITE_P(each_way, carried_runs,
+                         testing::Values(carrier_choice::automatic, carrier_choice::messages,
+                                         carrier_choice::socket, carrier_choice::memory));
 
 // A service manager stops all processes at once: the director needs the others for its result.
 TEST(networked_process, worker_that_is_stopped_with_the_director_stays_for_the_result) {

@@ -1,0 +1,27 @@
+// A carrier's offer: how pieces may go between two processes beside the link that they have. It
+// travels with the introduction; what both offer is used.
+
+#pragma once
+
+#include <caf/meta/type_name.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace troupe {
+
+struct carrier_offer {
+  std::string host;       ///< who says the same can have memory in common; empty: nobody
+  std::string address;    ///< of a socket of that host, on which whoever dialled the link is met
+  bool by_socket = false; ///< a connection of its own, through the gate
+  uint64_t token = 0;     ///< of this link, by whoever dialled it: who shows it belongs to the link
+
+  friend bool operator==(const carrier_offer&, const carrier_offer&) = default;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, carrier_offer& x) {
+  return f(caf::meta::type_name("troupe.carrier_offer"), x.host, x.address, x.by_socket, x.token);
+}
+
+} // namespace troupe

@@ -1,0 +1,303 @@
+#include "troupe/actors/net/carriers/carriers.hpp"
+
+#include "troupe/actors/net/carriers/host_socket.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
+
+#include <caf/send.hpp>
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <span>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Visitors that have no way yet; one more, and the first of them goes.
+constexpr size_t visitors_max = 64;
+
+uint64_t random_word() {
+  std::random_device source;
+  return (uint64_t{source()} << 32) | source();
+}
+
+/// What both say first on a socket of the host: which link it is.
+struct greeting_words {
+  std::array<char, 8> what{'t', 'r', 'o', 'u', 'p', 'e', ' ', '1'};
+  uint64_t token = 0;
+
+  friend bool operator==(const greeting_words&, const greeting_words&) = default;
+};
+
+std::span<std::byte> bytes_of(greeting_words& x) {
+  return std::as_writable_bytes(std::span{&x, 1});
+}
+
+} // namespace
+
+void carriers::start(const node_actor& node) {
+  node_ = node;
+  if (options_.choice == carrier_choice::automatic || options_.choice == carrier_choice::memory) {
+    address_ = "troupe-" + std::to_string(random_word()) + "-" + std::to_string(random_word());
+    listener_ = listen_on_host(address_);
+  }
+  loop_->post([self = shared_from_this()] {
+    if (self->listener_)
+      self->loop_->watch(self->listener_.get(), EPOLLIN, [self](uint32_t) { self->accept_all(); });
+    self->loop_->before_waiting([self] { self->tend(); });
+  });
+}
+
+carrier_offer carriers::offer() const {
+  const bool by_socket =
+    options_.choice == carrier_choice::automatic || options_.choice == carrier_choice::socket;
+  return {listener_ ? host_words() : std::string{}, address_, by_socket, random_word()};
+}
+
+void carriers::open(const std::string& peer, const carried_link& link) {
+  loop_->post([self = shared_from_this(), peer, link] {
+    self->close_here(peer);
+    auto& x = self->ways_[peer];
+    x.link = link;
+    x.delay = self->options_.retry_delay;
+    x.opened = moment::clock::now();
+    self->meet_early(peer, x);
+    self->try_again(peer, x, x.opened);
+  });
+}
+
+void carriers::close(const std::string& peer) {
+  loop_->post([self = shared_from_this(), peer] { self->close_here(peer); });
+}
+
+void carriers::take(const std::string& peer, uint64_t token, std::shared_ptr<channel> connection) {
+  loop_->post([self = shared_from_this(), peer, token, connection = std::move(connection)] {
+    const auto found = self->ways_.find(peer);
+    if (found == self->ways_.end() || found->second.link.token() != token ||
+        !found->second.link.has_socket())
+      return;
+    self->drop(found->second);
+    self->begin(peer, found->second, std::move(*connection), {}, {});
+  });
+}
+
+void carriers::close_here(const std::string& peer) {
+  if (const auto found = ways_.find(peer); found != ways_.end()) {
+    drop(found->second);
+    ways_.erase(found);
+  }
+}
+
+void carriers::drop(way& x) {
+  if (x.greeting)
+    loop_->forget(x.greeting.get());
+  if (x.stream)
+    loop_->forget(x.stream->descriptor());
+  x.greeting = owned_socket{};
+  x.memory = {};
+  x.stream.reset();
+  x.asked.reset();
+  x.waits_for_room = false;
+}
+
+// ---- On one host: the side that connects ----
+
+void carriers::connect(const std::string& peer, way& x) {
+  owned_socket memory;
+  x.memory = slot_memory::make(memory);
+  x.greeting = connect_on_host(x.link.theirs.address);
+  greeting_words words;
+  words.token = x.link.token();
+  if (!x.memory || !x.greeting || !is_of_this_user(x.greeting) ||
+      !send_with_descriptor(x.greeting, bytes_of(words), memory)) {
+    x.greeting = owned_socket{};
+    return;
+  }
+  loop_->watch(x.greeting.get(), EPOLLIN,
+               [self = weak_from_this(), peer](uint32_t) { self.lock()->on_greeted(peer); });
+}
+
+void carriers::on_greeted(const std::string& peer) {
+  const auto found = ways_.find(peer);
+  if (found == ways_.end() || !found->second.greeting)
+    return;
+  auto& x = found->second;
+  greeting_words words;
+  auto answer = receive_with_descriptor(x.greeting, bytes_of(words));
+  if (!answer.is_over && !answer.descriptor)
+    return;
+  auto theirs = slot_memory::map(answer.descriptor);
+  if (answer.is_over || !theirs || words.token != x.link.token())
+    return drop(x);
+  loop_->forget(x.greeting.get());
+  begin(peer, x, channel{std::move(x.greeting)}, std::move(x.memory), std::move(theirs));
+}
+
+// ---- On one host: the side that is met ----
+
+void carriers::accept_all() {
+  for (auto socket = accept_from(listener_); socket; socket = accept_from(listener_)) {
+    if (!is_of_this_user(socket))
+      continue;
+    std::erase_if(visitors_, [](const auto& x) { // watched no more, and gone since
+      return x.second.memory && has_closed(x.second.socket);
+    });
+    if (visitors_.size() >= visitors_max) {
+      loop_->forget(visitors_.begin()->first);
+      visitors_.erase(visitors_.begin());
+    }
+    const int descriptor = socket.get();
+    visitors_[descriptor].socket = std::move(socket);
+    loop_->watch(descriptor, EPOLLIN, [self = weak_from_this(), descriptor](uint32_t) {
+      self.lock()->on_visitor(descriptor);
+    });
+  }
+}
+
+void carriers::on_visitor(int descriptor) {
+  auto& who = visitors_.at(descriptor);
+  greeting_words words;
+  auto shown = receive_with_descriptor(who.socket, bytes_of(words));
+  if (!shown.is_over && !shown.descriptor)
+    return;
+  loop_->forget(descriptor);
+  if (shown.is_over || words.what != greeting_words{}.what) {
+    visitors_.erase(descriptor);
+    return;
+  }
+  who.memory = std::move(shown.descriptor);
+  who.token = words.token;
+  for (auto& [peer, x] : ways_)
+    meet_early(peer, x);
+}
+
+void carriers::meet_early(const std::string& peer, way& x) {
+  const auto found = std::ranges::find_if(visitors_, [&](const auto& entry) {
+    return entry.second.memory && entry.second.token == x.link.token();
+  });
+  if (!x.link.was_dialled || !x.link.shares_memory() || found == visitors_.end())
+    return;
+  auto who = std::move(found->second);
+  visitors_.erase(found);
+  meet(peer, x, std::move(who));
+}
+
+void carriers::meet(const std::string& peer, way& x, visitor&& who) {
+  if (has_closed(who.socket))
+    return; // it has given this up, and may have come again before
+  greeting_words words;
+  words.token = who.token;
+  owned_socket memory;
+  auto mine = slot_memory::make(memory);
+  auto theirs = slot_memory::map(who.memory);
+  if (!mine || !theirs || !send_with_descriptor(who.socket, bytes_of(words), memory))
+    return; // it may come again
+  drop(x);
+  begin(peer, x, channel{std::move(who.socket)}, std::move(mine), std::move(theirs));
+}
+
+// ---- Any carrier ----
+
+void carriers::begin(const std::string& peer, way& x, channel connection, slot_memory mine,
+                     slot_memory theirs) {
+  auto slots = mine ? std::make_shared<shared_slots>(std::move(mine), std::move(theirs)) : nullptr;
+  x.stream = std::make_unique<piece_stream>(std::move(connection), std::move(slots));
+  loop_->watch(x.stream->descriptor(), EPOLLIN, [self = weak_from_this(), peer](uint32_t events) {
+    self.lock()->on_ready(peer, events);
+  });
+  on_ready(peer, EPOLLIN); // what a secured connection has read already
+}
+
+void carriers::on_ready(const std::string& peer, uint32_t events) {
+  const auto found = ways_.find(peer);
+  if (found == ways_.end() || !found->second.stream ||
+      (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0)
+    return;
+  auto& x = found->second;
+  const bool goes_on = x.stream->receive([&](carried_frame&& frame) {
+    x.asked.reset();
+    x.delay = options_.retry_delay;
+    deliver(peer, std::move(frame));
+  });
+  if (!goes_on)
+    drop(x);
+}
+
+void carriers::deliver(const std::string& peer, carried_frame&& frame) const {
+  if (frame.is_piece())
+    caf::anon_send(node_, sent_piece{{{peer}, std::move(frame.piece)}});
+  else if (frame.kind == frame_kind::stamp)
+    caf::anon_send(node_, sent_stamp{{{peer}, frame.piece.stamp}});
+  else
+    caf::anon_send(node_, sent_credit{{{peer}, frame.piece.stamp}});
+}
+
+carrier_choice carriers::way_to(const std::string& process) const {
+  const auto found = ways_.find(process);
+  if (found == ways_.end() || !found->second.stream)
+    return carrier_choice::messages;
+  return found->second.stream->has_slots() ? carrier_choice::memory : carrier_choice::socket;
+}
+
+// Each piece leaves at once where there is room: the other side takes it in meanwhile.
+bool carriers::carry(const std::string& process, const tensor_piece& piece) {
+  const auto found = ways_.find(process);
+  if (found == ways_.end() || !found->second.stream || !found->second.stream->put(piece))
+    return false;
+  if (found->second.stream->has_slots())
+    found->second.stream->flush(); // whether it is over `tend` finds out
+  return true;
+}
+
+// What is asked is asked by message where a way is silent: then whoever has lost it finds out what has
+// come, and sends the rest as messages.
+bool carriers::carry(const std::string& process, position_word word, const link_position& what) {
+  const auto found = ways_.find(process);
+  if (found == ways_.end() || !found->second.stream)
+    return false;
+  auto& x = found->second;
+  const auto now = moment::clock::now();
+  if (word == position_word::stamp) {
+    if (x.asked && now - *x.asked >= options_.silence_max) {
+      drop(x);
+      x.tried = now;
+      x.delay = std::min(2 * x.delay, options_.retry_delay_max);
+    } else {
+      x.asked = x.asked.value_or(now);
+    }
+  }
+  if (x.stream)
+    x.stream->put(word, what);
+  return x.stream != nullptr;
+}
+
+void carriers::tend() {
+  const auto now = moment::clock::now();
+  for (auto& [peer, x] : ways_) {
+    if (x.stream && !x.stream->flush())
+      drop(x);
+    if (x.stream && x.stream->is_waiting() != x.waits_for_room) {
+      x.waits_for_room = x.stream->is_waiting();
+      loop_->change(x.stream->descriptor(), x.waits_for_room ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    }
+    try_again(peer, x, now);
+  }
+}
+
+void carriers::try_again(const std::string& peer, way& x, moment now) {
+  if (x.stream || now - x.tried < x.delay)
+    return;
+  x.tried = now;
+  drop(x);
+  const bool has_waited = !x.link.shares_memory() || now - x.opened >= options_.memory_patience;
+  if (!x.link.was_dialled && x.link.shares_memory())
+    connect(peer, x);
+  else if (x.link.was_dialled && x.link.has_socket() && has_waited)
+    options_.dial(peer, x.link.token());
+}
+
+} // namespace troupe

@@ -1,0 +1,122 @@
+// Carriers: the ways for pieces that a process has beside its links. One for each linked process:
+// memory that both have in common, or a connection of its own; until there is one, and whenever it is
+// lost, pieces go as messages. All is on the node's thread (node_loop.hpp).
+//
+//   link(s)  --introductions, with offers-->  both know what both can
+//
+//   memory   who was dialled --connects on the host, shows the token, hands over its memory--> other
+//                            <--shows the token, hands over its memory-----------------------
+//   socket   who dialled     --dials the other's gate anew, with the token-->
+//
+// A carrier is no link: whether somebody is lost the links decide. One that breaks is made anew.
+
+#pragma once
+
+#include "troupe/actors/base/piece_carrier.hpp"
+#include "troupe/actors/net/carriers/carrier_offer.hpp"
+#include "troupe/actors/net/carriers/node_loop.hpp"
+#include "troupe/actors/net/carriers/piece_stream.hpp"
+#include "troupe/actors/protocol/interfaces.hpp"
+#include "troupe/coordinators/base/moment.hpp"
+#include "troupe/coordinators/membership/cluster_plan.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+struct carrier_options {
+  carrier_choice choice = carrier_choice::automatic;
+  /// Dials the process of this name with this token.
+  std::function<void(const std::string&, uint64_t token)> dial;
+  /// Before a carrier that was lost, or has not come about, is tried again; twice as long after each
+  /// that was silent, up to the second.
+  milliseconds retry_delay{1'000};
+  milliseconds retry_delay_max{64'000};
+  /// Memory in common is waited for so long before a socket is tried as well.
+  milliseconds memory_patience{2'000};
+  /// A carrier on which nothing comes for so long after a question is none any more: what was given
+  /// to it is lost.
+  milliseconds silence_max{2'000};
+};
+
+/// A link with a process.
+struct carried_link {
+  carrier_offer mine;
+  carrier_offer theirs;
+  bool was_dialled = false; ///< by this process
+
+  uint64_t token() const { return was_dialled ? mine.token : theirs.token; }
+  bool shares_memory() const { return !mine.host.empty() && mine.host == theirs.host; }
+  bool has_socket() const { return mine.by_socket && theirs.by_socket; }
+};
+
+class carriers : public piece_carrier, public std::enable_shared_from_this<carriers> {
+public:
+  carriers(std::shared_ptr<node_loop> loop, carrier_options options)
+    : loop_(std::move(loop)), options_(std::move(options)) {}
+
+  /// Begins to listen. What comes is given to this node.
+  void start(const node_actor& node);
+
+  // ---- From any thread, after `start` ----
+
+  /// For a link that is being made.
+  carrier_offer offer() const;
+  /// There is a link; a new one takes the place of one before.
+  void open(const std::string& peer, const carried_link& link);
+  void close(const std::string& peer);
+  /// A connection that the gate has opened for the link with this token.
+  void take(const std::string& peer, uint64_t token, std::shared_ptr<channel> connection);
+
+  carrier_choice way_to(const std::string& process) const override;
+  bool carry(const std::string& process, const tensor_piece& piece) override;
+  bool carry(const std::string& process, position_word word, const link_position& what) override;
+
+private:
+  struct way {
+    carried_link link;
+    moment opened{};
+    moment tried{};
+    milliseconds delay{0};                ///< from then to the next attempt
+    owned_socket greeting;                ///< connected on this host, and not answered yet
+    slot_memory memory;                   ///< that was handed over with the greeting
+    std::unique_ptr<piece_stream> stream; ///< null: there is none
+    std::optional<moment> asked;          ///< a question, since when nothing has come
+    bool waits_for_room = false;
+  };
+  /// Who came on this host, and what it has shown: it may be faster than the introduction.
+  struct visitor {
+    owned_socket socket;
+    owned_socket memory; ///< handed over; empty until it has shown its token
+    uint64_t token = 0;
+  };
+
+  void accept_all();
+  void on_visitor(int descriptor);
+  void meet_early(const std::string& peer, way& x);
+  void meet(const std::string& peer, way& x, visitor&& who);
+  void connect(const std::string& peer, way& x);
+  void on_greeted(const std::string& peer);
+  void begin(const std::string& peer, way& x, channel connection, slot_memory mine,
+             slot_memory theirs);
+  void on_ready(const std::string& peer, uint32_t events);
+  void deliver(const std::string& peer, carried_frame&& frame) const;
+  void drop(way& x);
+  void close_here(const std::string& peer);
+  void tend();
+  void try_again(const std::string& peer, way& x, moment now);
+
+  std::shared_ptr<node_loop> loop_;
+  carrier_options options_;
+  node_actor node_;
+  std::string address_;
+  owned_socket listener_;
+  std::map<int, visitor> visitors_; ///< that have no way yet
+  std::map<std::string, way> ways_;
+};
+
+} // namespace troupe

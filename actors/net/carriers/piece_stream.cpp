@@ -1,0 +1,215 @@
+#include "troupe/actors/net/carriers/piece_stream.hpp"
+
+#include "troupe/actors/protocol/received_values.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+/// Frames given to the socket at a time.
+constexpr size_t frames_per_write = 16;
+
+bool is_only_later() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+/// As the system's calls say it.
+ptrdiff_t outcome_of(const transfer& x) {
+  if (x.byte_count > 0)
+    return static_cast<ptrdiff_t>(x.byte_count);
+  errno = x.is_over ? ENOTCONN : EAGAIN;
+  return -1;
+}
+
+/// Parts of a message still to be sent.
+class unsent {
+public:
+  void add(const void* bytes, size_t size, size_t& skipped) {
+    const auto skip = std::min(size, skipped);
+    skipped -= skip;
+    if (size > skip)
+      parts_[count_++] = {const_cast<std::byte*>(static_cast<const std::byte*>(bytes)) + skip,
+                          size - skip};
+  }
+  std::string_view first() const {
+    return {static_cast<const char*>(parts_[0].iov_base), parts_[0].iov_len};
+  }
+  msghdr message() {
+    msghdr result{};
+    result.msg_iov = parts_.data();
+    result.msg_iovlen = count_;
+    return result;
+  }
+
+private:
+  std::array<iovec, 2 * frames_per_write> parts_{};
+  size_t count_ = 0;
+};
+
+} // namespace
+
+piece_stream::piece_stream(channel connection, std::shared_ptr<shared_slots> slots)
+  : connection_(std::move(connection)), slots_(std::move(slots)) {
+  // The end of a piece is not to wait for the answer to its beginning. A socket of the host knows no such
+  // waiting.
+  const int yes = 1;
+  ::setsockopt(connection_.descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+}
+
+bool piece_stream::put(const tensor_piece& piece) {
+  if (piece.values.size() == 0 || piece.values.size() > piece_elements_max)
+    return false;
+  const auto values = piece.values.values();
+  carried_frame frame;
+  frame.piece = piece;
+  frame.piece.values = {};
+  frame.count = values.size();
+  frame.checksum = piece.values.received_checksum().value_or(checksum_of_values(values));
+  const auto place = slots_ ? slots_->put(values) : std::nullopt;
+  if (place) {
+    frame.kind = frame_kind::slot;
+    frame.place = *place;
+  }
+  outgoing_.push_back({write_frame(frame), place ? float_view{} : piece.values});
+  return true;
+}
+
+void piece_stream::put(position_word word, const link_position& what) {
+  carried_frame frame;
+  frame.kind = word == position_word::stamp ? frame_kind::stamp : frame_kind::credit;
+  frame.piece.stamp = what;
+  outgoing_.push_back({write_frame(frame), {}});
+}
+
+// A secured session takes one row of bytes at a time, and makes records of them.
+ptrdiff_t piece_stream::write_some() {
+  unsent parts;
+  auto skipped = outgoing_.front().written;
+  const auto count = std::min(frames_per_write, outgoing_.size());
+  for (size_t k = 0; k < count; ++k) {
+    parts.add(outgoing_[k].head.data(), sizeof(frame_head), skipped);
+    const auto values = std::as_bytes(outgoing_[k].values.values());
+    parts.add(values.data(), values.size(), skipped);
+  }
+  if (auto* session = connection_.session())
+    return outcome_of(session->write(parts.first()));
+  const auto message = parts.message();
+  return ::sendmsg(connection_.descriptor(), &message, MSG_NOSIGNAL);
+}
+
+bool piece_stream::flush() {
+  while (!outgoing_.empty()) {
+    const auto sent = write_some();
+    if (sent < 0)
+      return is_only_later();
+    auto left = static_cast<size_t>(sent);
+    while (left > 0) {
+      auto& first = outgoing_.front();
+      const auto taken = std::min(left, first.size() - first.written);
+      first.written += taken;
+      left -= taken;
+      if (first.written == first.size())
+        outgoing_.pop_front();
+    }
+  }
+  return true;
+}
+
+ptrdiff_t piece_stream::read_into(std::span<std::byte> values, std::span<std::byte> behind) {
+  if (auto* session = connection_.session()) {
+    const auto onto = values.empty() ? behind : values;
+    return outcome_of(session->read({reinterpret_cast<char*>(onto.data()), onto.size()}));
+  }
+  const std::array<iovec, 2> parts{
+    {{values.data(), values.size()}, {behind.data(), behind.size()}}};
+  const auto got = ::readv(connection_.descriptor(), parts.data(), static_cast<int>(parts.size()));
+  if (got != 0)
+    return got;
+  errno = ENOTCONN;
+  return -1;
+}
+
+// Values go to their buffer, and what is behind them, heads of others as a rule, is read with them.
+bool piece_stream::read_some() {
+  if (ahead_begin_ > 0) {
+    std::memmove(ahead_.data(), ahead_.data() + ahead_begin_, ahead_end_ - ahead_begin_);
+    ahead_end_ -= std::exchange(ahead_begin_, 0);
+  }
+  std::span<std::byte> values;
+  if (incoming_)
+    values = std::as_writable_bytes(incoming_->storage.values())
+               .first(incoming_->what.count * sizeof(float))
+               .subspan(incoming_->read);
+  const auto got = read_into(values, std::span{ahead_}.subspan(ahead_end_));
+  if (got < 0)
+    return false;
+  const auto of_values = std::min(static_cast<size_t>(got), values.size());
+  if (incoming_)
+    incoming_->read += of_values;
+  ahead_end_ += static_cast<size_t>(got) - of_values;
+  return true;
+}
+
+bool piece_stream::receive(const std::function<void(carried_frame&&)>& take) {
+  for (;;) {
+    if (incoming_ && incoming_->read == incoming_->what.count * sizeof(float)) {
+      take_values(take);
+    } else if (!incoming_ && ahead_end_ - ahead_begin_ >= frame_head_bytes) {
+      if (!begin_frame(take))
+        return false;
+    } else if (!read_some()) {
+      return is_only_later();
+    }
+  }
+}
+
+void piece_stream::take_values(const std::function<void(carried_frame&&)>& take) {
+  auto whole = std::move(*incoming_);
+  incoming_.reset();
+  const auto count = static_cast<size_t>(whole.what.count);
+  whole.what.piece.values = {std::move(whole.storage), count, whole.what.checksum,
+                             checksum_of_values};
+  take(std::move(whole.what));
+}
+
+bool piece_stream::begin_frame(const std::function<void(carried_frame&&)>& take) {
+  frame_head head;
+  std::memcpy(head.data(), ahead_.data() + ahead_begin_, frame_head_bytes);
+  ahead_begin_ += frame_head_bytes;
+  auto frame = read_frame(head);
+  if (!frame)
+    return false;
+  const auto count = static_cast<size_t>(frame->count);
+  if (frame->kind == frame_kind::piece) {
+    incoming_ = incoming{std::move(*frame), receive_buffer(count)};
+    const auto here = std::min(count * sizeof(float), ahead_end_ - ahead_begin_);
+    std::memcpy(incoming_->storage.values().data(), ahead_.data() + ahead_begin_, here);
+    ahead_begin_ += here;
+    incoming_->read = here;
+    return true;
+  }
+  if (frame->kind == frame_kind::slot) {
+    const auto there = slots_ ? slots_->look(frame->place, count) : std::span<const float>{};
+    if (there.empty())
+      return false;
+    std::shared_ptr<const void> lender{
+      there.data(), [slots = slots_, place = frame->place](const void*) { slots->done(place); }};
+    frame->piece.values = {const_buffer::lent(there, std::move(lender)), count, frame->checksum,
+                           checksum_of_values};
+  }
+  take(std::move(*frame));
+  return true;
+}
+
+} // namespace troupe

@@ -1,0 +1,16 @@
+// A node that lives on the thread where its carriers are (node_loop.hpp).
+
+#pragma once
+
+#include "troupe/actors/net/carriers/node_loop.hpp"
+#include "troupe/actors/node/node.hpp"
+
+#include <memory>
+
+namespace troupe {
+
+/// As `system.spawn<caf::detached>(node, ...)`, on this loop.
+local_node_actor spawn_looped(caf::actor_system& system, const std::shared_ptr<node_loop>& loop,
+                              const node_options& options, const local_company& local);
+
+} // namespace troupe

@@ -1,0 +1,269 @@
+// Carriers of two processes, in one: each with its thread, and a node that writes down what comes.
+
+#include "troupe/actors/net/carriers/carriers.hpp"
+#include "troupe/actors/net/carriers/host_socket.hpp"
+#include "troupe/actors/protocol/tensor_messages.hpp"
+#include "troupe/actors/run/configure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <caf/actor_cast.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <future>
+#include <optional>
+#include <thread>
+
+namespace troupe::carriers_test {
+
+namespace {
+
+tensor_piece piece_of(uint64_t key, size_t count) {
+  const buffer storage{count};
+  for (auto& x : storage.values())
+    x = static_cast<float>(key);
+  tensor_piece result;
+  result.of = {tensor_kind::parameters, 1, key, only_leaf, 0};
+  result.values = {storage, 0, count};
+  result.stamp = {1, key};
+  return result;
+}
+
+constexpr milliseconds retry_delay{50};
+constexpr milliseconds silence_max{100};
+
+struct system_config : caf::actor_system_config {
+  system_config() { configure(*this); }
+};
+
+/// A process, as its links and its node see its carriers.
+struct side {
+  side(caf::actor_system& system, carrier_choice choice)
+    : inbox(system),
+      loop(std::make_shared<node_loop>(system)),
+      ways(std::make_shared<carriers>(loop, options_of(choice))) {
+    loop->start();
+    ways->start(caf::actor_cast<node_actor>(caf::actor_cast<caf::actor>(inbox)));
+  }
+  ~side() { loop->stop(); }
+
+  carrier_options options_of(carrier_choice choice) {
+    carrier_options result;
+    result.choice = choice;
+    result.dial = [this](const std::string&, uint64_t token) {
+      dialled.fetch_add(1);
+      token_dialled = token;
+    };
+    result.retry_delay = retry_delay;
+    result.silence_max = silence_max;
+    return result;
+  }
+
+  /// Calls this on the loop's thread.
+  template <class Function>
+  auto there(const Function& call) {
+    std::promise<decltype(call())> result;
+    loop->post([&] { result.set_value(call()); });
+    return result.get_future().get();
+  }
+  carrier_choice way_to(const std::string& peer) {
+    return there([&] { return ways->way_to(peer); });
+  }
+  bool comes_to(const std::string& peer, carrier_choice way) {
+    for (int i = 0; i < 1'000 && way_to(peer) != way; ++i)
+      std::this_thread::sleep_for(milliseconds{5});
+    return way_to(peer) == way;
+  }
+  template <class T>
+  T next() {
+    T result;
+    inbox->receive([&](const T& news) { result = news; },
+                   caf::after(std::chrono::seconds{10}) >> [] { FAIL() << "nothing comes"; });
+    return result;
+  }
+
+  caf::scoped_actor inbox;
+  std::atomic<int> dialled{0};
+  std::atomic<uint64_t> token_dialled{0};
+  std::shared_ptr<node_loop> loop;
+  std::shared_ptr<carriers> ways;
+};
+
+class two_sides : public testing::Test {
+protected:
+  void make(carrier_choice of_a, carrier_choice of_b) {
+    a.emplace(system, of_a);
+    b.emplace(system, of_b);
+    from_a = {a->ways->offer(), b->ways->offer(), true};
+    from_b = {from_a.theirs, from_a.mine, false};
+  }
+  void link() {
+    a->ways->open("b", from_a);
+    b->ways->open("a", from_b);
+  }
+  void expect_carried() {
+    for (const size_t count : {size_t{3}, piece_elements_max}) {
+      const auto piece = piece_of(count, count);
+      ASSERT_TRUE(a->there([&] { return a->ways->carry("b", piece); }));
+      const auto came = b->next<sent_piece>();
+      EXPECT_EQ(came.by, (speaker{"a", false}));
+      EXPECT_EQ(came.what, piece);
+      EXPECT_TRUE(came.what.values.intact());
+    }
+    ASSERT_TRUE(b->there([&] { return b->ways->carry("a", position_word::credit, {1, 7}); }));
+    EXPECT_EQ(a->next<sent_credit>().what, (link_position{1, 7}));
+    ASSERT_TRUE(b->there([&] { return b->ways->carry("a", position_word::stamp, {2, 8}); }));
+    const auto stamp = a->next<sent_stamp>();
+    EXPECT_EQ(stamp.what, (link_position{2, 8}));
+    EXPECT_EQ(stamp.by, (speaker{"b", false}));
+  }
+  /// Connections as the gate would have opened them.
+  void bring_sockets(uint64_t token) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    a->ways->take("b", token, std::make_shared<channel>(owned_socket{ends[0]}));
+    b->ways->take("a", token, std::make_shared<channel>(owned_socket{ends[1]}));
+  }
+
+  system_config config;
+  caf::actor_system system{config};
+  std::optional<side> a, b;
+  carried_link from_a, from_b;
+};
+
+TEST_F(two_sides, on_one_host_share_memory) {
+  make(carrier_choice::automatic, carrier_choice::automatic);
+  EXPECT_FALSE(a->there([&] { return a->ways->carry("b", piece_of(1, 1)); }));
+  link();
+  ASSERT_TRUE(a->comes_to("b", carrier_choice::memory));
+  ASSERT_TRUE(b->comes_to("a", carrier_choice::memory));
+  expect_carried();
+}
+
+// The side that connects hears of the link first, or last.
+TEST_F(two_sides, meet_whoever_hears_of_the_link_first) {
+  for (const bool connects_first : {false, true}) {
+    make(carrier_choice::memory, carrier_choice::automatic);
+    if (connects_first)
+      b->ways->open("a", from_b);
+    else
+      a->ways->open("b", from_a);
+    std::this_thread::sleep_for(milliseconds{20});
+    link();
+    ASSERT_TRUE(b->comes_to("a", carrier_choice::memory));
+    ASSERT_TRUE(a->comes_to("b", carrier_choice::memory));
+    expect_carried();
+  }
+}
+
+TEST_F(two_sides, of_which_one_wants_messages_have_no_other_way) {
+  for (const auto of_a : {carrier_choice::messages, carrier_choice::socket}) {
+    make(of_a,
+         of_a == carrier_choice::messages ? carrier_choice::automatic : carrier_choice::memory);
+    EXPECT_FALSE(from_a.shares_memory());
+    EXPECT_FALSE(from_a.has_socket());
+    link();
+    bring_sockets(from_a.token());
+    EXPECT_EQ(a->way_to("b"), carrier_choice::messages);
+    EXPECT_EQ(b->way_to("a"), carrier_choice::messages);
+    EXPECT_FALSE(a->there([&] { return a->ways->carry("b", position_word::stamp, {1, 1}); }));
+    EXPECT_EQ(a->dialled + b->dialled, 0);
+  }
+}
+
+TEST_F(two_sides, use_a_socket_that_the_gate_brings_to_their_link) {
+  make(carrier_choice::socket, carrier_choice::automatic);
+  link();
+  a->way_to("b");
+  EXPECT_EQ(a->dialled, 1);
+  EXPECT_EQ(a->token_dialled, from_a.token());
+  EXPECT_EQ(b->dialled, 0);
+  bring_sockets(from_a.token() + 1); // of another link
+  EXPECT_EQ(a->way_to("b"), carrier_choice::messages);
+  bring_sockets(from_a.token());
+  EXPECT_EQ(a->way_to("b"), carrier_choice::socket);
+  expect_carried();
+}
+
+TEST_F(two_sides, go_back_to_messages_when_the_link_or_the_other_is_gone) {
+  make(carrier_choice::socket, carrier_choice::socket);
+  link();
+  bring_sockets(from_a.token());
+  ASSERT_TRUE(b->comes_to("a", carrier_choice::socket));
+  a->ways->close("b");
+  EXPECT_EQ(a->way_to("b"), carrier_choice::messages);
+  EXPECT_TRUE(b->comes_to("a", carrier_choice::messages));
+  EXPECT_FALSE(b->there([&] { return b->ways->carry("a", piece_of(1, 1)); }));
+}
+
+// Its link lives: the side that connects tries again.
+TEST_F(two_sides, make_memory_anew_that_was_lost) {
+  make(carrier_choice::automatic, carrier_choice::automatic);
+  link();
+  ASSERT_TRUE(b->comes_to("a", carrier_choice::memory));
+  ASSERT_TRUE(a->comes_to("b", carrier_choice::memory));
+  a->ways->open("b", from_a); // it begins with nothing
+  const auto until = moment::clock::now() + 200 * retry_delay;
+  while (a->way_to("b") != carrier_choice::memory && moment::clock::now() < until)
+    b->way_to("a"); // a loop looks whenever it is woken
+  ASSERT_EQ(a->way_to("b"), carrier_choice::memory);
+  ASSERT_TRUE(b->comes_to("a", carrier_choice::memory));
+  expect_carried();
+}
+
+// A way that takes everything and brings nothing is none: a question without an answer ends it.
+TEST_F(two_sides, give_up_a_way_that_is_silent) {
+  make(carrier_choice::socket, carrier_choice::socket);
+  link();
+  const auto ask = [&] {
+    return a->there([&] { return a->ways->carry("b", position_word::stamp, {1, 1}); });
+  };
+  const auto wait = [] { std::this_thread::sleep_for(silence_max + milliseconds{20}); };
+  bring_sockets(from_a.token());
+  ASSERT_EQ(a->way_to("b"), carrier_choice::socket);
+  wait(); // nobody has asked
+  EXPECT_TRUE(ask());
+  b->next<sent_stamp>();
+  ASSERT_TRUE(b->there([&] { return b->ways->carry("a", position_word::credit, {1, 1}); }));
+  a->next<sent_credit>();
+  wait();
+  EXPECT_TRUE(ask());
+  wait();
+  EXPECT_FALSE(ask());
+  EXPECT_EQ(a->way_to("b"), carrier_choice::messages);
+  EXPECT_FALSE(ask());
+}
+
+// Whoever is on this host and of this user may come, and is not listened to without the token.
+TEST_F(two_sides, do_not_listen_to_strangers) {
+  make(carrier_choice::memory, carrier_choice::memory);
+  a->ways->open("b", from_a);
+  const auto stranger = connect_on_host(from_a.mine.address);
+  ASSERT_TRUE(stranger);
+  std::array<std::byte, 16> words{};
+  owned_socket memory;
+  const auto mine = slot_memory::make(memory);
+  ASSERT_TRUE(send_with_descriptor(stranger, words, memory));
+  const auto other = connect_on_host(from_a.mine.address);
+  ASSERT_EQ(::send(other.get(), "GET / HTTP/1.0\r\n", 16, 0), 16);
+  std::array<char, 1> answer{};
+  for (const auto* one : {&stranger, &other}) {
+    for (int i = 0; i < 1'000 && ::recv(one->get(), answer.data(), 1, MSG_DONTWAIT) != 0; ++i)
+      std::this_thread::sleep_for(milliseconds{5});
+    EXPECT_EQ(::recv(one->get(), answer.data(), 1, MSG_DONTWAIT), 0);
+  }
+  EXPECT_EQ(a->way_to("b"), carrier_choice::messages);
+  b->ways->open("a", from_b);
+  EXPECT_TRUE(a->comes_to("b", carrier_choice::memory));
+}
+
+} // namespace
+
+} // namespace troupe::carriers_test
