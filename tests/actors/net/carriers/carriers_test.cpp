@@ -182,7 +182,7 @@ TEST_F(two_sides, use_a_socket_that_the_gate_brings_to_their_link) {
   make(carrier_choice::socket, carrier_choice::automatic);
   link();
   a->way_to("b");
-  EXPECT_EQ(a->dialled, 1);
+  EXPECT_GE(a->dialled, 1);
   EXPECT_EQ(a->token_dialled, from_a.token());
   EXPECT_EQ(b->dialled, 0);
   bring_sockets(from_a.token() + 1); // of another link
