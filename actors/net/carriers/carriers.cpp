@@ -46,8 +46,11 @@ void carriers::start(const node_actor& node) {
     listener_ = listen_on_host(address_);
   }
   loop_->post([self = shared_from_this()] {
+    // By edges: without a descriptor left whoever comes keeps waiting, and the loop does not turn in
+    // circles; the next to come, or the same once more, has all of them looked at again.
     if (self->listener_)
-      self->loop_->watch(self->listener_.get(), EPOLLIN, [self](uint32_t) { self->accept_all(); });
+      self->loop_->watch(self->listener_.get(), EPOLLIN | EPOLLET,
+                         [self](uint32_t) { self->accept_all(); });
     self->loop_->before_waiting([self] { self->tend(); });
   });
 }

@@ -33,6 +33,23 @@ host_address address_of(const std::string& name) {
   return result;
 }
 
+/// One row of bytes, and room for one descriptor: more of them the system does not hand over.
+struct message_with_descriptor {
+  explicit message_with_descriptor(std::span<const std::byte> bytes)
+    : part{const_cast<std::byte*>(bytes.data()), bytes.size()} {
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = room.data();
+    message.msg_controllen = CMSG_LEN(sizeof(int));
+  }
+  message_with_descriptor(const message_with_descriptor&) = delete;
+  message_with_descriptor& operator=(const message_with_descriptor&) = delete;
+
+  iovec part;
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> room{};
+  msghdr message{};
+};
+
 owned_socket host_socket() {
   return owned_socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
@@ -81,36 +98,24 @@ bool has_closed(const owned_socket& socket) {
 
 bool send_with_descriptor(const owned_socket& socket, std::span<const std::byte> bytes,
                           const owned_socket& descriptor) {
-  iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> room{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
-  auto* head = CMSG_FIRSTHDR(&message);
+  message_with_descriptor sent{bytes};
+  auto* head = CMSG_FIRSTHDR(&sent.message);
   head->cmsg_level = SOL_SOCKET;
   head->cmsg_type = SCM_RIGHTS;
   head->cmsg_len = CMSG_LEN(sizeof(int));
   const int number = descriptor.get();
   std::memcpy(CMSG_DATA(head), &number, sizeof(number));
-  return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+  return ::sendmsg(socket.get(), &sent.message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
 received_descriptor receive_with_descriptor(const owned_socket& socket,
                                             std::span<std::byte> bytes) {
-  iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> room{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
-  const auto got = ::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
+  message_with_descriptor come{bytes};
+  const auto got = ::recvmsg(socket.get(), &come.message, MSG_CMSG_CLOEXEC);
   received_descriptor result;
   result.is_over = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) ||
                    (got > 0 && static_cast<size_t>(got) != bytes.size());
-  const auto* head = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  const auto* head = got > 0 ? CMSG_FIRSTHDR(&come.message) : nullptr;
   if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
       head->cmsg_len == CMSG_LEN(sizeof(int))) {
     int number = -1;

@@ -195,10 +195,10 @@ void links_state::on_introduction(const introduction& news) {
   const auto known = linked_.find(news.who.name);
   if (known != linked_.end() && known->second.peer.links == news.links) {
     const bool is_new = known->second.peer.who.incarnation != news.who.incarnation;
-    const auto life = known->second.peer.who.life;
-    known->second.peer = news;
-    known->second.peer.who.life = life;
-    if (is_new && director_) // it joins anew
+    const auto before = std::exchange(known->second.peer, news);
+    known->second.peer.who.life = before.who.life;
+    known->second.peer.carrier = before.carrier; // as the link, it stays
+    if (is_new && director_)                     // it joins anew
       self_->send(director_, known->second.peer.who, news.node);
     return;
   }
