@@ -228,7 +228,7 @@ void add_runtime_keys(keys& out) {
     [](auto& x) -> auto& { return x.runtime.threads; }));
   out.push_back(choice_key<job, scheduler_policy>(
     {"runtime.policy",
-     "of the scheduler; sharing: threads look out for work for 0.1 ms before they sleep"},
+     "of the scheduler; sharing: threads look out for work for 0.3 ms before they sleep"},
     [](auto& x) -> auto& { return x.runtime.policy; }));
   out.push_back(plain_key<job, std::string>(
     {"runtime.numerics", "\"native\", \"x86-64-v2\", \"x86-64-v3\", \"x86-64-v4\" or an OpenBLAS "

@@ -17,6 +17,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <future>
 #include <optional>
 #include <thread>
@@ -38,6 +39,7 @@ tensor_piece piece_of(uint64_t key, size_t count) {
 
 constexpr milliseconds retry_delay{50};
 constexpr milliseconds silence_max{100};
+constexpr milliseconds memory_patience{200};
 
 struct system_config : caf::actor_system_config {
   system_config() { configure(*this); }
@@ -63,6 +65,7 @@ struct side {
     };
     result.retry_delay = retry_delay;
     result.silence_max = silence_max;
+    result.memory_patience = memory_patience;
     return result;
   }
 
@@ -176,6 +179,45 @@ TEST_F(two_sides, of_which_one_wants_messages_have_no_other_way) {
     EXPECT_FALSE(a->there([&] { return a->ways->carry("b", position_word::stamp, {1, 1}); }));
     EXPECT_EQ(a->dialled + b->dialled, 0);
   }
+}
+
+// Whoever should connect on the host does not, or cannot.
+TEST_F(two_sides, try_a_socket_when_memory_does_not_come_about) {
+  make(carrier_choice::automatic, carrier_choice::automatic);
+  const auto begin = moment::clock::now();
+  a->ways->open("b", from_a);
+  a->way_to("b");
+  EXPECT_EQ(a->dialled, 0);
+  while (a->dialled == 0 && moment::clock::now() - begin < std::chrono::seconds{10})
+    a->way_to("b"); // a loop looks whenever it is woken
+  EXPECT_GE(moment::clock::now() - begin, memory_patience);
+  EXPECT_EQ(a->token_dialled, from_a.token());
+}
+
+// Another process with two descriptors in its hand: none of them is kept.
+TEST(host_socket, takes_one_descriptor_and_no_more) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const owned_socket from{ends[0]}, to{ends[1]};
+  std::array<std::byte, 4> bytes{};
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(2 * sizeof(int))> room{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room.data();
+  message.msg_controllen = room.size();
+  auto* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(2 * sizeof(int));
+  const std::array<int, 2> both{from.get(), from.get()};
+  std::memcpy(CMSG_DATA(head), both.data(), sizeof(both));
+  const auto next_free = [&] { return owned_socket{::dup(from.get())}.get(); };
+  const int before = next_free();
+  ASSERT_EQ(::sendmsg(from.get(), &message, 0), 4);
+  receive_with_descriptor(to, bytes);
+  EXPECT_EQ(next_free(), before) << "a descriptor was left open";
 }
 
 TEST_F(two_sides, use_a_socket_that_the_gate_brings_to_their_link) {

@@ -103,18 +103,6 @@ TEST(networked_process, a_director_that_dials_trains_the_bits_of_one) {
   EXPECT_EQ(cluster[1].end().reason, "finished");
 }
 
-TEST(networked_process, a_process_lost_in_mid_run_changes_no_bit) {
-  const auto x = long_job();
-  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 0), bringing(1, 0)})};
-  cluster.start_all();
-  wait_for_version(cluster[0], 50);
-  cluster[2].leave();
-  const auto end = cluster[0].end();
-  EXPECT_EQ(parameters_of(end), alone(x));
-  EXPECT_EQ(end.training->summary.replicas_lost, 1u);
-  EXPECT_EQ(cluster[1].end().reason, "finished");
-}
-
 /// Which way pieces go changes no bit, whoever is lost.
 class carried_runs : public testing::TestWithParam<carrier_choice> {};
 
