@@ -187,7 +187,6 @@ TEST_F(two_sides, try_a_socket_when_memory_does_not_come_about) {
   const auto begin = moment::clock::now();
   a->ways->open("b", from_a);
   a->way_to("b");
-  EXPECT_EQ(a->dialled, 0);
   while (a->dialled == 0 && moment::clock::now() - begin < std::chrono::seconds{10})
     a->way_to("b"); // a loop looks whenever it is woken
   EXPECT_GE(moment::clock::now() - begin, memory_patience);
