@@ -11,6 +11,7 @@
 #include <caf/serializer.hpp>
 
 #include <bit>
+#include <vector>
 
 namespace troupe {
 
@@ -49,10 +50,16 @@ caf::error inspect(caf::serializer& sink, payload& x) {
   const auto values = x.values();
   uint64_t size = values.size();
   uint64_t checksum = x.checksum();
-  if (auto problem = sink(size, checksum))
+  auto format = static_cast<uint8_t>(x.format());
+  if (auto problem = sink(size, checksum, format))
     return problem;
   if (values.empty())
     return caf::none;
+  if (x.format() == number_format::bf16) {
+    std::vector<uint16_t> narrowed(values.size());
+    narrow(values, narrowed.data());
+    return sink.apply_raw(narrowed.size() * sizeof(uint16_t), narrowed.data());
+  }
   // The serializer only reads, but its interface is shared with the deserializer's.
   return sink.apply_raw(values.size_bytes(), const_cast<float*>(values.data()));
 }
@@ -60,15 +67,23 @@ caf::error inspect(caf::serializer& sink, payload& x) {
 caf::error inspect(caf::deserializer& source, payload& x) {
   uint64_t size = 0;
   uint64_t checksum = 0;
-  if (auto problem = source(size, checksum))
+  uint8_t number = 0;
+  if (auto problem = source(size, checksum, number))
     return problem;
-  if (size > payload_size_max || !has_bytes(source, size * sizeof(float)))
+  if (number >= number_format_count)
+    return caf::make_error(caf::sec::invalid_argument, "there are no numbers of this format");
+  const auto format = static_cast<number_format>(number);
+  if (size > payload_size_max || !has_bytes(source, size * bytes_of(format)))
     return caf::make_error(caf::sec::end_of_stream, "payload is longer than its message");
-  const auto storage = receive_buffer(static_cast<size_t>(size));
+  const auto count = static_cast<size_t>(size);
+  const auto storage = receive_buffer(count);
+  const auto values = storage.values().first(count);
+  const auto bytes = arriving_bytes(format, values);
   if (size > 0)
-    if (auto problem = source.apply_raw(size * sizeof(float), storage.values().data()))
+    if (auto problem = source.apply_raw(bytes.size(), bytes.data()))
       return problem;
-  x = float_view{storage, static_cast<size_t>(size), checksum, checksum_of_values};
+  widen(format, values);
+  x = float_view{storage, count, checksum, checksum_of_values}.with_format(format);
   return caf::none;
 }
 

@@ -36,7 +36,7 @@ struct sent_piece : said<tensor_piece> {};
 /// Somebody misses elements that the other end should have, or has all that it wanted. Answered by
 /// pieces, or by nothing.
 struct sent_want : said<tensor_want> {};
-/// Against the pieces' direction, once a sixteenth of the window has come, and before each want.
+/// Against the pieces' direction, once a sixteenth of the window has come; each want has its own.
 struct sent_credit : said<link_position> {};
 /// So much was sent: what has come? Answered with credit.
 struct sent_stamp : said<link_position> {};
@@ -83,7 +83,7 @@ typename Inspector::result_type inspect(Inspector& f, sent_piece& x) {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, sent_want& x) {
   return sealed(f, "troupe.sent_want", x.by, x.what.of, x.what.elements, x.what.or_newer,
-                x.what.have_come);
+                x.what.have_come, x.what.seen);
 }
 
 template <class Inspector>

@@ -143,6 +143,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_replicas.names = rows_;
   for_replicas.schedule = resolved.parallel.schedule;
   for_replicas.by_segment = resolved.parallel.sharded;
+  for_replicas.exchange = resolved.training.exchange;
   const auto scope = scope_of(resolved.optimizer.kind);
   const bool splits_whole =
     scope == optimizer_scope::whole_model && resolved.parallel.group_size() > 1;
@@ -157,6 +158,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_shards.parameter_count = parameter_count;
   for_shards.plan = plan;
   for_shards.hooks = options.hooks;
+  for_shards.exchange = resolved.training.exchange;
   for_shards.changes = changes;
   for_shards.checkpoint_every = options.checkpoint_every;
   if (resolved.parallel.splits())
@@ -216,6 +218,7 @@ process::process(caf::actor_system& system, const job& resolved,
   else if (changes.norm_max() > 0 && !has_keeper(resolved.training))
     for_node.block_numbers = 1;
   for_node.exchange = options.exchange;
+  for_node.exchange.gradients = resolved.training.exchange;
   for_node.stand_in = [](local_node_actor::pointer node, const trainer_life& who) {
     return node->spawn(distant_trainer, who, caf::actor_cast<local_node_actor>(node));
   };

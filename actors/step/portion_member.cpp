@@ -180,6 +180,7 @@ void portion_member::deliver() {
       continue;
     }
     poison_if_asked(item);
+    round_to(options_.exchange, item.gradient.values());
     if (item.is_last)
       computed_.push_back(item.item);
     auto& lot = lots_[item.lot];
@@ -205,7 +206,7 @@ void portion_member::add(std::vector<partial_sum>& parts, partial_sum part) cons
         continue;
       auto left = is_left ? *other : part;
       const auto& right = is_left ? part : *other;
-      add_into(left.values.values(), right.values.values());
+      add_into(left.values.values(), right.values.values(), options_.exchange);
       part = {{left.node.begin, right.node.end}, left.values, left.sums + right.sums};
       parts.erase(other);
       added = true;

@@ -26,6 +26,7 @@ constexpr milliseconds careful_delay{100};
 
 replica_actor::behavior_type replica_state::make_behavior(const replica_options& options) {
   options_ = options;
+  reducer_ = reducer{options.exchange};
   return {
     [this](const view& news) { on_view(news); },
     [this](const parameter_span& news) { on_parameter_span(news); },
@@ -244,14 +245,18 @@ void replica_state::add_slice(uint64_t step, size_t slice) {
     [&](size_t begin, size_t end, const batch_sums& sums) {
       part.sums = sums;
       added.add({begin, end});
+      round_to(options_.exchange, part.values.values().subspan(begin, end - begin));
       send_begun(step, sum_with_parts(part, {begin, end}), {begin, end});
     }};
   part.sums =
     compute_slice(step, slice, part.values, sends_early(step, slice) ? &listener : nullptr);
+  const auto late = added.missing_in({0, part.values.size()});
+  for (const auto& rest : late)
+    round_to(options_.exchange, part.values.values().subspan(rest.begin, rest.size()));
   if (!adds_here())
     return send(step, part);
   auto sum = part;
-  for (const auto& rest : added.missing_in({0, part.values.size()}))
+  for (const auto& rest : late)
     sum = sum_with_parts(part, rest);
   std::erase_if(parts_, [&](const partial_sum& left) { return sum.node.contains(left.node); });
   parts_.push_back(std::move(sum));
@@ -265,7 +270,7 @@ replica_state::partial_sum replica_state::sum_with_parts(const partial_sum& part
     if (!are_siblings(options_.plan.slice_count, left->node, result.node))
       break;
     add_into(left->values.values().subspan(elements.begin, elements.size()),
-             result.values.values().subspan(elements.begin, elements.size()));
+             result.values.values().subspan(elements.begin, elements.size()), options_.exchange);
     result = {{left->node.begin, result.node.end}, left->values, left->sums + result.sums};
   }
   return result;

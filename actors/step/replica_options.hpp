@@ -10,6 +10,7 @@
 #include "troupe/coordinators/parallel/pipeline_schedule.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/models/base/buffer.hpp"
+#include "troupe/models/base/number_format.hpp"
 #include "troupe/models/network/model.hpp"
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct replica_options {
   std::shared_ptr<trace_ring> trace = {}; ///< likewise; null: no timeline is wanted
   pipeline_schedule schedule{};           ///< where several share a model
   bool by_segment = false;                ///< all slices' tiles of a segment, one after the other
+  number_format exchange{};               ///< what each gradient and each sum is rounded to
 };
 
 } // namespace troupe

@@ -11,6 +11,7 @@ namespace troupe {
 
 shard_actor::behavior_type shard_state::make_behavior(const shard_options& options) {
   options_ = options;
+  reducer_ = reducer{options.exchange};
   return {
     [this](const view& news) { on_view(news); },
     [this](const contribution& news) { on_contribution(news); },

@@ -61,6 +61,7 @@ struct shard_options {
     false; ///< no step is applied before a horizon beyond it: it brings the rate
   std::vector<index_range> tiles; ///< elements that replicas contribute together; empty: all
   std::shared_ptr<trace_ring> trace = {}; ///< each one's own; null: no timeline is wanted
+  number_format exchange{};               ///< what each sum of gradients is rounded to
 };
 
 class shard_state {

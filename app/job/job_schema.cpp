@@ -167,6 +167,10 @@ void add_training_keys(keys& out) {
     {"training.replicas", "actors that compute; never part of the result",
      "processor cores, at most slices"},
     [](auto& x) -> auto& { return x.training.replicas; }));
+  out.push_back(choice_key<job, number_format>(
+    {"training.exchange",
+     "what each gradient, and each sum of two, is rounded to; part of the result"},
+    [](auto& x) -> auto& { return x.training.exchange; }));
   out.push_back(whole_key<job>(
     {"training.epochs", "passes over the training rows"},
     [](auto& x) -> auto& { return x.training.epochs; }));

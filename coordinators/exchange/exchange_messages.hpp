@@ -50,6 +50,7 @@ struct tensor_want {
   std::vector<index_range> elements;
   bool or_newer = false; ///< later keys are as good
   bool have_come = false;
+  link_position seen{}; ///< credit of who asks: what has come is not under way any more
 
   friend bool operator==(const tensor_want&, const tensor_want&) = default;
 };

@@ -65,7 +65,7 @@ void tensor_exchange::grow(const kept_tensor& x, const index_range& elements,
     kept_.put(x);
   if (!kept_.grow(x, elements))
     return;
-  figures_.bytes_early += hand_out(x, elements, routes) * sizeof(float);
+  figures_.bytes_early += hand_out(x, elements, routes) * bytes_of(options_.format_of(x.of.kind));
   flow_everywhere(now);
 }
 
@@ -124,12 +124,12 @@ void tensor_exchange::send_granted(peer_id to, link& way, const outgoing_link::g
   if (kept->elsewhere > 0) {
     effects_.emplace_back(piece_due{to, piece.elements, std::move(what)});
   } else {
-    what.values = kept->part(piece.elements);
+    what.values = kept->part(piece.elements).with_format(options_.format_of(piece.name.kind));
     effects_.emplace_back(send_piece{to, std::move(what)});
   }
   if (way.over_wire)
     figures_.bytes_sent[static_cast<size_t>(piece.name.kind)] +=
-      piece.elements.size() * sizeof(float);
+      piece.elements.size() * bytes_of(options_.format_of(piece.name.kind));
 }
 
 // ---- What this process needs ----
@@ -180,14 +180,15 @@ piece_verdict tensor_exchange::judge(const tensor_piece& news, moment now, bool 
   return result;
 }
 
-// What has come so far is told first: what is still under way then is not sent again.
+// It says what has come so far: what is still under way then is not sent again. In a message of its own that would be
+// overtaken where credit and wants go different ways.
 void tensor_exchange::ask(const expected_tensor& x) {
   x.ask(term_, [this](peer_id peer, tensor_want&& question) {
     const auto found = links_.find(peer);
     if (found == links_.end())
       return;
-    if (found->second.in.is_news())
-      tell_credit(peer, found->second);
+    if (!holds_credit_)
+      question.seen = found->second.in.tell();
     effects_.emplace_back(send_want{peer, std::move(question)});
   });
 }
@@ -227,6 +228,7 @@ void tensor_exchange::on_want(peer_id from, const tensor_want& question, moment 
   }
   effects_.emplace_back(tensor_asked{from, question});
   auto& out = found->second.out;
+  out.on_credit(question.seen, now);
   const auto ranges =
     std::span{question.elements}.first(std::min(question.elements.size(), want_ranges_max));
   kept_.answer(

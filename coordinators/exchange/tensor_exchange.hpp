@@ -52,6 +52,11 @@ inline constexpr size_t waiting_ranges_max = 4096;
 struct exchange_options {
   size_t window_bytes = link_credit_bytes;
   size_t piece_elements = piece_elements_max;
+  number_format gradients = number_format::float32; ///< what their values are rounded to
+
+  number_format format_of(tensor_kind kind) const {
+    return kind == tensor_kind::gradient ? gradients : number_format::float32;
+  }
 };
 
 /// Who is to have which elements of something, without asking.

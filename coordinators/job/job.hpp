@@ -14,6 +14,7 @@
 #include "troupe/coordinators/modes/staleness_rule.hpp"
 #include "troupe/coordinators/parallel/pipeline_schedule.hpp"
 #include "troupe/models/base/names.hpp"
+#include "troupe/models/base/number_format.hpp"
 #include "troupe/models/kinds/component.hpp"
 #include "troupe/models/losses/loss.hpp"
 #include "troupe/models/merging/outer_rule.hpp"
@@ -236,13 +237,14 @@ struct training_options : history_options {
   consistency_kind consistency = consistency_kind::synchronous;
   /// Rows of a whole step, >= 1; 0 means all training rows ("all").
   size_t batch_size = 32;
-  std::optional<size_t> slices;      ///< >= 1; absent: clamp(batch_size / 64, 1, 16)
-  std::optional<size_t> replicas;    ///< >= 1; absent: min(cores, slices)
-  size_t epochs = 10;                ///< >= 1
-  std::optional<uint64_t> steps;     ///< >= 1; training ends at whichever comes first
-  std::optional<double> target_loss; ///< stop once the watched loss is at or below
-  std::optional<size_t> patience;    ///< stop after so many evaluations without improvement, >= 1
-  double tolerance = 0;              ///< an improvement must exceed this, >= 0
+  std::optional<size_t> slices;                    ///< >= 1; absent: clamp(batch_size / 64, 1, 16)
+  std::optional<size_t> replicas;                  ///< >= 1; absent: min(cores, slices)
+  number_format exchange = number_format::float32; ///< of gradients and of each sum of two
+  size_t epochs = 10;                              ///< >= 1
+  std::optional<uint64_t> steps;                   ///< >= 1; training ends at whichever comes first
+  std::optional<double> target_loss;               ///< stop once the watched loss is at or below
+  std::optional<size_t> patience; ///< stop after so many evaluations without improvement, >= 1
+  double tolerance = 0;           ///< an improvement must exceed this, >= 0
   /// The result is the version with the least watched loss, not the last one; absent: when there
   /// are validation rows and evaluations on the way.
   std::optional<bool> keep_best;

@@ -330,6 +330,8 @@ void check_solver(problem_list& check, const job& x) {
                 "leave it out");
   check.require(x.training.slices.value_or(1) == 1, "training.slices",
                 name + " sees all rows at once", "leave it out");
+  check.require(x.training.exchange == number_format::float32, "training.exchange",
+                name + " exchanges no gradients", "leave it out");
   check.require(x.training.replicas.value_or(1) == 1, "training.replicas",
                 name + " is the work of one actor", "leave it out");
 }

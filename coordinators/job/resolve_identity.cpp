@@ -204,6 +204,8 @@ std::string identity_text(const job& resolved, const std::string& data_fingerpri
       << "training.consistency = " << name_of(training.consistency) << '\n'
       << "training.batch_size = " << training.batch_size << '\n'
       << "training.slices = " << *training.slices << '\n';
+  if (training.exchange != number_format::float32)
+    out << "training.exchange = " << name_of(training.exchange) << '\n';
   write_class_weights(out, training.class_weights);
   write_mode(out, resolved);
   return std::move(out).str();

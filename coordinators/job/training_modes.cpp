@@ -52,6 +52,8 @@ void check_combinations(problem_list& check, const job& x) {
   const auto& training = x.training;
   if (!has_keeper(training))
     return;
+  check.require(training.exchange == number_format::float32, "training.exchange",
+                "rounds the gradients that synchronous training adds", "leave it out");
   const std::string mode = merges(training)         ? "the strategy parameters"
                            : is_federated(training) ? "federated training"
                                                     : "asynchronous training";

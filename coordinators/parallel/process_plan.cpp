@@ -104,7 +104,7 @@ private:
 
   void link(size_t from, size_t to) {
     process_link_plan x{from, to};
-    x.gradients = floats(gradients(from, to));
+    x.gradients = gradients(from, to) * bytes_of(work_.resolved.training.exchange);
     x.parameters = floats(parameters(from, to)) * (has_point_ ? 2 : 1);
     x.fetched = floats(fetched(from, to));
     if (at(to).owned() > 0)
@@ -259,7 +259,8 @@ private:
       if (const auto& work = work_.replicas[rank].work; fetches() && !work.empty())
         result += node_count(work.slices) * floats(at(m).owned());
     for (const auto& one : result_.links)
-      result += one.to == m ? one.gradients : 0;
+      if (one.to == m) // where they come they are whole numbers again
+        result += floats(one.gradients / bytes_of(work_.resolved.training.exchange));
     const auto& optimizer = work_.resolved.optimizer;
     const bool is_whole = scope_of(optimizer.kind) == optimizer_scope::whole_model;
     if (optimizer.clip_norm > 0 || is_whole)

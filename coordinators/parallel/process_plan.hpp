@@ -20,7 +20,7 @@
 //
 // and sends, of each other process,
 //
-//   gradients     4 n_g for each element of its tiles in the other's spans
+//   gradients     4 n_g (2 where they are rounded to bf16) for each element of its tiles in the other's spans
 //   parameters    4 for each element of its spans in the other's window
 //   fetched       4 for each element of its spans that a replica there fetches, as often as it does; those
 //                 of one process may share what they fetch

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "troupe/models/base/buffer.hpp"
+#include "troupe/models/base/number_format.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,13 @@ public:
     received_checksum_ = checksum;
   }
 
+  /// The same values, all of this format: on a wire they need no more bytes than it has.
+  float_view with_format(number_format format) && {
+    format_ = format;
+    return std::move(*this);
+  }
+  number_format format() const { return format_; }
+
   std::span<const float> values() const { return storage_.values().subspan(offset_, size_); }
   size_t size() const { return size_; }
 
@@ -70,6 +78,7 @@ private:
   const_buffer storage_;
   size_t offset_ = 0;
   size_t size_ = 0;
+  number_format format_ = number_format::float32;
   float_checksum compute_ = nullptr; ///< null: values of this process
   uint64_t received_checksum_ = 0;
 };

@@ -61,6 +61,7 @@ const float* reducer::evaluate(const reduction_plan& plan,
     // The level's own piece: nothing below reads it, and a may be it (same element, same place).
     float* const out = scratch_.values().data() + (depth - 1) * reduction_piece_size;
     add(a, b, out, count);
+    round_to(format_, {out, count});
     stack_[depth - 1] = out;
   }
   return stack_[0];
@@ -111,11 +112,12 @@ bool reducer::reduce_and_update(const reduction_plan& plan,
   return true;
 }
 
-void add_into(std::span<float> a, std::span<const float> b) {
+void add_into(std::span<float> a, std::span<const float> b, number_format format) {
   if (a.size() != b.size())
     throw std::invalid_argument("addition: " + std::to_string(a.size()) + " and " +
                                 std::to_string(b.size()) + " values");
   add(a.data(), b.data(), a.data(), a.size());
+  round_to(format, a);
 }
 
 size_t find_not_finite(std::span<const std::span<const float>> inputs) {

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "troupe/models/base/number_format.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/training/regularization.hpp"
 
@@ -40,6 +41,9 @@ struct gradient_changes {
 /// Runs a plan on spans of equal size. Not thread-safe: one for each thread; keeps its scratch.
 class reducer {
 public:
+  /// Every sum of two is rounded to the format, also below and at the root; the inputs have it already.
+  explicit reducer(number_format format = number_format::float32) : format_(format) {}
+
   /// out = the plan's value. Throws std::invalid_argument for a plan that is no postfix program
   /// over `inputs`, or for sizes that differ.
   void reduce(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
@@ -60,13 +64,15 @@ private:
   const float* evaluate(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
                         size_t offset, size_t count);
 
+  number_format format_;
   buffer scratch_;       ///< one piece a level of the stack
   buffer mean_gradient_; ///< a piece, when gradients are changed
   std::vector<const float*> stack_;
 };
 
-/// a += b, element by element. Throws std::invalid_argument when sizes differ.
-void add_into(std::span<float> a, std::span<const float> b);
+/// a += b, element by element, rounded to the format. Throws std::invalid_argument when sizes differ.
+void add_into(std::span<float> a, std::span<const float> b,
+              number_format format = number_format::float32);
 
 /// The first span with a value that is not finite; `inputs.size()` when there is none.
 size_t find_not_finite(std::span<const std::span<const float>> inputs);

@@ -236,6 +236,7 @@ void add_frames(corpora& out) {
   for (const char mode : {'\0', '\1', '\2', '\3'}) {
     out.add("carrier", mode + piece + stamp + piece);
     out.add("carrier", mode + frame_of(frame_kind::slot, 7) + stamp);
+    out.add("carrier", mode + frame_of(frame_kind::narrow, 7) + std::string(14, 'x') + stamp);
     out.add("carrier", mode + frame_of(frame_kind::piece, piece_elements_max) + piece);
   }
 }

@@ -83,6 +83,8 @@ class Placements(unittest.TestCase):
                         self.assertEqual(result[key], alone[key], key)
                     self.assertEqual(result["nodes"], len(shapes))
                     self.assertEqual(result["rollbacks"], 0)
+                # What is asked for again comes 200 ms late: no step may need that.
+                self.assertLess(result["resends"], result["steps"] / 4)
                     print(f"{name}, {placement}: equal, {time.monotonic() - begin:.1f} s",
                           flush=True)
 
@@ -223,11 +225,12 @@ class Splits(unittest.TestCase):
         with open(job, "w", encoding="utf-8") as file:
             file.write(EQUAL_STEPS)
         counted = []
-        for tensor, pipeline, shapes, sharded in SPLITS:
+        formats = itertools.cycle(["", 'training.exchange = "bf16"\n'])
+        for (tensor, pipeline, shapes, sharded), exchange in zip(SPLITS, formats):
             if sharded and max(replicas for replicas, _ in shapes) > 1:
                 continue  # replicas of a process share what they fetch at the same time
             with self.subTest(split=(tensor, pipeline, shapes, sharded)):
-                file = self.write(shapes, split_text(tensor, pipeline, sharded), job)
+                file = self.write(shapes, split_text(tensor, pipeline, sharded) + exchange, job)
                 result = self.troupe("launch", file, "--json", "--quiet", "--overwrite")
                 if result["resends"] == 0 and result["views"] == 1:
                     counted.append(shapes)

@@ -106,6 +106,7 @@ class Trial:
         self.folder = folder
         count = self.draw.randint(1, 6)
         self.slices = self.draw.randint(1, 6)
+        self.exchange = self.draw.choice(["float32", "bf16"])
         self.is_secured = self.draw.random() < 0.4
         shapes = [(self.draw.randint(0, 3), self.draw.randint(0, 2)) for _ in range(count)]
         if not any(replicas for replicas, _ in shapes):
@@ -136,14 +137,14 @@ class Trial:
         carrier = self.draw.choice(["auto", *CARRIERS])
         return (f'network.carrier = "{carrier}"\n'
                 + "".join(f"{key} = {value}\n" for key, value in self.split.items())
-                + f"[training]\nepochs = {EPOCHS}\nslices = {self.slices}\n"
+                + f"[training]\nepochs = {EPOCHS}\nslices = {self.slices}\nexchange = \"{self.exchange}\"\n"
                 + ("" if every is None else f"[checkpoint]\nevery_steps = {every}\n")
                 + (tls_text(self.keys) if self.keys else ""))
 
     def expected(self):
         whole = [f"{key}={value}" for key, value in self.split.items() if "model" in key]
         return trained_alone(JOB, [f"training.epochs={EPOCHS}", f"training.slices={self.slices}",
-                                   *whole])
+                                   f"training.exchange={self.exchange}", *whole])
 
     def wire_all(self, wires):
         """Whoever dials a node reaches it by way of a bad wire."""

@@ -158,9 +158,15 @@ std::string words(const not_finite_report& x) {
   return "problem of step " + std::to_string(x.step) + ": " + x.what;
 }
 
-// A payload lies in the bytes as its length, its checksum and its values.
+// A payload lies in the bytes as its length, its checksum, its format and its values.
 std::optional<size_t> payload_at(const std::vector<char>& bytes, const float_view& values) {
-  const auto raw = std::as_bytes(values.values());
+  auto raw = std::as_bytes(values.values());
+  std::vector<uint16_t> narrowed;
+  if (values.format() == number_format::bf16) {
+    narrowed.resize(values.size());
+    narrow(values.values(), narrowed.data());
+    raw = std::as_bytes(std::span{narrowed});
+  }
   if (raw.empty())
     return std::nullopt;
   const auto* begin = reinterpret_cast<const char*>(raw.data());
@@ -243,6 +249,17 @@ size_t piece_bytes(const caf::message& content) {
   return content.match_elements<sent_piece>()
            ? content.get_as<sent_piece>(0).what.values.values().size_bytes()
            : 0;
+}
+
+size_t wire_bytes(caf::actor_system& system, const caf::message& content) {
+  constexpr size_t head_bytes = 152; // actors/net/carriers/carried_frame.hpp
+  if (content.match_elements<sent_piece>()) {
+    const auto& values = content.get_as<sent_piece>(0).what.values;
+    return head_bytes + values.size() * bytes_of(values.format());
+  }
+  size_t result = 0;
+  visit(content, [&](const auto& x) { result = written(system, x).size(); });
+  return result;
 }
 
 std::optional<uint64_t> version_shown(const caf::message& content) {

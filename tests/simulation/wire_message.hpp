@@ -30,6 +30,9 @@ std::optional<caf::message> damaged(caf::actor_system& system, const caf::messag
 /// Bytes of values; 0 of what is no piece.
 size_t piece_bytes(const caf::message& content);
 
+/// Bytes on a wire: of a piece as carriers frame it.
+size_t wire_bytes(caf::actor_system& system, const caf::message& content);
+
 /// A line for people: "gradient piece of step 3, slices 0 to 1, elements 0 to 4095".
 std::string in_words(const caf::message& content);
 

@@ -99,11 +99,13 @@ job whole_job() {
   return x;
 }
 
-/// Several slices each, for replicas that add them before they send them; more shards than blocks.
+/// Several slices each, for replicas that add them before they send them; more shards than blocks. Sums are
+/// rounded, so that it shows where one is not.
 job siblings_job() {
   auto x = linear_job();
   x.name = "siblings";
   x.training.slices = 8;
+  x.training.exchange = number_format::bf16;
   return x;
 }
 

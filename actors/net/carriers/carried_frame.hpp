@@ -34,6 +34,7 @@ struct slot_place {
 
 enum class frame_kind : uint8_t {
   piece,  ///< its values follow
+  narrow, ///< likewise, of the format bf16: half the bytes
   slot,   ///< a piece whose values are in shared memory
   stamp,  ///< the question what has come of a link; nothing but its position counts
   credit, ///< the answer; likewise
@@ -46,7 +47,11 @@ struct carried_frame {
   slot_place place{};
   uint64_t checksum = 0; ///< of the values
 
-  bool is_piece() const { return kind == frame_kind::piece || kind == frame_kind::slot; }
+  bool is_piece() const { return kind <= frame_kind::slot; }
+  /// Of the values that follow.
+  number_format format() const {
+    return kind == frame_kind::narrow ? number_format::bf16 : number_format::float32;
+  }
   friend bool operator==(const carried_frame&, const carried_frame&) = default;
 };
 

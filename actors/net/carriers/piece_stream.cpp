@@ -80,8 +80,14 @@ bool piece_stream::put(const tensor_piece& piece) {
   if (place) {
     frame.kind = frame_kind::slot;
     frame.place = *place;
+    outgoing_.push_back({write_frame(frame), {}});
+  } else if (piece.values.format() == number_format::bf16) {
+    frame.kind = frame_kind::narrow;
+    outgoing_.push_back({write_frame(frame), {}, std::vector<uint16_t>(values.size())});
+    narrow(values, outgoing_.back().narrowed.data());
+  } else {
+    outgoing_.push_back({write_frame(frame), piece.values});
   }
-  outgoing_.push_back({write_frame(frame), place ? float_view{} : piece.values});
   return true;
 }
 
@@ -99,8 +105,8 @@ ptrdiff_t piece_stream::write_some() {
   const auto count = std::min(frames_per_write, outgoing_.size());
   for (size_t k = 0; k < count; ++k) {
     parts.add(outgoing_[k].head.data(), sizeof(frame_head), skipped);
-    const auto values = std::as_bytes(outgoing_[k].values.values());
-    parts.add(values.data(), values.size(), skipped);
+    const auto behind = outgoing_[k].behind();
+    parts.add(behind.data(), behind.size(), skipped);
   }
   if (auto* session = connection_.session())
     return outcome_of(session->write(parts.first()));
@@ -148,9 +154,7 @@ bool piece_stream::read_some() {
   }
   std::span<std::byte> values;
   if (incoming_)
-    values = std::as_writable_bytes(incoming_->storage.values())
-               .first(incoming_->what.count * sizeof(float))
-               .subspan(incoming_->read);
+    values = incoming_->missing();
   const auto got = read_into(values, std::span{ahead_}.subspan(ahead_end_));
   if (got < 0)
     return false;
@@ -163,7 +167,7 @@ bool piece_stream::read_some() {
 
 bool piece_stream::receive(const std::function<void(carried_frame&&)>& take) {
   for (;;) {
-    if (incoming_ && incoming_->read == incoming_->what.count * sizeof(float)) {
+    if (incoming_ && incoming_->missing().empty()) {
       take_values(take);
     } else if (!incoming_ && ahead_end_ - ahead_begin_ >= frame_head_bytes) {
       if (!begin_frame(take))
@@ -177,9 +181,12 @@ bool piece_stream::receive(const std::function<void(carried_frame&&)>& take) {
 void piece_stream::take_values(const std::function<void(carried_frame&&)>& take) {
   auto whole = std::move(*incoming_);
   incoming_.reset();
+  const auto format = whole.what.format();
+  widen(format, whole.values());
   const auto count = static_cast<size_t>(whole.what.count);
-  whole.what.piece.values = {std::move(whole.storage), count, whole.what.checksum,
-                             checksum_of_values};
+  whole.what.piece.values =
+    float_view{std::move(whole.storage), count, whole.what.checksum, checksum_of_values}
+      .with_format(format);
   take(std::move(whole.what));
 }
 
@@ -191,10 +198,11 @@ bool piece_stream::begin_frame(const std::function<void(carried_frame&&)>& take)
   if (!frame)
     return false;
   const auto count = static_cast<size_t>(frame->count);
-  if (frame->kind == frame_kind::piece) {
+  if (frame->kind == frame_kind::piece || frame->kind == frame_kind::narrow) {
     incoming_ = incoming{std::move(*frame), receive_buffer(count)};
-    const auto here = std::min(count * sizeof(float), ahead_end_ - ahead_begin_);
-    std::memcpy(incoming_->storage.values().data(), ahead_.data() + ahead_begin_, here);
+    const auto there = incoming_->missing();
+    const auto here = std::min(there.size(), ahead_end_ - ahead_begin_);
+    std::memcpy(there.data(), ahead_.data() + ahead_begin_, here);
     ahead_begin_ += here;
     incoming_->read = here;
     return true;

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace troupe {
 
@@ -46,15 +47,24 @@ public:
 private:
   struct outgoing {
     frame_head head;
-    float_view values; ///< to be written behind the head; may be empty
+    float_view values;                ///< to be written behind the head; may be empty
+    std::vector<uint16_t> narrowed{}; ///< or these, in their place
     size_t written = 0;
 
-    size_t size() const { return sizeof(head) + values.size() * sizeof(float); }
+    std::span<const std::byte> behind() const {
+      return narrowed.empty() ? std::as_bytes(values.values()) : std::as_bytes(std::span{narrowed});
+    }
+    size_t size() const { return sizeof(head) + behind().size(); }
   };
   struct incoming {
     carried_frame what;
     buffer storage{};
     size_t read = 0; ///< bytes of the values
+
+    std::span<float> values() const { return storage.values().first(what.count); }
+    std::span<std::byte> missing() const {
+      return arriving_bytes(what.format(), values()).subspan(read);
+    }
   };
 
   /// Below 0: nothing now (is_only_later), or never again.

@@ -288,46 +288,6 @@ TEST_F(protocol, a_verdict_that_does_not_exist_is_refused) {
   EXPECT_TRUE(load(bytes, loaded));
 }
 
-TEST_F(protocol, payload_is_a_span_of_its_buffer) {
-  buffer storage{4};
-  std::ranges::copy(std::vector<float>{1, 2, 3, 4}, storage.values().begin());
-  const payload part{storage, 1, 2};
-  EXPECT_EQ(part.values()[0], 2);
-  EXPECT_EQ(part.values().size(), 2u);
-  expect_survives(part);
-  EXPECT_THROW((payload{storage, 3, 2}), std::invalid_argument);
-  EXPECT_THROW((payload{storage, 5, 0}), std::invalid_argument);
-}
-
-TEST_F(protocol, memory_of_pieces_that_came_is_used_again) {
-  const auto bytes = saved(payload{buffer{piece_elements_max}, 0, piece_elements_max});
-  const float* place = nullptr;
-  {
-    payload first;
-    EXPECT_FALSE(load(bytes, first));
-    place = first.values().data();
-    payload second;
-    EXPECT_FALSE(load(bytes, second));
-    EXPECT_NE(second.values().data(), place) << "while the first is in use";
-  }
-  payload third;
-  payload fourth;
-  EXPECT_FALSE(load(bytes, third) || load(bytes, fourth));
-  EXPECT_TRUE(third.values().data() == place || fourth.values().data() == place);
-  EXPECT_EQ(third.values().size(), piece_elements_max);
-}
-
-TEST_F(protocol, a_flipped_bit_in_a_payload_is_noticed) {
-  auto bytes = saved(payload_of({1, 2, 3}));
-  bytes.back() ^= 1;
-  payload loaded;
-  EXPECT_FALSE(load(bytes, loaded));
-  EXPECT_FALSE(loaded.intact());
-  payload sound;
-  EXPECT_FALSE(load(saved(payload_of({1, 2, 3})), sound));
-  EXPECT_TRUE(sound.intact());
-}
-
 TEST_F(protocol, a_flipped_bit_anywhere_in_a_message_is_noticed) {
   const auto expect_noticed = [&]<class T>(const T& message) {
     const auto bytes = saved(message);

@@ -74,6 +74,7 @@ const std::vector<odd_job> odd_jobs{
      x.model.loss = loss_kind::absolute;
    }},
   {"slices that are no power of two", [](job& x) { x.training.slices = 7; }},
+  {"gradients rounded to bf16", [](job& x) { x.training.exchange = number_format::bf16; }},
 };
 
 } // namespace
@@ -160,6 +161,7 @@ TEST(same_bits, change_with_the_job) {
     [](job& x) { x.training.slices = 9; },
     [](job& x) { x.training.batch_size = 33; },
     [](job& x) { x.optimizer.learning_rate = 0.011; },
+    [](job& x) { x.training.exchange = number_format::bf16; },
     [](job& x) { x.data.standardize = true; },
     [](job& x) { x.model.dropout = 0.1; },
     [](job& x) { x.model.activation = activation_kind::elu; },
@@ -177,14 +179,47 @@ TEST(same_bits, whether_siblings_are_added_by_the_replica_or_the_shard) {
   auto x = small_job();
   for (size_t slices : {8u, 7u, 13u})
     for (size_t replicas : {1u, 2u, 3u}) {
-      x.training.slices = slices;
-      const auto expected = alone(x);
-      x.training.replicas = replicas;
-      company_options options;
-      options.hooks.keeps_slices_apart = true;
-      EXPECT_EQ(test::train_company(2, x, options).parameters, expected)
-        << slices << ' ' << replicas;
+      for (const auto format : {number_format::float32, number_format::bf16}) {
+        x.training.slices = slices;
+        x.training.exchange = format;
+        x.training.replicas = 1;
+        const auto expected = alone(x);
+        x.training.replicas = replicas;
+        company_options options;
+        options.hooks.keeps_slices_apart = true;
+        EXPECT_EQ(test::train_company(2, x, options).parameters, expected)
+          << slices << ' ' << replicas;
+      }
     }
+}
+
+// Plain descent from zero with 64 rows and a rate of 1: the parameters are the mean gradient, 2^-6 of the sum.
+TEST(same_bits, of_rounded_gradients_are_those_of_the_definition) {
+  auto x = small_job();
+  x.data.synthetic = synthetic_kind::regression;
+  x.data.rows = 64;
+  x.data.test_fraction = 0;
+  x.model = {};
+  x.model.kind = model_kind::linear_regression;
+  x.model.initialization = initialization_kind::zero;
+  x.optimizer = {};
+  x.optimizer.learning_rate = 1;
+  x.training.batch_size = 0;
+  x.training.slices = 1;
+  x.training.epochs = 1;
+  auto expected = alone(x);
+  x.training.exchange = number_format::bf16;
+  const auto whole = expected;
+  round_to(number_format::bf16, expected);
+  EXPECT_NE(whole, expected);
+  EXPECT_EQ(alone(x), expected);
+  // A sum is one of the format, too.
+  x.training.slices = 8;
+  auto sums = alone(x);
+  const auto same = sums;
+  round_to(number_format::bf16, sums);
+  EXPECT_EQ(sums, same);
+  EXPECT_NE(sums, expected);
 }
 
 TEST(same_bits, a_replica_hands_in_the_largest_sums_of_its_slices) {

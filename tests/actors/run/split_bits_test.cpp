@@ -89,6 +89,21 @@ TEST(split_bits, do_not_depend_on_who_carries_what) {
       }
 }
 
+TEST(split_bits, do_not_depend_on_it_where_gradients_are_rounded) {
+  auto x = cut_job();
+  x.training.exchange = number_format::bf16;
+  const auto expected = alone(x);
+  EXPECT_NE(expected.parameters, alone(cut_job()).parameters);
+  for (const bool sharded : {false, true})
+    for (size_t groups : {1u, 3u}) {
+      x.parallel.sharded = sharded;
+      x.parallel.tensor = sharded ? 1 : 2;
+      x.parallel.pipeline = sharded ? 1 : 2;
+      x.training.replicas = groups;
+      expect_same(x, expected, 2);
+    }
+}
+
 // Tile by tile, all slices of a segment one after the other; in one process nothing is fetched.
 TEST(split_bits, do_not_depend_on_the_order_of_segments) {
   auto x = cut_job();

@@ -29,6 +29,22 @@ TEST_F(exchange_test, what_is_published_goes_to_its_routes_as_far_as_there_is_cr
   EXPECT_EQ(x.figures().bytes_sent, sent);
 }
 
+TEST_F(exchange_test, gradients_are_told_in_the_format_they_are_rounded_to) {
+  begin(2, number_format::bf16);
+  publish(kept(gradient(0)), {{a, {0, 10}}});
+  publish(kept(version(0)), {{b, {0, 10}}});
+  const auto pieces = taken<send_piece>();
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].what.values.format(), number_format::bf16);
+  EXPECT_EQ(pieces[1].what.values.format(), number_format::float32);
+  bytes_of_kinds sent{};
+  sent[static_cast<size_t>(tensor_kind::gradient)] = piece_bytes / 2;
+  sent[static_cast<size_t>(tensor_kind::parameters)] = piece_bytes;
+  EXPECT_EQ(x.figures().bytes_sent, sent);
+  grow(kept(gradient(1)), {20, 25});
+  EXPECT_EQ(x.figures().bytes_early, 5 * sizeof(uint16_t));
+}
+
 TEST_F(exchange_test, publishing_again_changes_nothing) {
   publish(kept(version(0)), {{a, {0, 10}}});
   x.on_credit(a, {5, piece_bytes}, now);
@@ -195,7 +211,7 @@ TEST_F(exchange_test, odd_pieces_are_malformed) {
   EXPECT_EQ(verdict(element_count_max, 3), piece_verdict::unexpected);
 }
 
-TEST_F(exchange_test, silence_is_followed_by_a_want_and_credit_goes_before_it) {
+TEST_F(exchange_test, silence_is_followed_by_a_want_and_credit_goes_with_it) {
   x.expect(versions_of(a), now);
   const auto what = kept(version(0));
   x.on_piece(a, {what.of, 0, what.part({0, 1}), what.note, {5, 4}}, now);
@@ -203,9 +219,9 @@ TEST_F(exchange_test, silence_is_followed_by_a_want_and_credit_goes_before_it) {
   EXPECT_TRUE(taken<send_want>().empty());
   x.tick(now + 200ms);
   x.take_effects(effects);
-  ASSERT_EQ(effects.size(), 2u);
-  EXPECT_EQ(std::get<send_credit>(effects[0]).what, (link_position{5, 4}));
-  EXPECT_EQ(std::get<send_want>(effects[1]).what, (tensor_want{version(0), {{1, 40}}, true}));
+  ASSERT_EQ(effects.size(), 1u);
+  EXPECT_EQ(std::get<send_want>(effects[0]).what,
+            (tensor_want{version(0), {{1, 40}}, true, false, {5, 4}}));
   x.link_closed(a);
   x.tick(now + 10s);
   EXPECT_TRUE(taken<send_want>().empty()) << "there is no way";

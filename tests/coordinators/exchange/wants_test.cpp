@@ -53,6 +53,18 @@ TEST_F(exchange_test, odd_wants_cost_nothing) {
   EXPECT_EQ(x, before);
 }
 
+// It may overtake a credit that was told before, which goes another way.
+TEST_F(exchange_test, what_a_want_says_has_come_is_not_under_way) {
+  publish(kept(version(0)), {{a, {0, 10}}});
+  taken<send_piece>();
+  want(version(0), {{0, 20}});
+  EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{10, 20}}));
+  x.on_want(a, {version(0), {{0, 20}}, false, false, {5, piece_bytes}}, now);
+  EXPECT_EQ(elements_of(taken<send_piece>()), (ranges{{0, 10}}));
+  x.on_want(a, {version(0), {{0, 20}}, false, false, {4, 3 * piece_bytes}}, now);
+  EXPECT_TRUE(taken<send_piece>().empty()) << "of an earlier link";
+}
+
 TEST_F(exchange_test, wants_are_answered_up_to_a_number_of_ranges) {
   const auto name = version(0);
   const index_range many{0, 3 * want_ranges_max};

@@ -182,6 +182,8 @@ TEST(optimizer_job, solvers_are_for_small_regressions_with_the_squared_loss) {
               keys{"optimizer.clip_norm"});
     EXPECT_EQ(keys_of([](job& x) { x.training.slices = 2; }, kind), keys{"training.slices"});
     EXPECT_EQ(keys_of([](job& x) { x.training.replicas = 2; }, kind), keys{"training.replicas"});
+    EXPECT_EQ(keys_of([](job& x) { x.training.exchange = number_format::bf16; }, kind),
+              keys{"training.exchange"});
     EXPECT_EQ(keys_of([](job& x) { x.optimizer.schedule.kind = schedule_kind::cosine; }, kind),
               keys{"optimizer.schedule"});
   }

@@ -97,6 +97,9 @@ TEST(training_modes, what_belongs_to_another_mode_is_refused) {
             "training.delay_compensation: in synchronous training nothing is late");
   EXPECT_EQ(first_problem(base(), [](job& x) { x.training.late_steps = step_scaling::inverse; }),
             "training.late_steps: in synchronous training nothing is late");
+  for (const auto& x : {merging(), asynchronous()})
+    EXPECT_EQ(first_problem(x, [](job& y) { y.training.exchange = number_format::bf16; }),
+              "training.exchange: rounds the gradients that synchronous training adds");
 }
 
 TEST(training_modes, options_out_of_range_are_named) {

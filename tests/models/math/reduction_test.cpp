@@ -41,6 +41,31 @@ TEST(reduction, adds_in_the_order_of_its_plan) {
   }
 }
 
+TEST(reduction, rounds_every_sum_of_two_to_its_format) {
+  const size_t size = 3000;
+  auto inputs = random_inputs(4, size);
+  const auto round = [](float x) {
+    round_to(number_format::bf16, {&x, 1});
+    return x;
+  };
+  for (auto& input : inputs)
+    for (auto& x : input)
+      x = round(x);
+  std::vector<float> expected(size), out(size), left(size), right(size);
+  for (size_t i = 0; i < size; ++i)
+    expected[i] = round(round(inputs[0][i] + inputs[1][i]) + round(inputs[2][i] + inputs[3][i]));
+  reducer sums{number_format::bf16};
+  sums.reduce({{0, 1, add, 2, 3, add, add}}, spans_of(inputs), out);
+  EXPECT_EQ(out, expected);
+  // Two who add a half each, and a third one; or one beside the other.
+  sums.reduce({{0, 1, add}}, spans_of(inputs), left);
+  sums.reduce({{2, 3, add}}, spans_of(inputs), right);
+  sums.reduce({{0, 1, add}}, std::vector<std::span<const float>>{left, right}, out);
+  EXPECT_EQ(out, expected);
+  add_into(left, right, number_format::bf16);
+  EXPECT_EQ(left, expected);
+}
+
 TEST(reduction, another_order_gives_other_bits) {
   const auto inputs = random_inputs(4, 1000);
   std::vector<float> tree(1000), chain(1000);

@@ -47,8 +47,8 @@ class exchange_test : public testing::Test {
 protected:
   exchange_test() { begin(4); }
 
-  void begin(size_t pieces) {
-    x = tensor_exchange{{pieces * piece_bytes, piece_elements}};
+  void begin(size_t pieces, number_format gradients = number_format::float32) {
+    x = tensor_exchange{{pieces * piece_bytes, piece_elements, gradients}};
     x.begin_term(1);
     x.link_opened(a, 5, true);
     x.link_opened(b, 6, true);

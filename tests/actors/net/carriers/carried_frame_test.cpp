@@ -29,6 +29,12 @@ TEST(carried_frame, reads_what_was_written) {
   EXPECT_EQ(read_frame(write_frame(stamp)), stamp);
   stamp.kind = frame_kind::credit;
   EXPECT_EQ(read_frame(write_frame(stamp)), stamp);
+
+  auto narrow = some_frame();
+  narrow.kind = frame_kind::narrow;
+  ASSERT_EQ(read_frame(write_frame(narrow)), narrow);
+  EXPECT_EQ(read_frame(write_frame(narrow))->format(), number_format::bf16);
+  EXPECT_EQ(read_frame(write_frame(frame))->format(), number_format::float32);
 }
 
 TEST(carried_frame, a_head_with_any_bit_turned_over_is_none) {
@@ -50,7 +56,7 @@ TEST(carried_frame, refuses_what_no_frame_says) {
   frame = some_frame();
   frame.kind = frame_kind::stamp; // with values
   EXPECT_FALSE(read_frame(write_frame(frame)));
-  frame.kind = static_cast<frame_kind>(4);
+  frame.kind = static_cast<frame_kind>(5);
   EXPECT_FALSE(read_frame(write_frame(frame)));
   frame = some_frame();
   frame.piece.of.kind = static_cast<tensor_kind>(tensor_kind_count);

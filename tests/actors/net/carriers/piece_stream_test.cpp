@@ -1,5 +1,7 @@
 #include "troupe/actors/net/carriers/piece_stream.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
+
 #include <gtest/gtest.h>
 
 #include <sys/socket.h>
@@ -91,6 +93,28 @@ TEST_P(piece_streams, carry_pieces_and_stamps_in_order) {
   EXPECT_EQ(came[sent.size()].piece.stamp, (link_position{9, 1234}));
   EXPECT_EQ(came.back().kind, frame_kind::credit);
   EXPECT_EQ(came.back().piece.stamp, (link_position{8, 4321}));
+}
+
+// Half the bytes, where they go by the connection; their checksum is that of the values all the same.
+TEST_P(piece_streams, carry_values_of_a_narrow_format) {
+  joined both{GetParam()};
+  std::vector<tensor_piece> sent;
+  for (uint64_t k = 0; k < slot_count + 9; ++k) {
+    auto piece = piece_of(k, k % 3 == 0 ? piece_elements_max : 1 + k, 0.5f + float(k));
+    const buffer own = buffer{piece.values.size()};
+    copy_values(piece.values.values(), own.values().begin());
+    round_to(number_format::bf16, own.values());
+    piece.values = float_view{own, 0, own.size()}.with_format(number_format::bf16);
+    sent.push_back(piece);
+    ASSERT_TRUE(both.from->put(sent.back()));
+  }
+  const auto came = both.carry();
+  ASSERT_EQ(came.size(), sent.size());
+  for (size_t k = 0; k < sent.size(); ++k) {
+    EXPECT_EQ(came[k].piece, sent[k]);
+    EXPECT_TRUE(came[k].piece.values.intact());
+    EXPECT_EQ(came[k].kind, GetParam() && k < slot_count ? frame_kind::slot : frame_kind::narrow);
+  }
 }
 
 TEST_P(piece_streams, slots_come_back) {
