@@ -19,7 +19,10 @@ caf::error lost_link() {
 } // namespace
 
 network::network(world& here, wire_options options, link_handler on_link)
-  : world_(here), options_(options), on_link_(std::move(on_link)) {}
+  : world_(here), options_(options), on_link_(std::move(on_link)) {
+  if (options_.interfaces)
+    interfaces_.emplace(*options_.interfaces);
+}
 
 network::~network() {
   for (const auto& x : links_)
@@ -107,7 +110,7 @@ void network::on_sent(size_t index, size_t side, uint64_t generation, const caf:
   }
   way.bytes_under_way += piece_bytes(content);
   most_bytes_under_way_ = std::max(most_bytes_under_way_, way.bytes_under_way);
-  const auto sent = world_.now() + world_.random().between(options_.delay_min, options_.delay_max);
+  const auto sent = arrival_of(x, side, content);
   way.last_arrival = std::max({sent, way.last_arrival, way.held_until});
   world_.at(way.last_arrival,
             [this, index, side, generation, copy = carried(world_.system(), content)] {
@@ -115,6 +118,16 @@ void network::on_sent(size_t index, size_t side, uint64_t generation, const caf:
                 links_[index]->ways[side].bytes_under_way -= piece_bytes(copy);
               arrive(index, side, generation, copy);
             });
+}
+
+moment network::arrival_of(const link& x, size_t side, const caf::message& content) {
+  if (!interfaces_)
+    return world_.now() + soon();
+  const auto values = piece_bytes(content);
+  const auto bytes = wire_bytes(world_.system(), content);
+  (values > 0 ? bytes_of_pieces_ : bytes_of_others_) += bytes;
+  const auto ready = world_.use_processor(x.sender(side), interfaces_->options().work_of(bytes));
+  return interfaces_->carry(x.sender(side), x.receiver(side), bytes, ready);
 }
 
 void network::arrive(size_t index, size_t side, uint64_t generation, const caf::message& content) {
@@ -152,6 +165,9 @@ void network::arrive(size_t index, size_t side, uint64_t generation, const caf::
   }
   if (world_.traces())
     world_.trace(arrow(x, side) + " " + in_words(arrived) + (hit ? " (damaged)" : ""));
+  if (interfaces_)
+    world_.use_processor(x.receiver(side),
+                         interfaces_->options().work_of(wire_bytes(world_.system(), arrived)));
   if (on_arrival)
     on_arrival(x.sender(side), x.receiver(side), arrived);
   caf::anon_send(caf::actor_cast<caf::actor>(addresses_[x.receiver(side)]), std::move(arrived));

@@ -18,12 +18,55 @@
 #include "troupe/tests/simulation/listener.hpp"
 #include "troupe/tests/simulation/world.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace troupe::simulation {
+
+/// Where wires have a latency and a bandwidth and processors take their time: each machine has one interface to a
+/// switch that never is the bottleneck. What it sends queues on its way out, and what many send to one at once queues
+/// on its way in.
+///
+///   sender's processor -> its way out (bytes / bandwidth) -> latency -> receiver's way in -> its processor
+struct interface_options {
+  double bytes_per_second = 1.25e9;                     ///< each way
+  duration latency = std::chrono::microseconds{50};     ///< from interface to interface
+  duration each_message = std::chrono::microseconds{4}; ///< of a processor, at each end
+  double seconds_a_byte = 0.2e-9;                       ///< likewise
+
+  duration work_of(size_t bytes) const {
+    return each_message + std::chrono::duration_cast<duration>(std::chrono::duration<double>{
+                            static_cast<double>(bytes) * seconds_a_byte});
+  }
+};
+
+class interfaces {
+public:
+  explicit interfaces(const interface_options& options) : options_(options) {}
+
+  const interface_options& options() const { return options_; }
+
+  /// When the last byte of a message has come that its sender's processor is done with at `ready`. A receiver takes
+  /// the first byte as soon as it is there.
+  moment carry(size_t from, size_t to, size_t bytes, moment ready) {
+    const auto length = std::chrono::duration_cast<duration>(
+      std::chrono::duration<double>{static_cast<double>(bytes) / options_.bytes_per_second});
+    const auto begin = std::max(ready, out_[from]);
+    out_[from] = begin + length;
+    in_[to] = std::max(begin + options_.latency, in_[to]) + length;
+    return in_[to];
+  }
+
+private:
+  interface_options options_;
+  std::map<size_t, moment> out_; ///< free from then on
+  std::map<size_t, moment> in_;
+};
 
 struct wire_options {
   duration delay_min = std::chrono::microseconds{100};
@@ -35,6 +78,7 @@ struct wire_options {
   unsigned loss_per_10000 = 0;     ///< of messages that do not arrive although their link stays
   unsigned echo_per_10000 = 0;     ///< of messages that arrive again, up to 3 s later
   unsigned last_words_percent = 0; ///< of crashes: what was sent before still arrives
+  std::optional<interface_options> interfaces = {}; ///< in place of delays that are drawn
 };
 
 class network {
@@ -86,6 +130,9 @@ public:
   /// Of pieces, in one direction of a link, at any time.
   size_t most_bytes_under_way() const { return most_bytes_under_way_; }
   size_t carried_count() const { return carried_count_; }
+  /// Where interfaces are modelled: bytes of pieces, and of all else.
+  size_t bytes_of_pieces() const { return bytes_of_pieces_; }
+  size_t bytes_of_others() const { return bytes_of_others_; }
   size_t lost_count() const { return lost_count_; }
   size_t damaged_count() const { return damaged_count_; }
   size_t dropped_count() const { return dropped_count_; } ///< lost without their link
@@ -128,12 +175,15 @@ private:
     return per_10000 > 0 && world_.random().below(10'000) < per_10000;
   }
   bool can_connect(const link& x) const;
+  /// When a message that is sent now arrives.
+  moment arrival_of(const link& x, size_t side, const caf::message& content);
   duration soon();
   duration silence();
   std::string arrow(const link& x, size_t side) const;
 
   world& world_;
   wire_options options_;
+  std::optional<interfaces> interfaces_;
   link_handler on_link_;
   uint64_t last_number_ = 0;
   std::vector<std::unique_ptr<link>> links_;
@@ -142,6 +192,8 @@ private:
   bool closed_ = false;
   size_t most_bytes_under_way_ = 0;
   size_t carried_count_ = 0;
+  size_t bytes_of_pieces_ = 0;
+  size_t bytes_of_others_ = 0;
   size_t lost_count_ = 0;
   size_t damaged_count_ = 0;
   size_t dropped_count_ = 0;

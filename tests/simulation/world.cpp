@@ -46,8 +46,11 @@ moment world::now() const {
 }
 
 machine_id world::add_machine(std::string name) {
-  machines_.emplace_back().name = std::move(name);
-  return machines_.size() - 1;
+  auto& here = machines_.emplace_back();
+  here.name = std::move(name);
+  here.processor = machines_.size() - 1;
+  processors_.emplace_back();
+  return here.processor;
 }
 
 void world::act_on(machine_id x, const std::function<void()>& f) {
@@ -96,7 +99,7 @@ void world::crash(machine_id x) {
 
 void world::boot(machine_id x) {
   machines_[x].state = machine_state::running;
-  machines_[x].busy_until = now();
+  busy_until(x) = now();
 }
 
 void world::freeze(machine_id x) {
@@ -135,7 +138,7 @@ bool world::run_one_message() {
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto owner = owners_.find(jobs[i])->second;
     const auto& here = machines_[owner];
-    if (may_run(jobs[i], here) && here.busy_until <= now())
+    if (may_run(jobs[i], here) && busy_until(owner) <= now())
       ready_.emplace_back(i, owner);
   }
   if (ready_.empty())
@@ -145,7 +148,7 @@ bool world::run_one_message() {
   run_at(position, owner);
   auto& here = machines_[owner];
   if (here.each_message > duration{0})
-    here.busy_until = now() + here.each_message;
+    busy_until(owner) = now() + here.each_message;
   return true;
 }
 
@@ -173,8 +176,8 @@ bool world::move_time(moment until) {
   if (clock.has_pending_timeout())
     next = std::min(next, clock.schedule().begin()->first);
   for (const auto* job : scheduler_.jobs)
-    if (const auto& here = machines_[owners_.find(job)->second]; may_run(job, here))
-      next = std::min(next, here.busy_until);
+    if (const auto owner = owners_.find(job)->second; may_run(job, machines_[owner]))
+      next = std::min(next, busy_until(owner));
   if (next == moment::max())
     return false;
   if (next >= until) {

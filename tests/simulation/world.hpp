@@ -21,6 +21,7 @@
 #include <caf/actor_system.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <queue>
@@ -77,8 +78,17 @@ public:
   /// From now on each message takes the machine this long; zero: nothing.
   void slow_down(machine_id x, duration each_message) {
     machines_[x].each_message = each_message;
-    machines_[x].busy_until = now();
+    busy_until(x) = now();
   }
+  /// From now on the machine takes turns with others on this processor. Each has its own unless told.
+  void share_processor(machine_id x, size_t processor) { machines_[x].processor = processor; }
+  /// Its processor is busy for so long with what it was given now; returns until when.
+  moment use_processor(machine_id x, duration length) {
+    processor_time_ += length;
+    return busy_until(x) = std::max(busy_until(x), now()) + length;
+  }
+  /// Of all machines, with `use_processor`.
+  duration processor_time() const { return processor_time_; }
 
   /// Calls `f` then; events of one time happen in the order they were given.
   void at(moment when, std::function<void()> f);
@@ -118,7 +128,7 @@ private:
     machine_state state = machine_state::running;
     std::vector<caf::strong_actor_ptr> actors;
     duration each_message{0};
-    moment busy_until{};
+    size_t processor = 0;
     std::set<std::string> hanging; ///< names of actors
   };
 
@@ -131,6 +141,7 @@ private:
     }
   };
 
+  moment& busy_until(machine_id x) { return processors_[machines_[x].processor]; }
   bool run_one_message();
   /// Its machine runs, and it does not hang.
   bool may_run(const caf::resumable* job, const machine& here) const;
@@ -145,6 +156,8 @@ private:
   trace_sink trace_;
   moment begin_;
   std::vector<machine> machines_;
+  std::vector<moment> processors_; ///< when each is done with what it was given
+  duration processor_time_{0};
   std::unordered_map<const caf::resumable*, machine_id> owners_;
   std::priority_queue<event> events_;
   uint64_t next_sequence_ = 0;
