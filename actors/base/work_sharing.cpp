@@ -8,12 +8,19 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace troupe {
 
 namespace {
+
+/// Whose worker this thread is, and since when it has its job.
+thread_local const caf::actor_system* system_of_worker = nullptr;
+thread_local std::chrono::steady_clock::time_point job_begin;
 
 /// Jobs of all workers, first in, first out.
 class job_queue {
@@ -32,9 +39,9 @@ public:
   }
 
   caf::resumable* pop() {
+    take_turns([](const idle_work& x) { return x.is_due(); });
     std::unique_lock guard{mutex_};
     if (jobs_.empty()) {
-      const busy_pause pause{idle_count_};
       ++looking_;
       guard.unlock();
       look_out();
@@ -49,8 +56,14 @@ public:
     return take();
   }
 
-  /// Threads that have nothing to do.
-  size_t idle_count() const { return idle_count_.load(std::memory_order_relaxed); }
+  void begin(std::shared_ptr<idle_work> what) {
+    const std::lock_guard guard{turn_};
+    beside_.push_back(std::move(what));
+  }
+  void end(const idle_work& what) {
+    const std::lock_guard guard{turn_};
+    std::erase_if(beside_, [&](const auto& x) { return x.get() == &what; });
+  }
 
   /// Null when there is none.
   caf::resumable* try_pop() {
@@ -59,12 +72,6 @@ public:
   }
 
 private:
-  struct busy_pause {
-    explicit busy_pause(std::atomic<size_t>& count) : count_(count) { ++count_; }
-    ~busy_pause() { --count_; }
-    std::atomic<size_t>& count_;
-  };
-
   caf::resumable* take() {
     auto* const job = jobs_.front();
     jobs_.pop_front();
@@ -72,11 +79,27 @@ private:
     return job;
   }
 
-  void look_out() const {
-    const auto end = std::chrono::steady_clock::now() + look_out_time;
-    while (job_count_.load(std::memory_order_acquire) == 0 &&
-           std::chrono::steady_clock::now() < end)
-      std::this_thread::yield();
+  /// True: something was done. Of several threads one takes turns.
+  template <class Predicate>
+  bool take_turns(const Predicate& is_wanted) {
+    const std::unique_lock guard{turn_, std::try_to_lock};
+    job_begin = std::chrono::steady_clock::time_point::max(); // it has none
+    bool any = false;
+    if (guard)
+      for (const auto& x : beside_)
+        any = (is_wanted(*x) && x->take_turn()) || any;
+    return any;
+  }
+
+  void look_out() {
+    auto now = std::chrono::steady_clock::now();
+    auto end = now + look_out_time;
+    for (; job_count_.load(std::memory_order_acquire) == 0 && now < end;
+         now = std::chrono::steady_clock::now())
+      if (take_turns([](const idle_work&) { return true; }))
+        end = now + look_out_time;
+      else
+        std::this_thread::yield();
   }
 
   std::mutex mutex_;
@@ -85,7 +108,9 @@ private:
   std::atomic<size_t> job_count_{0}; ///< what a look from outside sees
   size_t looking_ = 0;
   size_t sleeping_ = 0;
-  std::atomic<size_t> idle_count_{0};
+
+  std::mutex turn_;
+  std::vector<std::shared_ptr<idle_work>> beside_;
 };
 
 /// What CAF's coordinator and workers ask of a policy.
@@ -117,7 +142,10 @@ public:
   }
   template <class Worker>
   caf::resumable* dequeue(Worker* self) {
-    return d(self->parent()).jobs.pop();
+    system_of_worker = &self->system();
+    auto* const job = d(self->parent()).jobs.pop();
+    job_begin = std::chrono::steady_clock::now();
+    return job;
   }
   template <class Worker, class Function>
   void foreach_resumable(Worker*, Function) {}
@@ -128,13 +156,26 @@ public:
   }
 };
 
+/// Null for a system that shares work in another way.
+job_queue* jobs_of(caf::actor_system& system) {
+  auto* own = dynamic_cast<caf::scheduler::coordinator<watchful_sharing>*>(&system.scheduler());
+  return own ? &own->data().jobs : nullptr;
+}
+
 } // namespace
 
-std::function<bool()> idleness_of(caf::actor_system& system) {
-  auto* own = dynamic_cast<caf::scheduler::coordinator<watchful_sharing>*>(&system.scheduler());
-  if (!own)
-    return {};
-  return [own] { return own->data().jobs.idle_count() == own->num_workers(); };
+void begin_idle_work(caf::actor_system& system, std::shared_ptr<idle_work> what) {
+  if (auto* jobs = jobs_of(system))
+    jobs->begin(std::move(what));
+}
+
+void end_idle_work(caf::actor_system& system, const idle_work& what) {
+  if (auto* jobs = jobs_of(system))
+    jobs->end(what);
+}
+
+std::optional<std::chrono::steady_clock::time_point> job_begin_of(const caf::actor_system& system) {
+  return system_of_worker == &system ? std::optional{job_begin} : std::nullopt;
 }
 
 void share_work(caf::actor_system_config& config) {

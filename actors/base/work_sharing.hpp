@@ -4,12 +4,14 @@
 // hundreds of times a second. CAF's own "sharing" lets a thread sleep as soon as there is nothing
 // to do, and waking it takes 40 to 90 microseconds: a share of every step, and most of a short one.
 // Here a thread that finds nothing looks on for a while, giving way to whoever needs the core, and
-// is woken only when it sleeps after all.
+// is woken only when it sleeps after all. While it looks it does other work as well, if the process has some:
+// what another process sends is then taken by the thread that waits for it.
 
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <memory>
+#include <optional>
 
 namespace caf {
 class actor_system;
@@ -24,9 +26,23 @@ namespace troupe {
 /// later.
 inline constexpr std::chrono::microseconds look_out_time{300};
 
-/// Whether all threads of a system that shares work so have nothing to do; empty for other systems. Not to
-/// be called once the system is gone.
-std::function<bool()> idleness_of(caf::actor_system& system);
+/// Work beside the actors' that a thread does while it looks for some: in short turns, one at a time.
+class idle_work {
+public:
+  virtual ~idle_work() = default;
+  /// False: there was nothing to do.
+  virtual bool take_turn() = 0;
+  /// A thread that has work should take a turn first.
+  virtual bool is_due() const = 0;
+};
+
+/// From now on the threads of a system that shares work so take turns; of other systems none do.
+void begin_idle_work(caf::actor_system& system, std::shared_ptr<idle_work> what);
+/// From now on they do not; waits for a turn under way.
+void end_idle_work(caf::actor_system& system, const idle_work& what);
+/// When this thread, if it is one of the system's, took its job: once that is done it takes a turn that is due. In a
+/// turn it has no job, and has not begun one.
+std::optional<std::chrono::steady_clock::time_point> job_begin_of(const caf::actor_system& system);
 
 /// Lets systems made from `config` share work so, instead of by `scheduler.policy`. Threads and
 /// throughput are the configuration's.

@@ -36,7 +36,7 @@ struct sent_piece : said<tensor_piece> {};
 /// Somebody misses elements that the other end should have, or has all that it wanted. Answered by
 /// pieces, or by nothing.
 struct sent_want : said<tensor_want> {};
-/// Against the pieces' direction, once a sixteenth of the window has come; each want has its own.
+/// Against the pieces' direction, once a sixteenth of the window has come, or 64 pieces; each want has its own.
 struct sent_credit : said<link_position> {};
 /// So much was sent: what has come? Answered with credit.
 struct sent_stamp : said<link_position> {};

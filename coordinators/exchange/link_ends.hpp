@@ -111,9 +111,10 @@ class incoming_link {
 public:
   /// A stamp came, with a piece or alone. A stamp of another link begins anew.
   void on_stamp(const link_position& stamp);
-  /// A sixteenth of the window has come since the sender was told.
+  /// A sixteenth of the window has come since the sender was told, or many pieces.
   bool due(size_t window_bytes) const {
-    return seen_.bytes - told_ >= window_bytes / credit_return_parts && is_news();
+    return is_news() && (seen_.bytes - told_ >= window_bytes / credit_return_parts ||
+                         untold_count_ >= credit_return_pieces);
   }
   /// The sender has not been told of everything.
   bool is_news() const { return seen_.bytes > told_; }
@@ -127,6 +128,7 @@ public:
 private:
   link_position seen_; ///< the highest
   uint64_t told_ = 0;
+  size_t untold_count_ = 0; ///< stamps since
 };
 
 } // namespace troupe

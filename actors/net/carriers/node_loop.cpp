@@ -1,12 +1,13 @@
 #include "troupe/actors/net/carriers/node_loop.hpp"
 
-#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 #include <caf/scoped_execution_unit.hpp>
 
+#include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -23,30 +24,37 @@ namespace {
 /// Messages an actor handles before sockets are looked at.
 constexpr size_t messages_per_turn = 32;
 
-constexpr size_t events_per_wait = 64;
+constexpr size_t events_per_turn = 64;
+
+/// How long a worker that took turns may be away before the loop's thread looks after the sockets again. Until
+/// then what comes waits for the worker, who as a rule is whom it is for.
+constexpr std::chrono::microseconds absence_max{1000};
+
+/// What a worker sends after so long in one job does not wait for the job's end: there may be more of it.
+constexpr std::chrono::microseconds short_job{100};
+
+int64_t steady_now() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
 
 } // namespace
 
 node_loop::node_loop(caf::actor_system& system)
   : system_(system),
     queue_(system, *this),
-    others_are_idle_(idleness_of(system)),
     epoll_(::epoll_create1(EPOLL_CLOEXEC)),
     waker_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!epoll_ || !waker_)
     throw failure(failure_code::io_error, "there is no descriptor left for the node's thread", {},
                   "raise the limit of open files (ulimit -n)");
-  watch(waker_.get(), EPOLLIN, [this](uint32_t) {
-    uint64_t count = 0;
-    while (::read(waker_.get(), &count, sizeof(count)) > 0) {
-    }
-  });
+  watch(waker_.get(), EPOLLIN, {});
 }
 
 node_loop::~node_loop() = default;
 
 void node_loop::start() {
   thread_ = std::thread{[self = shared_from_this()] { self->run(); }};
+  begin_idle_work(system_, shared_from_this());
 }
 
 void node_loop::stop() {
@@ -57,6 +65,7 @@ void node_loop::stop() {
   }
   if (thread_.joinable())
     thread_.join();
+  end_idle_work(system_, *this);
 }
 
 void node_loop::add_actor() {
@@ -76,9 +85,14 @@ void node_loop::add(caf::resumable* what) {
   wake();
 }
 
+// A worker sees to what it adds itself, once its job is done.
 void node_loop::wake() {
-  if (!std::exchange(is_waiting_, false))
+  if (waiting_ == patience::none)
     return;
+  if (const auto begin = job_begin_of(system_);
+      begin && waiting_ == patience::brief && std::chrono::steady_clock::now() - *begin < short_job)
+    return;
+  waiting_ = patience::none;
   const uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(waker_.get(), &one, sizeof(one));
 }
@@ -105,24 +119,64 @@ void node_loop::forget(int descriptor) {
 
 void node_loop::run() {
   ::prctl(PR_SET_NAME, "troupe-node");
-  for (;;) {
-    const bool has_more = run_queued();
-    if (before_waiting_)
-      before_waiting_();
-    {
-      const std::lock_guard guard{mutex_};
-      if (is_stopping_ && actor_count_ == 0)
-        break;
-    }
-    wait(has_more);
+  const sched_param usual{};
+  ::sched_setscheduler(0, SCHED_BATCH,
+                       &usual); // a free core at once, and none that somebody computes on
+  for (bool is_over = false; !is_over;) {
+    const auto first = wait();
+    const std::lock_guard turn{turn_};
+    serve(first); // who is watched by edges is not told twice
+    go_on();
+    const std::lock_guard guard{mutex_};
+    is_over = is_over_ = is_stopping_ && actor_count_ == 0;
   }
-  const std::lock_guard guard{mutex_};
-  posted_.clear();
+  const std::lock_guard turn{turn_};
   watched_.clear();
   before_waiting_ = {};
+  const std::lock_guard guard{mutex_};
+  posted_.clear();
 }
 
-// Each of those that are here now has a turn. True: somebody has more to do.
+bool node_loop::take_turn() {
+  last_look_.store(steady_now(), std::memory_order_relaxed);
+  const std::unique_lock turn{turn_, std::try_to_lock};
+  return turn && !is_over_ && go_on();
+}
+
+bool node_loop::is_due() const {
+  const std::lock_guard guard{mutex_};
+  return !queued_.empty() || !posted_.empty();
+}
+
+bool node_loop::go_on() {
+  const bool came = serve_sockets();
+  const bool ran = run_queued();
+  if (before_waiting_)
+    before_waiting_();
+  return came || ran;
+}
+
+bool node_loop::serve_sockets() {
+  std::array<epoll_event, events_per_turn> events{};
+  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+  bool any = false;
+  for (int k = 0; k < count; ++k)
+    any =
+      serve({events[static_cast<size_t>(k)].data.fd, events[static_cast<size_t>(k)].events}) || any;
+  return any;
+}
+
+// One that is forgotten by now, or another one by now, loses nothing.
+bool node_loop::serve(const ready_socket& what) {
+  const auto found = watched_.find(what.descriptor);
+  if (found == watched_.end() || !*found->second)
+    return false;
+  const auto ready = found->second; // it may be forgotten meanwhile
+  (*ready)(what.events);
+  return true;
+}
+
+// Each of those that are here now has a few messages. True: there were some.
 bool node_loop::run_queued() {
   std::vector<caf::resumable*> queued;
   std::vector<std::function<void()>> posted;
@@ -134,63 +188,50 @@ bool node_loop::run_queued() {
   for (const auto& what : posted)
     what();
   caf::scoped_execution_unit context{&system_}; // whatever is sent to is scheduled elsewhere
-  bool has_more = false;
   for (auto* one : queued) {
     const auto result = one->resume(&context, messages_per_turn);
     if (result == caf::resumable::resume_later) {
-      has_more = true;
       const std::lock_guard guard{mutex_};
       queued_.push_back(one);
+      wake();
       continue;
     }
     if (result == caf::resumable::done || result == caf::resumable::shutdown_execution_unit) {
       const std::lock_guard guard{mutex_};
       --actor_count_;
+      wake();
     }
     caf::intrusive_ptr_release(one);
   }
-  return has_more;
+  return !queued.empty() || !posted.empty();
 }
 
-// While the process computes nothing somebody waits for this thread, and its core is free: what comes
-// then is taken without a wake, which would take as long as all that is done with it.
-int node_loop::look_out(const std::function<int()>& look) {
-  const auto end = std::chrono::steady_clock::now() + look_out_time;
-  int count = 0;
-  while (count == 0 && others_are_idle_ && others_are_idle_() &&
-         std::chrono::steady_clock::now() < end) {
-    std::this_thread::yield();
-    count = look();
-  }
-  return count;
-}
-
-void node_loop::wait(bool has_work) {
+// While a worker looks for work it takes what comes; that it has found some the thread sees by the clock.
+node_loop::ready_socket node_loop::wait() {
+  ready_socket first;
+  const auto since =
+    std::chrono::steady_clock::duration{steady_now() - last_look_.load(std::memory_order_relaxed)};
+  const bool is_brief = since < absence_max;
   {
     const std::lock_guard guard{mutex_};
-    has_work =
-      has_work || !queued_.empty() || !posted_.empty() || (is_stopping_ && actor_count_ == 0);
-    is_waiting_ = !has_work;
+    if (!queued_.empty() || !posted_.empty() || (is_stopping_ && actor_count_ == 0))
+      return first;
+    waiting_ = is_brief ? patience::brief : patience::full;
   }
-  std::array<epoll_event, events_per_wait> events{};
-  const auto look = [&](int patience) {
-    return ::epoll_wait(epoll_.get(), events.data(), events.size(), patience);
-  };
-  int count = look(0);
-  if (count == 0 && !has_work)
-    count = look_out([&] { return look(0); });
-  if (count == 0 && !has_work)
-    count = look(-1);
-  {
-    const std::lock_guard guard{mutex_};
-    is_waiting_ = false;
+  if (is_brief) {
+    pollfd waker{waker_.get(), POLLIN, 0};
+    const timespec most{0, std::chrono::nanoseconds{absence_max}.count()};
+    ::ppoll(&waker, 1, &most, nullptr);
+  } else {
+    epoll_event event{};
+    if (::epoll_wait(epoll_.get(), &event, 1, -1) == 1)
+      first = {event.data.fd, event.events};
   }
-  for (int k = 0; k < count; ++k)
-    if (const auto found = watched_.find(events[static_cast<size_t>(k)].data.fd);
-        found != watched_.end()) {
-      const auto ready = found->second; // it may be forgotten meanwhile
-      (*ready)(events[static_cast<size_t>(k)].events);
-    }
+  uint64_t count = 0; // what is meant for this thread no worker takes from it
+  [[maybe_unused]] const auto got = ::read(waker_.get(), &count, sizeof(count));
+  const std::lock_guard guard{mutex_};
+  waiting_ = patience::none;
+  return first;
 }
 
 } // namespace troupe

@@ -1,21 +1,27 @@
-// Node loop: the thread of a process's node. It runs the node's actor and waits for the carriers'
-// sockets as well, so a piece wakes one thread where it comes, and none before it goes.
+// Node loop: where a process's node and its carriers' sockets are served, in turns: what the sockets have, then
+// the node's messages, then what it sends.
 //
-//   messages of others --> mailbox --+                 +--> sockets of carriers
-//                                    +--> this thread--+
-//   sockets of carriers -------------+    (the node)   +--> mailboxes of others
+//   messages of others --> mailbox --+           +--> sockets of carriers
+//                                    +--> turns--+
+//   sockets of carriers -------------+  (the node)  +--> mailboxes of others
+//
+// A turn is taken by whoever has time: a worker of the actor system that looks for work
+// (actors/base/work_sharing.hpp), and so a piece that it waits for, or that it has just made, wakes nobody; while all compute
+// the loop's own thread, which sleeps until there is something.
 //
 // An actor that lives here is scheduled by `queue`, and by nobody else. What it sends is scheduled as
-// ever: no other actor runs on this thread.
+// ever: no other actor runs in its turns.
 
 #pragma once
 
+#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/net/socket/channel.hpp"
 
 #include <caf/execution_unit.hpp>
 #include <caf/fwd.hpp>
 #include <caf/resumable.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,11 +32,11 @@
 
 namespace troupe {
 
-class node_loop : public std::enable_shared_from_this<node_loop> {
+class node_loop : public idle_work, public std::enable_shared_from_this<node_loop> {
 public:
   /// Throws failure(io_error) when the system has no descriptor left.
   explicit node_loop(caf::actor_system& system);
-  ~node_loop();
+  ~node_loop() override;
   node_loop(const node_loop&) = delete;
   node_loop& operator=(const node_loop&) = delete;
 
@@ -43,16 +49,20 @@ public:
   /// An actor lives here, until it ends.
   void add_actor();
 
-  /// Calls this on the loop's thread, soon; from any thread. Not after `stop`.
+  /// Calls this in a turn, soon; from any thread. Not after `stop`.
   void post(std::function<void()> what);
 
-  // ---- On the loop's thread only ----
+  /// Of a worker that has time.
+  bool take_turn() override;
+  bool is_due() const override;
+
+  // ---- In a turn only, or before `start` ----
 
   /// Calls `ready(events)` whenever a descriptor has some of these epoll events.
   void watch(int descriptor, uint32_t events, std::function<void(uint32_t)> ready);
   void change(int descriptor, uint32_t events);
   void forget(int descriptor);
-  /// Called each time before the thread waits, once the actors have done what there was.
+  /// Called at the end of each turn, once the actors have done what there was.
   void before_waiting(std::function<void()> what) { before_waiting_ = std::move(what); }
 
 private:
@@ -66,27 +76,45 @@ private:
     node_loop& loop_;
   };
 
+  /// What the loop's thread waits for.
+  enum class patience : uint8_t {
+    none, ///< it does not wait
+    brief, ///< a worker takes turns: until somebody else has something to do, or that may have changed
+    full ///< for all there is
+  };
+
+  struct ready_socket {
+    int descriptor = -1;
+    uint32_t events = 0;
+  };
+
   void add(caf::resumable* what);
   void wake();
   void run();
+  bool go_on();
+  bool serve_sockets();
+  bool serve(const ready_socket& what);
   bool run_queued();
-  void wait(bool has_work);
-  int look_out(const std::function<int()>& look);
+  /// What it was woken by; nothing when it is none of the sockets.
+  ready_socket wait();
 
   caf::actor_system& system_;
   queue_of_actors queue_;
-  std::function<bool()> others_are_idle_; ///< the system's threads; empty: that is not known
   owned_socket epoll_;
   owned_socket waker_;
+  std::thread thread_;
+  std::atomic<int64_t> last_look_{0}; ///< of a worker, on the steady clock
+
+  std::mutex turn_; ///< of what a turn uses
   std::map<int, std::shared_ptr<std::function<void(uint32_t)>>> watched_;
   std::function<void()> before_waiting_;
-  std::thread thread_;
+  bool is_over_ = false;
 
-  std::mutex mutex_; ///< of what is below
+  mutable std::mutex mutex_; ///< of what is below
   std::vector<caf::resumable*> queued_;
   std::vector<std::function<void()>> posted_;
   size_t actor_count_ = 0;
-  bool is_waiting_ = false;
+  patience waiting_ = patience::none;
   bool is_stopping_ = false;
 };
 

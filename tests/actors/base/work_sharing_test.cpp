@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -54,31 +55,56 @@ TEST_F(shared_work, takes_the_threads_of_the_configuration) {
   EXPECT_EQ(system_->scheduler().num_workers(), 3u);
 }
 
-TEST_F(shared_work, tells_whether_all_threads_have_nothing_to_do) {
-  start(2);
-  const auto is_idle = idleness_of(*system_);
-  const auto becomes = [&](bool wanted) {
-    for (int i = 0; i < 2'000 && is_idle() != wanted; ++i)
-      std::this_thread::sleep_for(1ms);
-    return is_idle() == wanted;
-  };
-  EXPECT_TRUE(becomes(true));
-  const auto busy = system_->spawn([this](caf::event_based_actor*) -> caf::behavior {
-    return {[this](int) {
-      while (!may_end_)
-        std::this_thread::yield();
-    }};
+/// Counts its turns, and who took them.
+struct counted_turns : idle_work {
+  explicit counted_turns(caf::actor_system& system) : of(system) {}
+
+  bool take_turn() override {
+    worker_only = worker_only && job_begin_of(of).has_value();
+    ++count;
+    return is_wanted.exchange(false);
+  }
+  bool is_due() const override { return is_wanted; }
+
+  caf::actor_system& of;
+  std::atomic<int> count{0};
+  std::atomic<bool> worker_only{true};
+  std::atomic<bool> is_wanted{false};
+};
+
+TEST_F(shared_work, does_other_work_while_it_looks_and_what_is_due_between_two_jobs) {
+  start(1);
+  const auto beside = std::make_shared<counted_turns>(*system_);
+  begin_idle_work(*system_, beside);
+  EXPECT_FALSE(job_begin_of(*system_));
+  const auto actor = system_->spawn([](caf::event_based_actor*) -> caf::behavior {
+    return {[](int) { std::this_thread::sleep_for(1ms); }, [](bool) {}};
   });
-  caf::anon_send(busy, 1);
-  EXPECT_TRUE(becomes(false)) << "one of two is enough";
-  std::this_thread::sleep_for(2 * look_out_time);
-  EXPECT_FALSE(is_idle());
-  may_end_ = true;
-  EXPECT_TRUE(becomes(true));
+  caf::scoped_actor self{*system_};
+  self->request(actor, 30s, true).receive([] {}, [](const caf::error&) { ADD_FAILURE(); });
+  for (int i = 0; i < 1'000 && beside->count == 0; ++i) {
+    caf::anon_send(actor, true); // whoever has had a job looks for others
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_GT(beside->count, 0);
+  // Two jobs wait: what is due has its turn before the second.
+  caf::anon_send(actor, 1);
+  beside->is_wanted = true;
+  self->request(actor, 30s, true).receive([] {}, [](const caf::error&) { ADD_FAILURE(); });
+  for (int i = 0; i < 1'000 && beside->is_wanted; ++i)
+    std::this_thread::sleep_for(1ms);
+  EXPECT_FALSE(beside->is_wanted);
+  EXPECT_TRUE(beside->worker_only);
+  end_idle_work(*system_, *beside);
+  const int before = beside->count;
+  for (int i = 0; i < 20; ++i)
+    self->request(actor, 30s, true).receive([] {}, [](const caf::error&) { ADD_FAILURE(); });
+  EXPECT_EQ(beside->count, before) << "after its end it has no turn";
 
   caf::actor_system_config plain;
   caf::actor_system other{plain};
-  EXPECT_FALSE(idleness_of(other));
+  begin_idle_work(other, beside); // whose threads take none
+  end_idle_work(other, *beside);
 }
 
 TEST_F(shared_work, reaches_everybody_whether_threads_look_out_or_sleep) {

@@ -196,6 +196,30 @@ TEST(incoming_link, a_window_smaller_than_a_piece_is_told_of_news_only) {
   EXPECT_TRUE(here.due(2));
 }
 
+TEST(link_credit, is_a_budget_of_the_process_that_its_links_share) {
+  for (const size_t few : {0u, 1u, 2u, 17u})
+    EXPECT_EQ(link_credit_of(few), link_credit_bytes) << few;
+  EXPECT_EQ(link_credit_of(33), link_credit_bytes / 2);
+  EXPECT_EQ(link_credit_of(100'000), 4 * piece_elements_max * sizeof(float));
+  for (const size_t many : {18u, 64u, 256u})
+    EXPECT_LE((many - 1) * link_credit_of(many), process_credit_bytes) << many;
+}
+
+TEST(incoming_link, tells_after_a_number_of_pieces_however_small_they_are) {
+  incoming_link here;
+  for (int round = 0; round < 3; ++round) {
+    for (uint64_t k = 1; k <= credit_return_pieces; ++k) {
+      EXPECT_FALSE(here.due(link_credit_bytes)) << k;
+      here.on_stamp({this_link, here.seen().bytes + 4});
+    }
+    EXPECT_TRUE(here.due(link_credit_bytes));
+    here.tell();
+  }
+  for (uint64_t k = 0; k < 2 * credit_return_pieces; ++k)
+    here.on_stamp(here.seen()); // the same again is no news
+  EXPECT_FALSE(here.due(link_credit_bytes));
+}
+
 // Whatever the pieces' sizes, it needs no question.
 TEST(incoming_link, tells_before_a_sender_of_checkpoints_stands_still) {
   for (const size_t size : {size_t{1}, size_t{999}, piece_elements_max - 1, piece_elements_max}) {
