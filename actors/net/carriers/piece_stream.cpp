@@ -20,6 +20,9 @@ namespace {
 /// Frames given to the socket at a time.
 constexpr size_t frames_per_write = 16;
 
+/// Bytes given to a secured session at a time: eight of its records.
+constexpr size_t sealed_row_bytes = size_t{128} << 10;
+
 bool is_only_later() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
@@ -42,8 +45,16 @@ public:
       parts_[count_++] = {const_cast<std::byte*>(static_cast<const std::byte*>(bytes)) + skip,
                           size - skip};
   }
-  std::string_view first() const {
-    return {static_cast<const char*>(parts_[0].iov_base), parts_[0].iov_len};
+  /// What fits of them, one after the other.
+  std::string_view copied_to(std::vector<char>& row) const {
+    row.resize(sealed_row_bytes);
+    size_t size = 0;
+    for (size_t k = 0; k < count_ && size < row.size(); ++k) {
+      const auto part = std::min(parts_[k].iov_len, row.size() - size);
+      std::memcpy(row.data() + size, parts_[k].iov_base, part);
+      size += part;
+    }
+    return {row.data(), size};
   }
   msghdr message() {
     msghdr result{};
@@ -65,6 +76,8 @@ piece_stream::piece_stream(channel connection, std::shared_ptr<shared_slots> slo
   // waiting.
   const int yes = 1;
   ::setsockopt(connection_.descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+  if (auto* session = connection_.session())
+    session->read_ahead();
 }
 
 bool piece_stream::put(const tensor_piece& piece) {
@@ -98,7 +111,8 @@ void piece_stream::put(position_word word, const link_position& what) {
   outgoing_.push_back({write_frame(frame), {}});
 }
 
-// A secured session takes one row of bytes at a time, and makes records of them.
+// A secured session takes one row of bytes at a time, and makes records of them: heads and values are put together, so that
+// a head has no record of its own.
 ptrdiff_t piece_stream::write_some() {
   unsent parts;
   auto skipped = outgoing_.front().written;
@@ -109,7 +123,7 @@ ptrdiff_t piece_stream::write_some() {
     parts.add(behind.data(), behind.size(), skipped);
   }
   if (auto* session = connection_.session())
-    return outcome_of(session->write(parts.first()));
+    return outcome_of(session->write(parts.copied_to(sealed_)));
   const auto message = parts.message();
   return ::sendmsg(connection_.descriptor(), &message, MSG_NOSIGNAL);
 }

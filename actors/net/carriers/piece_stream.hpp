@@ -81,6 +81,7 @@ private:
   std::array<std::byte, 32 * frame_head_bytes> ahead_{}; ///< read, and not looked at yet
   size_t ahead_begin_ = 0;
   size_t ahead_end_ = 0;
+  std::vector<char> sealed_; ///< of a secured connection: what is written at once
 };
 
 } // namespace troupe

@@ -13,6 +13,9 @@ namespace troupe {
 
 namespace {
 
+/// Ten records of the largest size, and what each has beside its bytes.
+constexpr size_t read_ahead_bytes = size_t{165} << 10;
+
 /// The most that is written at once: bytes that wait for one peer keep no other waiting for long.
 constexpr size_t write_bytes_max = size_t{1} << 18;
 
@@ -140,6 +143,13 @@ transfer tls_session::outcome_of(int result, size_t byte_count) {
   default:
     return explanation(session_.get());
   }
+}
+
+// Its buffer is made anew in the new size, unless something lies in it already.
+void tls_session::read_ahead() {
+  SSL_free_buffers(session_.get());
+  SSL_set_default_read_buffer_len(session_.get(), read_ahead_bytes);
+  SSL_set_read_ahead(session_.get(), 1);
 }
 
 // One record gives up to 16 KiB; several small ones may have come at once.

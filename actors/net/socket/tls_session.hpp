@@ -38,6 +38,9 @@ public:
   /// It failed because what the peer said first is no TLS at all.
   bool has_met_no_tls() const { return has_met_no_tls_; }
 
+  /// From now on several records are taken from the socket at once, where a stream of large ones is read to its end
+  /// each time: with `has_pending` nobody learns of what was read ahead.
+  void read_ahead();
   /// What there is, up to the size of `onto`.
   transfer read(std::span<char> onto);
   /// The same, but no more than the peer wrote at once.
