@@ -2,12 +2,12 @@
 // time, on machines with a processor, an interface and a switch between them (tests/simulation/network.hpp).
 //
 //   cluster_model [--work mlp|empty] [--processes 2,4,8] [--on CORES] [--latency US] [--gbits G]
-//                 [--message US] [--byte NS] [--hidden UNITS] [--steps N]
+//                 [--message US] [--byte NS] [--hidden UNITS] [--steps N] [--owners N]
 //
 // Prints for each number of processes what a step takes when computing takes no time, what of the processors and of
 // the wires it uses, and what ring and tree all-reduce would take by the usual formulas with the same latency,
 // bandwidth and processor. --on: all machines share so many processors, as on one computer, to hold the model
-// against what is measured there. --message and --byte: processor time at each end of a message.
+// against what is measured there. --message and --byte: processor time at each end of a message. --owners: so many processes own a part of the parameters.
 
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
@@ -15,6 +15,7 @@
 #include "troupe/tests/simulation/cluster.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -37,6 +38,7 @@ struct request {
   interface_options interfaces;
   size_t hidden = 512;
   uint64_t steps = 4;
+  size_t owners = SIZE_MAX;
 };
 
 double number_in(const std::string& text) {
@@ -87,6 +89,8 @@ request read(const std::vector<std::string>& words) {
       x.interfaces.seconds_a_byte = number_in(value) * 1e-9;
     else if (key == "--hidden")
       x.hidden = static_cast<size_t>(number_in(value));
+    else if (key == "--owners")
+      x.owners = std::max<size_t>(1, static_cast<size_t>(number_in(value)));
     else if (key == "--steps")
       x.steps = static_cast<uint64_t>(number_in(value)) + 1;
     else
@@ -135,7 +139,7 @@ figures measure(caf::actor_system& system, const request& x, size_t count) {
   world here{system, 1};
   cluster_options options;
   for (size_t i = 0; i < count; ++i)
-    options.machines.push_back({"n" + std::to_string(i)});
+    options.machines.push_back({"n" + std::to_string(i), 1, i < x.owners ? size_t{1} : 0});
   options.wires.interfaces = x.interfaces;
   cluster all{here, prepared, options};
   for (machine_id i = 0; x.cores > 0 && i <= count; ++i) // the director is beside the first

@@ -5,7 +5,7 @@ namespace troupe {
 director_state::parts::parts(director_seat& seat)
   : history(seat.options),
     watch(seat.options.membership),
-    announcer(seat),
+    announcer(seat, roster),
     writes(seat, [this] { training.finish_if_complete(); }),
     tensors(seat, announcer, writes,
             {[this](uint64_t version, const stored_tensor& parameters) {

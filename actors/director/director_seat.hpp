@@ -49,9 +49,15 @@ struct director_seat {
 
   template <class T>
   void send_to_members(const T& news) const {
+    send_to_members_if(news, [](const std::string&) { return true; });
+  }
+  /// To those whose name the predicate holds for.
+  template <class T, class Predicate>
+  void send_to_members_if(const T& news, const Predicate& is_meant) const {
     for (const auto& who : view.members)
       if (const auto found = links.find(who.name);
-          found != links.end() && found->second.who.incarnation == who.incarnation)
+          found != links.end() && found->second.who.incarnation == who.incarnation &&
+          is_meant(who.name))
         self->send(found->second.way, news);
   }
   template <class T>

@@ -47,7 +47,11 @@ void run_announcer::ask_for_counts(moment now) {
 void run_announcer::tick(moment now) {
   if (now - repeated_ < repeat_interval)
     return;
-  send_view();
+  repeated_ = now;
+  seat_.send_to_members_if(seat_.view, [this](const std::string& who) {
+    const auto* said = roster_.find(who);
+    return said == nullptr || said->news.view != seat_.view.id;
+  });
   if (hold_request_)
     seat_.send_to_members(*hold_request_);
   else if (course_.sequence > 0)

@@ -1,6 +1,6 @@
 // Run announcer: what the director says to all members: the view, how far training may go, and the
-// request to hold. Nothing of it is acknowledged: it is said again every second, to whoever missed
-// it.
+// request to hold. It is said again every second, to whoever missed it: a view, which is as long as there are
+// processes, to those whose last report does not name it, all else to everybody.
 //
 //              a stop is asked for                 all hold: the version to stop at is named
 //   course ------------------------> hold request --------------------------------------> course
@@ -10,6 +10,7 @@
 #pragma once
 
 #include "troupe/actors/director/director_seat.hpp"
+#include "troupe/actors/director/process_roster.hpp"
 #include "troupe/coordinators/exchange/repair_clock.hpp"
 #include "troupe/coordinators/run/hold_rule.hpp"
 
@@ -23,7 +24,7 @@ public:
   /// The version that training is to end at, once all who hold have said where they stand.
   using named_version = std::optional<uint64_t>;
 
-  explicit run_announcer(director_seat& seat) : seat_(seat) {}
+  run_announcer(director_seat& seat, const process_roster& roster) : seat_(seat), roster_(roster) {}
 
   // ---- What is said ----
 
@@ -60,6 +61,7 @@ private:
   course current_course() const;
 
   director_seat& seat_;
+  const process_roster& roster_;
   hold_rule hold_;
   std::optional<hold_request> hold_request_; ///< while answers are missing
   std::optional<horizon_rule> waiting_horizon_;

@@ -309,11 +309,16 @@ void marching::on_sums_of_blocks(const tensor_arrived& news) const {
       block_sums{news.of.key, seat_.block_of_sums(news.elements.begin), in_doubles(news.values)});
 }
 
+// Each begins with the owner behind itself: in one order for all, everybody would send to the first of them at once,
+// whose interface is then the only one that works.
 std::vector<tensor_route> marching::routes_of_spans() const {
   std::vector<tensor_route> result;
+  std::vector<tensor_route> before;
   for (const auto& place : seat_.view.shards)
     if (const auto elements = seat_.span_of(place); !seat_.is_mine(place) && !elements.empty())
-      result.push_back({seat_.exchange.id_of(seat_.owner_of(place)), elements});
+      (place.member < *seat_.me ? before : result)
+        .push_back({seat_.exchange.id_of(seat_.owner_of(place)), elements});
+  result.insert(result.end(), before.begin(), before.end());
   return result;
 }
 

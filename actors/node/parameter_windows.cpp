@@ -16,8 +16,10 @@ bool parameter_windows::on_view() {
 
 std::vector<tensor_route> parameter_windows::routes_of(const index_range& span) {
   std::vector<tensor_route> routes;
-  for (size_t i = 0; i < seat_.view.members.size(); ++i) {
-    if (i == *seat_.me || !seat_.view.computes(i))
+  const auto count = seat_.view.members.size();
+  for (size_t k = 1; k < count; ++k) { // as gradients go: not all to the same one first
+    const auto i = (*seat_.me + k) % count;
+    if (!seat_.view.computes(i))
       continue;
     const auto peer = seat_.exchange.id_of(seat_.view.members[i].name);
     for (const auto& part : windows_[i] ? windows_[i]->shared_with(span) : std::vector{span})

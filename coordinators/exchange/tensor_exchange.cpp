@@ -54,7 +54,7 @@ void tensor_exchange::publish(const kept_tensor& x, std::span<const tensor_route
   }
   kept_.drop_older(x);
   drop_what_is_gone();
-  flow_everywhere(now);
+  flow_everywhere(now, routes);
 }
 
 void tensor_exchange::grow(const kept_tensor& x, const index_range& elements,
@@ -66,7 +66,7 @@ void tensor_exchange::grow(const kept_tensor& x, const index_range& elements,
   if (!kept_.grow(x, elements))
     return;
   figures_.bytes_early += hand_out(x, elements, routes) * bytes_of(options_.format_of(x.of.kind));
-  flow_everywhere(now);
+  flow_everywhere(now, routes);
 }
 
 size_t tensor_exchange::hand_out(const kept_tensor& x, const index_range& elements,
@@ -110,7 +110,10 @@ void tensor_exchange::flow(peer_id to, link& way, moment now) {
     effects_.emplace_back(send_stamp{to, {way.out.link(), *position}});
 }
 
-void tensor_exchange::flow_everywhere(moment now) {
+void tensor_exchange::flow_everywhere(moment now, std::span<const tensor_route> first) {
+  for (const auto& route : first)
+    if (const auto found = links_.find(route.to); found != links_.end())
+      flow(route.to, found->second, now);
   for (auto& [peer, way] : links_)
     flow(peer, way, now);
 }

@@ -173,7 +173,8 @@ private:
   size_t hand_out(const kept_tensor& x, const index_range& elements,
                   std::span<const tensor_route> routes);
   void flow(peer_id to, link& way, moment now);
-  void flow_everywhere(moment now);
+  /// To those on the routes in their order, then to everybody else.
+  void flow_everywhere(moment now, std::span<const tensor_route> first = {});
   void send_granted(peer_id to, link& way, const outgoing_link::granted& piece);
   void drop_what_is_gone();
   piece_verdict judge(const tensor_piece& news, moment now, bool is_own);

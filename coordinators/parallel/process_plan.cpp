@@ -271,7 +271,8 @@ private:
   uint64_t under_way(size_t m) const {
     uint64_t result = work_.nodes.size() > 1 ? wire_bytes : 0;
     for (const auto& one : result_.links)
-      result += one.from == m || one.to == m ? std::min<uint64_t>(one.sum(), link_credit_bytes) : 0;
+      if (one.from == m || one.to == m)
+        result += std::min<uint64_t>(one.sum(), link_credit_of(work_.nodes.size()));
     return result;
   }
 

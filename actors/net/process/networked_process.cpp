@@ -53,10 +53,6 @@ constexpr milliseconds end_deadline{10'000};
 /// would otherwise keep a thread for good; far fewer cost a switch for each message.
 constexpr size_t messages_per_turn = 8;
 
-uint64_t checkpoint_every(const networked_options& x) {
-  return x.resolved.checkpoint.every_steps;
-}
-
 /// Twice the longest pause between two attempts to dial, and time for one: who lives is back by then.
 constexpr milliseconds lost_patience_min{5'000};
 
@@ -76,10 +72,11 @@ director_options options_of_director(const networked_options& x, const model& ne
   result.membership.persisted_term = term;
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
-  result.rule.checkpoint_every = x.checkpoints ? checkpoint_every(x) : 0;
+  result.rule.checkpoint_every = x.checkpoints ? x.resolved.checkpoint.every_steps : 0;
   if (!has_keeper(x.resolved.training)) // a keeper sees to it by itself
     result.lost_work = {x.resolved.runtime.attempts, lost_patience(x.cluster.timeouts)};
   result.resume_from = x.resume_from;
+  result.exchange.window_bytes = link_credit_of(x.cluster.nodes.size());
   return result;
 }
 
@@ -189,7 +186,8 @@ void networked_process::parts::start() {
     return spawn_looped(system, loop_, for_node, local);
   };
   for_process.wired = options.cluster.nodes.size() > 1;
-  for_process.checkpoint_every = checkpoint_every(options);
+  for_process.exchange.window_bytes = link_credit_of(options.cluster.nodes.size());
+  for_process.checkpoint_every = options.resolved.checkpoint.every_steps;
   for_process.hooks = options.hooks;
   for_process.trace = options.trace;
   for_process.lost_patience = lost_patience(options.cluster.timeouts);

@@ -45,6 +45,17 @@ TEST_F(exchange_test, gradients_are_told_in_the_format_they_are_rounded_to) {
   EXPECT_EQ(x.figures().bytes_early, 5 * sizeof(uint16_t));
 }
 
+TEST_F(exchange_test, what_is_published_goes_in_the_order_of_its_routes) {
+  publish(kept(version(0)), {{b, {0, 10}}, {a, {10, 20}}});
+  const auto first = taken<send_piece>();
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].to, b);
+  publish(kept(version(1)), {{a, {0, 10}}, {b, {10, 20}}});
+  const auto second = taken<send_piece>();
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(second[0].to, a);
+}
+
 TEST_F(exchange_test, publishing_again_changes_nothing) {
   publish(kept(version(0)), {{a, {0, 10}}});
   x.on_credit(a, {5, piece_bytes}, now);
