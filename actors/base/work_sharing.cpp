@@ -5,6 +5,8 @@
 #include <caf/resumable.hpp>
 #include <caf/scheduler/coordinator.hpp>
 
+#include <sys/prctl.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -142,7 +144,9 @@ public:
   }
   template <class Worker>
   caf::resumable* dequeue(Worker* self) {
-    system_of_worker = &self->system();
+    if (std::exchange(system_of_worker, &self->system()) ==
+        nullptr) // the actor system calls all threads alike
+      ::prctl(PR_SET_NAME, "troupe-worker");
     auto* const job = d(self->parent()).jobs.pop();
     job_begin = std::chrono::steady_clock::now();
     return job;

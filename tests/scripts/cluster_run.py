@@ -249,32 +249,49 @@ class Cluster:
                          for _, line in process.lines if "Epoch" not in line and "Round" not in line)
 
 
+def of_thread(pid, thread, what):
+    with open(f"/proc/{pid}/task/{thread}/{what}", encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def threads_of(pid, name):
+    return [int(x) for x in os.listdir(f"/proc/{pid}/task") if of_thread(pid, x, "comm") == name]
+
+
 def hang(pid, seconds, meanwhile=lambda: None):
     """The threads of this process that compute stop for so long, as in a debugger; all others go
     on: heartbeats, reports, answers. False where that is not permitted."""
-    seize, interrupt, detach, any_child = 0x4206, 0x4207, 17, 0x40000000
+    seize, interrupt, detach, any_child, futex = 0x4206, 0x4207, 17, 0x40000000, "202"
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
     held = []
+
+    def let_go():
+        while held:
+            try:
+                os.waitpid(held[-1], any_child)
+                libc.ptrace(detach, held[-1], None, None)
+            except ChildProcessError:
+                pass
+            held.pop()
+
     try:
-        for thread in map(int, os.listdir(f"/proc/{pid}/task")):
-            with open(f"/proc/{pid}/task/{thread}/comm", encoding="utf-8") as file:
-                if file.read().strip() != "caf.worker":
-                    continue
-            if libc.ptrace(seize, thread, None, None) == 0:
-                libc.ptrace(interrupt, thread, None, None)
-                held.append(thread)
+        for _ in range(30):  # one that is in the midst of the node's turn holds its lock, and computes nothing
+            let_go()
+            for thread in threads_of(pid, "troupe-worker"):
+                if libc.ptrace(seize, thread, None, None) == 0:
+                    libc.ptrace(interrupt, thread, None, None)
+                    held.append(thread)
+            time.sleep(1.3 if held else 0)  # the node reports each second
+            if all(of_thread(pid, x, "syscall").split()[0] != futex for x in threads_of(pid, "troupe-node")):
+                break
         meanwhile()
         time.sleep(seconds)
     except FileNotFoundError:
         pass  # it has ended
-    for thread in held:
-        try:
-            os.waitpid(thread, any_child)
-        except ChildProcessError:
-            continue
-        libc.ptrace(detach, thread, None, None)
-    return bool(held)
+    was_held = bool(held)
+    let_go()
+    return was_held
 
 
 def trained_alone(job, settings=()):
