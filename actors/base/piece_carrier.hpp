@@ -22,7 +22,7 @@ public:
   /// Which way pieces go to this process now: messages where there is no other.
   virtual carrier_choice way_to(const std::string& process) const = 0;
 
-  /// Called on the node's thread. False: there is no such way to this process, or not for this.
+  /// Called in a turn of the node. False: there is no such way to this process, or not for this.
   virtual bool carry(const std::string& process, const tensor_piece& piece) = 0;
   /// Behind the pieces that were given before.
   virtual bool carry(const std::string& process, position_word word, const link_position& what) = 0;

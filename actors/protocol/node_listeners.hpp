@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// Called on the node's thread; each may be empty.
+/// Called in a turn of the node; each may be empty.
 struct node_listeners {
   standing_listener on_standing;
   misfit_listener on_misfit;

@@ -1,6 +1,6 @@
 // Carriers: the ways for pieces that a process has beside its links. One for each linked process:
 // memory that both have in common, or a connection of its own; until there is one, and whenever it is
-// lost, pieces go as messages. All is on the node's thread (node_loop.hpp).
+// lost, pieces go as messages. All happens in turns of the node (node_loop.hpp).
 //
 //   link(s)  --introductions, with offers-->  both know what both can
 //

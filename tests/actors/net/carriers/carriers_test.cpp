@@ -69,7 +69,7 @@ struct side {
     return result;
   }
 
-  /// Calls this on the loop's thread.
+  /// Calls this in a turn.
   template <class Function>
   auto there(const Function& call) {
     std::promise<decltype(call())> result;
