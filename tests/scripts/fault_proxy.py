@@ -20,6 +20,7 @@ import threading
 RECORD_HEADER_BYTES = 12
 TLS_HEADER_BYTES = 5
 FRAME_HEAD_BYTES = 152
+VALUE_BYTES = {0: 4, 1: 2}  # by the kind of a frame; others have no values behind them
 QUEUED_BYTES_MAX = 1 << 20  # of one direction; who sends more has to wait, as with any wire
 
 
@@ -65,8 +66,8 @@ class Direction:
             size = self.buffer.find(b"\n") + 1
             self.lines -= 1 if size else 0
         elif self.carries:  # the second byte is what it is, the eighth word its number of values
-            values = int.from_bytes(self.buffer[56:64], "little") if self.buffer[1:2] == b"\0" else 0
-            size = FRAME_HEAD_BYTES + 4 * values
+            width = VALUE_BYTES.get(self.buffer[1], 0) if len(self.buffer) > 1 else 0
+            size = FRAME_HEAD_BYTES + width * int.from_bytes(self.buffer[56:64], "little")
         else:
             size = RECORD_HEADER_BYTES + int.from_bytes(self.buffer[:4], "big")
         if size == 0 or size > len(self.buffer):
