@@ -106,7 +106,7 @@ class Trial:
         self.folder = folder
         count = self.draw.randint(1, 6)
         self.slices = self.draw.randint(1, 6)
-        self.exchange = random.Random(seed).choice(["float32", "bf16"])
+        self.exchange = random.Random(seed).choice(["bf16", "float32"])
         self.is_secured = self.draw.random() < 0.4
         shapes = [(self.draw.randint(0, 3), self.draw.randint(0, 2)) for _ in range(count)]
         if not any(replicas for replicas, _ in shapes):
