@@ -2,7 +2,7 @@
 // time, on machines with a processor, an interface and a switch between them (tests/simulation/network.hpp).
 //
 //   cluster_model [--work mlp|empty] [--processes 2,4,8] [--on CORES] [--latency US] [--gbits G]
-//                 [--message US] [--byte NS] [--hidden UNITS] [--steps N] [--owners N]
+//                 [--message US] [--byte NS] [--hidden UNITS] [--steps N] [--owners N] [--exchange bf16]
 //
 // Prints for each number of processes what a step takes when computing takes no time, what of the processors and of
 // the wires it uses, and what ring and tree all-reduce would take by the usual formulas with the same latency,
@@ -39,6 +39,7 @@ struct request {
   size_t hidden = 512;
   uint64_t steps = 4;
   size_t owners = SIZE_MAX;
+  number_format exchange = number_format::float32;
 };
 
 double number_in(const std::string& text) {
@@ -89,6 +90,8 @@ request read(const std::vector<std::string>& words) {
       x.interfaces.seconds_a_byte = number_in(value) * 1e-9;
     else if (key == "--hidden")
       x.hidden = static_cast<size_t>(number_in(value));
+    else if (key == "--exchange" && value == "bf16")
+      x.exchange = number_format::bf16;
     else if (key == "--owners")
       x.owners = std::max<size_t>(1, static_cast<size_t>(number_in(value)));
     else if (key == "--steps")
@@ -114,6 +117,7 @@ job job_of(const request& x, size_t count) {
   }
   result.optimizer.learning_rate = 1e-4;
   result.training.batch_size = count;
+  result.training.exchange = x.exchange;
   result.training.slices = count;
   result.training.replicas = 1;
   result.training.epochs = 1'000'000;

@@ -174,8 +174,8 @@ cluster_keys make_cluster_schema() {
   out.push_back(choice_key<cluster_settings, carrier_choice>(
     {"network.carrier",
      "how gradients and parameters go between processes: in memory where two have some in common, "
-     "else "
-     "by a connection of their own (auto), always so (socket), or as messages of the actor system"},
+     "else by a connection of their own (auto), always so (socket), or as messages of the actor "
+     "system"},
     [](auto& x) -> auto& { return x.carrier; }));
   out.push_back(text(
     {"tls.ca", "certificate of the authority that signed every node's; relative to this file",

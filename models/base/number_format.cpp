@@ -15,8 +15,8 @@ constexpr uint32_t upper_half = 0xffff0000;
 constexpr uint32_t magnitude = 0x7fffffff;
 constexpr uint32_t infinity = 0x7f800000;
 constexpr uint32_t quiet = 0x00400000;
-constexpr uint32_t below_half =
-  0x7fff; // of what is cut; with the last bit that stays: ties to even
+/// Of what is cut; with the last bit that stays ties go to even.
+constexpr uint32_t below_half = 0x7fff;
 
 TROUPE_MULTIVERSION void round_to_upper_halves(float* values, size_t count) {
 #pragma GCC ivdep

@@ -38,4 +38,31 @@ TEST(workload, every_one_has_its_turn_as_seeds_go_up) {
   EXPECT_EQ(workload_of(drawn_workload_count * fault_kind_count), 0u);
 }
 
+// A view is as long as there are processes: nobody who has reported it hears it again.
+TEST(cluster, says_a_view_once_to_who_has_it) {
+  using namespace std::chrono_literals;
+  testing_system system;
+  auto what = workloads().front().what;
+  what.training.steps = 1'000'000;
+  what.training.epochs = 1'000'000;
+  const auto prepared = prepare(what);
+  world here{system.get(), 1};
+  cluster_options options;
+  for (const char* name : {"a", "b", "c"})
+    options.machines.push_back({name});
+  options.wires.interfaces = interface_options{.latency = 20ms};
+  cluster all{here, prepared, options};
+  size_t heard = 0;
+  all.on_view = [&](const cluster_view&) { ++heard; };
+  all.boot_director();
+  here.run([] { return false; }, here.now() + 5s);
+  const auto before = heard;
+  const auto version = all.version();
+  EXPECT_GE(before, 3u);
+  here.run([] { return false; }, here.now() + 10s);
+  EXPECT_GT(all.version(), version + 50) << "training goes on";
+  EXPECT_EQ(heard, before);
+  all.shut_down();
+}
+
 } // namespace troupe::simulation

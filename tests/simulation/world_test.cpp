@@ -306,6 +306,18 @@ TEST_F(talking_machines, what_is_no_message_between_machines_is_refused) {
   EXPECT_THROW(carried(system.get(), caf::make_message(contribution{})), std::logic_error);
 }
 
+// A thousand bytes take a millisecond.
+TEST(interfaces, queue_on_the_way_out_and_on_the_way_in) {
+  using namespace std::chrono_literals;
+  interfaces wires{{1e6, 10ms, 4us, 1e-9}};
+  const moment begin{};
+  EXPECT_EQ(wires.carry(0, 2, 1000, begin) - begin, 11ms);
+  EXPECT_EQ(wires.carry(1, 2, 1000, begin) - begin, 12ms) << "both come at once";
+  EXPECT_EQ(wires.carry(0, 3, 1000, begin) - begin, 12ms) << "behind what it has sent before";
+  EXPECT_EQ(wires.carry(0, 3, 1000, begin + 5s) - begin, 5s + 11ms);
+  EXPECT_EQ(wires.options().work_of(1000), 5us);
+}
+
 TEST_F(talking_machines, timers_of_the_dead_do_not_count) {
   start(14, 2);
   run_for(100ms);

@@ -119,9 +119,9 @@ void node_loop::forget(int descriptor) {
 
 void node_loop::run() {
   ::prctl(PR_SET_NAME, "troupe-node");
+  // It is to have a free core at once, and none that somebody computes on. Without leave it goes on as it is.
   const sched_param usual{};
-  ::sched_setscheduler(0, SCHED_BATCH,
-                       &usual); // a free core at once, and none that somebody computes on
+  ::sched_setscheduler(0, SCHED_BATCH, &usual);
   for (bool is_over = false; !is_over;) {
     const auto first = wait();
     const std::lock_guard turn{turn_};

@@ -1,4 +1,4 @@
-// A node that lives on the thread where its carriers are (node_loop.hpp).
+// A node that is served in turns with the sockets of its carriers (node_loop.hpp).
 
 #pragma once
 
