@@ -36,7 +36,8 @@ wait_walk::wait_walk(const training_status& x) : status_(x) {
       paths_.try_emplace(node.name);
 }
 
-// A link carries nothing whatever its ends are at: only who is not heard at all is worse.
+// A link carries nothing whatever its ends are at: only who is not heard at all is worse. Where the director waits
+// for reports, as between two rounds, no process lacks anything of who is silent: the director does.
 std::optional<wait_explanation> wait_walk::worst() const {
   std::optional<wait_explanation> result;
   for (const auto& node : status_.nodes) {
@@ -49,6 +50,10 @@ std::optional<wait_explanation> wait_walk::worst() const {
     if (rule == result->rule)
       result->culprits.push_back(node.name);
   }
+  if (result && result->rule == wait_rule::silent && result->chain.empty())
+    for (const auto& node : status_.nodes)
+      if (node.is_director && node.name != result->culprits.front())
+        result->chain = {{node.name, result->culprits.front(), "a sign of life"}};
   const auto* link = bad_link();
   if (result && result->rule > wait_rule::link && link != nullptr) {
     const auto* wait = wait_for(link->to, link->from);
