@@ -77,11 +77,16 @@ TROUPE_ALWAYS_INLINE void sum_four(const lanes* values, quarter_lanes& out) {
   out = __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
-/// Asks for what lies a piece ahead; beyond the end of the memory nothing happens.
-TROUPE_ALWAYS_INLINE void fetch_ahead(const float* from, size_t count) {
-  const auto ahead = reinterpret_cast<uintptr_t>(from) + narrow_piece_values * sizeof(float);
-  for (size_t offset = 0; offset < count * sizeof(float); offset += cache_line_bytes)
-    __builtin_prefetch(reinterpret_cast<const void*>(ahead + offset), 0, 2);
+/// Asks for a half of the piece that comes next: each of the two products asks for one, so that memory is read
+/// throughout. Beyond the end of the memory nothing happens.
+TROUPE_ALWAYS_INLINE void fetch_half_ahead(const float* piece, size_t row, size_t rows,
+                                           size_t inputs, bool second) {
+  const auto ahead = reinterpret_cast<uintptr_t>(piece) + narrow_piece_values * sizeof(float);
+  const auto half = narrow_piece_values * sizeof(float) / 2;
+  const auto values = inputs * sizeof(float) / 2;
+  const auto begin = ahead + (second ? half : 0) + row * values;
+  for (size_t offset = 0; offset < rows * values; offset += cache_line_bytes)
+    __builtin_prefetch(reinterpret_cast<const void*>(begin + offset), 0, 3);
 }
 
 /// A row of weights. Behind its last whole 16 follow `rest` values, in the first lanes of `last`.
@@ -136,7 +141,7 @@ TROUPE_MULTIVERSION void forward_output(const float* weight, const float* x, flo
   float products[rows_at_once];
   for (size_t i = 0; i < rows; i += rows_at_once) {
     const auto count = std::min(rows_at_once, rows - i);
-    fetch_ahead(x + i * inputs, count * inputs);
+    fetch_half_ahead(x, i, count, inputs, false);
     if (count == rows_at_once)
       multiply_rows(row, x + i * inputs, end, rows_at_once, products);
     else
@@ -155,6 +160,7 @@ struct column_sums {
   size_t rows;
   size_t inputs;
   size_t outputs;
+  bool fetches; ///< in the first sweep
 };
 
 /// Adds the sums of `Whole` x 16 columns, and of `rest` more.
@@ -167,6 +173,8 @@ TROUPE_ALWAYS_INLINE void add_columns(const column_sums& work, size_t rest) {
   for (size_t i = 0; i < work.rows; ++i) {
     const float* const from = work.x + i * work.inputs;
     const float factor = work.delta[i * work.outputs];
+    if (work.fetches)
+      fetch_half_ahead(work.x, i, 1, work.inputs, true);
     for (size_t k = 0; k < Whole; ++k) {
       load(from + k * lane_count, values);
       sums[k] += factor * values;
@@ -204,10 +212,11 @@ TROUPE_ALWAYS_INLINE void add_last_columns(const column_sums& work, size_t whole
 
 TROUPE_MULTIVERSION void gradient_of_output(const float* x, const float* delta, float* out,
                                             size_t rows, size_t inputs, size_t outputs) {
-  column_sums work{x, x + rows * inputs, delta, out, rows, inputs, outputs};
+  column_sums work{x, x + rows * inputs, delta, out, rows, inputs, outputs, true};
   auto left = inputs;
   for (; left >= (lanes_at_once + 1) * lane_count; left -= lanes_at_once * lane_count) {
     add_columns<lanes_at_once, false>(work, 0);
+    work.fetches = false;
     work.x += lanes_at_once * lane_count;
     work.out += lanes_at_once * lane_count;
   }
