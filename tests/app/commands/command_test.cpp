@@ -80,6 +80,12 @@ TEST_F(command, what_was_read_is_said_before_training) {
   }
 }
 
+// A second core stays idle then, and people ask why.
+TEST_F(command, replicas_that_take_turns_on_one_thread_are_said_to) {
+  ASSERT_EQ(run("train tiny.toml --set training.slices=2 --set training.replicas=2"), 0);
+  EXPECT_TRUE(said("2 slices, synchronous, 2 replicas on one thread; ")) << err;
+}
+
 // 600 ages, 70 different ones: nobody asked for a classifier.
 TEST_F(command, guesses_about_the_target_are_said_or_asked) {
   std::string ages = "row,x,age\n", stars = ages, kinds = ages;
