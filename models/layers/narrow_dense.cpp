@@ -77,16 +77,17 @@ TROUPE_ALWAYS_INLINE void sum_four(const lanes* values, quarter_lanes& out) {
   out = __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
-/// Asks for a half of the piece that comes next: each of the two products asks for one, so that memory is read
-/// throughout. Beyond the end of the memory nothing happens.
-TROUPE_ALWAYS_INLINE void fetch_half_ahead(const float* piece, size_t row, size_t rows,
-                                           size_t inputs, bool second) {
-  const auto ahead = reinterpret_cast<uintptr_t>(piece) + narrow_piece_values * sizeof(float);
-  const auto half = narrow_piece_values * sizeof(float) / 2;
-  const auto values = inputs * sizeof(float) / 2;
-  const auto begin = ahead + (second ? half : 0) + row * values;
-  for (size_t offset = 0; offset < rows * values; offset += cache_line_bytes)
+/// Asks for `count` values that lie `ahead` values behind `from`; beyond the end of the memory nothing happens.
+TROUPE_ALWAYS_INLINE void fetch(const float* from, size_t ahead, size_t count) {
+  const auto begin = reinterpret_cast<uintptr_t>(from) + ahead * sizeof(float);
+  for (size_t offset = 0; offset < count * sizeof(float); offset += cache_line_bytes)
     __builtin_prefetch(reinterpret_cast<const void*>(begin + offset), 0, 3);
+}
+
+/// Rows that both products find in a first-level cache: each of the two asks for a half of those that come next, so
+/// that memory is read throughout.
+TROUPE_ALWAYS_INLINE bool is_piece(size_t rows, size_t inputs) {
+  return rows * inputs <= narrow_piece_values;
 }
 
 /// A row of weights. Behind its last whole 16 follow `rest` values, in the first lanes of `last`.
@@ -139,9 +140,10 @@ TROUPE_MULTIVERSION void forward_output(const float* weight, const float* x, flo
   fill_mask(rest, row.is_last);
   const float* const end = x + rows * inputs;
   float products[rows_at_once];
+  const size_t share = is_piece(rows, inputs) ? 2 : 1;
   for (size_t i = 0; i < rows; i += rows_at_once) {
     const auto count = std::min(rows_at_once, rows - i);
-    fetch_half_ahead(x, i, count, inputs, false);
+    fetch(x, narrow_piece_values + i * inputs / share, count * inputs / share);
     if (count == rows_at_once)
       multiply_rows(row, x + i * inputs, end, rows_at_once, products);
     else
@@ -160,7 +162,7 @@ struct column_sums {
   size_t rows;
   size_t inputs;
   size_t outputs;
-  bool fetches; ///< in the first sweep
+  bool fetches; ///< in the first sweep over a piece
 };
 
 /// Adds the sums of `Whole` x 16 columns, and of `rest` more.
@@ -174,7 +176,7 @@ TROUPE_ALWAYS_INLINE void add_columns(const column_sums& work, size_t rest) {
     const float* const from = work.x + i * work.inputs;
     const float factor = work.delta[i * work.outputs];
     if (work.fetches)
-      fetch_half_ahead(work.x, i, 1, work.inputs, true);
+      fetch(work.x, narrow_piece_values * 3 / 2 + i * work.inputs / 2, work.inputs / 2);
     for (size_t k = 0; k < Whole; ++k) {
       load(from + k * lane_count, values);
       sums[k] += factor * values;
@@ -212,7 +214,7 @@ TROUPE_ALWAYS_INLINE void add_last_columns(const column_sums& work, size_t whole
 
 TROUPE_MULTIVERSION void gradient_of_output(const float* x, const float* delta, float* out,
                                             size_t rows, size_t inputs, size_t outputs) {
-  column_sums work{x, x + rows * inputs, delta, out, rows, inputs, outputs, true};
+  column_sums work{x, x + rows * inputs, delta, out, rows, inputs, outputs, is_piece(rows, inputs)};
   auto left = inputs;
   for (; left >= (lanes_at_once + 1) * lane_count; left -= lanes_at_once * lane_count) {
     add_columns<lanes_at_once, false>(work, 0);

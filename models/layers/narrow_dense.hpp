@@ -20,7 +20,8 @@ inline constexpr size_t narrow_outputs_max = 4;
 
 /// Features of a piece of rows that stay in a first-level cache of 32 KiB while they are used
 /// twice. Each of the two products fetches a half of the piece that comes next: with the forward
-/// product alone doing it, memory stood still during the other.
+/// product alone doing it, memory stood still during the other. Of more rows, which such a cache does
+/// not keep, the forward product fetches all.
 inline constexpr size_t narrow_piece_values = 6'144;
 
 /// y (R x O) = x (R x I) W^T with W (O x I), written.
