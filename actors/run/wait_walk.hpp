@@ -42,7 +42,7 @@ struct wait_explanation {
   /// Processes, in order of the cluster file; or "right/replica 0", "link left -> right", "disk of main".
   /// Never empty.
   std::vector<std::string> culprits;
-  std::vector<explained_wait> chain; ///< to the first culprit; empty when nobody waits for it
+  std::vector<explained_wait> chain; ///< to the first culprit; empty when nobody names it
   std::string verdict;               ///< one sentence
   std::string advice;                ///< what to look at, and what happens when nobody does
 };

@@ -82,8 +82,11 @@ TEST_F(command, what_was_read_is_said_before_training) {
 
 // A second core stays idle then, and people ask why.
 TEST_F(command, replicas_that_take_turns_on_one_thread_are_said_to) {
-  ASSERT_EQ(run("train tiny.toml --set training.slices=2 --set training.replicas=2"), 0);
+  const std::string two = "train tiny.toml --set training.slices=2 --set training.replicas=2";
+  ASSERT_EQ(run(two), 0);
   EXPECT_TRUE(said("2 slices, synchronous, 2 replicas on one thread; ")) << err;
+  ASSERT_EQ(run(two + " --overwrite --set runtime.threads=2"), 0);
+  EXPECT_TRUE(said("2 slices, synchronous, 2 replicas; ")) << err;
 }
 
 // 600 ages, 70 different ones: nobody asked for a classifier.
