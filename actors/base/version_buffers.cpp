@@ -5,7 +5,7 @@ namespace troupe {
 void version_buffers::set_window(std::shared_ptr<const element_window> window) {
   std::lock_guard guard{mutex_};
   window_ = std::move(window);
-  pool_ = std::make_shared<buffer_pool>(window_->size());
+  pool_ = window_ ? std::make_shared<buffer_pool>(window_->size()) : whole_;
   kept_.clear();
 }
 

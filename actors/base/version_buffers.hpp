@@ -19,10 +19,11 @@ public:
   explicit version_buffers(size_t parameter_count)
     : version_buffers(std::make_shared<buffer_pool>(parameter_count)) {}
   /// With buffers from a pool that others use as well.
-  explicit version_buffers(std::shared_ptr<buffer_pool> pool) : pool_(std::move(pool)) {}
+  explicit version_buffers(std::shared_ptr<buffer_pool> pool)
+    : whole_(std::move(pool)), pool_(whole_) {}
 
-  /// From now on buffers hold these elements. What was made before is let go, and stays good for who
-  /// has it.
+  /// From now on buffers hold these elements; null: all. What was made before is let go, and stays
+  /// good for who has it.
   void set_window(std::shared_ptr<const element_window> window);
   std::shared_ptr<const element_window> window() const;
 
@@ -32,7 +33,8 @@ public:
   buffer of(uint64_t version) { return at(version).storage; }
 
 private:
-  std::shared_ptr<buffer_pool> pool_;
+  std::shared_ptr<buffer_pool> whole_; ///< of all elements
+  std::shared_ptr<buffer_pool> pool_;  ///< of the window's
   mutable std::mutex mutex_;
   std::shared_ptr<const element_window> window_; ///< null: all elements
   std::map<uint64_t, buffer> kept_;

@@ -16,8 +16,11 @@ order_taker_actor node_seat::trainer_at(const replica_place& place) const {
 }
 
 std::shared_ptr<const element_window> node_seat::window_of(size_t member) const {
-  const bool splits = std::ranges::any_of(
-    view.replicas, [](const replica_place& place) { return !place.segments.empty(); });
+  // A sharded model stays so while nobody is there to compute.
+  const bool splits =
+    options.sharded || std::ranges::any_of(view.replicas, [](const replica_place& place) {
+      return !place.segments.empty();
+    });
   if (!options.wired || !splits)
     return nullptr;
   std::vector<index_range> elements;
