@@ -43,6 +43,14 @@ public:
     since_ = 0;
   }
 
+  /// The whole process stood still until now: the piece under way counts from now on, and what ended
+  /// since is no measure. Any thread.
+  void restart(moment now) {
+    if (auto begin = since_.load(); begin != 0) // else it ended, or ends just now
+      since_.compare_exchange_strong(begin, now.time_since_epoch().count());
+    longest_ = 0;
+  }
+
   /// When the piece under way began.
   std::optional<moment> since() const {
     const auto begin = since_.load();

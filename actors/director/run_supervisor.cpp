@@ -14,8 +14,10 @@ void run_supervisor::tick(moment now) {
 }
 
 void run_supervisor::take_out(const hung_process& one) {
-  if (one.who != seat_.options.membership.home)
+  if (one.who != seat_.options.membership.home) {
+    watch_.on_work(seat_.now());
     return membership_.take_out(one);
+  }
   if (watch_.stop_asked())
     return training_.end_at_checkpoint("this process hangs: " + one.why);
   training_.fail({failure_code::internal,

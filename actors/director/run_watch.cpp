@@ -12,10 +12,6 @@ namespace {
 /// In one process nobody waits for a wire: what takes long is a long step, which is no news.
 constexpr milliseconds alone_patience{10'000};
 
-/// Ticks come every 50 ms. After a pause like this one the director itself stood still, and what it
-/// heard before says nothing of the others.
-constexpr milliseconds own_pause{1'000};
-
 /// A run that stands still at one version begins anew so often, then ends.
 constexpr size_t standstills_max = 2;
 
@@ -52,12 +48,16 @@ std::vector<hung_process> run_watch::look_for_hung(const process_roster& roster,
   }
   if (is_alone_)
     return result;
+  // Processes report each second.
+  const auto silence_limit = stop_asked() ? work_watch::stop_patience + repeat_interval
+                             : is_still(now) && work_.stands_still(now) ? work_.patience() / 2
+                                                                        : milliseconds::max();
   for (const auto& who : roster.heard(view, now)) {
     const auto* last = roster.find(who.name);
     if (last && hangs(last->news.work))
       result.push_back(
         {who.name, "its replicas have not answered for " + time_text(last->news.work.busy)});
-    else if (last && stop_asked() && who.silence > work_watch::stop_patience + repeat_interval)
+    else if (who.silence > silence_limit)
       result.push_back({who.name, "nothing was heard of it for " + time_text(who.silence)});
   }
   return result;

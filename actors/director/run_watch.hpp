@@ -48,8 +48,9 @@ public:
   bool is_still(moment now) const;
   bool hangs(const work_report& work) const { return work_.hangs(work, is_stopping()); }
 
-  /// Of a process that is frozen as a whole its link tells; but who stops a run does not wait for
-  /// it. Nobody after a pause of the director's own: what it heard before says nothing of others.
+  /// Who has not answered for too long, and, where nothing moves, of whom nothing is heard although its
+  /// link holds. Who stops a run waits for neither. Nobody right after a pause of the director's own:
+  /// what it heard before says nothing of others.
   std::vector<hung_process> look_for_hung(const process_roster& roster, const cluster_view& view,
                                           moment now);
   /// Nothing moves and nobody works: said once for each time.

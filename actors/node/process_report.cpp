@@ -44,13 +44,25 @@ void process_report::send_soon() {
 }
 
 void process_report::tick(moment now) {
-  if (const auto before = std::exchange(ticked_, now); before != moment{})
+  if (const auto before = std::exchange(ticked_, now); before != moment{}) {
     late_ = std::max(late_, now - before - moment::duration{node_tick_interval});
+    if (now - before > own_pause)
+      count_from(now);
+  }
   if (is_due_) // who computes is not waited for
     return send();
   const auto interval = unreachable_.empty() ? node_report_interval : broken_link_interval;
   if (now - last_ >= interval || sent_round_ < courses_.round())
     send_soon();
+}
+
+// Nobody hung in a time in which nobody ran.
+void process_report::count_from(moment now) {
+  for (const auto& gauge : seat_.options.records.gauges)
+    gauge->restart(now);
+  for (auto& x : asked_)
+    if (x.since)
+      x.since = now;
 }
 
 void process_report::on_course() {

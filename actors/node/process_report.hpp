@@ -54,6 +54,8 @@ private:
   };
   void ask_actor(size_t index);
   void on_actor_heard(size_t index);
+  /// The whole process stood still until now.
+  void count_from(moment now);
   bool everybody_answered() const;
   /// The director's counts that all actors had heard of when they answered.
   uint64_t heard_round() const;

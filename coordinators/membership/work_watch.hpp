@@ -53,6 +53,10 @@ inline bool is_usual(const work_piece& x) {
                       : std::max<milliseconds>(milliseconds{2'000}, unusual_factor * x.longest));
 }
 
+/// Ticks come every 50 ms. After a pause like this one the whole process stood still (the machine slept, or
+/// Ctrl-Z): what it heard before says nothing of others, and no piece of its own took that long.
+inline constexpr milliseconds own_pause{1'000};
+
 /// What a process says of its work.
 struct work_report {
   milliseconds busy{0};    ///< how long one of its actors has been at a piece, or has not answered

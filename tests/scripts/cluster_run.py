@@ -258,9 +258,10 @@ def threads_of(pid, name):
     return [int(x) for x in os.listdir(f"/proc/{pid}/task") if of_thread(pid, x, "comm") == name]
 
 
-def hang(pid, seconds, meanwhile=lambda: None):
+def hang(pid, seconds, meanwhile=lambda: None, names=("troupe-worker",)):
     """The threads of this process that compute stop for so long, as in a debugger; all others go
-    on: heartbeats, reports, answers. False where that is not permitted."""
+    on: heartbeats, reports, answers. With the node's thread nothing but heartbeats do. False where that
+    is not permitted."""
     seize, interrupt, detach, any_child, futex = 0x4206, 0x4207, 17, 0x40000000, "202"
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
@@ -277,13 +278,15 @@ def hang(pid, seconds, meanwhile=lambda: None):
 
     try:
         for _ in range(30):  # one that is in the midst of the node's turn holds its lock, and computes nothing
-            let_go()
-            for thread in threads_of(pid, "troupe-worker"):
+            if held:
+                let_go()
+                time.sleep(0.05)  # who has the turn ends it
+            for thread in [x for name in names for x in threads_of(pid, name)]:
                 if libc.ptrace(seize, thread, None, None) == 0:
                     libc.ptrace(interrupt, thread, None, None)
                     held.append(thread)
             time.sleep(1.3 if held else 0)  # the node reports each second
-            if all(of_thread(pid, x, "syscall").split()[0] != futex for x in threads_of(pid, "troupe-node")):
+            if "troupe-node" in names or all(of_thread(pid, x, "syscall").split()[0] != futex for x in threads_of(pid, "troupe-node")):
                 break
         meanwhile()
         time.sleep(seconds)

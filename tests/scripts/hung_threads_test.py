@@ -17,7 +17,7 @@ from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, LOST_AFTER, Cluster, EqualR
                          hang, nodes_on_loopback, settings_of, timeouts)
 from patience import HANG, SLOWNESS, lenient
 
-EPOCHS = 400
+EPOCHS = 1500  # much longer than it takes to notice
 STOP_SECONDS = 6
 
 
@@ -27,22 +27,46 @@ class HungThreads(EqualRuns):
         return Cluster(folder, cluster_text(nodes, settings_of(epochs),
                                             timeouts(LOST_AFTER * SLOWNESS)), nodes)
 
-    def test_a_worker_whose_threads_hang_is_done_without(self):
+    def expect_done_without(self, names):
         with tempfile.TemporaryDirectory() as folder, \
                 self.cluster(folder, [(1, 1), (1, 0), (1, 0)]) as cluster:
             self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
             pid = cluster.processes["left"].process.pid
+            epoch = cluster.director().epoch
 
             def see_that_others_go_on():
-                epoch = cluster.director().epoch
-                cluster.wait_until(lambda: cluster.director().said("left was taken out"), HANG)
+                self.was_taken_out = cluster.wait_until(
+                    lambda: cluster.director().said("left was taken out"), HANG)
                 self.went_on = cluster.wait_until(
                     lambda: cluster.director().epoch > epoch + 1, HANG)
-            if not hang(pid, 0, see_that_others_go_on):
+            if not hang(pid, 0, see_that_others_go_on, names):
                 self.skipTest("threads may not be stopped here")
             result = cluster.result(HANG)
+            self.assertTrue(self.was_taken_out, cluster.messages())
             self.assertTrue(self.went_on, cluster.messages())
             self.expect_equal(result, cluster, EPOCHS)
+
+    def test_a_worker_whose_threads_hang_is_done_without(self):
+        self.expect_done_without(["troupe-worker"])
+
+    def test_a_worker_of_which_nothing_is_heard_while_its_link_holds_is_done_without(self):
+        self.expect_done_without(["troupe-worker", "troupe-node"])
+
+    def test_a_time_in_which_nobody_ran_is_nobodys_hanging(self):
+        """As when the machine sleeps. Where a step is one slice, somebody waits for it meanwhile."""
+        nodes = nodes_on_loopback([(1, 1), (1, 0)])
+        text = cluster_text(nodes, settings_of(EPOCHS).replace("[training]", "[training]\nslices = 1"),
+                            timeouts(LOST_AFTER * SLOWNESS))
+        with tempfile.TemporaryDirectory() as folder, Cluster(folder, text, nodes) as cluster:
+            for turn in range(4):
+                self.assertTrue(cluster.wait_for_epoch(20 + 100 * turn), cluster.messages())
+                for number, seconds in ((signal.SIGSTOP, 4 * LOST_AFTER * SLOWNESS), (signal.SIGCONT, 0)):
+                    for process in cluster.all:
+                        process.signal(number)
+                    time.sleep(seconds)
+            result = cluster.result(HANG)
+            self.assertEqual(cluster.exit_codes()[DIRECTOR], 0, cluster.messages())
+            self.assertEqual(result["steps"], result["epochs"] * 22, cluster.messages())
 
     def expect_stop(self, cluster):
         begin = time.monotonic()

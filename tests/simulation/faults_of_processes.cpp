@@ -20,9 +20,12 @@ bool caretaker::hang(const fault& x) {
                      cluster_.process_count() > 2;
   has_hung_ = has_hung_ || lasts;
   const auto length = lasts ? duration{24h} : x.length;
-  world_.trace("** the replicas and shards of " + world_.name_of(machine) + " hang" +
-               (lasts ? " to the end" : ""));
-  world_.hang(machine, {"replica", "shard"});
+  // In the node's turn: then nothing is heard of it either, though its link holds.
+  const bool is_silent = *who != 0 && x.choice / 16 % 2 == 0;
+  world_.trace("** the replicas and shards " + std::string{is_silent ? "and the node " : ""} +
+               "of " + world_.name_of(machine) + " hang" + (lasts ? " to the end" : ""));
+  world_.hang(machine, is_silent ? std::set<std::string>{"replica", "shard", "node"}
+                                 : std::set<std::string>{"replica", "shard"});
   heals_at(world_.now() + (lasts ? duration{20s} : x.length));
   world_.after(length, [this, machine] { world_.hang(machine, {}); });
   return true;

@@ -23,17 +23,17 @@ enum class fault_kind : uint8_t {
   corruption,        ///< messages arrive with a flipped bit, anywhere in them
   message_loss,      ///< messages get lost although their link stays
   message_echo,      ///< messages come a second time, seconds later
-  hung_threads,      ///< a process is heard of, and its replicas and shards do nothing
-  other_file,        ///< a process comes back with a replica less than the director counts on
-  slow_machine,      ///< each message takes a process milliseconds
-  late_join,         ///< a spare machine is switched on
-  disk_full,         ///< the director's disk takes no more for a while
-  disk_failure,      ///< its next operations fail
-  torn_write,        ///< its machine loses power in the middle of one
-  disk_rot,          ///< a bit of a checkpoint flips, and the director dies
-  disk_loss,         ///< its machine is lost with the disk
-  stale_director,    ///< it is replaced, and what the old one said is heard again and again
-  stop_and_resume,   ///< an interrupt; the run goes on in another cluster
+  hung_threads, ///< a process's link holds, and its replicas and shards, its node too perhaps, do nothing
+  other_file,      ///< a process comes back with a replica less than the director counts on
+  slow_machine,    ///< each message takes a process milliseconds
+  late_join,       ///< a spare machine is switched on
+  disk_full,       ///< the director's disk takes no more for a while
+  disk_failure,    ///< its next operations fail
+  torn_write,      ///< its machine loses power in the middle of one
+  disk_rot,        ///< a bit of a checkpoint flips, and the director dies
+  disk_loss,       ///< its machine is lost with the disk
+  stale_director,  ///< it is replaced, and what the old one said is heard again and again
+  stop_and_resume, ///< an interrupt; the run goes on in another cluster
 };
 
 inline constexpr size_t fault_kind_count = 23;

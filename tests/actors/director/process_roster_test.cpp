@@ -116,6 +116,30 @@ TEST(run_watch, who_works_longer_than_others_ever_did_hangs_and_on_a_stop_who_is
             (std::vector<hung_process>{{"a", "nothing was heard of it for 4.0 s"}}));
 }
 
+TEST(run_watch, of_whom_nothing_is_heard_where_nothing_moves_is_not_waited_for) {
+  process_roster roster;
+  run_watch watch{options_of_two()};
+  watch.begin(begin);
+  for (const auto* who : {"a", "b"}) {
+    roster.on_link(who, begin);
+    roster.on_report(report_of(who), begin);
+  }
+  watch.on_view(begin);
+  for (auto now = begin; now <= begin + 3s; now += 50ms) {
+    roster.on_report(report_of("a"), now);
+    EXPECT_TRUE(watch.look_for_hung(roster, view_of_two(), now).empty());
+  }
+  auto moves = watch;
+  const std::vector<hung_process> silent{{"b", "nothing was heard of it for 3.0 s"}};
+  EXPECT_EQ(watch.look_for_hung(roster, view_of_two(), begin + 3'001ms), silent);
+  moves.on_work(begin + 3s);
+  EXPECT_TRUE(moves.look_for_hung(roster, view_of_two(), begin + 3'001ms).empty())
+    << "others get on without it";
+  watch.look_for_hung(roster, view_of_two(), begin + 20s);
+  EXPECT_TRUE(watch.look_for_hung(roster, view_of_two(), begin + 20'050ms).empty())
+    << "nobody was heard while the director stood still";
+}
+
 TEST(run_watch, a_run_stands_still_when_nobody_works_and_again_and_again_at_one_version) {
   run_watch watch{options_of_two()};
   watch.begin(begin);
