@@ -95,9 +95,7 @@ training_result train_in_own_system(const job& x, std::shared_ptr<const prepared
   caf::actor_system_config config;
   configure(config);
   share_work(config);
-  const auto shape = shape_of(*data);
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  config.set("scheduler.max-threads", threads_of(x, resolve(x, shape, cores), shape));
+  config.set("scheduler.max-threads", threads_of(x, shape_of(*data)));
   caf::actor_system system{config};
   return train(system, x, std::move(data), options);
 }

@@ -366,10 +366,11 @@ void require_trainable(const job& resolved, const prepared_data& data, const run
     refuse(*found);
 }
 
-size_t threads_of(const job& x, const job& resolved, const data_shape& shape) {
+size_t threads_of(const job& x, const data_shape& shape) {
   if (x.runtime.threads)
     return *x.runtime.threads;
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const auto resolved = resolve(x, shape, cores);
   if (!problems_with_data(resolved, shape).empty()) // there may be no model; it is refused later on
     return cores;
   step_work work;
@@ -377,7 +378,8 @@ size_t threads_of(const job& x, const job& resolved, const data_shape& shape) {
                                                     : timeline_of(resolved, shape).batch_size *
                                                         resolved.training.local_steps.value_or(1);
   work.parameter_count = make_model(resolved, shape)->layout().size();
-  work.has_one_replica = resolved.training.replicas == 1 && !has_keeper(resolved.training) &&
+  const auto replicas = *resolved.training.replicas * resolved.parallel.group_size();
+  work.has_one_replica = replicas == 1 && !has_keeper(resolved.training) &&
                          scope_of(resolved.optimizer.kind) == optimizer_scope::element_wise;
   if (work.has_one_replica)
     work.slot_count = make_optimizer(resolved.optimizer)->slot_count();

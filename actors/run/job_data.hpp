@@ -37,7 +37,7 @@ data_shape shape_of(const prepared_data& data);
 void require_trainable(const job& resolved, const prepared_data& data, const run_place& where = {});
 
 /// Threads of a job in one process: as given, else as many as it has use of.
-size_t threads_of(const job& x, const job& resolved, const data_shape& shape);
+size_t threads_of(const job& x, const data_shape& shape);
 
 /// The same failure; one for want of memory says what the plan counts on.
 failure with_plan(const failure& error, const job& resolved, const data_shape& shape,

@@ -20,12 +20,7 @@ namespace {
 /// As given; threads that nobody asked for are as many as the job has use of.
 runtime_options runtime_of(const job& x, const prepared_data& data) {
   auto result = x.runtime;
-  if (result.threads)
-    return result;
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const auto shape = shape_of(data);
-  const auto resolved = resolve(x, shape, cores);
-  result.threads = threads_of(x, resolved, shape);
+  result.threads = threads_of(x, shape_of(data));
   return result;
 }
 

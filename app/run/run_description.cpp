@@ -196,13 +196,14 @@ private:
   std::string replicas() const {
     const auto& split = resolved_.parallel;
     const auto groups = *resolved_.training.replicas;
-    const bool take_turns =
-      groups > 1 && where_.cluster.nodes.empty() && threads_of(given_, resolved_, shape_) == 1;
+    const bool take_turns = groups * split.group_size() > 1 && where_.cluster.nodes.empty() &&
+                            threads_of(given_, shape_) == 1;
+    const std::string turns = take_turns ? " on one thread" : "";
     if (split.group_size() == 1)
-      return plural(groups, "replica") + (split.sharded ? ", fully sharded" : "") +
-             (take_turns ? " on one thread" : "");
+      return plural(groups, "replica") + (split.sharded ? ", fully sharded" : "") + turns;
     return plural(groups, "group") + " of " + plural(split.group_size(), "replica") + " (tensor " +
-           std::to_string(split.tensor) + ", pipeline " + std::to_string(split.pipeline) + ")";
+           std::to_string(split.tensor) + ", pipeline " + std::to_string(split.pipeline) + ")" +
+           turns;
   }
 
   std::string training() const {

@@ -173,7 +173,7 @@ run_start find_start(const job& x, const prepared_data& data, const run_folders&
   const resolved_job resolved{x, data};
   auto place = where;
   if (!place.new_threads)
-    place.new_threads = threads_of(x, resolved.value, shape_of(data));
+    place.new_threads = threads_of(x, shape_of(data));
   require_trainable(resolved.value, data, place); // before anything of an earlier run is replaced
   run_start result;
   result.identity = resolved.identity;
