@@ -7,6 +7,7 @@
 #include "troupe/actors/net/gate/gate.hpp"
 #include "troupe/actors/net/links/links.hpp"
 #include "troupe/actors/net/process/looped_node.hpp"
+#include "troupe/actors/net/process/node_identity.hpp"
 #include "troupe/actors/net/process/process_gate.hpp"
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/actors/run/job_data.hpp"
@@ -103,6 +104,7 @@ void require_middleman(caf::actor_system& system) {
 void configure_node(caf::actor_system_config& config, const cluster_timeouts& timeouts) {
   configure(config);
   config.load<caf::io::middleman>();
+  draw_node_identity(config);
   // What comes over a wire is read on the thread it comes to: with workers it would queue behind
   // replicas that compute, for seconds.
   config.set("middleman.workers", size_t{0});
