@@ -1,5 +1,6 @@
 #include "troupe/app/cluster/child_processes.hpp"
 
+#include "troupe/app/run/signals.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
@@ -26,8 +27,8 @@ constexpr std::array<const char*, 6> colours{"36", "33", "32", "35", "34", "31"}
 // any thread of the process; its handler does nothing else.
 int signal_pipe[2] = {-1, -1};
 
-constexpr std::array watched{SIGINT, SIGTERM, SIGCHLD};
-std::array<struct sigaction, watched.size()> handlers_before;
+std::array<struct sigaction, stop_signals.size()> handlers_before;
+struct sigaction child_handler_before;
 
 void on_signal(int number) {
   const int error = errno;
@@ -46,13 +47,15 @@ void watch_signals() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < watched.size(); ++i)
-    sigaction(watched[i], &action, &handlers_before[i]);
+  for (size_t i = 0; i < stop_signals.size(); ++i)
+    handle_unless_ignored(stop_signals[i], action, &handlers_before[i]);
+  sigaction(SIGCHLD, &action, &child_handler_before);
 }
 
 void forget_signals() {
-  for (size_t i = 0; i < watched.size(); ++i)
-    sigaction(watched[i], &handlers_before[i], nullptr);
+  for (size_t i = 0; i < stop_signals.size(); ++i)
+    sigaction(stop_signals[i], &handlers_before[i], nullptr);
+  sigaction(SIGCHLD, &child_handler_before, nullptr);
   for (int& end : signal_pipe)
     close(std::exchange(end, -1));
 }
@@ -77,7 +80,10 @@ void write_text(const char* text) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != plan.parent) // it died before the line above
     _exit(127);
-  for (const int number : {SIGINT, SIGTERM, SIGCHLD, SIGPIPE})
+  for (size_t i = 0; i < stop_signals.size(); ++i)
+    if (i < 2 || handlers_before[i].sa_handler != SIG_IGN) // SIGINT and SIGTERM in any case
+      std::signal(stop_signals[i], SIG_DFL);
+  for (const int number : {SIGCHLD, SIGPIPE, SIGXFSZ})
     std::signal(number, SIG_DFL);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);

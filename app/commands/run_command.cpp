@@ -383,7 +383,7 @@ namespace troupe {
 
 int run_command(int argc, char** argv) {
   hold_standard_streams();
-  ignore_broken_pipes();
+  ignore_signals_of_writes();
   try {
     return parse_and_run(argc, argv);
   } catch (const failure& error) {

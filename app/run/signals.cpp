@@ -28,7 +28,12 @@ void say(std::string_view text) {
 void acknowledge(int number) {
   if (on_terminal)
     say("\n"); // ends a line that progress left open
-  say(number == SIGINT ? "troupe: SIGINT" : "troupe: SIGTERM");
+  static constexpr std::array<std::string_view, stop_signals.size()> names{
+    "SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU"};
+  say("troupe: ");
+  for (size_t i = 0; i < names.size(); ++i)
+    if (stop_signals[i] == number)
+      say(names[i]);
   say(": stopping; a second one, after 1 s or later, ends at once and keeps nothing\n");
 }
 
@@ -37,10 +42,11 @@ void on_stop_signal(int number) {
   const moment now = moment::clock::now();
   moment::rep first = 0;
   if (first_at.compare_exchange_strong(first, now.time_since_epoch().count())) {
-    remembered = number;
+    remembered = number == SIGINT ? SIGINT : SIGTERM;
     if (acknowledges || number == SIGINT)
       acknowledge(number);
-  } else if (is_another_signal(moment{moment::duration{first}}, now, milliseconds{one_for})) {
+  } else if (number != SIGXCPU &&
+             is_another_signal(moment{moment::duration{first}}, now, milliseconds{one_for})) {
     if (on_terminal)
       say("\n");
     _exit(128 + number);
@@ -48,27 +54,33 @@ void on_stop_signal(int number) {
   errno = error;
 }
 
-void handle(int number, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags =
-    SA_RESTART; // whoever reads data asks between pieces (data/source/reading_stop.hpp)
-  sigemptyset(&action.sa_mask);
-  sigaction(number, &action, nullptr);
-}
-
 } // namespace
 
-void ignore_broken_pipes() {
-  handle(SIGPIPE, SIG_IGN);
+void handle_unless_ignored(int number, const struct sigaction& action, struct sigaction* before) {
+  struct sigaction found {};
+  sigaction(number, nullptr, &found);
+  if (before)
+    *before = found;
+  if (found.sa_handler != SIG_IGN || number == SIGINT || number == SIGTERM)
+    sigaction(number, &action, nullptr);
+}
+
+void ignore_signals_of_writes() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void watch_stop_signals(milliseconds one_signal, bool is_quiet) {
   acknowledges = !is_quiet;
   on_terminal = isatty(STDERR_FILENO);
   one_for = one_signal.count();
-  handle(SIGINT, on_stop_signal);
-  handle(SIGTERM, on_stop_signal);
+  struct sigaction action {};
+  action.sa_handler = on_stop_signal;
+  action.sa_flags =
+    SA_RESTART; // whoever reads data asks between pieces (data/source/reading_stop.hpp)
+  sigemptyset(&action.sa_mask);
+  for (const int number : stop_signals)
+    handle_unless_ignored(number, action, nullptr);
 }
 
 int stop_signal() noexcept {

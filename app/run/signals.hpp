@@ -1,22 +1,34 @@
-// Signals of the command: the first SIGINT or SIGTERM asks training to stop and keep what it has, a
-// later one ends the process at once (coordinators/run/stop_signals.hpp).
+// Signals of the command: the first SIGINT, SIGTERM, SIGHUP (its terminal was closed), SIGUSR1, SIGUSR2 or
+// SIGXCPU (batch systems warn by them) asks training to stop and keep what it has, a later one ends the
+// process at once (coordinators/run/stop_signals.hpp).
 
 #pragma once
 
 #include "troupe/coordinators/run/stop_signals.hpp"
 #include "troupe/data/text/failure.hpp"
 
+#include <array>
+#include <csignal>
+
 namespace troupe {
 
-/// Ignores SIGPIPE: a reader that left is an error of the write, not the end of the process.
-void ignore_broken_pipes();
+/// What stops a run. All but SIGINT count as SIGTERM, whose exit code is 143.
+inline constexpr std::array stop_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 
-/// From now on the first SIGINT or SIGTERM is remembered, and acknowledged in a line on standard
+/// `number` has this handler from now on, unless who started the process has it ignored (`nohup`).
+void handle_unless_ignored(int number, const struct sigaction& action, struct sigaction* before);
+
+/// Ignores SIGPIPE and SIGXFSZ: a reader that left, and a limit on the size of files, are errors of the
+/// write, not the end of the process.
+void ignore_signals_of_writes();
+
+/// From now on the first of `stop_signals` is remembered, and acknowledged in a line on standard
 /// error; who `is_quiet` acknowledges what a person sends, SIGINT, alone. More of them within
-/// `one_signal` are the same signal; one after that ends the process with 128 + its number.
+/// `one_signal` are the same signal; one after that ends the process with 128 + its number. SIGXCPU, which
+/// comes each second from a limit on, ends nothing.
 void watch_stop_signals(milliseconds one_signal = one_signal_for, bool is_quiet = false);
 
-/// The remembered signal's number; 0 while there was none.
+/// SIGINT or SIGTERM, as which all others count; 0 while there was none.
 int stop_signal() noexcept;
 
 /// The failure as it is, but for one that says "interrupted" after SIGTERM: then it says

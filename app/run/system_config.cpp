@@ -3,6 +3,7 @@
 #include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/net/process/networked_process.hpp"
 #include "troupe/actors/run/train.hpp"
+#include "troupe/app/run/process_room.hpp"
 #include "troupe/app/terminal/output.hpp"
 
 #include <caf/atom.hpp>
@@ -17,16 +18,17 @@ namespace troupe {
 
 system_config::system_config(const runtime_options& options) {
   configure(*this);
-  set_runtime(options);
+  set_runtime(options, alone_room);
 }
 
 system_config::system_config(const runtime_options& options, const cluster_timeouts& timeouts) {
   configure_node(*this, timeouts);
-  set_runtime(options);
+  set_runtime(options, node_room);
 }
 
-void system_config::set_runtime(const runtime_options& options) {
+void system_config::set_runtime(const runtime_options& options, const room_beside_workers& room) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  require_process_room(options.threads.value_or(cores) + room.threads, room.descriptors);
   if (options.policy == scheduler_policy::sharing)
     share_work(*this);
   else

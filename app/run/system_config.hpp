@@ -14,6 +14,15 @@
 
 namespace troupe {
 
+/// What a run needs beside threads that compute: at most, of the process alone, and of a node and one link.
+struct room_beside_workers {
+  size_t threads = 0;
+  size_t descriptors = 0;
+};
+inline constexpr room_beside_workers alone_room{8, 8};
+inline constexpr room_beside_workers node_room{12, 16};
+
+/// Throws failure(io_error) where there is no room for a run (process_room.hpp).
 class system_config : public caf::actor_system_config {
 public:
   /// Of a run in this process alone.
@@ -22,7 +31,7 @@ public:
   system_config(const runtime_options& options, const cluster_timeouts& timeouts);
 
 private:
-  void set_runtime(const runtime_options& options);
+  void set_runtime(const runtime_options& options, const room_beside_workers& room);
 };
 
 /// Makes an actor system, does `work` with it, and ends it, all on one thread of its own. Returns when

@@ -1,6 +1,7 @@
 #include "troupe/data/rows_file/stored_chunks.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace troupe {
@@ -35,8 +36,12 @@ std::vector<stored_chunk_ptr> stored_chunks::ahead(std::span<const uint32_t> num
       if (result.back()->state_ == stored_chunk::state::wanted)
         ahead_.push_back(result.back());
     }
-    if (!thread_.joinable())
-      thread_ = std::thread{[this] { run(); }};
+    try {
+      if (!thread_.joinable())
+        thread_ = std::thread{[this] { run(); }};
+    } catch (const std::system_error&) { // no more threads: whoever needs a chunk reads it
+      ahead_.clear();
+    }
   }
   changed_.notify_all();
   return result;

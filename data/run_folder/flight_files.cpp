@@ -7,6 +7,7 @@
 #include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -21,6 +22,8 @@ namespace troupe {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::time_t stillborn_after_s = 60;
 
 bool has_name_of_flight(const std::string& name) {
   return name.starts_with("troupe-") && name.ends_with(".flight");
@@ -81,6 +84,13 @@ std::vector<opened_flight> open_all_left(const std::string& folder) {
   return result;
 }
 
+// Its process was killed as it made it; one that is just being made is younger.
+bool is_stillborn(const fs::directory_entry& x) {
+  struct stat found {};
+  return lstat(x.path().c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0 &&
+         found.st_uid == geteuid() && std::time(nullptr) - found.st_mtime > stillborn_after_s;
+}
+
 std::string moved_into(const std::string& run_directory, const opened_flight& x) {
   try {
     const auto bytes = content_of(x.file);
@@ -125,6 +135,10 @@ void drop_old_flights(const std::string& folder) {
   const auto all = open_all_left(folder);
   for (size_t i = 0; i + flight_files_kept < all.size(); ++i)
     unlink(all[i].what.path.c_str());
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator{folder, ignored})
+    if (has_name_of_flight(entry.path().filename().string()) && is_stillborn(entry))
+      unlink(entry.path().c_str());
 }
 
 } // namespace troupe

@@ -9,12 +9,14 @@ the bits with those of a run where all are.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 import unittest
 
-from cluster_run import JOB, TROUPE, cluster_text, nodes_on_loopback, trained_alone
+from cluster_run import (JOB, TROUPE, cluster_text, nodes_on_loopback, of_thread, threads_of,
+                         trained_alone)
 from patience import HANG
 
 EPOCHS = 120
@@ -139,6 +141,110 @@ class Surroundings(unittest.TestCase):
                 self.assertEqual(run.returncode, code, said)
                 if code == 78:
                     self.assertIn("left of its address space (ulimit -v)", said)
+
+    @unittest.skipUnless(os.geteuid() == 0, "a limit counts all processes of a user")
+    def test_threads_that_cannot_be_started_are_told(self):
+        os.chmod(self.folder, 0o777)
+        nobody = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"]
+        cores = os.cpu_count()
+        codes = set()
+        for count in [*range(1, 8), cores, cores + 1, cores + 4, 60 + 2 * cores]:
+            run = self.start([*nobody, "prlimit", f"--nproc={count}", *self.alone()], os.environ)
+            output, said = run.communicate(timeout=HANG)
+            code = run.returncode
+            if code == 74:
+                self.assertIn("more threads and is permitted", json.loads(output)["error"]["what"], said)
+            elif code == -signal.SIGINT:  # by OpenBLAS, before the command begins
+                self.assertIn("pthread_create failed", said)
+            else:
+                self.assertEqual(code, 0, said)
+            codes.add(code)
+        self.assertEqual(code, 0)
+        self.assertIn(74, codes)
+
+    def test_files_that_cannot_be_opened_are_told(self):
+        codes = {}
+        for count in range(6, 40, 2):
+            for command in (self.alone(), [TROUPE, "node", self.cluster, "--name", "main", "--json",
+                                           "--quiet", "--overwrite", "--set", "timeouts.join=100ms"]):
+                with self.subTest(count=count, command=command[1]):
+                    run = self.start(["prlimit", f"--nofile={count}", *command], os.environ)
+                    output, said = run.communicate(timeout=HANG)
+                    codes[command[1], count] = run.returncode
+                    self.assertIn(run.returncode, (0, 69, 74), said)
+                    if run.returncode == 74:
+                        self.assertIn("ulimit -n", said)
+        self.assertEqual(codes["train", 38], 0)
+        self.assertEqual(codes["node", 38], 0)
+
+    def test_files_that_may_not_grow_end_nobody(self):
+        for kibibytes, code in ((4, 74), (1024, 0)):
+            with self.subTest(kibibytes=kibibytes):
+                run = self.start(["prlimit", f"--fsize={kibibytes << 10}", *self.alone()], os.environ)
+                output, said = run.communicate(timeout=HANG)
+                self.assertEqual(run.returncode, code, said)
+                self.assertIn("File too large", said)  # of the recorder, and of the model
+                self.assertTrue(json.loads(output))
+
+    def stopped_by(self, number, command, ignored=False):
+        """What a run said that was sent this signal as it trained."""
+        ignore = (lambda: signal.signal(number, signal.SIG_IGN)) if ignored else None
+        long = ["--set", "training.epochs=200000", "--set", "checkpoint.every_steps=0"]
+        run = self.start([*(x for x in command if x != "--quiet"), *long], os.environ, preexec_fn=ignore)
+        while "Epoch" not in run.stderr.readline():
+            self.assertIsNone(run.poll())
+        run.send_signal(number)
+        if ignored:
+            time.sleep(1.5)  # longer than two signals are one
+            self.assertIsNone(run.poll())
+            run.send_signal(signal.SIGTERM)
+        output, said = run.communicate(timeout=HANG)
+        self.assertEqual(run.returncode, 143, said)
+        self.assertEqual(json.loads(output)["parameters_sha256"], self.model_sha256())
+
+    def test_a_terminal_that_is_closed_or_a_batch_system_that_warns_keeps_the_model(self):
+        launch = [TROUPE, "launch", self.cluster, "--json", "--overwrite"]
+        for number, command in ((signal.SIGHUP, self.alone()), (signal.SIGHUP, launch),
+                                (signal.SIGUSR1, self.alone()), (signal.SIGXCPU, launch)):
+            with self.subTest(number=number, command=command[1]):
+                self.stopped_by(number, command)
+
+    def test_nohup_is_heeded(self):
+        for command in (self.alone(), [TROUPE, "launch", self.cluster, "--json", "--overwrite"]):
+            with self.subTest(command=command[1]):
+                self.stopped_by(signal.SIGHUP, command, ignored=True)
+
+    @unittest.skipUnless(os.geteuid() == 0, "a namespace of processes needs root")
+    def test_two_containers_whose_processes_have_one_number_find_each_other(self):
+        own = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child"]
+        if subprocess.run([*own, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("namespaces are not permitted here")
+        more = [TROUPE, "node", self.cluster, "--name"]
+        other = self.start([*own, *more, "left"], os.environ)
+        main = self.start([*own, *more, "main", "--json", "--overwrite"], os.environ)
+        result = self.expect_usual(main)
+        self.assertEqual(result["nodes"], 2)
+        other.communicate(timeout=HANG)
+
+    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "one core")
+    def test_who_shares_a_model_computes_on_threads_of_its_own(self):
+        for split in ("parallel.tensor=2", "parallel.pipeline=2", "parallel.data=2"):
+            with self.subTest(split=split):
+                settings = [split, "model.cuts=2", "model.hidden=[512, 512]", "training.epochs=100000",
+                            "training.batch_size=128"]
+                run = self.start([TROUPE, "train", JOB, "--json", "--overwrite",
+                                  *(word for x in settings for word in ("--set", x))], os.environ)
+                while "Epoch" not in run.stderr.readline():
+                    self.assertIsNone(run.poll())
+                time.sleep(1)
+                used = []
+                for thread in threads_of(run.pid, "troupe-worker"):
+                    fields = of_thread(run.pid, thread, "stat").rpartition(")")[2].split()
+                    used.append(int(fields[11]) + int(fields[12]))
+                run.send_signal(signal.SIGINT)
+                run.communicate(timeout=HANG)
+                # Each has a share, on however busy a machine: they wait for each other in each step.
+                self.assertGreaterEqual(sum(5 * x > max(used) for x in used), 2, used)
 
     def model_sha256(self):
         model = os.path.join(self.folder, "runs", "digits", "model.safetensors")

@@ -144,15 +144,20 @@ lookup::lookup(const endpoint& where, std::function<void()> wake)
     return;
   }
   // Nobody can end a getaddrinfo: the thread keeps what it needs and is left to itself.
-  std::thread{[where, wake = std::move(wake), shared = state_] {
-    auto answer = std::make_shared<lookup_result>(ask(where, 0));
-    {
-      const std::lock_guard guard{shared->mutex};
-      shared->result = std::move(answer);
-    }
-    if (wake)
-      wake();
-  }}.detach();
+  try {
+    std::thread{[where, wake = std::move(wake), shared = state_] {
+      auto answer = std::make_shared<lookup_result>(ask(where, 0));
+      {
+        const std::lock_guard guard{shared->mutex};
+        shared->result = std::move(answer);
+      }
+      if (wake)
+        wake();
+    }}.detach();
+  } catch (const std::system_error& error) {
+    state_->result = std::make_shared<lookup_result>(lookup_result{
+      {}, "host " + where.host + ": no thread to ask for its addresses: " + error.what()});
+  }
 }
 
 std::shared_ptr<const lookup_result> lookup::result() const {

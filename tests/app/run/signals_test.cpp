@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <csignal>
 #include <functional>
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,13 +27,13 @@ int status_of(const std::function<int()>& body) {
 }
 
 TEST(signals, first_signal_is_remembered_only) {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : stop_signals) {
     const int status = status_of([number] {
       watch_stop_signals();
       if (stop_signal() != 0)
         return 1;
       raise(number);
-      return stop_signal() == number ? 7 : 2;
+      return stop_signal() == (number == SIGINT ? SIGINT : SIGTERM) ? 7 : 2;
     });
     ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 7);
@@ -84,6 +87,30 @@ TEST(signals, one_that_comes_later_ends_the_process_at_once) {
   }
 }
 
+TEST(signals, what_who_started_it_has_ignored_stays_so_but_for_stops_by_hand) {
+  for (const int number : stop_signals) {
+    const int status = status_of([number] {
+      std::signal(number, SIG_IGN); // as by nohup, or a script's `&`
+      watch_stop_signals();
+      raise(number);
+      return stop_signal() == 0 ? 7 : 2;
+    });
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), number == SIGINT || number == SIGTERM ? 2 : 7) << number;
+  }
+}
+
+TEST(signals, a_limit_on_processor_time_warns_each_second_and_ends_nothing) {
+  const int status = status_of([] {
+    watch_stop_signals(milliseconds{0});
+    raise(SIGXCPU);
+    raise(SIGXCPU);
+    return stop_signal() == SIGTERM ? 7 : 2;
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
 TEST(signals, an_interruption_by_sigterm_says_so) {
   const failure interrupted{failure_code::interrupted, "stopped", "rows.csv", "a hint"};
   EXPECT_EQ(with_signal(interrupted).code(), failure_code::interrupted);
@@ -100,9 +127,21 @@ TEST(signals, an_interruption_by_sigterm_says_so) {
   EXPECT_EQ(WEXITSTATUS(status), 143);
 }
 
+TEST(signals, a_file_that_may_not_grow_is_an_error_of_the_write) {
+  const int status = status_of([] {
+    ignore_signals_of_writes();
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_FSIZE, &none);
+    const int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+    return file >= 0 && write(file, "x", 1) < 0 && errno == EFBIG ? 7 : 2;
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
 TEST(signals, writing_to_a_pipe_nobody_reads_is_survived) {
   const int status = status_of([] {
-    ignore_broken_pipes();
+    ignore_signals_of_writes();
     int ends[2];
     if (pipe(ends) != 0)
       return 1;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <thread>
@@ -86,6 +87,19 @@ TEST_F(flight_files, what_cannot_be_moved_stays) {
   const auto path = left("left", run_.path("none"));
   EXPECT_EQ(take_in_flights(memory_.path(), run_.path("none")), std::vector{path});
   EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST_F(flight_files, an_empty_one_whose_process_was_killed_as_it_made_it_goes_after_a_minute) {
+  for (const auto* name : {"troupe-old-1.flight", "troupe-new-2.flight", "else.flight"})
+    memory_.write(name, "");
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::seconds{70};
+  const std::filesystem::path folder = memory_.path();
+  std::filesystem::last_write_time(folder / "troupe-old-1.flight", old);
+  std::filesystem::last_write_time(folder / "else.flight", old);
+  drop_old_flights(memory_.path());
+  EXPECT_FALSE(std::filesystem::exists(folder / "troupe-old-1.flight"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "troupe-new-2.flight"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "else.flight"));
 }
 
 TEST_F(flight_files, what_nobody_takes_in_does_not_pile_up) {
