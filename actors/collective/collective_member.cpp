@@ -197,7 +197,10 @@ void collective_member_state::carry_out(collective_outcome outcome) {
 
 void collective_member_state::send(departing_parts::pieces pieces) {
   for (auto& one : pieces)
-    self_->send(peer(one.to), std::move(one.piece));
+    if (options_.carry && one.piece.values.size() >= carried_elements_min)
+      options_.carry(one.to, std::move(one.piece));
+    else
+      self_->send(peer(one.to), std::move(one.piece));
   watch_time();
 }
 

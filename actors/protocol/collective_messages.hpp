@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "troupe/actors/protocol/carrier_offer.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/coordinators/collective/collective_call.hpp"
 
@@ -31,6 +32,7 @@ struct collective_introduction {
   std::vector<collective_member_actor> members; ///< of this process, in order
   bool wants_answer = false;
   bool knows_all = false; ///< its members know the whole group: others may call theirs
+  carrier_offer carrier;  ///< of this connection
 
   friend bool operator==(const collective_introduction&, const collective_introduction&) = default;
 };
@@ -38,7 +40,7 @@ struct collective_introduction {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, collective_introduction& x) {
   return f(caf::meta::type_name("troupe.collective_introduction"), x.process, x.meeting, x.members,
-           x.wants_answer, x.knows_all);
+           x.wants_answer, x.knows_all, x.carrier);
 }
 
 template <class Inspector>

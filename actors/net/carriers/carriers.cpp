@@ -39,8 +39,8 @@ std::span<std::byte> bytes_of(greeting_words& x) {
 
 } // namespace
 
-void carriers::start(const node_actor& node) {
-  node_ = node;
+void carriers::start(std::function<void(const std::string&, carried_frame&&)> take) {
+  take_ = std::move(take);
   if (options_.choice == carrier_choice::automatic || options_.choice == carrier_choice::memory) {
     address_ = "troupe-" + std::to_string(random_word()) + "-" + std::to_string(random_word());
     listener_ = listen_on_host(address_);
@@ -224,19 +224,27 @@ void carriers::on_ready(const std::string& peer, uint32_t events) {
   const bool goes_on = x.stream->receive([&](carried_frame&& frame) {
     x.asked.reset();
     x.delay = options_.retry_delay;
-    deliver(peer, std::move(frame));
+    take_(peer, std::move(frame));
   });
   if (!goes_on)
-    drop(x);
+    lose(peer, x);
 }
 
-void carriers::deliver(const std::string& peer, carried_frame&& frame) const {
-  if (frame.is_piece())
-    caf::anon_send(node_, sent_piece{{{peer}, std::move(frame.piece)}});
-  else if (frame.kind == frame_kind::stamp)
-    caf::anon_send(node_, sent_stamp{{{peer}, frame.piece.stamp}});
-  else
-    caf::anon_send(node_, sent_credit{{{peer}, frame.piece.stamp}});
+void carriers::lose(const std::string& peer, way& x) {
+  drop(x);
+  if (options_.on_lost)
+    options_.on_lost(peer);
+}
+
+std::function<void(const std::string&, carried_frame&&)> frames_to(const node_actor& node) {
+  return [node](const std::string& peer, carried_frame&& frame) {
+    if (frame.is_piece())
+      caf::anon_send(node, sent_piece{{{peer}, std::move(frame.piece)}});
+    else if (frame.kind == frame_kind::stamp)
+      caf::anon_send(node, sent_stamp{{{peer}, frame.piece.stamp}});
+    else
+      caf::anon_send(node, sent_credit{{{peer}, frame.piece.stamp}});
+  };
 }
 
 carrier_choice carriers::way_to(const std::string& process) const {
@@ -266,7 +274,7 @@ bool carriers::carry(const std::string& process, position_word word, const link_
   const auto now = moment::clock::now();
   if (word == position_word::stamp) {
     if (x.asked && now - *x.asked >= options_.silence_max) {
-      drop(x);
+      lose(process, x);
       x.tried = now;
       x.delay = std::min(2 * x.delay, options_.retry_delay_max);
     } else {
@@ -282,7 +290,7 @@ void carriers::tend() {
   const auto now = moment::clock::now();
   for (auto& [peer, x] : ways_) {
     if (x.stream && !x.stream->flush())
-      drop(x);
+      lose(peer, x);
     if (x.stream && x.stream->is_waiting() != x.waits_for_room) {
       x.waits_for_room = x.stream->is_waiting();
       loop_->change(x.stream->descriptor(), x.waits_for_room ? EPOLLIN | EPOLLOUT : EPOLLIN);

@@ -13,9 +13,9 @@
 #pragma once
 
 #include "troupe/actors/base/piece_carrier.hpp"
-#include "troupe/actors/net/carriers/carrier_offer.hpp"
 #include "troupe/actors/net/carriers/node_loop.hpp"
 #include "troupe/actors/net/carriers/piece_stream.hpp"
+#include "troupe/actors/protocol/carrier_offer.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/coordinators/base/moment.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
@@ -41,6 +41,8 @@ struct carrier_options {
   /// A carrier on which nothing comes for so long after a question is none any more: what was given
   /// to it is lost.
   milliseconds silence_max{2'000};
+  /// Called, in a turn, when a carrier breaks: pieces given to it may be lost. Null: nobody minds.
+  std::function<void(const std::string&)> on_lost;
 };
 
 /// A link with a process.
@@ -59,8 +61,8 @@ public:
   carriers(std::shared_ptr<node_loop> loop, carrier_options options)
     : loop_(std::move(loop)), options_(std::move(options)) {}
 
-  /// Begins to listen. What comes is given to this node.
-  void start(const node_actor& node);
+  /// Begins to listen. What comes is given to this, in a turn.
+  void start(std::function<void(const std::string& peer, carried_frame&&)> take);
 
   // ---- From any thread, after `start` ----
 
@@ -104,19 +106,22 @@ private:
   void begin(const std::string& peer, way& x, channel connection, slot_memory mine,
              slot_memory theirs);
   void on_ready(const std::string& peer, uint32_t events);
-  void deliver(const std::string& peer, carried_frame&& frame) const;
   void drop(way& x);
+  void lose(const std::string& peer, way& x);
   void close_here(const std::string& peer);
   void tend();
   void try_again(const std::string& peer, way& x, moment now);
 
   std::shared_ptr<node_loop> loop_;
   carrier_options options_;
-  node_actor node_;
+  std::function<void(const std::string&, carried_frame&&)> take_;
   std::string address_;
   owned_socket listener_;
   std::map<int, visitor> visitors_; ///< that have no way yet
   std::map<std::string, way> ways_;
 };
+
+/// Gives what comes to a node.
+std::function<void(const std::string&, carried_frame&&)> frames_to(const node_actor& node);
 
 } // namespace troupe

@@ -39,6 +39,11 @@ collective_meeting_state::make_behavior(const meeting_options& options) {
 // Whoever has lost its connection comes again: until this side has noticed, its name is not free.
 void collective_meeting_state::take(const candidate_news& news) {
   const auto& peer = news.peer.node;
+  if (news.peer.carrier != 0) {
+    const auto found = met_.find(peer);
+    const bool is_its = found != met_.end() && found->second.theirs.token == news.peer.carrier;
+    return options_.answer(news.ticket, is_its ? verdict{} : name_not_free_yet(peer));
+  }
   options_.answer(news.ticket, is_over_              ? name_in_use(peer)
                                : met_.contains(peer) ? name_not_free_yet(peer)
                                                      : verdict{});
@@ -46,9 +51,18 @@ void collective_meeting_state::take(const candidate_news& news) {
 
 void collective_meeting_state::take(const opened_news& news) {
   const auto& peer = news.peer.node;
+  if (news.carrier != 0) {
+    if (options_.carrying)
+      options_.carrying->take(peer, news.carrier, news.connection);
+    return;
+  }
   if (is_over_ || met_.contains(peer))
     return; // it closes as nobody keeps it
-  met_[peer] = {news, connection_hold{*news.connection}, self_->clock().now(), {}, {}, false};
+  auto& here = met_[peer];
+  here.news = news;
+  here.hold = connection_hold{*news.connection};
+  here.since = self_->clock().now();
+  here.mine = options_.carrying ? options_.carrying->offer() : carrier_offer{};
   reasons_.erase(peer);
   if (news.was_dialled)
     return connect_to(news);
@@ -66,7 +80,7 @@ void collective_meeting_state::connect_to(const opened_news& news) {
       [=, this](const caf::node_id&, const caf::strong_actor_ptr& shown,
                 const std::set<std::string>&) {
         if (shown)
-          introduce(caf::actor_cast<collective_meeting_actor>(shown), true);
+          introduce(caf::actor_cast<collective_meeting_actor>(shown), peer, true);
       },
       [=, this](const caf::error&) { forget(peer); });
 }
@@ -95,9 +109,11 @@ void collective_meeting_state::forget(const std::string& peer) {
 
 // ---- Introductions ----
 
-void collective_meeting_state::introduce(const collective_meeting_actor& to, bool wants_answer) {
-  self_->send(to, collective_introduction{options_.own_name, self_, options_.members, wants_answer,
-                                          knows_all_});
+void collective_meeting_state::introduce(const collective_meeting_actor& to,
+                                         const std::string& peer, bool wants_answer) {
+  if (const auto found = met_.find(peer); found != met_.end())
+    self_->send(to, collective_introduction{options_.own_name, self_, options_.members,
+                                            wants_answer, knows_all_, found->second.mine});
 }
 
 void collective_meeting_state::on_introduction(const collective_introduction& news) {
@@ -112,11 +128,14 @@ void collective_meeting_state::on_introduction(const collective_introduction& ne
   if (peer.members.empty()) {
     peer.meeting = news.meeting;
     peer.members = news.members;
+    peer.theirs = news.carrier;
     self_->monitor(news.meeting);
+    if (options_.carrying)
+      options_.carrying->open(news.process, {peer.mine, peer.theirs, peer.news.was_dialled});
   }
   peer.knows_all = peer.knows_all || news.knows_all;
   if (news.wants_answer)
-    introduce(news.meeting, false);
+    introduce(news.meeting, news.process, false);
   settle();
 }
 
@@ -127,14 +146,19 @@ void collective_meeting_state::settle() {
     return;
   if (!std::exchange(knows_all_, true)) {
     collective_group group;
+    std::vector<placed_member> placed;
     for (const auto& node : options_.plan.nodes)
       for (const auto& one :
-           node.name == options_.own_name ? options_.members : met_.at(node.name).members)
+           node.name == options_.own_name ? options_.members : met_.at(node.name).members) {
         group.members.push_back(one);
+        placed.push_back({one, node.name});
+      }
+    if (options_.carrying)
+      options_.carrying->set_members(std::move(placed));
     for (const auto& one : options_.members)
       self_->send(one, group);
     for (const auto& [peer, there] : met_)
-      introduce(there.meeting, false);
+      introduce(there.meeting, peer, false);
   }
   if (!std::ranges::all_of(met_, [](const auto& entry) { return entry.second.knows_all; }))
     return;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "troupe/actors/base/guard.hpp"
+#include "troupe/actors/net/collective/part_carriers.hpp"
 #include "troupe/actors/net/links/handover.hpp"
 #include "troupe/actors/net/links/messages.hpp"
 #include "troupe/actors/protocol/collective_messages.hpp"
@@ -24,6 +25,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +47,7 @@ struct meeting_options {
   std::vector<collective_member_actor> members; ///< of this process
   std::function<void(uint64_t ticket, const verdict&)> answer;
   std::function<void(const std::string& name)> dial_again;
+  std::shared_ptr<part_carriers> carrying = {}; ///< told of who has met; null: pieces are messages
   /// From an open connection to the introduction; a round trip takes milliseconds. Doubled, one that
   /// stalled is made anew twice as late.
   milliseconds introduction_deadline{5'000};
@@ -67,6 +70,8 @@ private:
     collective_meeting_actor meeting;
     std::vector<collective_member_actor> members; ///< empty: not introduced
     bool knows_all = false;
+    carrier_offer mine;
+    carrier_offer theirs; ///< once it is introduced
   };
 
   void on_introduction(const collective_introduction& news);
@@ -84,7 +89,7 @@ private:
   void take(const files_unfit_news&) {}
 
   void connect_to(const opened_news& news);
-  void introduce(const collective_meeting_actor& to, bool wants_answer);
+  void introduce(const collective_meeting_actor& to, const std::string& peer, bool wants_answer);
   void forget(const std::string& peer);
   void settle();
   void fail(const std::string& why);

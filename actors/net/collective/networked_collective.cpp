@@ -82,6 +82,8 @@ struct networked_collective::parts {
     for (const auto& one : members)
       self->request(one, stop_deadline, atom::stop_v)
         .receive([](atom::stop) {}, [](const caf::error&) {});
+    if (carrying)
+      carrying->settle(collective_farewell_deadline);
     gate_.reset(); // first: it calls the meeting
     for (const auto& one : members)
       end(one);
@@ -104,26 +106,41 @@ struct networked_collective::parts {
   caf::scoped_actor self;
   std::vector<collective_member_actor> members;
   local_meeting_actor meeting;
+  std::shared_ptr<part_carriers> carrying;
   std::shared_ptr<gate> gate_;
 };
 
 void networked_collective::parts::start() {
   options.rule.member_count = options.cluster.replica_count();
   gate_ = std::make_shared<gate>(gate_options_of(to_string(system.node()), options));
+  // The meeting, the carriers and the members may outlive the gate for a moment.
+  const std::weak_ptr<gate> way = gate_;
+  carrier_options for_carriers;
+  for_carriers.choice = options.cluster.carrier;
+  for_carriers.dial = [way](const std::string& name, uint64_t token) {
+    if (const auto here = way.lock())
+      here->dial_carrier(name, token);
+  };
+  carrying = std::make_shared<part_carriers>(system, options.own_name, std::move(for_carriers));
+  carrying->start();
   meeting_options for_meeting;
+  for_meeting.carrying = carrying;
   size_t first = 0;
   for (const auto& node : options.cluster.nodes) {
     if (node.name == options.own_name)
-      for (size_t k = 0; k < node.replica_count; ++k)
-        members.push_back(
-          system.spawn(collective_member, collective_member_options{options.rule, first + k}));
+      for (size_t k = first; k < first + node.replica_count; ++k)
+        members.push_back(system.spawn(
+          collective_member, collective_member_options{options.rule, k,
+                                                       [k, there = std::weak_ptr{carrying}](
+                                                         size_t to, collective_part&& piece) {
+                                                         if (const auto here = there.lock())
+                                                           here->carry(k, to, std::move(piece));
+                                                       }}));
     first += node.replica_count;
   }
   for_meeting.plan = options.cluster;
   for_meeting.own_name = options.own_name;
   for_meeting.members = members;
-  // The meeting may outlive the gate for a moment.
-  const std::weak_ptr<gate> way = gate_;
   for_meeting.answer = [way](uint64_t ticket, const verdict& what) {
     if (const auto here = way.lock())
       here->answer(ticket, what);

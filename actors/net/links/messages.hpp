@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "troupe/actors/net/carriers/carrier_offer.hpp"
+#include "troupe/actors/protocol/carrier_offer.hpp"
 #include "troupe/actors/net/gate/gate_news.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 

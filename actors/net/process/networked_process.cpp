@@ -202,7 +202,7 @@ void networked_process::parts::start() {
   };
   for_process.listeners.on_hold = [flag = run_stops_] { *flag = true; };
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
-  carrying->start(caf::actor_cast<node_actor>(process_->node()));
+  carrying->start(frames_to(caf::actor_cast<node_actor>(process_->node())));
   if (here.is_director) {
     auto for_director = options_of_director(options, process_->network(), term);
     for_director.trace = for_director.hides_work ? nullptr : options.trace;

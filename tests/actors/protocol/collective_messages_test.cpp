@@ -82,7 +82,7 @@ TEST_F(collective_messages, survive) {
   expect_survives(collective_grant{});
   expect_survives(some_grant);
   expect_survives(collective_introduction{});
-  expect_survives(collective_introduction{"a", {}, {{}, {}}, true, true});
+  expect_survives(collective_introduction{"a", {}, {{}, {}}, true, true, {"h", "x", true, 7}});
   expect_survives(collective_failure{});
   expect_survives(some_failure);
 }

@@ -52,7 +52,7 @@ struct side {
       loop(std::make_shared<node_loop>(system)),
       ways(std::make_shared<carriers>(loop, options_of(choice))) {
     loop->start();
-    ways->start(caf::actor_cast<node_actor>(caf::actor_cast<caf::actor>(inbox)));
+    ways->start(frames_to(caf::actor_cast<node_actor>(caf::actor_cast<caf::actor>(inbox))));
   }
   ~side() { loop->stop(); }
 
