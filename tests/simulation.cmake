@@ -25,8 +25,6 @@ add_test(NAME simulation_kept COMMAND troupe_simulation --kept --seeds 0..700)
 add_test(NAME simulation_federated COMMAND troupe_simulation --federated --seeds 0..300)
 add_test(NAME simulation_split COMMAND troupe_simulation --split --seeds 0..700)
 add_test(NAME simulation_modes COMMAND troupe_simulation --modes --replay --seeds 0..400 --fired-min 300)
-set_tests_properties(simulation_seeds simulation_spares simulation_scratch simulation_layers simulation_kept simulation_federated
-                     simulation_split simulation_modes PROPERTIES TIMEOUT 3600)
 
 # The same with mutants: copies of some sources with deliberate bugs in them, each asleep until it is
 # put in force. The copies come first when linking, so that the library's own are not taken.
@@ -49,4 +47,3 @@ target_compile_options(troupe_mutants PRIVATE -O1)
 target_precompile_headers(troupe_mutants PRIVATE ${simulation_headers} <map>)
 troupe_join(troupe_mutants 6)
 add_test(NAME simulation_mutants COMMAND troupe_mutants --seeds 0..300)
-set_tests_properties(simulation_mutants PROPERTIES TIMEOUT 3600)

@@ -8,8 +8,8 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/carrier_offer.hpp"
 #include "troupe/actors/net/gate/gate_news.hpp"
+#include "troupe/actors/protocol/carrier_offer.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
