@@ -39,15 +39,9 @@ void require_no_problems(const std::vector<job_problem>& found) {
 }
 
 csv_header header_of(header_kind kind) {
-  switch (kind) {
-  case header_kind::yes:
-    return csv_header::yes;
-  case header_kind::no:
-    return csv_header::no;
-  case header_kind::automatic:
-    break;
-  }
-  return csv_header::automatic;
+  return kind == header_kind::automatic ? csv_header::automatic
+         : kind == header_kind::yes     ? csv_header::yes
+                                        : csv_header::no;
 }
 
 std::optional<file_format> format_of(data_format format) {
@@ -149,8 +143,11 @@ table read_table(const job& x, const std::string& path, const std::string& label
   return read_data(path, options);
 }
 
-/// What the model and its loss want of the target column.
-target_use use_of(const model_options& options) {
+/// What the model and its loss want of the target column; what other rows are for the model is known by those to
+/// train on, if there are any.
+target_use use_of(const model_options& options, const dataset& train = {}) {
+  if (train.row_count > 0)
+    return train.is_classification() ? target_use::known_labels : target_use::numbers;
   if (const auto classes = wants_classes(options))
     return *classes ? target_use::labels : target_use::numbers;
   return target_use::by_content;
@@ -209,7 +206,7 @@ dataset read_file(const job& x, const std::string& path, const std::string& labe
     require_no_choice(x.data, path);
     return read_rows(rows_file{path});
   }
-  return to_dataset(read_table(x, path, labels_file, train), use_of(x.model));
+  return to_dataset(read_table(x, path, labels_file, train), use_of(x.model, train));
 }
 
 /// The rows to train on, and those split off from them.

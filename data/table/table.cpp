@@ -48,8 +48,25 @@ bool looks_like_labels(const table& source) {
   return repeats;
 }
 
+/// Fewer cannot be told from a small table.
+constexpr size_t rows_to_judge_by = 10;
+
+/// Of rows to train on.
+void judge_classes(table& source, const std::vector<std::string>& classes) {
+  const auto target = "the target " + shown_text(source.target_name) + " has ";
+  if (classes.size() < 2)
+    throw failure(failure_code::bad_data,
+                  target + "fewer than two classes" +
+                    (classes.empty() ? "" : ": only " + shown_text(classes[0])),
+                  source.source, "is it the right column? a target's name or index can be given");
+  if (source.row_count >= rows_to_judge_by && 2 * classes.size() > source.row_count)
+    source.remarks.push_back(source.source + ": " + target + std::to_string(classes.size()) +
+                             " classes in " + std::to_string(source.row_count) +
+                             " rows: names of rows cannot be learned; is it the right column?");
+}
+
 /// Fills labels and classes. A class is called what its first cell calls it.
-void make_labels(const table& source, dataset& out) {
+void make_labels(table& source, target_use use, dataset& out) {
   struct found_class {
     size_t first_row;
     int32_t number = 0;
@@ -61,11 +78,8 @@ void make_labels(const table& source, dataset& out) {
     entry.number = static_cast<int32_t>(out.classes.size());
     out.classes.push_back(source.target_cells[entry.first_row]);
   }
-  if (out.classes.size() < 2)
-    throw failure(failure_code::bad_data,
-                  "the target " + shown_text(source.target_name) + " has fewer than two classes" +
-                    (out.classes.empty() ? "" : ": only " + shown_text(out.classes[0])),
-                  source.source, "is it the right column? a target's name or index can be given");
+  if (use != target_use::known_labels)
+    judge_classes(source, out.classes);
   out.labels.reserve(source.row_count);
   for (size_t row = 0; row < source.row_count; ++row)
     out.labels.push_back(found.at(key_of(source, row)).number);
@@ -115,9 +129,9 @@ dataset to_dataset(table&& source, target_use use) {
   dataset result;
   if (!source.known.names.empty())
     take_labels(source, use, result);
-  else if (use == target_use::labels ||
+  else if (use == target_use::labels || use == target_use::known_labels ||
            (use == target_use::by_content && looks_like_labels(source)))
-    make_labels(source, result);
+    make_labels(source, use, result);
   else
     make_targets(source, result);
   result.row_count = source.row_count;

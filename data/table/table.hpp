@@ -47,6 +47,7 @@ struct table {
 enum class target_use {
   by_content, ///< what they look like; see to_dataset
   labels,
+  known_labels, ///< of classes that other rows tell: one of them will do
   numbers,
 };
 

@@ -126,6 +126,27 @@ TEST(table, whole_numbers_of_which_only_the_user_can_tell_are_asked_about) {
   }
 }
 
+TEST(table, rows_of_known_classes_may_be_of_one) {
+  EXPECT_EQ(refusal_of(with_targets({"b", "b"}), target_use::labels).code(),
+            failure_code::bad_data);
+  const auto text = to_dataset(with_targets({"b", "b"}), target_use::known_labels);
+  EXPECT_EQ(text.classes, std::vector<std::string>{"b"});
+  EXPECT_EQ(text.labels, (std::vector<int32_t>{0, 0}));
+  EXPECT_EQ(to_dataset(with_numbers({0, 1, 2}), target_use::known_labels).classes.size(), 3u);
+}
+
+TEST(table, as_many_classes_as_rows_are_warned_of) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 10; ++i)
+    names.push_back("row " + std::to_string(i));
+  const auto data = to_dataset(with_targets(names), target_use::by_content);
+  ASSERT_EQ(data.remarks.size(), 1u);
+  EXPECT_TRUE(contains(data.remarks[0], "'kind' has 10 classes in 10 rows")) << data.remarks[0];
+  for (int i = 0; i < 10; ++i)
+    names.push_back("row " + std::to_string(i));
+  EXPECT_TRUE(to_dataset(with_targets(names), target_use::by_content).remarks.empty());
+}
+
 TEST(table, numbers_can_be_demanded) {
   auto data = to_dataset(with_numbers({1, 0, 1, 0.1}), target_use::numbers);
   EXPECT_FALSE(data.is_classification());

@@ -56,6 +56,23 @@ class Splits(TableRuns):
         self.write_job("lanes", data=self.data(validation_file="others.csv", shuffle="lanes", chunk_rows=16), **QUICK)
         self.troupe("train", "lanes.toml", "--quiet")
 
+    def test_whether_targets_are_classes_is_known_by_the_rows_to_train_on(self):
+        numbers = [{"x": i + 0.01 * j, "kind": i} for i in range(8) for j in range(6)]
+        self.write("numbers.csv", csv_text(numbers))
+        self.write("each.csv", csv_text(numbers[::6]))  # whole numbers that do not repeat
+        self.write("one.csv", csv_text(numbers[:3]))
+        self.write("libsvm.svm", "".join(f"{row['kind']} 1:{row['x']}\n" for row in numbers))
+        self.write("one.svm", "3 1:3.1\n")
+        either = {"model": {"hidden": [4]}, "training": {"epochs": 3}, "optimizer": {"learning_rate": 1e-4}}
+        for file, part in [("numbers.csv", "each.csv"), ("numbers.csv", "one.csv"), ("libsvm.svm", "one.svm")]:
+            for key in ("test_file", "validation_file"):
+                run = self.train("run", data={"file": file, key: part}, **either)
+                judged = self.evaluate("run", part)
+                self.assertAlmostEqual(run[key.replace("file", "loss")], judged["loss"], delta=1e-6)
+        self.write("amounts.csv", csv_text([{"x": i, "kind": i / 2} for i in range(20)]))
+        self.write("whole.csv", csv_text([{"x": i, "kind": i % 2} for i in range(20)]))  # amounts too
+        self.train("run", data={"file": "amounts.csv", "test_file": "whole.csv"}, **either)
+
     def test_a_file_for_validation_that_does_not_fit_is_refused(self):
         self.write("wrong.csv", csv_text([{**row, "kind": "new"} for row in self.others]))
         error = self.train("bad", code=65, data=self.data(validation_file="wrong.csv"), **QUICK)
