@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <map>
 
 namespace troupe {
 
@@ -47,44 +46,18 @@ bool read_plain(column_kind kind, std::string_view cell, float& out) {
   }
 }
 
-/// The values of a column, in their order. Of texts with one value the shortest, or the first by bytes, is its name.
-class column_values {
-public:
-  explicit column_values(const std::vector<std::string_view>& texts) {
-    double ignored = 0;
-    are_numbers_ = std::ranges::all_of(
-      texts, [&](auto text) { return read_number(text, ignored) == number_status::number; });
-    for (const auto text : texts) {
-      auto& name = names_.try_emplace(key_of(text), text).first->second;
-      if (std::pair{text.size(), text} < std::pair{name.size(), name})
-        name = text;
-    }
-  }
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> result;
-    for (const auto& [key, name] : names_)
-      result.emplace_back(name);
-    return result;
-  }
-
-  /// Of one of the texts.
-  size_t number_of(std::string_view text) const {
-    return static_cast<size_t>(std::distance(names_.begin(), names_.find(key_of(text))));
-  }
-
-private:
-  class_key key_of(std::string_view text) const {
+/// Sorts by value if all are numbers, and texts of one value, such as the codes 02116 and 2116, by their bytes.
+void sort_values(std::vector<std::string_view>& texts) {
+  double ignored = 0;
+  const bool are_numbers = std::ranges::all_of(
+    texts, [&](auto text) { return read_number(text, ignored) == number_status::number; });
+  std::ranges::sort(texts, {}, [=](std::string_view text) {
     double value = 0;
-    if (!are_numbers_)
-      return key_of_text(text);
-    read_number(text, value);
-    return key_of_number(text, value);
-  }
-
-  bool are_numbers_ = false;
-  std::map<class_key, std::string_view> names_;
-};
+    if (are_numbers)
+      read_number(text, value);
+    return class_key{value, text};
+  });
+}
 
 } // namespace
 
@@ -131,21 +104,37 @@ cell_coder::cell_coder(const column_choice& choice, std::vector<plan_column> col
   plan_.columns = std::move(columns);
   plan_.missing = choice.missing;
   plan_.missing_cells = choice.missing_cells;
+  find_marks();
 }
 
 cell_coder::cell_coder(column_plan plan) : plan_(std::move(plan)), learns_(false) {
   for (const auto& x : plan_.columns)
     finders_.emplace_back(x.categories);
   unseen_.resize(plan_.columns.size());
+  find_marks();
+}
+
+void cell_coder::find_marks() {
+  double value = 0;
+  for (const auto& text : plan_.missing_cells)
+    if (read_number(text, value) == number_status::number)
+      marks_.push_back(value);
 }
 
 bool cell_coder::is_missing(std::string_view cell) const {
   return cell.empty() || std::ranges::find(plan_.missing_cells, cell) != plan_.missing_cells.end();
 }
 
+bool cell_coder::is_missing_number(std::string_view cell) const {
+  double value = 0;
+  return is_missing(cell) ||
+         (!marks_.empty() && read_number(cell, value) == number_status::number &&
+          std::ranges::find(marks_, value) != marks_.end());
+}
+
 cell_status cell_coder::code(size_t slot, std::string_view cell, float& out) {
   const auto kind = plan_.columns[slot].kind;
-  if (is_missing(cell)) {
+  if (kind == column_kind::number ? is_missing_number(cell) : is_missing(cell)) {
     out = gap;
     if (!learns_ && kind == column_kind::category && !plan_.columns[slot].marks_missing)
       count_unseen(slot, cell);
@@ -205,12 +194,11 @@ void cell_coder::sort_categories(size_t slot, std::span<float> cells) {
   for (const auto& [text, code] : codes_[slot])
     if (is_used[code])
       texts.push_back(text);
-  const column_values values{texts};
-  plan_.columns[slot].categories = values.names();
+  sort_values(texts);
+  plan_.columns[slot].categories.assign(texts.begin(), texts.end());
   std::vector<float> number(is_used.size());
-  for (const auto& [text, code] : codes_[slot])
-    if (is_used[code])
-      number[code] = static_cast<float>(values.number_of(text));
+  for (size_t i = 0; i < texts.size(); ++i)
+    number[codes_[slot].find(texts[i])->second] = static_cast<float>(i);
   for (size_t i = slot; i < cells.size(); i += width)
     if (!std::isnan(cells[i]))
       cells[i] = number[static_cast<size_t>(cells[i])];

@@ -61,7 +61,10 @@ public:
   /// `missing`, `out` is as it was.
   cell_status code(size_t slot, std::string_view cell, float& out);
 
+  /// By its text: of a category, a date and the like.
   bool is_missing(std::string_view cell) const;
+  /// By its text, or by value where what says so is a number: -999.0 as -999.
+  bool is_missing_number(std::string_view cell) const;
 
   /// Gives the categories in `cells` (N x S), and no others, their final numbers, and returns the plan: categories
   /// in order, and marks where there are gaps. Once, after the last cell.
@@ -83,10 +86,12 @@ private:
 
   cell_status code_category(size_t slot, std::string_view cell, float& out);
   cell_status code_new_category(size_t slot, std::string_view cell, float& out);
+  void find_marks();
   void count_unseen(size_t slot, std::string_view cell);
   void sort_categories(size_t slot, std::span<float> cells);
 
   column_plan plan_;
+  std::vector<double> marks_; ///< the missing cells that are numbers
   bool learns_;
   size_t categories_left_ = 0;        ///< while learning
   bool marks_numbers_ = false;        ///< likewise

@@ -107,16 +107,25 @@ def read_rows(path, columns):
                          usecols=range(columns))
 
 
-def is_category(category, cell):
-    """By text, or by value where both are numbers."""
-    return cell == category or (is_number(cell) and is_number(category) and float(cell) == float(category))
+def is_category(category, cell, categories):
+    """By text, or by value where all are numbers and no two of them have it."""
+    if cell in categories or not all(is_number(text) for text in [cell, *categories]):
+        return cell == category
+    return float(cell) == float(category) and len(set(map(float, categories))) == len(categories)
+
+
+def is_gap(column, cell, missing_cells):
+    """By text, or by value in a column of numbers."""
+    return cell == "" or cell in missing_cells or (
+        column["kind"] == "number" and is_number(cell) and
+        any(is_number(mark) and float(mark) == float(cell) for mark in missing_cells))
 
 
 def features_of_cell(column, cell, missing_cells):
     """What a cell of this column of the plan is to the model; a gap is NaN."""
-    gap = cell == "" or cell in missing_cells
+    gap = is_gap(column, cell, missing_cells)
     if column["kind"] == "category":
-        values = [0.0 if gap else float(is_category(one, cell)) for one in column["categories"]]
+        values = [0.0 if gap else float(is_category(one, cell, column["categories"])) for one in column["categories"]]
     elif column["kind"] == "date":
         day = None if gap else datetime.date(*map(int, re.match(r"(\d+)[-/.](\d+)[-/.](\d+)", cell).groups()))
         values = [math.nan] * 3 if gap else [(day - datetime.date(2000, 1, 1)).days, day.month, day.isoweekday()]
