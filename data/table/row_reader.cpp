@@ -2,6 +2,7 @@
 
 #include "troupe/data/text/closest_name.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/models/base/numerics.hpp"
 
@@ -44,24 +45,40 @@ void row_reader::set_columns(std::vector<std::string> names, bool has_header) {
 }
 
 size_t row_reader::find_column(const std::string& wanted) const {
-  if (wanted == "last")
-    return names_.size() - 1;
-  const auto named = std::ranges::find(names_, wanted);
-  if (named != names_.end())
-    return static_cast<size_t>(named - names_.begin());
-  size_t index = 0;
+  const auto count = names_.size();
+  const auto named = static_cast<size_t>(std::ranges::find(names_, wanted) - names_.begin());
+  auto index = count;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
   const bool is_index =
     !wanted.empty() && end == wanted.data() + wanted.size() && error != std::errc::invalid_argument;
-  if (is_index && error == std::errc{} && index < names_.size())
-    return index;
+  if (!is_index)
+    index = wanted == "last" ? count - 1 : count;
+  const auto column = wanted == "last" || named == count ? index : named;
+  if (column >= count)
+    refuse_column(wanted, is_index);
+  double number = 0;
+  const bool may_be_two = named < count && index < count && named != index;
+  if (may_be_two || (has_header_ && is_index && named == count &&
+                     read_number(names_[column], number) == number_status::number))
+    doubts_.insert("the column " + shown_text(wanted) + " is taken to be the one of index " +
+                   std::to_string(column) + ", called " + shown_text(names_[column]) +
+                   (may_be_two ? ", and not that of index " : ": none is called ") +
+                   (may_be_two ? std::to_string(column == index ? named : index) : wanted));
+  return column;
+}
+
+void row_reader::refuse_column(const std::string& wanted, bool is_index) const {
   const auto closest = closest_name(wanted, names_);
+  const auto count = std::to_string(names_.size()) + " columns";
+  std::string some;
+  for (size_t column = 0; column < std::min<size_t>(names_.size(), 8); ++column)
+    some += (column ? ", " : "") + shown_text(names_[column]);
   throw failure(failure_code::bad_data, "there is no column " + shown_text(wanted), names_place_,
                 !closest.empty() ? "did you mean " + shown_text(closest) + "?"
-                : has_header_
-                  ? "the file has " + std::to_string(names_.size()) + " columns, counted from 0"
-                  : "the file has no header: name a column by its index, counted "
-                    "from 0, or \"last\"");
+                : is_index       ? "the file has " + count + ", counted from 0"
+                : has_header_    ? "the columns are " + some + (names_.size() > 8 ? ", ..." : "")
+                                 : "the file has no header and " + count +
+                                  ": name one by its index, counted from 0, or \"last\"");
 }
 
 void row_reader::set_targets(const std::vector<size_t>& columns) {

@@ -15,6 +15,7 @@
 #include "troupe/models/base/batch.hpp"
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,9 +52,16 @@ public:
   /// The column that "last", a name or a 0-based index means. Throws failure(bad_data).
   size_t find_column(const std::string& wanted) const;
 
+  /// What was to be found and may be meant in two ways: "the column '3' is taken to be the one of index 0, called
+  /// '3', and not that of index 3".
+  const std::set<std::string>& doubts() const noexcept { return doubts_; }
+
   /// Which columns are targets, in the order their cells are wanted; none at first. Before `next`.
   /// Throws std::invalid_argument for a column that is not there or comes twice.
   void set_targets(const std::vector<size_t>& columns);
+
+  /// Nobody wants to know what targets are: their cells may hold anything. Before `next`.
+  void ignore_targets() noexcept { ignores_targets_ = true; }
 
   /// Which columns are features, in the order their numbers are wanted; at first all that are no
   /// targets. The others are not looked at. After `set_targets`, before `next`; for files whose
@@ -97,6 +105,7 @@ protected:
   bool features_are_the_rest() const noexcept { return features_are_the_rest_; }
   /// The place of `column` among the targets, or no_target.
   size_t target_slot(size_t column) const { return target_slot_[column]; }
+  bool ignores_targets() const noexcept { return ignores_targets_; }
   /// As `set_targets` was given them.
   const std::vector<size_t>& target_columns() const noexcept { return target_columns_; }
 
@@ -108,6 +117,8 @@ protected:
                                  const std::string& hint) const;
 
 private:
+  [[noreturn]] void refuse_column(const std::string& wanted, bool is_index) const;
+
   std::string path_;
   std::string names_place_;
   bool has_header_ = false;
@@ -116,7 +127,9 @@ private:
   std::vector<size_t> feature_slot_;
   size_t feature_count_ = 0;
   bool features_are_the_rest_ = true;
+  bool ignores_targets_ = false;
   std::vector<size_t> target_columns_;
+  mutable std::set<std::string> doubts_;
 };
 
 } // namespace troupe

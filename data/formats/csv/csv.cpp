@@ -4,20 +4,17 @@
 #include "troupe/data/formats/csv/csv_reader.hpp"
 #include "troupe/data/formats/csv/side_columns.hpp"
 #include "troupe/data/table/table_limit.hpp"
-#include "troupe/data/text/closest_name.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/models/base/large_pages.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <set>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,53 +27,16 @@ namespace {
   throw failure(failure_code::bad_data, reason, file.path() + ":1:1", hint);
 }
 
-[[noreturn]] void refuse_target(const csv_reader& file, const std::string& target) {
-  const auto& names = file.column_names();
-  const auto reason = "there is no column called " + shown_text(target) + " for the target";
-  if (!file.has_header())
-    refuse_at_names(file, reason + ": the file has no header",
-                    "name the target by its index, counted from 0, or \"last\"");
-  const auto closest = closest_name(target, names);
-  if (!closest.empty())
-    refuse_at_names(file, reason, "did you mean " + shown_text(closest) + "?");
-  std::string some;
-  for (size_t column = 0; column < std::min<size_t>(names.size(), 8); ++column)
-    some += (column ? ", " : "") + shown_text(names[column]);
-  refuse_at_names(file, reason, "the columns are " + some + (names.size() > 8 ? ", ..." : ""));
-}
-
-size_t target_by_index(const csv_reader& file, const std::string& text) {
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (text.empty() || error == std::errc::invalid_argument || end != text.data() + text.size())
-    refuse_target(file, text);
-  if (error == std::errc::result_out_of_range || index >= file.column_count())
-    refuse_at_names(file,
-                    "there is no column " + text + " for the target: the file has " +
-                      std::to_string(file.column_count()) + " columns",
-                    "columns are counted from 0");
-  return index;
-}
-
-size_t find_target(const csv_reader& file, const std::string& target) {
-  const auto& names = file.column_names();
-  if (target == "last")
-    return names.size() - 1;
-  const auto named = std::ranges::find(names, target);
-  return named != names.end() ? static_cast<size_t>(named - names.begin())
-                              : target_by_index(file, target);
-}
-
 plan_column& column_of(std::vector<plan_column>& columns, const csv_reader& file,
-                       const std::string& wanted) {
+                       const std::string& wanted, const std::string& key) {
   const auto& name = file.column_names()[file.find_column(wanted)];
   const auto found = std::ranges::find(columns, name, &plan_column::name);
   if (found == columns.end())
-    refuse_at_names(
-      file,
-      "the column " + shown_text(wanted) + " is to be read in its own way, but it is no feature",
-      "name a column that is neither the target, nor one of clients, groups or weights, nor "
-      "ignored");
+    refuse_at_names(file,
+                    "the column " + shown_text(wanted) +
+                      " is to be read in its own way, but it is no feature",
+                    "take it out of " + key +
+                      ": it is the target, one of clients, groups or weights, or ignored");
   if (found->kind != column_kind::number)
     refuse_at_names(file, "the column " + shown_text(wanted) + " is named twice",
                     "name it in one of data.categorical, data.boolean and data.date");
@@ -88,11 +48,11 @@ std::shared_ptr<cell_coder> coder_that_learns(const csv_reader& file, const colu
   for (auto& name : file.feature_names())
     columns.push_back({name});
   for (const auto& name : choice.categorical)
-    column_of(columns, file, name).kind = column_kind::category;
+    column_of(columns, file, name, "data.categorical").kind = column_kind::category;
   for (const auto& name : choice.boolean)
-    column_of(columns, file, name).kind = column_kind::boolean;
+    column_of(columns, file, name, "data.boolean").kind = column_kind::boolean;
   for (const auto& name : choice.date)
-    column_of(columns, file, name).kind = column_kind::date;
+    column_of(columns, file, name, "data.date").kind = column_kind::date;
   return std::make_shared<cell_coder>(choice, std::move(columns));
 }
 
@@ -208,24 +168,42 @@ void csv_collector::look_at_targets(size_t row_count) {
     rows_.target_numbers.clear();
 }
 
+/// What may not be as people mean it.
+void add_remarks(const csv_reader& file, const lost_digits& digits,
+                 const std::vector<std::string>& features, const cell_coder* coder, table& out) {
+  for (const auto& doubt : file.doubts())
+    out.remarks.push_back(file.path() + ": " + doubt);
+  for (size_t slot = 0; slot < features.size(); ++slot)
+    if (const auto remark = digits.remark(slot);
+        !remark.empty() && (!coder || coder->plan().columns[slot].kind == column_kind::number))
+      out.remarks.push_back(
+        file.path() + ": the column " + shown_text(features[slot]) + " loses digits: " + remark +
+        ", in which models compute; subtract a number near them in the file (of times the first "
+        "one), or leave the column out: data.ignore");
+}
+
 } // namespace
 
 table read_csv(const std::string& path, const csv_options& options) {
   const table_limit limit(path, options.table_bytes_max);
   csv_reader file(path, options);
-  const auto target = find_target(file, options.target);
+  const auto target = file.find_column(options.target);
   side_columns sides{file, options, target};
   file.set_targets(sides.columns());
   file.ignore(options.ignore);
   const auto coder = coder_for(file, options);
   file.code_cells(coder);
+  const auto names = file.feature_names();
+  const auto digits = std::make_shared<lost_digits>(names.size());
+  file.watch_digits(digits);
   auto result = csv_collector{file, options.header, limit, sides}.collect();
-  result.feature_names = file.feature_names();
+  result.feature_names = names;
   if (coder)
     expand_cells(file, *coder, options.plan.empty(), limit, result);
   result.feature_count = result.feature_names.size();
   result.target_name = file.column_names()[target];
   result.source = path;
+  add_remarks(file, *digits, names, coder.get(), result);
   return result;
 }
 

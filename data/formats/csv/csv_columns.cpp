@@ -1,6 +1,6 @@
 #include "troupe/data/formats/csv/csv_columns.hpp"
 
-#include "troupe/data/formats/csv/csv_options.hpp"
+#include "troupe/data/formats/csv/csv_reader.hpp"
 #include "troupe/data/formats/csv/csv_records.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/number_text.hpp"
@@ -139,20 +139,16 @@ csv_dialect dialect_by_content(const std::string& path) {
 
 csv_facts facts_of_csv(const std::string& path, csv_header header, uint64_t rows_max,
                        const csv_dialect& dialect) {
+  const csv_reader front{path, header, dialect};
   csv_records records{path, csv_options{}.line_bytes_max, quote_rule::csv, dialect};
   csv_record record;
-  if (!records.next(record))
-    throw failure(failure_code::bad_data, "the file is empty", path + ":1:1");
-  const auto first = cells_of(records, record);
-  if (first.size() > csv_options{}.columns_max)
-    records.fail_at(record, 0, "there are " + std::to_string(first.size()) + " columns",
-                    "is this a CSV file?");
+  records.next(record);
   csv_facts result;
   result.dialect = dialect;
-  result.has_header = is_header(header, first);
-  std::vector<seen_column> columns(first.size());
-  for (size_t i = 0; i < first.size(); ++i)
-    columns[i].facts.name = result.has_header && !first[i].empty() ? first[i] : std::to_string(i);
+  result.has_header = front.has_header();
+  std::vector<seen_column> columns(front.column_count());
+  for (size_t i = 0; i < columns.size(); ++i)
+    columns[i].facts.name = front.column_names()[i];
   for (bool is_row = !result.has_header || records.next(record); is_row;
        is_row = records.next(record)) {
     if (record.text.empty())

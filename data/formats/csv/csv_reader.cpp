@@ -49,6 +49,7 @@ csv_reader::csv_reader(const std::string& file, const csv_options& options, bool
   may_hide_header_ = options_.header == csv_header::automatic && row_waits_;
   counts_rows_ = counts_rows(cells);
   set_columns(column_names_of(cells, !row_waits_), !row_waits_);
+  name_is_below_.resize(cells.size());
 }
 
 // Empty lines may only come last.
@@ -136,7 +137,7 @@ csv_portion csv_reader::append(table_chunk& out, size_t rows_max) {
 // The short way is made for a target and, in their order, all other columns as features.
 bool csv_reader::takes_plain_rows() const {
   return target_columns().size() == 1 && features_are_the_rest() && !coder_ &&
-         options_.dialect.decimal == '.';
+         options_.dialect.decimal == '.' && !(digits_ && digits_->wants_more());
 }
 
 // Up to one that is not plain.
@@ -182,10 +183,17 @@ bool csv_reader::append_row(table_chunk& out) {
   double* const numbers = out.target_numbers.data() + out.target_numbers.size() - target_count;
   csv_cells cells(records_, record_);
   size_t column = 0;
+  size_t names_again = 0;
   bool is_kept = true;
   for (csv_cell cell; cells.next(cell); ++column) {
     if (column == column_count())
       refuse_long_row(cell);
+    const bool is_name = has_header() && cell.text == column_names()[column];
+    names_again += is_name;
+    name_is_below_[column] = name_is_below_[column] || is_name;
+    if (names_again == column_count() && names_again > 1)
+      records_.fail_at(record_, 0, "the row is the header once more",
+                       "remove the line; if row 1 is a row too, say so: data.header = false (no)");
     const auto place = feature_slot(column);
     const auto slot = target_slot(column);
     if (place != no_feature || slot != no_target)
@@ -233,6 +241,8 @@ std::string_view csv_reader::with_point(const csv_cell& cell) const {
 
 // False: its row is dropped.
 bool csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) const {
+  if (digits_ && digits_->wants_more())
+    digits_->add(feature_slot(column), cell.text);
   if (!coder_) {
     const auto status = read_number(cell.text, out);
     if (status != number_status::number)
@@ -258,7 +268,7 @@ bool csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) c
 
 // A target without a value. Without a weight nobody knows whether the row counts at all.
 bool csv_reader::drops(const csv_cell& cell, size_t column) const {
-  if (!coder_ || !coder_->is_missing(cell.text))
+  if (!coder_ || ignores_targets() || !coder_->is_missing_number(cell.text))
     return false;
   if (coder_->plan().missing != missing_rule::drop || is_weight(column))
     refuse_missing(cell, column);
@@ -266,13 +276,15 @@ bool csv_reader::drops(const csv_cell& cell, size_t column) const {
 }
 
 double csv_reader::read_target(const csv_cell& cell, size_t column) const {
+  double value = no_number;
+  const auto status = read_number(cell.text, value);
+  if (ignores_targets()) // text may belong to a hidden header
+    return cell.text.empty() || status != number_status::text ? 0 : no_number;
   if (cell.text.empty())
     refuse_missing(cell, column);
   if (!is_utf8(cell.text))
     records_.fail_at(record_, cell.offset, "the target " + shown_text(cell.text) + " is not UTF-8",
                      "save the file as UTF-8");
-  double value = no_number;
-  const auto status = read_number(cell.text, value);
   const bool is_text = status == number_status::text || cell.quoted;
   if (status != number_status::number && !is_text)
     refuse_cell(cell, column, status);
@@ -300,6 +312,13 @@ void csv_reader::require_rows(const table_chunk& rows) const {
   if (rows.row_count == 0)
     throw failure(failure_code::bad_data, "the file has a header but no rows", path() + ":1:1",
                   "add rows below the header");
+  if (needs_target_ && options_.header == csv_header::automatic && has_header() &&
+      std::ranges::find(name_is_below_, false) == name_is_below_.end())
+    throw failure(
+      failure_code::bad_data,
+      "row 1 looks like a header, but each of its cells stands in its column once more: "
+      "it may be a row",
+      path() + ":1:1", "say what it is: data.header = true (--header yes) or false (no)");
 }
 
 } // namespace troupe

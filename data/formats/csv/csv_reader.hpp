@@ -6,6 +6,7 @@
 
 #include "troupe/data/formats/csv/csv_options.hpp"
 #include "troupe/data/formats/csv/csv_records.hpp"
+#include "troupe/data/table/lost_digits.hpp"
 #include "troupe/data/table/row_reader.hpp"
 #include "troupe/data/text/number_text.hpp"
 
@@ -38,6 +39,9 @@ public:
   /// passed over. After the features are chosen, S of them in the order of its plan; before `next`.
   void code_cells(std::shared_ptr<cell_coder> coder) { coder_ = std::move(coder); }
 
+  /// Has this look at the first numbers. After the features are chosen; before `next`.
+  void watch_digits(std::shared_ptr<lost_digits> digits) { digits_ = std::move(digits); }
+
   /// "3 rows without a value in some cell are left out, the first in line 7", or nothing.
   std::string dropped_remark() const;
 
@@ -46,7 +50,8 @@ public:
   /// does.
   csv_portion append(table_chunk& out, size_t rows_max);
 
-  /// Throws failure(bad_data) when there are no rows in all that was read.
+  /// Throws failure(bad_data) when there are no rows in all that was read, or row 1 was not called a header and may
+  /// be a row as well: each of its cells stands in its column once more.
   void require_rows(const table_chunk& rows) const;
 
   /// Throws failure(bad_data) for the first cell of a target, of the line `line`, that is the only
@@ -94,8 +99,10 @@ private:
   bool needs_target_;
   csv_records records_;
   csv_record record_;
-  std::shared_ptr<cell_coder> coder_; ///< null: cells are numbers
-  mutable std::string pointed_;       ///< what `with_point` gave last
+  std::shared_ptr<cell_coder> coder_;   ///< null: cells are numbers
+  std::shared_ptr<lost_digits> digits_; ///< null: nobody asks
+  mutable std::string pointed_;         ///< what `with_point` gave last
+  std::vector<bool> name_is_below_;     ///< of each column: its name is one of its cells too
   uint64_t dropped_count_ = 0;
   size_t first_dropped_line_ = 0;
   size_t rows_not_tried_ = 0;    ///< the short way: they follow one that was not plain

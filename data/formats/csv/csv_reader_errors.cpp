@@ -39,7 +39,8 @@ void csv_reader::refuse_cell(const csv_cell& cell, size_t column, number_status 
   switch (status) {
   case number_status::not_finite:
     records_.fail_at(record_, cell.offset, reason + " is not a finite number",
-                     "remove the row or fill the value in");
+                     std::string{"remove the row or fill the value in"} +
+                       (may_be_header ? std::string{"; "} + header_hint : ""));
   case number_status::out_of_range:
     records_.fail_at(record_, cell.offset, reason + " does not fit a floating-point number",
                      "numbers go up to 3.4e38: use another unit");

@@ -259,7 +259,9 @@ std::string hint_for_text(bool may_be_header, const std::string& column, bool ma
   if (may_be_header)
     return header_hint;
   if (column.empty())
-    return "features are numbers: code the column's values as numbers";
+    return "features are numbers: code the column's values as numbers; a text for no value, such "
+           "as NA, is known to "
+           "a model whose job has it in data.missing_cells";
   const auto name = " = [\"" + column + "\"]";
   const auto otherwise = "leave the column out, data.ignore" + name +
                          ", or make a feature of each of its values, data.categorical" + name +

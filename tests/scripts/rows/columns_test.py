@@ -233,7 +233,7 @@ class Columns(unittest.TestCase):
                 ({"missing_cells": ["NA"]}, 78, ["data.missing_cells", "data.missing"]),
                 ({"missing_indicator": True}, 78, ["data.missing_indicator"]),
                 ({"categorical": ["city"], "boolean": ["city"]}, 78, ["named in data.categorical too"]),
-                ({"categorical": ["price"]}, 65, ["no feature"]),
+                ({"categorical": ["price"]}, 65, ["no feature", "take it out of data.categorical"]),
                 ({"categorical": ["city"], "format": "libsvm"}, 78, ["data.categorical", "CSV"]),
                 ({"separator": ""}, 78, ["data.separator"]), ({"separator": ";;"}, 78, ["data.separator"]),
                 ({"decimal": ";"}, 78, ["data.decimal"]), ({"decimal": ","}, 78, ["data.separator", "data.decimal"])]:

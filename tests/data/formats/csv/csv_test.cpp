@@ -359,11 +359,11 @@ TEST(csv, targets_that_are_not_there_are_refused) {
   expect_refused(
     {"far", "a,b\n1,2\n", ":1:1", {"'zebra'", "the columns are 'a', 'b'"}, with_target("zebra")});
   expect_refused({"no header", "1,2\n", ":1:1", {"'a'", "has no header"}, with_target("a")});
-  expect_refused({"index", "1,2\n", ":1:1", {"no column 2", "2 columns"}, with_target("2")});
+  expect_refused({"index", "1,2\n", ":1:1", {"no column '2'", "2 columns"}, with_target("2")});
   expect_refused({"huge",
                   "1,2\n",
                   ":1:1",
-                  {"no column 99999999999999999999"},
+                  {"no column '99999999999999999999'"},
                   with_target("99999999999999999999")});
   expect_refused({"no text", "1,2\n", ":1:1", {"''"}, with_target("")});
 }
