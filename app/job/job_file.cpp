@@ -31,7 +31,8 @@ std::string file_meant_by(const std::string& path) {
   std::vector<std::string> names;
   for (std::filesystem::directory_iterator entry{folder, ignored}, end;
        entry != end && names.size() < entries_max; entry.increment(ignored))
-    names.push_back(entry->path().filename().string());
+    if (entry->path().filename() != wanted.filename()) // a link to nowhere
+      names.push_back(entry->path().filename().string());
   const std::string near{closest_name(wanted.filename().string(), names)};
   return near.empty() ? near : (wanted.parent_path() / near).string();
 }

@@ -62,7 +62,8 @@ size_t edit_distance(std::string_view left, std::string_view right) {
 std::string_view closest_name(std::string_view wanted, std::span<const std::string> names) {
   std::string wanted_lower(wanted);
   make_lower_case(wanted_lower);
-  auto distance_max = std::max<size_t>(1, wanted.size() / 3);
+  // Of a single letter all would have to change.
+  auto distance_max = wanted.size() < 2 ? 0 : std::max<size_t>(1, wanted.size() / 3);
   std::string name_lower;
   word_ruler ruler;
   std::string_view best;

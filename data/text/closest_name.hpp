@@ -14,7 +14,7 @@ namespace troupe {
 size_t edit_distance(std::string_view left, std::string_view right);
 
 /// The name in `names` closest to `wanted`, letter case aside; empty when none is close: more than
-/// a third of the letters of `wanted`, and more than one, would have to change. The first of
+/// a third of the letters of `wanted`, and more than one, or all, would have to change. The first of
 /// equals.
 std::string_view closest_name(std::string_view wanted, std::span<const std::string> names);
 

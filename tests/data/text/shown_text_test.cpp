@@ -74,6 +74,8 @@ TEST(closest_name, only_close_names_are_offered) {
   EXPECT_EQ(closest_name("heigth", names), "height");
   EXPECT_EQ(closest_name("colour", names), "");
   EXPECT_EQ(closest_name("x", {}), "");
+  EXPECT_EQ(closest_name("y", std::vector<std::string>{"p", "Y"}), "Y")
+    << "and not what shares no letter";
 }
 
 // Measuring stops where a name is too far; swaps of neighbours reach over the row it stops at.
@@ -89,7 +91,7 @@ TEST(closest_name, what_stops_early_finds_what_whole_distances_find) {
     const std::string wanted = word();
     const std::vector<std::string> names{word(), word(), word()};
     std::string_view best;
-    size_t best_distance = std::max<size_t>(1, wanted.size() / 3) + 1;
+    size_t best_distance = wanted.size() < 2 ? 1 : std::max<size_t>(1, wanted.size() / 3) + 1;
     for (const auto& name : names)
       if (const size_t distance = edit_distance(wanted, name); distance < best_distance) {
         best = name;
