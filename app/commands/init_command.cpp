@@ -1,5 +1,6 @@
 #include "troupe/app/commands/init_command.hpp"
 
+#include "troupe/actors/run/job_data.hpp"
 #include "troupe/app/init/job_proposal.hpp"
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
@@ -66,8 +67,8 @@ int init_command(const init_arguments& x) {
                     ": there are no columns to choose from",
                   x.file,
                   "a job needs no more than data.file = \"" + x.file + "\" and a model.kind");
-  const auto facts =
-    facts_of_csv(x.file, header_option(x.header), rows_looked_at, dialect_by_content(x.file));
+  const auto header = header_option(x.header);
+  const auto facts = facts_of_csv(x.file, header, rows_looked_at, dialect_by_content(x.file));
   const auto proposal = proposal_for(facts, x.target, x.file);
   const auto output = output_of(x);
   const auto text = proposed_job(facts, proposal, name_from(output, x.file), output);
@@ -75,8 +76,20 @@ int init_command(const init_arguments& x) {
     print_result(text);
     return 0;
   }
+  const bool is_new = !fs::exists(fs::symlink_status(output));
   write_job(output, text, x.overwrite);
-  load_job(output, {}, {}); // it is one that trains, or this is a defect
+  auto job = load_job(output, {}, {}); // it is one that trains, or this is a defect
+  if (header == csv_header::automatic)
+    job.data.header = header_kind::automatic;
+  try { // what training refuses or warns of is said now
+    const auto data = facts.is_whole ? load_data(job) : std::make_shared<prepared_data>();
+    for (const auto& remark : data->remarks)
+      print_message("troupe: warning: " + remark + '\n');
+  } catch (const failure&) {
+    if (is_new)
+      fs::remove(output);
+    throw;
+  }
   std::string report = "learns  " + shown_text(proposal.target) + " (" +
                        (proposal.is_sure ? "" : proposal.target_reason + "; ") +
                        printable_text(proposal.targets) + ")\nfrom    " +
@@ -85,7 +98,8 @@ int init_command(const init_arguments& x) {
     for (const auto& [column, reason] : *readings)
       report += "reads   " + shown_text(column) + " as " + printable_text(reason) + '\n';
   if (!proposal.missing.empty())
-    report += "fills   " + proposal.missing + " rows by the mean\n";
+    report += (proposal.drops_rows ? "drops   " : "fills   ") + proposal.missing + " rows" +
+              (proposal.drops_rows ? "" : " by the mean") + '\n';
   for (const auto& [column, why] : proposal.ignored)
     report += "without " + shown_text(column) + ": " + printable_text(why) + '\n';
   print_result(report + "wrote   " + output + "; next: troupe train " + output + '\n');

@@ -85,7 +85,9 @@ void choose_reading(const csv_column& x, job_proposal& out) {
 void choose_missing(const csv_facts& facts, job_proposal& out) {
   std::set<std::string> words;
   for (const auto& x : facts.columns) {
-    if (x.empty_count == 0 || std::ranges::find(out.features, x.name) == out.features.end())
+    const bool is_used =
+      x.name == out.target || std::ranges::find(out.features, x.name) != out.features.end();
+    if (x.empty_count == 0 || !is_used)
       continue;
     out.missing += (out.missing.empty() ? "" : ", ") + printable_text(x.name) + " in " +
                    shares(x.empty_count, facts.row_count);
@@ -133,7 +135,8 @@ std::string listed_values(const csv_column& x) {
 }
 
 void judge_targets(const csv_column& x, uint64_t rows, const std::string& path, job_proposal& out) {
-  if (x.empty_count > 0)
+  out.drops_rows = x.empty_count > 0;
+  if (2 * x.empty_count > rows)
     throw failure(failure_code::bad_data,
                   "the column " + shown_text(x.name) + " has no value in " +
                     shares(x.empty_count, rows) + " rows, so it cannot be learned",
@@ -184,9 +187,11 @@ std::string dialect_lines(const csv_dialect& x) {
 std::string missing_lines(const job_proposal& x) {
   if (x.missing.empty())
     return "";
-  auto result = comment("Cells without a value, for certain: " + x.missing +
-                        " rows. The mean stands for them; \"drop\" leaves") +
-                comment("such rows out.") + key("missing", "\"mean\"");
+  auto result =
+    comment("Cells without a value, for certain: " + x.missing + " rows. " +
+            (x.drops_rows ? "These rows are left out, as the target is among them."
+                          : "The mean stands for them; \"drop\" leaves such rows out.")) +
+    key("missing", x.drops_rows ? "\"drop\"" : "\"mean\"");
   return x.missing_cells.empty() ? result
                                  : result + key("missing_cells", toml_text(x.missing_cells));
 }

@@ -28,10 +28,11 @@ struct job_proposal {
   std::vector<reading> date{};
   std::string missing{};                    ///< which columns have gaps, in words; empty: none
   std::vector<std::string> missing_cells{}; ///< texts that stand in them
+  bool drops_rows = false;                  ///< with gaps, as the target has some
 };
 
 /// `target`: the column that the user names; empty: to be guessed. Throws failure(bad_data) for a column
-/// that is not there, for a target with gaps, and where no feature is left.
+/// that is not there, for a target without most values, and where no feature is left.
 job_proposal proposal_for(const csv_facts& facts, const std::string& target,
                           const std::string& path);
 
