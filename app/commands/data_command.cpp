@@ -136,7 +136,7 @@ rows_header convert_whole(const convert_arguments& x) {
                   "--shuffle", "convert the file first, and then the result with --shuffle");
   read_options options;
   options.format = file_format::libsvm;
-  options.index_base = x.data.index_base;
+  options.index_base = x.data.index_base.value_or(1);
   const auto rows = to_dataset(read_data(x.data.file, options), use_of(x.targets));
   const auto chunk_rows = x.chunk_rows > 0 ? std::optional{x.chunk_rows} : std::nullopt;
   write_rows(x.output, rows, chunk_rows);

@@ -85,6 +85,7 @@ public:
   void add(const batch& rows) {
     predictions_.resize(rows.row_count * model_.prediction_count());
     predict_.predict(rows, predictions_);
+    unfit_count_ += unfit_rows(predictions_, model_.prediction_count());
     if (model_.is_classification())
       judge_labels(model_, predictions_, rows.labels, result_);
     else
@@ -93,12 +94,16 @@ public:
     result_.row_count += rows.row_count;
   }
 
-  judgement result() && { return std::move(result_); }
+  judgement result() && {
+    warn_of_unfit(unfit_count_, model_);
+    return std::move(result_);
+  }
 
 private:
   const saved_model& model_;
   predictor predict_;
   std::vector<float> predictions_;
+  uint64_t unfit_count_ = 0;
   judgement result_;
 };
 
@@ -258,7 +263,8 @@ run_part part_of(const evaluate_arguments& arguments) {
 }
 
 void refuse_data_options(const data_arguments& x) {
-  if (!x.target.empty() || !x.labels_file.empty() || x.format != "auto" || x.header != "auto")
+  if (!x.target.empty() || !x.labels_file.empty() || x.format != "auto" || x.header != "auto" ||
+      x.index_base)
     throw failure(failure_code::usage, "the run's own job says what its data file is", {},
                   "leave the options out, or name a data file");
 }

@@ -37,13 +37,16 @@ int predict_command(const predict_arguments& arguments) {
                   "lists them\n");
   predictor predict{model};
   std::vector<float> predictions;
+  uint64_t unfit = 0;
   for (table_chunk part; rows.next(part, model_rows_part);) {
     predictions.resize(part.row_count * model.prediction_count());
     predict.predict(part.rows(), predictions);
     out.write(predictions);
+    unfit += unfit_rows(predictions, model.prediction_count());
   }
   out.finish();
   rows.warn();
+  warn_of_unfit(unfit, model);
   return 0;
 }
 

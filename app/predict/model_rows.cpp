@@ -5,7 +5,6 @@
 #include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/data/formats/csv/csv_reader.hpp"
 #include "troupe/data/formats/libsvm/libsvm_reader.hpp"
-#include "troupe/data/formats/read_data.hpp"
 #include "troupe/data/formats/text/text_reader.hpp"
 #include "troupe/data/rows_file/rows_reader.hpp"
 #include "troupe/data/text/failure.hpp"
@@ -13,7 +12,6 @@
 #include "troupe/models/segments/segment_chain.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -137,30 +135,6 @@ file_format format_option(const saved_model& model, const data_arguments& data) 
                 "the formats are auto, " + all_names<file_format>());
 }
 
-void refuse_option(const std::string& option, file_format format, const std::string& why) {
-  throw failure(failure_code::usage,
-                std::string{name_of(format)} + " files have no use for " + option + ": " + why,
-                option, "leave it out");
-}
-
-void require_use(const data_arguments& data, file_format format) {
-  const bool is_array = format == file_format::idx || format == file_format::npy;
-  if (!data.labels_file.empty() && !is_array)
-    refuse_option("--labels-file", format, "they hold their targets themselves");
-  if (!data.target.empty() && format == file_format::libsvm)
-    refuse_option("--target", format, "their rows begin with the target");
-  if (!data.target.empty() && format == file_format::text)
-    refuse_option("--target", format, "it is the character that follows a row");
-  if (!data.target.empty() && !data.labels_file.empty())
-    throw failure(failure_code::usage, "--target and --labels-file both say what the targets are",
-                  "--target", "leave one out");
-  if (data.index_base > 1)
-    throw failure(failure_code::usage,
-                  "the index of the first feature is 0 or 1, not " +
-                    std::to_string(data.index_base),
-                  "--index-base", "a libsvm file counts its features from 1 unless made otherwise");
-}
-
 // Without names there is nothing to say of columns but their number, so more are only counted.
 std::unique_ptr<array_reader> open_array(const saved_model& model, const data_arguments& data) {
   const auto columns = model.network->feature_count() + model.target_names.size();
@@ -246,19 +220,40 @@ model_rows open_by_names(const saved_model& model, std::unique_ptr<row_reader> r
   return {std::move(reader), std::move(assumption), nullptr, {}};
 }
 
+// Training called columns by their index, as where a file has no header.
+bool is_unnamed(const saved_model& model) {
+  return !model.has_header && !has_names(model.column_names()) && !has_names(model.target_names);
+}
+
 // Without a header columns are called by their index. Of a model that has left some of them out one lies
-// where a file of its features and targets alone has none.
-bool left_some_out(const saved_model& model, const row_reader& reader) {
+// where a file of its features and targets alone has none. As many columns may be these, or features and what was
+// left out, without the targets: where that is not the same, nobody can tell.
+bool left_some_out(const saved_model& model, const row_reader& reader, const data_arguments& data,
+                   target_wish wish) {
+  const auto inputs = input_count(model), width = inputs + model.target_names.size();
   auto columns = columns_called(model.column_names(), reader);
-  if (reader.has_header() || columns.size() != input_count(model))
+  if (reader.has_header() || !is_unnamed(model) || columns.size() != inputs)
     return false;
-  std::ranges::copy(columns_called(model.target_names, reader), std::back_inserter(columns));
-  return std::ranges::max(columns) >= input_count(model) + model.target_names.size();
+  const bool is_ordered = std::ranges::max(columns) < inputs;
+  const auto targets = columns_called(model.target_names, reader);
+  std::ranges::copy(targets, std::back_inserter(columns));
+  if (reader.column_count() < width || targets.size() == width - inputs || !data.target.empty())
+    return std::ranges::max(columns) >= width;
+  if (reader.column_count() == width && (!is_ordered || wish == target_wish::needed))
+    throw failure(
+      failure_code::bad_data,
+      "the file has no header, and " + plural(width, "column") +
+        ": the model's features and its target, or features and what training left out?",
+      reader.path(),
+      "name the target's column if there is one (--target last), or give the file the "
+      "features alone, or all columns of the file that the model was trained on");
+  return true;
 }
 
 model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader> reader,
                            const data_arguments& data, target_wish wish) {
-  if ((reader->has_header() && has_names(model.column_names())) || left_some_out(model, *reader))
+  if ((reader->has_header() && (model.has_header || has_names(model.column_names()))) ||
+      left_some_out(model, *reader, data, wish))
     return open_by_names(model, std::move(reader), data, wish);
   const auto features = input_count(model);
   const bool with_targets = reader->column_count() == features + model.target_names.size();
@@ -282,8 +277,9 @@ model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader>
 model_rows open_libsvm_rows(const saved_model& model, const data_arguments& data) {
   const bool sparse = model.network->chain().reads_sparse();
   const auto features = model.network->feature_count();
-  auto reader = std::make_unique<libsvm_reader>(data.file, data.index_base, features,
-                                                libsvm_form{sparse, model.hash_bits});
+  auto reader =
+    std::make_unique<libsvm_reader>(data.file, data.index_base.value_or(model.index_base), features,
+                                    libsvm_form{sparse, model.hash_bits});
   if (model.target_names.size() != 1)
     refuse_count(model, *reader);
   auto assumption = sparse ? data.file + ": sparse rows of " + plural(features, "feature")
@@ -332,10 +328,22 @@ std::shared_ptr<cell_coder> coder_of(const saved_model& model, target_wish wish)
   return std::make_shared<cell_coder>(std::move(plan));
 }
 
-model_rows open_csv(const saved_model& model, csv_header header, const data_arguments& data,
+// A header that training was told of may have numbers for names, and to a model without names rows of texts are none.
+csv_header header_for(const saved_model& model, csv_header asked) {
+  if (asked != csv_header::automatic)
+    return asked;
+  if (model.has_header && !is_header(asked, model.column_names()))
+    return csv_header::yes;
+  return model.columns.empty() || !is_unnamed(model) ? asked : csv_header::no;
+}
+
+model_rows open_csv(const saved_model& model, csv_header asked, const data_arguments& data,
                     target_wish wish) {
+  const auto header = header_for(model, asked);
   auto reader = std::make_unique<csv_reader>(data.file, header, model.dialect);
   auto* const csv = reader.get();
+  if (wish == target_wish::ignored)
+    csv->ignore_targets();
   auto result = open_by_columns(model, std::move(reader), data, wish);
   if (const auto coder = coder_of(model, wish)) {
     csv->code_cells(coder);

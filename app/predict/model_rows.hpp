@@ -5,12 +5,14 @@
 #pragma once
 
 #include "troupe/app/commands/commands.hpp"
+#include "troupe/data/formats/read_data.hpp"
 #include "troupe/data/model_file/saved_model.hpp"
 #include "troupe/data/table/row_reader.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,15 @@ struct model_rows {
 /// the format or the model has no use for, or with a value that does not exist; what the reader of
 /// the format throws.
 model_rows open_rows(const saved_model& model, const data_arguments& data, target_wish wish);
+
+/// Throws failure(usage) for an option that the format has no use for.
+void require_use(const data_arguments& data, file_format format);
+
+/// Rows of predictions (N x K) that are no finite numbers: their scores do not fit float32.
+uint64_t unfit_rows(std::span<const float> predictions, size_t columns);
+
+/// Says on standard error how many there were, if any.
+void warn_of_unfit(uint64_t count, const saved_model& model);
 
 /// The class of each row of `rows`, for a classification. Throws failure(bad_data) naming the place
 /// of a label that the model does not know.

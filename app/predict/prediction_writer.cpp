@@ -1,10 +1,12 @@
 #include "troupe/app/predict/prediction_writer.hpp"
 
 #include "troupe/app/terminal/output.hpp"
+#include "troupe/data/text/number_text.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 
 namespace troupe {
 
@@ -27,7 +29,8 @@ std::string cell_text(const std::string& text) {
 
 void append_number(std::string& out, float value) {
   char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  const auto shown = std::isnan(value) ? std::fabs(value) : value;
+  const auto end = std::to_chars(text, text + sizeof text, shown).ptr;
   out.append(text, end);
 }
 
@@ -36,10 +39,13 @@ std::vector<int64_t> whole_numbers(const std::vector<std::string>& classes) {
   std::vector<int64_t> result;
   for (const auto& text : classes) {
     int64_t value = 0;
+    double number = 0; // as +1 or 1.0
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size())
+    const bool is_plain = error == std::errc{} && end == text.data() + text.size();
+    if (!is_plain && (read_number(text, number) != number_status::number ||
+                      std::trunc(number) != number || std::fabs(number) > 0x1p53))
       return {};
-    result.push_back(value);
+    result.push_back(is_plain ? value : static_cast<int64_t>(number));
   }
   return result;
 }

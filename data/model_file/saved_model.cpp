@@ -115,7 +115,6 @@ std::vector<float> model_source::floats(const std::string& key, size_t count,
 }
 
 // ---- Builders: from metadata and shapes to a model
-// -----------------------------------------------
 
 /// Units of each dense layer from the weights' shapes; the first number is the features'.
 std::vector<size_t> layer_sizes(const model_source& source) {
@@ -384,6 +383,9 @@ saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
       source.refuse("the metadata's 'csv' is " + shown_text(*text));
     result.dialect = *dialect;
   }
+  result.has_header = source.find("header") != nullptr;
+  if (const auto* base = source.find("index_base"))
+    result.index_base = *base == "0" ? 0 : 1;
   read_standardization(source, result);
   result.reads_text = reads_text(source, result.classes);
   result.hash_bits = hash_bits_of(source, result.network->feature_count());

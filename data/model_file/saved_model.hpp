@@ -39,6 +39,8 @@ struct saved_model {
                                           ///< none when its rows were sparse
   column_plan columns;                    ///< how cells become features; empty: they are numbers
   csv_dialect dialect;                    ///< of the file it was trained on
+  bool has_header = false;                ///< the job said that row 1 of that file is one
+  size_t index_base = 1;                  ///< of that file, if it was libsvm
   bool reads_text = false;                ///< features are characters: numbers of the classes
   size_t hash_bits = 0;                   ///< of features that are hashed; 0: as they are
   std::vector<std::string> target_names;  ///< one for each target; a classification has one

@@ -132,6 +132,99 @@ TEST_F(model_commands, data_may_come_from_standard_input) {
   EXPECT_EQ(out, "answer\nno\nyes\n");
 }
 
+// Trained on a file without a header whose columns 0 and 3 were left out; 5 was the target.
+TEST_F(model_commands, columns_without_names_are_found_by_their_index_or_refused) {
+  const auto with = [&](const std::string& features, const std::string& target) {
+    auto metadata = common;
+    metadata["loss"] = "squared";
+    metadata["features"] = features;
+    metadata["target"] = target;
+    write_safetensors(folder.path("bare.model"), read_safetensors(folder.path("line.model")).layout,
+                      std::vector<float>{2, -1, 1}, metadata);
+  };
+  with(R"(["1","2"])", R"(["5"])");
+  folder.write("all.csv", "9,1,0,9,9,3\n9,1,1,9,9,2\n");
+  folder.write("no_target.csv", "9,1,0,9\n9,1,1,9\n");
+  folder.write("features.csv", "1,0\n1,1\n");
+  for (const auto* file : {"all.csv", "no_target.csv", "features.csv"}) {
+    ASSERT_EQ(run(std::string{"predict bare.model "} + file), 0) << file << err;
+    EXPECT_EQ(out, "prediction\n3\n2\n") << file;
+  }
+  EXPECT_EQ(run("evaluate bare.model no_target.csv"), 65);
+  EXPECT_EQ(run("evaluate bare.model all.csv"), 0);
+  folder.write("three.csv", "1,0,3\n1,1,2\n"); // features and target, or 0, 1 and 2
+  for (const auto* command : {"predict", "evaluate"}) {
+    EXPECT_EQ(run(std::string{command} + " bare.model three.csv"), 65) << out;
+    EXPECT_TRUE(said("what training left out?") && said("--target last")) << err;
+  }
+  ASSERT_EQ(run("predict bare.model three.csv --target last"), 0) << err;
+  EXPECT_EQ(out, "prediction\n3\n2\n");
+  with(R"(["0","1"])", R"(["4"])"); // both ways the features are the same
+  ASSERT_EQ(run("predict bare.model three.csv"), 0) << err;
+  EXPECT_EQ(out, "prediction\n3\n2\n");
+  EXPECT_EQ(run("evaluate bare.model three.csv"), 65);
+  with(R"(["0","1"])", R"(["2"])");
+  EXPECT_EQ(run("evaluate bare.model three.csv"), 0) << "nothing was left out: " << err;
+}
+
+TEST_F(model_commands, row_1_is_what_training_was_told) {
+  auto metadata = common;
+  metadata["loss"] = "squared";
+  metadata["target"] = R"(["7"])";
+  metadata["features"] = R"(["2","0"])";
+  metadata["header"] = "yes"; // of numbers
+  write_safetensors(folder.path("numbers.model"),
+                    read_safetensors(folder.path("line.model")).layout,
+                    std::vector<float>{2, -1, 1}, metadata);
+  folder.write("d.csv", "0,2\n0,1\n1,1\n");
+  ASSERT_EQ(run("predict numbers.model d.csv"), 0) << err;
+  EXPECT_EQ(out, "prediction\n3\n2\n");
+  folder.write("d.csv", "5,6\n0,1\n");
+  EXPECT_EQ(run("predict numbers.model d.csv"), 65) << "no row is lost: " << out;
+  metadata.erase("header");
+  metadata["format"] = "troupe-model-3";
+  metadata["target"] = R"(["1"])";
+  metadata["features"] = R"(["0=blue","0=red"])";
+  metadata["columns"] =
+    R"({"columns":[{"kind":"category","name":"0","categories":["blue","red"]}],)"
+    R"("missing":"error","missing_cells":[]})";
+  write_safetensors(folder.path("texts.model"), read_safetensors(folder.path("line.model")).layout,
+                    std::vector<float>{2, -1, 1}, metadata);
+  folder.write("d.csv", "red\nblue\nred\n");
+  ASSERT_EQ(run("predict texts.model d.csv"), 0) << err;
+  EXPECT_EQ(out, "prediction\n0\n3\n0\n");
+  ASSERT_EQ(run("predict texts.model d.csv --header yes"), 0) << err;
+  EXPECT_EQ(out, "prediction\n3\n0\n");
+}
+
+TEST_F(model_commands, prediction_looks_at_no_target) {
+  folder.write("d.csv", "a,b,y\n1,0,\n1,1,nan\n1,0,1e400\n1,1,?\n");
+  ASSERT_EQ(run("predict line.model d.csv"), 0) << err;
+  EXPECT_EQ(out, "y\n3\n2\n3\n2\n");
+  EXPECT_EQ(run("evaluate line.model d.csv"), 65);
+  folder.write("d.csv", "1,0,\n1,1,2\n");
+  ASSERT_EQ(run("predict line.model d.csv"), 0) << err;
+  folder.write("d.csv", "0,1,y\n1,0,3\n1,1,2\n"); // a header that is hidden
+  EXPECT_EQ(run("predict line.model d.csv"), 65) << out;
+}
+
+TEST_F(model_commands, predictions_that_are_no_finite_numbers_are_told) {
+  folder.write("d.csv", "a,b,y\n3e38,0,1\n1,0,3\n");
+  ASSERT_EQ(run("predict line.model d.csv"), 0) << err;
+  EXPECT_EQ(out, "y\ninf\n3\n");
+  EXPECT_TRUE(said("warning: predictions of 1 row are no finite numbers")) << err;
+  ASSERT_EQ(run("evaluate line.model d.csv --json"), 0) << err;
+  EXPECT_TRUE(said("predictions of 1 row are")) << err;
+  write_safetensors(folder.path("nan.model"), read_safetensors(folder.path("line.model")).layout,
+                    std::vector<float>{-INFINITY, INFINITY, 0},
+                    read_safetensors(folder.path("line.model")).metadata);
+  folder.write("d.csv", "a,b\n1,1\n");
+  ASSERT_EQ(run("predict nan.model d.csv"), 0) << err;
+  EXPECT_EQ(out, "y\nnan\n");
+  EXPECT_EQ(run("predict line.model d.csv"), 0);
+  EXPECT_FALSE(said("warning")) << err;
+}
+
 TEST_F(model_commands, probabilities_and_targets_are_written_with_all_their_digits) {
   folder.write("d.csv", "1,1\n0,1\n");
   ASSERT_EQ(run("predict flower.model d.csv --probabilities"), 0);
@@ -163,6 +256,22 @@ TEST_F(model_commands, npy_files_are_read_by_numpy) {
                       "assert n.load('labels.npy').tolist() == [0, 1, 1]; "
                       "assert n.load('targets.npy').tolist() == [[4.0], [0.0], [0.0]]\"";
   EXPECT_EQ(std::system(script.c_str()), 0);
+}
+
+TEST_F(model_commands, npy_files_have_the_values_of_classes_however_these_are_written) {
+  auto metadata = read_safetensors(folder.path("flower.model")).metadata;
+  folder.write("d.csv", "2,1\n0,1\n");
+  for (const auto& [classes, first] :
+       {std::pair{R"(["-1","+1"])", -1}, std::pair{R"(["2.0","1e1"])", 2}}) {
+    metadata["classes"] = classes;
+    write_safetensors(folder.path("signs.model"),
+                      read_safetensors(folder.path("flower.model")).layout,
+                      std::vector<float>{1, 0, 0, 1, 0, 0}, metadata);
+    ASSERT_EQ(run("predict signs.model d.csv -o p.npy"), 0) << err;
+    EXPECT_FALSE(said("numbered from 0")) << err;
+    EXPECT_EQ(folder.read("p.npy").substr(128, 1), std::string(1, static_cast<char>(first)));
+    EXPECT_EQ(folder.read("p.npy").substr(136, 1), std::string(1, first < 0 ? '\1' : '\12'));
+  }
 }
 
 TEST_F(model_commands, prediction_file_is_whole_or_not_there) {

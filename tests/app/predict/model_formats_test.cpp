@@ -111,6 +111,19 @@ TEST_F(model_formats, same_rows_are_predicted_the_same_in_every_format) {
   EXPECT_EQ(run("predict digit.model anonymous --format csv"), 65) << "though it looks like libsvm";
 }
 
+TEST_F(model_formats, libsvm_files_are_counted_as_in_training_unless_told_otherwise) {
+  const auto one = read_safetensors(folder.path("digit.model"));
+  auto metadata = one.metadata;
+  metadata["index_base"] = "0";
+  write_safetensors(folder.path("zero.model"), one.layout, one.values, metadata);
+  const auto expected = figures("digit.model rows.svm");
+  for (const auto* arguments : {"zero.model from-0.svm", "zero.model rows.svm --index-base 1"}) {
+    auto found = figures(arguments);
+    found["model_file"] = "digit.model";
+    EXPECT_EQ(found, expected) << arguments;
+  }
+}
+
 TEST_F(model_formats, labels_the_model_does_not_know_are_told_with_their_place) {
   folder.write("d.svm", "0 1:1\n7 2:1\n");
   EXPECT_EQ(refusal("digit.model d.svm", 65), "d.svm:2: the model knows no class '7'");

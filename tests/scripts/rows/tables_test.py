@@ -113,6 +113,45 @@ class Tables(unittest.TestCase):
             self.assertEqual(self.troupe("predict", "run/model.safetensors", file).stdout, expected, file)
         self.troupe("predict", "plain/model.safetensors", "bare.csv", code=65)  # it cannot know which
 
+    def test_a_model_knows_how_the_file_it_was_trained_on_was_read(self):
+        # y = 2x, and an id that is left out; the file to predict has no target.
+        self.write("line.csv", "".join(f"{100 + i},{i},{2 * i}\n" for i in range(20)))
+        self.write("line.toml", '[data]\nfile = "line.csv"\nheader = false\nignore = [0]\ntarget = 2\n'
+                   '[model]\nkind = "linear-regression"\n[optimizer]\nkind = "closed-form"\n')
+        self.troupe("train", "line.toml", "--quiet")
+        self.write("new.csv", "200,0\n201,1\n202,2\n")
+        self.assertIn("--target last", self.troupe("predict", "runs/line/model.safetensors", "new.csv", code=65).stderr)
+        self.write("new.csv", "200,0,\n201,1,\n202,2,\n")
+        found = self.troupe("predict", "runs/line/model.safetensors", "new.csv").stdout.split()[1:]
+        self.assertEqual([round(float(x), 3) for x in found], [0, 2, 4])
+        # Rows of texts, none of which is a header.
+        texts = "".join(f"{colour},{size},{label}\n" for colour, size, label in
+                        [("red", "s", "yes"), ("blue", "m", "no"), ("green", "l", "no")] * 12)
+        self.write("texts.csv", texts)
+        self.write("texts.toml", '[data]\nfile = "texts.csv"\nheader = false\ncategorical = [0, 1]\ntarget = 2\n'
+                   '[model]\nkind = "logistic-regression"\n[training]\nepochs = 30\n')
+        self.troupe("train", "texts.toml", "--quiet")
+        self.write("new.csv", "red,s\nblue,m\ngreen,l\n")
+        self.assertEqual(self.troupe("predict", "runs/texts/model.safetensors", "new.csv").stdout, "prediction\nyes\nno\nno\n")
+        judged = json.loads(self.troupe("evaluate", "runs/texts/model.safetensors", "texts.csv", "--json").stdout)
+        self.assertEqual((judged["rows"], judged["accuracy"]), (36, 1.0))
+        for words in (["train", "texts.toml", "--overwrite", "--set", "data.header=auto"], ["init", "texts.csv", "-o", "other.toml"]):
+            self.assertIn("data.header = false", self.troupe(*words, code=65).stderr)
+        # Features that are counted from 0, and a header of numbers.
+        self.write("zero.svm", "".join(f"{'ab'[i % 2]} 1:0.5 3:{1 - 2 * (i % 2)}\n" for i in range(40)))
+        self.write("zero.toml", '[data]\nfile = "zero.svm"\nindex_base = 0\n[model]\nkind = "logistic-regression"\n'
+                   '[optimizer]\nlearning_rate = 0.5\n')
+        self.troupe("train", "zero.toml", "--quiet")
+        judged = json.loads(self.troupe("evaluate", "runs/zero/model.safetensors", "zero.svm", "--json").stdout)
+        self.assertEqual(judged["accuracy"], 1.0)
+        self.write("named.csv", "0,2,5\n" + "".join(f"{i},{i % 3},{2 * i}\n" for i in range(20)))
+        self.write("named.toml", (self.folder / "line.toml").read_text(encoding="utf-8").replace("line.csv", "named.csv")
+                   .replace("false", "true").replace("ignore = [0]", 'ignore = ["2"]').replace("target = 2", "target = 5"))
+        self.troupe("train", "named.toml", "--quiet")
+        self.write("new.csv", "2,0\n7,1\n8,2\n")
+        found = self.troupe("predict", "runs/named/model.safetensors", "new.csv").stdout.split()[1:]
+        self.assertEqual([round(float(x), 3) for x in found], [2, 4])
+
     def test_converted_files_are_the_same_rows(self):
         words = [word for column in ("id", "name", "ticket", "note") for word in ("--ignore", column)]
         self.troupe("data", "convert", "people.csv", "-o", "people.safetensors", "--target", "survived",
@@ -180,6 +219,24 @@ class Tables(unittest.TestCase):
         self.trained("jobs/job.toml", "training.epochs=2")
         self.write("bare.csv", text_of(self.people, ["age", "fare", "survived"], header=False))
         self.assertIn('target = "2"', self.init("bare.csv", "-o", "-"))
+
+    def test_init_says_what_training_would_refuse(self):
+        rows = [f"{i},{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(40)]
+        for name, text, why in [("blank.csv", "a,b,y\n" + "".join(rows[:5]) + "\n" + "".join(rows[5:]), "the line is empty"),
+                                ("twice.csv", "a,a,y\n" + "".join(rows), "both called 'a'"),
+                                ("again.csv", "c,y\n" + "u,yes\nv,no\n" * 8 + "c,y\n", "header once more")]:
+            self.write(name, text)
+            self.assertIn(why, self.init(name, code=65), name)
+            self.assertFalse((self.folder / name).with_suffix(".toml").exists())
+        (self.folder / "latin.csv").write_bytes(("größe,b,y\n" + "".join(rows)).encode("latin-1"))
+        self.assertIn("not UTF-8", self.init("latin.csv", code=65))
+        self.write("gaps.csv", "a,b,y\n" + "".join(rows) + "1,2,\n3,4,NA\n")
+        report = self.init("gaps.csv", "-o", "gaps.toml")
+        self.assertIn("drops   y in 2 of 42 rows", report)
+        self.assertIn("2 rows without a value", self.troupe("train", "gaps.toml").stderr)
+        self.write("times.csv", "when,b,y\n" + "".join(f"{1.7e12 + 100 * (i * 7 % 40):.0f},{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(40)))
+        self.assertIn("'when' loses digits", self.troupe("init", "times.csv").stderr)
+        self.assertIn("'when' loses digits", self.troupe("train", "times.toml").stderr)
 
     def test_init_refuses_what_it_cannot_use(self):
         self.init("people.csv")
