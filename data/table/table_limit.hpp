@@ -9,6 +9,9 @@
 
 namespace troupe {
 
+/// Of a row's target while a table becomes a data set: its text, its number, and what it is in the end.
+inline constexpr uint64_t target_bytes_max = sizeof(std::string) + sizeof(double) + sizeof(float);
+
 class table_limit {
 public:
   /// `bytes_max` bounds the table read from `path`; 0: the memory this process may

@@ -120,7 +120,7 @@ table csv_collector::collect() && {
   while (const auto portion = file_.append(rows_, std::numeric_limits<size_t>::max())) {
     sides_.take(rows_, portion.row_count);
     limit_.require(rows_.features.size() * sizeof(float) +
-                   rows_.target_cells.size() * sizeof(std::string));
+                   rows_.target_cells.size() * target_bytes_max);
     look_at_targets(portion.row_count);
     if (portion.row_count > 1 && !std::exchange(is_reserved, true))
       reserve(portion);

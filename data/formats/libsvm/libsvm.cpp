@@ -111,7 +111,7 @@ uint64_t libsvm_table_reader::table_bytes() const {
   const auto dense = // features have names then
     becomes_dense() ? (row_count() * sizeof(float) + sizeof(std::string)) * feature_count_ : 0;
   return entries_.size() * sizeof(libsvm_entry) +
-         row_count() * (sizeof(std::string) + sizeof(uint64_t)) + dense;
+         row_count() * (target_bytes_max + sizeof(uint64_t)) + dense;
 }
 
 void libsvm_table_reader::fill_dense() {

@@ -48,6 +48,23 @@ TEST(table_limit, is_the_memory_that_is_available_unless_given) {
             "the table needs at least 8 bytes of memory, 7 are available");
 }
 
+// Of two columns the targets take most of the memory.
+TEST(table_limit, counts_the_numbers_of_targets_and_what_they_become) {
+  const temporary_folder folder;
+  const auto csv = folder.write("rows.csv", repeated("1,2\n", 10'000));
+  const auto svm = folder.write("rows.svm", repeated("2 1:1\n", 10'000));
+  csv_options for_csv;
+  libsvm_options for_svm;
+  for_csv.table_bytes_max = 10'000 * (4 + 32 + 8);
+  for_svm.table_bytes_max = 10'000 * (4 + 8 + 8 + 32 + 8);
+  EXPECT_NE(refusal([&] { read_csv(csv, for_csv); }), "accepted");
+  EXPECT_NE(refusal([&] { read_libsvm(svm, for_svm); }), "accepted");
+  for_csv.table_bytes_max += 10'000 * 4;
+  for_svm.table_bytes_max += 10'000 * 4 + 64;
+  EXPECT_EQ(refusal([&] { read_csv(csv, for_csv); }), "accepted");
+  EXPECT_EQ(refusal([&] { read_libsvm(svm, for_svm); }), "accepted");
+}
+
 TEST(table_limit, ends_a_compressed_text_that_never_seems_to) {
   const temporary_folder folder;
   for (const std::string line : {"1,1,1,1,1,1,1,0\n", "1,1,1,1,1,1,1,\"0\"\n"}) { // both ways
