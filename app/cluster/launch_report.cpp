@@ -16,16 +16,20 @@ std::string end_text(const process_end& end) {
   return result;
 }
 
+std::string end_and_lines(const process_end& end, const std::deque<std::string>& last_lines) {
+  auto result = end_text(end) + '\n';
+  if (!last_lines.empty())
+    result += "  its last lines:\n";
+  for (const auto& line : last_lines)
+    result += "    " + line + '\n';
+  return result;
+}
+
 std::string failed_node_text(const failed_node& x, bool run_ended_well) {
   std::string result = run_ended_well ? "troupe: warning: node '" : "troupe: error: node '";
   result += x.name + "' ";
   result += run_ended_well ? "was lost, the others did its work: " : "failed first: ";
-  result += end_text(x.end) + '\n';
-  if (!x.last_lines.empty())
-    result += "  its last lines:\n";
-  for (const auto& line : x.last_lines)
-    result += "    " + line + '\n';
-  return result;
+  return result + end_and_lines(x.end, x.last_lines);
 }
 
 failure killed_director(const process_end& end, int exit_code) {

@@ -20,6 +20,9 @@ struct failed_node {
 /// "exit code 76 (mismatch)", "killed by signal 9 (Killed)".
 std::string end_text(const process_end& end);
 
+/// The same, and below it the last lines that the process wrote.
+std::string end_and_lines(const process_end& end, const std::deque<std::string>& last_lines);
+
 /// Lines for standard error; a warning when the run ended well without the node.
 std::string failed_node_text(const failed_node& x, bool run_ended_well);
 

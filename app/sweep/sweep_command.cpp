@@ -97,9 +97,12 @@ bool is_run(const fs::path& folder) {
   return fs::exists(folder / identity_file_name, ignored);
 }
 
-// The trials of an earlier search. What lies there under such a name and is no run is somebody else's.
-void remove_trials(const std::string& folder) {
+// The trials of an earlier search and what came of them. What lies there under a trial's name and is no run is
+// somebody else's.
+void remove_search(const std::string& folder) {
   std::error_code ignored;
+  for (const auto* name : {"best.toml", "sweep.csv", "folds.csv", "curves.svg"})
+    fs::remove(path_in(folder, name), ignored);
   for (size_t i = 0; i < trials_max; ++i)
     if (const fs::path trial = path_in(folder, trial_folder_name(i)); is_run(trial))
       fs::remove_all(trial, ignored);
@@ -129,7 +132,7 @@ void begin(const sweep_arguments& arguments, const sweep_orders& orders) {
                   "the sweep there has other trials, or another job file", orders.folder,
                   "give the same options as then, or choose another place with -o FOLDER");
   if (is_there && arguments.overwrite)
-    remove_trials(orders.folder);
+    remove_search(orders.folder);
   if (!is_there || arguments.overwrite) {
     expect_no_trials(orders);
     write_file_atomically(path, plan);

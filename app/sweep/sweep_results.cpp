@@ -1,10 +1,12 @@
 #include "troupe/app/sweep/sweep_results.hpp"
 
+#include "troupe/app/compare/comparison.hpp"
 #include "troupe/data/run_folder/run_directory.hpp"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <limits>
 
 namespace troupe {
 
@@ -23,14 +25,19 @@ json number(const std::optional<double>& x) {
   return x ? json(*x) : json(nullptr);
 }
 
-std::optional<double> watched(const history_row& x) {
-  return x.validation_loss ? x.validation_loss : x.test_loss ? x.test_loss : x.train_loss;
+// One kind for all rows of a run: rows that are not evaluated have a training loss alone.
+std::optional<double> history_row::*watched_of(const run_record& x) {
+  for (const auto loss : {&history_row::validation_loss, &history_row::test_loss})
+    if (std::ranges::any_of(x.history, [&](const auto& row) { return (row.*loss).has_value(); }))
+      return loss;
+  return &history_row::train_loss;
 }
 
 } // namespace
 
 json trial_object(const sweep_outcome& x, size_t trial) {
   const auto& run = x.runs[trial];
+  const auto* row = run ? row_of_result(*run) : nullptr;
   json values = json::object();
   for (const auto& [key, value] : x.trials[trial])
     values[key] = value;
@@ -38,7 +45,7 @@ json trial_object(const sweep_outcome& x, size_t trial) {
               {"state", name_of(x.rule.state(trial))},
               {"values", values},
               {"loss", number(x.rule.loss(trial))},
-              {"epochs", run && !run->history.empty() ? run->history.back().epoch : 0}};
+              {"epochs", row ? row->epoch : 0}};
   if (run && run->summary) {
     const auto& summary = run->summary;
     result["steps"] = summary->steps;
@@ -121,12 +128,22 @@ bool has_reached(const run_record& x, uint64_t epochs) {
   return by_rule || (!x.history.empty() && x.history.back().epoch >= epochs);
 }
 
-std::optional<double> loss_at(const run_record& x, uint64_t epochs) {
-  std::optional<double> result;
+const history_row* judged_row(const run_record& x, uint64_t epochs) {
+  const auto loss = watched_of(x);
+  const bool keeps_best = x.summary && x.summary->best_version;
+  auto least = std::numeric_limits<double>::infinity();
+  const history_row* result = nullptr;
   for (const auto& row : x.history)
-    if (row.epoch <= epochs && watched(row))
-      result = watched(row);
+    if (row.epoch <= epochs && row.*loss && (!keeps_best || *(row.*loss) < least)) {
+      least = *(row.*loss);
+      result = &row;
+    }
   return result;
+}
+
+std::optional<double> loss_at(const run_record& x, uint64_t epochs) {
+  const auto* row = judged_row(x, epochs);
+  return row ? row->*watched_of(x) : std::nullopt;
 }
 
 std::string cells_text(table_cells rows) {

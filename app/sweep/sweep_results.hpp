@@ -25,8 +25,9 @@ std::optional<run_record> read_trial(const std::string& folder);
 bool has_diverged(const run_record& x);
 /// Whether the run has got so far, or was ended before by a rule of its own.
 bool has_reached(const run_record& x, uint64_t epochs);
-/// The loss that searches judge by, of the last row up to so many epochs: of validation rows, else of test rows,
-/// else of training.
+/// The row that searches judge by: of those up to so many epochs the last with a watched loss, and of a run that keeps
+/// its best version the one with the least. Watched are the validation rows, else the test rows, else training.
+const history_row* judged_row(const run_record& x, uint64_t epochs);
 std::optional<double> loss_at(const run_record& x, uint64_t epochs);
 
 struct sweep_outcome {

@@ -93,9 +93,11 @@ private:
     }
   }
 
+  // What left no checkpoint begins anew.
   void start(size_t trial) {
+    const bool resumes = runs_[trial] && !runs_[trial]->checkpoints.empty();
     children_.start({trial_folder_name(trial),
-                     command_line(orders_, trial, rule_.epochs(), runs_[trial].has_value()),
+                     command_line(orders_, trial, rule_.epochs(), resumes),
                      {},
                      nowhere_});
     trials_[started_++] = trial;
@@ -108,23 +110,25 @@ private:
     const auto epochs = rule_.epochs();
     if (runs_[trial] && has_reached(*runs_[trial], epochs)) {
       rule_.on_reached(trial, loss_at(*runs_[trial], epochs));
-      tell(trial, loss_at(*runs_[trial], epochs), epochs);
+      tell(trial, epochs);
     } else if (stop_signal_ != 0 && !(runs_[trial] && has_diverged(*runs_[trial]))) {
       rule_.on_stopped(trial);
     } else {
       rule_.on_failed(trial);
-      print_message(failed_node_text(
-        {"trial " + trial_folder_name(trial) + " (" + values_text(orders_.trials[trial]) + ')', end,
-         children_.last_lines(child)},
-        true));
+      print_message("troupe: warning: trial " + trial_folder_name(trial) + " (" +
+                    values_text(orders_.trials[trial]) +
+                    ") failed: " + end_and_lines(end, children_.last_lines(child)));
     }
   }
 
-  void tell(size_t trial, const std::optional<double>& loss, uint64_t epochs) {
+  void tell(size_t trial, uint64_t epochs) {
     if (orders_.quiet)
       return;
-    print_message("trial " + trial_folder_name(trial) + "  epoch " + std::to_string(epochs) +
-                  "  loss " + (loss ? nlohmann::json(*loss).dump() : "none") + "  " +
+    const auto* row = judged_row(*runs_[trial], epochs);
+    const auto loss = loss_at(*runs_[trial], epochs);
+    print_message("trial " + trial_folder_name(trial) + "  epoch " +
+                  std::to_string(row ? row->epoch : epochs) + "  loss " +
+                  (loss ? nlohmann::json(*loss).dump() : "none") + "  " +
                   values_text(orders_.trials[trial]) + '\n');
   }
 

@@ -1,3 +1,4 @@
+#include "troupe/app/sweep/sweep_results.hpp"
 #include "troupe/app/sweep/sweep_trials.hpp"
 #include "troupe/data/text/failure.hpp"
 
@@ -91,6 +92,29 @@ TEST(sweep_trials, what_is_no_choice_is_refused_with_the_option) {
     EXPECT_EQ(error.code(), failure_code::usage);
     EXPECT_NE(std::string{error.what()}.find("--random a=2..1:3"), std::string::npos);
   }
+}
+
+// Rows 2 and 4 are not evaluated: they have a training loss alone, which is no rival.
+TEST(sweep_results, a_trial_is_judged_by_the_row_of_the_version_that_it_keeps) {
+  run_record run;
+  for (const auto& [epoch, loss] : {std::pair{1, 0.5}, {2, 0.0}, {3, 0.2}, {4, 0.0}, {5, 0.4}}) {
+    auto& row = run.history.emplace_back();
+    row.epoch = row.steps = static_cast<size_t>(epoch);
+    row.train_loss = 0.1;
+    row.test_loss = 0.01;
+    if (loss > 0)
+      row.validation_loss = loss;
+  }
+  run.summary.emplace();
+  EXPECT_EQ(loss_at(run, 5), 0.4) << "the last";
+  EXPECT_EQ(loss_at(run, 4), 0.2);
+  run.summary->best_version = 3;
+  EXPECT_EQ(loss_at(run, 2), 0.5) << "at a rung, the best up to there";
+  EXPECT_EQ(loss_at(run, 5), 0.2);
+  EXPECT_EQ(judged_row(run, 5)->epoch, 3u);
+  run.history[0].validation_loss = std::nan("");
+  EXPECT_EQ(loss_at(run, 5), 0.2);
+  EXPECT_EQ(loss_at(run, 2), std::nullopt);
 }
 
 } // namespace troupe::sweep_trials_test

@@ -81,6 +81,25 @@ class Sweep(unittest.TestCase):
         self.assertEqual(json.loads(again.stdout)["parameters_sha256"],
                          result["trials"][0]["parameters_sha256"])
 
+    def test_a_line_of_the_table_is_of_the_model_that_the_trial_keeps(self):
+        keep = ["--set", "data.validation_fraction=0.2", "--set", "training.epochs=12"]
+        result, said = self.sweep(*keep, "--grid", "optimizer.learning_rate=0.1,0.02")
+        losses = [trial["loss"] for trial in result["trials"]]
+        self.assertEqual(losses, sorted(losses))
+        ends = []
+        for trial in result["trials"]:
+            run = os.path.join(self.folder, "all", f"{trial['trial']:03}")
+            with open(os.path.join(run, "summary.json"), encoding="utf-8") as file:
+                kept = json.load(file)
+            self.assertEqual((trial["loss"], trial["steps"]), (kept["validation_loss"], kept["best_version"]))
+            with open(os.path.join(run, "history.csv"), encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+            best = min(rows, key=lambda row: float(row["validation_loss"]))
+            self.assertEqual((trial["epochs"], trial["steps"]), (int(best["epoch"]), int(best["steps"])))
+            self.assertIn(f"trial {trial['trial']:03}  epoch {trial['epochs']}  ", said)
+            ends.append(trial["epochs"] < 12)
+        self.assertIn(True, ends, "else the last row is the best, and this shows nothing")
+
     def test_a_search_that_is_killed_or_stopped_is_gone_on_from(self):
         words = ["--set", "training.epochs=40", "--set", "checkpoint.every_steps=50", *CHOICES]
         for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
@@ -115,7 +134,11 @@ class Sweep(unittest.TestCase):
         result, said = self.sweep("--set", "training.epochs=2", "--grid",
                                   "optimizer.learning_rate=0.01,1e30")
         self.assertEqual([trial["state"] for trial in result["trials"]], ["done", "failed"])
-        self.assertIn("trial 002 (optimizer.learning_rate=1e30)", said)
+        self.assertIn("warning: trial 002 (optimizer.learning_rate=1e30) failed: exit code 1 (diverged)\n", said)
+        # Of another search in the same place nothing is left, though this one has no best trial.
+        result, _ = self.sweep("--overwrite", "--grid", "optimizer.learning_rate=1e30,1e31", code=1)
+        self.assertEqual(result["best"], None)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "all", "best.toml")))
 
     def test_mistakes_are_told_before_anything_is_trained(self):
         for words, code, text in (
