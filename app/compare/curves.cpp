@@ -87,14 +87,16 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+// Of the rows that have the figure: those that are evaluated may be few.
 std::vector<curve_point> points_of(const run_record& run, const history_figure& x) {
-  const auto every = run.history.size() / curve_points_max + 1;
-  std::vector<curve_point> result;
-  for (size_t i = 0; i < run.history.size(); ++i) {
-    const auto& row = run.history[i];
-    if (const auto value = x.in(row); value && (i % every == 0 || i + 1 == run.history.size()))
-      result.push_back({static_cast<double>(row.steps), *value});
-  }
+  std::vector<curve_point> all, result;
+  for (const auto& row : run.history)
+    if (const auto value = x.in(row))
+      all.push_back({static_cast<double>(row.steps), *value});
+  const auto every = all.size() / curve_points_max + 1;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (i % every == 0 || i + 1 == all.size())
+      result.push_back(all[i]);
   return result;
 }
 

@@ -44,6 +44,13 @@ uint64_t count_at(const json& object, const char* key) {
   return found != object.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
 }
 
+bool has_evaluation(const json& point) {
+  return std::ranges::any_of(point.items(), [](const auto& x) {
+    return x.value().is_number() &&
+           (x.key().starts_with("test_") || x.key().starts_with("validation_"));
+  });
+}
+
 // What each process is to the run, by name: whose change is an event.
 std::map<std::string, std::string> states_of(const json& status) {
   std::map<std::string, std::string> result;
@@ -58,15 +65,18 @@ std::map<std::string, std::string> states_of(const json& status) {
 void thinned_points::add(uint64_t step, json point) {
   const auto behind = std::ranges::lower_bound(entries_, step, {}, &entry::step);
   entries_.erase(behind, entries_.end());
-  if (count_++ % every_ != 0)
+  const bool is_evaluated = has_evaluation(point);
+  if (count_[is_evaluated]++ % every_[is_evaluated] != 0)
     return;
-  entries_.push_back({step, std::move(point)});
+  entries_.push_back({step, is_evaluated, std::move(point)});
   if (entries_.size() < size_max)
     return;
-  for (size_t i = 0; 2 * i < entries_.size(); ++i)
-    entries_[i] = std::move(entries_[2 * i]);
-  entries_.resize((entries_.size() + 1) / 2);
-  every_ *= 2;
+  const auto evaluated = std::ranges::count_if(entries_, &entry::is_evaluated);
+  const bool larger = static_cast<size_t>(2 * evaluated) > entries_.size();
+  size_t seen = 0;
+  std::erase_if(entries_,
+                [&](const entry& x) { return x.is_evaluated == larger && seen++ % 2 == 1; });
+  every_[larger] *= 2;
 }
 
 json thinned_points::points() const {
@@ -99,6 +109,8 @@ void page_feed::set_status(const std::string& status, double now) {
   take_row();
   if (before.is_object())
     note_changes(before, now);
+  else
+    add_event_locked("the page asks since now; what was before is in the run's events.jsonl", now);
 }
 
 void page_feed::take_sample(double now) {

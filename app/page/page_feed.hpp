@@ -38,8 +38,9 @@ struct name_table<page_source> {
                                       named(page_source::finished, "finished")};
 };
 
-/// Points in order of their steps, at most `size_max`: when there are as many, every other goes, and
-/// from then on half as many are taken.
+/// Points in order of their steps, at most `size_max`. Rows with figures of test or validation rows are one kind, all
+/// else the other: when there are as many points, every other one of the larger kind goes, and from then on half as
+/// many of that kind are taken. So evaluations that are rare stay.
 class thinned_points {
 public:
   static constexpr size_t size_max = 4'096;
@@ -51,11 +52,12 @@ public:
 private:
   struct entry {
     uint64_t step;
+    bool is_evaluated;
     nlohmann::json point;
   };
   std::vector<entry> entries_;
-  uint64_t every_ = 1;
-  uint64_t count_ = 0;
+  std::array<uint64_t, 2> every_{1, 1}; ///< by kind, as is the next
+  std::array<uint64_t, 2> count_{};
 };
 
 class page_feed {

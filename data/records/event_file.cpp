@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -54,6 +55,22 @@ std::string utc_text(std::chrono::system_clock::time_point when) {
   const auto size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
   const auto digits = std::to_string(1000 + thousandths).substr(1);
   return std::string{text.data(), size} + '.' + digits + 'Z';
+}
+
+/// Nothing of a row, of what was left out, and of a line that is none.
+std::optional<told_event> told_event_in(const std::string& line) {
+  const auto object = json::parse(line, nullptr, false);
+  for (const auto* key : {"kind", "time", "text"})
+    if (!object.contains(key) || !object[key].is_string())
+      return std::nullopt;
+  const auto kind = from_name<event_kind>(object["kind"].get<std::string>());
+  const auto utc = object["time"].get<std::string>();
+  std::tm parts{};
+  const auto* const rest = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (!rest || !kind || kind == event_kind::row || kind == event_kind::left_out)
+    return std::nullopt;
+  return told_event{static_cast<double>(timegm(&parts)) + std::strtod(rest, nullptr),
+                    object["text"]};
 }
 
 json figure(const std::optional<double>& value) {
@@ -114,6 +131,17 @@ std::string event_line(uint64_t number, const event_time& when, const run_event&
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
+std::vector<told_event> read_told_events(const std::string& path) {
+  std::vector<told_event> result;
+  for (size_t i = event_files_kept + 1; i-- > 0;) {
+    std::ifstream in{i == 0 ? path : path + '.' + std::to_string(i), std::ios::binary};
+    for (std::string line; std::getline(in, line);)
+      if (auto event = told_event_in(line))
+        result.push_back(std::move(*event));
+  }
+  return result;
+}
+
 std::string event_fields_markdown() {
   std::string result = "| field | meaning |\n|---|---|\n";
   for (const auto& [name, meaning] : event_fields)
@@ -145,7 +173,7 @@ void event_writer::add(const run_event& event, const event_time& when, const his
 }
 
 bool event_writer::is_too_many(event_kind kind, const event_time& when) {
-  constexpr std::chrono::seconds interval{1};
+  const std::chrono::seconds interval{kind == event_kind::row ? 60 : 1};
   auto& now = paces_[kind];
   if (now.count == 0 || when.since_begin - now.begin >= interval) {
     const auto left_out = now.count > events_a_second_max ? now.count - events_a_second_max : 0;

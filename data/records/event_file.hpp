@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -29,7 +30,8 @@ inline constexpr size_t event_bytes_max = size_t{8} << 20;
 /// How many older files are kept.
 inline constexpr size_t event_files_kept = 3;
 
-/// Of one kind within a second: who writes a checkpoint a step would fill the disk with news of it.
+/// Of one kind within a second, and of rows, which history.csv has all of, within a minute: thousands of them would hide
+/// the news.
 inline constexpr size_t events_a_second_max = 20;
 
 /// When an event happened. The first counts since the process began to write, and cannot go back.
@@ -41,6 +43,16 @@ struct event_time {
 /// The event as its line, with the break at its end. `row` is that of an event of that kind.
 std::string event_line(uint64_t number, const event_time& when, const run_event& event,
                        const history_row* row = nullptr);
+
+/// What people were told of a run, and when in seconds after the epoch of UNIX.
+struct told_event {
+  double time = 0;
+  std::string text;
+};
+
+/// Of the file at `path` and of those that were moved away from there, oldest first, without rows and what was left
+/// out. Lines that are none are passed over.
+std::vector<told_event> read_told_events(const std::string& path);
 
 /// The names of the fields of a line, with their meanings, as docs/events.md has them.
 std::string event_fields_markdown();

@@ -214,6 +214,20 @@ TEST(curves, long_ones_are_thinned_and_keep_their_end) {
   EXPECT_FALSE(curves_svg(std::vector{run_record{}}).empty());
 }
 
+TEST(curves, evaluations_that_are_rare_are_all_drawn) {
+  run_record run;
+  for (uint64_t i = 1; i <= 5'000; ++i) {
+    run.history.push_back(row_at(i, 1));
+    if (i % 50 != 0)
+      run.history.back().test_loss.reset();
+  }
+  const auto text = curves_svg(std::vector{run});
+  const auto path = text.find("<path class=\"test\"");
+  ASSERT_NE(path, text.npos);
+  const auto line = text.substr(path, text.find('\n', path) - path);
+  EXPECT_EQ(std::ranges::count(line, 'L') + std::ranges::count(line, 'M'), 100) << line;
+}
+
 TEST(run_record, what_is_no_run_is_refused) {
   temporary_folder folder;
   const auto refusal = [](const std::string& path) {

@@ -1,5 +1,9 @@
 #include "troupe/app/page/page_feed.hpp"
 
+#include "troupe/app/page/run_replay.hpp"
+#include "troupe/data/records/event_file.hpp"
+#include "troupe/tests/support/temporary_folder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,6 +42,19 @@ TEST(page_feed, points_are_thinned_evenly_and_keep_their_beginning) {
   for (size_t i = 1; i < kept.size(); ++i)
     ASSERT_EQ(kept[i] - kept[i - 1], gap) << i;
   EXPECT_GT(kept.back() + gap, 100'000u);
+}
+
+TEST(page_feed, evaluations_that_are_rare_are_not_thinned) {
+  thinned_points points;
+  for (uint64_t step = 1; step <= 50'000; ++step)
+    points.add(step, {{"steps", step},
+                      {"train_loss", 1},
+                      {"test_auc", step % 50 == 0 ? json(0.5) : json(nullptr)}});
+  const auto kept = points.points();
+  EXPECT_LE(kept.size(), thinned_points::size_max);
+  EXPECT_EQ(std::ranges::count_if(kept, [](const json& x) { return x["test_auc"].is_number(); }),
+            1000);
+  EXPECT_TRUE(std::ranges::is_sorted(steps_of(kept)));
 }
 
 TEST(page_feed, steps_that_are_done_anew_take_the_place_of_the_earlier_ones) {
@@ -111,9 +128,24 @@ TEST(page_feed, a_director_that_is_visited_shows_rows_and_changes) {
                   2);
   EXPECT_EQ(json::parse(feed.curves())["rows"].size(), 1u);
   const auto events = json::parse(feed.events())["events"];
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]["time"], 1) << "since when the page knows anything";
+  EXPECT_EQ(events[1]["text"], "a: missing, was: takes part");
+  EXPECT_EQ(events[2]["text"], "training went back to an earlier version");
+}
+
+TEST(page_feed, a_run_of_files_has_its_events) {
+  temporary_folder folder;
+  folder.write("identity.txt", "");
+  folder.write("events.jsonl", event_line(2, {}, {event_kind::news, 7, "b was lost"}) +
+                                 event_line(3, {}, {event_kind::row, 8, "epoch 1 has a row"}) +
+                                 "{\"numb");
+  folder.write("events.jsonl.1", event_line(1, {}, {event_kind::begin, 0, "training begins"}));
+  const auto events = json::parse(feed_of_run(folder.path())->events())["events"];
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0]["text"], "a: missing, was: takes part");
-  EXPECT_EQ(events[1]["text"], "training went back to an earlier version");
+  EXPECT_EQ(events[0]["text"], "training begins");
+  EXPECT_EQ(events[1]["text"], "b was lost");
+  EXPECT_EQ(events[1]["time"], 0);
 }
 
 TEST(page_feed, bytes_a_second_are_of_the_last_two_answers) {

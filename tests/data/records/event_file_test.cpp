@@ -11,6 +11,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace troupe::event_file_test {
@@ -92,19 +93,39 @@ TEST(event_writer, a_file_that_is_full_is_moved_away_and_the_oldest_goes) {
 }
 
 TEST(event_writer, too_many_of_a_kind_are_left_out_and_counted) {
+  for (const auto& [kind, other, seconds] : {std::tuple{event_kind::news, event_kind::row, 1.0},
+                                             {event_kind::row, event_kind::news, 60.0}}) {
+    temporary_folder folder;
+    const auto path = folder.path("e");
+    event_writer out{path};
+    for (size_t i = 0; i < events_a_second_max + 5; ++i)
+      out.add(some(kind), at(0.5 + 0.01 * seconds * static_cast<double>(i)));
+    out.add(some(other), at(0.6));
+    EXPECT_EQ(lines_of(path).size(), events_a_second_max + 1) << "another kind is not held up";
+    EXPECT_EQ(lines_of(path).back().at("number"), events_a_second_max + 6) << "a gap shows";
+    out.add(some(kind), at(0.5 + seconds));
+    const auto lines = lines_of(path);
+    ASSERT_EQ(lines.size(), events_a_second_max + 3);
+    EXPECT_EQ(lines[lines.size() - 2].at("kind"), "left-out");
+    EXPECT_EQ(lines[lines.size() - 2].at("text"), "5 more of kind " + std::string{name_of(kind)});
+  }
+}
+
+TEST(event_file, what_people_were_told_is_read_again) {
   temporary_folder folder;
   const auto path = folder.path("e");
-  event_writer out{path};
-  for (size_t i = 0; i < events_a_second_max + 5; ++i)
-    out.add(some(event_kind::row), at(0.5));
-  out.add(some(event_kind::news), at(0.6));
-  EXPECT_EQ(lines_of(path).size(), events_a_second_max + 1) << "another kind is not held up";
-  EXPECT_EQ(lines_of(path).back().at("number"), events_a_second_max + 6) << "a gap shows";
-  out.add(some(event_kind::row), at(1.5));
-  const auto lines = lines_of(path);
-  ASSERT_EQ(lines.size(), events_a_second_max + 3);
-  EXPECT_EQ(lines[lines.size() - 2].at("kind"), "left-out");
-  EXPECT_EQ(lines[lines.size() - 2].at("text"), "5 more of kind row");
+  const auto line_bytes = event_line(1, at(0), some()).size();
+  for (int i = 0; i < 5; ++i) // two fit into a file
+    event_writer{path, 2 * line_bytes}.add({event_kind::news, 4, std::to_string(i)}, at(0));
+  std::ofstream{path, std::ios::app} << "{\"number\":3,\"ti\nnull\n[]\n"
+                                     << event_line(9, at(0), some(event_kind::row))
+                                     << event_line(10, at(0), some(event_kind::left_out));
+  const auto told = read_told_events(path);
+  ASSERT_EQ(told.size(), 5u);
+  EXPECT_EQ(told.front().text, "0");
+  EXPECT_EQ(told.back().text, "4");
+  EXPECT_NEAR(told.back().time, 1'700'000'000.007, 1e-6);
+  EXPECT_TRUE(read_told_events(folder.path("none")).empty());
 }
 
 TEST(event_writer, what_cannot_be_written_is_a_failure) {
