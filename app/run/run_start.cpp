@@ -130,6 +130,15 @@ std::string finished_note(const run_directory& folder, const training_summary& s
          ", stopped by " + summary.stopped_by + "): there is nothing to resume\n";
 }
 
+// A model that a run left without a checkpoint is its result: to begin anew would lose it.
+void expect_no_result(const run_directory& folder) {
+  if (folder.has(summary_file_name) || folder.has(model_file_name))
+    throw failure(failure_code::cannot_create,
+                  "the run directory holds a trained model and no checkpoint to go on from",
+                  folder.path(),
+                  "use --overwrite to begin anew; with checkpoint.every_steps = N a run can go on");
+}
+
 void take_checkpoint(run_start& result, checkpoint_search search, const resolved_job& x) {
   check(*search.newest, search.path, x);
   result.note =
@@ -192,10 +201,12 @@ run_start find_start(const job& x, const prepared_data& data, const run_folders&
   });
   for (const auto& one : search.skipped)
     warn("troupe: warning: " + one.path + ": not used: " + one.reason + "\n");
-  if (search.newest)
+  if (search.newest) {
     take_checkpoint(result, std::move(search), resolved);
-  else
-    result.note = beginning_note(folders);
+    return result;
+  }
+  expect_no_result(folders.run());
+  result.note = beginning_note(folders);
   return result;
 }
 

@@ -68,7 +68,8 @@ struct run_start {
 /// Decides where `x` begins. Changes nothing. `warn` is told of each checkpoint that cannot be
 /// used, in a whole line.
 ///
-/// Throws failure: cannot_create when the folder holds another job; mismatch when the checkpoint
+/// Throws failure: cannot_create when the folder holds another job, or a model that there is no checkpoint to go on
+/// from; mismatch when the checkpoint
 /// was computed by machines of another numerics class; bad_data when there are checkpoints and none
 /// can be used (one that is damaged, or of another shape than the job, is skipped); bad_job when
 /// the job does not fit its data, or the checkpoint is beyond the end of training; diverged when

@@ -110,6 +110,7 @@ TEST_F(resume, without_a_run_training_starts_from_the_beginning_and_says_so) {
   EXPECT_EQ(train("--resume"), 0);
   EXPECT_TRUE(said("runs/tiny: there is no run to resume: training starts from the beginning\n"));
   kill_run();
+  std::filesystem::remove(folder.path("runs/tiny/model.safetensors"));
   EXPECT_EQ(train("--resume"), 0);
   EXPECT_TRUE(said("runs/tiny: there is no checkpoint: training starts from the beginning\n"));
 }
@@ -138,10 +139,24 @@ TEST_F(resume, a_finished_run_whose_best_version_is_an_earlier_one_stays_too) {
   EXPECT_TRUE(said("there is nothing to resume"));
 }
 
+TEST_F(resume, a_model_without_a_checkpoint_is_never_lost_to_a_new_beginning) {
+  ASSERT_EQ(train(), 0) << err;
+  const auto model = folder.read("runs/tiny/model.safetensors");
+  for (const bool finished : {true, false}) {
+    if (!finished)
+      kill_run();
+    EXPECT_EQ(train("--resume --set training.epochs=3"), 73);
+    EXPECT_NE(hint().find("--overwrite"), std::string::npos);
+    EXPECT_NE(hint().find("checkpoint.every_steps"), std::string::npos);
+    EXPECT_EQ(folder.has("runs/tiny/summary.json"), finished);
+    EXPECT_EQ(folder.read("runs/tiny/model.safetensors"), model);
+  }
+}
+
 TEST_F(resume, a_finished_run_goes_on_when_it_is_made_longer) {
   ASSERT_EQ(train("--overwrite --set training.epochs=3"), 0);
   const auto straight = printed()["parameters_sha256"];
-  ASSERT_EQ(train("--overwrite"), 0);
+  ASSERT_EQ(train("--overwrite --set checkpoint.every_steps=1"), 0);
   ASSERT_EQ(train("--resume --set training.epochs=3"), 0) << err;
   EXPECT_EQ(printed()["epochs"], 3);
   EXPECT_EQ(printed()["parameters_sha256"], straight);

@@ -246,7 +246,7 @@ class Sections(BrowserTest):
 
     def test_rounds_come_while_a_run_lasts_and_after_it_was_gone_on_from(self):
         words = ("train", FEDERATED, "--set", "output.directory=live-fed", "--set",
-                 "federated.rounds=100000", "--dashboard-at=0")
+                 "federated.rounds=100000", "--set", "checkpoint.every_steps=1000", "--dashboard-at=0")
         served = self.serve(*words)
         self.open(served)
         self.wait("document.querySelectorAll('[data-round]').length > 10")
