@@ -26,6 +26,12 @@ deadly_failure(const deadly_work& what,
           "look for what these processes said last; leave such a row out, or set runtime.attempts"};
 }
 
+// What a term that begins undoes of the steps that were heard of.
+std::string steps_again(const publish& news, uint64_t done) {
+  const auto start = news.view.start_version;
+  return news.restarts && done > start ? " (" + std::to_string(done - start) + " steps again)" : "";
+}
+
 } // namespace
 
 // ---- Events ----
@@ -154,7 +160,7 @@ void run_membership::carry_out(const publish& decision) {
   announcer_.send_view();
   tell_turned_away();
   if (!seat_.is_alone())
-    seat_.tell(decision.reason);
+    seat_.tell(decision.reason + steps_again(decision, seat_.last_progress.version));
   to_.on_view(decision);
 }
 

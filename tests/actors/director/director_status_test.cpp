@@ -61,7 +61,9 @@ public:
   watched_director(const watched_director&) = delete;
   watched_director& operator=(const watched_director&) = delete;
 
-  void join(size_t node) { tell(member{names[node], 7, node + 1, 1 - node}, nodes_[node]); }
+  void join(size_t node, uint64_t incarnation = 7) {
+    tell(member{names[node], incarnation, node + 1, 1 - node}, nodes_[node]);
+  }
 
   void report(size_t node, uint64_t held, std::vector<awaited> waits = {}) {
     node_report news;
@@ -187,6 +189,25 @@ TEST(director_status, says_who_holds_up_the_run_and_that_it_goes_on) {
   run.wait(50ms);
   EXPECT_EQ(run.lines(), texts{"the wait is over, after 3.1 s"});
   EXPECT_EQ(run.status().late, std::vector<late_process>{});
+}
+
+TEST(director_status, says_how_many_steps_a_roll_back_undoes) {
+  watched_director run;
+  run.join(0);
+  run.join(1);
+  training_report progress;
+  progress.term = 1;
+  progress.version = 3;
+  progress.sums.sample_count = 8;
+  run.tell(progress);
+  run.wait(100ms);
+  run.lines();
+  run.join(0, 8); // the owner of all parameters has begun anew
+  run.wait(100ms);
+  const auto lines = run.lines();
+  ASSERT_FALSE(lines.empty());
+  EXPECT_TRUE(lines.front().ends_with("; training starts from version 0 (3 steps again)"))
+    << lines.front();
 }
 
 TEST(director_status, a_run_that_moves_says_nothing) {
