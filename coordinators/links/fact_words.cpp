@@ -1,6 +1,11 @@
 #include "troupe/coordinators/links/fact_words.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdint>
 
 namespace troupe {
 
@@ -39,9 +44,26 @@ bool has_key(std::string_view text, std::string_view key) {
   return false;
 }
 
+// A job's identity, whose keys have a dot, has numbers by their bits, in 16 hexadecimal digits: people are shown the
+// number.
+std::string with_numbers(std::string_view key, std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto end = std::min(text.find_first_not_of("0123456789abcdef"), text.size());
+    uint64_t bits = 0;
+    std::from_chars(text.data(), text.data() + end, bits, 16);
+    result += end == 16 && key.find('.') != key.npos
+                ? fmt::format("{}", std::bit_cast<double>(bits))
+                : std::string{text.substr(0, end)};
+    result += text.substr(end, 1);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
 std::string difference(std::string_view key, std::string_view of_a, std::string_view of_b) {
-  return (key.empty() ? "" : shown_fact(key) + std::string{equals}) + shown_fact(of_a) + " and " +
-         shown_fact(of_b);
+  return (key.empty() ? "" : shown_fact(key) + std::string{equals}) +
+         shown_fact(with_numbers(key, of_a)) + " and " + shown_fact(with_numbers(key, of_b));
 }
 
 } // namespace

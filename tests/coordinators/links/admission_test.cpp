@@ -79,6 +79,11 @@ TEST(fact_words, first_difference_names_the_first_line_that_differs) {
   EXPECT_EQ(first_difference("b = 2", "a = 1\nb = 2"), "a = nothing and 1");
   EXPECT_EQ(first_difference("a = 1\nb = 2", "b = 2"), "a = 1 and nothing");
   EXPECT_EQ(first_difference("one", "another"), "one and another");
+  EXPECT_EQ(first_difference("a.s = step(9 3fe0000000000000)", "a.s = step(9 3f847ae147ae147b)"),
+            "a.s = step(9 0.5) and step(9 0.01)");
+  EXPECT_EQ(first_difference("a.b = 3fe00000000000001", "a.b = 3fe000000000000"),
+            "a.b = 3fe00000000000001 and 3fe000000000000")
+    << "no 16 digits";
   EXPECT_EQ(first_difference("", "a = 1"), "a = nothing and 1");
   EXPECT_EQ(first_difference("\n\n = ", " = \x1b"), "nothing and ?") << "whatever strangers say";
 }
