@@ -1,5 +1,6 @@
 #include "troupe/data/run_folder/folder_claim.hpp"
 
+#include "troupe/data/disk/disk_failure.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <array>
@@ -35,6 +36,19 @@ std::vector<std::string> missing_folders(const std::filesystem::path& path) {
   return result;
 }
 
+// Why `path` cannot be used, with the code of any file that cannot be written.
+[[noreturn]] void refuse(const std::string& path, const folder_role& role, const std::string& what,
+                         int error) {
+  const auto code = writing_failure({what, path, error}, {}).code();
+  const bool has_no_locks = error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP;
+  throw failure(
+    code, "cannot " + what + " the " + std::string{role.name} + ": " + std::strerror(error), path,
+    set_key_to(role, error == ENAMETOOLONG            ? "a shorter path"
+                     : has_no_locks                   ? "a folder of a disk that has locks"
+                     : code == failure_code::io_error ? "a folder of another disk"
+                                                      : "a folder you may write to"));
+}
+
 void make_folder(const std::string& path, const folder_role& role) {
   const std::string name{role.name};
   std::error_code error;
@@ -43,8 +57,7 @@ void make_folder(const std::string& path, const folder_role& role) {
                   set_key_to(role, "another path"));
   std::filesystem::create_directories(path, error);
   if (error)
-    throw failure(failure_code::cannot_create, "cannot create the " + name + ": " + error.message(),
-                  path, set_key_to(role, "a folder you may write to"));
+    refuse(path, role, "create", error.value());
 }
 
 // The number of an error, or 0 when files can be made.
@@ -88,7 +101,7 @@ folder_claim::folder_claim(std::string path, const folder_role& role)
   lock();
   if (const int error = try_to_write(path_)) {
     let_go();
-    cannot_write(error);
+    refuse(path_, role_, "write to", error);
   }
 }
 
@@ -108,12 +121,6 @@ std::string folder_claim::lock_path() const {
   return (std::filesystem::path{path_} / lock_file_name).string();
 }
 
-void folder_claim::cannot_write(int error) const {
-  throw failure(failure_code::cannot_create,
-                "cannot write to the " + std::string{role_.name} + ": " + std::strerror(error),
-                path_, set_key_to(role_, "a folder you may write to"));
-}
-
 void folder_claim::lock() {
   const std::string name = lock_path();
   int retries = 100;
@@ -124,13 +131,13 @@ void folder_claim::lock() {
       continue;
     }
     if (lock_ < 0)
-      cannot_write(errno);
+      refuse(path_, role_, "write to", errno);
     if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
       const std::string holder = holder_of(lock_);
       close(lock_);
       if (error != EWOULDBLOCK)
-        cannot_write(error);
+        refuse(path_, role_, "lock", error);
       throw failure(failure_code::cannot_create,
                     "the " + std::string{role_.name} + " is in use by process " + holder, path_,
                     "wait for that run to end, or set another " + std::string{role_.key});

@@ -22,7 +22,8 @@ struct folder_role {
 /// again if nothing was put there. The lock of a process that died does not count.
 class folder_claim {
 public:
-  /// Throws failure(cannot_create) when it is no folder, cannot be made or written, or is in use.
+  /// Throws failure: cannot_create when it is no folder, cannot be made, or is in use; no_permission or io_error when
+  /// the disk refuses it.
   folder_claim(std::string path, const folder_role& role);
   ~folder_claim();
   folder_claim(const folder_claim&) = delete;
@@ -34,7 +35,6 @@ private:
   void lock();
   void let_go();
   std::string lock_path() const;
-  [[noreturn]] void cannot_write(int error) const;
 
   std::string path_;
   folder_role role_;

@@ -2,6 +2,7 @@
 
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/disk/disk_failure.hpp"
 #include "troupe/data/records/event_file.hpp"
 #include "troupe/data/records/tensorboard_file.hpp"
 #include "troupe/data/run_folder/flight_files.hpp"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -56,8 +56,8 @@ constexpr const char* both_options = "add --resume to continue it or --overwrite
 }
 
 [[noreturn]] void refuse_removal(const std::string& old) {
-  refuse(old, std::string{"cannot replace a file of an earlier run: "} + std::strerror(errno),
-         "remove it, or set another output.directory");
+  const auto told = writing_failure({"cannot replace a file of an earlier run", old, errno}, {});
+  throw failure(told.code(), told.reason(), old, "remove it, or set another output.directory");
 }
 
 void refuse_earlier_run(const run_directory& folder) {

@@ -32,7 +32,7 @@ enum class earlier_run : uint8_t { refuse, replace, resume };
 /// counts as unfinished until it has one again.
 class run_directory {
 public:
-  /// Claims the folder. Throws failure(cannot_create) as folder_claim does, and when the folder
+  /// Claims the folder. Throws failure as folder_claim does, and cannot_create when the folder
   /// holds a run, finished or not, or checkpoints, and it is to be refused. Nothing is changed yet.
   run_directory(std::string path, earlier_run treatment);
 

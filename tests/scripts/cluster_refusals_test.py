@@ -309,7 +309,7 @@ class Starts(unittest.TestCase):
     def test_output_folder_of_somebody_else(self):
         troupe = self.program_for_others()
         run = self.run_node(f"127.0.0.1:{free_ports(1)[0]}", user=NOBODY, troupe=troupe)
-        self.expect(run, 73, "runs", "ermission")
+        self.expect(run, 77, "runs", "ermission")
 
 
 if __name__ == "__main__":

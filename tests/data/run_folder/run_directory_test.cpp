@@ -88,6 +88,17 @@ TEST(run_directory, folder_without_write_permission_is_refused_before_training) 
   EXPECT_EQ(refusal_of(path).substr(0, 36), "cannot write to the run directory: P");
 }
 
+TEST(run_directory, a_name_that_is_too_long_is_no_matter_of_permissions) {
+  temporary_folder folder;
+  try {
+    run_directory{folder.path(std::string(300, 'x')), earlier_run::refuse};
+    FAIL();
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::cannot_create);
+    EXPECT_EQ(error.hint(), "set output.directory to a shorter path");
+  }
+}
+
 TEST(run_directory, second_user_of_a_folder_is_refused_and_told_the_first) {
   temporary_folder folder;
   const auto path = folder.path("run");
