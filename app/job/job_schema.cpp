@@ -142,7 +142,8 @@ void add_optimizer_keys(keys& out) {
     {"optimizer.plateau.tolerance", "what a loss has to be lower by to count as improved"},
     "number >= 0", [](auto& x) -> auto& { return x.optimizer.plateau.tolerance; });
   number(
-    {"optimizer.plateau.minimum", "share of the rate below which it never goes"},
+    {"optimizer.plateau.minimum",
+     "share of the rate: a reduction that would go below it is left out"},
     "number in [0, 1]", [](auto& x) -> auto& { return x.optimizer.plateau.minimum; });
 }
 

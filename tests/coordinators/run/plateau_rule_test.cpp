@@ -29,7 +29,8 @@ TEST(plateau_rule, lowers_the_rate_where_pytorch_does) {
   for (const auto& entry : test::load_reference("plateau.json")) {
     const plateau_options options{.patience = entry.at("patience").get<size_t>(),
                                   .factor = entry.at("factor"),
-                                  .tolerance = entry.at("tolerance")};
+                                  .tolerance = entry.at("tolerance"),
+                                  .minimum = entry.value("minimum", 0.0)};
     EXPECT_EQ(reductions_of(options, test::flat<double>(entry.at("losses"))),
               test::flat<uint64_t>(entry.at("reductions")));
   }
