@@ -64,6 +64,7 @@ if(TROUPE_BUILD_COMMAND)
     troupe_script_test(onnx python/onnx)
   endif()
 
+  add_test(NAME example_commands COMMAND ${troupe_examples_test} commands $<TARGET_FILE:troupe_command>)
   add_test(NAME example_jobs COMMAND ${troupe_examples_test} jobs $<TARGET_FILE:troupe_command>
                                      ${PROJECT_SOURCE_DIR}/examples)
   add_test(NAME example_kill_a_worker

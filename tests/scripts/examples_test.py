@@ -6,11 +6,13 @@
     examples_test.py shell TROUPE SCRIPT.sh
     examples_test.py jobs TROUPE FOLDER
     examples_test.py kinds PROGRAM SETTING...
+    examples_test.py commands TROUPE
 """
 
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -145,6 +147,40 @@ def check_jobs(troupe, folder):
     print(f"{len(jobs)} job files are right")
 
 
+def commands_in(text, mark):
+    """What stands behind the mark, line by line; a backslash joins a line with the next."""
+    for found in re.finditer(rf"^{mark}(build/bin/troupe (?:.*\\\n)*.*)", text, re.MULTILINE):
+        yield re.sub(r"\\\n#? *", "", found[1])
+
+
+def check_commands(troupe):
+    """Every command of the README and of the examples' comments, in order in one folder: each finds what it names, and
+    none stands in the way of another. One epoch or round each: what they print is promised and tested elsewhere."""
+    files = [*sorted((ROOT / "examples").rglob("*.toml")), ROOT / "README.md"]
+    commands = dict.fromkeys(command for file in files
+                             for command in commands_in(file.read_text(encoding="utf-8"),
+                                                        "#   " if file.suffix == ".toml" else ""))
+    ended = {"status": 69, "--set merge.rule=average": 1}  # no run is under way; it may diverge
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "examples", Path(folder) / "examples")
+        os.makedirs(Path(folder) / "build" / "bin")
+        os.symlink(os.path.abspath(troupe), Path(folder) / "build" / "bin" / "troupe")
+        ran = 0
+        for command in commands:
+            if "PATH/" in command or command.startswith("build/bin/troupe node"):
+                continue  # files of others; a process that waits for another one
+            job = Path(folder) / next((word for word in command.split() if word.endswith(".toml")), "README.md")
+            is_federated = job.exists() and "[federated]" in job.read_text(encoding="utf-8")
+            length = "TROUPE_FEDERATED__ROUNDS" if is_federated else "TROUPE_TRAINING__EPOCHS"
+            run = subprocess.run(["bash", "-c", "set -o pipefail; " + re.sub(r"epochs=\d+", "epochs=1", command)],
+                                 cwd=folder, capture_output=True, text=True, check=False, timeout=HANG,
+                                 env={**os.environ, length: "1"})
+            if run.returncode not in [0] + [code for word, code in ended.items() if word in command]:
+                sys.exit(f"{command}\nexit code {run.returncode}\n{run.stdout}{run.stderr}")
+            ran += 1
+    print(f"{ran} commands as they stand")
+
+
 def check_kinds(program, *settings):
     """A program with a kind of its own trains the digits with it, in one process and as two nodes."""
     sets = [word for setting in (*settings, "training.epochs=8", "output.directory=run")
@@ -171,4 +207,4 @@ def check_kinds(program, *settings):
 if __name__ == "__main__":
     {"kinds": check_kinds,
      "program": check_program, "embedded": check_embedded, "shell": check_shell,
-     "jobs": check_jobs, "processes": check_processes}[sys.argv[1]](*sys.argv[2:])
+     "commands": check_commands, "jobs": check_jobs, "processes": check_processes}[sys.argv[1]](*sys.argv[2:])
