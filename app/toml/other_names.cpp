@@ -85,6 +85,8 @@ constexpr std::array names{
   other_name{"every", "checkpoint.every_steps"},
   other_name{"save_every", "checkpoint.every_steps"},
   other_name{"save_steps", "checkpoint.every_steps"},
+  other_name{"o", "output.directory"},
+  other_name{"output", "output.directory"},
   other_name{"out_dir", "output.directory"},
   other_name{"output_dir", "output.directory"},
   other_name{"save_dir", "output.directory"},

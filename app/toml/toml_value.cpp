@@ -45,6 +45,26 @@ size_t line_with_too_many_dots(std::string_view text) {
   return 0;
 }
 
+/// What of the parser's words means which mistake most often; the first that fits counts.
+constexpr std::array<std::array<std::string_view, 2>, 7> parser_hints{{
+  {"table header: cannot redefine",
+   "a section stands once in a file; each node has its own [[node]]"},
+  {"cannot redefine", "the key is set twice: keep one of them"},
+  {"escape sequence", "backslashes are taken as they are in 'single quotation marks'"},
+  {"parsing string", "a text ends in its own line, with the quotation mark it began with"},
+  {"expected '='", "write key = value"},
+  {"saw ','", "a number has a point, as 0.5; several values are [1, 2]"},
+  {"parsing ",
+   "a text stands in quotation marks: file = \"rows.csv\"; else write 0.5, or true or false"},
+}};
+
+std::string hint_for(std::string_view description) {
+  for (const auto& [words, hint] : parser_hints)
+    if (description.find(words) != description.npos)
+      return std::string{hint};
+  return {};
+}
+
 toml_value convert(const toml::node& node, size_t depth);
 
 toml_value::table convert_table(const toml::table& source, size_t depth) {
@@ -116,7 +136,8 @@ std::variant<toml_value::table, toml_problem> parse_toml(std::string_view text) 
   try {
     return convert_table(toml::parse(text), 0);
   } catch (const toml::parse_error& error) {
-    return toml_problem{position_of(error.source()), std::string{error.description()}, {}};
+    return toml_problem{position_of(error.source()), std::string{error.description()},
+                        hint_for(error.description())};
   }
 }
 

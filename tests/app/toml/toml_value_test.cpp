@@ -126,4 +126,23 @@ TEST(toml_value, written_strings_read_back_whatever_they_hold) {
 }
 
 } // namespace
+TEST(parse_toml, tells_what_people_most_often_meant) {
+  for (const auto& [text, hint] : std::initializer_list<std::pair<const char*, const char*>>{
+         {"file = rows.csv", "a text stands in quotation marks: file"},
+         {"file = \"rows.csv\nx = 1", "with the quotation mark it began with"},
+         {"file = \"C:\\data\"", "'single quotation marks'"},
+         {"[node]\na = 1\n[node]\na = 2", "[[node]]"},
+         {"[[node]]\na = 1\n[node]\na = 2", "[[node]]"},
+         {"a = 1\na = 2", "set twice"},
+         {"epochs: 5", "write key = value"},
+         {"a = True", "true or false"},
+         {"a = 0,5", "a point, as 0.5"},
+         {"a = .5", "0.5"}}) {
+    const auto parsed = parse_toml(text);
+    ASSERT_TRUE(problem_of(parsed)) << text;
+    EXPECT_NE(problem_of(parsed)->hint.find(hint), std::string::npos)
+      << text << ": " << problem_of(parsed)->why << ": " << problem_of(parsed)->hint;
+  }
+}
+
 } // namespace troupe::toml_value_test
