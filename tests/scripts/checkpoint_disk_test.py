@@ -148,7 +148,7 @@ class SmallDisks(WithFolder):
                 cd "${{TMPDIR:-/tmp}}"
                 printf '%s' '{JOB}' | "$4" train /dev/stdin --set {key}="$1"/run \\
                   --set job.name=never''')
-            self.assertEqual(result.returncode, 73, result.stderr)
+            self.assertEqual(result.returncode, 77, result.stderr)
             self.assertIn(self.path("run"), result.stderr)
             self.assertIn(key, result.stderr)
             self.assertNotIn("Epoch", result.stderr)

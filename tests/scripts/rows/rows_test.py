@@ -184,7 +184,7 @@ class Lanes(unittest.TestCase):
 
     def test_kills_in_mid_epoch_are_gone_on_from(self):
         chance = random.Random(1)
-        self.train("--overwrite", training__steps=1).result()
+        self.train("--overwrite", training__steps=1, checkpoint__every_steps=1).result()
         for _ in range(4):
             run = self.train("--resume", checkpoint__every_steps=7,
                              training__replicas=chance.randint(1, 3))
