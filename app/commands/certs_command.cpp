@@ -39,17 +39,16 @@ std::string date_text(sys_seconds when) {
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
-void expect_new(const std::string& path, bool overwrites) {
-  if (!overwrites && std::filesystem::exists(std::filesystem::symlink_status(path)))
-    throw failure(failure_code::cannot_create, "the file is there already", path,
-                  "give --overwrite to replace it");
+void expect_new(const std::vector<std::string>& paths, bool overwrites) {
+  for (const auto& path : paths)
+    if (!overwrites && std::filesystem::exists(std::filesystem::symlink_status(path)))
+      throw failure(failure_code::cannot_create, "the file is there already", path,
+                    "give --overwrite to replace it");
 }
 
 // The key first: a certificate without its key proves nothing.
 void write_identity(const identity_texts& x, const std::string& certificate, const std::string& key,
                     bool overwrites) {
-  expect_new(certificate, overwrites);
-  expect_new(key, overwrites);
   write_guarded_file(key, x.key, file_access::owner, overwrites);
   write_guarded_file(certificate, x.certificate, file_access::everyone, overwrites);
 }
@@ -124,6 +123,7 @@ std::string check_text(const std::string& path) {
 } // namespace
 
 int certs_ca_command(const certs_arguments& arguments) {
+  expect_new({authority_certificate, authority_key}, arguments.overwrites);
   write_identity(make_authority(arguments.name, from_now(arguments.days)), authority_certificate,
                  authority_key, arguments.overwrites);
   print_result("ca.pem: give it to every node\nca.key: keep it secret, and away from the nodes\n");
@@ -133,11 +133,16 @@ int certs_ca_command(const certs_arguments& arguments) {
 int certs_issue_command(const certs_arguments& arguments) {
   const identity_texts authority{read_small_file(authority_certificate),
                                  read_secret_file(authority_key)};
-  const auto& name = arguments.name;
-  const auto issued = issue_certificate(authority, name, from_now(arguments.days));
-  write_identity(issued, name + ".pem", name + ".key", arguments.overwrites);
-  print_result(name + ".pem, " + name + ".key: give both to node " + name +
-               ", and to nobody else\n");
+  std::vector<std::string> paths;
+  for (const auto& name : arguments.names)
+    paths.insert(paths.end(), {name + ".pem", name + ".key"});
+  expect_new(paths, arguments.overwrites); // all or none
+  for (const auto& name : arguments.names) {
+    const auto issued = issue_certificate(authority, name, from_now(arguments.days));
+    write_identity(issued, name + ".pem", name + ".key", arguments.overwrites);
+    print_result(name + ".pem, " + name + ".key: give both to node " + name +
+                 ", and to nobody else\n");
+  }
   return 0;
 }
 

@@ -23,7 +23,7 @@ void add_certs(CLI::App& app, certs_line& x, std::function<int()>& chosen) {
   ca->footer("Example:\n  troupe certs ca");
   ca->callback([&] { chosen = [&x] { return certs_ca_command(x.authority); }; });
   auto* issue = certs->add_subcommand("issue", "Makes NAME.pem and NAME.key, signed by ca.key");
-  issue->add_option("name", x.node.name, "The node's name in the cluster file")
+  issue->add_option("name", x.node.names, "Names of nodes in the cluster file")
     ->required()
     ->type_name("NAME");
   add_certificate_options(*issue, x.node);

@@ -4,18 +4,12 @@
 
 #include "troupe/app/commands/commands.hpp"
 
-#include <functional>
-
-namespace CLI {
-class App;
-}
-
 namespace troupe {
 
 /// What was given.
 struct certs_line {
-  certs_arguments authority{"troupe cluster", {}, 3650, false};
-  certs_arguments node{{}, {}, 365, false};
+  certs_arguments authority{"troupe cluster", {}, {}, 3650, false};
+  certs_arguments node{{}, {}, {}, 365, false};
 };
 
 /// Adds the command to `app`; what of it is called puts itself into `chosen`.

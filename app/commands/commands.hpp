@@ -8,9 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace troupe {
 
@@ -124,24 +129,22 @@ struct compare_arguments {
 int compare_command(const compare_arguments& arguments);
 
 struct certs_arguments {
-  std::string name;        ///< of the authority, or of the node
-  std::string file;        ///< `check`
-  uint32_t days = 0;       ///< for which the certificate is good
-  bool overwrites = false; ///< replaces files that are there
+  std::string name;               ///< of the authority
+  std::vector<std::string> names; ///< of nodes
+  std::string file;               ///< `check`
+  uint32_t days = 0;              ///< for which the certificate is good
+  bool overwrites = false;        ///< replaces files that are there
 };
 
 /// Makes an authority: ca.pem and ca.key in the current folder.
 int certs_ca_command(const certs_arguments& arguments);
 
-/// Makes NAME.pem and NAME.key in the current folder, signed by the ca.key there.
+/// Makes NAME.pem and NAME.key of each name in the current folder, signed by the ca.key there: of all or of none.
 int certs_issue_command(const certs_arguments& arguments);
 
 /// Prints what a certificate, a key or every file of a cluster's [tls] holds; throws the first
 /// fault.
 int certs_check_command(const certs_arguments& arguments);
-
-/// Prints "FILE: ok", or throws every error of the job or cluster file.
-int config_check_command(const std::string& file);
 
 struct show_arguments {
   std::string file;
@@ -150,13 +153,8 @@ struct show_arguments {
   bool json = false; ///< with `plan` only
 };
 
-/// Prints the job, or the cluster and its job, with every key, defaults included. With `plan` it reads
-/// the job's data, and prints who of its replicas would hold, send and compute how much: tables, or
-/// with `json` one object, failures included. Throws what `train` would refuse.
-int config_show_command(const show_arguments& arguments);
-
-/// Prints the table of keys as docs/jobs.md holds it.
-int config_keys_command();
+/// Adds `config` to `app`; what of it is called puts itself into `chosen`.
+void add_config(CLI::App& app, show_arguments& x, std::function<int()>& chosen);
 
 struct doctor_arguments {
   std::string file; ///< a job or cluster file; empty: the machine alone

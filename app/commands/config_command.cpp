@@ -10,6 +10,9 @@
 #include "troupe/app/terminal/plan_report.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
 
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
 #include <utility>
 
 namespace troupe {
@@ -36,17 +39,32 @@ int show_plan(const show_arguments& arguments) {
   return 0;
 }
 
-} // namespace
+// A node's machine needs the authority's certificate and its own two files: the others may be elsewhere.
+void warn_of_missing_files(const cluster_tls& x) {
+  std::vector<std::string> paths{x.authority_file};
+  for (const auto& node : x.credentials)
+    paths.insert(paths.end(), {node.certificate_file, node.key_file});
+  for (const auto& path : paths)
+    if (std::error_code ignored; !std::filesystem::exists(path, ignored))
+      print_message("troupe: warning: " + path +
+                    ": not on this machine, where its node does not start without\n");
+}
 
+/// Prints "FILE: ok", or throws every error of the job or cluster file. Warns of files of [tls] that are not here.
 int config_check_command(const std::string& file) {
-  if (is_cluster_file(file))
-    load_cluster(file, {}, process_environment());
-  else
+  if (is_cluster_file(file)) {
+    if (const auto x = load_cluster(file, {}, process_environment()); x.tls)
+      warn_of_missing_files(*x.tls);
+  } else {
     load_job(file, {}, process_environment());
+  }
   print_result(file + ": ok\n");
   return 0;
 }
 
+/// Prints the job, or the cluster and its job, with every key, defaults included. With `plan` it reads
+/// the job's data, and prints who of its replicas would hold, send and compute how much: tables, or
+/// with `json` one object, failures included. Throws what `train` would refuse.
 int config_show_command(const show_arguments& arguments) {
   if (arguments.plan)
     return with_failure_object(arguments.json, [&] { return show_plan(arguments); });
@@ -64,9 +82,36 @@ int config_show_command(const show_arguments& arguments) {
   return 0;
 }
 
+/// Prints the table of keys as docs/jobs.md holds it.
 int config_keys_command() {
   print_result(job_keys_markdown());
   return 0;
+}
+
+} // namespace
+
+void add_config(CLI::App& app, show_arguments& x, std::function<int()>& chosen) {
+  auto* config = app.add_subcommand("config", "Checks and shows job and cluster files");
+  config->require_subcommand(1);
+  config->footer("Example:\n  troupe config check examples/digits.toml");
+  auto* check = config->add_subcommand("check", "Says whether a job or cluster file is right");
+  check->add_option("file", x.file, "The file")->required()->type_name("FILE");
+  check->footer("Example:\n  troupe config check examples/digits.toml");
+  check->callback([&] { chosen = [&x] { return config_check_command(x.file); }; });
+  auto* show = config->add_subcommand("show", "Prints a job with every key, defaults included");
+  show->add_option("file", x.file, "The file")->required()->type_name("FILE");
+  show->add_option("--set", x.sets, "Sets a key; the value is TOML, or else a string")
+    ->type_name("KEY=VALUE")
+    ->allow_extra_args(false);
+  auto* plan = show->add_flag(
+    "--plan", x.plan, "Prints who would hold, send and compute how much (docs/parallel.md)");
+  show->add_flag("--json", x.json, "Prints the plan as one JSON object")->needs(plan);
+  show->footer("Example:\n  troupe config show examples/digits.toml --set optimizer.kind=adam\n"
+               "  troupe config show examples/wide_network.toml --plan");
+  show->callback([&] { chosen = [&x] { return config_show_command(x); }; });
+  auto* keys = config->add_subcommand("keys", "Prints every key of a job file, with its meaning");
+  keys->footer("Example:\n  troupe config keys | less");
+  keys->callback([&] { chosen = [] { return config_keys_command(); }; });
 }
 
 } // namespace troupe

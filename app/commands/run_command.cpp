@@ -231,28 +231,6 @@ void add_compare(command_line& x) {
   compare->callback([&x] { x.chosen = [&x] { return troupe::compare_command(x.compare); }; });
 }
 
-void add_config(command_line& x) {
-  auto* config = x.app.add_subcommand("config", "Checks and shows job and cluster files");
-  config->require_subcommand(1);
-  config->footer("Example:\n  troupe config check examples/digits.toml");
-  auto* check = config->add_subcommand("check", "Says whether a job or cluster file is right");
-  check->add_option("file", x.file, "The file")->required()->type_name("FILE");
-  check->footer("Example:\n  troupe config check examples/digits.toml");
-  check->callback([&x] { x.chosen = [&x] { return troupe::config_check_command(x.file); }; });
-  auto* show = config->add_subcommand("show", "Prints a job with every key, defaults included");
-  show->add_option("file", x.show.file, "The file")->required()->type_name("FILE");
-  add_sets(*show, x.show.sets);
-  auto* plan = show->add_flag(
-    "--plan", x.show.plan, "Prints who would hold, send and compute how much (docs/parallel.md)");
-  show->add_flag("--json", x.show.json, "Prints the plan as one JSON object")->needs(plan);
-  show->footer("Example:\n  troupe config show examples/digits.toml --set optimizer.kind=adam\n"
-               "  troupe config show examples/wide_network.toml --plan");
-  show->callback([&x] { x.chosen = [&x] { return troupe::config_show_command(x.show); }; });
-  auto* keys = config->add_subcommand("keys", "Prints every key of a job file, with its meaning");
-  keys->footer("Example:\n  troupe config keys | less");
-  keys->callback([&x] { x.chosen = [] { return troupe::config_keys_command(); }; });
-}
-
 void add_doctor(command_line& x) {
   auto* doctor = x.app.add_subcommand("doctor", "Says whether a run would work on this machine");
   doctor->add_option("file", x.doctor.file, "A job or cluster file")->type_name("FILE");
@@ -294,13 +272,14 @@ std::vector<std::string> words_of(const CLI::App& command) {
   return result;
 }
 
-// The key that an option like "--epochs" of a command that takes --set may have meant, and how to
+// The key that an option like "--epochs" or "-o" of a command that takes --set may have meant, and how to
 // say so: with the value that came with it.
 std::string set_hint(const CLI::App& command, const std::string& word, const char* next) {
   const size_t equals = word.find('=');
-  if (!command.get_option_no_throw("--set") || !word.starts_with("--"))
+  if (!command.get_option_no_throw("--set") || !word.starts_with("-"))
     return {};
-  std::string name = word.substr(2, equals - 2);
+  const size_t dashes = word.starts_with("--") ? 2 : 1;
+  std::string name = word.substr(dashes, equals - dashes);
   std::ranges::replace(name, '-', '_');
   const auto key = troupe::key_called(name);
   if (!key)
@@ -331,9 +310,13 @@ failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int arg
     }
     const auto words = words_of(*command);
     const auto name = word.substr(0, word.find('='));
-    const bool is_word = std::ranges::find(words, name) != words.end();
+    const bool is_word = command->get_option_no_throw(name) != nullptr;
     if (const auto hint = is_word ? "" : set_hint(*command, word, argv[i + 1]); !hint.empty())
       return usage_of("there is no option '" + word + "'", hint);
+    if (command->get_option_no_throw("--set") && name.size() < word.size() && name[0] != '-' &&
+        std::string_view{argv[i - 1]}.find('=') != name.npos)
+      return usage_of("'" + word + "' is no option",
+                      "each key has a --set of its own: --set " + word);
     const auto hint = troupe::did_you_mean(word, words);
     if (command->get_require_subcommand_min() > 0 && !word.starts_with("-"))
       return usage_of("unknown command '" + word + "'", hint.empty() ? see() : hint);
@@ -361,14 +344,21 @@ int parse_and_run(int argc, char** argv) {
   add_compare(line);
   troupe::add_sweep(line.app, line.sweep, line.chosen);
   troupe::add_data(line.app, line.data, line.chosen);
-  add_config(line);
+  troupe::add_config(line.app, line.show, line.chosen);
   add_doctor(line);
   troupe::add_certs(line.app, line.certs, line.chosen);
   troupe::add_trace(line.app, line.trace, line.chosen);
   add_version(line);
   require_whole_numbers(line.app);
+  // `troupe` alone and `troupe help COMMAND` ask for help; the parser takes the last word first.
+  std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
+  std::ranges::reverse(words);
+  if (words.empty() || words.back() == "help") {
+    words.resize(words.size() - std::min<size_t>(words.size(), 1));
+    words.insert(words.begin(), "--help");
+  }
   try {
-    line.app.parse(argc, argv);
+    line.app.parse(words);
   } catch (const CLI::Success& asked_for_help) {
     return line.app.exit(asked_for_help);
   } catch (const CLI::ParseError& error) {

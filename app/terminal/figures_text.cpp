@@ -1,24 +1,12 @@
 #include "troupe/app/terminal/figures_text.hpp"
 
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/data/records/summary_file.hpp"
+#include "troupe/app/run/training_run.hpp"
+#include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
 #include <fmt/format.h>
 
 namespace troupe {
-
-namespace {
-
-void print_failure_object(const failure& error) {
-  try {
-    print_result(failure_json(error, {}));
-  } catch (const failure&) {
-    print_message("troupe: error: standard output: cannot write the result\n");
-  }
-}
-
-} // namespace
 
 std::string figure_text(const nlohmann::ordered_json& value) {
   if (!value.is_number_float())
@@ -47,19 +35,7 @@ csv_header header_option(const std::string& text) {
 }
 
 int with_failure_object(bool json, const std::function<int()>& command) {
-  try {
-    return command();
-  } catch (const failure& error) {
-    // When the result itself could not be printed, a second attempt would only follow half of it.
-    if (json && error.where() != standard_output)
-      print_failure_object(error);
-    throw;
-  } catch (const std::exception& error) {
-    const auto unexpected = as_failure(error);
-    if (json)
-      print_failure_object(unexpected);
-    throw unexpected;
-  }
+  return with_failure_object(json, [&](std::string&) { return command(); });
 }
 
 } // namespace troupe

@@ -56,6 +56,8 @@ void print_result(std::string_view text, const std::string& hint) {
 }
 
 std::string error_text(const failure& error) {
+  if (error.where() == standard_output && error.reason().ends_with(std::strerror(EPIPE)))
+    return {};
   const auto* all = dynamic_cast<const job_errors*>(&error);
   if (!all)
     return lines_of(error.where(), error.reason(), error.hint());

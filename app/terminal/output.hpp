@@ -21,7 +21,8 @@ void hold_standard_streams();
 /// then tells what is not lost.
 void print_result(std::string_view text, const std::string& hint = {});
 
-/// "troupe: error: WHERE: WHAT" and "  hint: ..." lines: every error of a job, else the one.
+/// "troupe: error: WHERE: WHAT" and "  hint: ..." lines: every error of a job, else the one. Nothing when whoever read the
+/// result has enough of it, as `head`.
 std::string error_text(const failure& error);
 
 /// What ends a command and is no failure: want of memory is bad_job, anything else a defect.

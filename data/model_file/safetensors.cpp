@@ -69,8 +69,7 @@ std::string read_header_text(text_source& source) {
   for (size_t i = length_bytes; i-- > 0;)
     length = length << 8 | static_cast<unsigned char>(length_text[i]);
   if (length > safetensors_header_bytes_max)
-    refuse(source.path(), "its header would be " + std::to_string(length) + " bytes long; " +
-                            std::to_string(safetensors_header_bytes_max) + " are allowed");
+    refuse(source.path(), "it does not begin as a model file does");
   read_elements(source, result, length, "header");
   return result;
 }

@@ -163,6 +163,12 @@ class Starts(SecuredCluster):
             self.assertEqual(file.read(), before)
         run = troupe(self.keys, "certs", "issue", "main", "--overwrite", "--days", "30")
         self.assertEqual(run.returncode, 0, run.stderr)
+        several = troupe(self.keys, "certs", "issue", "new", "main")
+        self.assertEqual(several.returncode, 73)
+        self.assertFalse(os.path.exists(os.path.join(self.keys, "new.pem")), "all or none")
+        self.assertEqual(troupe(self.keys, "certs", "issue", "new", "newer").returncode, 0)
+        for name in ("new", "newer"):
+            self.assertIn("node " + name, troupe(self.keys, "certs", "check", name + ".pem").stdout)
         seen = troupe(self.keys, "certs", "check", "main.pem")
         self.assertIn("node main", seen.stdout)
         self.assertIn("(30 days)", seen.stdout)

@@ -309,25 +309,6 @@ TEST_F(command, show_prints_the_constants_the_optimizer_works_with) {
   EXPECT_TRUE(said("optimizer.l2"));
 }
 
-TEST_F(command, wrong_usage_ends_with_2_and_a_suggestion) {
-  EXPECT_EQ(run("trian tiny.toml"), 2);
-  EXPECT_EQ(err, "troupe: error: unknown command 'trian'\n  hint: did you mean 'train'?\n");
-  EXPECT_EQ(run("config chek tiny.toml"), 2);
-  EXPECT_TRUE(said("did you mean 'check'?"));
-  EXPECT_EQ(run("train tiny.toml --jsn"), 2);
-  EXPECT_TRUE(said("did you mean '--json'?"));
-  EXPECT_EQ(run("train tiny.toml --epochs 5"), 2);
-  EXPECT_EQ(err, "troupe: error: there is no option '--epochs'\n"
-                 "  hint: keys of a job are set by --set training.epochs=5\n");
-  EXPECT_EQ(run("train tiny.toml --batch-size=8"), 2);
-  EXPECT_TRUE(said("--set training.batch_size=8")) << err;
-  EXPECT_EQ(run("train tiny.toml --lr"), 2);
-  EXPECT_TRUE(said("--set optimizer.learning_rate=VALUE")) << err;
-  EXPECT_EQ(run("train"), 2);
-  EXPECT_TRUE(said("see 'troupe train --help'"));
-  EXPECT_EQ(run(""), 2);
-}
-
 TEST_F(command, help_is_a_result_and_shows_an_example) {
   for (const auto* arguments :
        {"--help", "train --help", "config --help", "config check --help", "config show --help",

@@ -172,8 +172,8 @@ TEST(safetensors, files_cut_anywhere_are_refused) {
 }
 
 TEST(safetensors, header_lengths_are_not_believed) {
-  expect_refused(length_text(~uint64_t{0}) + "{}", "18446744073709551615 bytes long");
-  expect_refused(length_text(100'000'001) + "{}", "100000001 bytes long");
+  expect_refused(length_text(~uint64_t{0}) + "{}", "it does not begin as a model file does");
+  expect_refused(length_text(100'000'001) + "{}", "it does not begin as a model file does");
   expect_refused(length_text(100'000'000) + "{}", "ends inside its header");
 }
 
