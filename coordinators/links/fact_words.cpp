@@ -44,8 +44,7 @@ bool has_key(std::string_view text, std::string_view key) {
   return false;
 }
 
-// A job's identity, whose keys have a dot, has numbers by their bits, in 16 hexadecimal digits: people are shown the
-// number.
+// A job's keys have a dot, and its numbers are their bits in 16 hexadecimal digits: people are shown the number.
 std::string with_numbers(std::string_view key, std::string_view text) {
   std::string result;
   while (!text.empty()) {

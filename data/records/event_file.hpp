@@ -30,8 +30,7 @@ inline constexpr size_t event_bytes_max = size_t{8} << 20;
 /// How many older files are kept.
 inline constexpr size_t event_files_kept = 3;
 
-/// Of one kind within a second, and of rows, which history.csv has all of, within a minute: thousands of them would hide
-/// the news.
+/// Of one kind within a second, and of rows, which history.csv has all of, within a minute: they would hide the news.
 inline constexpr size_t events_a_second_max = 20;
 
 /// When an event happened. The first counts since the process began to write, and cannot go back.
