@@ -78,6 +78,10 @@ void online_learner::set_parameters(std::span<const float> values) {
 void online_learner::set_validation(online_rows rows) {
   if (const auto why = misfit(rows); !why.empty())
     throw std::invalid_argument("online learner: the validation rows do not fit: " + why);
+  // They would roll every update back.
+  if (find_not_finite(std::array{std::span<const float>{rows.features}}) == 0 ||
+      find_not_finite(std::array{std::span<const float>{rows.targets}}) == 0)
+    throw std::invalid_argument("online learner: a value of the validation rows is not finite");
   validation_ = std::move(rows);
   loss_.reset();
 }

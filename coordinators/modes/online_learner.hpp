@@ -47,7 +47,7 @@ struct online_learner_options {
   /// that do twice the harm.
   double loss_growth_max = 1.5;
   double loss_floor = 1e-3; ///< >= 0, in units of the loss
-  size_t queue_max = 1024;  ///< batches that may wait, >= 1; memory is theirs
+  size_t queue_max = 1024;  ///< batches that may wait, >= 1: one more is refused; memory is theirs
 };
 
 /// What became of a batch.
@@ -86,7 +86,7 @@ public:
   void set_parameters(std::span<const float> values);
 
   /// Rows that every update is judged by; none: only what is not finite is rolled back. Throws
-  /// std::invalid_argument when they do not fit the model.
+  /// std::invalid_argument when they do not fit the model or are not finite.
   void set_validation(online_rows rows);
 
   /// Queues a batch. Nothing when it waits now, else why it does not.

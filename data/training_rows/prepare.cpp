@@ -1,6 +1,7 @@
 #include "troupe/data/training_rows/prepare.hpp"
 
 #include "troupe/data/table/column_plan_text.hpp"
+#include "troupe/data/table/dataset_check.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
@@ -349,6 +350,7 @@ void standardize(const standardization& map, std::span<const uint32_t> features,
 
 prepared_data prepare(dataset&& source, const prepare_options& options) {
   const default_rounding rounding;
+  require_sound(source);
   require_one_split(source, options);
   prepared_data result;
   result.fingerprint = content_fingerprint(source);

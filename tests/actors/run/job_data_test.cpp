@@ -107,6 +107,25 @@ TEST(job_data, rows_in_memory_refuse_what_says_how_a_file_is_read) {
   EXPECT_EQ(prepare_data({}, rows)->train.row_count, 2u);
 }
 
+TEST(job_data, rows_in_memory_that_do_not_hold_together_are_refused) {
+  dataset rows;
+  rows.row_count = 2;
+  rows.feature_count = 1;
+  rows.features = {1, 2};
+  rows.feature_names = {"a"};
+  rows.labels = {0, 7};
+  rows.classes = {"no", "yes"};
+  rows.target_names = {"y"};
+  try {
+    prepare_data({}, rows);
+    FAIL();
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::bad_data);
+    EXPECT_EQ(error.reason(),
+              "the data set does not hold together: row 1, 'labels': 7 is the number of no name");
+  }
+}
+
 TEST(job_data, weights_and_groups_come_with_their_rows) {
   temporary_folder folder;
   std::string text = "who,a,w,y\n";

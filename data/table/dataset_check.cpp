@@ -1,0 +1,93 @@
+#include "troupe/data/table/dataset_check.hpp"
+
+#include "troupe/data/text/failure.hpp"
+#include "troupe/data/text/shown_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace troupe {
+
+namespace {
+
+constexpr auto is_finite = [](float x) { return std::isfinite(x); };
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw failure(failure_code::bad_data, "the data set does not hold together: " + what, {},
+                "rows are counted from 0; make values, numbers and names fit each other");
+}
+
+void require_count(const std::string& what, size_t found, size_t expected) {
+  if (found != expected)
+    refuse(fmt::format("{} {} instead of {}", found, what, expected));
+}
+
+/// `columns`: what the values of a row are called.
+template <class Values, class Test>
+void require_each(const Values& values, std::span<const std::string> columns, const char* problem,
+                  const Test& is_right) {
+  const auto at = static_cast<size_t>(std::ranges::find_if_not(values, is_right) - values.begin());
+  if (at < values.size())
+    refuse(fmt::format("row {}, {}: {} {}", at / columns.size(),
+                       shown_text(columns[at % columns.size()]), values[at], problem));
+}
+
+/// What each row has one of: a number of `names`.
+template <class Number>
+void require_numbers(const std::string& what, const std::vector<Number>& numbers, size_t row_count,
+                     const std::vector<std::string>& names) {
+  require_count(what, numbers.size(), row_count);
+  require_each(numbers, std::span{&what, 1}, "is the number of no name", [&](Number x) {
+    return std::cmp_greater_equal(x, 0) && std::cmp_less(x, names.size());
+  });
+}
+
+void require_sparse(const dataset& x) {
+  const auto& [starts, features, values] = x.sparse;
+  require_count("beginnings of sparse rows", starts.size(), x.row_count + 1);
+  require_count("sparse features", features.size(), starts.back());
+  require_count("sparse values", values.size(), starts.back());
+  for (size_t i = 0; i < x.row_count; ++i) {
+    const auto begin = i == 0 ? 0 : starts[i], end = starts[i + 1];
+    if (starts[i] != begin || begin > end || end > values.size() ||
+        !std::is_sorted(features.begin() + begin, features.begin() + end, std::less_equal{}) ||
+        (begin < end && features[end - 1] >= x.feature_count) ||
+        !std::all_of(values.begin() + begin, values.begin() + end, is_finite))
+      refuse(fmt::format("row {}: its features do not rise below {}, or a value is not finite", i,
+                         x.feature_count));
+  }
+}
+
+void require_dense(const dataset& x) {
+  const auto values = x.lent.exist() ? x.lent.values : std::span{x.features};
+  require_count("names of features", x.feature_names.size(), x.feature_count);
+  require_count("places of lent rows", x.lent.places.size(), 0); // parts of a data set have some
+  require_count("feature values", values.size(), x.row_count * x.feature_count);
+  const bool has_gaps = x.columns.missing == missing_rule::mean;
+  require_each(values, x.feature_names, "is not finite",
+               [&](float value) { return is_finite(value) || (has_gaps && std::isnan(value)); });
+}
+
+} // namespace
+
+void require_sound(const dataset& x) {
+  const auto rows_with = [&](const auto& values) { return values.empty() ? 0 : x.row_count; };
+  x.is_sparse() ? require_sparse(x) : require_dense(x);
+  const bool has_classes = x.is_classification();
+  require_count("targets a row", x.target_count, has_classes ? 0 : std::max(x.target_count, 1ul));
+  require_count("names of targets", x.target_names.size(), has_classes ? 1 : x.target_count);
+  require_count("target values", x.targets.size(), x.row_count * x.target_count);
+  require_each(x.targets, x.target_names, "is not finite", is_finite);
+  require_numbers("labels", x.labels, rows_with(x.classes), x.classes);
+  require_numbers("clients", x.clients, rows_with(x.clients), x.client_names);
+  require_numbers("groups", x.groups, rows_with(x.groups), x.group_names);
+  const std::string weights = "weights";
+  require_count(weights, x.weights.size(), rows_with(x.weights));
+  require_each(x.weights, std::span{&weights, 1}, "is not finite or below 0",
+               [](float weight) { return is_finite(weight) && weight >= 0; });
+}
+
+} // namespace troupe
