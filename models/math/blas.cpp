@@ -3,6 +3,7 @@
 #include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -40,6 +41,21 @@ cxxblas::Transpose flag_of(const matrix& x) {
 std::mutex thread_count_mutex;
 size_t one_thread_count = 0;
 int thread_count_before = 0;
+std::atomic<size_t> lasting_count{0}; ///< `one_thread`s: the others are of a single product
+
+void take_one_thread() {
+  std::lock_guard guard{thread_count_mutex};
+  if (one_thread_count++ == 0) {
+    thread_count_before = openblas_get_num_threads();
+    openblas_set_num_threads(1);
+  }
+}
+
+void give_one_thread_back() {
+  std::lock_guard guard{thread_count_mutex};
+  if (--one_thread_count == 0)
+    openblas_set_num_threads(thread_count_before);
+}
 
 } // namespace
 
@@ -55,24 +71,26 @@ void multiply(const matrix& a, const matrix& b, float keep, float* out, size_t o
     throw std::invalid_argument("matrix product: an extent exceeds what BLAS can count");
   if (out_rows == 0 || out_columns == 0)
     return;
+  // Nothing but a look while somebody trains. Another's that ends right now costs this product time alone.
+  const bool is_alone = lasting_count.load(std::memory_order_relaxed) == 0;
+  if (is_alone)
+    take_one_thread();
   cxxblas::gemm(cxxblas::RowMajor, flag_of(a), flag_of(b), static_cast<int>(out_rows),
                 static_cast<int>(out_columns), static_cast<int>(left.columns), 1.0f, a.data,
                 static_cast<int>(a.columns), b.data, static_cast<int>(b.columns), keep, out,
                 static_cast<int>(out_columns));
+  if (is_alone)
+    give_one_thread_back();
 }
 
 one_thread::one_thread() {
-  std::lock_guard guard{thread_count_mutex};
-  if (one_thread_count++ == 0) {
-    thread_count_before = openblas_get_num_threads();
-    openblas_set_num_threads(1);
-  }
+  take_one_thread();
+  ++lasting_count;
 }
 
 one_thread::~one_thread() {
-  std::lock_guard guard{thread_count_mutex};
-  if (--one_thread_count == 0)
-    openblas_set_num_threads(thread_count_before);
+  --lasting_count;
+  give_one_thread_back();
 }
 
 std::string core_name() {

@@ -1,7 +1,8 @@
 // Matrix products: the one door to BLAS.
 //
 // Every product runs on the calling thread into memory the caller owns. OpenBLAS's thread count
-// belongs to the process, so training holds a `one_thread` for as long as it computes. Only sgemm
+// belongs to the process, so training holds a `one_thread` for as long as it computes, and a product
+// outside of it one of its own: an application's actors that call a model are as many as its threads. Only sgemm
 // is used for anything that reaches a result: its bits depend on shapes and processor alone, which
 // is not true of asum, nrm2 or dot.
 

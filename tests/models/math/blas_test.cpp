@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <vector>
 
 extern "C" {
@@ -56,6 +57,27 @@ TEST(blas, one_thread_restores_what_the_host_had) {
     EXPECT_EQ(openblas_get_num_threads(), 1) << "an outer one still lives";
   }
   EXPECT_EQ(openblas_get_num_threads(), 2);
+  openblas_set_num_threads(before);
+}
+
+double seconds_of(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+TEST(blas, a_product_runs_on_the_calling_thread_whoever_asks_for_it) {
+  const auto before = openblas_get_num_threads();
+  openblas_set_num_threads(2);
+  const std::vector<float> x(512 * 512, 1);
+  std::vector<float> out(x.size());
+  const auto process = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  const auto thread = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < 20; ++i)
+    blas::multiply({x.data(), 512, 512}, {x.data(), 512, 512}, 0, out.data(), 512, 512);
+  EXPECT_LT(seconds_of(CLOCK_PROCESS_CPUTIME_ID) - process,
+            1.3 * (seconds_of(CLOCK_THREAD_CPUTIME_ID) - thread));
+  EXPECT_EQ(openblas_get_num_threads(), 2) << "the host's again";
   openblas_set_num_threads(before);
 }
 
