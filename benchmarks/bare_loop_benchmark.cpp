@@ -7,7 +7,6 @@
 
 #include "troupe/benchmarks/bare_loop.hpp"
 
-#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/run/train.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/base/random.hpp"
@@ -53,7 +52,6 @@ double troupe_speed(const std::shared_ptr<const prepared_data>& data, size_t rep
                     size_t steps) {
   caf::actor_system_config config;
   configure(config);
-  share_work(config);
   config.set("scheduler.max-threads", size_t{2});
   caf::actor_system system{config};
   job x;

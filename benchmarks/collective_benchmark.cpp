@@ -6,7 +6,6 @@
 // is answered. Processes meet over loopback, by plain connections whose records have checksums. Prints {"value": microseconds a round}; `benchmarks/compare --only all-reduce` runs
 // it beside PyTorch's Gloo. docs/benchmarks.md.
 
-#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/collective/collective_member.hpp"
 #include "troupe/actors/net/collective/networked_collective.hpp"
 #include "troupe/actors/net/process/networked_process.hpp"
@@ -84,7 +83,6 @@ double in_one_process(size_t size, uint64_t rounds) {
   caf::actor_system_config config;
   configure(config);
   config.set("scheduler.max-threads", size_t{2});
-  share_work(config);
   caf::actor_system system{config};
   return time_of(system, spawn_collective(system, {2}), size, rounds);
 }

@@ -8,7 +8,6 @@
 
 #include "troupe/benchmarks/bare_federation.hpp"
 
-#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/train.hpp"
 #include "troupe/coordinators/job/federated_job.hpp"
@@ -64,7 +63,6 @@ struct measured {
 measured ours(const job& x, const std::shared_ptr<const prepared_data>& data) {
   caf::actor_system_config config;
   configure(config);
-  share_work(config);
   config.set("scheduler.max-threads", threads);
   caf::actor_system system{config};
   const auto result = train(system, x, data);

@@ -1,9 +1,12 @@
 #include "troupe/actors/base/work_sharing.hpp"
 
 #include <caf/actor_system_config.hpp>
+#include <caf/atom.hpp>
 #include <caf/policy/unprofiled.hpp>
+#include <caf/policy/work_stealing.hpp>
 #include <caf/resumable.hpp>
 #include <caf/scheduler/coordinator.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
 
 #include <sys/prctl.h>
 
@@ -182,8 +185,17 @@ std::optional<std::chrono::steady_clock::time_point> job_begin_of(const caf::act
   return system_of_worker == &system ? std::optional{job_begin} : std::nullopt;
 }
 
+// Before all others: of two schedulers the later one takes the other's place.
 void share_work(caf::actor_system_config& config) {
-  config.load<caf::scheduler::coordinator<watchful_sharing>>();
+  const auto make = [](caf::actor_system& system) -> caf::actor_system::module* {
+    const auto policy = caf::get_or(system.config(), "scheduler.policy", caf::atom("sharing"));
+    if (policy == caf::atom("testing"))
+      return new caf::scheduler::test_coordinator(system);
+    if (policy == caf::atom("stealing"))
+      return new caf::scheduler::coordinator<caf::policy::work_stealing>(system);
+    return new caf::scheduler::coordinator<watchful_sharing>(system);
+  };
+  config.module_factories.insert(config.module_factories.begin(), make);
 }
 
 } // namespace troupe

@@ -44,8 +44,8 @@ void end_idle_work(caf::actor_system& system, const idle_work& what);
 /// turn it has no job, and has not begun one.
 std::optional<std::chrono::steady_clock::time_point> job_begin_of(const caf::actor_system& system);
 
-/// Lets systems made from `config` share work so, instead of by `scheduler.policy`. Threads and
-/// throughput are the configuration's.
+/// Lets systems made from `config` share work so, unless it has a scheduler of its own, or its `scheduler.policy`
+/// is "stealing" or "testing", which are CAF's. Threads and throughput are the configuration's.
 void share_work(caf::actor_system_config& config);
 
 } // namespace troupe

@@ -1,5 +1,6 @@
 #include "troupe/actors/run/configure.hpp"
 
+#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/net/links/messages.hpp"
 #include "troupe/actors/protocol/collective_messages.hpp"
 #include "troupe/actors/protocol/online_messages.hpp"
@@ -39,6 +40,7 @@ void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_files>();
   config.add_message_types<caf::id_block::troupe_meetings>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
+  share_work(config);
 }
 
 } // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/trace.hpp"
+#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/run/company.hpp"
 #include "troupe/actors/run/job_data.hpp"
@@ -30,6 +31,14 @@ job resolve_or_throw(const job& x, const prepared_data& data) {
   auto resolved = resolve(with_key(x), shape_of(data), std::thread::hardware_concurrency());
   require_trainable(resolved, data);
   return resolved;
+}
+
+void require_own_thread(const caf::actor_system& system) {
+  if (job_begin_of(system))
+    throw failure(failure_code::internal,
+                  "train or fit was called in a handler, and waits on a thread that the run needs",
+                  {},
+                  "call it on a thread of your own or in a detached actor, or use troupe::company");
 }
 
 /// Waits for the end of the run, passing progress on.
@@ -82,11 +91,13 @@ training_result train_resolved(caf::actor_system& system, const job& resolved,
 } // namespace
 
 training_result train(caf::actor_system& system, const job& x, const train_options& options) {
+  require_own_thread(system);
   return train(system, x, load_data(x, options.stop_requested), options);
 }
 
 training_result train(caf::actor_system& system, const job& x,
                       std::shared_ptr<const prepared_data> data, const train_options& options) {
+  require_own_thread(system);
   const auto resolved = resolve_or_throw(x, *data);
   const auto shape = shape_of(*data);
   try {

@@ -3,7 +3,7 @@
 // applications that want to watch, ask or stop while it runs.
 //
 //   caf::actor_system_config config;
-//   troupe::configure(config);           // adds Troupe's message types
+//   troupe::configure(config);           // Troupe's message types and scheduler
 //   caf::actor_system system{config};
 //   troupe::job job;
 //   job.data.file = "digits.csv.gz";
@@ -48,9 +48,12 @@ struct train_options {
 /// Trains `x` on the threads of `system` and waits for the end. `x.runtime` is for the command,
 /// which makes the system: here the host's own settings stand.
 ///
+/// It holds the calling thread, which may be any but the scheduler's: the application's own, or a detached
+/// actor's. Several may train in one system at a time.
+///
 /// Throws failure: bad_job with every problem of the job; what reading its data throws; internal
-/// when `configure` was not called or an actor failed. A run that diverges returns its last finite
-/// parameters and says so in `problem`.
+/// when `configure` was not called, when the thread is one of the scheduler's, which the run needs, or an actor
+/// failed. A run that diverges returns its last finite parameters and says so in `problem`.
 training_result train(caf::actor_system& system, const job& x, const train_options& options = {});
 
 /// The same on data already in memory.
