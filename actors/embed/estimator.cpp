@@ -1,22 +1,22 @@
 #include "troupe/actors/embed/estimator.hpp"
 
-#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/model_writer.hpp"
 #include "troupe/actors/run/train.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/data/table/dataset_check.hpp"
+#include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/column_statistics.hpp"
 #include "troupe/models/base/numerics.hpp"
-#include "troupe/models/math/reduction.hpp"
 #include "troupe/models/metrics/prediction_sums.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 #include <set>
@@ -35,12 +35,6 @@ void require_size(const char* what, size_t expected, size_t actual) {
   if (expected != actual)
     throw std::invalid_argument(std::string{"estimator: expected "} + std::to_string(expected) +
                                 " " + what + ", got " + std::to_string(actual));
-}
-
-void require_finite(const char* what, std::span<const float> values) {
-  if (find_not_finite(std::array{values}) == 0)
-    throw failure(failure_code::bad_data, std::string{"one of the "} + what + " is not finite", {},
-                  "remove the row or fill the value in");
 }
 
 std::vector<std::string> indices(size_t count) {
@@ -63,7 +57,6 @@ dataset rows_of(const matrix_view& features, bool are_lent) {
   require_size("feature values", features.rows * features.columns, features.values.size());
   if (features.values.empty())
     throw std::invalid_argument("estimator: there are no rows or no features");
-  require_finite("features", features.values);
   dataset result;
   result.row_count = features.rows;
   result.feature_count = features.columns;
@@ -94,10 +87,44 @@ training_result train_in_own_system(const job& x, std::shared_ptr<const prepared
                                     const train_options& options) {
   caf::actor_system_config config;
   configure(config);
-  share_work(config);
   config.set("scheduler.max-threads", threads_of(x, shape_of(*data)));
   caf::actor_system system{config};
   return train(system, x, std::move(data), options);
+}
+
+/// The scale of the targets, which are then of mean 0 and deviation 1; an empty one when they stay.
+standardization scale_targets(const estimator_options& options, dataset& rows) {
+  if (!options.standardize_targets || rows.is_classification())
+    return {};
+  const auto& [kind, others] = options.model.own;
+  const bool ends_dense = kind.empty() || (kind == "chain" && !others.contains("head"));
+  const bool is_linear =
+    options.model.loss != loss_kind::poisson && options.model.loss != loss_kind::gamma;
+  if (!is_linear || !ends_dense || !options.model.bias)
+    throw failure(failure_code::bad_job,
+                  "standardize_targets: the model's last layer is not linear with a bias", {},
+                  "leave it false, and scale the targets yourself");
+  require_sound(rows);
+  const default_rounding rounding;
+  const auto scale = standardization_of(column_statistics_of(rows.targets, rows.target_count));
+  standardize(scale, rows.targets);
+  return scale;
+}
+
+/// y = W x + b becomes y deviation + mean, in the last layer's W (T x H) and b (T).
+void take_scale_back(const standardization& scale, safetensors_file& file) {
+  const auto& tensors = file.layout.tensors();
+  const auto& bias = tensors.back();
+  const auto& weight = tensors[tensors.size() - 2];
+  const size_t width = weight.size / scale.mean.size();
+  for (size_t t = 0; t < scale.mean.size(); ++t) {
+    const double deviation = scale.deviation[t];
+    for (auto& w : std::span{file.values}.subspan(weight.offset + t * width, width))
+      w = static_cast<float>(w * deviation);
+    auto& b = file.values[bias.offset + t];
+    b = static_cast<float>(b * deviation + scale.mean[t]);
+  }
+  file.data_sha256 = sha256_hex(std::as_bytes(std::span{file.values}));
 }
 
 std::vector<int32_t> values_of(const std::vector<std::string>& classes) {
@@ -151,7 +178,6 @@ void estimator::fit(const matrix_view& features, const matrix_view& targets) {
   require_size("rows of targets", features.rows, targets.rows);
   require_size("target values", targets.rows * targets.columns, targets.values.size());
   auto rows = rows_of(features, !system_ && may_lend(options_, features.rows));
-  require_finite("targets", targets.values);
   rows.targets.assign(targets.values.begin(), targets.values.end());
   rows.target_count = targets.columns;
   for (size_t t = 0; t < targets.columns; ++t)
@@ -161,6 +187,7 @@ void estimator::fit(const matrix_view& features, const matrix_view& targets) {
 
 void estimator::fit(dataset&& rows) {
   const auto x = job_of(options_);
+  const auto scale = scale_targets(options_, rows);
   const auto data = prepare_data(x, std::move(rows));
   train_options watch;
   watch.on_progress = options_.on_progress;
@@ -175,6 +202,8 @@ void estimator::fit(dataset&& rows) {
   file.values.resize(file.layout.size());
   file.layout.to_logical(result.parameters.values(), file.values);
   file.data_sha256 = result.summary.parameters_sha256;
+  if (!scale.empty())
+    take_scale_back(scale, file);
   model_ = to_saved_model(std::move(file), "estimator");
   class_values_ = values_of(model_.classes);
   history_ = std::move(result.history);

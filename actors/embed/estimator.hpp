@@ -26,7 +26,10 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -47,6 +50,9 @@ struct estimator_options {
   training_options training;
   uint64_t seed = 0;
   bool standardize = true; ///< features to mean 0, deviation 1; a saved model keeps the map
+  /// Targets to mean 0, deviation 1 while it trains: for predictions that are linear in the last layer, whose
+  /// weights and biases then take the map back. Losses in the history stay those of the scaled targets.
+  bool standardize_targets = false;
   /// Rows that are not trained on but watched: the model then is that of the epoch with their least
   /// loss (`training.keep_best`, `training.patience`). [0, 1)
   double validation_fraction = 0;
@@ -80,8 +86,8 @@ public:
   /// Learns classes: any numbers, at least two different ones. A second `fit` starts anew. With an actor system
   /// of its own it reads the features where they lie until it returns, and copies none, unless a step is of all
   /// rows (`training.batch_size` 0) and they are standardised or some are for validation.
-  /// Throws failure: bad_job, bad_data for values that are not finite, diverged (the model then is
-  /// what it was).
+  /// Throws failure: bad_job, bad_data, naming row and column, for values that are not finite, diverged (the model
+  /// then is what it was); internal when called in a handler of an actor of the application's system (train.hpp).
   void fit(const matrix_view& features, std::span<const int32_t> labels);
 
   /// Learns one target (N), or T of them (N x T).
@@ -103,26 +109,25 @@ public:
   /// R^2 (metrics.hpp) of T targets; NaN when they do not vary.
   double score(const matrix_view& features, std::span<const float> targets) const;
 
-  /// The same for 2-D xtensor expressions; they are evaluated once.
+  /// The same for 2-D xtensor expressions; they are evaluated once. Labels are whole numbers that 32 bits hold,
+  /// targets others, of any type: an expression (N, or N x T) of any layout, or a container, which is in rows.
   template <class E, class Targets>
   void fit(const xt::xexpression<E>& features, const Targets& targets) {
-    const matrix rows = features.derived_cast();
-    fit(view(rows), std::span{targets.data(), targets.size()});
+    const auto rows = evaluated(features);
+    fit(view(rows), std::span<const value_of<Targets>>{in_rows(rows.shape()[0], targets)});
   }
   template <class E>
   std::vector<float> predict(const xt::xexpression<E>& features) const {
-    const matrix rows = features.derived_cast();
-    return predict(view(rows));
+    return predict(view(evaluated(features)));
   }
   template <class E>
   std::vector<int32_t> predict_labels(const xt::xexpression<E>& features) const {
-    const matrix rows = features.derived_cast();
-    return predict_labels(view(rows));
+    return predict_labels(view(evaluated(features)));
   }
   template <class E, class Targets>
   double score(const xt::xexpression<E>& features, const Targets& targets) const {
-    const matrix rows = features.derived_cast();
-    return score(view(rows), std::span{targets.data(), targets.size()});
+    const auto rows = evaluated(features);
+    return score(view(rows), std::span<const value_of<Targets>>{in_rows(rows.shape()[0], targets)});
   }
 
   /// Writes the model file. Throws failure as write_safetensors does.
@@ -141,6 +146,34 @@ private:
   static matrix_view view(const matrix& rows) {
     return {{rows.data(), rows.size()}, rows.shape()[0], rows.shape()[1]};
   }
+  template <class Values>
+  using value_of =
+    std::conditional_t<std::is_integral_v<typename Values::value_type>, int32_t, float>;
+
+  template <class E>
+  static matrix evaluated(const xt::xexpression<E>& features) {
+    const auto& x = features.derived_cast();
+    if (x.dimension() != 2)
+      throw std::invalid_argument("estimator: features have two dimensions, rows and columns");
+    return x;
+  }
+
+  /// Row by row, whatever layout an expression has.
+  template <class Values>
+  static std::vector<value_of<Values>> in_rows(size_t row_count, const Values& values) {
+    if constexpr (xt::is_xexpression<Values>::value)
+      if (values.dimension() == 0 || values.shape()[0] != row_count)
+        throw std::invalid_argument("estimator: each row of features needs a row of targets");
+    std::vector<value_of<Values>> result;
+    for (const auto x : values) {
+      if constexpr (std::is_integral_v<typename Values::value_type>)
+        if (!std::in_range<int32_t>(+x))
+          throw std::invalid_argument("estimator: a label is beyond 32 bits");
+      result.push_back(static_cast<value_of<Values>>(x));
+    }
+    return result;
+  }
+
   void fit(dataset&& rows);
   std::vector<float> raw_predictions(const matrix_view& features) const;
 

@@ -9,6 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <caf/event_based_actor.hpp>
+
+#include <xtensor/xarray.hpp>
 #include <xtensor/xbuilder.hpp>
 #include <xtensor/xmath.hpp>
 #include <xtensor/xview.hpp>
@@ -155,6 +158,137 @@ TEST(estimator, takes_xtensor_expressions) {
   EXPECT_EQ(scaled.model().data_sha256, plain.model().data_sha256);
   EXPECT_EQ(scaled.predict_labels(xt::view(table, xt::range(0, 9), xt::all())).size(), 9u);
   EXPECT_EQ(scaled.score(table, sides(rows)), plain.score(view_of(rows), sides(rows)));
+}
+
+TEST(estimator, learns_targets_of_an_expression_row_by_row_whatever_its_layout) {
+  const auto rows = plane_rows();
+  const auto targets = plane_targets(rows);
+  // Features in the first two columns, targets in the others.
+  estimator::matrix table = xt::zeros<float>({row_count, size_t{4}});
+  for (size_t i = 0; i < row_count; ++i)
+    for (size_t j = 0; j < 4; ++j)
+      table(i, j) = j < 2 ? rows[2 * i + j] : j == 2 ? targets[i] : -targets[i];
+  const auto features = xt::view(table, xt::all(), xt::range(0, 2));
+  const auto one = xt::view(table, xt::all(), 2);
+  const auto two = xt::view(table, xt::all(), xt::range(2, 4));
+  auto options = quick();
+  options.training.epochs = 5;
+  const auto bits_of = [&](const auto& y) {
+    estimator plane{options};
+    plane.fit(features, y);
+    EXPECT_EQ(plane.score(features, y), plane.score(view_of(rows), [&] {
+      std::vector<float> values;
+      for (size_t i = 0; i < row_count; ++i)
+        for (size_t j = 0; j < plane.model().network->output_count(); ++j)
+          values.push_back(table(i, 2 + j));
+      return values;
+    }()));
+    return plane.model().data_sha256;
+  };
+  estimator plain{options};
+  plain.fit(view_of(rows), targets);
+  const auto expected = plain.model().data_sha256;
+  EXPECT_EQ(bits_of(targets), expected);
+  EXPECT_EQ(bits_of(one), expected);
+  EXPECT_EQ(bits_of(1.0f * one), expected);
+  EXPECT_EQ(bits_of(xt::xarray<double>{xt::cast<double>(one)}), expected);
+  plain.fit(view_of(rows), matrix_view{std::vector<float>(two.begin(), two.end()), row_count, 2});
+  EXPECT_EQ(bits_of(two), plain.model().data_sha256);
+  EXPECT_EQ(bits_of(xt::xtensor<float, 2, xt::layout_type::column_major>{two}),
+            plain.model().data_sha256);
+  EXPECT_THROW(bits_of(xt::transpose(two)), std::invalid_argument);
+  EXPECT_THROW(plain.fit(xt::xarray<float>{one}, one), std::invalid_argument);
+}
+
+TEST(estimator, learns_labels_of_any_whole_type_that_32_bits_hold) {
+  const auto rows = plane_rows();
+  const auto labels = sides(rows);
+  estimator::matrix table = xt::zeros<float>({row_count, size_t{2}});
+  std::copy(rows.begin(), rows.end(), table.data());
+  auto options = quick();
+  options.training.epochs = 5;
+  estimator plain{options}, wide{options};
+  plain.fit(view_of(rows), labels);
+  xt::xtensor<int64_t, 1> sixty_four{xt::zeros<int64_t>({row_count})};
+  std::copy(labels.begin(), labels.end(), sixty_four.begin());
+  wide.fit(table, sixty_four);
+  EXPECT_EQ(wide.model().data_sha256, plain.model().data_sha256);
+  EXPECT_EQ(wide.score(table, sixty_four), plain.score(view_of(rows), labels));
+  wide.fit(table, xt::greater(sixty_four, 0));
+  EXPECT_EQ(wide.model().classes, (std::vector<std::string>{"0", "1"}));
+  sixty_four(3) = int64_t{1} << 32;
+  EXPECT_THROW(wide.fit(table, sixty_four), std::invalid_argument);
+}
+
+TEST(estimator, tells_which_value_is_not_finite) {
+  auto rows = plane_rows();
+  rows[5] = std::numeric_limits<float>::quiet_NaN();
+  estimator plane;
+  try {
+    plane.fit(view_of(rows), sides(rows));
+    FAIL();
+  } catch (const failure& problem) {
+    EXPECT_EQ(problem.code(), failure_code::bad_data);
+    EXPECT_EQ(problem.reason(),
+              "the data set does not hold together: row 2, '1': nan is not finite");
+  }
+}
+
+TEST(estimator, learns_scaled_targets_and_tells_them_in_their_unit) {
+  const auto rows = plane_rows();
+  auto targets = plane_targets(rows);
+  for (auto& y : targets)
+    y = 1e5f * y + 1e6f;
+  auto options = quick();
+  options.model.hidden = {4};
+  options.training.epochs = 50;
+  estimator as_given{options};
+  as_given.fit(view_of(rows), targets);
+  EXPECT_LT(as_given.score(view_of(rows), targets), 0.5);
+  options.standardize_targets = true;
+  estimator scaled{options};
+  scaled.fit(view_of(rows), targets);
+  EXPECT_GT(scaled.score(view_of(rows), targets), 0.99);
+  scaled.fit(view_of(rows), sides(rows));
+  EXPECT_GT(scaled.score(view_of(rows), sides(rows)), 0.9) << "labels have no scale";
+  options.model.loss = loss_kind::gamma;
+  EXPECT_THROW(estimator{options}.fit(view_of(rows), targets), failure);
+}
+
+TEST(estimator, refuses_to_wait_in_a_handler_of_the_system_it_needs) {
+  test::real_system host{2};
+  const auto rows = plane_rows();
+  std::string reason;
+  auto actor = host.system->spawn([&](caf::event_based_actor* self) -> caf::behavior {
+    return {[&, self](int) {
+      try {
+        estimator{self->system(), quick()}.fit(view_of(rows), sides(rows));
+      } catch (const failure& problem) {
+        reason = problem.reason();
+      }
+      return 0;
+    }};
+  });
+  caf::scoped_actor self{*host.system};
+  self->request(actor, std::chrono::minutes{1}, 1).receive([](int) {}, [](const caf::error&) {});
+  EXPECT_NE(reason.find("was called in a handler"), std::string::npos) << reason;
+}
+
+TEST(estimator, stops_when_asked_on_the_one_thread_of_an_application) {
+  caf::actor_system_config config;
+  configure(config); // and nothing else
+  config.set("scheduler.max-threads", size_t{1});
+  caf::actor_system system{config};
+  auto options = quick();
+  options.training.epochs = 200'000;
+  bool is_told = false;
+  options.on_progress = [&](const training_progress& news) {
+    is_told = news.finished_epoch || is_told;
+  };
+  options.stop_requested = [&] { return is_told; };
+  estimator plane{system, options};
+  plane.fit(view_of(plane_rows()), plane_targets(plane_rows()));
+  EXPECT_LT(plane.history().size(), options.training.epochs / 2);
 }
 
 TEST(estimator, refuses_what_does_not_fit) {
