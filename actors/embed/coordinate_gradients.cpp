@@ -2,6 +2,7 @@
 
 #include "troupe/actors/base/guard.hpp"
 
+#include <string>
 #include <utility>
 
 namespace troupe {
@@ -43,7 +44,7 @@ coordinate_gradients_state::make_behavior(const coordinate_gradients_options& op
     [this](atom::pull, uint64_t trainer) { return on_pull(trainer); },
     [this](const gradient_offer& news) { return on_offer(news); },
     [this](uint64_t trainer, const model_listener_actor& listener) {
-      on_listener(trainer, listener);
+      return on_listener(trainer, listener);
     },
     [this](atom::pull) { return main_model(); },
   };
@@ -68,14 +69,18 @@ gradient_report coordinate_gradients_state::on_offer(const gradient_offer& news)
   return report_of(pushed, rule_->gradients().update_count());
 }
 
-void coordinate_gradients_state::on_listener(uint64_t trainer,
-                                             const model_listener_actor& listener) {
+caf::result<void> coordinate_gradients_state::on_listener(uint64_t trainer,
+                                                          const model_listener_actor& listener) {
   if (trainer >= trainer_count_)
-    return; // its pulls are refused by name
+    return caf::make_error(
+      caf::sec::invalid_argument,
+      "trainer " + std::to_string(trainer) + " is none of the " + std::to_string(trainer_count_) +
+        " that the coordinator was made for (trainer_count), which count from 0");
   self_->monitor(listener);
   listeners_[trainer] = listener;
   if (lost_.erase(trainer) > 0)
     rule_->joined(trainer);
+  return caf::unit;
 }
 
 void coordinate_gradients_state::on_down(const caf::down_msg& news) {

@@ -44,7 +44,7 @@ private:
 
   caf::result<gradient_work> on_pull(uint64_t trainer);
   gradient_report on_offer(const gradient_offer& news);
-  void on_listener(uint64_t trainer, const model_listener_actor& listener);
+  caf::result<void> on_listener(uint64_t trainer, const model_listener_actor& listener);
   void on_down(const caf::down_msg& news);
   parameter_span main_model() const;
 

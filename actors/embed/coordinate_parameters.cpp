@@ -4,8 +4,8 @@
 #include "troupe/models/base/copy_values.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
@@ -26,24 +26,27 @@ coordinate_parameters_state::make_behavior(const coordinate_parameters_options& 
 }
 
 merge_report coordinate_parameters_state::on_model(const child_model& news) {
-  auto& last = answered_[news.child];
-  if (last.number > 0 && news.number <= last.number)
+  auto& [last, life] = answered_[news.child];
+  const bool came_already = last.number > 0 && news.number <= last.number;
+  if (came_already && (!life || listeners_.contains(news.child)))
     return last;
   merge_report result;
-  if (news.values.intact()) {
+  result.verdict = parameters_verdict::misfit;
+  if (came_already) { // or it is the first one of another life
+    result.reason = "the child has ended: it says where it is before it hands in another model";
+  } else if (!news.values.intact()) {
+    result.reason = "the model was damaged on its way";
+  } else {
     buffer values{news.values.values().size()};
     copy_values(news.values.values(), values.values().begin());
     merge_entry entry{.child = news.child, .values = values, .sample_count = news.sample_count};
     const auto outcome = rule_->add_parameters(std::move(entry), self_->clock().now());
     result = report_of(outcome);
     push(outcome);
-  } else {
-    result.verdict = parameters_verdict::misfit;
-    result.reason = "the model was damaged on its way";
   }
   result.child = news.child;
   result.number = news.number;
-  if (news.values.intact()) // a damaged one may be sent again
+  if (!came_already && news.values.intact()) // a damaged one may be sent again
     last = result;
   return result;
 }
@@ -53,14 +56,20 @@ void coordinate_parameters_state::on_listener(uint64_t child,
   rule_->add_child(child);
   self_->monitor(listener);
   listeners_[child] = listener;
+  auto& [last, life] = answered_[child];
+  if (life && life != listener.address())
+    last = {};
+  life = listener.address();
 }
 
 void coordinate_parameters_state::on_down(const caf::down_msg& news) {
-  for (auto i = listeners_.begin(); i != listeners_.end();) {
-    const bool gone = i->second.address() == news.source;
-    if (gone)
-      rule_->remove_child(i->first);
-    i = gone ? listeners_.erase(i) : std::next(i);
+  std::vector<uint64_t> gone;
+  for (const auto& [child, listener] : listeners_)
+    if (listener.address() == news.source)
+      gone.push_back(child);
+  for (const auto child : gone) {
+    listeners_.erase(child);
+    push(rule_->remove_child(child));
   }
 }
 

@@ -7,7 +7,8 @@
 //     [](const merge_report& report) { .. }, ..);
 //
 // A child that says where it is (its number, a listener) is sent the main model after each round if
-// the rule's `push` is set, and forgotten when it ends. Its mailbox is the queue.
+// the rule's `push` is set. Once it has ended nobody waits for it. When it says where it is anew, with
+// another listener, it counts its models from 1 again. Its mailbox is the queue.
 
 #pragma once
 
@@ -15,6 +16,7 @@
 #include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
 
+#include <caf/actor_addr.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
@@ -42,6 +44,12 @@ public:
   static inline const char* name = "parameters-coordinator";
 
 private:
+  /// A child's last answer, and in which life of the child.
+  struct last_answer {
+    merge_report report;
+    caf::actor_addr life; ///< its listener; null: it never said where it is
+  };
+
   merge_report on_model(const child_model& news);
   void on_listener(uint64_t child, const model_listener_actor& listener);
   void on_down(const caf::down_msg& news);
@@ -56,7 +64,7 @@ private:
   parameters_coordinator_actor::pointer self_;
   std::optional<parameters_coordinator> rule_;
   std::map<uint64_t, model_listener_actor> listeners_; ///< by child
-  std::map<uint64_t, merge_report> answered_;          ///< the last answer to each child
+  std::map<uint64_t, last_answer> answered_;           ///< by child
 };
 
 /// Options that do not fit each other end the actor with the reason.

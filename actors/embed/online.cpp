@@ -23,10 +23,11 @@ online_actor::behavior_type online_state::make_behavior(const online_options& op
   return {
     [this](const online_batch& news) { return on_batch(news); },
     [this](atom::pull) { return on_pull(); },
+    [this](atom::tick) { on_tick(); },
   };
 }
 
-online_report online_state::on_batch(const online_batch& news) {
+caf::result<online_report> online_state::on_batch(const online_batch& news) {
   if (!news.features.intact() || !news.targets.intact()) {
     online_report damaged;
     damaged.verdict = online_verdict::refused_shape;
@@ -37,7 +38,20 @@ online_report online_state::on_batch(const online_batch& news) {
   if (auto refused =
         learner_->enqueue({copy_of(news.features), news.labels, copy_of(news.targets)}))
     return std::move(*refused);
-  return learner_->learn_next().value();
+  if (waiting_.empty())
+    self_->send(self_, atom::tick_v);
+  waiting_.push_back(self_->make_response_promise<online_report>());
+  return waiting_.back();
+}
+
+void online_state::on_tick() {
+  if (waiting_.empty())
+    return;
+  auto report = learner_->learn_next().value();
+  waiting_.front().deliver(std::move(report));
+  waiting_.pop_front();
+  if (!waiting_.empty())
+    self_->send(self_, atom::tick_v);
 }
 
 parameter_span online_state::on_pull() const {

@@ -7,7 +7,8 @@
 //   self->request(learner, timeout, online_batch{..}).receive(
 //     [](const online_report& report) { std::puts(report.reason.c_str()); }, ..);
 //
-// Its mailbox is the queue.
+// A batch is learned in a turn of its own, between the messages that have come meanwhile: a pull
+// waits for one batch at most, and what comes while `queue_max` batches wait is refused.
 
 #pragma once
 
@@ -18,7 +19,9 @@
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -40,11 +43,14 @@ public:
   static inline const char* name = "online";
 
 private:
-  online_report on_batch(const online_batch& news);
+  caf::result<online_report> on_batch(const online_batch& news);
   parameter_span on_pull() const;
+  void on_tick();
 
   online_actor::pointer self_;
   std::optional<online_learner> learner_;
+  std::deque<caf::typed_response_promise<online_report>>
+    waiting_; ///< for its batches, in their order
 };
 
 /// Options that do not fit each other end the actor with the reason.

@@ -214,11 +214,14 @@ using links_actor = caf::typed_actor<
 
 /// Goes on learning from batches as they come (actors/embed/online.hpp).
 using online_actor = caf::typed_actor<
-  // Rows to learn from: learned in the order they arrive, and answered once they are. Not
-  // idempotent: what comes twice is learned twice.
+  // Rows to learn from: learned in the order they arrive, and answered once they are; refused at
+  // once when too many wait. Not idempotent: what comes twice is learned twice.
   caf::replies_to<online_batch>::with<online_report>,
-  // The parameters in use; its version counts the updates that were applied.
-  caf::replies_to<atom::pull>::with<parameter_span>>;
+  // The parameters in use; its version counts the updates that were applied. Answered before the
+  // batches that wait are learned.
+  caf::replies_to<atom::pull>::with<parameter_span>,
+  // To itself: learn the batch that waited longest.
+  caf::reacts_to<atom::tick>>;
 
 /// Whoever hands models or gradients to a coordinator of an application, and wants to be known.
 using model_listener_actor = caf::typed_actor<
@@ -229,7 +232,8 @@ using model_listener_actor = caf::typed_actor<
 using parameters_coordinator_actor = caf::typed_actor<
   // A child's model. What comes twice is counted once.
   caf::replies_to<child_model>::with<merge_report>,
-  // A child and where it is: sent the main model after each round, forgotten when it ends.
+  // A child and where it is: sent the main model after each round, and waited for, until it ends. With
+  // another listener its models count from 1 anew.
   caf::reacts_to<uint64_t, model_listener_actor>,
   // The main model; its version counts rounds.
   caf::replies_to<atom::pull>::with<parameter_span>,
@@ -246,7 +250,8 @@ using gradients_coordinator_actor = caf::typed_actor<
   caf::replies_to<atom::pull, uint64_t>::with<gradient_work>,
   // Its gradient. What comes twice is refused.
   caf::replies_to<gradient_offer>::with<gradient_report>,
-  // A trainer and where it is: nobody waits for it once it has ended.
+  // A trainer and where it is: nobody waits for it once it has ended. An error says that it is none of
+  // those the coordinator was made for.
   caf::reacts_to<uint64_t, model_listener_actor>,
   // The main model; its version counts updates.
   caf::replies_to<atom::pull>::with<parameter_span>>;

@@ -90,13 +90,39 @@ bool parameters_coordinator::keep(merge_entry entry) {
   return false;
 }
 
+void parameters_coordinator::add_child(uint64_t child) {
+  children_.insert(child);
+  gone_.erase(child);
+}
+
+parameters_outcome parameters_coordinator::remove_child(uint64_t child) {
+  if (children_.erase(child) > 0)
+    gone_.insert(child);
+  const bool is_full = options_.trigger == round_trigger::distinct && running_ &&
+                       !entries_.empty() && entries_.size() >= entries_due();
+  return is_full ? merge_round() : parameters_outcome{};
+}
+
+// Of those who are gone the ones that have handed something in are not missing. Who has not come yet is waited for.
+size_t parameters_coordinator::entries_due() const {
+  if (options_.trigger != round_trigger::distinct)
+    return options_.threshold;
+  const auto left_entries = std::ranges::count_if(
+    entries_, [&](const merge_entry& entry) { return gone_.contains(entry.child); });
+  const auto missing = gone_.size() - static_cast<size_t>(left_entries);
+  const auto left = children_.size() + gone_.size() - missing;
+  const auto due = std::max(left, options_.threshold - std::min(missing, options_.threshold));
+  return std::clamp(due, std::min(entry_count_min(options_.merge), options_.threshold),
+                    options_.threshold);
+}
+
 parameters_outcome parameters_coordinator::add_parameters(merge_entry entry, moment now) {
   if (const auto problem = misfit(entry))
     return refused(*problem, std::string{name_of(*problem)});
   // Before it waits: a child whose model cannot be merged must not spoil the round of the others.
   if (auto why = misfit_of(options_.merge, entry))
     return refused(parameters_verdict::misfit, std::move(*why));
-  children_.insert(entry.child);
+  add_child(entry.child);
   entry.layout.reset();
   if (entries_.empty())
     round_start_ = now;
@@ -105,7 +131,7 @@ parameters_outcome parameters_coordinator::add_parameters(merge_entry entry, mom
     result.verdict = parameters_verdict::replaced;
   if (options_.trigger == round_trigger::time)
     return now >= *next_time() ? on_time(now) : result;
-  return entries_.size() >= options_.threshold ? merge_round() : result;
+  return entries_.size() >= entries_due() ? merge_round() : result;
 }
 
 std::optional<moment> parameters_coordinator::next_time() const {

@@ -11,8 +11,9 @@
 // (model_merger.hpp) and the main model moves there (models/merging/outer_rule.hpp). A round is
 // full
 //   anybody   when `threshold` entries wait, whoever sent them: one child may fill it
-//   distinct  when `threshold` different children have one; a child's newer model takes the place
-//             of the one that waits, since it was trained further: the older one is superseded
+//   distinct  when `threshold` different children have one, or all that are left of fewer (nobody
+//             waits for one that is gone); a child's newer model takes the place of the one that
+//             waits, since it was trained further: the older one is superseded
 //   time      when `period` has passed since its first entry came
 // Within a round the order of arrival does not show in the bits. With `push` the outcome names the
 // children to send the main model to: all that are known, in ascending order.
@@ -110,9 +111,10 @@ public:
   void set_parameters(std::span<const float> values);
 
   /// A child that is to be sent to. Whoever hands something in is one too.
-  void add_child(uint64_t child) { children_.insert(child); }
-  /// A child is gone: nothing is sent to it any more; what it handed in counts.
-  void remove_child(uint64_t child) { children_.erase(child); }
+  void add_child(uint64_t child);
+  /// A child is gone: nothing is sent to it any more; what it handed in counts. Merges a `distinct` round that waited
+  /// for it alone.
+  parameters_outcome remove_child(uint64_t child);
 
   /// A child's model, in the main model's layout. Its values are shared, not copied: nobody writes
   /// them any more.
@@ -145,6 +147,7 @@ public:
 private:
   std::optional<parameters_verdict> misfit(const merge_entry& entry) const;
   bool keep(merge_entry entry);
+  size_t entries_due() const;
   parameters_outcome merge_round();
   bool move_to(const merged_model& merged);
 
@@ -155,6 +158,7 @@ private:
   std::vector<merge_entry> entries_; ///< of the round, in order of arrival
   std::optional<moment> round_start_;
   std::set<uint64_t> children_;
+  std::set<uint64_t> gone_; ///< children that are none now
   bool running_ = true;
   uint64_t round_count_ = 0;
   uint64_t refused_round_count_ = 0;

@@ -132,6 +132,38 @@ TEST_F(coordinators, a_model_that_comes_twice_is_counted_once_and_answered_alike
   EXPECT_EQ(hand_in(main, {1, 2, payload_of({3, 4}), 10}).verdict, parameters_verdict::merged);
 }
 
+TEST_F(coordinators, a_child_that_is_there_again_counts_its_models_from_one) {
+  const auto main = merging({.threshold = 1});
+  const auto first = listener();
+  (*self_)->send(main, uint64_t{7}, first);
+  hand_in(main, {7, 1, payload_of({1, 1}), 10});
+  hand_in(main, {7, 2, payload_of({2, 2}), 10});
+  caf::anon_send_exit(first, caf::exit_reason::kill);
+  deliver();
+  const auto unknown = hand_in(main, {7, 1, payload_of({3, 3}), 10});
+  EXPECT_EQ(unknown.verdict, parameters_verdict::misfit) << "of which life is it?";
+  EXPECT_NE(unknown.reason.find("says where it is"), std::string::npos);
+  (*self_)->send(main, uint64_t{7}, first);
+  EXPECT_EQ(hand_in(main, {7, 2, payload_of({3, 3}), 10}).round, 2u) << "it comes twice";
+  (*self_)->send(main, uint64_t{7}, listener());
+  EXPECT_EQ(hand_in(main, {7, 1, payload_of({3, 3}), 10}),
+            (merge_report{7, 1, parameters_verdict::merged, "", 3, 1}));
+  EXPECT_EQ(main_model(main), (std::vector<float>{3, 3}));
+}
+
+TEST_F(coordinators, a_round_of_distinct_children_does_not_wait_for_one_that_has_ended) {
+  const auto main = merging({.trigger = round_trigger::distinct, .threshold = 2, .push = true});
+  const auto child = listener();
+  (*self_)->send(main, uint64_t{1}, listener());
+  (*self_)->send(main, uint64_t{2}, child);
+  EXPECT_EQ(hand_in(main, {1, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::waits);
+  caf::anon_send_exit(child, caf::exit_reason::kill);
+  deliver();
+  ASSERT_EQ(models_.size(), 1u) << "merged, and sent to who is left";
+  EXPECT_EQ(hand_in(main, {1, 2, payload_of({3, 4}), 10}).verdict, parameters_verdict::merged);
+  EXPECT_EQ(main_model(main), (std::vector<float>{3, 4}));
+}
+
 TEST_F(coordinators, a_model_of_another_size_is_refused_with_the_reason) {
   const auto main = merging({.threshold = 1});
   const auto answer = hand_in(main, {1, 1, payload_of({1}), 10});
@@ -201,6 +233,19 @@ TEST_F(coordinators, nobody_but_the_trainers_gets_work) {
   const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{2}).value();
   EXPECT_EQ(work.verdict, staleness_verdict::refuse);
   EXPECT_EQ(work.reason, "no such trainer takes part");
+}
+
+TEST_F(coordinators, a_trainer_beyond_their_number_is_told_when_it_says_where_it_is) {
+  const auto main = moving({});
+  const auto told = [&](uint64_t trainer) {
+    auto handle = (*self_)->request(main, std::chrono::minutes{60}, trainer, listener());
+    deliver();
+    std::string reason;
+    handle.receive([] {}, [&](const caf::error& error) { reason = system_->render(error); });
+    return reason;
+  };
+  EXPECT_EQ(told(1), "");
+  EXPECT_NE(told(2).find("trainer 2 is none of the 2"), std::string::npos) << told(2);
 }
 
 TEST_F(coordinators, a_gradient_that_is_not_finite_is_refused_and_changes_nothing) {

@@ -81,6 +81,32 @@ TEST_F(online_actors, answer_batches_that_do_not_fit) {
   self->send_exit(learner, caf::exit_reason::user_shutdown);
 }
 
+TEST_F(online_actors, answer_pulls_between_batches_and_refuse_more_than_may_wait) {
+  auto options = line_options();
+  options.rule.queue_max = 3;
+  caf::actor_system_config config;
+  configure(config);
+  config.set("scheduler.policy", caf::atom("testing"));
+  caf::actor_system system{config};
+  auto& scheduler = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  const auto learner = system.spawn(online, options);
+  caf::scoped_actor sender{system};
+  for (int i = 0; i < 5; ++i)
+    sender->send(learner, online_batch{payload_of({0}), {}, payload_of({1})});
+  sender->send(learner, atom::pull_v);
+  scheduler.run();
+  std::vector<std::string> answers;
+  while (sender->has_next_message())
+    sender->receive([&](const online_report& news) { answers.emplace_back(name_of(news.verdict)); },
+                    [&](const parameter_span& news) {
+                      answers.push_back("version " + std::to_string(news.version));
+                    });
+  EXPECT_EQ(answers, (std::vector<std::string>{"refused-full", "refused-full", "version 0",
+                                               "applied", "applied", "applied"}));
+  caf::anon_send_exit(learner, caf::exit_reason::user_shutdown);
+  scheduler.run();
+}
+
 TEST_F(online_actors, keep_a_snapshot_that_was_pulled) {
   const auto learner = host.system->spawn(online, line_options());
   const auto before = pull(learner);

@@ -104,6 +104,44 @@ TEST(parameters_coordinator, a_round_of_distinct_children_has_one_model_of_each)
   EXPECT_EQ(x.main(), floats{8}) << "6 and 10: the newest of each";
 }
 
+TEST(parameters_coordinator, a_round_of_distinct_children_waits_for_nobody_who_is_gone) {
+  auto options = options_of(3, round_trigger::distinct);
+  options.push = true;
+  running x{options};
+  for (uint64_t child : {1, 2, 3, 4})
+    x.coordinator.add_child(child);
+  EXPECT_EQ(x.coordinator.remove_child(4).verdict, verdict::waits);
+  EXPECT_EQ(x.add(1, {1}), verdict::waits);
+  EXPECT_EQ(x.add(2, {3}), verdict::waits) << "three are left, and three make a round";
+  EXPECT_EQ(x.coordinator.remove_child(2).verdict, verdict::waits) << "its model counts";
+  const auto outcome = x.coordinator.remove_child(3);
+  EXPECT_EQ(outcome.verdict, verdict::merged) << "all who are left have come";
+  EXPECT_EQ(outcome.send_to, std::vector<uint64_t>{1});
+  EXPECT_EQ(x.main(), floats{2});
+  EXPECT_EQ(x.coordinator.remove_child(9).verdict, verdict::waits) << "nobody knew it";
+  EXPECT_EQ(x.add(1, {5}), verdict::merged);
+  x.coordinator.add_child(2);
+  EXPECT_EQ(x.add(1, {5}), verdict::waits) << "it is back";
+  EXPECT_EQ(x.add(2, {7}), verdict::merged);
+}
+
+TEST(parameters_coordinator, a_round_of_distinct_children_waits_for_those_who_have_not_come_yet) {
+  running x{options_of(3, round_trigger::distinct)};
+  x.coordinator.add_child(1);
+  x.coordinator.add_child(2);
+  x.coordinator.remove_child(2);
+  EXPECT_EQ(x.add(1, {1}), verdict::waits) << "one is gone, a third may come";
+  EXPECT_EQ(x.add(3, {3}), verdict::merged);
+  auto options = options_of(3, round_trigger::distinct);
+  options.merge.rule = merge_rule::krum;
+  running y{options};
+  y.coordinator.add_child(1);
+  y.coordinator.remove_child(1);
+  EXPECT_EQ(y.add(2, {1}), verdict::waits);
+  EXPECT_EQ(y.add(3, {1}), verdict::waits) << "krum cannot merge two";
+  EXPECT_EQ(y.add(4, {1}), verdict::merged);
+}
+
 TEST(parameters_coordinator, a_round_of_time_merges_what_came_in_its_period) {
   auto options = options_of(1, round_trigger::time);
   options.period = milliseconds{100};
