@@ -48,7 +48,11 @@ using setter = void (*)(estimator_options&, const py::handle&);
 
 const std::map<std::string, setter>& setters() {
   static const std::map<std::string, setter> table{
-    {"hidden", [](auto& x, auto& v) { x.model.hidden = v.template cast<std::vector<size_t>>(); }},
+    {"hidden",
+     [](auto& x, auto& v) {
+       x.model.hidden = PySequence_Check(v.ptr()) ? v.template cast<std::vector<size_t>>()
+                                                  : std::vector{v.template cast<size_t>()};
+     }},
     {"layers",
      [](auto& x, auto& v) {
        x.model.own.kind = "chain";
@@ -74,7 +78,8 @@ const std::map<std::string, setter>& setters() {
     {"patience", [](auto& x, auto& v) { x.training.patience = v.template cast<size_t>(); }},
     {"validation_fraction",
      [](auto& x, auto& v) { x.validation_fraction = v.template cast<double>(); }},
-    {"standardize", [](auto& x, auto& v) { x.standardize = v.template cast<bool>(); }},
+    {"standardize",
+     [](auto& x, auto& v) { x.standardize_targets = x.standardize = v.template cast<bool>(); }},
     {"seed", [](auto& x, auto& v) { x.seed = v.template cast<uint64_t>(); }}};
   return table;
 }
@@ -83,6 +88,7 @@ const std::map<std::string, setter>& setters() {
 estimator_options options_of(const py::kwargs& given) {
   estimator_options result;
   result.optimizer.learning_rate.reset(); // the optimizer's own
+  result.standardize_targets = result.standardize;
   for (const auto& [key, value] : given) {
     const auto name = key.cast<std::string>();
     const auto found = setters().find(name);
@@ -195,6 +201,8 @@ public:
 
   void fit_targets(const float_array& features, const float_array& targets,
                    std::vector<py::function> callbacks) {
+    if (options_.model.hidden.empty() && !options_.model.own.is_set())
+      options_.model.kind = model_kind::linear_regression; // the same model, which solvers know
     train(std::move(callbacks), [rows = view_of(features), wanted = view_of(targets)](
                                   estimator& learner) { learner.fit(rows, wanted); });
   }

@@ -62,6 +62,7 @@ if(TROUPE_BUILD_COMMAND)
   if(TROUPE_BUILD_PYTHON)
     troupe_script_test(python python/python)
     troupe_script_test(onnx python/onnx)
+    troupe_script_test(python_regressions python/regressions)
   endif()
 
   add_test(NAME example_commands COMMAND ${troupe_examples_test} commands $<TARGET_FILE:troupe_command>)

@@ -11,14 +11,19 @@ docs/python.md says what is copied, what Ctrl-C does and which of scikit-learn's
 import json
 import os
 import tempfile
+import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _troupe
 from .onnx_export import export_onnx
+
+HIDDEN, LEARNING_RATE = (100,), 0.01  # by default
+SOLVERS = ("closed-form", "gauss-newton")  # which take no learning rate
 
 __all__ = ["TroupeClassifier", "TroupeRegressor", "export_onnx"]
 
@@ -26,17 +31,17 @@ __all__ = ["TroupeClassifier", "TroupeRegressor", "export_onnx"]
 class _TroupeEstimator(BaseEstimator):
     """What both have in common. None is the library's own default (docs/jobs.md).
 
-    hidden: units of each hidden layer. layers: a text of layers, such as "convolution channels=8; pool size=2",
+    hidden: units of each hidden layer, or of the one there is. layers: a text of layers, such as "convolution channels=8; pool size=2",
     in place of hidden (docs/layers.md), for rows of `shape`. activation, optimizer: names as in job files. learning_rate: None is
     the optimizer's own. batch_size: 0 is all rows. slices: pieces of a step, part of the result. replicas: who
-    compute them, no part of the result. standardize: features to mean 0 and deviation 1; the model file has the
-    map. validation_fraction: rows that are not trained on; the model is that of the epoch with their least loss,
+    compute them, no part of the result. standardize: features, and a regressor's targets, to mean 0 and deviation 1;
+    the model file has the map of the features, and predicts in the targets' own unit. validation_fraction: rows that are not trained on; the model is that of the epoch with their least loss,
     and training ends after `patience` epochs without a lesser one. plateau: epochs without a lesser loss, of these
     rows or else of those trained on, after which the rate is multiplied by `plateau_factor` (None is 0.1).
     """
 
-    def __init__(self, hidden=(100,), activation="relu", dropout=0.0, optimizer="adam",
-                 learning_rate=0.01, l2=0.0, epochs=100, batch_size=32, slices=None, replicas=None,
+    def __init__(self, hidden=HIDDEN, activation="relu", dropout=0.0, optimizer="adam",
+                 learning_rate=LEARNING_RATE, l2=0.0, epochs=100, batch_size=32, slices=None, replicas=None,
                  validation_fraction=0.0, patience=None, standardize=True, seed=0, layers=None, shape=None,
                  plateau=None, plateau_factor=None):
         self.hidden = hidden
@@ -61,8 +66,15 @@ class _TroupeEstimator(BaseEstimator):
     def _train(self, method, features, targets, callbacks):
         """Sets what was learned also when Ctrl-C or a callback's error ended training."""
         options = self.get_params(deep=False)
+        if self.patience is not None and not self.validation_fraction:
+            raise ValueError("patience watches rows that are not trained on, and there are none: set "
+                             "validation_fraction, to 0.1 say")
         if self.layers is not None:
+            if self.hidden is not None and np.ravel(self.hidden).tolist() not in ([], list(HIDDEN)):
+                raise ValueError("layers are in place of hidden: give one of them")
             options["hidden"] = ()
+        if self.optimizer in SOLVERS and self.learning_rate == LEARNING_RATE:
+            options["learning_rate"] = None
         core = _troupe.Estimator(**options)
         try:
             getattr(core, method)(features, targets, list(callbacks))
@@ -71,7 +83,19 @@ class _TroupeEstimator(BaseEstimator):
                 self._core = core
                 self.history_ = _columns(core.history())
                 self.n_iter_ = int(max(self.history_["epoch"], default=0))
+        self._warn_if_unfinished()
         return self
+
+    def _warn_if_unfinished(self):
+        """When the last tenth of all epochs lowered the loss by more than 2 % of what all of them did."""
+        losses = self.history_.get("validation_loss", self.history_.get("train_loss", []))
+        part = max(1, len(losses) // 10)
+        if self.n_iter_ != self.epochs or len(losses) < 2 * part + 1:
+            return
+        fell = np.mean(losses[-2 * part:-part]) - np.mean(losses[-part:])
+        if fell > 0.02 * abs(losses[0] - losses[-1]):
+            warnings.warn(f"the loss was still falling when training ended after {self.epochs} epochs: give it more "
+                          "epochs, or a higher learning_rate", ConvergenceWarning, stacklevel=4)
 
     def _raw_predictions(self, X):
         """In the precision of X, though all is computed in float32."""

@@ -350,6 +350,14 @@ class Refusals(unittest.TestCase):
         self.refused("learning_rate", learning_rate=-1.0)
         self.refused("hidden: cannot be 'many'", hidden="many")
         self.refused("validation_fraction", validation_fraction=1.5)
+        self.refused("patience watches rows .* set validation_fraction", patience=3)
+        self.refused("layers are in place of hidden", layers="dense units=8", hidden=(8,))
+
+    def test_one_hidden_layer_needs_no_list(self):
+        rows, classes = digits()
+        bits = {TroupeClassifier(hidden=hidden, epochs=2).fit(rows, classes).parameters_sha256_
+                for hidden in (16, (16,), np.int64(16), np.array([16]))}
+        self.assertEqual(len(bits), 1)
 
     def test_data(self):
         rows, classes = digits()
@@ -374,4 +382,4 @@ class Refusals(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], warnings="ignore")  # short runs do not converge
