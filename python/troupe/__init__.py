@@ -93,9 +93,10 @@ class _TroupeEstimator(BaseEstimator):
         if self.n_iter_ != self.epochs or len(losses) < 2 * part + 1:
             return
         fell = np.mean(losses[-2 * part:-part]) - np.mean(losses[-part:])
-        if fell > 0.02 * abs(losses[0] - losses[-1]):
+        if fell > max(0.02 * (losses[0] - losses[-1]), 1e-4 * losses[0]):
             warnings.warn(f"the loss was still falling when training ended after {self.epochs} epochs: give it more "
-                          "epochs, or a higher learning_rate", ConvergenceWarning, stacklevel=4)
+                          "epochs or a higher learning_rate, or let validation_fraction and patience end it",
+                          ConvergenceWarning, stacklevel=4)
 
     def _raw_predictions(self, X):
         """In the precision of X, though all is computed in float32."""

@@ -95,6 +95,7 @@ class Regressions(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             TroupeRegressor(hidden=(), epochs=50, learning_rate=0.05).fit(rows, targets)
+            TroupeRegressor(hidden=(), optimizer="gauss-newton").fit(rows, targets + np.sin(30 * targets))
 
 
 if __name__ == "__main__":
