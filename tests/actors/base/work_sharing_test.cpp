@@ -5,8 +5,11 @@
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+#include <caf/atom.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/policy/work_stealing.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
+#include <caf/scheduler/coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -24,6 +27,7 @@ namespace troupe::work_sharing_test {
 namespace {
 
 using namespace std::chrono_literals;
+using stealing = caf::scheduler::coordinator<caf::policy::work_stealing>;
 
 class shared_work : public testing::Test {
 protected:
@@ -53,6 +57,18 @@ caf::behavior passes_on(caf::event_based_actor* self, const caf::actor& home) {
 TEST_F(shared_work, takes_the_threads_of_the_configuration) {
   start(3);
   EXPECT_EQ(system_->scheduler().num_workers(), 3u);
+}
+
+TEST_F(shared_work, leaves_a_host_the_policy_it_asks_for) {
+  config_.set("scheduler.policy", caf::atom("stealing"));
+  start(1);
+  EXPECT_NE(dynamic_cast<stealing*>(&system_->scheduler()), nullptr);
+}
+
+TEST_F(shared_work, leaves_a_host_its_own_scheduler_whoever_comes_first) {
+  config_.load<stealing>();
+  start(1);
+  EXPECT_NE(dynamic_cast<stealing*>(&system_->scheduler()), nullptr);
 }
 
 /// Counts its turns, and who took them.

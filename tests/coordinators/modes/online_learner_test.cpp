@@ -163,6 +163,8 @@ TEST(online_learner, labels_must_be_those_of_the_model) {
   EXPECT_FALSE(learner.enqueue({{1}, {2}, {}}));
   EXPECT_NEAR(learner.learn_next()->batch_loss, std::log(3.0), 1e-6);
   EXPECT_THROW(learner.set_validation({{1}, {3}, {}}), std::invalid_argument);
+  EXPECT_THROW(learner.set_validation({{NAN}, {2}, {}}), std::invalid_argument)
+    << "every update would be rolled back";
 }
 
 TEST(online_learner, constants_out_of_range_are_refused) {
