@@ -197,7 +197,7 @@ void collective_member_state::carry_out(collective_outcome outcome) {
 
 void collective_member_state::send(departing_parts::pieces pieces) {
   for (auto& one : pieces)
-    if (options_.carry && one.piece.values.size() >= carried_elements_min)
+    if (options_.carry && one.piece.values.size() > 0)
       options_.carry(one.to, std::move(one.piece));
     else
       self_->send(peer(one.to), std::move(one.piece));

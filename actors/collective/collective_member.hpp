@@ -45,15 +45,10 @@ inline constexpr milliseconds collective_tick_interval{50};
 /// leaves waits twice as long for one that hangs.
 inline constexpr milliseconds collective_farewell_deadline{5'000};
 
-/// Pieces of so many values go by a carrier where there is one: 64 KiB. Smaller ones are there sooner as messages,
-/// which wake one thread less.
-inline constexpr size_t carried_elements_min = size_t{16} << 10;
-
 struct collective_member_options {
   collective_options rule{};
   size_t member = 0;
-  /// Takes a piece for a member of another process, which comes from `member` there; null: pieces are
-  /// messages.
+  /// Takes a piece that has values for a member of another process; null: pieces are messages.
   std::function<void(size_t to, collective_part&& piece)> carry = {};
 };
 

@@ -1,6 +1,6 @@
-// Part carriers: the carriers of a networked collective (actors/net/carriers). Large pieces of parts go by
-// memory that two processes have in common, or by a connection of their own, as pieces of training do;
-// while there is no carrier to a process they are messages, as small ones are always.
+// Part carriers: the carriers of a networked collective (actors/net/carriers). Pieces of parts go by memory
+// that two processes have in common, or by a connection of their own, as pieces of training do; while
+// there is no carrier to a process they are messages, as what has no values is always.
 //
 //   member --carry(to, piece)--> turn of the loop --> carrier --> turn of the other's loop --> member there
 //                                     |  no carrier
