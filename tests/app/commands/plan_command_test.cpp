@@ -106,7 +106,9 @@ TEST_F(plan_command, training_says_who_shares_the_model_and_its_result_does_not)
   EXPECT_TRUE(said("model     neural-network 4-16-16-2, 386 parameters; "
                    "categorical-cross-entropy, layers cut in 2: outputs inputs none\n"))
     << err;
-  EXPECT_TRUE(said("2 slices, synchronous, 1 group of 2 replicas (tensor 2, pipeline 1) on one thread; ")) << err;
+  EXPECT_TRUE(
+    said("2 slices, synchronous, 1 group of 2 replicas (tensor 2, pipeline 1) on one thread; "))
+    << err;
   const auto shared = nlohmann::json::parse(out);
   ASSERT_EQ(run(train + " --set parallel.tensor=1 --set parallel.pipeline=2"), 0) << err;
   const auto stages = nlohmann::json::parse(out);
