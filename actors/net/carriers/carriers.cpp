@@ -81,7 +81,8 @@ void carriers::take(const std::string& peer, uint64_t token, std::shared_ptr<cha
   loop_->post([self = shared_from_this(), peer, token, connection = std::move(connection)] {
     const auto found = self->ways_.find(peer);
     if (found == self->ways_.end() || found->second.link.token() != token ||
-        !found->second.link.has_socket())
+        !found->second.link.has_socket() ||
+        (found->second.stream && self->options_.on_lost)) // what was given to it would be lost
       return;
     self->drop(found->second);
     self->begin(peer, found->second, std::move(*connection), {}, {});

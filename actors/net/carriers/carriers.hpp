@@ -41,7 +41,8 @@ struct carrier_options {
   /// A carrier on which nothing comes for so long after a question is none any more: what was given
   /// to it is lost.
   milliseconds silence_max{2'000};
-  /// Called, in a turn, when a carrier breaks: pieces given to it may be lost. Null: nobody minds.
+  /// Called, in a turn, when a carrier breaks: pieces given to it may be lost, so none takes the place of one that
+  /// is whole. Null: nobody minds.
   std::function<void(const std::string&)> on_lost;
 };
 

@@ -42,7 +42,7 @@ public:
   /// Listens and dials; nothing is waited for.
   ///
   /// Throws failure: bad_job when the plan cannot work; cannot_create when the port is in use;
-  /// missing_input, no_permission and bad_data as networked_process; internal when `configure_node`
+  /// missing_input, no_permission, bad_data and io_error as networked_process; internal when `configure_node`
   /// was not called.
   networked_collective(caf::actor_system& system, networked_collective_options options);
 

@@ -66,7 +66,10 @@ void part_carriers::set_members(std::vector<placed_member> members) {
 void part_carriers::carry(size_t from, size_t to, collective_part&& piece) {
   loop_->post([this, from, to, piece = std::move(piece)]() mutable {
     const auto& there = members_.at(to);
-    if (!ways_->carry(there.process, piece_of(to, piece)))
+    const bool is_heard = heard_.contains(there.process);
+    if (!is_heard) // the other side may have given up the way, or not have it yet: ask
+      ways_->carry(there.process, position_word::stamp, {});
+    if (!is_heard || !ways_->carry(there.process, piece_of(to, piece)))
       caf::send_as(caf::actor_cast<caf::actor>(members_.at(from).actor), there.actor,
                    std::move(piece));
   });
@@ -74,6 +77,7 @@ void part_carriers::carry(size_t from, size_t to, collective_part&& piece) {
 
 // It speaks for its own members alone, and to members of this process.
 void part_carriers::take_frame(const std::string& peer, carried_frame&& frame) {
+  heard_.insert(peer);
   if (frame.kind == frame_kind::stamp)
     ways_->carry(peer, position_word::credit, frame.piece.stamp);
   else if (frame.kind == frame_kind::credit)
@@ -89,13 +93,15 @@ void part_carriers::take_frame(const std::string& peer, carried_frame&& frame) {
 }
 
 void part_carriers::tell_lost(const std::string& peer) {
+  on_settled(peer);
+  if (heard_.erase(peer) == 0)
+    return; // nothing was given to it
   for (const auto& lost : members_)
     for (const auto& own : members_)
       if (lost.process == peer && own.process == own_name_)
         caf::anon_send(
           caf::actor_cast<caf::actor>(own.actor),
           caf::down_msg{lost.actor.address(), caf::exit_reason::remote_link_unreachable});
-  on_settled(peer);
 }
 
 // What was given before a question has come when it is answered.
@@ -103,7 +109,7 @@ void part_carriers::settle(milliseconds deadline) {
   auto over = settled_.get_future();
   loop_->post([this] {
     for (const auto& one : members_)
-      if (one.process != own_name_ && ways_->way_to(one.process) != carrier_choice::messages)
+      if (heard_.contains(one.process))
         unanswered_.insert(one.process);
     for (const auto& one : std::set{unanswered_})
       ways_->carry(one, position_word::stamp, {});

@@ -6,8 +6,8 @@
 //                                     |  no carrier
 //                                     +--> message to the member there
 //
-// A carrier that breaks is a lost process to its members: what it had taken may be lost, and nothing of a collective
-// is sent twice.
+// A carrier takes pieces once something has come by it. One that breaks after that is a lost process to its members: what
+// it had taken may be lost, and nothing of a collective is sent twice.
 
 #pragma once
 
@@ -61,7 +61,8 @@ private:
   std::shared_ptr<carriers> ways_;
   // In turns only.
   std::vector<placed_member> members_;
-  std::set<std::string> unanswered_; ///< processes that `settle` asks
+  std::set<std::string> heard_;      ///< processes of which something has come by their carrier
+  std::set<std::string> unanswered_; ///< those that `settle` asks
   std::promise<void> settled_;
 };
 

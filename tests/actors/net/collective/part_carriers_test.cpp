@@ -78,12 +78,6 @@ protected:
     ADD_FAILURE() << "it is never carried";
     return came;
   }
-  bool is_quiet(size_t member) {
-    bool result = false;
-    inboxes[member]->receive([](const collective_part&) {},
-                             caf::after(200ms) >> [&] { result = true; });
-    return result;
-  }
 
   system_config config;
   caf::actor_system system{config};
@@ -101,9 +95,17 @@ TEST_F(two_processes, carry_pieces_as_they_are_and_say_of_whom_they_come) {
 
 TEST_F(two_processes, speak_for_their_own_members_and_to_those_of_the_other) {
   carried(*a, 0, 2);
-  auto lying = part_of(2, 10); // a says that member 2 of b says it
-  a->carry(0, 2, std::move(lying));
-  EXPECT_TRUE(is_quiet(2));
+  a->carry(0, 2, part_of(2, 10)); // a says that member 2 of b says it
+  a->carry(0, 2, part_of(0, 20));
+  inboxes[2]->receive([](const collective_part& x) { EXPECT_EQ(x, part_of(0, 20)); });
+}
+
+TEST_F(two_processes, lose_nothing_with_a_carrier_by_which_nothing_came) {
+  std::this_thread::sleep_for(300ms); // it is there
+  b.reset();
+  bool is_told = false;
+  inboxes[0]->receive([&](const caf::down_msg&) { is_told = true; }, caf::after(300ms) >> [] {});
+  EXPECT_FALSE(is_told);
 }
 
 TEST_F(two_processes, are_settled_when_all_that_was_given_has_come) {
