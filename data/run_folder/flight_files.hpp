@@ -38,7 +38,8 @@ std::string flight_file_name(const std::string& process);
 std::vector<std::string> take_in_flights(const std::string& folder,
                                          const std::string& run_directory);
 
-/// Removes the oldest ones, so that `flight_files_kept` stay, and empty files a minute old. What was removed meanwhile is none.
+/// Removes the oldest ones, so that `flight_files_kept` stay, and empty files a minute old. What was removed
+/// meanwhile is none.
 void drop_old_flights(const std::string& folder);
 
 } // namespace troupe

@@ -2,10 +2,12 @@
 
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
+#include "troupe/models/math/reduction.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -33,6 +35,13 @@ void require_each(const Values& values, std::span<const std::string> columns, co
   if (at < values.size())
     refuse(fmt::format("row {}, {}: {} {}", at / columns.size(),
                        shown_text(columns[at % columns.size()]), values[at], problem));
+}
+
+void require_finite(std::span<const float> values, std::span<const std::string> columns,
+                    bool has_gaps = false) {
+  if (find_not_finite(std::array{values}) == 0) // a value at a time takes ten times as long
+    require_each(values, columns, "is not finite",
+                 [&](float x) { return is_finite(x) || (has_gaps && std::isnan(x)); });
 }
 
 /// What each row has one of: a number of `names`.
@@ -66,9 +75,7 @@ void require_dense(const dataset& x) {
   require_count("names of features", x.feature_names.size(), x.feature_count);
   require_count("places of lent rows", x.lent.places.size(), 0); // parts of a data set have some
   require_count("feature values", values.size(), x.row_count * x.feature_count);
-  const bool has_gaps = x.columns.missing == missing_rule::mean;
-  require_each(values, x.feature_names, "is not finite",
-               [&](float value) { return is_finite(value) || (has_gaps && std::isnan(value)); });
+  require_finite(values, x.feature_names, x.columns.missing == missing_rule::mean);
 }
 
 } // namespace
@@ -80,7 +87,7 @@ void require_sound(const dataset& x) {
   require_count("targets a row", x.target_count, has_classes ? 0 : std::max(x.target_count, 1ul));
   require_count("names of targets", x.target_names.size(), has_classes ? 1 : x.target_count);
   require_count("target values", x.targets.size(), x.row_count * x.target_count);
-  require_each(x.targets, x.target_names, "is not finite", is_finite);
+  require_finite(x.targets, x.target_names);
   require_numbers("labels", x.labels, rows_with(x.classes), x.classes);
   require_numbers("clients", x.clients, rows_with(x.clients), x.client_names);
   require_numbers("groups", x.groups, rows_with(x.groups), x.group_names);

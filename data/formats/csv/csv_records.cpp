@@ -260,8 +260,7 @@ std::string hint_for_text(bool may_be_header, const std::string& column, bool ma
     return header_hint;
   if (column.empty())
     return "features are numbers: code the column's values as numbers; a text for no value, such "
-           "as NA, is known to "
-           "a model whose job has it in data.missing_cells";
+           "as NA, is known to a model whose job has it in data.missing_cells";
   const auto name = " = [\"" + column + "\"]";
   const auto otherwise = "leave the column out, data.ignore" + name +
                          ", or make a feature of each of its values, data.categorical" + name +
