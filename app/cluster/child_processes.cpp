@@ -81,7 +81,7 @@ void write_text(const char* text) {
   if (getppid() != plan.parent) // it died before the line above
     _exit(127);
   for (size_t i = 0; i < stop_signals.size(); ++i)
-    if (i < 2 || handlers_before[i].sa_handler != SIG_IGN) // SIGINT and SIGTERM in any case
+    if (stops_in_any_case(stop_signals[i]) || handlers_before[i].sa_handler != SIG_IGN)
       std::signal(stop_signals[i], SIG_DFL);
   for (const int number : {SIGCHLD, SIGPIPE, SIGXFSZ})
     std::signal(number, SIG_DFL);

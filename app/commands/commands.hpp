@@ -153,6 +153,9 @@ struct show_arguments {
   bool json = false; ///< with `plan` only
 };
 
+/// Adds the option --set, with one value each time it is given.
+void add_sets(CLI::App& command, std::vector<std::string>& sets);
+
 /// Adds `config` to `app`; what of it is called puts itself into `chosen`.
 void add_config(CLI::App& app, show_arguments& x, std::function<int()>& chosen);
 

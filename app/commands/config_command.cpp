@@ -90,6 +90,13 @@ int config_keys_command() {
 
 } // namespace
 
+// "--set a.b=1 job.toml" must not take the file.
+void add_sets(CLI::App& command, std::vector<std::string>& sets) {
+  command.add_option("--set", sets, "Sets a key; the value is TOML, or else a string")
+    ->type_name("KEY=VALUE")
+    ->allow_extra_args(false);
+}
+
 void add_config(CLI::App& app, show_arguments& x, std::function<int()>& chosen) {
   auto* config = app.add_subcommand("config", "Checks and shows job and cluster files");
   config->require_subcommand(1);
@@ -100,9 +107,7 @@ void add_config(CLI::App& app, show_arguments& x, std::function<int()>& chosen) 
   check->callback([&] { chosen = [&x] { return config_check_command(x.file); }; });
   auto* show = config->add_subcommand("show", "Prints a job with every key, defaults included");
   show->add_option("file", x.file, "The file")->required()->type_name("FILE");
-  show->add_option("--set", x.sets, "Sets a key; the value is TOML, or else a string")
-    ->type_name("KEY=VALUE")
-    ->allow_extra_args(false);
+  add_sets(*show, x.sets);
   auto* plan = show->add_flag(
     "--plan", x.plan, "Prints who would hold, send and compute how much (docs/parallel.md)");
   show->add_flag("--json", x.json, "Prints the plan as one JSON object")->needs(plan);

@@ -43,16 +43,9 @@ struct command_line {
   std::function<int()> chosen;
 };
 
-// One value for each --set: "--set a.b=1 job.toml" must not take the file.
-void add_sets(CLI::App& command, std::vector<std::string>& sets) {
-  command.add_option("--set", sets, "Sets a key; the value is TOML, or else a string")
-    ->type_name("KEY=VALUE")
-    ->allow_extra_args(false);
-}
-
 // What `train`, `node` and `launch` have in common.
 void add_run_options(CLI::App& command, troupe::train_arguments& x) {
-  add_sets(command, x.sets);
+  troupe::add_sets(command, x.sets);
   command.add_flag("--json", x.json, "Prints the result as one JSON object");
   command.add_flag("--quiet", x.quiet, "Shows no progress");
   command.add_flag("--stats", x.stats, "Also prints who computed, waited and came late");
@@ -124,7 +117,7 @@ void add_status(command_line& x) {
   status->add_option("cluster", x.status.cluster_file, "The cluster file (docs/clusters.md)")
     ->required()
     ->type_name("CLUSTER.toml");
-  add_sets(*status, x.status.sets);
+  troupe::add_sets(*status, x.status.sets);
   status->add_flag("--json", x.status.json, "Prints one JSON object");
   status->add_flag("--explain", x.status.explains, "Prints only who holds up the run, and why");
   add_visit_options(*status, x.status);
@@ -138,7 +131,7 @@ void add_watch(command_line& x) {
     ->required()
     ->type_name("CLUSTER.toml|RUN");
   troupe::add_page_options(*watch, x.watch.page);
-  add_sets(*watch, x.watch.sets);
+  troupe::add_sets(*watch, x.watch.sets);
   add_visit_options(*watch, x.watch);
   watch->footer("Example:\n  troupe watch runs/digits");
   watch->callback([&x] { x.chosen = [&x] { return troupe::watch_command(x.watch); }; });
@@ -234,7 +227,7 @@ void add_compare(command_line& x) {
 void add_doctor(command_line& x) {
   auto* doctor = x.app.add_subcommand("doctor", "Says whether a run would work on this machine");
   doctor->add_option("file", x.doctor.file, "A job or cluster file")->type_name("FILE");
-  add_sets(*doctor, x.doctor.sets);
+  troupe::add_sets(*doctor, x.doctor.sets);
   doctor->add_flag("--json", x.doctor.json, "Prints one JSON object");
   doctor->footer("Example:\n  troupe doctor examples/cluster/two_nodes.toml");
   doctor->callback([&x] { x.chosen = [&x] { return troupe::doctor_command(x.doctor); }; });

@@ -61,7 +61,7 @@ void handle_unless_ignored(int number, const struct sigaction& action, struct si
   sigaction(number, nullptr, &found);
   if (before)
     *before = found;
-  if (found.sa_handler != SIG_IGN || number == SIGINT || number == SIGTERM)
+  if (found.sa_handler != SIG_IGN || stops_in_any_case(number))
     sigaction(number, &action, nullptr);
 }
 

@@ -15,7 +15,12 @@ namespace troupe {
 /// What stops a run. All but SIGINT count as SIGTERM, whose exit code is 143.
 inline constexpr std::array stop_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 
-/// `number` has this handler from now on, unless who started the process has it ignored (`nohup`).
+/// Also where who started the process has it ignored, as shells do with `&`; the others `nohup` and its like forbid.
+constexpr bool stops_in_any_case(int number) {
+  return number == SIGINT || number == SIGTERM;
+}
+
+/// `number` has this handler from now on, if it may stop this process.
 void handle_unless_ignored(int number, const struct sigaction& action, struct sigaction* before);
 
 /// Ignores SIGPIPE and SIGXFSZ: a reader that left, and a limit on the size of files, are errors of the

@@ -1,6 +1,5 @@
 #include "troupe/app/run/system_config.hpp"
 
-#include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/net/process/networked_process.hpp"
 #include "troupe/actors/run/train.hpp"
 #include "troupe/app/run/process_room.hpp"
@@ -29,10 +28,7 @@ system_config::system_config(const runtime_options& options, const cluster_timeo
 void system_config::set_runtime(const runtime_options& options, const room_beside_workers& room) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   require_process_room(options.threads.value_or(cores) + room.threads, room.descriptors);
-  if (options.policy == scheduler_policy::sharing)
-    share_work(*this);
-  else
-    set("scheduler.policy", caf::atom_from_string(std::string{name_of(options.policy)}));
+  set("scheduler.policy", caf::atom_from_string(std::string{name_of(options.policy)}));
   set("scheduler.max-threads", options.threads.value_or(cores));
   set("logger.verbosity", caf::atom("quiet"));
 }
