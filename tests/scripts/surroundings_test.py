@@ -236,11 +236,12 @@ class Surroundings(unittest.TestCase):
                                   *(word for x in settings for word in ("--set", x))], os.environ)
                 while "Epoch" not in run.stderr.readline():
                     self.assertIsNone(run.poll())
-                time.sleep(1)
-                used = []
-                for thread in threads_of(run.pid, "troupe-worker"):
-                    fields = of_thread(run.pid, thread, "stat").rpartition(")")[2].split()
-                    used.append(int(fields[11]) + int(fields[12]))
+                used = [0]
+                while max(used) < 20:  # hundredths of a second
+                    time.sleep(0.1)
+                    stats = [of_thread(run.pid, thread, "stat").rpartition(")")[2].split()
+                             for thread in threads_of(run.pid, "troupe-worker")]
+                    used = [int(fields[11]) + int(fields[12]) for fields in stats]
                 run.send_signal(signal.SIGINT)
                 run.communicate(timeout=HANG)
                 # Each has a share, on however busy a machine: they wait for each other in each step.
