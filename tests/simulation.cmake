@@ -18,6 +18,8 @@ add_test(NAME simulation_spares
          COMMAND troupe_simulation --seeds 0..250 --workload spare --check-views)
 add_test(NAME simulation_layers
          COMMAND troupe_simulation --seeds 0..150 --workload layers)
+add_test(NAME simulation_lone
+         COMMAND troupe_simulation --seeds 0..150 --workload lone)
 # Parameters that were kept while a disk failed, and came whole into a checkpoint: seed 101245.
 add_test(NAME simulation_scratch
          COMMAND troupe_simulation --seeds 101200..101260 --workload best)
@@ -46,4 +48,4 @@ target_link_libraries(troupe_mutants PRIVATE troupe_simulated troupe_settings)
 target_compile_options(troupe_mutants PRIVATE -O1)
 target_precompile_headers(troupe_mutants PRIVATE ${simulation_headers} <map>)
 troupe_join(troupe_mutants 6)
-add_test(NAME simulation_mutants COMMAND troupe_mutants --seeds 0..300)
+add_test(NAME simulation_mutants COMMAND troupe_mutants --seeds 0..350)

@@ -53,17 +53,13 @@ hold_decisions hold_rule::ask() {
 hold_decisions hold_rule::name_if_complete() {
   if (!missing().empty())
     return {};
-  const bool computes =
-    std::ranges::any_of(view_.members, [](const member& who) { return who.replica_count > 0; });
   std::vector<uint64_t> numbers;
   for (const auto& [name, answer] : answers_) {
     numbers.insert(numbers.end(), answer.shard_versions.begin(), answer.shard_versions.end());
-    if (computes)
-      numbers.push_back(answer.next_step);
+    numbers.push_back(answer.next_step);
   }
   phase_ = phase::named;
-  if (!numbers.empty())
-    stop_version_ = computes ? std::ranges::max(numbers) : std::ranges::min(numbers);
+  stop_version_ = std::ranges::max(numbers);
   return {stop_at{stop_version_}};
 }
 

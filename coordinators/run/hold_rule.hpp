@@ -7,8 +7,7 @@
 //
 // Every member with replicas or spans is asked to hold: its replicas start no further step. It
 // answers with the first step none of its replicas has started and the versions of its shards. Once
-// all members of one view have answered, the stop version is the greatest number in any answer; if
-// nobody is there who could compute, it is the least version of a shard.
+// all members of one view have answered, the stop version is the greatest number in any answer.
 //
 // It counts on three habits of processes:
 //   (a) who holds starts no step until it is told a horizon, in whatever view;
@@ -23,13 +22,13 @@
 // on. Somebody outside the view (it was lost, it may run on) is sent no span after that span's
 // shard answered, by (b), so it can have at most the least of the a, and start no step above that.
 // If T = max(f, a), shards may thus complete step T with its help, when no member has rows in that
-// step, and hold T and T + 1; step T + 1 nobody can start. If nobody computes, T is that least
-// version itself, and the same holds.
+// step, and hold T and T + 1; step T + 1 nobody can start.
 //
 // Everybody reaches T: somebody has started T - 1 or a shard is at T, so every shard is or was at
 // T - 1 and, at most at T, still keeps it. Who computes can be given T - 1 whole, may start T - 1
-// by the horizon, and the step's slices have owners in the view. If nobody computes, every shard is
-// at T or T + 1 already.
+// by the horizon, and the step's slices have owners in the view. If nobody computes, a shard at T - 1
+// waits for gradients on their way, or for somebody who joins, as it would without a stop. A lesser
+// version would be no way out: a shard at T no longer has the optimizer's state of T - 1.
 //
 // A loss after T was named changes none of this within the term. A new term starts from a complete
 // checkpoint; that may have been at T + 1, and then T + 1 is named in its place.

@@ -253,7 +253,7 @@ const std::vector<machine_plan> one{{"p", 3, 1}};
 /// A group, and one in reserve; the first process leads alone.
 const std::vector<machine_plan> pair{{"a", 0, 1}, {"b", 1, 0}, {"c", 1, 1}, {"x", 0, 0}};
 /// Who computes is one: without it nobody does.
-const std::vector<machine_plan> lone{{"a", 0, 2}, {"b", 2, 1}};
+const std::vector<machine_plan> lone{{"a", 0, 2}, {"b", 2, 0}};
 const std::vector<machine_plan> stages{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 0}, {"x", 0, 0}};
 /// Two groups of four, two replicas in each process.
 const std::vector<machine_plan> grid{
@@ -349,9 +349,10 @@ const std::vector<workload>& workloads() {
     {"pipeline", staged_job(), stages, grid, false, {18'000, 1500}},
     {"grid", split_job(2, 2), grid, uneven, true, {18'000, 1500}},
     {"classes", split_classes_job(), uneven, grid},
-    {"sharded", sharded_job(), stages, lone, true, {18'000, 1500}},
+    {"sharded", sharded_job(), stages, many, true, {18'000, 1500}},
     {"federated", federated_job(), trainers, servant, false, {}, false, agreement::result},
     {"groups", groups_job(), servant, trainers, false, {90'000, 3000}, false, agreement::result},
+    {"lone", sharded_job(), lone, stages, true, {18'000, 1500}},
     {"layers", layers_job(), grid, uneven, true, {18'000, 1500}},
   };
   return all;

@@ -83,12 +83,12 @@ TEST(hold_rule, a_new_view_asks_anew) {
   EXPECT_EQ(rule.on_held({"s", {1, 2}, 0, {3}}), (hold_decisions{stop_at{4}}));
 }
 
-TEST(hold_rule, without_anybody_to_compute_it_is_what_all_shards_have) {
+TEST(hold_rule, without_anybody_to_compute_it_is_what_the_first_shard_has) {
   hold_rule rule;
   rule.on_view(without_replicas(1, 1));
   rule.on_stop_requested();
   rule.on_held({"s", {1, 1}, 0, {8}});
-  EXPECT_EQ(rule.on_held({"t", {1, 1}, 0, {7}}), (hold_decisions{stop_at{7}}));
+  EXPECT_EQ(rule.on_held({"t", {1, 1}, 0, {7}}), (hold_decisions{stop_at{8}}));
 }
 
 TEST(hold_rule, a_stop_before_the_first_view_is_remembered) {
