@@ -91,16 +91,24 @@ void array_rows::read(uint64_t count, std::vector<float>& features, array_target
     read_mixed(value_count, features, targets);
   else
     for (uint64_t left = value_count; left > 0;)
-      left -= values_.append(left, features);
+      left -= append(left, features);
   rows_left_ -= count;
   if (rows_left_ == 0)
     source_.expect_end();
 }
 
+size_t array_rows::append(uint64_t count, std::vector<float>& out) {
+  const auto size = values_.append(count, out);
+  if (digits_ && bytes_of(header_.type) >= sizeof(float) && header_.type != element_type::f32)
+    for (size_t i = 0; i < size && digits_->wants_more(); ++i)
+      digits_->add(watched_++ % column_count_, values_.number(i));
+  return size;
+}
+
 void array_rows::read_mixed(uint64_t count, std::vector<float>& features, array_targets& targets) {
   while (count > 0) {
     block_.clear();
-    const auto size = values_.append(count, block_);
+    const auto size = append(count, block_);
     split_block(size, features, targets);
     count -= size;
   }

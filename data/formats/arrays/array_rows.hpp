@@ -7,6 +7,7 @@
 #include "troupe/data/formats/arrays/array_header.hpp"
 #include "troupe/data/formats/arrays/array_values.hpp"
 #include "troupe/data/source/binary_source.hpp"
+#include "troupe/data/table/lost_digits.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -47,6 +48,9 @@ public:
   /// Which columns are targets, in the order their cells are wanted. Before the first row.
   void set_targets(const std::vector<size_t>& columns);
 
+  /// Shows it the first elements of wide types, targets too. It must live on.
+  void watch_digits(lost_digits& digits) { digits_ = &digits; }
+
   /// Appends the next `count` rows, at most as many as are left: features (N x F) and targets.
   /// After the last row nothing may follow in the file. Throws what array_values throws.
   void read(uint64_t count, std::vector<float>& features, array_targets& targets);
@@ -66,6 +70,7 @@ private:
   };
 
   void find_shape(size_t columns_max);
+  size_t append(uint64_t count, std::vector<float>& out);
   void read_mixed(uint64_t count, std::vector<float>& features, array_targets& targets);
   void split_block(size_t count, std::vector<float>& features, array_targets& targets);
   void keep_target(size_t i, array_targets& targets);
@@ -78,6 +83,8 @@ private:
   uint64_t values_offset_ = 0; ///< of the first value in the file
   array_values values_;
   uint64_t rows_left_ = 0;
+  lost_digits* digits_ = nullptr; ///< null: nobody asks
+  uint64_t watched_ = 0;          ///< elements it has seen
   std::vector<target> targets_; ///< by rising column
   uint64_t column_ = 0;         ///< of the next value
   size_t next_target_ = 0;      ///< at or behind that column; all passed: targets_.size()

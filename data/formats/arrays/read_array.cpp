@@ -93,6 +93,8 @@ table read_array(const std::string& path, const array_options& options) {
   const auto target = labels.empty() ? target_column(rows, options.target) : rows.column_count();
   table result;
   result.source = path;
+  lost_digits digits(rows.column_count());
+  rows.watch_digits(digits);
   if (labels.empty())
     rows.set_targets({target});
   read_rows(rows, labels.empty() ? 1 : 0, result);
@@ -101,6 +103,10 @@ table read_array(const std::string& path, const array_options& options) {
   else
     read_labels(labels, rows, result);
   name_columns(rows.column_count(), target, result);
+  const auto name_of = [target](size_t column) {
+    return column == target ? std::string{} : std::to_string(column);
+  };
+  digits.add_remarks(path, name_of, result.remarks);
   return result;
 }
 

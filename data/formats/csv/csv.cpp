@@ -173,13 +173,11 @@ void add_remarks(const csv_reader& file, const lost_digits& digits,
                  const std::vector<std::string>& features, const cell_coder* coder, table& out) {
   for (const auto& doubt : file.doubts())
     out.remarks.push_back(file.path() + ": " + doubt);
-  for (size_t slot = 0; slot < features.size(); ++slot)
-    if (const auto remark = digits.remark(slot);
-        !remark.empty() && (!coder || coder->plan().columns[slot].kind == column_kind::number))
-      out.remarks.push_back(
-        file.path() + ": the column " + shown_text(features[slot]) + " loses digits: " + remark +
-        ", in which models compute; subtract a number near them in the file (of times the first "
-        "one), or leave the column out: data.ignore");
+  const auto name_of = [&](size_t slot) {
+    const bool is_number = !coder || coder->plan().columns[slot].kind == column_kind::number;
+    return is_number ? features[slot] : std::string{};
+  };
+  digits.add_remarks(file.path(), name_of, out.remarks);
 }
 
 } // namespace

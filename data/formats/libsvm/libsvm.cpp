@@ -22,7 +22,8 @@ public:
     : options_(options),
       limit_(path, options.table_bytes_max),
       rows_(path,
-            {options.index_base, options.features_max, options.line_bytes_max, options.hash_bits}),
+            {options.index_base, options.features_max, options.line_bytes_max, options.hash_bits,
+             &digits_}),
       feature_count_(rows_.hashed_count()) {
     result_.source = path;
   }
@@ -41,6 +42,7 @@ private:
 
   const libsvm_options& options_;
   table_limit limit_;
+  lost_digits digits_;
   libsvm_rows rows_;
   size_t feature_count_;
   bool target_has_text_ = false;
@@ -62,6 +64,8 @@ table libsvm_table_reader::read() && {
     fill_dense();
   else
     result_.sparse = entries_.take(std::move(starts_));
+  digits_.add_remarks(
+    result_.source, [](size_t index) { return std::to_string(index); }, result_.remarks);
   return std::move(result_);
 }
 

@@ -132,6 +132,8 @@ libsvm_entry libsvm_rows::read_entry(const word& text, uint64_t& least) const {
     fail(text, shown_text(text.text) + " is no entry", "an entry is index:value, without blanks");
   const auto index = read_index(text, text.text.substr(0, colon), least);
   least = index + 1;
+  if (options_.digits && options_.digits->wants_more())
+    options_.digits->add(index, text.text.substr(colon + 1));
   return {static_cast<uint32_t>(index - options_.index_base), read_value(text, colon)};
 }
 

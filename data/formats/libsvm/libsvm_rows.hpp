@@ -4,6 +4,7 @@
 #pragma once
 
 #include "troupe/data/formats/csv/csv_records.hpp"
+#include "troupe/data/table/lost_digits.hpp"
 #include "troupe/data/text/number_text.hpp"
 
 #include <cstddef>
@@ -36,6 +37,7 @@ struct libsvm_row_options {
   size_t features_max = libsvm_features_max;
   size_t line_bytes_max = size_t{16} << 20;
   size_t hash_bits = 0; ///< features are hashed to so many bits (feature_hash.hpp); 0: as they are
+  lost_digits* digits = nullptr; ///< is shown the first values, by index; null: nobody asks
 };
 
 class libsvm_rows {

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -245,6 +247,27 @@ TEST(read_array, labels_must_belong_to_the_rows) {
   } catch (const failure& error) {
     EXPECT_EQ(error.hint(), "name the file of the labels: data.labels_file");
   }
+}
+
+TEST(read_array, columns_that_lose_digits_as_float32_are_named) {
+  const auto remarks_of = [](double first, double step) {
+    std::string values;
+    for (int i = 0; i < 40; ++i)
+      for (const double x : {i * 0.1, first + i * step, 1e12 + i}) {
+        const auto bytes = std::bit_cast<std::array<char, sizeof x>>(x);
+        values.append(bytes.begin(), bytes.end());
+      }
+    temporary_folder folder;
+    return read_array(folder.write("rows.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (40, 3), }",
+                                                   values)),
+                      {})
+      .remarks;
+  };
+  const auto said = remarks_of(1.7e12, 100);
+  ASSERT_EQ(said.size(), 1u) << "the target's digits are kept";
+  EXPECT_NE(said[0].find("'1' loses digits: 40 different numbers are 1 as float32"), said[0].npos)
+    << said[0];
+  EXPECT_TRUE(remarks_of(1e9, 1e6).empty());
 }
 
 } // namespace troupe::read_array_test

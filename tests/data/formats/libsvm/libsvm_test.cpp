@@ -185,4 +185,16 @@ TEST(libsvm, lines_are_bounded) {
                  {.line_bytes_max = 100});
 }
 
+TEST(libsvm, features_that_lose_digits_as_float32_are_named) {
+  std::string rows;
+  for (int i = 0; i < 40; ++i)
+    rows += "1 2:0." + std::to_string(123456789 + i * 12345678) +
+            " 7:" + std::to_string(1'700'000'000'000 + i * 100) + '\n';
+  for (const auto form : {row_form::dense, row_form::sparse}) {
+    const auto said = read_text(rows, {.form = form}).remarks;
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_NE(said[0].find("'7' loses digits: 40 different numbers are 1"), said[0].npos) << said[0];
+  }
+}
+
 } // namespace troupe::libsvm_test
