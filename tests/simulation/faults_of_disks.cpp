@@ -56,7 +56,14 @@ bool caretaker::lose_disk(const fault& x) {
     return false;
   cluster_.crash_director(x.choice % 2 == 0);
   heals_at(world_.now() + x.length);
-  world_.after(x.length, [this] { start_anew(); });
+  world_.after(x.length, [this] {
+    if (is_over_)
+      return;
+    // A torn write at the same time has its own restart.
+    if (world_.state_of(cluster::director_machine) != machine_state::down)
+      cluster_.crash_director(false);
+    start_anew();
+  });
   return true;
 }
 
