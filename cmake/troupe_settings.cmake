@@ -42,3 +42,16 @@ if(TROUPE_SANITIZE)
     add_compile_options(-fno-sanitize=null,vptr -fno-sanitize-recover=all)
   endif()
 endif()
+
+# Kernels of products are compiled for one instruction set each, and nothing else is (models/math/product_kernels.hpp).
+# In each folder that compiles them, after other options were set.
+function(troupe_set_kernel_options)
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    return()
+  endif()
+  # GCC 12 sees a variable in its own intrinsics that is not set.
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/models/math/products_avx512.cpp APPEND PROPERTY
+               COMPILE_OPTIONS -mavx512f -mprefer-vector-width=512 -Wno-uninitialized -Wno-maybe-uninitialized)
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/models/math/products_avx2.cpp APPEND PROPERTY
+               COMPILE_OPTIONS -mavx2 -mfma)
+endfunction()

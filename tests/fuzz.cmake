@@ -18,6 +18,7 @@ if(TROUPE_FUZZ)
   # nothing, would crowd out those that do, and take half of its time.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/data/text/closest_name.cpp PROPERTIES
                               COMPILE_OPTIONS -fno-sanitize-coverage=trace-cmp)
+  troupe_set_kernel_options()
   add_library(troupe_decoders STATIC ${troupe_decoder_sources})
   target_include_directories(troupe_decoders PUBLIC ${PROJECT_BINARY_DIR}/include)
   target_compile_features(troupe_decoders PUBLIC cxx_std_20)

@@ -38,12 +38,14 @@ public:
   /// Appends to `remarks` what is lost in the file. `name_of(column)`: its name; empty for one that models do not read
   /// as numbers.
   template <class NameOf>
-  void add_remarks(const std::string& path, NameOf name_of, std::vector<std::string>& remarks) const {
+  void add_remarks(const std::string& path, NameOf name_of,
+                   std::vector<std::string>& remarks) const {
     for (const auto& [column, numbers] : columns_)
       if (const auto lost = loss_of(numbers); !lost.empty())
         if (const std::string name = name_of(column); !name.empty())
           remarks.push_back(path + ": the column " + shown_text(name) + " loses digits: " + lost +
-                            ", in which models compute; subtract a number near them in the file (of times the first "
+                            ", in which models compute; subtract a number near them in the file "
+                            "(of times the first "
                             "one), or leave the column out");
   }
 

@@ -67,6 +67,12 @@ class check_laws(unittest.TestCase):
                      '#include "troupe/models/base/buffer.hpp"')
         self.refused("models/a.cpp", "#  include SOME_HEADER\n", "without a name")
 
+    def test_kernels_of_products_have_nothing_that_others_have_too(self):
+        self.clean("models/math/products_sse.cpp", '#include "troupe/models/math/product_strip.hpp"\n'
+                   "\n#include <immintrin.h>\n")
+        self.refused("models/math/products_sse.cpp", "#include <algorithm>\n", "a source of kernels")
+        self.refused("models/math/products_sse.cpp", "\nint a = std::max(1, 2);\n", "std::", line=2)
+
     def test_rooms_look_only_where_they_may(self):
         for room, others in {"models": ("data", "coordinators", "actors", "app", "tests"),
                              "data": ("coordinators", "actors", "app", "tests"),

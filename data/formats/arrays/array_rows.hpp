@@ -85,10 +85,10 @@ private:
   uint64_t rows_left_ = 0;
   lost_digits* digits_ = nullptr; ///< null: nobody asks
   uint64_t watched_ = 0;          ///< elements it has seen
-  std::vector<target> targets_; ///< by rising column
-  uint64_t column_ = 0;         ///< of the next value
-  size_t next_target_ = 0;      ///< at or behind that column; all passed: targets_.size()
-  std::vector<float> block_;    ///< values of which some are targets
+  std::vector<target> targets_;   ///< by rising column
+  uint64_t column_ = 0;           ///< of the next value
+  size_t next_target_ = 0;        ///< at or behind that column; all passed: targets_.size()
+  std::vector<float> block_;      ///< values of which some are targets
 };
 
 /// Throws failure(bad_data) unless `labels` has a row for each of `rows`, of `columns` values.

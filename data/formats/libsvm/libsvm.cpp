@@ -21,9 +21,8 @@ public:
   libsvm_table_reader(const std::string& path, const libsvm_options& options)
     : options_(options),
       limit_(path, options.table_bytes_max),
-      rows_(path,
-            {options.index_base, options.features_max, options.line_bytes_max, options.hash_bits,
-             &digits_}),
+      rows_(path, {options.index_base, options.features_max, options.line_bytes_max,
+                   options.hash_bits, &digits_}),
       feature_count_(rows_.hashed_count()) {
     result_.source = path;
   }

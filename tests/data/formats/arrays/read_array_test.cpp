@@ -258,9 +258,11 @@ TEST(read_array, columns_that_lose_digits_as_float32_are_named) {
         values.append(bytes.begin(), bytes.end());
       }
     temporary_folder folder;
-    return read_array(folder.write("rows.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (40, 3), }",
-                                                   values)),
-                      {})
+    return read_array(
+             folder.write(
+               "rows.npy",
+               npy("{'descr': '<f8', 'fortran_order': False, 'shape': (40, 3), }", values)),
+             {})
       .remarks;
   };
   const auto said = remarks_of(1.7e12, 100);

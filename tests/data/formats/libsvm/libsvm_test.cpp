@@ -193,7 +193,8 @@ TEST(libsvm, features_that_lose_digits_as_float32_are_named) {
   for (const auto form : {row_form::dense, row_form::sparse}) {
     const auto said = read_text(rows, {.form = form}).remarks;
     ASSERT_EQ(said.size(), 1u);
-    EXPECT_NE(said[0].find("'7' loses digits: 40 different numbers are 1"), said[0].npos) << said[0];
+    EXPECT_NE(said[0].find("'7' loses digits: 40 different numbers are 1"), said[0].npos)
+      << said[0];
   }
 }
 

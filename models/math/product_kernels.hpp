@@ -1,0 +1,60 @@
+// What an instruction set brings to products (products.hpp): how it computes a strip of a result, and how operands are
+// laid out for that.
+//
+// A source of kernels is compiled for its instruction set, so it includes this header, product_strip.hpp and intrinsics
+// alone, and defines nothing outside an unnamed namespace but its table: of an inline function that many sources
+// have, the linker keeps one, and that one might run on a processor that lacks the set. scripts/check-laws sees to it.
+
+#pragma once
+
+#include <cstddef>
+
+namespace troupe::products {
+
+/// Terms of a block: an element's chain of fused multiply-adds is at most so long (products.hpp). Twice as many are less
+/// exact (rms error of 4096 terms of both signs: 4.9 to 6.7 units of 2^-24) and no faster; it is part of every result.
+inline constexpr size_t block_terms = 256;
+
+/// Some rows of a result, all its columns, and one block of k.
+///
+/// Element (i, p) of A is a[i * a_row + p] or, if A lies by columns, a[i + p * a_row]. Element (p, j) of B is
+/// b[j / panel * b_panel + p * b_k + j % panel], where `panel` is the instruction set's.
+struct strip {
+  size_t k;
+  const float* a;
+  size_t a_row;
+  bool a_by_columns;
+  const float* b;
+  size_t b_panel;
+  size_t b_k;
+  bool is_padded; ///< B's last panel may be read to its full width
+  float* out;
+  size_t out_row;
+  size_t columns;
+  bool adds; ///< to what `out` has; else `out` is only written
+};
+
+/// The table of an instruction set.
+struct kernels {
+  const char* name;
+  size_t panel;      ///< columns of a packed panel of B
+  size_t rows_max;   ///< of a strip
+  size_t left_width; ///< floats that one k of a packed strip of A takes
+  void (*run)(size_t rows, const strip& what);
+  /// to[p * panel + j] = from[j * row + p] for j < columns <= panel, p < k; zeros up to the panel's width.
+  void (*transpose)(const float* from, size_t row, size_t columns, size_t k, float* to);
+  /// to[(j / panel * k + p) * panel + j % panel] = from[p * row + j] for j < columns; zeros up to the last panel's width.
+  void (*copy)(const float* from, size_t row, size_t columns, size_t k, float* to);
+  /// to[p * left_width + i] = from[p * row + i] for i < count <= left_width; what is behind them is unspecified.
+  void (*copy_left)(const float* from, size_t row, size_t count, size_t k, float* to);
+};
+
+extern const kernels portable_kernels;
+#if defined(__x86_64__)
+extern const kernels avx2_kernels;
+extern const kernels avx512_kernels;
+#elif defined(__aarch64__)
+extern const kernels neon_kernels;
+#endif
+
+} // namespace troupe::products

@@ -1,0 +1,267 @@
+#include "troupe/models/math/products.hpp"
+
+#include "troupe/models/base/workspace.hpp"
+#include "troupe/models/math/product_kernels.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+namespace troupe::products {
+
+namespace {
+
+/// Rows of A that are gone through together: 512 x 256 values stay in a second-level cache.
+constexpr size_t rows_at_once = 512;
+
+/// Bytes of B that are packed and then used by all strips: half of what first-level caches and a share of the
+/// second hold.
+constexpr size_t group_bytes = 131'072;
+
+enum scratch_slot { left_side, right_side };
+
+/// Of this thread.
+float* scratch(scratch_slot slot, size_t size) {
+  static thread_local workspace memory;
+  return memory.slot(slot, size).data();
+}
+
+size_t padded(const kernels& use, size_t columns) {
+  return (columns + use.panel - 1) / use.panel * use.panel;
+}
+
+/// Columns of B that are gone through by every strip in turn: whole panels.
+size_t group_columns(const kernels& use, size_t k) {
+  return std::max<size_t>(group_bytes / (k * use.panel * sizeof(float)), 1) * use.panel;
+}
+
+/// A block of B, k x columns, into panels.
+void pack_panels(const kernels& use, const matrix_view& b, float* to) {
+  if (b.column_stride == 1)
+    return use.copy(b.data, b.row_stride, b.columns, b.rows, to);
+  for (size_t j = 0; j < b.columns; j += use.panel)
+    use.transpose(b.data + j * b.column_stride, b.column_stride, std::min(use.panel, b.columns - j),
+                  b.rows, to + j * b.rows);
+}
+
+/// Some of a matrix.
+matrix_view part_of(const matrix_view& x, size_t row, size_t rows, size_t column, size_t columns) {
+  return {x.data + row * x.row_stride + column * x.column_stride, rows, columns, x.row_stride,
+          x.column_stride};
+}
+
+/// Rows cut into strips of nearly equal height.
+class strips {
+public:
+  strips(const kernels& use, size_t rows)
+    : rows_(rows), count_((rows + use.rows_max - 1) / use.rows_max) {}
+  size_t rows() const { return rows_; }
+  size_t count() const { return count_; }
+  size_t begin(size_t t) const { return rows_ / count_ * t + std::min(t, rows_ % count_); }
+  size_t height(size_t t) const { return begin(t + 1) - begin(t); }
+
+private:
+  size_t rows_;
+  size_t count_;
+};
+
+/// A block of A as kernels read it.
+struct left {
+  const float* data;
+  size_t strip_stride; ///< between packed strips; 0: strips follow from rows
+  size_t row_stride;
+  bool by_columns;
+
+  const float* strip(size_t begin, size_t t) const {
+    return data + (strip_stride > 0 ? t * strip_stride : by_columns ? begin : begin * row_stride);
+  }
+};
+
+/// Where it lies, or copied: by columns if that pays, by rows if they would meet in a cache's sets.
+left laid_out(const kernels& use, const matrix_view& a, const strips& cut, size_t columns) {
+  const auto k = a.columns;
+  const bool few_uses = columns <= 2 * use.panel;
+  if (a.column_stride == 1) {
+    if (few_uses || a.row_stride % 512 != 0 || a.rows <= 4)
+      return {a.data, 0, a.row_stride, false};
+    const auto row = k + 16;
+    auto* const to = scratch(left_side, a.rows * row);
+    for (size_t i = 0; i < a.rows; ++i)
+      std::copy_n(a.data + i * a.row_stride, k, to + i * row);
+    return {to, 0, row, false};
+  }
+  if (few_uses || a.rows <= 2)
+    return {a.data, 0, a.column_stride, true};
+  const auto size = use.left_width * k;
+  auto* const to = scratch(left_side, cut.count() * size);
+  for (size_t t = 0; t < cut.count(); ++t)
+    use.copy_left(a.data + cut.begin(t), a.column_stride, cut.height(t), k, to + t * size);
+  return {to, size, use.left_width, true};
+}
+
+/// All strips by some columns of B, which `what` describes.
+void run_strips(const kernels& use, const strips& cut, const left& a, strip what) {
+  auto* const out = what.out;
+  what.a_row = a.row_stride;
+  what.a_by_columns = a.by_columns;
+  for (size_t t = 0; t < cut.count(); ++t) {
+    what.a = a.strip(cut.begin(t), t);
+    what.out = out + cut.begin(t) * what.out_row;
+    use.run(cut.height(t), what);
+  }
+}
+
+std::string shape_of(size_t rows, size_t columns) {
+  return std::to_string(rows) + " x " + std::to_string(columns);
+}
+
+void require_fit(const matrix_view& a, size_t b_rows, size_t b_columns, const result_view& out) {
+  if (a.columns != b_rows || a.rows != out.rows || b_columns != out.columns)
+    throw std::invalid_argument("matrix product: " + shape_of(a.rows, a.columns) + " times " +
+                                shape_of(b_rows, b_columns) + " into " +
+                                shape_of(out.rows, out.columns));
+  if (out.row_stride < out.columns)
+    throw std::invalid_argument("matrix product: rows of " + std::to_string(out.columns) +
+                                " overlap at a stride of " + std::to_string(out.row_stride));
+}
+
+/// Without a term there are no blocks.
+void clear(const result_view& out) {
+  for (size_t i = 0; i < out.rows && !out.adds; ++i)
+    std::fill_n(out.data + i * out.row_stride, out.columns, 0.0f);
+}
+
+/// Calls use(begin, count) for each block of k.
+template <class Use>
+void for_each_block(size_t k, const Use& use) {
+  for (size_t p = 0; p < k; p += block_terms)
+    use(p, std::min(block_terms, k - p));
+}
+
+const kernels* kernels_of(instruction_set set) {
+  switch (set) {
+  case instruction_set::portable:
+    return &portable_kernels;
+#if defined(__x86_64__)
+  case instruction_set::avx2:
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2_kernels
+                                                                           : nullptr;
+  case instruction_set::avx512:
+    return __builtin_cpu_supports("avx512f") ? &avx512_kernels : nullptr;
+#elif defined(__aarch64__)
+  case instruction_set::neon:
+    return &neon_kernels;
+#endif
+  default:
+    return nullptr;
+  }
+}
+
+std::atomic<const kernels*>& current() {
+  static std::atomic<const kernels*> value{kernels_of(fastest())};
+  return value;
+}
+
+} // namespace
+
+void multiply(const matrix_view& a, const matrix_view& b, const result_view& out) {
+  require_fit(a, b.rows, b.columns, out);
+  const auto& use = *current().load(std::memory_order_relaxed);
+  if (a.columns == 0)
+    clear(out);
+  for_each_block(a.columns, [&](size_t p, size_t k) {
+    for (size_t i = 0; i < a.rows; i += rows_at_once) {
+      const strips cut{use, std::min(rows_at_once, a.rows - i)};
+      const auto from = laid_out(use, part_of(a, i, cut.rows(), p, k), cut, b.columns);
+      const bool packs = b.column_stride != 1 || (cut.count() > 1 && b.row_stride > 2 * use.panel);
+      const auto step = packs ? group_columns(use, k) : b.columns;
+      for (size_t j = 0; j < b.columns; j += step) {
+        const auto some = part_of(b, p, k, j, std::min(step, b.columns - j));
+        strip what{k,
+                   nullptr,
+                   0,
+                   false,
+                   some.data,
+                   use.panel,
+                   some.row_stride,
+                   false,
+                   out.data + i * out.row_stride + j,
+                   out.row_stride,
+                   some.columns,
+                   out.adds || p > 0};
+        if (packs) {
+          auto* const to = scratch(right_side, padded(use, some.columns) * k);
+          pack_panels(use, some, to);
+          what.b = to;
+          what.b_panel = use.panel * k;
+          what.b_k = use.panel;
+          what.is_padded = true;
+        }
+        run_strips(use, cut, from, what);
+      }
+    }
+  });
+}
+
+void packed_matrix::pack(const matrix_view& b) {
+  for_ = current().load(std::memory_order_relaxed);
+  rows_ = b.rows;
+  columns_ = b.columns;
+  const auto width = padded(*for_, columns_);
+  if (values_.size() < width * rows_)
+    values_ = buffer{width * rows_};
+  auto* const to = values_.values().data();
+  const auto step = 8 * for_->panel; // lines that are read together
+  for_each_block(rows_, [&](size_t p, size_t k) {
+    for (size_t j = 0; j < columns_; j += step)
+      pack_panels(*for_, part_of(b, p, k, j, std::min(step, columns_ - j)), to + p * width + j * k);
+  });
+}
+
+void multiply(const matrix_view& a, const packed_matrix& b, const result_view& out) {
+  require_fit(a, b.rows(), b.columns(), out);
+  if (a.columns == 0)
+    return clear(out);
+  const auto& use = *b.for_;
+  const auto width = padded(use, b.columns());
+  const auto* const values = b.values_.values().data();
+  for (size_t i = 0; i < a.rows; i += rows_at_once) {
+    const strips cut{use, std::min(rows_at_once, a.rows - i)};
+    for_each_block(a.columns, [&](size_t p, size_t k) {
+      const auto from = laid_out(use, part_of(a, i, cut.rows(), p, k), cut, b.columns());
+      const auto step = cut.count() > 1 ? group_columns(use, k) : b.columns();
+      for (size_t j = 0; j < b.columns(); j += step)
+        run_strips(use, cut, from,
+                   {k, nullptr, 0, false, values + p * width + j * k, use.panel * k, use.panel,
+                    true, out.data + i * out.row_stride + j, out.row_stride,
+                    std::min(step, b.columns() - j), out.adds || p > 0});
+    });
+  }
+}
+
+bool has(instruction_set set) {
+  return kernels_of(set) != nullptr;
+}
+
+instruction_set fastest() {
+  using enum instruction_set;
+  for (const auto set : {avx512, avx2, neon})
+    if (has(set))
+      return set;
+  return portable;
+}
+
+void use(instruction_set set) {
+  const auto* const found = kernels_of(set);
+  if (!found)
+    throw std::invalid_argument("products: this processor or program lacks " +
+                                std::string{name_of(set)});
+  current().store(found, std::memory_order_relaxed);
+}
+
+instruction_set in_use() {
+  return *from_name<instruction_set>(current().load(std::memory_order_relaxed)->name);
+}
+
+} // namespace troupe::products

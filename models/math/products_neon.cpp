@@ -1,0 +1,83 @@
+// Products by NEON, which every 64-bit Arm has: tiles of 6 x 16.
+
+#if defined(__aarch64__)
+
+#include "troupe/models/math/product_strip.hpp"
+
+#include <arm_neon.h>
+
+namespace troupe::products {
+
+namespace {
+
+struct floats4 {
+  using type = float32x4_t;
+  static constexpr size_t lanes = 4;
+  static constexpr size_t unrolled = 1;
+  static constexpr bool masks_are_free = false;
+  static size_t some(size_t n) { return n; }
+  static type zero() { return vdupq_n_f32(0); }
+  static type load(const float* x) { return vld1q_f32(x); }
+  static type load(const float* x, size_t n) {
+    if (n == lanes)
+      return vld1q_f32(x);
+    float values[lanes] = {};
+    for (size_t l = 0; l < n; ++l)
+      values[l] = x[l];
+    return vld1q_f32(values);
+  }
+  static void store(float* x, type v) { vst1q_f32(x, v); }
+  static void store(float* x, type v, size_t n) {
+    if (n == lanes)
+      return vst1q_f32(x, v);
+    float values[lanes];
+    vst1q_f32(values, v);
+    for (size_t l = 0; l < n; ++l)
+      x[l] = values[l];
+  }
+  static type all(float x) { return vdupq_n_f32(x); }
+  static type fma(type a, type b, type c) { return vfmaq_f32(c, a, b); }
+  static type add(type a, type b) { return vaddq_f32(a, b); }
+};
+
+constexpr int panel_vectors = 4;
+constexpr size_t panel_width = panel_vectors * floats4::lanes;
+
+// 24 sums at most, 4 of B, 1 of A: of 32 registers.
+constexpr int vectors_of(int rows) {
+  return rows <= 3 ? 8 : 4;
+}
+
+template <int... Rows>
+void run_rows(size_t rows, const strip& what) {
+  using function = void (*)(const strip&);
+  static constexpr function of[] = {run_strip<floats4, panel_vectors, Rows, vectors_of(Rows)>...};
+  of[rows - 1](what);
+}
+
+void transpose(const float* from, size_t row, size_t columns, size_t k, float* to) {
+  for (size_t p = 0; p < k; ++p)
+    for (size_t i = 0; i < panel_width; ++i)
+      to[p * panel_width + i] = i < columns ? from[i * row + p] : 0;
+}
+
+void copy_strip(const float* from, size_t row, size_t count, size_t k, float* to) {
+  for (size_t p = 0; p < k; ++p, from += row, to += 8)
+    for (size_t i = 0; i < count; ++i)
+      to[i] = from[i];
+}
+
+} // namespace
+
+const kernels neon_kernels{"neon",
+                           panel_width,
+                           6,
+                           8,
+                           run_rows<1, 2, 3, 4, 5, 6>,
+                           transpose,
+                           copy_lines<floats4, panel_vectors>,
+                           copy_strip};
+
+} // namespace troupe::products
+
+#endif
