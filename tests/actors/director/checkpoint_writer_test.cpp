@@ -180,6 +180,8 @@ TEST(checkpoint_writer, training_begins_once_the_term_is_written) {
 TEST(checkpoint_writer, ends_with_its_director_once_the_write_at_hand_is_done) {
   slow_disk_run run{"checkpoint-000000000004"};
   ASSERT_TRUE(run.disk->holds_somebody());
+  EXPECT_EQ(run.status_when_it_waits().version, 8u)
+    << "all of it is ordered, not a part of it alone";
   std::atomic<bool> has_opened = false;
   std::thread opener{[&] {
     std::this_thread::sleep_for(100ms);
@@ -189,7 +191,7 @@ TEST(checkpoint_writer, ends_with_its_director_once_the_write_at_hand_is_done) {
   run.end();
   EXPECT_TRUE(has_opened);
   opener.join();
-  EXPECT_EQ(versions_on(run.disk).front(), 4u) << "what was begun is whole";
+  EXPECT_EQ(versions_on(run.disk), (std::vector<uint64_t>{4})) << "what was begun is whole";
 }
 
 } // namespace troupe::checkpoint_writer_test
