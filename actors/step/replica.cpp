@@ -45,13 +45,15 @@ void replica_state::on_view(const view& news) {
     return;
   const bool begins = !has_view_ || news.term != view_.term || news.restarts != view_.restarts;
   has_view_ = true;
+  if (begins)
+    drop_rule();
+  if (news.term != view_.term)
+    begun_ = 0;
   view_ = news;
   index_ = news.index;
   slices_ = news.replicas.at(index_).slices;
   if (news.is_careful)
     times_.not_before = self_->clock().now() + careful_delay;
-  if (begins)
-    rule_.reset();
   if (slices_.empty())
     return rest();
   std::vector<index_range> slices;
@@ -66,7 +68,13 @@ void replica_state::on_view(const view& news) {
 // A spare. What it carried of a model is not in this process's buffers any more.
 void replica_state::rest() {
   if (std::exchange(member_, nullptr))
-    rule_.reset();
+    drop_rule();
+}
+
+void replica_state::drop_rule() {
+  if (rule_)
+    begun_ = std::max(begun_, rule_->next_step());
+  rule_.reset();
 }
 
 void replica_state::restart(const view& news) {
@@ -120,7 +128,7 @@ void replica_state::on_horizon(const horizon& news) {
 }
 
 void replica_state::on_hold(uint64_t round) {
-  const auto next_step = rule_ ? rule_->hold() : 0;
+  const auto next_step = std::max(begun_, rule_ ? rule_->hold() : 0);
   if (view_.relay)
     self_->send(view_.relay, atom::held_v, static_cast<uint64_t>(index_), round, next_step);
 }

@@ -13,6 +13,8 @@
 //   (a) who holds starts no step until it is told a horizon, in whatever view;
 //   (b) who has a view sends parameters, asked or not, to members of that view only;
 //   (c) a contribution of an earlier term is dropped.
+// In the same term a view may have replicas begin anew: gradients of what they had begun are under way all the same, so
+// it counts as started.
 // A shard keeps its version and the one before.
 //
 // Let T be the named version, f the members' first steps not started, a the shards' versions as
@@ -47,8 +49,8 @@ namespace troupe {
 /// What a member on hold says of itself.
 struct hold_answer {
   std::string name;
-  view_number view;                     ///< the view it had when it answered
-  uint64_t next_step = 0;               ///< first step no replica of it has started; 0 for a joiner
+  view_number view;       ///< the view it had when it answered
+  uint64_t next_step = 0; ///< first step no replica of it has started in this term; 0 for a joiner
   std::vector<uint64_t> shard_versions; ///< of its shards with spans
 
   friend bool operator==(const hold_answer&, const hold_answer&) = default;

@@ -55,6 +55,8 @@ public:
   /// Versions up to this one have been announced by every shard; nothing before the first.
   bool owns(uint64_t version) const;
 
+  /// The first step that has not been begun.
+  uint64_t next_step() const { return next_step_; }
   /// The step of version() has been begun.
   bool has_begun_step() const { return next_step_ > version_; }
   /// version() has been evaluated, as it was to be.
