@@ -11,9 +11,14 @@
 #include <numeric>
 #include <thread>
 
+extern "C" void openblas_set_num_threads(int count);
+
 namespace troupe::benchmarks {
 
 namespace {
+
+/// In whatever this is linked to, OpenBLAS computes on the calling thread.
+[[maybe_unused]] const bool on_one_thread = (openblas_set_num_threads(1), true);
 
 // out = a b^T, a (m x k), b (n x k)
 void multiply_transposed(const float* a, const float* b, float* out, size_t m, size_t n, size_t k) {

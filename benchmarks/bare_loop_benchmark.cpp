@@ -10,7 +10,6 @@
 #include "troupe/actors/run/train.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/base/random.hpp"
-#include "troupe/models/math/blas.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -82,7 +81,6 @@ double flops_per_sample() {
 }
 
 void run(size_t batch, size_t steps, size_t rounds) {
-  const blas::one_thread alone;
   const auto data = random_rows();
   bare_loop loop{{sizes, batch}, data->train.features, data->train.labels};
   std::vector<double> peak, bare, one, two, one_ratio, two_ratio;

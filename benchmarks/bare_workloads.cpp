@@ -10,7 +10,6 @@
 #include "troupe/benchmarks/bare_loop.hpp"
 
 #include "troupe/models/base/random.hpp"
-#include "troupe/models/math/blas.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -64,7 +63,6 @@ double figure(int count, char** values) {
 } // namespace
 
 int main(int count, char** values) {
-  const blas::one_thread alone;
   const double value = figure(count, values);
   if (value <= 0) {
     std::fprintf(stderr, "usage: bare_workloads mlp BATCH [SLICES] | peak | read THREADS\n");

@@ -11,7 +11,6 @@
 
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/models/math/blas.hpp"
 #include "troupe/tests/simulation/cluster.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 
@@ -207,7 +206,6 @@ void print(const request& x, size_t count, const figures& found) {
 } // namespace
 
 int main(int count, char** words) {
-  const blas::one_thread blas;
   testing_system system;
   try {
     const auto x = read({words + 1, words + count});

@@ -9,7 +9,6 @@
 
 #include "troupe/data/training_rows/batch_reader.hpp"
 #include "troupe/models/base/random.hpp"
-#include "troupe/models/math/blas.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/network/neural_network.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
@@ -97,7 +96,6 @@ private:
 
 /// The yardstick: a bare loop, for the samples a second of the same batch.
 void bare_step(benchmark::State& state) {
-  const blas::one_thread alone;
   benchmarks::bare_loop loop{{{feature_count, hidden[0], hidden[1], class_count}, rows_of(state)},
                              random_rows().features,
                              random_rows().labels};
@@ -108,7 +106,6 @@ void bare_step(benchmark::State& state) {
 
 /// What one replica and one shard do in a step: gather, gradient, update.
 void step(benchmark::State& state) {
-  const blas::one_thread alone;
   const auto model = network();
   const auto rule = make_optimizer({});
   buffer_pool pool{model.layout().size()};
@@ -139,7 +136,6 @@ void gather(benchmark::State& state) {
 }
 
 void gradient(benchmark::State& state) {
-  const blas::one_thread alone;
   const auto model = network();
   const buffer parameters{model.layout().size()};
   const buffer out{model.layout().size()};
@@ -152,7 +148,6 @@ void gradient(benchmark::State& state) {
 }
 
 void evaluate(benchmark::State& state) {
-  const blas::one_thread alone;
   const auto model = network();
   const buffer parameters{model.layout().size()};
   model.initialize(1, parameters.values());
@@ -192,7 +187,6 @@ void update(benchmark::State& state, optimizer_kind kind) {
 /// The first layer's weight gradient in panels of its rows, each of which an update could find in a cache.
 /// `differing`: of its values, those that one product of all its rows has otherwise.
 void panels(benchmark::State& state) {
-  const blas::one_thread alone;
   const auto rows = rows_of(state);
   const auto panel = static_cast<size_t>(state.range(1));
   std::vector<float> delta(rows * hidden[0]);
@@ -214,7 +208,7 @@ void panels(benchmark::State& state) {
   };
   const auto places = std::views::iota(size_t{0}, whole.size());
   state.counters["differing"] = static_cast<double>(std::ranges::count_if(places, differs));
-  state.SetLabel(blas::core_name());
+  state.SetLabel(openblas_get_corename());
   count_samples(state);
 }
 

@@ -9,7 +9,6 @@
 
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/models/math/blas.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/timed_run.hpp"
 
@@ -54,7 +53,6 @@ int main(int count, char** words) {
     std::fprintf(stderr, "usage: slow_replica JOB.toml FACTOR [a.b=value]...\n");
     return 2;
   }
-  const troupe::blas::one_thread blas;
   troupe::simulation::testing_system system;
   try {
     for (const auto& what : modes) {

@@ -99,7 +99,7 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Trains models with a company of actors:
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libtroupe-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "libcaf-dev (>= 0.17), libxtensor-dev (>= 0.24), libopenblas-dev, libssl-dev (>= 3), libfmt-dev (>= 9), libxxhash-dev, libspdlog-dev (>= 1.10), libtomlplusplus-dev, zlib1g-dev")
+    "libcaf-dev (>= 0.17), libxtensor-dev (>= 0.24), libssl-dev (>= 3), libfmt-dev (>= 9), libxxhash-dev, libspdlog-dev (>= 1.10), libtomlplusplus-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Trains models with a company of actors: headers and library")
 if(TROUPE_BUILD_PYTHON)
   list(APPEND CPACK_COMPONENTS_ALL python)

@@ -207,9 +207,7 @@ public:
                                   estimator& learner) { learner.fit(rows, wanted); });
   }
 
-  /// N x T targets, or N x K probabilities. The last rows are computed among as many as all others,
-  /// so that those of a part of the rows hardly differ from those of all: some kernels of OpenBLAS
-  /// give a row the same bits only where it stands among as many others.
+  /// N x T targets, or N x K probabilities.
   py::array_t<float> predict(const float_array& features) const {
     const auto rows = view_of(features);
     const auto& model = learned().model();
@@ -220,18 +218,7 @@ public:
     py::array_t<float> result({rows.rows, columns});
     const std::span out{result.mutable_data(), rows.rows * columns};
     const py::gil_scoped_release unlocked;
-    const size_t whole = rows.rows - rows.rows % prediction_chunk_rows;
-    predictor compute{model};
-    compute.predict(rows.values.first(whole * rows.columns), out.first(whole * columns));
-    if (whole == rows.rows)
-      return result;
-    std::vector<float> last(prediction_chunk_rows * rows.columns);
-    std::vector<float> last_out(prediction_chunk_rows * columns);
-    const auto rest = rows.values.subspan(whole * rows.columns);
-    const auto rest_out = out.subspan(whole * columns);
-    copy_values(rest, last.begin());
-    compute.predict(last, last_out);
-    copy_values(std::span{last_out}.first(rest_out.size()), rest_out.begin());
+    predictor{model}.predict(rows.values, out);
     return result;
   }
 

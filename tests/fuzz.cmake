@@ -24,7 +24,7 @@ if(TROUPE_FUZZ)
   target_compile_features(troupe_decoders PUBLIC cxx_std_20)
   target_compile_definitions(troupe_decoders PUBLIC CAF_ENABLE_TYPE_ID_CHECKS)
   target_link_libraries(troupe_decoders PUBLIC CAF::core CAF::io xtensor Threads::Threads
-                        nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus openblas ZLIB::ZLIB
+                        nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus ZLIB::ZLIB
                         xxhash fmt::fmt OpenSSL::SSL OpenSSL::Crypto troupe_settings)
 else()
   add_library(troupe_decoders INTERFACE)

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/error.hpp>

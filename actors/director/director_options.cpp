@@ -8,7 +8,7 @@
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/data/table/target_squares.hpp"
 #include "troupe/data/text/digest.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
 namespace troupe {
@@ -40,7 +40,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   const auto identity = identity_of(resolved, data);
   options.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
   options.hides_work = is_private(resolved);
-  options.numerics = numerics_class();
+  options.arithmetic = arithmetic_name;
   return options;
 }
 

@@ -37,7 +37,7 @@ struct director_options {
   size_t parameter_count = 0;
   size_t slot_count = 0;  ///< of the optimizer's state
   std::string job_sha256; ///< for checkpoints
-  std::string numerics;   ///< likewise
+  std::string arithmetic; ///< likewise
   /// Lives and dies with the director. Null: no checkpoint is written, and there is no scratch room.
   checkpoint_writer_actor writer;
   /// Where parameters are kept that nobody else has: the best version, the result. Null: in memory.

@@ -248,7 +248,7 @@ void run_training::carry_out(const take_checkpoint& decision) {
   const auto memory = rule_.memory(decision.version);
   checkpoint x;
   x.job_sha256 = seat_.options.job_sha256;
-  x.numerics = seat_.options.numerics;
+  x.arithmetic = seat_.options.arithmetic;
   x.version = decision.version;
   x.term = seat_.term();
   x.stop = memory_of(memory.stop);

@@ -10,7 +10,7 @@
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/column_statistics.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/metrics/prediction_sums.hpp"
 
 #include <caf/actor_system.hpp>

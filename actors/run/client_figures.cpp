@@ -3,7 +3,7 @@
 #include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/data/training_rows/client_partition.hpp"
 #include "troupe/data/training_rows/row_source.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 #include "troupe/actors/run/company.hpp"
 
+#include "troupe/actors/base/arithmetic_check.hpp"
 #include "troupe/actors/run/training_result.hpp"
 
 #include "troupe/actors/director/checkpoint_writer.hpp"
@@ -11,7 +12,7 @@
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
@@ -42,6 +43,7 @@ company::company(caf::actor_system& system, const job& resolved,
                  std::shared_ptr<const prepared_data> data, const company_options& options) {
   require_message_types(system);
   require_fit(options.resume_from, resolved, *data);
+  begin_arithmetic(resolved.runtime);
   const default_rounding rounding;
   const auto parameter_count = make_model(resolved, shape_of(*data))->layout().size();
   process_options here;

@@ -25,7 +25,6 @@
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/math/blas.hpp"
 #include "troupe/models/network/model.hpp"
 
 #include <caf/fwd.hpp>
@@ -75,7 +74,6 @@ public:
   size_t buffers_made() const { return process_->buffers_made(); }
 
 private:
-  blas::one_thread blas_; ///< for as long as anybody computes
   std::unique_ptr<process> process_;
   director_actor director_;
   checkpoint_writer_actor writer_; ///< whose end is waited for; null: nobody's

@@ -12,7 +12,7 @@
 #include "troupe/data/records/trainer_table.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
@@ -121,7 +121,7 @@ training_result result_of(const job& resolved, std::shared_ptr<const prepared_da
   summary.parameters_sha256 = safetensors_data_sha256(result.layout, parameters);
   const auto identity = identity_of(resolved, *data);
   summary.job_sha256 = sha256_hex(std::as_bytes(std::span{identity}));
-  summary.numerics = numerics_class();
+  summary.arithmetic = arithmetic_name;
   summary.reproducible = is_reproducible(resolved.training);
   summary.stopped_by = name_of(static_cast<stop_reason>(finished.reason));
   if (is_private(resolved))

@@ -45,10 +45,10 @@ void replica_state::on_view(const view& news) {
     return;
   const bool begins = !has_view_ || news.term != view_.term || news.restarts != view_.restarts;
   has_view_ = true;
-  if (begins)
-    drop_rule();
   if (news.term != view_.term)
-    begun_ = 0;
+    rule_.forget();
+  else if (begins)
+    rule_.drop();
   view_ = news;
   index_ = news.index;
   slices_ = news.replicas.at(index_).slices;
@@ -68,13 +68,7 @@ void replica_state::on_view(const view& news) {
 // A spare. What it carried of a model is not in this process's buffers any more.
 void replica_state::rest() {
   if (std::exchange(member_, nullptr))
-    drop_rule();
-}
-
-void replica_state::drop_rule() {
-  if (rule_)
-    begun_ = std::max(begun_, rule_->next_step());
-  rule_.reset();
+    rule_.drop();
 }
 
 void replica_state::restart(const view& news) {
@@ -86,7 +80,7 @@ void replica_state::restart(const view& news) {
   member_.reset();
   if (news.replicas[index_].shares_model())
     member_ = std::make_unique<portion_member>(self_, options_, view_, index_, status_.waits);
-  rule_.emplace(options_.plan, elements_.size(), news.start_version);
+  rule_.begin(options_.plan, elements_.size(), news.start_version);
   for (size_t k = 0; k < elements_.size(); ++k)
     if (elements_[k].empty())
       rule_->ignore_shard(k);
@@ -128,7 +122,7 @@ void replica_state::on_horizon(const horizon& news) {
 }
 
 void replica_state::on_hold(uint64_t round) {
-  const auto next_step = std::max(begun_, rule_ ? rule_->hold() : 0);
+  const auto next_step = rule_.hold();
   if (view_.relay)
     self_->send(view_.relay, atom::held_v, static_cast<uint64_t>(index_), round, next_step);
 }

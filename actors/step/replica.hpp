@@ -68,8 +68,6 @@ private:
   void on_hold(uint64_t round);
 
   void rest();
-  /// What was begun by it stays begun in this term, and may be under way.
-  void drop_rule();
   /// A new life: at the start version, with nothing computed.
   void restart(const view& news);
   /// Computes slices that came with a view in the middle of a step, and evaluates likewise.
@@ -112,8 +110,7 @@ private:
   replica_actor::pointer self_;
   size_t index_ = 0;
   replica_options options_;
-  std::optional<replica_rule> rule_; ///< since the first view
-  uint64_t begun_ = 0;               ///< steps before it were begun in this term, by former rules
+  replica_rules rule_;
   bool has_view_ = false;
   view view_;
   index_range slices_;

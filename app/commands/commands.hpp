@@ -30,8 +30,7 @@ struct train_arguments {
   bool tensorboard = false;              ///< also write the history for TensorBoard
   std::string trace;                     ///< file of the run's timeline; empty: none is wanted
   std::optional<page_place> dashboard{}; ///< where the page of the run is served; nothing: nowhere
-  std::string flight = "/dev/shm";    ///< folder of the flight recorder's file; "off": none is kept
-  char** process_arguments = nullptr; ///< argv, to start this program again; ends with null
+  std::string flight = "/dev/shm"; ///< folder of the flight recorder's file; "off": none is kept
 };
 
 /// Trains a job and writes its run directory. 0; 1 when training diverged; 130 or 143 when a signal
@@ -163,14 +162,13 @@ struct doctor_arguments {
   std::string file; ///< a job or cluster file; empty: the machine alone
   std::vector<std::string> sets;
   bool json = false;
-  char** process_arguments = nullptr; ///< as in train_arguments
 };
 
 /// Says whether this machine can take part: a line for each thing that was looked at, or with
 /// `json` one object. 0, or the exit code that a run would have by the first thing that fails.
 int doctor_command(const doctor_arguments& arguments);
 
-/// Prints versions and the numerics class of this machine.
+/// Prints versions, the arithmetic and the instructions that products use.
 int version_command(bool json);
 
 } // namespace troupe

@@ -1,11 +1,8 @@
 #include "troupe/app/cluster/cluster_file.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/doctor/doctor_judgement.hpp"
-#include "troupe/app/run/numerics_choice.hpp"
 #include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/output.hpp"
-
-#include <cstdlib>
 
 namespace troupe {
 
@@ -14,14 +11,13 @@ namespace {
 void examine_machine(findings& out, const wishes& wanted) {
   const auto machine = look_at_machine();
   out.push_back(judge_processors(machine, wanted));
-  out.push_back(judge_blas(machine, wanted));
-  out.push_back(judge_numerics(machine));
+  out.push_back(judge_arithmetic(machine, wanted));
   out.push_back(judge_descriptors(machine, wanted));
   out.push_back(judge_clock(machine));
 }
 
 wishes wishes_of(const job& x, size_t node_count) {
-  return {x.runtime.threads, x.runtime.numerics, node_count};
+  return {x.runtime.threads, x.runtime.instructions, node_count};
 }
 
 void examine_folders(findings& out, const job& x) {
@@ -59,13 +55,6 @@ void examine_training(findings& out, const loaded_job& loaded, const cluster_pla
   }
 }
 
-// As a run does: what OpenBLAS makes of the wish shows only in a process that was started with it.
-void start_as_wanted(const job& x, const doctor_arguments& arguments) {
-  const char* present = std::getenv("OPENBLAS_CORETYPE");
-  if (core_type_for(x.runtime.numerics) != (present ? present : ""))
-    ensure_numerics(x.runtime.numerics, arguments.process_arguments);
-}
-
 findings examine(const doctor_arguments& arguments) {
   findings result;
   const auto& file = arguments.file;
@@ -73,14 +62,12 @@ findings examine(const doctor_arguments& arguments) {
     examine_machine(result, {});
   } else if (is_cluster_file(file)) {
     const auto cluster = load_cluster(file, arguments.sets, process_environment());
-    start_as_wanted(cluster.job.value, arguments);
     examine_machine(result, wishes_of(cluster.job.value, cluster.plan.nodes.size()));
     examine_folders(result, cluster.job.value);
     examine_nodes(result, cluster);
     examine_training(result, cluster.job, cluster.plan);
   } else {
     const auto x = load_job_and_places(file, arguments.sets, process_environment());
-    start_as_wanted(x.value, arguments);
     examine_machine(result, wishes_of(x.value, 0));
     examine_folders(result, x.value);
     examine_training(result, x, {});

@@ -7,7 +7,6 @@
 #include "troupe/app/cluster/director_address.hpp"
 #include "troupe/app/cluster/node_choice.hpp"
 #include "troupe/app/commands/commands.hpp"
-#include "troupe/app/run/numerics_choice.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/run/system_config.hpp"
 #include "troupe/app/run/trace_output.hpp"
@@ -183,7 +182,6 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
 }
 
 int run_node(const chosen_node& here, const node_arguments& arguments) {
-  ensure_numerics(here.cluster.job.value.runtime.numerics, arguments.run.process_arguments);
   watch_stop_signals(one_signal_for, arguments.run.quiet);
   if (is_open_to_strangers(here.cluster))
     print_message(insecure_warning(arguments.run.job_file));

@@ -234,7 +234,7 @@ void add_doctor(command_line& x) {
 }
 
 void add_version(command_line& x) {
-  auto* version = x.app.add_subcommand("version", "Prints versions and the numerics class");
+  auto* version = x.app.add_subcommand("version", "Prints versions, arithmetic and instructions");
   version->add_flag("--json", x.json, "Prints one JSON object");
   version->footer("Example:\n  troupe version --json");
   version->callback([&x] { x.chosen = [&x] { return troupe::version_command(x.json); }; });
@@ -324,8 +324,6 @@ int parse_and_run(int argc, char** argv) {
   line.app.require_subcommand(1);
   line.app.footer("Example:\n  troupe train examples/digits.toml");
   line.app.set_version_flag("--version", "troupe " TROUPE_VERSION, "Prints the version");
-  line.train.process_arguments = line.node.run.process_arguments = argv;
-  line.doctor.process_arguments = argv;
   add_train(line);
   add_launch(line);
   add_node(line);

@@ -1,7 +1,6 @@
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/job/job_file.hpp"
-#include "troupe/app/run/numerics_choice.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/run/system_config.hpp"
 #include "troupe/app/run/training_run.hpp"
@@ -44,7 +43,6 @@ int run_train(const train_arguments& arguments, std::string& job_name) {
   const auto loaded =
     load_job_and_places(arguments.job_file, arguments.sets, process_environment());
   job_name = loaded.value.name;
-  ensure_numerics(loaded.value.runtime.numerics, arguments.process_arguments);
   watch_stop_signals();
   return run_training(loaded, arguments, train_here);
 }

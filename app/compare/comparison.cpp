@@ -153,10 +153,10 @@ std::string reason_for(const run_record& a, const run_record& b) {
     if (run->summary && !run->summary->reproducible)
       return "this mode is not reproducible: what is applied depends on who comes first";
   if (!a.summary || !b.summary)
-    return "the jobs are the same; the numerics class is known once both runs are finished";
-  if (a.summary->numerics != b.summary->numerics)
-    return "the jobs are the same; the numerics class differs (" + a.summary->numerics + " / " +
-           b.summary->numerics + ")";
+    return "the jobs are the same; the arithmetic is known once both runs are finished";
+  if (a.summary->arithmetic != b.summary->arithmetic)
+    return "the jobs are the same; the arithmetic differs (" + a.summary->arithmetic + " / " +
+           b.summary->arithmetic + ")";
   return "nothing that may change bits differs: if both runs are of one version of Troupe this is "
          "a "
          "defect; please report both folders";
@@ -190,8 +190,8 @@ bits_finding compare_bits(const run_record& a, const run_record& b) {
 run_comparison compare_runs(std::span<const run_record> runs) {
   run_comparison result;
   result.differences = differences_of_jobs(runs);
-  add_circumstance(result.differences, runs, "numerics", true,
-                   [](const training_summary& x) { return x.numerics; });
+  add_circumstance(result.differences, runs, "arithmetic", true,
+                   [](const training_summary& x) { return x.arithmetic; });
   add_circumstance(result.differences, runs, "nodes", false,
                    [](const training_summary& x) { return std::to_string(x.nodes); });
   for (const auto& run : runs.subspan(1))

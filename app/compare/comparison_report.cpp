@@ -46,7 +46,7 @@ json run_object(const run_record& run, std::span<const history_figure> figures) 
     result[x.name] = figure(row ? x.in(*row) : std::nullopt);
   if (end) // of the whole run, not only up to the row of its result
     result["seconds"] = figure(end->seconds);
-  result["numerics"] = end ? json(end->numerics) : json(nullptr);
+  result["arithmetic"] = end ? json(end->arithmetic) : json(nullptr);
   result["reproducible"] = end ? json(end->reproducible) : json(nullptr);
   result["parameters_sha256"] = end ? json(end->parameters_sha256) : json(nullptr);
   return result;

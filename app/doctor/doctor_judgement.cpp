@@ -1,10 +1,8 @@
 #include "troupe/app/doctor/doctor_judgement.hpp"
 
-#include "troupe/app/run/numerics_choice.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 
 #include <fmt/format.h>
-
-#include <strings.h>
 
 namespace troupe {
 
@@ -41,25 +39,24 @@ finding judge_processors(const machine_facts& x, const wishes& wanted) {
   return {check, health::ok, cores};
 }
 
-finding judge_blas(const machine_facts& x, const wishes& wanted) {
-  const std::string check = "OpenBLAS";
-  auto what = "computes as " + x.blas_core +
-              (x.blas_threading == "none"
-                 ? ", has no threads of its own"
-                 : ", threads by " + x.blas_threading + ", held to one while training");
-  const auto core = core_type_for(wanted.numerics);
-  if (!core.empty() && strcasecmp(core.c_str(), x.blas_core.c_str()) != 0 &&
-      strcasecmp(core.c_str(), x.core_type_variable.c_str()) == 0)
-    return {check, health::fail, what + ", and not as " + core + ", which runtime.numerics wants",
-            "choose a core type that every machine of the job has", failure_code::mismatch};
-  if (core.empty() && !x.core_type_variable.empty())
-    return {check, health::warn, what + "; OPENBLAS_CORETYPE=" + x.core_type_variable + " is set",
-            "every machine of a run needs the same: runtime.numerics in the file says so to all"};
+finding judge_arithmetic(const machine_facts& x, const wishes& wanted) {
+  const std::string check = "arithmetic";
+  if (wanted.instructions && !x.has(*wanted.instructions))
+    return {check, health::fail,
+            "this processor has no " + std::string{name_of(*wanted.instructions)} +
+              ", which runtime.instructions wants",
+            "leave it out: the bits are the same with any", failure_code::mismatch};
+  if (x.arithmetic != arithmetic_name)
+    return {check, health::fail, "this machine computes wrong: " + x.arithmetic,
+            "build the program anew, and mistrust this processor or what emulates it",
+            failure_code::mismatch};
+  const auto used = wanted.instructions.value_or(x.instructions.front());
+  const auto what =
+    x.arithmetic + ", the same on every machine; products by " + std::string{name_of(used)};
+  if (used == products::instruction_set::portable)
+    return {check, health::warn, what,
+            "the bits are right, but a processor with AVX2 and FMA, or NEON, is 25 times faster"};
   return {check, health::ok, what};
-}
-
-finding judge_numerics(const machine_facts& x) {
-  return {"numerics class", health::ok, x.numerics + "; machines of one class give the same bits"};
 }
 
 finding judge_descriptors(const machine_facts& x, const wishes& wanted) {

@@ -11,9 +11,9 @@ namespace troupe {
 
 /// What a job or cluster file wants of the machine; without a file, nothing.
 struct wishes {
-  std::optional<size_t> threads;   ///< runtime.threads
-  std::string numerics = "native"; ///< runtime.numerics
-  size_t node_count = 0;           ///< 0: one process
+  std::optional<size_t> threads;                         ///< runtime.threads
+  std::optional<products::instruction_set> instructions; ///< runtime.instructions
+  size_t node_count = 0;                                 ///< 0: one process
 };
 
 /// A run's process has about thirty files open: standard streams, logs, data, checkpoints, CAF's
@@ -36,8 +36,7 @@ inline constexpr int64_t certificate_days_low = 30;
 inline constexpr int64_t clock_step_ns_max = 1'000'000;
 
 finding judge_processors(const machine_facts& x, const wishes& wanted);
-finding judge_blas(const machine_facts& x, const wishes& wanted);
-finding judge_numerics(const machine_facts& x);
+finding judge_arithmetic(const machine_facts& x, const wishes& wanted);
 finding judge_descriptors(const machine_facts& x, const wishes& wanted);
 finding judge_clock(const machine_facts& x);
 finding judge_folder(const std::string& check, const folder_facts& x);

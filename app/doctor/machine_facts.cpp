@@ -2,8 +2,7 @@
 
 #include "troupe/app/cluster/cluster_address.hpp"
 #include "troupe/app/cluster/node_address.hpp"
-#include "troupe/models/base/numerics.hpp"
-#include "troupe/models/math/blas.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 
 #include <openssl/asn1.h>
 #include <openssl/pem.h>
@@ -123,11 +122,8 @@ machine_facts look_at_machine() {
   machine_facts result;
   result.core_count = std::max(1u, std::thread::hardware_concurrency());
   result.core_quota = own_core_quota();
-  result.blas_core = blas::core_name();
-  result.blas_threading = blas::threading();
-  const char* variable = std::getenv("OPENBLAS_CORETYPE");
-  result.core_type_variable = variable ? variable : "";
-  result.numerics = numerics_class();
+  result.instructions = products::instructions_here();
+  result.arithmetic = own_arithmetic();
   result.descriptors = descriptor_limit();
   look_at_clock(result);
   return result;

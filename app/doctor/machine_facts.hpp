@@ -4,23 +4,28 @@
 #pragma once
 
 #include "troupe/app/cluster/cluster_file.hpp"
+#include "troupe/models/math/products.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
 struct machine_facts {
-  size_t core_count = 1;               ///< that this process may run on
-  std::optional<double> core_quota;    ///< of its control group, in cores; absent: no limit
-  std::string blas_core;               ///< the processor type OpenBLAS computes for
-  std::string blas_threading;          ///< "none", "pthreads" or "OpenMP"
-  std::string core_type_variable;      ///< OPENBLAS_CORETYPE; empty: not set
-  std::string numerics;                ///< the numerics class
+  size_t core_count = 1;            ///< that this process may run on
+  std::optional<double> core_quota; ///< of its control group, in cores; absent: no limit
+  std::vector<products::instruction_set> instructions; ///< that are here, the fastest first
+  std::string arithmetic;                              ///< its name, or what is wrong with it here
   std::optional<uint64_t> descriptors; ///< that this process may have open; absent: no limit
   int64_t clock_step_ns = 0;           ///< resolution of the monotonic clock
   bool clock_goes_back = false;        ///< seen in a thousand readings
+
+  bool has(products::instruction_set set) const {
+    return std::ranges::count(instructions, set) > 0;
+  }
 };
 
 machine_facts look_at_machine();

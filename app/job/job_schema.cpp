@@ -235,10 +235,11 @@ void add_runtime_keys(keys& out) {
     {"runtime.policy",
      "of the scheduler; sharing: threads look out for work for 0.3 ms before they sleep"},
     [](auto& x) -> auto& { return x.runtime.policy; }));
-  out.push_back(plain_key<job, std::string>(
-    {"runtime.numerics", "\"native\", \"x86-64-v2\", \"x86-64-v3\", \"x86-64-v4\" or an OpenBLAS "
-                         "core: machines set alike give the same bits"},
-    "string", [](auto& x) -> auto& { return x.runtime.numerics; }));
+  out.push_back(choice_key<job, products::instruction_set>(
+    {"runtime.instructions",
+     "of matrix products, to compare speeds; the bits are the same with any",
+     "the fastest that the processor has"},
+    [](auto& x) -> auto& { return x.runtime.instructions; }));
   out.push_back(whole_key<job>(
     {"runtime.attempts",
      "processes, or a keeper's trainers, that may be lost with the same rows; 0: any number"},

@@ -9,7 +9,7 @@
 #include "troupe/data/records/summary_file.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -107,11 +107,12 @@ std::optional<training_summary> finished_run(const run_directory& folder, const 
 }
 
 void check(const checkpoint& found, const std::string& path, const resolved_job& x) {
-  if (found.numerics != numerics_class())
-    throw failure(failure_code::mismatch,
-                  "the checkpoint was computed with the numerics class " + found.numerics +
-                    ", this machine has " + numerics_class(),
-                  path, "resume on a machine of that class, or set runtime.numerics as it was");
+  if (found.arithmetic != arithmetic_name)
+    throw failure(
+      failure_code::mismatch,
+      "the checkpoint was computed by another arithmetic than this release's: " + found.arithmetic +
+        ", not " + arithmetic_name,
+      path, "go on with the release that wrote it, or start a new run from its model file");
   if (found.version > x.last_version)
     throw failure(failure_code::bad_job,
                   "the checkpoint is at step " + std::to_string(found.version) +

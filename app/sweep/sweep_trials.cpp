@@ -2,6 +2,7 @@
 
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/random.hpp"
+#include "troupe/models/math/elementary.hpp"
 
 #include <algorithm>
 #include <array>
@@ -130,9 +131,9 @@ std::string drawn(const draws& x, uint64_t seed, uint64_t draw) {
   word_reader words{{seed, purpose_of_searches, number_of(x.key)}, draw};
   const double unit = words.unit();
   const double top = x.is_whole ? x.high + 1 : x.high;
-  const double value = x.is_log
-                         ? std::exp(std::log(x.low) + unit * (std::log(top) - std::log(x.low)))
-                         : x.low + unit * (top - x.low);
+  const double low = x.is_log ? elementary::log(x.low) : x.low;
+  const double drawn = low + unit * ((x.is_log ? elementary::log(top) : top) - low);
+  const double value = x.is_log ? elementary::exp_double(drawn) : drawn;
   if (x.is_whole)
     return std::to_string(static_cast<int64_t>(std::min(std::floor(value), x.high)));
   return shortest(value);

@@ -42,6 +42,7 @@ constexpr std::array names{
   other_name{"device", "", "there are processors only: runtime.threads says how many"},
   other_name{"gpus", "", "there are processors only: runtime.threads says how many"},
   other_name{"cores", "runtime.threads"},
+  other_name{"numerics", "", "leave it out: every processor gives the same bits"},
   other_name{"cpus", "runtime.threads"},
   other_name{"random_state", "job.seed"},
   other_name{"random_seed", "job.seed"},

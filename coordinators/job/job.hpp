@@ -17,6 +17,7 @@
 #include "troupe/models/base/number_format.hpp"
 #include "troupe/models/kinds/component.hpp"
 #include "troupe/models/losses/loss.hpp"
+#include "troupe/models/math/products.hpp"
 #include "troupe/models/merging/outer_rule.hpp"
 #include "troupe/models/merging/parameter_average.hpp"
 #include "troupe/models/network/activation.hpp"
@@ -343,7 +344,7 @@ struct parallel_options {
 struct runtime_options {
   std::optional<size_t> threads; ///< of the scheduler, >= 1; absent: as are useful
   scheduler_policy policy = scheduler_policy::sharing;
-  std::string numerics = "native"; ///< "native" or the name of an OpenBLAS core type
+  std::optional<products::instruction_set> instructions; ///< of products; absent: the fastest
   /// Who may be lost with the same work before it is not given out again; 0: no matter how many
   /// (coordinators/membership/lost_work.hpp, coordinators/modes/piece_losses.hpp).
   size_t attempts = 3;

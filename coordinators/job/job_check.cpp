@@ -389,8 +389,6 @@ std::vector<job_problem> problems(const job& x) {
   check.in_bounds("runtime.threads", x.runtime.threads);
   check.in_bounds("runtime.attempts", x.runtime.attempts);
   check.in_bounds("runtime.lease", x.runtime.lease);
-  check.require(!x.runtime.numerics.empty(), "runtime.numerics", "must not be empty",
-                "use \"native\" or the name of a processor type such as \"x86-64-v3\"");
   check.in_bounds("checkpoint.every_steps", x.checkpoint.every_steps);
   check.in_bounds("checkpoint.keep", x.checkpoint.keep);
   return std::move(check.found);

@@ -83,11 +83,9 @@ inline constexpr uint64_t program_bytes = uint64_t{22} << 20;
 inline constexpr uint64_t address_bytes_of_stack = uint64_t{8} << 20;
 
 /// Address space that threads take and never write to, where they share one arena (spare_address_space):
-/// each a stack, and those that compute 128 MiB for OpenBLAS's scratch; five beside the scheduler's.
-/// Measured: with less a run hangs in OpenBLAS, which tries again and again.
+/// each a stack; five beside the scheduler's.
 constexpr uint64_t address_bytes_of_threads(size_t thread_count) {
-  return 5 * address_bytes_of_stack +
-         thread_count * (address_bytes_of_stack + (uint64_t{128} << 20));
+  return (5 + thread_count) * address_bytes_of_stack;
 }
 
 /// Why so much memory is too little; nothing when it is enough. `who`: "training takes", say.

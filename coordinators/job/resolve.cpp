@@ -3,7 +3,7 @@
 #include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
 #include "troupe/models/network/neural_network.hpp"

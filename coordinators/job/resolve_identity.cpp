@@ -3,6 +3,7 @@
 #include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
 
@@ -195,7 +196,7 @@ void write_optimizer(std::ostream& out, const optimizer_options& given) {
 
 std::string identity_text(const job& resolved, const std::string& data_fingerprint) {
   std::ostringstream out;
-  out << "seed = " << resolved.seed << '\n';
+  out << "arithmetic = " << arithmetic_name << '\n' << "seed = " << resolved.seed << '\n';
   write_data(out, resolved, data_fingerprint);
   write_model(out, resolved.model);
   write_optimizer(out, resolved.optimizer);

@@ -30,9 +30,9 @@ constexpr std::array common_facts{
               "start both with the same one, and the same settings"},
   common_fact{&process_facts::course, "length or intervals of the job",
               "start both with the same job file and settings"},
-  common_fact{&process_facts::numerics, "numerics class",
-              "set runtime.numerics to one that both machines have"},
-  // Behind the class, of which it may be a consequence.
+  common_fact{&process_facts::arithmetic, "arithmetic",
+              "one that computes other than everybody is a broken machine or build: leave it out"},
+  // Behind it, of which it may be a consequence.
   common_fact{&process_facts::kinds, "kinds' own arithmetic",
               "start the same program on both, built alike from the same sources"},
 };

@@ -19,7 +19,7 @@
 namespace troupe {
 
 /// Counts changes of what processes say to each other; another number is another language.
-inline constexpr uint64_t protocol_number = 11;
+inline constexpr uint64_t protocol_number = 12;
 
 /// What a process says of itself before anything else.
 struct process_facts {
@@ -32,7 +32,7 @@ struct process_facts {
   std::string job;            ///< what determines version v + 1 from version v
   std::string cluster;        ///< of the plan, what all must have in common: `cluster_words`
   std::string course;         ///< lengths and intervals that all must have in common
-  std::string numerics;       ///< class of the machine's arithmetic
+  std::string arithmetic;     ///< its name, or what is wrong with the process's
   uint64_t term = 0;          ///< the highest it knows of
   std::string process;        ///< which the actor system takes it for
   uint64_t life = 0;          ///< random, drawn when the process starts

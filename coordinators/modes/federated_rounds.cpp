@@ -1,7 +1,7 @@
 #include "troupe/coordinators/modes/federated_rounds.hpp"
 
 #include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/lanes.hpp"
 #include "troupe/models/privacy/secret_cohort.hpp"
 

@@ -3,7 +3,7 @@
 #include "troupe/coordinators/base/canonical_tree.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 

@@ -1,6 +1,6 @@
 #include "troupe/coordinators/modes/model_merger.hpp"
 
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/merging/layout_union.hpp"
 #include "troupe/models/merging/regression_mean.hpp"
 

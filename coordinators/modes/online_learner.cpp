@@ -2,8 +2,7 @@
 
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/numerics.hpp"
-#include "troupe/models/math/blas.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
@@ -160,7 +159,6 @@ std::optional<online_report> online_learner::learn_next() {
   if (queue_.empty())
     return std::nullopt;
   const default_rounding rounding;
-  const blas::one_thread one_thread;
   const auto next_batch = std::move(queue_.front());
   queue_.pop_front();
   online_report report;

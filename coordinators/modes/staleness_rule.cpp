@@ -1,5 +1,7 @@
 #include "troupe/coordinators/modes/staleness_rule.hpp"
 
+#include "troupe/models/math/elementary.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -165,7 +167,7 @@ double staleness_rule::scale_of(uint64_t staleness) const {
   case step_scaling::inverse:
     return staleness < 2 ? 1 : 1 / tau;
   case step_scaling::polynomial:
-    return std::pow(1 + tau, -options_.scaling_power);
+    return elementary::pow(1 + tau, -options_.scaling_power);
   case step_scaling::none:
     break;
   }

@@ -19,8 +19,7 @@ namespace {
 /// A stage with so many times the mean work keeps the others waiting.
 constexpr double largest_stage_max = 1.3;
 
-/// Rows times units of a product below which OpenBLAS has other kernels, for small matrices: slower
-/// ones for what is computed in parts.
+/// Rows times units of a product below which laying out its operands takes longer than the product: more so in parts.
 constexpr size_t small_product = 16 * 128;
 
 std::vector<cluster_node> one_process(const job& resolved) {

@@ -17,7 +17,9 @@
 
 #include "troupe/coordinators/step/timeline.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace troupe {
@@ -80,6 +82,35 @@ private:
   bool evaluated_ = false; ///< version_ has been evaluated
   bool held_ = false;
   horizon_rule horizon_;
+};
+
+/// A replica's rule, which views may drop and begin anew. What a former one began stays begun in its term, and may be
+/// under way.
+class replica_rules {
+public:
+  explicit operator bool() const { return rule_.has_value(); }
+  replica_rule* operator->() { return &*rule_; }
+  const replica_rule* operator->() const { return &*rule_; }
+
+  void begin(const timeline& plan, size_t shard_count, uint64_t start_version) {
+    rule_.emplace(plan, shard_count, start_version);
+  }
+  void drop() {
+    if (rule_)
+      begun_ = std::max(begun_, rule_->next_step());
+    rule_.reset();
+  }
+  /// Another term: contributions of the one before are dropped.
+  void forget() {
+    rule_.reset();
+    begun_ = 0;
+  }
+  /// Starts no further step; returns the first that none of them has started.
+  uint64_t hold() { return std::max(begun_, rule_ ? rule_->hold() : 0); }
+
+private:
+  std::optional<replica_rule> rule_; ///< since the first view
+  uint64_t begun_ = 0;
 };
 
 } // namespace troupe

@@ -40,7 +40,7 @@ struct replica_work {
 /// P parameters, S optimizer slots. Doubles keep their bits, NaN and infinities included.
 struct checkpoint {
   std::string job_sha256; ///< identity of the job; another job's checkpoint is never used
-  std::string numerics;   ///< numerics class of the machines that computed it
+  std::string arithmetic; ///< by which it was computed (models/base/arithmetic.hpp)
   uint64_t version = 0;   ///< steps applied
   uint64_t term = 0;      ///< the view's term in which it was written
 

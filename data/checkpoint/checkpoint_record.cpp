@@ -229,7 +229,7 @@ void visit_stop(auto& record, auto& stop) {
 
 void visit_all(auto& record, auto& x, auto& shape) {
   record.text(x.job_sha256);
-  record.text(x.numerics);
+  record.text(x.arithmetic);
   record.number(x.version);
   record.number(x.term);
   record.number(shape.parameter_count);

@@ -7,7 +7,7 @@
 #include "troupe/data/source/text_source.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,6 @@
 #include "troupe/data/table/class_finder.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/base/buffer.hpp"
-#include "troupe/models/math/blas.hpp"
 #include "troupe/models/network/model.hpp"
 
 #include <cstddef>
@@ -71,11 +70,11 @@ saved_model to_saved_model(safetensors_file&& file, const std::string& path);
 /// Predicts rows with memory of its own: one for each thread. The model must outlive it.
 class predictor {
 public:
-  explicit predictor(const saved_model& source) : source_(source) {}
+  /// Throws failure(mismatch) where arithmetic is not what it is everywhere (models/base/arithmetic.hpp).
+  explicit predictor(const saved_model& source);
 
   /// Predictions for N rows, as they stand in a data file, to `out` (N x K): class
-  /// probabilities, or targets. Rows are computed in chunks of `prediction_chunk_rows` from the
-  /// first: who cuts a file into parts of a multiple of that gets the bits of the whole.
+  /// probabilities, or targets. A row's are the same among any others.
   ///
   /// Throws std::invalid_argument when sizes do not fit.
   void predict(const batch& rows, std::span<float> out);
@@ -101,7 +100,6 @@ private:
   std::vector<float> features_;
   sparse_matrix sparse_;
   workspace memory_;
-  blas::one_thread one_thread_; ///< bits must not depend on the machine's cores
 };
 
 /// The class a row of K probabilities speaks for: the first of the highest.

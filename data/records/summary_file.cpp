@@ -71,7 +71,7 @@ json figures_object(const client_evaluation& x) {
 void add_circumstances(json& object, const training_summary& x) {
   object["parameters_sha256"] = x.parameters_sha256;
   object["job_sha256"] = x.job_sha256;
-  object["numerics"] = x.numerics;
+  object["arithmetic"] = x.arithmetic;
   object["model_file"] = x.model_file;
   object["stopped_by"] = x.stopped_by;
   if (!x.rate_reductions.empty())
@@ -148,7 +148,7 @@ void read_figures(const json& object, training_summary& x) {
 void read_circumstances(const json& object, training_summary& x) {
   read(object, "parameters_sha256", x.parameters_sha256);
   read(object, "job_sha256", x.job_sha256);
-  read(object, "numerics", x.numerics);
+  read(object, "arithmetic", x.arithmetic);
   read(object, "model_file", x.model_file);
   read(object, "stopped_by", x.stopped_by);
   read(object, "rate_reductions", x.rate_reductions);

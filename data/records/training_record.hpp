@@ -106,7 +106,7 @@ struct training_summary : loss_figures, asked_figures {
   std::optional<double> test_r2;
   std::string parameters_sha256; ///< of the model file's data section
   std::string job_sha256;
-  std::string numerics;   ///< numerics class of this machine
+  std::string arithmetic; ///< models/base/arithmetic.hpp
   std::string model_file; ///< path; empty when none was written
   std::string stopped_by; ///< "epochs", "steps", "target-loss", "patience", "interrupt"
   /// Rows computed by each replica that is there at the end, since its process began; repetitions

@@ -4,7 +4,7 @@
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -3,7 +3,7 @@
 #include "troupe/data/table/class_finder.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 
 #include <algorithm>
 #include <cmath>

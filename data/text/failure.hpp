@@ -21,7 +21,7 @@ enum class failure_code : uint8_t {
   internal = 70,      ///< a broken promise of our own: please report
   cannot_create = 73, ///< an output that may not be written: it exists, or its folder does not
   io_error = 74,      ///< the disk is full or failed
-  mismatch = 76,      ///< version, job or numerics class differ
+  mismatch = 76,      ///< version, job or arithmetic differ
   no_permission = 77, ///< authentication or file permission
   bad_job = 78,       ///< a job that cannot be trained
   interrupted = 130,  ///< SIGINT

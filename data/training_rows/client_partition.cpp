@@ -1,7 +1,7 @@
 #include "troupe/data/training_rows/client_partition.hpp"
 
-#include "troupe/models/base/numerics.hpp"
 #include "troupe/models/base/random.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/distributions.hpp"
 #include "troupe/models/math/elementary.hpp"
 

@@ -8,7 +8,7 @@
 #include "troupe/data/training_rows/chunk_split.hpp"
 #include "troupe/data/training_rows/part_choice.hpp"
 #include "troupe/data/training_rows/position_split.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 
 #include <algorithm>

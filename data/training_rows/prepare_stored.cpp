@@ -3,7 +3,7 @@
 #include "troupe/data/rows_file/read_rows.hpp"
 #include "troupe/data/source/reading_stop.hpp"
 #include "troupe/data/training_rows/stored_source.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,8 +3,8 @@
 #include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/large_pages.hpp"
-#include "troupe/models/base/numerics.hpp"
 #include "troupe/models/base/random.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/base/saturating.hpp"
 
 #include <string>

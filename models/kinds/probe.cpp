@@ -1,7 +1,7 @@
 #include "troupe/models/kinds/probe.hpp"
 
 #include "troupe/models/base/bit_hash.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/kinds/made_values.hpp"
 
 #include <vector>

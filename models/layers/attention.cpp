@@ -1,59 +1,46 @@
 // Multi-head attention. Of each row of L positions x D and each of H heads of width h = D / H:
 //
-//   Q, K, V (L x h)    columns of x W_in^T + b_in, Q times 1 / sqrt(h)
-//   A = softmax(Q K^T) line by line; causal: keys behind the position are exactly 0
+//   Q, K, V (L x h)    columns of x W_in^T + b_in
+//   A = softmax(Q K^T / sqrt(h)) line by line; causal: keys behind the position are exactly 0
 //   y                  (A V of all heads, side by side) W_out^T + b_out
 //
-// There is one product a row and head, so the bits of a row do not depend on the rows beside it.
+// There is one product a row and head, on the columns where they lie.
 
 #include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/layers/dense.hpp"
 #include "troupe/models/layers/layer_options.hpp"
-#include "troupe/models/math/blas.hpp"
 #include "troupe/models/math/elementary.hpp"
 #include "troupe/models/math/lanes.hpp"
+#include "troupe/models/math/products.hpp"
 #include "troupe/models/segments/layer_cuts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace troupe {
 
 namespace {
 
-using blas::operation;
+using products::matrix_of, products::multiply, products::result_of;
 
-TROUPE_MULTIVERSION void soften(float* __restrict line, size_t count) {
+/// The softmax of `factor` times the line; factor > 0.
+TROUPE_MULTIVERSION void soften(float* __restrict line, size_t count, float factor) {
   float most = line[0];
   for (size_t i = 1; i < count; ++i)
     most = line[i] > most ? line[i] : most;
   for (size_t i = 0; i < count; ++i)
-    line[i] = elementary::exp(line[i] - most);
+    line[i] = elementary::exp(factor * (line[i] - most));
   const auto share = 1.0f / lane_sum<float>(count, [=](size_t i) { return line[i]; });
   for (size_t i = 0; i < count; ++i)
     line[i] *= share;
 }
 
-/// da becomes the derivative before the softmax.
+/// da becomes the derivative before the softmax, by what was multiplied with `factor`.
 TROUPE_MULTIVERSION void derive_softmax(const float* __restrict a, float* __restrict da,
-                                        size_t count) {
+                                        size_t count, float factor) {
   const auto sum = lane_sum<float>(count, [=](size_t i) { return a[i] * da[i]; });
   for (size_t i = 0; i < count; ++i)
-    da[i] = a[i] * (da[i] - sum);
-}
-
-/// A head's columns of lines that are `stride` apart, side by side.
-void take(const float* from, size_t stride, size_t lines, size_t width, float factor, float* to) {
-  for (size_t i = 0; i < lines; ++i)
-    for (size_t j = 0; j < width; ++j)
-      to[i * width + j] = factor * from[i * stride + j];
-}
-
-void put(const float* from, size_t stride, size_t lines, size_t width, float factor, float* to) {
-  for (size_t i = 0; i < lines; ++i)
-    for (size_t j = 0; j < width; ++j)
-      to[i * stride + j] = factor * from[i * width + j];
+    da[i] = factor * (a[i] * (da[i] - sum));
 }
 
 /// Of some heads, in all or as a part of a layer with more.
@@ -117,55 +104,41 @@ public:
                std::span<float> y) const override {
     const auto kept = parts_of(call);
     in_.forward(call.parameters.first(in_.parameter_count()), x, kept.qkv);
-    for_each_head(call, [&](size_t row, size_t head) {
-      auto at = head_of(call, kept, row, head);
-      blas::multiply({at.q, length_, head_width_},
-                     {at.k, length_, head_width_, operation::transposed}, 0, at.weights, length_,
-                     length_);
+    for_each_head(kept, call.rows.row_count, [&](const one_head& at) {
+      multiply(of_own(at, query), of_own(at, key).transposed(),
+               result_of(at.weights, length_, length_));
       for (size_t i = 0; i < length_; ++i) {
         const auto seen = x_.is_causal ? i + 1 : length_;
-        soften(at.weights + i * length_, seen);
+        soften(at.weights + i * length_, seen, scale_);
         std::fill(at.weights + i * length_ + seen, at.weights + (i + 1) * length_, 0.0f);
       }
-      auto* const context = call.scratch(3, length_ * head_width_).data();
-      blas::multiply({at.weights, length_, length_}, {at.v, length_, head_width_}, 0, context,
-                     length_, head_width_);
-      put(context, inner_, length_, head_width_, 1,
-          kept.context.data() + row * inner_size() + head * head_width_);
+      multiply(matrix_of(at.weights, length_, length_), of_own(at, value),
+               {at.context, length_, head_width_, inner_});
     });
     out_.forward(call.parameters.subspan(in_.parameter_count()), kept.context, y);
   }
 
-  /// The derivatives of Q, K and V take their place.
+  /// The derivatives of Q, K and V take their place, each once nobody reads what was there.
   void backward(const layer_call& call, std::span<const float>, std::span<const float>,
                 std::span<float> dy, std::span<float> dx) const override {
-    const auto kept = parts_of(call);
-    const auto d_context = call.scratch(4, kept.context.size());
+    auto kept = parts_of(call);
+    const auto d_context = call.scratch(0, kept.context.size());
     out_.backward(call.parameters.subspan(in_.parameter_count()), dy, d_context);
-    const auto d_head = call.scratch(3, length_ * head_width_);
-    const auto d_weights = call.scratch(5, length_ * length_);
-    const auto d_part = call.scratch(6, length_ * head_width_);
-    for_each_head(call, [&](size_t row, size_t head) {
-      const auto at = head_of(call, kept, row, head);
-      const auto give = [&](size_t part, float factor) {
-        put(d_part.data(), 3 * inner_, length_, head_width_, factor, at.own + part * inner_);
-      };
-      take(d_context.data() + row * inner_size() + head * head_width_, inner_, length_, head_width_,
-           1, d_head.data());
-      blas::multiply({d_head.data(), length_, head_width_},
-                     {at.v, length_, head_width_, operation::transposed}, 0, d_weights.data(),
-                     length_, length_);
-      blas::multiply({at.weights, length_, length_, operation::transposed},
-                     {d_head.data(), length_, head_width_}, 0, d_part.data(), length_, head_width_);
-      give(2, 1);
+    kept.context = d_context;
+    const auto d_weights = call.scratch(1, length_ * length_);
+    const auto d_query = call.scratch(2, length_ * head_width_);
+    for_each_head(kept, call.rows.row_count, [&](const one_head& at) {
+      const products::matrix_view d_head{at.context, length_, head_width_, inner_};
+      multiply(d_head, of_own(at, value).transposed(),
+               result_of(d_weights.data(), length_, length_));
+      multiply(matrix_of(at.weights, length_, length_).transposed(), d_head, own(at, value));
       for (size_t i = 0; i < length_; ++i)
-        derive_softmax(at.weights + i * length_, d_weights.data() + i * length_, length_);
-      blas::multiply({d_weights.data(), length_, length_}, {at.k, length_, head_width_}, 0,
-                     d_part.data(), length_, head_width_);
-      give(0, scale_);
-      blas::multiply({d_weights.data(), length_, length_, operation::transposed},
-                     {at.q, length_, head_width_}, 0, d_part.data(), length_, head_width_);
-      give(1, 1);
+        derive_softmax(at.weights + i * length_, d_weights.data() + i * length_, length_, scale_);
+      const auto d_scores = matrix_of(d_weights.data(), length_, length_);
+      multiply(d_scores, of_own(at, key), result_of(d_query.data(), length_, head_width_));
+      multiply(d_scores.transposed(), of_own(at, query), own(at, key));
+      for (size_t i = 0; i < length_; ++i)
+        std::copy_n(d_query.data() + i * head_width_, head_width_, at.own + i * 3 * inner_);
     });
     if (!dx.empty())
       in_.backward(call.parameters.first(in_.parameter_count()), kept.qkv, dx);
@@ -186,12 +159,20 @@ private:
   };
 
   struct one_head {
-    float* own; ///< Q of the head within qkv; K and V are H h and 2 H h further
-    const float* q;
-    const float* k;
-    const float* v;
+    float* own;     ///< Q of the head within qkv; K and V are H h and 2 H h further
+    float* context; ///< L lines, H h apart
     float* weights; ///< L x L
   };
+
+  enum which_part { query, key, value };
+
+  products::result_view own(const one_head& at, which_part which) const {
+    return {at.own + which * inner_, length_, head_width_, 3 * inner_};
+  }
+
+  products::matrix_view of_own(const one_head& at, which_part which) const {
+    return {at.own + which * inner_, length_, head_width_, 3 * inner_};
+  }
 
   kept_parts parts_of(const layer_call& call) const {
     const auto values = call.rows.row_count * inner_size();
@@ -199,23 +180,13 @@ private:
             call.kept.subspan(4 * values)};
   }
 
-  one_head head_of(const layer_call& call, const kept_parts& kept, size_t row, size_t head) const {
-    const auto size = length_ * head_width_;
-    auto* const own = kept.qkv.data() + row * 3 * inner_size() + head * head_width_;
-    std::array<float*, 3> parts{};
-    for (size_t i = 0; i < 3; ++i) {
-      parts[i] = call.scratch(i, size).data();
-      take(own + i * inner_, 3 * inner_, length_, head_width_, i == 0 ? scale_ : 1, parts[i]);
-    }
-    return {own, parts[0], parts[1], parts[2],
-            kept.weights.data() + (row * x_.heads + head) * length_ * length_};
-  }
-
   template <class Use>
-  void for_each_head(const layer_call& call, const Use& use) const {
-    for (size_t row = 0; row < call.rows.row_count; ++row)
+  void for_each_head(const kept_parts& kept, size_t row_count, const Use& use) const {
+    for (size_t row = 0; row < row_count; ++row)
       for (size_t head = 0; head < x_.heads; ++head)
-        use(row, head);
+        use(one_head{kept.qkv.data() + row * 3 * inner_size() + head * head_width_,
+                     kept.context.data() + row * inner_size() + head * head_width_,
+                     kept.weights.data() + (row * x_.heads + head) * length_ * length_});
   }
 
   size_t inner_size() const { return length_ * inner_; }

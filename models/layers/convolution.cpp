@@ -8,7 +8,7 @@
 #include "troupe/models/layers/active_dense.hpp"
 #include "troupe/models/layers/layer_options.hpp"
 #include "troupe/models/layers/line_length.hpp"
-#include "troupe/models/math/blas.hpp"
+#include "troupe/models/math/products.hpp"
 
 #include <algorithm>
 
@@ -116,9 +116,9 @@ public:
       std::ranges::fill(out, 0.0f);
     for_each_group(call, x, [&](size_t first, size_t rows, std::span<const float> patches) {
       const auto* some = dy.data() + first * per_row;
-      blas::multiply({some, rows * positions_, does_.outputs, blas::operation::transposed},
-                     {patches.data(), rows * positions_, does_.inputs}, first > 0 ? 1.0f : 0.0f,
-                     out.data(), does_.outputs, does_.inputs);
+      products::multiply(products::matrix_of(some, rows * positions_, does_.outputs).transposed(),
+                         products::matrix_of(patches.data(), rows * positions_, does_.inputs),
+                         products::result_of(out.data(), does_.outputs, does_.inputs, first > 0));
     });
     if (does_.has_bias)
       sum_columns(dy, out.subspan(weight));

@@ -2,15 +2,17 @@
 
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/layers/narrow_dense.hpp"
-#include "troupe/models/math/blas.hpp"
+#include "troupe/models/layers/single_output.hpp"
 #include "troupe/models/math/lanes.hpp"
+#include "troupe/models/math/products.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
 namespace troupe {
+
+using products::matrix_of, products::result_of;
 
 namespace {
 
@@ -55,12 +57,12 @@ void dense_layer::forward(std::span<const float> parameters, std::span<const flo
   require_size("parameters", parameter_count(), parameters.size());
   const auto rows = row_count("inputs", x.size(), inputs);
   require_size("outputs", rows * outputs, y.size());
-  if (outputs <= narrow_outputs_max)
-    narrow_forward(parameters.first(outputs * inputs), x, y, inputs, outputs);
+  if (outputs == 1)
+    single_output_forward(parameters.first(inputs), x, y);
   else
-    blas::multiply({x.data(), rows, inputs},
-                   {parameters.data(), outputs, inputs, blas::operation::transposed}, 0, y.data(),
-                   rows, outputs);
+    products::multiply(matrix_of(x.data(), rows, inputs),
+                       matrix_of(parameters.data(), outputs, inputs).transposed(),
+                       result_of(y.data(), rows, outputs));
   const auto bias = parameters.subspan(outputs * inputs);
   if (derivative_needs_input(activation) && !before.empty()) {
     require_size("values before the activation", y.size(), before.size());
@@ -80,22 +82,22 @@ void dense_layer::gradient(std::span<const float> x, std::span<const float> delt
   require_size("gradients", parameter_count(), gradient_out.size());
   const auto rows = row_count("inputs", x.size(), inputs);
   require_size("deltas", rows * outputs, delta.size());
-  if (outputs <= narrow_outputs_max) {
+  if (outputs == 1) {
     std::ranges::fill(gradient_out, 0.0f);
-    return add_narrow_gradient(x, delta, gradient_out);
+    return add_single_gradient(x, delta, gradient_out);
   }
-  blas::multiply({delta.data(), rows, outputs, blas::operation::transposed},
-                 {x.data(), rows, inputs}, 0, gradient_out.data(), outputs, inputs);
+  products::multiply(matrix_of(delta.data(), rows, outputs).transposed(),
+                     matrix_of(x.data(), rows, inputs),
+                     result_of(gradient_out.data(), outputs, inputs));
   if (has_bias)
     sum_columns(delta, gradient_out.subspan(outputs * inputs));
 }
 
-void dense_layer::add_narrow_gradient(std::span<const float> x, std::span<const float> delta,
+void dense_layer::add_single_gradient(std::span<const float> x, std::span<const float> delta,
                                       std::span<float> gradient_out) const {
-  narrow_gradient(x, delta, gradient_out.first(outputs * inputs), inputs, outputs);
+  add_single_output_gradient(x, delta, gradient_out.first(inputs));
   if (has_bias)
-    add_columns(delta.data(), gradient_out.data() + outputs * inputs, delta.size() / outputs,
-                outputs);
+    add_column_sums(delta, gradient_out.subspan(inputs));
 }
 
 void dense_layer::backward(std::span<const float> parameters, std::span<const float> delta,
@@ -103,8 +105,9 @@ void dense_layer::backward(std::span<const float> parameters, std::span<const fl
   require_size("parameters", parameter_count(), parameters.size());
   const auto rows = row_count("deltas", delta.size(), outputs);
   require_size("input derivatives", rows * inputs, dx.size());
-  blas::multiply({delta.data(), rows, outputs}, {parameters.data(), outputs, inputs}, 0, dx.data(),
-                 rows, inputs);
+  products::multiply(matrix_of(delta.data(), rows, outputs),
+                     matrix_of(parameters.data(), outputs, inputs),
+                     result_of(dx.data(), rows, inputs));
 }
 
 } // namespace troupe

@@ -34,8 +34,8 @@ struct dense_layer {
   void gradient(std::span<const float> x, std::span<const float> delta,
                 std::span<float> gradient_out) const;
 
-  /// The same, added to `gradient_out`; for a layer of at most `narrow_outputs_max` outputs.
-  void add_narrow_gradient(std::span<const float> x, std::span<const float> delta,
+  /// The same, added to `gradient_out`; for a layer of one output.
+  void add_single_gradient(std::span<const float> x, std::span<const float> delta,
                            std::span<float> gradient_out) const;
 
   /// Derivative with respect to the input: dx = delta W (R x I).

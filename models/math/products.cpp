@@ -159,7 +159,7 @@ const kernels* kernels_of(instruction_set set) {
 }
 
 std::atomic<const kernels*>& current() {
-  static std::atomic<const kernels*> value{kernels_of(fastest())};
+  static std::atomic<const kernels*> value{kernels_of(instructions_here().front())};
   return value;
 }
 
@@ -244,12 +244,11 @@ bool has(instruction_set set) {
   return kernels_of(set) != nullptr;
 }
 
-instruction_set fastest() {
+std::vector<instruction_set> instructions_here() {
   using enum instruction_set;
-  for (const auto set : {avx512, avx2, neon})
-    if (has(set))
-      return set;
-  return portable;
+  std::vector result{avx512, avx2, neon, portable};
+  std::erase_if(result, [](auto set) { return !has(set); });
+  return result;
 }
 
 void use(instruction_set set) {

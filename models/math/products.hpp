@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cstddef>
+#include <vector>
 
 namespace troupe::products {
 
@@ -87,8 +88,8 @@ enum class instruction_set { portable, avx2, avx512, neon };
 /// Whether this program and this processor have it.
 bool has(instruction_set set);
 
-/// The fastest that is here.
-instruction_set fastest();
+/// Those that are here, the fastest first.
+std::vector<instruction_set> instructions_here();
 
 /// What products use from now on, in this process; the fastest at first. Matrices that were packed before stay valid.
 /// Throws std::invalid_argument for one that is not here.

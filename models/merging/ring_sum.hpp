@@ -14,7 +14,7 @@
 //   f = min(62 - log2(K W R), 50 - log2(W R))
 // The first keeps the sum below 2^63: it cannot overflow. The second keeps q below 2^51, where adding
 // 1.5 2^52 rounds a double to a whole number on every machine that rounds to nearest: whoever
-// calls `add` has a default_rounding (models/base/numerics.hpp) around it, as all actors do. With
+// calls `add` has a default_rounding (models/base/rounding.hpp) around it, as all actors do. With
 // K = 10,000, W = R = 1,024: f = 28, a client is rounded to 2^-29 of a weight of 1, 1.9e-9.
 //
 // An update beyond R, or one that is not finite, is refused and adds nothing.

@@ -1,6 +1,6 @@
 #include "troupe/models/metrics/regression_metrics.hpp"
 
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/metrics/prediction_sums.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "troupe/models/network/neural_network.hpp"
 
-#include "troupe/models/layers/narrow_dense.hpp"
+#include "troupe/models/layers/single_output.hpp"
 #include "troupe/models/layers/sparse_dense.hpp"
 
 #include <algorithm>
@@ -135,7 +135,7 @@ void neural_network::do_initialize(uint64_t seed, const index_range& elements,
 
 bool neural_network::sweeps() const {
   return chain_.layers().size() == 1 && chain_.part_count() == 1 &&
-         (chain_.reads_sparse() || output_count() <= narrow_outputs_max);
+         (chain_.reads_sparse() || output_count() == 1);
 }
 
 // Piece by piece, so that the rows are read from memory once.
@@ -145,7 +145,7 @@ batch_sums neural_network::sweep(std::span<const float> parameters, const batch&
   const auto& layer = chain_.layers().front();
   const auto piece_rows = chain_.reads_sparse()
                             ? sparse_piece_rows
-                            : std::max<size_t>(narrow_piece_values / feature_count() / 4 * 4, 16);
+                            : std::max<size_t>(single_piece_values / feature_count() / 4 * 4, 16);
   batch_sums sums;
   for (size_t begin = 0; begin < rows.row_count; begin += piece_rows) {
     const auto piece = part_of(rows, begin, std::min(piece_rows, rows.row_count - begin));
@@ -155,7 +155,7 @@ batch_sums neural_network::sweep(std::span<const float> parameters, const batch&
     if (chain_.reads_sparse())
       sparse_dense_layer{layer}.add_gradient(piece.sparse, delta, gradient_out);
     else
-      layer.add_narrow_gradient(piece.features, delta, gradient_out);
+      layer.add_single_gradient(piece.features, delta, gradient_out);
   }
   return sums;
 }

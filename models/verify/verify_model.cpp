@@ -1,6 +1,6 @@
 #include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/numerics.hpp"
 #include "troupe/models/base/random.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/kinds/made_values.hpp"
 #include "troupe/models/verify/verify.hpp"
 

@@ -1,4 +1,4 @@
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/kinds/made_values.hpp"
 #include "troupe/models/verify/verify.hpp"
 

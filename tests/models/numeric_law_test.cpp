@@ -1,11 +1,12 @@
 // The numeric law: results depend on values and shapes alone, not on where data lie, how long an
 // array is beyond them, or which instruction set computes.
 
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 #include "troupe/models/base/random.hpp"
-#include "troupe/models/math/blas.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/elementary.hpp"
 #include "troupe/models/math/lanes.hpp"
+#include "troupe/models/math/products.hpp"
 #include "troupe/models/network/activation.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
@@ -127,25 +128,30 @@ TEST(numeric_law, a_product_does_not_depend_on_where_its_matrices_lie) {
   const auto a = values(m * k, -1, 1, 1);
   const auto b = values(n * k, -1, 1, 2);
   std::vector<float> expected(m * n);
-  blas::multiply({a.data(), m, k}, {b.data(), n, k, blas::operation::transposed}, 0,
-                 expected.data(), m, n);
+  const auto product = [=](const float* left, const float* right, float* out) {
+    products::multiply(products::matrix_of(left, m, k),
+                       products::matrix_of(right, n, k).transposed(),
+                       products::result_of(out, m, n));
+  };
+  product(a.data(), b.data(), expected.data());
   for (size_t shift = 1; shift < 17; ++shift) {
     std::vector<float> moved_a(shift), moved_b(shift + 3), out(m * n + shift);
     moved_a.insert(moved_a.end(), a.begin(), a.end());
     moved_b.insert(moved_b.end(), b.begin(), b.end());
-    blas::multiply({moved_a.data() + shift, m, k},
-                   {moved_b.data() + shift + 3, n, k, blas::operation::transposed}, 0,
-                   out.data() + shift, m, n);
+    product(moved_a.data() + shift, moved_b.data() + shift + 3, out.data() + shift);
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out.begin() + long(shift))) << shift;
   }
 }
 
-TEST(numerics_class, is_the_same_for_every_caller) {
-  const auto here = numerics_class();
-  EXPECT_EQ(here.size(), 16u);
-  std::string there;
-  std::thread{[&] { there = numerics_class(); }}.join();
-  EXPECT_EQ(here, there);
+// The message has the hashes that belong into models/base/arithmetic.cpp where a kind was added to a table.
+TEST(arithmetic, is_what_it_is_everywhere_with_each_instruction_set) {
+  const auto before = products::in_use();
+  for (const auto set : products::instructions_here()) {
+    products::use(set);
+    EXPECT_EQ(arithmetic_problem(), "") << name_of(set);
+    EXPECT_EQ(own_arithmetic(), arithmetic_name);
+  }
+  products::use(before);
 }
 
 #if defined(__x86_64__)

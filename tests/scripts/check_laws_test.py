@@ -114,9 +114,9 @@ class check_laws(unittest.TestCase):
             for name in names:
                 self.clean(f"{room}/a.cpp", f"#include <{name}>\n")
 
-    def test_one_source_alone_sees_blas(self):
-        self.clean("models/math/blas.cpp", "#include <xtensor-blas/xblas.hpp>\n")
-        self.refused("models/layers/blas.cpp", "#include <xtensor-blas/xblas.hpp>\n", "models/")
+    def test_no_product_is_a_blas(self):
+        self.refused("models/layers/dense.cpp", "#include <xtensor-blas/xblas.hpp>\n", "models/")
+        self.refused("models/layers/dense.cpp", "#include <cblas.h>\n", "models/")
 
     def test_the_catch_all_header_of_caf_is_refused_everywhere(self):
         for room in ("actors", "app", "tests", "examples"):

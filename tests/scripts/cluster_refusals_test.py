@@ -35,19 +35,6 @@ with open(os.path.join(SOURCE, "coordinators/links/admission.hpp"), encoding="ut
     PROTOCOL = int(re.search(r"protocol_number = (\d+)", header.read()).group(1))
 
 
-def numerics_class(**environment):
-    run = subprocess.run([TROUPE, "version", "--json"], capture_output=True, text=True, check=True,
-                         env=dict(os.environ, **environment))
-    return json.loads(run.stdout)["numerics"]
-
-
-def other_core():
-    """A kind of core that this machine can act as, with another arithmetic than its own."""
-    own = numerics_class()
-    cores = ("SandyBridge", "Haswell", "Prescott")
-    return next((x for x in cores if numerics_class(OPENBLAS_CORETYPE=x) != own), None)
-
-
 class StrangersAtARunningCluster(EqualRuns):
     """F8: the second is refused by name, the first is undisturbed."""
 
@@ -148,25 +135,11 @@ class StrangersAtARunningCluster(EqualRuns):
         seen = self.second("--set", f"data.file={changed}")
         self.expect_refusal(seen, 76, ["differ in their data"])
 
-    def test_wrong_numerics_class(self):
-        core = other_core()
-        if core is None:
-            self.skipTest("all arithmetics of this machine are alike")
-        seen = self.second(environment={"OPENBLAS_CORETYPE": core})
-        self.expect_refusal(seen, 76, ["differ in their numerics class"])
-
-    def test_wrong_numerics_by_the_job_file(self):
-        core = other_core()
-        if core is None:
-            self.skipTest("all arithmetics of this machine are alike")
-        seen = self.second("--set", f'runtime.numerics="{core}"')
-        self.expect_refusal(seen, 76, ["differ in their numerics class"])
-
     def greet(self, **changes):
         """What the director answers a process that says this of itself."""
         self.wait_for_epochs()
         line = {"troupe": PROTOCOL, "version": "0.1.0", "node": "right", "job": "0", "data": "0",
-                "cluster": "0", "numerics": "0", "course": "0", "process": "0", "incarnation": 1,
+                "cluster": "0", "arithmetic": "0", "course": "0", "process": "0", "incarnation": 1,
                 "term": 0, "life": 1, "carrier": 0, "director": False,
                 "only_compares": False, **changes}
         port = int(self.nodes[0].address.rsplit(":", 1)[1])

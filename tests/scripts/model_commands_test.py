@@ -77,17 +77,10 @@ class ModelCommands(unittest.TestCase):
                                places=7)
         self.assertEqual(sum(bin["rows"] for bin in judged["calibration"]), len(labels))
 
-    def test_predictions_do_not_depend_on_the_threads_of_blas(self):
-        results = {self.run_troupe("predict", self.model, DIGITS, "--probabilities",
-                                   env={**os.environ, "OPENBLAS_NUM_THREADS": count})
-                   for count in ("1", "2", "4")}
-        self.assertEqual(len(results), 1)
-
     def predict_in_little_memory(self, path, row_count, *options):
-        limit = 256 << 20  # of address space, most of it libraries and BLAS
+        limit = 256 << 20  # of address space, most of it libraries
         self.assertGreater(os.path.getsize(path), limit)
         self.run_troupe("predict", self.model, path, "-o", "long.npy", *options,
-                        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(os.path.getsize(os.path.join(self.folder, "long.npy")),
                          128 + 8 * row_count)

@@ -145,7 +145,7 @@ class SshLaunch(unittest.TestCase):
         self.wait_until(lambda: not nodes_of(self.file))
 
     def test_node_that_refuses_ends_the_run_with_its_code(self):
-        launch = self.start(EPOCHS, "--set", "runtime.numerics=Nonesuch")
+        launch = self.start(EPOCHS, "--set", "runtime.instructions=neon")
         launch.communicate(timeout=HANG)
         self.assertEqual(launch.returncode, 76, self.said())
         self.assertIn("failed first: exit code 76", self.said())

@@ -13,7 +13,6 @@
 // that violates anything ends it, with the command that runs this seed again, line by line.
 // Exit code 1 then, 2 for wrong options.
 
-#include "troupe/models/math/blas.hpp"
 #include "troupe/tests/simulation/mode_trial.hpp"
 #include "troupe/tests/simulation/seed_range.hpp"
 #include "troupe/tests/simulation/testing_system.hpp"
@@ -262,7 +261,6 @@ int main(int count, char** words) {
          "         [--trace] [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";
     return 2;
   }
-  const troupe::blas::one_thread blas;
   try {
     if (options->modes)
       return troupe::simulation::mode_program{*options}.run();

@@ -17,7 +17,7 @@ inline process_facts facts_of(const std::string& name) {
   facts.job = "job";
   facts.cluster = "files";
   facts.course = "steps = 5";
-  facts.numerics = "class";
+  facts.arithmetic = "class";
   facts.process = "process of " + name;
   facts.life = name.front();
   return facts;

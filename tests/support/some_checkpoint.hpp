@@ -29,7 +29,7 @@ inline const_buffer some_tensor(size_t size, uint64_t salt) {
 inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_options& options = {}) {
   checkpoint x;
   x.job_sha256 = options.job_sha256;
-  x.numerics = "numbers of this machine";
+  x.arithmetic = "numbers of this machine";
   x.version = version;
   x.term = (uint64_t{1} << 63) + 7;
   x.parameters = some_tensor(options.parameter_count, 10 * version);
@@ -89,7 +89,7 @@ inline bool same_bits(const stored_tensor& a, const stored_tensor& b) {
 /// Whether two checkpoints are the same, to the bit.
 inline bool same(const checkpoint& a, const checkpoint& b) {
   const auto bits = [](double x) { return std::bit_cast<uint64_t>(x); };
-  return a.job_sha256 == b.job_sha256 && a.numerics == b.numerics && a.version == b.version &&
+  return a.job_sha256 == b.job_sha256 && a.arithmetic == b.arithmetic && a.version == b.version &&
          a.term == b.term && same_bits(a.parameters, b.parameters) &&
          std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), same_bits) &&
          std::equal(a.optimizer_numbers.begin(), a.optimizer_numbers.end(),

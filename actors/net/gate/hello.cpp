@@ -21,10 +21,14 @@ struct text_field {
   std::string process_facts::*value;
 };
 constexpr std::array text_fields{
-  text_field{"version", &process_facts::version}, text_field{"node", &process_facts::node},
-  text_field{"data", &process_facts::data},       text_field{"job", &process_facts::job},
-  text_field{"cluster", &process_facts::cluster}, text_field{"numerics", &process_facts::numerics},
-  text_field{"course", &process_facts::course},   text_field{"process", &process_facts::process},
+  text_field{"version", &process_facts::version},
+  text_field{"node", &process_facts::node},
+  text_field{"data", &process_facts::data},
+  text_field{"job", &process_facts::job},
+  text_field{"cluster", &process_facts::cluster},
+  text_field{"arithmetic", &process_facts::arithmetic},
+  text_field{"course", &process_facts::course},
+  text_field{"process", &process_facts::process},
 };
 
 /// Of runs with kinds that an application adds; absent in others.

@@ -1,5 +1,6 @@
 #include "troupe/actors/net/process/networked_process.hpp"
 
+#include "troupe/actors/base/arithmetic_check.hpp"
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"
@@ -21,8 +22,7 @@
 #include "troupe/coordinators/run/stop_signals.hpp"
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/numerics.hpp"
-#include "troupe/models/math/blas.hpp"
+#include "troupe/models/base/rounding.hpp"
 
 #include <caf/actor_addr.hpp>
 #include <caf/actor_cast.hpp>
@@ -150,7 +150,6 @@ struct networked_process::parts {
   caf::actor_system& system;
   caf::scoped_actor self;
   std::set<caf::actor_addr> watched_; ///< whose end `self` is still to be told
-  blas::one_thread blas_;             ///< for as long as anybody computes
   std::shared_ptr<node_loop> loop_;   ///< where the node lives
   std::unique_ptr<process> process_;
   director_actor director_; ///< null unless the plan puts it here
@@ -164,6 +163,7 @@ struct networked_process::parts {
 };
 
 void networked_process::parts::start() {
+  begin_arithmetic(options.resolved.runtime);
   const default_rounding rounding;
   const auto& here = node_of(options.cluster, options.own_name);
   auto for_gate = gate_options_of(to_string(system.node()), options);

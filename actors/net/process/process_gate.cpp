@@ -13,7 +13,7 @@
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 #include "troupe/version.hpp"
 
 #include <algorithm>
@@ -109,7 +109,7 @@ process_facts facts_of(const std::string& process, const networked_options& x) {
   facts.job = words_of(identity_of(x.resolved, *x.data));
   facts.cluster = words_of(cluster_words(x.cluster) + words_of_split(x.resolved.parallel));
   facts.course = course_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
-  facts.numerics = numerics_class();
+  facts.arithmetic = own_arithmetic();
   facts.kinds = kind_words(x.resolved, shape_of(*x.data));
   facts.term = x.checkpoints ? x.checkpoints->read_term() : 0;
   if (facts.is_director)

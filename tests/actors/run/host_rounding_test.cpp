@@ -2,7 +2,7 @@
 // thread that calls: a job's bits are the job's, and the application finds its own mode again.
 
 #include "troupe/actors/embed/estimator.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/tests/support/networked.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"

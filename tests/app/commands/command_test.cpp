@@ -365,16 +365,24 @@ TEST_F(command, a_run_is_judged_by_the_rows_it_kept) {
 TEST_F(command, version_names_what_results_depend_on) {
   ASSERT_EQ(run("version --json"), 0);
   const auto object = nlohmann::json::parse(out);
-  for (const auto* key : {"troupe", "numerics", "caf", "blas_core"})
+  for (const auto* key : {"troupe", "caf"})
     EXPECT_FALSE(object.at(key).get<std::string>().empty()) << key;
+  EXPECT_EQ(object.at("arithmetic"), "1");
+  EXPECT_EQ(object.at("instructions").back(), "portable");
 }
 
-TEST_F(command, numerics_are_chosen_by_starting_again) {
-  ASSERT_EQ(
-    run("train tiny.toml --json --set runtime.numerics=x86-64-v2", "env -u OPENBLAS_CORETYPE"), 0)
-    << err;
-  EXPECT_EQ(run("train tiny.toml --overwrite --set runtime.numerics=Nonesuch"), 76);
-  EXPECT_TRUE(said("not as 'Nonesuch'"));
+TEST_F(command, instructions_that_are_not_here_are_refused_and_none_shows_in_the_bits) {
+  ASSERT_EQ(run("train tiny.toml --json --set runtime.instructions=portable"), 0) << err;
+  const auto hash = nlohmann::json::parse(out).at("parameters_sha256");
+  ASSERT_EQ(run("train tiny.toml --json --overwrite"), 0) << err;
+  EXPECT_EQ(nlohmann::json::parse(out).at("parameters_sha256"), hash);
+#if defined(__x86_64__)
+  EXPECT_EQ(run("train tiny.toml --overwrite --set runtime.instructions=neon"), 76);
+  EXPECT_TRUE(said("has no neon"));
+#endif
+  EXPECT_EQ(run("train tiny.toml --overwrite --set runtime.instructions=avx3"), 78);
+  EXPECT_EQ(run("train tiny.toml --overwrite --set runtime.numerics=x86-64-v3"), 78);
+  EXPECT_TRUE(said("every processor gives the same bits"));
 }
 
 } // namespace

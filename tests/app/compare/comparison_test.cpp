@@ -30,7 +30,7 @@ training_summary summary_of(uint64_t steps, const std::string& sha256) {
   training_summary result;
   result.steps = steps;
   result.parameters_sha256 = sha256;
-  result.numerics = "one";
+  result.arithmetic = "one";
   return result;
 }
 
@@ -88,13 +88,13 @@ TEST(comparison, keys_that_change_bits_are_told_from_others) {
   other.keys[2].second = "4";
   other.keys[3].second = "0.5";
   other.identity = "optimizer.learning_rate = 0x1p-2\ndata.fingerprint = 00fe\n";
-  other.summary->numerics = "another";
+  other.summary->arithmetic = "another";
   const auto found = compare_runs(std::vector{some_run(), other}).differences;
   EXPECT_EQ(found, (std::vector<run_difference>{{"optimizer.learning_rate", {"0.1", "0.2"}, true},
                                                 {"runtime.threads", {"1", "4"}, false},
                                                 {"training.target_loss", {"", "0.5"}, false},
                                                 {"data.fingerprint", {"00ff", "00fe"}, true},
-                                                {"numerics", {"one", "another"}, true}}));
+                                                {"arithmetic", {"one", "another"}, true}}));
 }
 
 TEST(comparison, what_a_run_under_way_has_not_decided_is_no_difference) {
@@ -163,9 +163,9 @@ TEST(comparison, the_likely_reason_is_told) {
   other.summary->parameters_sha256 = "other";
   EXPECT_TRUE(
     bits_of(some_run(), other).reason.starts_with("nothing that may change bits differs"));
-  other.summary->numerics = "two";
+  other.summary->arithmetic = "two";
   EXPECT_EQ(bits_of(some_run(), other).reason,
-            "the jobs are the same; the numerics class differs (one / two)");
+            "the jobs are the same; the arithmetic differs (one / two)");
   other.summary->reproducible = false;
   EXPECT_TRUE(bits_of(some_run(), other).reason.starts_with("this mode is not reproducible"));
   other.identity += "seed = 2\n";

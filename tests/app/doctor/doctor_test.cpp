@@ -1,5 +1,6 @@
 #include "troupe/app/doctor/doctor_judgement.hpp"
 
+#include "troupe/models/base/arithmetic.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -20,12 +21,13 @@
 namespace troupe::doctor_test {
 namespace {
 
+using enum products::instruction_set;
+
 machine_facts good_machine() {
   machine_facts x;
   x.core_count = 4;
-  x.blas_core = "Haswell";
-  x.blas_threading = "pthreads";
-  x.numerics = "0123456789abcdef";
+  x.instructions = {avx2, portable};
+  x.arithmetic = arithmetic_name;
   x.descriptors = 1024;
   x.clock_step_ns = 1;
   return x;
@@ -39,7 +41,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST(doctor, good_machine_has_nothing_to_complain_of) {
   const auto x = good_machine();
-  for (const auto& one : {judge_processors(x, {}), judge_blas(x, {}), judge_numerics(x),
+  for (const auto& one : {judge_processors(x, {}), judge_arithmetic(x, {}),
                           judge_descriptors(x, {}), judge_clock(x)}) {
     EXPECT_EQ(one.verdict, health::ok) << one.check;
     EXPECT_EQ(one.hint, "") << one.check;
@@ -48,33 +50,38 @@ TEST(doctor, good_machine_has_nothing_to_complain_of) {
 
 TEST(doctor, more_threads_than_cores_or_quota_are_warned_of) {
   auto x = good_machine();
-  EXPECT_EQ(judge_processors(x, {4, "native", 0}).verdict, health::ok);
-  EXPECT_EQ(judge_processors(x, {5, "native", 0}).verdict, health::warn);
+  EXPECT_EQ(judge_processors(x, {4, {}, 0}).verdict, health::ok);
+  EXPECT_EQ(judge_processors(x, {5, {}, 0}).verdict, health::warn);
   x.core_quota = 1.5;
-  EXPECT_EQ(judge_processors(x, {1, "native", 0}).verdict, health::ok);
+  EXPECT_EQ(judge_processors(x, {1, {}, 0}).verdict, health::ok);
   const auto throttled = judge_processors(x, {});
   EXPECT_EQ(throttled.verdict, health::warn) << "all cores are used by default";
   EXPECT_TRUE(contains(throttled.what, "allows 1.5 at a time")) << throttled.what;
 }
 
-TEST(doctor, core_type_that_is_not_to_be_had_is_a_mismatch) {
+TEST(doctor, wrong_arithmetic_and_instructions_that_are_not_here_are_mismatches) {
   auto x = good_machine();
-  x.core_type_variable = "SkylakeX";
-  const auto refused = judge_blas(x, {{}, "x86-64-v4", 0});
+  EXPECT_EQ(judge_arithmetic(x, {{}, avx2, 0}).verdict, health::ok);
+  EXPECT_EQ(judge_arithmetic(x, {{}, portable, 0}).verdict, health::warn);
+  const auto refused = judge_arithmetic(x, {{}, avx512, 0});
   EXPECT_EQ(refused.verdict, health::fail);
   EXPECT_EQ(refused.code, failure_code::mismatch);
-  x.core_type_variable = "Haswell";
-  EXPECT_EQ(judge_blas(x, {{}, "x86-64-v3", 0}).verdict, health::ok);
-  EXPECT_EQ(judge_blas(x, {}).verdict, health::warn) << "set here, and perhaps nowhere else";
+  x.arithmetic = "products: 0 instead of 1, by avx2";
+  const auto broken = judge_arithmetic(x, {});
+  EXPECT_EQ(broken.code, failure_code::mismatch);
+  EXPECT_TRUE(contains(broken.what, x.arithmetic)) << broken.what;
+  x = good_machine();
+  x.instructions = {portable};
+  EXPECT_EQ(judge_arithmetic(x, {}).verdict, health::warn) << "the same bits, slowly";
 }
 
 TEST(doctor, every_node_of_a_cluster_takes_descriptors) {
   auto x = good_machine();
   x.descriptors = descriptors_base + 3 * descriptors_per_node;
-  EXPECT_EQ(judge_descriptors(x, {{}, "native", 3}).verdict, health::ok);
-  EXPECT_EQ(judge_descriptors(x, {{}, "native", 4}).verdict, health::fail);
+  EXPECT_EQ(judge_descriptors(x, {{}, {}, 3}).verdict, health::ok);
+  EXPECT_EQ(judge_descriptors(x, {{}, {}, 4}).verdict, health::fail);
   x.descriptors.reset();
-  EXPECT_EQ(judge_descriptors(x, {{}, "native", 4000}).verdict, health::ok);
+  EXPECT_EQ(judge_descriptors(x, {{}, {}, 4000}).verdict, health::ok);
 }
 
 TEST(doctor, clock_that_goes_back_or_hardly_moves_is_told) {
@@ -163,10 +170,8 @@ TEST(doctor, quota_of_a_control_group_is_in_cores) {
 TEST(doctor, machine_is_looked_at) {
   const auto x = look_at_machine();
   EXPECT_GE(x.core_count, 1u);
-  EXPECT_FALSE(x.blas_core.empty());
-  EXPECT_TRUE(x.blas_threading == "none" || x.blas_threading == "pthreads" ||
-              x.blas_threading == "OpenMP");
-  EXPECT_EQ(x.numerics.size(), 16u);
+  EXPECT_TRUE(x.has(portable));
+  EXPECT_EQ(x.arithmetic, arithmetic_name);
   EXPECT_GT(x.clock_step_ns, 0);
   EXPECT_FALSE(x.clock_goes_back);
 }
@@ -282,7 +287,7 @@ protected:
 TEST_F(doctor_command_test, machine_alone_is_examined_without_a_file) {
   ASSERT_EQ(run("--json"), 0) << out;
   const auto object = nlohmann::json::parse(out);
-  EXPECT_EQ(object["checks"].size(), 5u);
+  EXPECT_EQ(object["checks"].size(), 4u);
   EXPECT_EQ(object["checks"][0]["check"], "processors");
 }
 
@@ -315,9 +320,9 @@ TEST_F(doctor_command_test, jobs_and_their_errors_are_examined_too) {
   folder.write("job.toml", "[data]\nsynthetic = \"classification\"\n");
   EXPECT_EQ(run("job.toml --set runtime.threads=999"), 0) << "a warning is no failure";
   EXPECT_TRUE(contains(out, "warn  processors")) << out;
-  EXPECT_EQ(run("job.toml --set runtime.numerics=x86-64-v2"), 0) << out;
-  EXPECT_TRUE(contains(out, "computes as Nehalem")) << out;
-  EXPECT_EQ(run("job.toml --set runtime.numerics=Nonesuch"), 76) << out;
+  EXPECT_EQ(run("job.toml --set runtime.instructions=portable"), 0) << out;
+  EXPECT_TRUE(contains(out, "warn  arithmetic")) << out;
+  EXPECT_EQ(run("job.toml --set runtime.instructions=neon"), 76) << out;
   EXPECT_EQ(run("none.toml"), 66);
   EXPECT_EQ(run("job.toml --set data.row=3"), 78);
   EXPECT_EQ(run("job.toml --set data.synthetic= --set data.file=none.csv"), 66);

@@ -33,7 +33,8 @@ public:
                              fraction(), fraction()};
     x.runtime.threads = maybe(whole("runtime.threads"));
     x.runtime.policy = any<scheduler_policy>();
-    x.runtime.numerics = coin() ? "native" : "Haswell";
+    if (coin())
+      x.runtime.instructions = products::instruction_set::avx2;
     x.checkpoint.every_steps = whole("checkpoint.every_steps");
     x.checkpoint.directory = coin() ? "" : "/safe/\\";
     x.checkpoint.keep = whole("checkpoint.keep");

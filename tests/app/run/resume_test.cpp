@@ -1,7 +1,7 @@
 // --resume and --overwrite, as scripts see them: what is refused, what is continued, what is said.
 
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
@@ -49,7 +49,7 @@ protected:
   checkpoint checkpoint_at(uint64_t version, const std::string& job_sha256) {
     some_checkpoint_options options{10, 0, false, job_sha256};
     auto x = plain_checkpoint(version, options);
-    x.numerics = numerics_class();
+    x.arithmetic = arithmetic_name;
     return x;
   }
 
@@ -197,7 +197,7 @@ TEST_F(resume, damaged_checkpoints_are_named_and_never_a_silent_new_beginning) {
   EXPECT_FALSE(folder.has(name));
 }
 
-TEST_F(resume, a_checkpoint_beyond_the_end_or_of_other_numerics_is_refused) {
+TEST_F(resume, a_checkpoint_beyond_the_end_or_of_another_arithmetic_is_refused) {
   ASSERT_EQ(train(), 0);
   const std::string job_sha256 = printed()["job_sha256"];
   kill_run();
@@ -206,7 +206,7 @@ TEST_F(resume, a_checkpoint_beyond_the_end_or_of_other_numerics_is_refused) {
   EXPECT_EQ(train("--resume"), 78);
   EXPECT_TRUE(said("the checkpoint is at step 5, but training ends at step 4"));
   auto foreign = checkpoint_at(6, job_sha256);
-  foreign.numerics = "another machine's";
+  foreign.arithmetic = "another machine's";
   checkpoints.write(foreign);
   EXPECT_EQ(train("--resume --set training.epochs=9"), 76);
   EXPECT_TRUE(said("another machine's"));

@@ -6,7 +6,7 @@
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/numerics.hpp"
+#include "troupe/models/base/arithmetic.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
@@ -69,7 +69,7 @@ protected:
     const auto size = make_model(resolve(x, shape, 1), shape)->layout().size();
     auto result = plain_checkpoint(version, {size, 0, true, "a1"});
     result.job_sha256 = sha256_hex(std::as_bytes(std::span{text}));
-    result.numerics = numerics_class();
+    result.arithmetic = arithmetic_name;
     return result;
   }
 

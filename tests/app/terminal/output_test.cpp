@@ -1,7 +1,6 @@
 #include "troupe/app/terminal/output.hpp"
 
 #include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/run/numerics_choice.hpp"
 #include "troupe/app/run/run_report.hpp"
 
 #include <gtest/gtest.h>
@@ -52,14 +51,6 @@ TEST(output, report_tells_the_best_version_and_its_validation_figures) {
   for (const auto* line : {"best version       420\n", "val loss           0.25\n",
                            "val accuracy       0.75\n", "val r2             0.5\n"})
     EXPECT_NE(report.find(line), std::string::npos) << line;
-}
-
-TEST(output, numerics_levels_name_core_types) {
-  EXPECT_EQ(core_type_for("native"), "");
-  EXPECT_EQ(core_type_for("x86-64-v2"), "Nehalem");
-  EXPECT_EQ(core_type_for("x86-64-v3"), "Haswell");
-  EXPECT_EQ(core_type_for("x86-64-v4"), "SkylakeX");
-  EXPECT_EQ(core_type_for("Zen"), "Zen");
 }
 
 } // namespace

@@ -165,7 +165,7 @@ TEST(identity, no_other_key_changes_it) {
     {"evaluate_every", [](job& x) { x.training.evaluate_every = 3; }},
     {"threads", [](job& x) { x.runtime.threads = 7; }},
     {"policy", [](job& x) { x.runtime.policy = scheduler_policy::stealing; }},
-    {"numerics", [](job& x) { x.runtime.numerics = "x86-64-v3"; }},
+    {"instructions", [](job& x) { x.runtime.instructions = products::instruction_set::portable; }},
     {"directory", [](job& x) { x.output.directory = "elsewhere"; }},
     {"checkpoint.every_steps", [](job& x) { x.checkpoint.every_steps = 7; }},
     {"checkpoint.directory", [](job& x) { x.checkpoint.directory = "elsewhere"; }},
@@ -248,7 +248,8 @@ TEST(identity, a_default_and_the_same_value_written_out_are_one) {
 }
 
 TEST(identity, its_text_is_one_key_a_line_with_numbers_as_bits) {
-  EXPECT_EQ(identity(base()), "seed = 5\n"
+  EXPECT_EQ(identity(base()), "arithmetic = 1\n"
+                              "seed = 5\n"
                               "data.fingerprint = 0123abcd\n"
                               "data.test_fraction = 3fc999999999999a\n"
                               "data.standardize = 0\n"

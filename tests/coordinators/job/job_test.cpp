@@ -258,7 +258,6 @@ const std::vector<change>& bad_changes() {
     {"training.tolerance", [](job& x) { x.training.tolerance = -1e-9; }},
     {"training.tolerance", [](job& x) { x.training.tolerance = infinity; }},
     {"runtime.threads", [](job& x) { x.runtime.threads = 0; }},
-    {"runtime.numerics", [](job& x) { x.runtime.numerics.clear(); }},
   };
   return changes;
 }
@@ -355,11 +354,10 @@ TEST(job, all_mistakes_are_told_in_the_order_of_the_fields) {
   x.optimizer.learning_rate = -1;
   x.optimizer.schedule.factor = 2;
   x.training.epochs = 0;
-  x.runtime.numerics.clear();
   EXPECT_EQ(
     keys_of(problems(x)),
     (std::vector<std::string>{"data.file", "data.rows", "model.hidden", "optimizer.learning_rate",
-                              "optimizer.schedule.factor", "training.epochs", "runtime.numerics"}));
+                              "optimizer.schedule.factor", "training.epochs"}));
 }
 
 TEST(job, a_mistake_says_why_and_what_to_do) {

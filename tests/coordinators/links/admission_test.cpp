@@ -40,7 +40,7 @@ TEST(admission, every_common_fact_counts) {
   const std::vector<std::pair<std::string process_facts::*, std::string>> facts{
     {&process_facts::version, "version"}, {&process_facts::data, "data"},
     {&process_facts::job, "job"},         {&process_facts::cluster, "cluster file"},
-    {&process_facts::course, "length"},   {&process_facts::numerics, "numerics"},
+    {&process_facts::course, "length"},   {&process_facts::arithmetic, "arithmetic"},
     {&process_facts::kinds, "kinds"}};
   for (const auto& [fact, word] : facts) {
     auto other = facts_of("b");
@@ -179,7 +179,7 @@ TEST(admission, who_was_dialled_must_be_there_and_who_is_instead_is_not_at_fault
 
 TEST(admission, foreign_text_is_shown_short_and_harmless) {
   auto other = facts_of("b");
-  other.numerics = "\x1b[2J" + std::string(5000, 'x');
+  other.arithmetic = "\x1b[2J" + std::string(5000, 'x');
   const auto reason = admit(facts_of("a"), other, three_nodes()).reason;
   EXPECT_LT(reason.size(), 300u);
   EXPECT_EQ(reason.find('\x1b'), std::string::npos);

@@ -265,7 +265,7 @@ TEST(checkpoint_file, tensors_that_do_not_fill_the_file_are_refused_before_memor
   const auto whole = where.files[path];
   const auto record_bytes = static_cast<size_t>(whole[12]) + 256 * static_cast<size_t>(whole[13]);
   const auto begin = whole.size() - 24 - record_bytes;
-  const auto counts = begin + 8 + x.job_sha256.size() + 8 + x.numerics.size() + 8 + 8;
+  const auto counts = begin + 8 + x.job_sha256.size() + 8 + x.arithmetic.size() + 8 + 8;
   const std::pair<uint64_t, uint64_t> shapes[] = {{4, 2},
                                                   {6, 2},
                                                   {5, 1},

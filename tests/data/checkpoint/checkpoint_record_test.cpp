@@ -76,7 +76,7 @@ TEST(checkpoint_record, lengths_are_held_against_what_is_there) {
 
 TEST(checkpoint_record, flags_are_those_that_are_written) {
   auto x = some_checkpoint(3);
-  x.job_sha256 = x.numerics = "";
+  x.job_sha256 = x.arithmetic = "";
   auto bytes = record_of(x);
   bytes[6 * 8] = std::byte{16}; // after two texts, version, term and two counts
   EXPECT_EQ(refusal_of(bytes), "flags that nobody writes (byte 89)");

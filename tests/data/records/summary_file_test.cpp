@@ -29,7 +29,7 @@ training_summary whole() {
   x.test_r2 = 0.875;
   x.parameters_sha256 = "aa";
   x.job_sha256 = "bb";
-  x.numerics = "cc";
+  x.arithmetic = "cc";
   x.model_file = "m";
   x.stopped_by = "epochs";
   x.samples_by_replica = {3, 4};
@@ -78,7 +78,7 @@ TEST(summary_file, every_field_has_its_key_on_one_line) {
     R"({"job":"digits","strategy":"gradients","replicas":2,"slices":3,"nodes":4,"steps":5,)"
     R"("epochs":6,"samples":7,"seconds":0.5,"samples_per_second":14.0,"train_loss":0.25,)"
     R"("test_loss":0.125,"test_accuracy":0.75,"test_r2":0.875,"parameters_sha256":"aa",)"
-    R"("job_sha256":"bb","numerics":"cc","model_file":"m","stopped_by":"epochs",)"
+    R"("job_sha256":"bb","arithmetic":"cc","model_file":"m","stopped_by":"epochs",)"
     R"("samples_by_replica":[3,4],"steps_executed":8,"views":9,"replicas_lost":10,)"
     R"("rollbacks":11,"bytes_sent":12,"bytes_by_kind":{"gradient":8,"parameters":4},"bytes_early":15,"resends":13,"validation_loss":0.5,)"
     R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14,"reproducible":false,)"

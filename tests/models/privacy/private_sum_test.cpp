@@ -2,8 +2,8 @@
 
 #include "troupe/models/privacy/private_sum.hpp"
 
-#include "troupe/models/base/numerics.hpp"
 #include "troupe/models/base/random.hpp"
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/merging/ring_sum.hpp"
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ SUMMARY = {
     "steps": "job", "epochs": "job", "samples": "none", "seconds": "time",
     "samples_per_second": "none", "train_loss": "none", "test_loss": "noised",
     "test_accuracy": "noised", "test_r2": "none", "parameters_sha256": "noised",
-    "job_sha256": "job", "numerics": "job", "model_file": "job", "stopped_by": "spent",
+    "job_sha256": "job", "arithmetic": "job", "model_file": "job", "stopped_by": "spent",
     "samples_by_replica": "none", "steps_executed": "job", "views": "job", "replicas_lost": "time",
     "rollbacks": "time", "bytes_sent": "none", "bytes_by_kind": "none", "bytes_early": "none",
     "resends": "none", "validation_loss": "noised", "validation_accuracy": "noised",
@@ -96,7 +96,7 @@ def checkpoint_of(path):
         at += size
         return whole[at - size:at]
 
-    result = {"job": text(), "numerics": text()}
+    result = {"job": text(), "arithmetic": text()}
     for name in ("version", "term", "parameters", "slots"):
         result[name] = take("Q")
     result["has_best"] = take("B")

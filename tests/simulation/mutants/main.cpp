@@ -7,7 +7,6 @@
 // prints rows for docs/mutants.md. Exit code 1 when a mutant survived that should be found, or is
 // stale; 2 for wrong options.
 
-#include "troupe/models/math/blas.hpp"
 #include "troupe/tests/simulation/mode_trial.hpp"
 #include "troupe/tests/simulation/mutants/mutant.hpp"
 #include "troupe/tests/simulation/mutants/mutant_in_force.hpp"
@@ -248,6 +247,5 @@ int main(int count, char** words) {
     std::fprintf(stderr, "usage: troupe_mutants --seeds A..B [--table] [NAME]...\n");
     return 2;
   }
-  const troupe::blas::one_thread blas;
   return troupe::simulation::program{*options}.run();
 }

@@ -125,7 +125,7 @@ TEST(gate, a_carrier_that_is_turned_away_costs_nothing) {
 TEST(gate, a_refusal_has_one_reason_on_both_sides_and_ends_the_dialling) {
   logged_gate a{options_of("a")};
   auto options = dialling("b", "a", a.door.port());
-  options.facts.numerics = "another class";
+  options.facts.arithmetic = "another";
   logged_gate b{options};
   const auto at_a = a.log.next<refused_news>();
   const auto at_b = b.log.next<refused_news>();

@@ -35,7 +35,7 @@ TEST(hello, a_line_says_what_was_written) {
 TEST(hello, a_line_that_lacks_a_fact_is_none) {
   const auto text = write_hello({facts_of("b"), {}});
   for (const auto* key :
-       {"node", "incarnation", "director", "job", "data", "cluster", "numerics", "course", "term",
+       {"node", "incarnation", "director", "job", "data", "cluster", "arithmetic", "course", "term",
         "process", "life", "carrier", "only_compares", "version"}) {
     auto lacking = text.substr(0, text.size() - 1);
     lacking.replace(lacking.find('"' + std::string{key} + '"'), 2, "\"_");
@@ -74,7 +74,7 @@ TEST(hello, a_run_that_is_over_says_so_to_who_could_have_taken_part) {
 
 TEST(hello, who_differs_hears_that_and_not_that_the_run_is_over) {
   auto facts = facts_of("b");
-  facts.numerics = "another class";
+  facts.arithmetic = "another";
   greeting a{facts_of("a"), three_nodes()};
   greeting b{facts, three_nodes(), "a"};
   a.refuse_all(run_is_over("the run is finished"));
@@ -166,7 +166,7 @@ TEST(greeting, a_refusal_reaches_the_other_side) {
 TEST(greeting, the_dialling_side_refuses_too) {
   auto facts = facts_of("a");
   pair_of_greetings x;
-  facts.numerics = "another class";
+  facts.arithmetic = "another";
   carry(x.b, x.a);
   x.b.on_bytes(write_hello({facts, verdict{}})); // who admits it all the same
   EXPECT_EQ(x.b.outcome().code, refusal_code::mismatch);

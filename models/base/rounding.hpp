@@ -1,18 +1,9 @@
-// What this machine's arithmetic does, as a short name: the numerics class.
-//
-// Two machines of one class train the same job to the same bits. Our own arithmetic is the same
-// everywhere; matrix products are OpenBLAS's, which has a kernel for each processor type. The class
-// is a fingerprint of what a fixed set of computations gives here, so it names the behaviour, not
-// the processor.
+// The state of the processor that sums and products depend on: the direction of rounding, and what becomes of subnormal
+// numbers.
 
 #pragma once
 
-#include <string>
-
 namespace troupe {
-
-/// The class: 16 hexadecimal digits. Computed once, takes a few milliseconds.
-std::string numerics_class();
 
 /// While one lives, the calling thread rounds to nearest and neither flushes nor ignores subnormal
 /// numbers; what was set before comes back after it. Hosts built with -ffast-math change this, and
@@ -26,7 +17,7 @@ public:
   default_rounding& operator=(const default_rounding&) = delete;
 
 private:
-  unsigned control_before_;
+  unsigned long control_before_;
   int direction_before_;
 };
 

@@ -1,6 +1,6 @@
-// Products with few outputs against plain sums in double, for every kind of remainder.
+// Products with one output against plain sums in double, for every kind of remainder.
 
-#include "troupe/models/layers/narrow_dense.hpp"
+#include "troupe/models/layers/single_output.hpp"
 
 #include "troupe/models/base/random.hpp"
 #include "troupe/models/network/neural_network.hpp"
@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-namespace troupe::narrow_dense_test {
+namespace troupe::single_output_test {
 
 namespace {
 
@@ -23,48 +23,45 @@ std::vector<float> uniform(size_t count, uint64_t seed) {
 
 } // namespace
 
-TEST(narrow_dense, products_are_those_of_a_plain_loop) {
+TEST(single_output, products_are_those_of_a_plain_loop) {
   for (size_t inputs : {1, 3, 15, 16, 17, 48, 100, 128, 131, 250})
-    for (size_t rows : {1, 2, 4, 5, 11})
-      for (size_t outputs : {1, 3}) {
-        const auto x = uniform(rows * inputs, 1);
-        const auto weight = uniform(outputs * inputs, 2);
-        const auto delta = uniform(rows * outputs, 3);
-        std::vector<float> y(rows * outputs);
-        narrow_forward(weight, x, y, inputs, outputs);
-        std::vector<float> gradient(outputs * inputs, 0.5f);
-        narrow_gradient(x, delta, gradient, inputs, outputs);
-        for (size_t k = 0; k < outputs; ++k) {
-          for (size_t i = 0; i < rows; ++i) {
-            double sum = 0;
-            for (size_t j = 0; j < inputs; ++j)
-              sum += double(x[i * inputs + j]) * double(weight[k * inputs + j]);
-            EXPECT_NEAR(y[i * outputs + k], sum, 1e-5) << inputs << " " << rows << " " << outputs;
-          }
-          for (size_t j = 0; j < inputs; ++j) {
-            double sum = 0.5;
-            for (size_t i = 0; i < rows; ++i)
-              sum += double(x[i * inputs + j]) * double(delta[i * outputs + k]);
-            EXPECT_NEAR(gradient[k * inputs + j], sum, 1e-5) << inputs << " " << rows;
-          }
-        }
+    for (size_t rows : {1, 2, 4, 5, 11}) {
+      const auto x = uniform(rows * inputs, 1);
+      const auto weight = uniform(inputs, 2);
+      const auto delta = uniform(rows, 3);
+      std::vector<float> y(rows);
+      single_output_forward(weight, x, y);
+      std::vector<float> gradient(inputs, 0.5f);
+      add_single_output_gradient(x, delta, gradient);
+      for (size_t i = 0; i < rows; ++i) {
+        double sum = 0;
+        for (size_t j = 0; j < inputs; ++j)
+          sum += double(x[i * inputs + j]) * double(weight[j]);
+        EXPECT_NEAR(y[i], sum, 1e-5) << inputs << " " << rows;
       }
+      for (size_t j = 0; j < inputs; ++j) {
+        double sum = 0.5;
+        for (size_t i = 0; i < rows; ++i)
+          sum += double(x[i * inputs + j]) * double(delta[i]);
+        EXPECT_NEAR(gradient[j], sum, 1e-5) << inputs << " " << rows;
+      }
+    }
 }
 
 // The kernels read beyond a row's end where there is a next row.
-TEST(narrow_dense, a_row_that_is_not_finite_does_not_show_in_its_neighbours) {
+TEST(single_output, a_row_that_is_not_finite_does_not_show_in_its_neighbours) {
   constexpr size_t inputs = 19;
   constexpr size_t rows = 9;
   const auto weight = uniform(inputs, 2);
   const auto clean = uniform(rows * inputs, 1);
   std::vector<float> expected(rows);
-  narrow_forward(weight, clean, expected, inputs, 1);
+  single_output_forward(weight, clean, expected);
   for (size_t bad = 0; bad < rows; ++bad) {
     auto x = clean;
     for (size_t j = 0; j < inputs; ++j)
       x[bad * inputs + j] = j % 2 ? std::numeric_limits<float>::infinity() : NAN;
     std::vector<float> y(rows);
-    narrow_forward(weight, x, y, inputs, 1);
+    single_output_forward(weight, x, y);
     for (size_t i = 0; i < rows; ++i) {
       if (i == bad)
         EXPECT_TRUE(std::isnan(y[i]));
@@ -74,21 +71,21 @@ TEST(narrow_dense, a_row_that_is_not_finite_does_not_show_in_its_neighbours) {
   }
 }
 
-TEST(narrow_dense, a_rows_product_does_not_depend_on_how_many_rows_there_are) {
+TEST(single_output, a_rows_product_does_not_depend_on_how_many_rows_there_are) {
   constexpr size_t inputs = 37;
   const auto weight = uniform(inputs, 2);
   const auto x = uniform(7 * inputs, 1);
   std::vector<float> all(7);
-  narrow_forward(weight, x, all, inputs, 1);
+  single_output_forward(weight, x, all);
   for (size_t i = 0; i < 7; ++i) {
     std::vector<float> alone(1);
-    narrow_forward(weight, std::span{x}.subspan(i * inputs, inputs), alone, inputs, 1);
+    single_output_forward(weight, std::span{x}.subspan(i * inputs, inputs), alone);
     EXPECT_EQ(alone[0], all[i]);
   }
 }
 
 // A linear model's gradient is made in pieces of rows: their number does not show but in rounding.
-TEST(narrow_dense, gradient_of_many_rows_is_the_sum_of_those_of_its_parts) {
+TEST(single_output, gradient_of_many_rows_is_the_sum_of_those_of_its_parts) {
   neural_network_options options;
   options.features = 100;
   options.outputs = 1;
@@ -119,4 +116,4 @@ TEST(narrow_dense, gradient_of_many_rows_is_the_sum_of_those_of_its_parts) {
     EXPECT_NEAR(whole[j], expected[j], 2e-3) << j;
 }
 
-} // namespace troupe::narrow_dense_test
+} // namespace troupe::single_output_test

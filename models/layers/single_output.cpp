@@ -1,4 +1,4 @@
-#include "troupe/models/layers/narrow_dense.hpp"
+#include "troupe/models/layers/single_output.hpp"
 
 #include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/math/lanes.hpp"
@@ -87,7 +87,7 @@ TROUPE_ALWAYS_INLINE void fetch(const float* from, size_t ahead, size_t count) {
 /// Rows that both products find in a first-level cache: each of the two asks for a half of those that come next, so
 /// that memory is read throughout.
 TROUPE_ALWAYS_INLINE bool is_piece(size_t rows, size_t inputs) {
-  return rows * inputs <= narrow_piece_values;
+  return rows * inputs <= single_piece_values;
 }
 
 /// A row of weights. Behind its last whole 16 follow `rest` values, in the first lanes of `last`.
@@ -132,8 +132,8 @@ TROUPE_ALWAYS_INLINE void multiply_rows(const weight_row& weight, const float* x
   std::memcpy(products, &totals, sizeof(totals));
 }
 
-TROUPE_MULTIVERSION void forward_output(const float* weight, const float* x, float* y, size_t rows,
-                                        size_t inputs, size_t outputs) {
+TROUPE_MULTIVERSION void multiply_all(const float* weight, const float* x, float* y, size_t rows,
+                                      size_t inputs) {
   const auto rest = inputs % lane_count;
   weight_row row{weight, inputs, rest, {}, {}};
   load_some(weight + inputs - rest, rest, row.last);
@@ -143,13 +143,13 @@ TROUPE_MULTIVERSION void forward_output(const float* weight, const float* x, flo
   const size_t share = is_piece(rows, inputs) ? 2 : 1;
   for (size_t i = 0; i < rows; i += rows_at_once) {
     const auto count = std::min(rows_at_once, rows - i);
-    fetch(x, narrow_piece_values + i * inputs / share, count * inputs / share);
+    fetch(x, single_piece_values + i * inputs / share, count * inputs / share);
     if (count == rows_at_once)
       multiply_rows(row, x + i * inputs, end, rows_at_once, products);
     else
       multiply_rows(row, x + i * inputs, end, count, products);
     for (size_t r = 0; r < count; ++r)
-      y[(i + r) * outputs] = products[r];
+      y[i + r] = products[r];
   }
 }
 
@@ -161,7 +161,6 @@ struct column_sums {
   float* out;
   size_t rows;
   size_t inputs;
-  size_t outputs;
   bool fetches; ///< in the first sweep over a piece
 };
 
@@ -174,9 +173,9 @@ TROUPE_ALWAYS_INLINE void add_columns(const column_sums& work, size_t rest) {
   fill_mask(rest, is_rest);
   for (size_t i = 0; i < work.rows; ++i) {
     const float* const from = work.x + i * work.inputs;
-    const float factor = work.delta[i * work.outputs];
+    const float factor = work.delta[i];
     if (work.fetches)
-      fetch(work.x, narrow_piece_values * 3 / 2 + i * work.inputs / 2, work.inputs / 2);
+      fetch(work.x, single_piece_values * 3 / 2 + i * work.inputs / 2, work.inputs / 2);
     for (size_t k = 0; k < Whole; ++k) {
       load(from + k * lane_count, values);
       sums[k] += factor * values;
@@ -212,9 +211,9 @@ TROUPE_ALWAYS_INLINE void add_last_columns(const column_sums& work, size_t whole
     add_columns<Most, false>(work, 0);
 }
 
-TROUPE_MULTIVERSION void gradient_of_output(const float* x, const float* delta, float* out,
-                                            size_t rows, size_t inputs, size_t outputs) {
-  column_sums work{x, x + rows * inputs, delta, out, rows, inputs, outputs, is_piece(rows, inputs)};
+TROUPE_MULTIVERSION void add_all_columns(const float* x, const float* delta, float* out,
+                                         size_t rows, size_t inputs) {
+  column_sums work{x, x + rows * inputs, delta, out, rows, inputs, is_piece(rows, inputs)};
   auto left = inputs;
   for (; left >= (lanes_at_once + 1) * lane_count; left -= lanes_at_once * lane_count) {
     add_columns<lanes_at_once, false>(work, 0);
@@ -227,18 +226,14 @@ TROUPE_MULTIVERSION void gradient_of_output(const float* x, const float* delta, 
 
 } // namespace
 
-void narrow_forward(std::span<const float> weight, std::span<const float> x, std::span<float> y,
-                    size_t inputs, size_t outputs) {
-  for (size_t k = 0; k < outputs; ++k)
-    forward_output(weight.data() + k * inputs, x.data(), y.data() + k, y.size() / outputs, inputs,
-                   outputs);
+void single_output_forward(std::span<const float> weight, std::span<const float> x,
+                           std::span<float> y) {
+  multiply_all(weight.data(), x.data(), y.data(), y.size(), weight.size());
 }
 
-void narrow_gradient(std::span<const float> x, std::span<const float> delta,
-                     std::span<float> gradient_out, size_t inputs, size_t outputs) {
-  for (size_t k = 0; k < outputs; ++k)
-    gradient_of_output(x.data(), delta.data() + k, gradient_out.data() + k * inputs,
-                       delta.size() / outputs, inputs, outputs);
+void add_single_output_gradient(std::span<const float> x, std::span<const float> delta,
+                                std::span<float> gradient_out) {
+  add_all_columns(x.data(), delta.data(), gradient_out.data(), delta.size(), gradient_out.size());
 }
 
 } // namespace troupe

@@ -1,0 +1,22 @@
+#include "troupe/actors/base/arithmetic_check.hpp"
+
+#include "troupe/data/text/failure.hpp"
+#include "troupe/models/base/arithmetic.hpp"
+#include "troupe/models/math/products.hpp"
+
+namespace troupe {
+
+void begin_arithmetic(const runtime_options& wanted) {
+  if (const auto set = wanted.instructions) {
+    if (!products::has(*set))
+      throw failure(failure_code::mismatch,
+                    "this machine's processor has no " + std::string{name_of(*set)},
+                    "runtime.instructions", "leave it out: the bits are the same with any");
+    products::use(*set);
+  }
+  if (const auto problem = arithmetic_problem(); !problem.empty())
+    throw failure(failure_code::mismatch, "this machine computes wrong: " + problem, {},
+                  "build the program anew, and mistrust this processor or what emulates it");
+}
+
+} // namespace troupe

@@ -1,0 +1,66 @@
+"""Trains the jobs of tests/golden/jobs.toml with each instruction set that is here: the parameters have the SHA-256 that
+stands there, which was computed elsewhere.
+
+    tests/golden/golden_test.py BUILD SOURCE [--write]        --write: takes what comes out here, by the fastest
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+from pathlib import Path
+
+BUILD, SOURCE = map(Path, sys.argv[1:3])
+TABLE = SOURCE / "tests/golden/jobs.toml"
+TROUPE = BUILD / "bin/troupe"
+HANG_SECONDS = 600
+
+
+def instructions():
+    shown = subprocess.run([TROUPE, "version", "--json"], capture_output=True, text=True, check=True)
+    return json.loads(shown.stdout)["instructions"]
+
+
+def sha256_of(job, *settings):
+    """Of the parameters that it comes to; or what was said."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [word for setting in [*job.get("set", []), *settings, f"output.directory={folder}/run"]
+                 for word in ("--set", setting)]
+        run = subprocess.run([TROUPE, "train", SOURCE / job["from"], "--json", "--quiet", *words],
+                             capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
+        return json.loads(run.stdout)["parameters_sha256"] if run.returncode == 0 else run.stderr
+
+
+class Golden(unittest.TestCase):
+    def test_each_job_comes_to_its_hash_by_every_instruction_set(self):
+        jobs = tomllib.loads(TABLE.read_text(encoding="utf-8"))["job"]
+        self.assertGreater(len(jobs), 40)
+        for job in jobs:
+            for name in instructions():
+                with self.subTest(job=job["name"], instructions=name):
+                    self.assertEqual(sha256_of(job, f"runtime.instructions={name}"), job["sha256"])
+            for settings in job.get("also", []):
+                with self.subTest(job=job["name"], also=settings):
+                    self.assertEqual(sha256_of(job, *settings), job["sha256"])
+
+
+def write():
+    parts = TABLE.read_text(encoding="utf-8").split("[[job]]")
+    for i, job in enumerate(tomllib.loads("[[job]]".join(parts))["job"], start=1):
+        found = sha256_of(job)
+        if not re.fullmatch("[0-9a-f]{64}", found):
+            sys.exit(f"{job['name']}: {found}")
+        parts[i] = re.sub(r'\nsha256 = "\w+"', "", parts[i]).rstrip("\n") + f'\nsha256 = "{found}"\n\n'
+    TABLE.write_text("[[job]]".join(parts).rstrip("\n") + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    os.environ.pop("TROUPE_RUNTIME_INSTRUCTIONS", None)
+    if "--write" in sys.argv:
+        write()
+    else:
+        unittest.main(argv=sys.argv[:1])
