@@ -14,6 +14,17 @@ foreach(name IN ITEMS check_laws count_tests mentions)
   add_test(NAME ${name} COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/${name}_test.py)
   endforeach()
 
+# The models' room alone, by another compiler and on another processor.
+foreach(name IN ITEMS clang++ aarch64-linux-gnu-g++)
+  set(runner)
+  if(name MATCHES aarch64)
+    set(runner -static -- qemu-aarch64-static)
+  endif()
+  add_test(NAME golden_${name} COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/golden/models_golden.py
+                                       ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/golden-${name} ${name} ${runner})
+  set_tests_properties(golden_${name} PROPERTIES SKIP_RETURN_CODE 77)
+endforeach()
+
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
 if(TROUPE_BUILD_EXAMPLES)
   foreach(name IN ITEMS collectives gradients_coordinator parameters_coordinator embed estimator

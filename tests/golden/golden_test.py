@@ -7,6 +7,7 @@ stands there, which was computed elsewhere.
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,9 @@ import unittest
 from pathlib import Path
 
 BUILD, SOURCE = map(Path, sys.argv[1:3])
+sys.path.insert(0, str(SOURCE / "tests/scripts"))
+from cluster_run import JOB, Cluster, cluster_text, nodes_on_loopback, settings_of, trained_alone
+
 TABLE = SOURCE / "tests/golden/jobs.toml"
 TROUPE = BUILD / "bin/troupe"
 HANG_SECONDS = 600
@@ -46,6 +50,25 @@ class Golden(unittest.TestCase):
             for settings in job.get("also", []):
                 with self.subTest(job=job["name"], also=settings):
                     self.assertEqual(sha256_of(job, *settings), job["sha256"])
+
+
+class MixedMachines(unittest.TestCase):
+    def test_processes_with_different_instructions_end_as_one_whichever_is_killed(self):
+        here = instructions()
+        for attempt in range(20):
+            nodes = nodes_on_loopback([(1, 1), (1, 0), (1, 1)])
+            with tempfile.TemporaryDirectory() as folder, \
+                    Cluster(folder, cluster_text(nodes, settings_of(60)), nodes, starts=[]) as cluster:
+                for i, node in enumerate(nodes):
+                    cluster.start(node.name, "--set", f"runtime.instructions={here[(i + attempt) % len(here)]}")
+                cluster.wait_for_epoch(5)
+                cluster.processes["left"].signal(signal.SIGKILL)
+                result = cluster.result()
+                self.assertEqual(result["parameters_sha256"], trained_alone(JOB, ["training.epochs=60"])[
+                    "parameters_sha256"], cluster.messages())
+            if result["replicas_lost"] > 0:
+                return
+        self.fail("the kill was always too late")
 
 
 def write():

@@ -208,8 +208,8 @@ class LargeModel(unittest.TestCase):
 # What is fetched layer by layer has many of them.
 WIDE = ([4096] * 4, 3)
 DEEP = ([2048] * 12, 1)
-# Taken and not used: libraries, stacks, buffers of BLAS.
-ADDRESS_SPACE = 750 * MEGABYTE
+# Taken and not used: libraries, stacks, arenas.
+ADDRESS_SPACE = 400 * MEGABYTE
 # What a process may take beyond its plan.
 PLAN_FACTOR_MAX = 1.15
 SPLITS = {"tensor": ("tensor = 3", WIDE), "pipeline": ("pipeline = 3", WIDE),

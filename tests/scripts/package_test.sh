@@ -41,11 +41,11 @@ fi
 
 # What the command is linked with has to come along, and nothing that is there to build with.
 depends=$(dpkg-deb -f "$runtime" Depends)
-for library in libcaf-core libcaf-io libopenblas libtomlplusplus libfmt libspdlog libssl libc6; do
+for library in libcaf-core libcaf-io libtomlplusplus libfmt libspdlog libssl libc6; do
   grep -q "$library" <<< "$depends" || fail "troupe does not depend on $library: $depends"
 done
 ! grep -q -- '-dev' <<< "$depends" || fail "troupe depends on packages to build with: $depends"
-for library in libcaf-dev libxtensor-dev libopenblas-dev libssl-dev libfmt-dev libspdlog-dev libtomlplusplus-dev libxxhash-dev zlib1g-dev; do
+for library in libcaf-dev libxtensor-dev libssl-dev libfmt-dev libspdlog-dev libtomlplusplus-dev libxxhash-dev zlib1g-dev; do
   dpkg-deb -f "$dev" Depends | grep -q "$library" || fail "libtroupe-dev does not depend on $library"
 done
 

@@ -5,8 +5,12 @@
 #include "troupe/models/base/random.hpp"
 
 #include <gtest/gtest.h>
+#include <xtensor-blas/xlinalg.hpp>
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xtensor.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -310,6 +314,22 @@ TEST(products, are_as_exact_as_sums_of_blocks_can_be) {
       error_squares += std::pow((out[i] - exact) * 0x1p24 / std::sqrt(squares), 2);
     }
     EXPECT_LE(std::sqrt(error_squares / static_cast<double>(out.size())), 11) << k << " terms";
+  }
+}
+
+// An independent witness: xtensor-blas, over whichever BLAS there is.
+TEST(products, agree_with_xtensor_blas) {
+  for (const auto& [m, k, n] : {std::array<size_t, 3>{17, 300, 33}, {64, 784, 10}, {5, 1000, 70}}) {
+    const auto a = uniform(m * k, -1, 1, 1), b = uniform(k * n, -1, 1, 2);
+    std::vector<float> out(m * n);
+    multiply(matrix_of(a.data(), m, k), matrix_of(b.data(), k, n), result_of(out.data(), m, n));
+    const auto left = xt::adapt(a, std::vector<size_t>{m, k});
+    const auto right = xt::adapt(b, std::vector<size_t>{k, n});
+    const xt::xtensor<float, 2> expected = xt::linalg::dot(left, right);
+    const auto bound = 2 * static_cast<double>(k) * 0x1p-24 * static_cast<double>(k);
+    for (size_t i = 0; i < m; ++i)
+      for (size_t j = 0; j < n; ++j)
+        ASSERT_NEAR(out[i * n + j], expected(i, j), bound);
   }
 }
 

@@ -68,8 +68,9 @@ class Flights(unittest.TestCase):
         return sorted(self.memory.glob("*.flight"))
 
     def file_of(self, name):
-        """Of a process that lives."""
-        return next((x for x in self.files() if x.name.startswith(f"troupe-{name}-")), None)
+        """Of a process that lives; not while it is being made."""
+        return next((x for x in self.files() if x.name.startswith(f"troupe-{name}-") and
+                     x.open("rb").read(8).strip(b"\0")), None)
 
     def newest_step(self, log):
         return max((record["step"] for actor in log["actors"] for record in actor["records"]),
