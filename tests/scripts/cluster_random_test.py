@@ -133,7 +133,7 @@ class Trial:
         return {**model, "parallel.tensor": tensor, "parallel.pipeline": pipeline}
 
     def settings(self):
-        every = self.draw.choice([10, 50, 0, None])
+        every = self.every = self.draw.choice([10, 50, 0, None])
         carrier = self.draw.choice(["auto", *CARRIERS])
         return (f'network.carrier = "{carrier}"\n'
                 + "".join(f"{key} = {value}\n" for key, value in self.split.items())
@@ -171,9 +171,10 @@ class Trial:
         cluster.processes[name].signal(number)
         cluster.processes[name].end(30)
 
-    @staticmethod
-    def start(cluster, name):
-        cluster.start(name, *(["--resume"] if name == DIRECTOR else []))
+    def start(self, cluster, name):
+        # Who was stopped without checkpoints left a model, which --resume keeps.
+        again = "--overwrite" if self.every == 0 else "--resume"
+        cluster.start(name, *([again] if name == DIRECTOR else []))
 
     def pause(self, seconds):
         time.sleep(self.draw.uniform(0, seconds))
