@@ -204,7 +204,7 @@ class Impostors(SecuredCluster):
             run = troupe(self.folder, "node", path, "--name", "left")
         self.assertEqual(run.returncode, 69, run.stderr)
         why = "main proves itself with a certificate for visitor"
-        self.assertIn(f"waiting for the director (main): {why}", run.stderr)
+        self.assertIn(f"waiting for the director (main at {self.nodes[0].address}): {why}", run.stderr)
         self.assertIn(f"could not be reached for 3000 ms: {why}", run.stderr)
 
 

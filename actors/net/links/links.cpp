@@ -34,7 +34,8 @@ local_links_actor::behavior_type links_state::make_behavior(const links_options&
   const auto director = std::ranges::find(options_.plan.nodes, true, &cluster_node::is_director);
   director_name_ = director == options_.plan.nodes.end() ? std::string{} : director->name;
   if (options_.own_name != director_name_)
-    watch_.emplace(director_name_, options_.plan.timeouts.join, self_->clock().now());
+    watch_.emplace(director_name_ + (director_name_.empty() ? "" : " at " + director->address),
+                   options_.plan.timeouts.join, self_->clock().now());
   // A type that was damaged on a wire: nobody prints, nobody ends.
   self_->set_default_handler(caf::drop);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
