@@ -131,9 +131,11 @@ std::string finished_note(const run_directory& folder, const training_summary& s
          ", stopped by " + summary.stopped_by + "): there is nothing to resume\n";
 }
 
-// A model that a run left without a checkpoint is its result: to begin anew would lose it.
+// A model that a run left without a checkpoint is its result: to begin anew would lose it. One that was stopped before its
+// first step has none.
 void expect_no_result(const run_directory& folder) {
-  if (folder.has(summary_file_name) || folder.has(model_file_name))
+  const bool has_summary = folder.has(summary_file_name);
+  if (has_summary ? summary_in(folder).steps > 0 : folder.has(model_file_name))
     throw failure(failure_code::cannot_create,
                   "the run directory holds a trained model and no checkpoint to go on from",
                   folder.path(),

@@ -193,7 +193,7 @@ class Status(unittest.TestCase):
     def test_who_waits_for_whom_at_the_start_is_told_on_both_sides(self):
         self.write([free_port() for _ in range(3)])
         left = self.start("node", self.file, "--name", "left", *ENDLESS)
-        left.wait_for(r"waiting for the director \(main\): Connection refused \(\d+ s left\)")
+        left.wait_for(r"waiting for the director \(main at [^)]*\): Connection refused \(\d+ s left\)")
         main = self.start("node", self.file, "--name", "main", *ENDLESS)
         main.wait_for(r"waiting for node right to join \(\d+ s left\)")
         left.wait_for(r"waiting for the director \(main\) to begin")

@@ -153,6 +153,21 @@ TEST_F(resume, a_model_without_a_checkpoint_is_never_lost_to_a_new_beginning) {
   }
 }
 
+// As a supervisor restarts a director that was stopped as it began.
+TEST_F(resume, a_run_that_was_stopped_before_its_first_step_begins_anew) {
+  ASSERT_EQ(train(), 0) << err;
+  const auto model = printed()["parameters_sha256"];
+  auto summary = nlohmann::json::parse(folder.read("runs/tiny/summary.json"));
+  summary["stopped_by"] = "interrupt";
+  for (const int steps : {2, 0}) {
+    summary["steps"] = steps;
+    folder.write("runs/tiny/summary.json", summary.dump());
+    EXPECT_EQ(train("--resume"), steps > 0 ? 73 : 0) << err;
+  }
+  EXPECT_TRUE(said("training starts from the beginning"));
+  EXPECT_EQ(printed()["parameters_sha256"], model);
+}
+
 TEST_F(resume, a_finished_run_goes_on_when_it_is_made_longer) {
   ASSERT_EQ(train("--overwrite --set training.epochs=3"), 0);
   const auto straight = printed()["parameters_sha256"];
