@@ -62,7 +62,7 @@ class Refusals(SecuredCluster):
             lambda: any(x.said(words) for x in cluster.processes.values()), 5), cluster.messages())
 
     def turned_away_by_a_running_cluster(self, tls, words, at_the_other_side, code=77):
-        with self.cluster(200) as cluster:
+        with self.cluster(600) as cluster:  # longer than those 3 s
             self.wait_for_epoch(cluster, 2)
             seen, said = self.second("right", tls, join="3s")
             self.assertTrue(cluster.is_running(), "the cluster ended too soon")
@@ -70,7 +70,7 @@ class Refusals(SecuredCluster):
             self.assertIn(words, said)
             self.expect_said(cluster, at_the_other_side)
             result = cluster.result()
-            self.expect_equal(result, cluster, 200)
+            self.expect_equal(result, cluster, 600)
             self.expect_that_nobody_was_lost(result, cluster)
 
     def test_certificate_that_the_director_does_not_believe(self):
