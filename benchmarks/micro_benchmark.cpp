@@ -184,41 +184,12 @@ void update(benchmark::State& state, optimizer_kind kind) {
   count_bytes(state, (inputs.size() + 2 + 2 * rule->slot_count()) * size);
 }
 
-/// The first layer's weight gradient in panels of its rows, each of which an update could find in a cache.
-/// `differing`: of its values, those that one product of all its rows has otherwise.
-void panels(benchmark::State& state) {
-  const auto rows = rows_of(state);
-  const auto panel = static_cast<size_t>(state.range(1));
-  std::vector<float> delta(rows * hidden[0]);
-  fill_uniform({4, random_purpose::synthetic_features, 0}, 0, -1, 1, delta);
-  const float* const x = random_rows().features.data();
-  const auto multiply = [&](size_t first, size_t count, float* out) {
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<int>(count), feature_count,
-                static_cast<int>(rows), 1, delta.data() + first, static_cast<int>(hidden[0]), x,
-                feature_count, 0, out, feature_count);
-  };
-  std::vector<float> whole(hidden[0] * feature_count);
-  std::vector<float> parts(whole.size());
-  multiply(0, hidden[0], whole.data());
-  for (auto _ : state)
-    for (size_t first = 0; first < hidden[0]; first += panel)
-      multiply(first, panel, parts.data() + first * feature_count);
-  const auto differs = [&](size_t i) {
-    return std::bit_cast<uint32_t>(whole[i]) != std::bit_cast<uint32_t>(parts[i]);
-  };
-  const auto places = std::views::iota(size_t{0}, whole.size());
-  state.counters["differing"] = static_cast<double>(std::ranges::count_if(places, differs));
-  state.SetLabel(openblas_get_corename());
-  count_samples(state);
-}
-
 } // namespace
 
 BENCHMARK(bare_step)->Arg(128)->Arg(32)->Arg(8)->Arg(16);
 BENCHMARK(step)->Arg(128)->Arg(32)->Arg(8)->Arg(16);
 BENCHMARK(gather)->Arg(128)->Arg(8);
 BENCHMARK(gradient)->Arg(128)->Arg(32)->Arg(8)->Arg(16);
-BENCHMARK(panels)->Args({8, 512})->Args({8, 32})->Args({8, 128})->Args({128, 512})->Args({128, 32});
 BENCHMARK(evaluate)->Arg(256);
 BENCHMARK_CAPTURE(update, sgd, optimizer_kind::sgd)->Arg(1)->Arg(2)->Arg(8);
 BENCHMARK_CAPTURE(update, adam, optimizer_kind::adam)->Arg(1)->Arg(2);

@@ -1,6 +1,7 @@
 // Products beside OpenBLAS, one thread, in turn: of every shape the best of many rounds. `benchmarks/products` runs it for
 // each instruction set.
 //
+//   product_benchmark accuracy                   the table of docs/numerics.md
 //   product_benchmark INSTRUCTIONS [ROUNDS]      e.g. OPENBLAS_CORETYPE=Haswell product_benchmark avx2 20
 //
 // A line a shape: its name; GFLOP/s of OpenBLAS, of a product as it stands, of one whose right side was packed before;
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -143,9 +145,49 @@ void measure(const shape& x, int rounds) {
   std::fflush(stdout);
 }
 
+/// Root mean square error beside double, in units of 2^-24: of the root of the sum of squared terms where they have both
+/// signs, else of the result.
+void measure_error(size_t k, bool positive) {
+  constexpr size_t m = 16, n = 16;
+  const auto a = normal(m * k, 3), b = normal(n * k, 4);
+  const buffer ours{m * n}, theirs{m * n};
+  if (positive)
+    for (const auto& x : {a, b})
+      for (auto& value : x.values())
+        value = std::abs(value);
+  const auto* const left = a.values().data();
+  const auto* const right = b.values().data();
+  products::multiply(products::matrix_of(left, m, k), products::matrix_of(right, n, k).transposed(),
+                     products::result_of(ours.values().data(), m, n));
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, static_cast<int>(k), 1, left,
+              static_cast<int>(k), right, static_cast<int>(k), 0, theirs.values().data(), n);
+  std::array<double, 2> squares{};
+  for (size_t i = 0; i < m * n; ++i) {
+    double exact = 0, size = 0;
+    for (size_t p = 0; p < k; ++p) {
+      const auto term = double{left[i / n * k + p]} * right[i % n * k + p];
+      exact += term;
+      size += term * term;
+    }
+    const auto unit = 0x1p-24 * (positive ? exact : std::sqrt(size));
+    squares[0] += std::pow((ours.values()[i] - exact) / unit, 2);
+    squares[1] += std::pow((theirs.values()[i] - exact) / unit, 2);
+  }
+  std::printf("%zu terms, %s: %.1f, OpenBLAS %.1f\n", k, positive ? "positive" : "both signs",
+              std::sqrt(squares[0] / (m * n)), std::sqrt(squares[1] / (m * n)));
+}
+
 } // namespace
 
 int main(int count, char** words) {
+  openblas_set_num_threads(1);
+  if (count > 1 && std::string_view{words[1]} == "accuracy") {
+    std::printf("%s\n", openblas_get_corename());
+    for (const bool positive : {false, true})
+      for (const size_t k : {784u, 4096u, 100'000u})
+        measure_error(k, positive);
+    return 0;
+  }
   const auto set = from_name<products::instruction_set>(count > 1 ? words[1] : "");
   if (!set || !products::has(*set)) {
     std::fprintf(stderr, "usage: product_benchmark INSTRUCTIONS [ROUNDS], of %s, what is here\n",
@@ -153,7 +195,6 @@ int main(int count, char** words) {
     return 64;
   }
   products::use(*set);
-  openblas_set_num_threads(1);
   std::printf("%s\n", openblas_get_corename());
   for (const auto& x : shapes)
     measure(x, count > 2 ? std::max(std::atoi(words[2]), 1) : 60);

@@ -1,6 +1,6 @@
 #include "troupe/actors/run/company.hpp"
 
-#include "troupe/actors/base/arithmetic_check.hpp"
+#include "troupe/actors/base/begin_arithmetic.hpp"
 #include "troupe/actors/run/training_result.hpp"
 
 #include "troupe/actors/director/checkpoint_writer.hpp"

@@ -2,8 +2,7 @@
 
 #include "troupe/data/model_file/saved_model.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/arithmetic.hpp"
+#include "troupe/data/identity/arithmetic_check.hpp"
 #include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/segments/segment_chain.hpp"
@@ -24,9 +23,7 @@ void require_size(const char* what, size_t expected, size_t actual) {
 } // namespace
 
 predictor::predictor(const saved_model& source) : source_(source) {
-  if (const auto problem = arithmetic_problem(); !problem.empty())
-    throw failure(failure_code::mismatch, "this machine computes wrong: " + problem, {},
-                  "build the program anew, and mistrust this processor or what emulates it");
+  require_arithmetic();
 }
 
 void predictor::require_rows(const batch& rows) const {

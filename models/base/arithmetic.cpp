@@ -172,7 +172,7 @@ struct probe {
   std::string_view expected;
 };
 
-// Another kind in a table is another hash of its probe, and no other arithmetic: arithmetic_test says which.
+// Another kind in a table is another hash of its probe, and no other arithmetic: numeric_law_test says which.
 constexpr std::array probes{probe{"products", add_products, "502ada73c23668f7"},
                             probe{"activations", add_activations, "62f93e19515f9442"},
                             probe{"losses", add_losses, "cf6919eabbfa4952"},

@@ -28,7 +28,7 @@ void set_control(unsigned long value) {
 
 #elif defined(__aarch64__)
 
-// Nearest, neither FZ nor AH, FIZ; NaN are passed on.
+// Nearest; subnormal numbers are kept (neither FZ nor FIZ), NaN are passed on.
 constexpr unsigned long default_control = 0;
 
 unsigned long control() {

@@ -11,8 +11,8 @@
 
 namespace troupe::products {
 
-/// Terms of a block: an element's chain of fused multiply-adds is at most so long (products.hpp). Twice as many are less
-/// exact (rms error of 4096 terms of both signs: 4.9 to 6.7 units of 2^-24) and no faster; it is part of every result.
+/// Terms of a block: an element's chain of fused multiply-adds is at most so long (products.hpp). Longer chains are less
+/// exact, and shorter ones write a result more often; the number is part of every result.
 inline constexpr size_t block_terms = 256;
 
 /// Some rows of a result, all its columns, and one block of k.

@@ -124,6 +124,14 @@ void run_strip(const strip& what) {
   run_from<V, Panel, Rows, Vectors>(what, 0);
 }
 
+/// The kernels::run of strips of `Rows` rows, each in tiles of VectorsOf(Rows) vectors.
+template <class V, int Panel, int (*VectorsOf)(int), int... Rows>
+void run_rows(size_t rows, const strip& what) {
+  using function = void (*)(const strip&);
+  static constexpr function of[] = {run_strip<V, Panel, Rows, VectorsOf(Rows)>...};
+  of[rows - 1](what);
+}
+
 /// Lines of B into panels (kernels::copy).
 template <class V, int Panel>
 void copy_lines(const float* from, size_t row, size_t columns, size_t k, float* to) {

@@ -15,8 +15,7 @@ namespace {
 /// Rows of A that are gone through together: 512 x 256 values stay in a second-level cache.
 constexpr size_t rows_at_once = 512;
 
-/// Bytes of B that are packed and then used by all strips: half of what first-level caches and a share of the
-/// second hold.
+/// Bytes of B that are packed and then used by all strips: they stay in a second-level cache beside the rows of A.
 constexpr size_t group_bytes = 131'072;
 
 enum scratch_slot { left_side, right_side };

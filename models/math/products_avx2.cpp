@@ -38,13 +38,6 @@ constexpr int vectors_of(int rows) {
   return rows == 1 ? 8 : rows <= 3 ? 4 : 2;
 }
 
-template <int... Rows>
-void run_rows(size_t rows, const strip& what) {
-  using function = void (*)(const strip&);
-  static constexpr function of[] = {run_strip<floats8, panel_vectors, Rows, vectors_of(Rows)>...};
-  of[rows - 1](what);
-}
-
 /// Four k of 8 lines, of which n are there.
 inline void four_of(const float* from, size_t row, size_t n, float* to) {
   const auto at = [=](size_t i) { return _mm_loadu_ps(from + (i < n ? i : n - 1) * row); };
@@ -75,7 +68,7 @@ const kernels avx2_kernels{"avx2",
                            panel_width,
                            6,
                            floats8::lanes,
-                           run_rows<1, 2, 3, 4, 5, 6>,
+                           run_rows<floats8, panel_vectors, vectors_of, 1, 2, 3, 4, 5, 6>,
                            transpose,
                            copy_lines<floats8, panel_vectors>,
                            copy_left<floats8, 1>};

@@ -34,13 +34,6 @@ constexpr int vectors_of(int rows) {
   return rows <= 3 ? 8 : rows <= 6 ? 4 : 2;
 }
 
-template <int... Rows>
-void run_rows(size_t rows, const strip& what) {
-  using function = void (*)(const strip&);
-  static constexpr function of[] = {run_strip<floats16, panel_vectors, Rows, vectors_of(Rows)>...};
-  of[rows - 1](what);
-}
-
 /// Four k of 16 lines, of which n are there.
 inline void four_of(const float* from, size_t row, size_t n, float* to) {
   const auto at = [=](size_t i) { return _mm_loadu_ps(from + (i < n ? i : n - 1) * row); };
@@ -71,14 +64,15 @@ void transpose(const float* from, size_t row, size_t columns, size_t k, float* t
 
 } // namespace
 
-const kernels avx512_kernels{"avx512",
-                             panel_width,
-                             14,
-                             floats16::lanes,
-                             run_rows<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14>,
-                             transpose,
-                             copy_lines<floats16, panel_vectors>,
-                             copy_left<floats16, 1>};
+const kernels avx512_kernels{
+  "avx512",
+  panel_width,
+  14,
+  floats16::lanes,
+  run_rows<floats16, panel_vectors, vectors_of, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14>,
+  transpose,
+  copy_lines<floats16, panel_vectors>,
+  copy_left<floats16, 1>};
 
 } // namespace troupe::products
 

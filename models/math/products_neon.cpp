@@ -48,13 +48,6 @@ constexpr int vectors_of(int rows) {
   return rows <= 3 ? 8 : 4;
 }
 
-template <int... Rows>
-void run_rows(size_t rows, const strip& what) {
-  using function = void (*)(const strip&);
-  static constexpr function of[] = {run_strip<floats4, panel_vectors, Rows, vectors_of(Rows)>...};
-  of[rows - 1](what);
-}
-
 void transpose(const float* from, size_t row, size_t columns, size_t k, float* to) {
   for (size_t p = 0; p < k; ++p)
     for (size_t i = 0; i < panel_width; ++i)
@@ -73,7 +66,7 @@ const kernels neon_kernels{"neon",
                            panel_width,
                            6,
                            8,
-                           run_rows<1, 2, 3, 4, 5, 6>,
+                           run_rows<floats4, panel_vectors, vectors_of, 1, 2, 3, 4, 5, 6>,
                            transpose,
                            copy_lines<floats4, panel_vectors>,
                            copy_strip};

@@ -67,6 +67,11 @@ class check_laws(unittest.TestCase):
                      '#include "troupe/models/base/buffer.hpp"')
         self.refused("models/a.cpp", "#  include SOME_HEADER\n", "without a name")
 
+    def test_libm_decides_nothing(self):
+        self.clean("models/a.cpp", "double a = std::sqrt(2.0) + elementary::pow(2, 3);\n")
+        for name in ("exp", "log", "pow", "log10"):
+            self.refused("coordinators/a.cpp", f"double a = std::{name}(2.0);\n", "elementary.hpp")
+
     def test_kernels_of_products_have_nothing_that_others_have_too(self):
         self.clean("models/math/products_sse.cpp", '#include "troupe/models/math/product_strip.hpp"\n'
                    "\n#include <immintrin.h>\n")

@@ -37,6 +37,10 @@ if [ -f "$build/build.ninja" ]; then
   [ -s wanted ] || fail "nothing is installed from the build folder"
 fi
 
+# An application's compiler may not fuse what it inlines from our headers.
+grep -q -- '-ffp-contract=off' prefix/lib/cmake/troupe/troupeTargets.cmake ||
+  fail "who builds against the package is not told -ffp-contract=off"
+
 # Paths in what is installed would work here and nowhere else.
 mentions=$("$source/tests/scripts/mentions.py" prefix "$source" "$build") ||
   fail "these installed files name the source or build folder: $mentions"

@@ -1,7 +1,7 @@
-#include "troupe/actors/base/arithmetic_check.hpp"
+#include "troupe/actors/base/begin_arithmetic.hpp"
 
+#include "troupe/data/identity/arithmetic_check.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/arithmetic.hpp"
 #include "troupe/models/math/products.hpp"
 
 namespace troupe {
@@ -14,9 +14,7 @@ void begin_arithmetic(const runtime_options& wanted) {
                     "runtime.instructions", "leave it out: the bits are the same with any");
     products::use(*set);
   }
-  if (const auto problem = arithmetic_problem(); !problem.empty())
-    throw failure(failure_code::mismatch, "this machine computes wrong: " + problem, {},
-                  "build the program anew, and mistrust this processor or what emulates it");
+  require_arithmetic();
 }
 
 } // namespace troupe

@@ -1,5 +1,5 @@
-// What a process does before it trains, predicts or greets: it chooses the instructions of products and makes sure that
-// arithmetic is what it is everywhere (models/base/arithmetic.hpp).
+// What a process does before it trains or greets: it chooses the instructions of products and makes sure that arithmetic
+// is what it is everywhere.
 
 #pragma once
 
