@@ -27,7 +27,7 @@ struct strip {
   const float* b;
   size_t b_panel;
   size_t b_k;
-  bool is_padded; ///< B's last panel may be read to its full width
+  bool is_padded; ///< a vector of B may be read to its end
   float* out;
   size_t out_row;
   size_t columns;
@@ -41,9 +41,12 @@ struct kernels {
   size_t rows_max;   ///< of a strip
   size_t left_width; ///< floats that one k of a packed strip of A takes
   void (*run)(size_t rows, const strip& what);
-  /// to[p * panel + j] = from[j * row + p] for j < columns <= panel, p < k; zeros up to the panel's width.
+  size_t lines_rows_max; ///< of a strip whose B lies by lines; 0: B has to be transposed
+  /// The same where element (p, j) of B is b[j * b_k + p] and A lies by rows.
+  void (*run_lines)(size_t rows, const strip& what);
+  /// to[p * panel + j] = from[j * row + p] for j < columns <= panel, p < k; what is behind them is unspecified.
   void (*transpose)(const float* from, size_t row, size_t columns, size_t k, float* to);
-  /// to[(j / panel * k + p) * panel + j % panel] = from[p * row + j] for j < columns; zeros up to the last panel's width.
+  /// to[(j / panel * k + p) * panel + j % panel] = from[p * row + j] for j < columns; what is behind them is unspecified.
   void (*copy)(const float* from, size_t row, size_t columns, size_t k, float* to);
   /// to[p * left_width + i] = from[p * row + i] for i < count <= left_width; what is behind them is unspecified.
   void (*copy_left)(const float* from, size_t row, size_t count, size_t k, float* to);

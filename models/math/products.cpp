@@ -44,6 +44,13 @@ void pack_panels(const kernels& use, const matrix_view& b, float* to) {
                   b.rows, to + j * b.rows);
 }
 
+/// Calls use(begin, count) for each block of k.
+template <class Use>
+void for_each_block(size_t k, const Use& use) {
+  for (size_t p = 0; p < k; p += block_terms)
+    use(p, std::min(block_terms, k - p));
+}
+
 /// Some of a matrix.
 matrix_view part_of(const matrix_view& x, size_t row, size_t rows, size_t column, size_t columns) {
   return {x.data + row * x.row_stride + column * x.column_stride, rows, columns, x.row_stride,
@@ -99,6 +106,34 @@ left laid_out(const kernels& use, const matrix_view& a, const strips& cut, size_
   return {to, size, use.left_width, true};
 }
 
+/// Few rows of A by B^T: one strip, nothing is copied.
+void multiply_lines(const kernels& use, const matrix_view& a, const matrix_view& b,
+                    const result_view& out) {
+  for_each_block(a.columns, [&](size_t p, size_t k) {
+    use.run_lines(a.rows, {k, a.data + p, a.row_stride, false, b.data + p, 0, b.column_stride, false,
+                           out.data, out.row_stride, b.columns, out.adds || p > 0});
+  });
+}
+
+/// The other way round: few columns of B.
+void multiply_columns(const kernels& use, const matrix_view& a, const matrix_view& b,
+                      const result_view& out) {
+  for (size_t i = 0; i < a.rows; i += rows_at_once) {
+    const auto rows = std::min(rows_at_once, a.rows - i);
+    auto* const turned = scratch(right_side, b.columns * rows);
+    const auto swap = [&](const auto& move) {
+      for (size_t r = 0; r < rows; ++r)
+        for (size_t j = 0; j < b.columns; ++j)
+          move(out.data[(i + r) * out.row_stride + j], turned[j * rows + r]);
+    };
+    if (out.adds)
+      swap([](float x, float& y) { y = x; });
+    multiply_lines(use, b.transposed(), part_of(a, i, rows, 0, a.columns).transposed(),
+                   {turned, b.columns, rows, rows, out.adds});
+    swap([](float& x, float y) { x = y; });
+  }
+}
+
 /// All strips by some columns of B, which `what` describes.
 void run_strips(const kernels& use, const strips& cut, const left& a, strip what) {
   auto* const out = what.out;
@@ -131,13 +166,6 @@ void clear(const result_view& out) {
     std::fill_n(out.data + i * out.row_stride, out.columns, 0.0f);
 }
 
-/// Calls use(begin, count) for each block of k.
-template <class Use>
-void for_each_block(size_t k, const Use& use) {
-  for (size_t p = 0; p < k; p += block_terms)
-    use(p, std::min(block_terms, k - p));
-}
-
 const kernels* kernels_of(instruction_set set) {
   switch (set) {
   case instruction_set::portable:
@@ -168,7 +196,13 @@ void multiply(const matrix_view& a, const matrix_view& b, const result_view& out
   require_fit(a, b.rows, b.columns, out);
   const auto& use = *current().load(std::memory_order_relaxed);
   if (a.columns == 0)
-    clear(out);
+    return clear(out);
+  if (a.column_stride == 1 && b.column_stride != 1 && b.row_stride == 1) {
+    if (a.rows <= use.lines_rows_max)
+      return multiply_lines(use, a, b, out);
+    if (b.columns <= use.lines_rows_max)
+      return multiply_columns(use, a, b, out);
+  }
   for_each_block(a.columns, [&](size_t p, size_t k) {
     for (size_t i = 0; i < a.rows; i += rows_at_once) {
       const strips cut{use, std::min(rows_at_once, a.rows - i)};

@@ -28,6 +28,19 @@ struct floats8 {
   static type all(float x) { return _mm256_set1_ps(x); }
   static type fma(type a, type b, type c) { return _mm256_fmadd_ps(a, b, c); }
   static type add(type a, type b) { return _mm256_add_ps(a, b); }
+  template <class At>
+  static type fours(const At& at, size_t i) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(at(i))),
+                                _mm_loadu_ps(at(i + 4)), 1);
+  }
+  static type low(type a, type b) { return _mm256_unpacklo_ps(a, b); }
+  static type high(type a, type b) { return _mm256_unpackhi_ps(a, b); }
+  static type low_pairs(type a, type b) {
+    return _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
+  }
+  static type high_pairs(type a, type b) {
+    return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
+  }
 };
 
 constexpr int panel_vectors = 2;
@@ -38,28 +51,9 @@ constexpr int vectors_of(int rows) {
   return rows == 1 ? 8 : rows <= 3 ? 4 : 2;
 }
 
-/// Four k of 8 lines, of which n are there.
-inline void four_of(const float* from, size_t row, size_t n, float* to) {
-  const auto at = [=](size_t i) { return _mm_loadu_ps(from + (i < n ? i : n - 1) * row); };
-  __m256 x[4];
-  TROUPE_UNROLL for (size_t i = 0; i < 4; ++i) x[i] =
-    _mm256_insertf128_ps(_mm256_castps128_ps256(at(i)), at(i + 4), 1);
-  const auto pairs = [](__m256 v) { return _mm256_castps_pd(v); };
-  const auto put = [to](size_t p, __m256d v) {
-    _mm256_storeu_ps(to + p * panel_width, _mm256_castpd_ps(v));
-  };
-  const auto low = pairs(_mm256_unpacklo_ps(x[0], x[1])),
-             high = pairs(_mm256_unpackhi_ps(x[0], x[1]));
-  const auto low2 = pairs(_mm256_unpacklo_ps(x[2], x[3])),
-             high2 = pairs(_mm256_unpackhi_ps(x[2], x[3]));
-  put(0, _mm256_unpacklo_pd(low, low2));
-  put(1, _mm256_unpackhi_pd(low, low2));
-  put(2, _mm256_unpacklo_pd(high, high2));
-  put(3, _mm256_unpackhi_pd(high, high2));
-}
-
-void transpose(const float* from, size_t row, size_t columns, size_t k, float* to) {
-  transpose_lines<floats8::lanes, panel_width>(from, row, columns, k, to, four_of);
+/// Of lines that are transposed in registers.
+constexpr int lines_vectors(int rows) {
+  return rows <= 2 ? 2 : 1;
 }
 
 } // namespace
@@ -69,7 +63,9 @@ const kernels avx2_kernels{"avx2",
                            6,
                            floats8::lanes,
                            run_rows<floats8, panel_vectors, vectors_of, 1, 2, 3, 4, 5, 6>,
-                           transpose,
+                           6,
+                           run_lines<floats8, lines_vectors, 1, 2, 3, 4, 5, 6>,
+                           transpose<floats8, panel_vectors>,
                            copy_lines<floats8, panel_vectors>,
                            copy_left<floats8, 1>};
 

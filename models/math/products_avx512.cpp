@@ -24,6 +24,21 @@ struct floats16 {
   static type all(float x) { return _mm512_set1_ps(x); }
   static type fma(type a, type b, type c) { return _mm512_fmadd_ps(a, b, c); }
   static type add(type a, type b) { return _mm512_add_ps(a, b); }
+  template <class At>
+  static type fours(const At& at, size_t i) {
+    const auto x = _mm512_insertf32x4(_mm512_castps128_ps512(_mm_loadu_ps(at(i))),
+                                      _mm_loadu_ps(at(i + 4)), 1);
+    const auto y = _mm512_insertf32x4(x, _mm_loadu_ps(at(i + 8)), 2);
+    return _mm512_insertf32x4(y, _mm_loadu_ps(at(i + 12)), 3);
+  }
+  static type low(type a, type b) { return _mm512_unpacklo_ps(a, b); }
+  static type high(type a, type b) { return _mm512_unpackhi_ps(a, b); }
+  static type low_pairs(type a, type b) {
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+  }
+  static type high_pairs(type a, type b) {
+    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+  }
 };
 
 constexpr int panel_vectors = 2;
@@ -34,32 +49,9 @@ constexpr int vectors_of(int rows) {
   return rows <= 3 ? 8 : rows <= 6 ? 4 : 2;
 }
 
-/// Four k of 16 lines, of which n are there.
-inline void four_of(const float* from, size_t row, size_t n, float* to) {
-  const auto at = [=](size_t i) { return _mm_loadu_ps(from + (i < n ? i : n - 1) * row); };
-  __m512 x[4];
-  TROUPE_UNROLL for (size_t i = 0; i < 4; ++i) {
-    x[i] = _mm512_castps128_ps512(at(i));
-    x[i] = _mm512_insertf32x4(x[i], at(i + 4), 1);
-    x[i] = _mm512_insertf32x4(x[i], at(i + 8), 2);
-    x[i] = _mm512_insertf32x4(x[i], at(i + 12), 3);
-  }
-  const auto pairs = [](__m512 v) { return _mm512_castps_pd(v); };
-  const auto put = [to](size_t p, __m512d v) {
-    _mm512_storeu_ps(to + p * panel_width, _mm512_castpd_ps(v));
-  };
-  const auto low = pairs(_mm512_unpacklo_ps(x[0], x[1])),
-             high = pairs(_mm512_unpackhi_ps(x[0], x[1]));
-  const auto low2 = pairs(_mm512_unpacklo_ps(x[2], x[3])),
-             high2 = pairs(_mm512_unpackhi_ps(x[2], x[3]));
-  put(0, _mm512_unpacklo_pd(low, low2));
-  put(1, _mm512_unpackhi_pd(low, low2));
-  put(2, _mm512_unpacklo_pd(high, high2));
-  put(3, _mm512_unpackhi_pd(high, high2));
-}
-
-void transpose(const float* from, size_t row, size_t columns, size_t k, float* to) {
-  transpose_lines<floats16::lanes, panel_width>(from, row, columns, k, to, four_of);
+/// Of lines that are transposed in registers.
+constexpr int lines_vectors(int rows) {
+  return rows <= 6 ? 2 : 1;
 }
 
 } // namespace
@@ -70,7 +62,9 @@ const kernels avx512_kernels{
   14,
   floats16::lanes,
   run_rows<floats16, panel_vectors, vectors_of, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14>,
-  transpose,
+  14,
+  run_lines<floats16, lines_vectors, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14>,
+  transpose<floats16, panel_vectors>,
   copy_lines<floats16, panel_vectors>,
   copy_left<floats16, 1>};
 

@@ -38,6 +38,20 @@ struct floats4 {
   static type all(float x) { return vdupq_n_f32(x); }
   static type fma(type a, type b, type c) { return vfmaq_f32(c, a, b); }
   static type add(type a, type b) { return vaddq_f32(a, b); }
+  template <class At>
+  static type fours(const At& at, size_t i) {
+    return vld1q_f32(at(i));
+  }
+  static type low(type a, type b) { return vzip1q_f32(a, b); }
+  static type high(type a, type b) { return vzip2q_f32(a, b); }
+  static type low_pairs(type a, type b) {
+    return vreinterpretq_f32_f64(
+      vzip1q_f64(vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b)));
+  }
+  static type high_pairs(type a, type b) {
+    return vreinterpretq_f32_f64(
+      vzip2q_f64(vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b)));
+  }
 };
 
 constexpr int panel_vectors = 4;
@@ -48,16 +62,15 @@ constexpr int vectors_of(int rows) {
   return rows <= 3 ? 8 : 4;
 }
 
-void transpose(const float* from, size_t row, size_t columns, size_t k, float* to) {
-  for (size_t p = 0; p < k; ++p)
-    for (size_t i = 0; i < panel_width; ++i)
-      to[p * panel_width + i] = i < columns ? from[i * row + p] : 0;
-}
-
 void copy_strip(const float* from, size_t row, size_t count, size_t k, float* to) {
   for (size_t p = 0; p < k; ++p, from += row, to += 8)
     for (size_t i = 0; i < count; ++i)
       to[i] = from[i];
+}
+
+/// Of lines that are transposed in registers.
+constexpr int lines_vectors(int rows) {
+  return rows <= 2 ? 2 : 1;
 }
 
 } // namespace
@@ -67,7 +80,9 @@ const kernels neon_kernels{"neon",
                            6,
                            8,
                            run_rows<floats4, panel_vectors, vectors_of, 1, 2, 3, 4, 5, 6>,
-                           transpose,
+                           6,
+                           run_lines<floats4, lines_vectors, 1, 2, 3, 4, 5, 6>,
+                           transpose<floats4, panel_vectors>,
                            copy_lines<floats4, panel_vectors>,
                            copy_strip};
 

@@ -55,6 +55,38 @@ bit_hash trained(const model& network, size_t rows, size_t classes, optimizer_ki
   return hash;
 }
 
+/// Each form at the edges of tiles, with gaps between rows, as it stands and packed.
+bit_hash all_products() {
+  bit_hash hash;
+  std::vector<float> out;
+  products::packed_matrix packed;
+  const auto take = [&](const products::matrix_view& a, const products::matrix_view& b) {
+    out.assign(a.rows * b.columns, 0.25f);
+    const auto to = products::result_of(out.data(), a.rows, b.columns, a.rows % 2 > 0);
+    products::multiply(a, b, to);
+    hash.add(out);
+    packed.pack(b);
+    products::multiply(a, packed, to);
+    hash.add(out);
+  };
+  const auto values = made_values(5, 1, 2'000'000, -2, 2);
+  const auto view = [&](size_t rows, size_t columns, bool flips) {
+    const size_t lines = flips ? columns : rows, length = flips ? rows : columns, gap = rows % 3;
+    const products::matrix_view x{values.data() + 11 * rows, lines, length, length + gap};
+    return flips ? x.transposed() : x;
+  };
+  const size_t widths[] = {1, 2, 5, 8, 10, 15, 16, 17, 33, 70}, terms[] = {1, 3, 4, 7, 30, 259, 515};
+  for (size_t m = 1; m <= 16; ++m)
+    for (const auto n : widths)
+      for (size_t form = 0; form < 4; ++form) {
+        const auto k = terms[(m + n + form) % 7];
+        take(view(m, k, form % 2 > 0), view(k, n, form / 2 > 0));
+      }
+  take(view(1100, 3, false), view(3, 2, true));
+  take(view(600, 300, true), view(300, 90, false));
+  return hash;
+}
+
 bit_hash dense_network() {
   neural_network_options x;
   x.features = 784;
@@ -169,6 +201,7 @@ int main() {
     const auto show = [](const char* what, const bit_hash& hash) {
       std::printf("%s: %s\n", what, hash.hex().c_str());
     };
+    show("products", all_products());
     show("dense network", dense_network());
     show("network in parts", network_in_parts());
     show("convolutions", convolutions());

@@ -161,7 +161,7 @@ TEST(products, match_a_hand_worked_case_in_every_form) {
 }
 
 TEST(products, are_chains_in_blocks_at_every_edge_of_a_tile) {
-  const size_t heights[] = {1, 2, 3, 5, 6, 7, 13, 14, 15, 29},
+  const size_t heights[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 29},
                widths[] = {1, 2, 7, 8, 9, 16, 17, 31, 33, 65, 129};
   for_each_set([&] {
     uint64_t major = 0;
@@ -186,6 +186,7 @@ TEST(products, are_cut_in_k_after_256_terms_and_nowhere_else) {
 TEST(products, of_more_rows_and_columns_than_are_gone_through_at_once) {
   for_each_set([] {
     expect_law({1100, 3, 5, false, true, 0, kind::plain, 1}, 3, false, false);
+    expect_law({1100, 3, 261, false, true, 2, kind::plain, 1}, 4, true, false);
     expect_law({1030, 40, 3, true, false, 1, kind::plain, 2}, 40, true, false);
     expect_law({20, 300, 300, false, true, 0, kind::plain, 3}, 300, false, false);
     expect_law({20, 300, 300, false, true, 0, kind::plain, 3}, 300, false, true);
