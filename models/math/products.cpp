@@ -134,6 +134,11 @@ void multiply_columns(const kernels& use, const matrix_view& a, const matrix_vie
   }
 }
 
+/// Whether lines of B are copied into panels first: so many strips read them, or they are so far apart.
+bool pays(const kernels& use, const strips& cut, size_t row_stride) {
+  return cut.count() > 1 && row_stride > 2 * use.panel && (cut.count() > 6 || row_stride >= 1024);
+}
+
 /// All strips by some columns of B, which `what` describes.
 void run_strips(const kernels& use, const strips& cut, const left& a, strip what) {
   auto* const out = what.out;
@@ -207,7 +212,7 @@ void multiply(const matrix_view& a, const matrix_view& b, const result_view& out
     for (size_t i = 0; i < a.rows; i += rows_at_once) {
       const strips cut{use, std::min(rows_at_once, a.rows - i)};
       const auto from = laid_out(use, part_of(a, i, cut.rows(), p, k), cut, b.columns);
-      const bool packs = b.column_stride != 1 || (cut.count() > 1 && b.row_stride > 2 * use.panel);
+      const bool packs = b.column_stride != 1 || pays(use, cut, b.row_stride);
       const auto step = packs ? group_columns(use, k) : b.columns;
       for (size_t j = 0; j < b.columns; j += step) {
         const auto some = part_of(b, p, k, j, std::min(step, b.columns - j));
