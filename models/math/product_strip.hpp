@@ -117,25 +117,43 @@ void run_lines_tile(const strip& what, size_t column, size_t count) {
   TROUPE_UNROLL for (int i = 0; i < bases; ++i) a[i] = what.a + static_cast<size_t>(3 * i) * row;
   // In bytes: eight lines from one pointer and four registers.
   const float* const first = what.b + column * what.b_k;
-  const size_t line = what.b_k * sizeof(float), line3 = 3 * line, line5 = 5 * line, line7 = 7 * line;
+  const size_t line = what.b_k * sizeof(float), line3 = 3 * line, line5 = 5 * line,
+               line7 = 7 * line;
   const char* b[eights];
   TROUPE_UNROLL for (int i = 0; i < eights; ++i) b[i] =
     reinterpret_cast<const char*>(first) + static_cast<size_t>(8 * i) * line;
   const auto line_at = [&](size_t i) __attribute__((always_inline)) {
     const char* from = b[i / 8];
     switch (i % 8) {
-    case 1: from += line; break;
-    case 2: from += 2 * line; break;
-    case 3: from += line3; break;
-    case 4: from += 4 * line; break;
-    case 5: from += line5; break;
-    case 6: from += 2 * line3; break;
-    case 7: from += line7; break;
-    default: break;
+    case 1:
+      from += line;
+      break;
+    case 2:
+      from += 2 * line;
+      break;
+    case 3:
+      from += line3;
+      break;
+    case 4:
+      from += 4 * line;
+      break;
+    case 5:
+      from += line5;
+      break;
+    case 6:
+      from += 2 * line3;
+      break;
+    case 7:
+      from += line7;
+      break;
+    default:
+      break;
     }
     return reinterpret_cast<const float*>(from);
   };
-  const auto held = [=](size_t i) { return first + (Whole || i < count ? i : count - 1) * what.b_k; };
+  const auto held = [=](size_t i) {
+    return first + (Whole || i < count ? i : count - 1) * what.b_k;
+  };
   const auto add_term = [&](vector right, int j, size_t p) __attribute__((always_inline)) {
     TROUPE_UNROLL for (int i = 0; i < Rows; ++i) sums[i][j] =
       V::fma(V::all(a[i / 3][static_cast<size_t>(i % 3) * row + p]), right, sums[i][j]);
@@ -145,7 +163,8 @@ void run_lines_tile(const strip& what, size_t column, size_t count) {
     TROUPE_UNROLL for (int j = 0; j < Vectors; ++j) {
       vector right[4];
       const auto at = [&](size_t i) __attribute__((always_inline)) {
-        return Whole ? line_at(static_cast<size_t>(j * lanes) + i) : held(static_cast<size_t>(j * lanes) + i) + p;
+        return Whole ? line_at(static_cast<size_t>(j * lanes) + i)
+                     : held(static_cast<size_t>(j * lanes) + i) + p;
       };
       transpose_four<V>(at, right);
       TROUPE_UNROLL for (size_t q = 0; q < 4; ++q) add_term(right[q], j, q);
@@ -164,12 +183,12 @@ void run_lines_tile(const strip& what, size_t column, size_t count) {
   float* out = what.out + column;
   TROUPE_UNROLL for (int i = 0; i < Rows; ++i, out += what.out_row)
     TROUPE_UNROLL for (int j = 0; j < Vectors; ++j) {
-      float* const to = out + j * lanes;
-      if (j + 1 < Vectors)
-        V::store(to, what.adds ? V::add(V::load(to), sums[i][j]) : sums[i][j]);
-      else
-        V::store(to, what.adds ? V::add(V::load(to, some), sums[i][j]) : sums[i][j], some);
-    }
+    float* const to = out + j * lanes;
+    if (j + 1 < Vectors)
+      V::store(to, what.adds ? V::add(V::load(to), sums[i][j]) : sums[i][j]);
+    else
+      V::store(to, what.adds ? V::add(V::load(to, some), sums[i][j]) : sums[i][j], some);
+  }
 }
 
 template <class V, int Rows, int Vectors>
@@ -248,8 +267,8 @@ void copy_lines(const float* from, size_t row, size_t columns, size_t k, float* 
       continue;
     for (size_t v = 0; j + v < columns; v += lanes) {
       const size_t at = j + v;
-      const auto values = at + lanes <= columns ? V::load(from + at)
-                                                : V::load(from + at, V::some(columns - at));
+      const auto values =
+        at + lanes <= columns ? V::load(from + at) : V::load(from + at, V::some(columns - at));
       V::store(panel + v, values);
     }
   }
@@ -277,7 +296,8 @@ void transpose(const float* from, size_t row, size_t columns, size_t k, float* t
       size_t p = 0;
       for (; p + 4 <= k; p += 4) {
         typename V::type four[4];
-        transpose_four<V>([&](size_t i) __attribute__((always_inline)) { return from + at(i) * row + p; }, four);
+        transpose_four<V>(
+          [&](size_t i) __attribute__((always_inline)) { return from + at(i) * row + p; }, four);
         TROUPE_UNROLL for (size_t q = 0; q < 4; ++q) V::store(to + (p + q) * width, four[q]);
       }
       for (; p < k; ++p)

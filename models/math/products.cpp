@@ -110,8 +110,8 @@ left laid_out(const kernels& use, const matrix_view& a, const strips& cut, size_
 void multiply_lines(const kernels& use, const matrix_view& a, const matrix_view& b,
                     const result_view& out) {
   for_each_block(a.columns, [&](size_t p, size_t k) {
-    use.run_lines(a.rows, {k, a.data + p, a.row_stride, false, b.data + p, 0, b.column_stride, false,
-                           out.data, out.row_stride, b.columns, out.adds || p > 0});
+    use.run_lines(a.rows, {k, a.data + p, a.row_stride, false, b.data + p, 0, b.column_stride,
+                           false, out.data, out.row_stride, b.columns, out.adds || p > 0});
   });
 }
 
@@ -240,42 +240,6 @@ void multiply(const matrix_view& a, const matrix_view& b, const result_view& out
       }
     }
   });
-}
-
-void packed_matrix::pack(const matrix_view& b) {
-  for_ = current().load(std::memory_order_relaxed);
-  rows_ = b.rows;
-  columns_ = b.columns;
-  const auto width = padded(*for_, columns_);
-  if (values_.size() < width * rows_)
-    values_ = buffer{width * rows_};
-  auto* const to = values_.values().data();
-  const auto step = 8 * for_->panel; // lines that are read together
-  for_each_block(rows_, [&](size_t p, size_t k) {
-    for (size_t j = 0; j < columns_; j += step)
-      pack_panels(*for_, part_of(b, p, k, j, std::min(step, columns_ - j)), to + p * width + j * k);
-  });
-}
-
-void multiply(const matrix_view& a, const packed_matrix& b, const result_view& out) {
-  require_fit(a, b.rows(), b.columns(), out);
-  if (a.columns == 0)
-    return clear(out);
-  const auto& use = *b.for_;
-  const auto width = padded(use, b.columns());
-  const auto* const values = b.values_.values().data();
-  for (size_t i = 0; i < a.rows; i += rows_at_once) {
-    const strips cut{use, std::min(rows_at_once, a.rows - i)};
-    for_each_block(a.columns, [&](size_t p, size_t k) {
-      const auto from = laid_out(use, part_of(a, i, cut.rows(), p, k), cut, b.columns());
-      const auto step = cut.count() > 1 ? group_columns(use, k) : b.columns();
-      for (size_t j = 0; j < b.columns(); j += step)
-        run_strips(use, cut, from,
-                   {k, nullptr, 0, false, values + p * width + j * k, use.panel * k, use.panel,
-                    true, out.data + i * out.row_stride + j, out.row_stride,
-                    std::min(step, b.columns() - j), out.adds || p > 0});
-    });
-  }
 }
 
 bool has(instruction_set set) {

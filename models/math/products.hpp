@@ -13,11 +13,10 @@
 //
 // Everything here computes on the calling thread and may be called from any number of threads at once. Operands and
 // results belong to the caller. A thread keeps scratch memory of less than 1 MB. A device would implement layers over
-// buffers, not this: operands are views, nothing is called back, and what is packed is opaque.
+// buffers, not this: operands are views, nothing is called back, and nothing is kept from one product to the next.
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/base/names.hpp"
 
 #include <array>
@@ -25,8 +24,6 @@
 #include <vector>
 
 namespace troupe::products {
-
-struct kernels;
 
 /// A matrix in the caller's memory: element (i, j) is data[i * row_stride + j * column_stride]. One of the strides is 1.
 struct matrix_view {
@@ -60,28 +57,6 @@ inline result_view result_of(float* data, size_t rows, size_t columns, bool adds
 /// out = a b, or out + a b. Throws std::invalid_argument, naming the shapes, when they do not fit.
 void multiply(const matrix_view& a, const matrix_view& b, const result_view& out);
 
-/// The right side of many products, laid out for the instruction set in use: a copy without a meaning of its own.
-class packed_matrix {
-public:
-  /// Takes the values of `b`; memory is kept from one time to the next.
-  void pack(const matrix_view& b);
-
-  size_t rows() const { return rows_; }
-  size_t columns() const { return columns_; }
-  size_t byte_count() const { return values_.size() * sizeof(float); }
-
-private:
-  friend void multiply(const matrix_view&, const packed_matrix&, const result_view&);
-
-  size_t rows_ = 0;
-  size_t columns_ = 0;
-  const kernels* for_ = nullptr;
-  buffer values_;
-};
-
-/// The same for a right side that was packed: the same bits, sooner where `a` has few rows.
-void multiply(const matrix_view& a, const packed_matrix& b, const result_view& out);
-
 /// Instruction sets with kernels of their own. Bits do not depend on it.
 enum class instruction_set { portable, avx2, avx512, neon };
 
@@ -91,7 +66,7 @@ bool has(instruction_set set);
 /// Those that are here, the fastest first.
 std::vector<instruction_set> instructions_here();
 
-/// What products use from now on, in this process; the fastest at first. Matrices that were packed before stay valid.
+/// What products use from now on, in this process; the fastest at first.
 /// Throws std::invalid_argument for one that is not here.
 void use(instruction_set set);
 instruction_set in_use();

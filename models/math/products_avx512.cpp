@@ -26,8 +26,8 @@ struct floats16 {
   static type add(type a, type b) { return _mm512_add_ps(a, b); }
   template <class At>
   static type fours(const At& at, size_t i) {
-    const auto x = _mm512_insertf32x4(_mm512_castps128_ps512(_mm_loadu_ps(at(i))),
-                                      _mm_loadu_ps(at(i + 4)), 1);
+    const auto x =
+      _mm512_insertf32x4(_mm512_castps128_ps512(_mm_loadu_ps(at(i))), _mm_loadu_ps(at(i + 4)), 1);
     const auto y = _mm512_insertf32x4(x, _mm_loadu_ps(at(i + 8)), 2);
     return _mm512_insertf32x4(y, _mm_loadu_ps(at(i + 12)), 3);
   }

@@ -45,12 +45,10 @@ struct floats4 {
   static type low(type a, type b) { return vzip1q_f32(a, b); }
   static type high(type a, type b) { return vzip2q_f32(a, b); }
   static type low_pairs(type a, type b) {
-    return vreinterpretq_f32_f64(
-      vzip1q_f64(vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b)));
+    return vreinterpretq_f32_f64(vzip1q_f64(vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b)));
   }
   static type high_pairs(type a, type b) {
-    return vreinterpretq_f32_f64(
-      vzip2q_f64(vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b)));
+    return vreinterpretq_f32_f64(vzip2q_f64(vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b)));
   }
 };
 

@@ -94,6 +94,7 @@ void copy_left(const float* from, size_t row, size_t count, size_t k, float* to)
 
 } // namespace
 
-const kernels portable_kernels{"portable", lanes, lanes, lanes, run, 0, nullptr, transpose, copy, copy_left};
+const kernels portable_kernels{"portable", lanes,   lanes,     lanes, run,
+                               0,          nullptr, transpose, copy,  copy_left};
 
 } // namespace troupe::products

@@ -55,18 +55,13 @@ bit_hash trained(const model& network, size_t rows, size_t classes, optimizer_ki
   return hash;
 }
 
-/// Each form at the edges of tiles, with gaps between rows, as it stands and packed.
+/// Each form at the edges of tiles, with gaps between rows.
 bit_hash all_products() {
   bit_hash hash;
   std::vector<float> out;
-  products::packed_matrix packed;
   const auto take = [&](const products::matrix_view& a, const products::matrix_view& b) {
     out.assign(a.rows * b.columns, 0.25f);
-    const auto to = products::result_of(out.data(), a.rows, b.columns, a.rows % 2 > 0);
-    products::multiply(a, b, to);
-    hash.add(out);
-    packed.pack(b);
-    products::multiply(a, packed, to);
+    products::multiply(a, b, products::result_of(out.data(), a.rows, b.columns, a.rows % 2 > 0));
     hash.add(out);
   };
   const auto values = made_values(5, 1, 2'000'000, -2, 2);
@@ -75,7 +70,8 @@ bit_hash all_products() {
     const products::matrix_view x{values.data() + 11 * rows, lines, length, length + gap};
     return flips ? x.transposed() : x;
   };
-  const size_t widths[] = {1, 2, 5, 8, 10, 15, 16, 17, 33, 70}, terms[] = {1, 3, 4, 7, 30, 259, 515};
+  const size_t widths[] = {1, 2, 5, 8, 10, 15, 16, 17, 33, 70},
+               terms[] = {1, 3, 4, 7, 30, 259, 515};
   for (size_t m = 1; m <= 16; ++m)
     for (const auto n : widths)
       for (size_t form = 0; form < 4; ++form) {
