@@ -11,7 +11,10 @@
 #include <numeric>
 #include <thread>
 
-extern "C" void openblas_set_num_threads(int count);
+extern "C" {
+void openblas_set_num_threads(int count);
+char* openblas_get_corename();
+}
 
 namespace troupe::benchmarks {
 
@@ -144,6 +147,10 @@ void bare_loop::update() {
     for (size_t i = 0; i < biases_[l].size(); ++i)
       biases_[l][i] -= rate * bias_sums[l][i];
   }
+}
+
+const char* openblas_core() {
+  return openblas_get_corename();
 }
 
 double sgemm_peak_flops() {

@@ -40,6 +40,9 @@ private:
   std::vector<std::vector<float>> outputs_, deltas_;
 };
 
+/// The processor whose kernels OpenBLAS uses: "SkylakeX", "Haswell".
+const char* openblas_core();
+
 /// Floating-point operations a second of one large product on the calling thread.
 double sgemm_peak_flops();
 

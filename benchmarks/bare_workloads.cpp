@@ -5,7 +5,7 @@
 //   build/bin/bare_workloads peak                   FLOP/s of one large product, one thread
 //   build/bin/bare_workloads read THREADS           bytes/s read from memory
 //
-// Prints {"value": ...}.
+// Prints {"value": ..., "core": whose kernels OpenBLAS uses}.
 
 #include "troupe/benchmarks/bare_loop.hpp"
 
@@ -68,5 +68,5 @@ int main(int count, char** values) {
     std::fprintf(stderr, "usage: bare_workloads mlp BATCH [SLICES] | peak | read THREADS\n");
     return 2;
   }
-  std::printf("{\"value\": %.9g}\n", value);
+  std::printf("{\"value\": %.9g, \"core\": \"%s\"}\n", value, openblas_core());
 }
