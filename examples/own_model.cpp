@@ -8,6 +8,7 @@
 
 #include "troupe/app/commands/run_command.hpp"
 #include "troupe/models/base/random.hpp"
+#include "troupe/models/base/tensor.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/losses/evaluate_loss.hpp"
 
@@ -40,47 +41,47 @@ private:
     fill_uniform({seed, random_purpose::initialization}, all.begin, -0.01f, 0.01f, out);
   }
 
+  // N x F.
+  auto features_of(const batch& rows) const {
+    return xt::adapt(rows.features.data(), rows.features.size(), xt::no_ownership(),
+                     std::array{rows.row_count, feature_count()});
+  }
+
   // Of the sum over the rows, not of a mean.
-  batch_sums do_gradient(values p, const batch& rows, std::span<float> out, workspace& memory,
+  batch_sums do_gradient(values p, const batch& rows, std::span<float> out, workspace&,
                          const gradient_listener*) const override {
-    const auto d = scores(p, rows, memory); // the loss's derivative takes their place
+    auto [scores, inner] = computed(p, rows);
+    const std::span<float> d{scores.data(), scores.size()}; // the derivative takes their place
     const auto sums = evaluate_loss(loss_with_constants(), rows, d, output_count(), d);
-    std::ranges::fill(out, 0.0f);
-    for (size_t i = 0; i < d.size() && !out.empty(); ++i)
-      score(p, rows, i, d[i], out);
+    if (out.empty())
+      return sums;
+    for (size_t i = 0; i < inner.size(); ++i)
+      inner.flat(i) *= d[i / rank_];
+    tensor_view(layout_, out, "w") = matrix_product(xt::transpose(scores), features_of(rows));
+    const auto of_v = matrix_product(xt::transpose(inner), features_of(rows));
+    std::ranges::copy(of_v, out.end() - static_cast<ptrdiff_t>(of_v.size()));
     return sums;
   }
 
-  void do_predict(values p, const batch& rows, std::span<float> out,
-                  workspace& memory) const override {
-    predict_from_scores(loss_with_constants(), scores(p, rows, memory), output_count(), out);
+  void do_predict(values p, const batch& rows, std::span<float> out, workspace&) const override {
+    const auto scores = computed(p, rows).scores;
+    predict_from_scores(loss_with_constants(), {scores.data(), scores.size()}, output_count(), out);
   }
 
-  std::span<float> scores(values p, const batch& rows, workspace& memory) const {
-    const auto out = memory.slot(0, rows.row_count * output_count());
-    for (size_t i = 0; i < out.size(); ++i)
-      out[i] = score(p, rows, i);
-    return out;
-  }
+  struct products_of_rows {
+    float_matrix scores; // N x C
+    float_matrix inner;  // v_k x: N x C K
+  };
 
-  // Score i of the rows; d times its derivative is added to `out`, if there is one.
-  float score(values p, const batch& rows, size_t i, float d = 0, std::span<float> out = {}) const {
-    const size_t n = feature_count(), c = i % output_count();
-    const float* x = rows.features.data() + i / output_count() * n;
-    float result = 0;
-    for (size_t f = 0; f < n; ++f)
-      result += p[c * n + f] * x[f];
-    for (size_t f = 0; f < n && !out.empty(); ++f)
-      out[c * n + f] += d * x[f];
-    for (size_t k = 0; k < rank_; ++k) {
-      const size_t v = (output_count() + c * rank_ + k) * n;
-      float inner = 0;
-      for (size_t f = 0; f < n; ++f)
-        inner += p[v + f] * x[f];
-      result += 0.5f * inner * inner;
-      for (size_t f = 0; f < n && !out.empty(); ++f)
-        out[v + f] += d * inner * x[f];
-    }
+  // In xtensor, with the library's own products: the same bits on every machine.
+  products_of_rows computed(values p, const batch& rows) const {
+    const auto x = features_of(rows);
+    const auto v =
+      xt::reshape_view(tensor_view(layout_, p, "v"), {output_count() * rank_, feature_count()});
+    products_of_rows result{matrix_product(x, xt::transpose(tensor_view(layout_, p, "w"))),
+                            matrix_product(x, xt::transpose(v))};
+    for (size_t i = 0; i < result.inner.size(); ++i)
+      result.scores.flat(i / rank_) += 0.5f * result.inner.flat(i) * result.inner.flat(i);
     return result;
   }
 
@@ -91,7 +92,7 @@ private:
 
 int main(int argc, char** argv) {
   models().add<quadratic_options>(
-    "quadratic", {1, "scores with products of features"},
+    "quadratic", {2, "scores with products of features"},
     {option("rank", &quadratic_options::rank, within(1, 1024), "vectors that weigh the products")},
     [](const auto& x, const auto& input) { return std::make_unique<quadratic>(x, input); });
   return run_command(argc, argv);

@@ -16,12 +16,12 @@ foreach(name IN ITEMS check_laws count_tests mentions)
 
 # The models' room alone, by another compiler and on another processor.
 foreach(name IN ITEMS clang++ aarch64-linux-gnu-g++)
-  set(runner)
+  set(more --mutants)
   if(name MATCHES aarch64)
-    set(runner -static -- qemu-aarch64-static)
+    set(more -static -- qemu-aarch64-static)
   endif()
   add_test(NAME golden_${name} COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/golden/models_golden.py
-                                       ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/golden-${name} ${name} ${runner})
+                                       ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/golden-${name} ${name} ${more})
   set_tests_properties(golden_${name} PROPERTIES SKIP_RETURN_CODE 77)
 endforeach()
 

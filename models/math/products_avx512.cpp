@@ -51,7 +51,7 @@ constexpr int vectors_of(int rows) {
 
 /// Of lines that are transposed in registers.
 constexpr int lines_vectors(int rows) {
-  return rows <= 6 ? 2 : 1;
+  return rows <= 4 ? 2 : 1;
 }
 
 } // namespace
