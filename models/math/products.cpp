@@ -121,16 +121,16 @@ void multiply_columns(const kernels& use, const matrix_view& a, const matrix_vie
   for (size_t i = 0; i < a.rows; i += rows_at_once) {
     const auto rows = std::min(rows_at_once, a.rows - i);
     auto* const turned = scratch(right_side, b.columns * rows);
-    const auto swap = [&](const auto& move) {
+    const auto for_each_element = [&](const auto& use_both) {
       for (size_t r = 0; r < rows; ++r)
         for (size_t j = 0; j < b.columns; ++j)
-          move(out.data[(i + r) * out.row_stride + j], turned[j * rows + r]);
+          use_both(out.data[(i + r) * out.row_stride + j], turned[j * rows + r]);
     };
     if (out.adds)
-      swap([](float x, float& y) { y = x; });
+      for_each_element([](float x, float& y) { y = x; });
     multiply_lines(use, b.transposed(), part_of(a, i, rows, 0, a.columns).transposed(),
                    {turned, b.columns, rows, rows, out.adds});
-    swap([](float& x, float y) { x = y; });
+    for_each_element([](float& x, float y) { x = y; });
   }
 }
 
