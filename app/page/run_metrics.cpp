@@ -191,7 +191,8 @@ std::vector<labelled> phases_of(const json& status) {
 std::vector<labelled> own_metrics_of(const json& row) {
   std::vector<labelled> result;
   for (const auto& [key, value] : row.items()) {
-    const bool is_known = std::ranges::any_of(of_row, [&](const auto& x) { return key == x.key; });
+    const bool is_known =
+      std::ranges::any_of(of_row, [&key = key](const auto& x) { return key == x.key; });
     const auto end = key.find('_');
     if (!is_known && (key.starts_with("test_") || key.starts_with("validation_")))
       result.push_back({{{"value", value}},
