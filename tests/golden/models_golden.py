@@ -28,7 +28,7 @@ MUTANTS = {
     "not fused, AVX2": ("avx2", "products_avx2.cpp", "_mm256_fmadd_ps(a, b, c)", "add(_mm256_mul_ps(a, b), c)"),
     "not fused, NEON": ("neon", "products_neon.cpp", "vfmaq_f32(c, a, b)", "vaddq_f32(c, vmulq_f32(a, b))"),
     "rounded twice": ("portable", "products_portable.cpp", "bits += (above", "bits += 0 & (above"),
-    "one term for another": ("avx2", "product_strip.hpp", "size_t q = 0; p < k;", "size_t q = 1; p < k;"),
+    "one term for another": ("avx2", "product_lines.hpp", "size_t q = 0; p < k;", "size_t q = 1; p < k;"),
 }
 
 
