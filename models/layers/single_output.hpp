@@ -1,9 +1,8 @@
 // Products of a dense layer with one output, one sweep over its rows each.
 //
-// A chain of fused multiply-adds (models/math/products.hpp) goes along a row, so several rows are needed to fill a vector,
-// and of one output nothing pays for laying them side by side. Here sums run in 16 fixed lanes along each row instead,
-// which gives the same bits with every instruction set as well. Each row is read once, and rows that lie in a cache from
-// the product before are read from there (neural_network.cpp takes linear models through in pieces for that).
+// Instead of chains of fused multiply-adds (models/math/products.hpp) sums run in 16 fixed lanes along each row, which
+// gives the same bits with every instruction set as well. Each row is read once, and rows that lie in a cache from the
+// product before are read from there (neural_network.cpp takes linear models through in pieces for that).
 //
 // Shapes: R rows, I inputs, row-major.
 

@@ -155,10 +155,10 @@ std::string shape_of(size_t rows, size_t columns) {
   return std::to_string(rows) + " x " + std::to_string(columns);
 }
 
-void require_fit(const matrix_view& a, size_t b_rows, size_t b_columns, const result_view& out) {
-  if (a.columns != b_rows || a.rows != out.rows || b_columns != out.columns)
+void require_fit(const matrix_view& a, const matrix_view& b, const result_view& out) {
+  if (a.columns != b.rows || a.rows != out.rows || b.columns != out.columns)
     throw std::invalid_argument("matrix product: " + shape_of(a.rows, a.columns) + " times " +
-                                shape_of(b_rows, b_columns) + " into " +
+                                shape_of(b.rows, b.columns) + " into " +
                                 shape_of(out.rows, out.columns));
   if (out.row_stride < out.columns)
     throw std::invalid_argument("matrix product: rows of " + std::to_string(out.columns) +
@@ -198,7 +198,7 @@ std::atomic<const kernels*>& current() {
 } // namespace
 
 void multiply(const matrix_view& a, const matrix_view& b, const result_view& out) {
-  require_fit(a, b.rows, b.columns, out);
+  require_fit(a, b, out);
   const auto& use = *current().load(std::memory_order_relaxed);
   if (a.columns == 0)
     return clear(out);
