@@ -5,7 +5,7 @@
 #include "troupe/app/cluster/node_address.hpp"
 #include "troupe/app/job/job_draft.hpp"
 #include "troupe/coordinators/job/cluster_groups.hpp"
-#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/keys/key_limits.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 
 #include <algorithm>
@@ -96,10 +96,10 @@ private:
   }
 
   void read_settings(const toml_value::table& table) {
-    reading found;
-    read_table(cluster_schema(), "", "", table, settings_, found);
-    places_.insert(found.positions.begin(), found.positions.end());
-    for (const auto& one : found.complaints)
+    reading read;
+    read_table(cluster_schema(), "", "", table, settings_, read);
+    places_.insert(read.positions.begin(), read.positions.end());
+    for (const auto& one : read.found)
       complain(one);
   }
 
@@ -125,10 +125,10 @@ private:
       return complain({"node", value.at, "expected a table, got " + description(value),
                        "write [[node]] above each node's keys"});
     placed_node node{{}, value.at, {}, {}};
-    reading found;
-    read_table(node_schema(), "node.", "", *table, node.entry, found);
-    node.keys = std::move(found.positions);
-    for (const auto& one : found.complaints) {
+    reading read;
+    read_table(node_schema(), "node.", "", *table, node.entry, read);
+    node.keys = std::move(read.positions);
+    for (const auto& one : read.found) {
       node.complained.insert(one.key);
       complain(one);
     }

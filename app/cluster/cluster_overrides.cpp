@@ -2,9 +2,9 @@
 
 #include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/app/job/job_draft.hpp"
-#include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/toml/override.hpp"
-#include "troupe/data/text/closest_name.hpp"
+#include "troupe/coordinators/job/keys/job_keys.hpp"
+#include "troupe/models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -20,7 +20,7 @@ std::string section_of(const std::string& path) {
 // Each once: what may begin a line of a cluster file.
 std::vector<std::string> words_and_sections() {
   auto result = cluster_words();
-  for (const auto& key : job_schema())
+  for (const auto& key : job_keys())
     if (const auto section = section_of(key.path); section != result.back())
       result.push_back(section);
   return result;
@@ -33,14 +33,14 @@ bool is_of_all_nodes(const std::string& path) {
 
 void apply(const std::string& path, const std::string& text, const std::string& where,
            cluster_settings& settings, cluster_overrides& out) {
-  reading found;
+  reading read;
   const bool is_path = section_of(path) == "tls" && !text.empty();
   read_override(cluster_schema(), path,
                 is_path ? std::filesystem::absolute(text).lexically_normal().string() : text,
-                settings, found);
-  for (const auto& [key, at] : found.positions)
+                settings, read);
+  for (const auto& [key, at] : read.positions)
     out.places[key] = where;
-  for (const auto& one : found.complaints)
+  for (const auto& one : read.found)
     out.errors.push_back({where, one.why, one.hint});
 }
 

@@ -1,6 +1,7 @@
 #include "troupe/app/cluster/cluster_schema.hpp"
 
 #include "troupe/app/cluster/node_address.hpp"
+#include "troupe/coordinators/job/keys/key_limits.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -10,8 +11,8 @@ namespace troupe {
 
 namespace {
 
-using node_keys = std::vector<schema_key<node_entry>>;
-using cluster_keys = std::vector<schema_key<cluster_settings>>;
+using node_keys = std::vector<key_row<node_entry>>;
+using cluster_keys = std::vector<key_row<cluster_settings>>;
 
 struct time_unit {
   std::string_view name;
@@ -51,155 +52,123 @@ auto unit_called(const Units& units, std::string_view name) {
   return found == std::end(units) ? nullptr : &*found;
 }
 
-void set_name(node_entry& target, const toml_value& value, const std::string& path,
-              std::vector<complaint>& complaints) {
-  if (!detail::accepted(read_value(value, target.name), value, path, complaints))
-    return;
-  if (!is_node_name(target.name))
-    complaints.push_back({path, value.at, "no name for a node: " + description(value),
-                          "use up to 63 of a-z, 0-9, '-', '_' and '.', a letter or digit first"});
-}
+class node_name_type final : public type_for<std::string> {
+public:
+  std::string words() const override { return "string"; }
+  bool is_text() const override { return true; }
+  void read(std::string& out, const toml_value& value, const std::string& path,
+            complaints& found) const override {
+    if (accepted(read_value(value, out), value, path, found) && !is_node_name(out))
+      found.push_back({path, value.at, "no name for a node: " + description(value),
+                       "use up to 63 of a-z, 0-9, '-', '_' and '.', a letter or digit first"});
+  }
+  std::optional<std::string> text(const std::string& x) const override { return toml_text(x); }
+};
 
-template <class Access>
-schema_key<node_entry> address_key(key_texts texts, Access access) {
-  auto key = plain_key<node_entry, std::string>(std::move(texts), "\"host:port\"", access);
-  key.set = [access](node_entry& target, const toml_value& value, const std::string& path,
-                     std::vector<complaint>& complaints) {
+class address_type final : public type_for<std::string> {
+public:
+  std::string words() const override { return "\"host:port\""; }
+  bool is_text() const override { return true; }
+  void read(std::string& out, const toml_value& value, const std::string& path,
+            complaints& found) const override {
     endpoint ignored;
-    auto& text = access(target);
-    if (detail::accepted(read_value(value, text), value, path, complaints))
-      detail::accepted(read_address(text, ignored), value, path, complaints);
-  };
-  return key;
-}
+    if (accepted(read_value(value, out), value, path, found))
+      accepted(read_address(out, ignored), value, path, found);
+  }
+  std::optional<std::string> text(const std::string& x) const override { return toml_text(x); }
+};
 
-template <class Access>
-schema_key<cluster_settings> duration_key(key_texts texts, Access access) {
-  schema_key<cluster_settings> key{texts.path,
-                                   "duration",
-                                   texts.fallback,
-                                   texts.meaning,
-                                   true,
-                                   {},
-                                   {},
-                                   copier<cluster_settings>(access)};
-  key.set = [access](cluster_settings& target, const toml_value& value, const std::string& path,
-                     std::vector<complaint>& complaints) {
-    const auto* text = value.as<std::string>();
-    const auto read = text ? duration_of(*text) : std::nullopt;
-    if (read)
-      access(target) = *read;
+/// A number with its unit, as a text.
+template <class T>
+class amount_type final : public type_for<T> {
+public:
+  amount_type(std::string words, std::optional<T> (*value_of)(std::string_view),
+              std::string (*text_of)(T), std::string example)
+    : words_(std::move(words)),
+      value_of_(value_of),
+      text_of_(text_of),
+      example_(std::move(example)) {}
+
+  std::string words() const override { return words_; }
+  bool is_text() const override { return true; }
+  void read(T& out, const toml_value& value, const std::string& path,
+            complaints& found) const override {
+    const auto* text = value.template as<std::string>();
+    if (const auto amount = text ? value_of_(*text) : std::nullopt)
+      out = *amount;
     else
-      complaints.push_back({path, value.at, "expected a duration, got " + description(value),
-                            "write a number with its unit, such as \"500ms\", \"5s\" or \"2m\""});
-  };
-  key.get = [access](const cluster_settings& x) {
-    return std::optional{toml_text(duration_text(access(x)))};
-  };
-  return key;
-}
+      found.push_back({path, value.at, wrong_type("a " + words_, value).why,
+                       "write a number with its unit, such as " + example_});
+  }
+  std::optional<std::string> text(const T& x) const override { return toml_text(text_of_(x)); }
 
-schema_key<node_entry> memory_key(key_texts texts) {
-  const auto access = [](auto& x) -> auto& {
-    return x.memory;
-  };
-  schema_key<node_entry> key{
-    texts.path, "size", texts.fallback, texts.meaning, true, {}, {}, copier<node_entry>(access)};
-  key.set = [](node_entry& target, const toml_value& value, const std::string& path,
-               std::vector<complaint>& complaints) {
-    const auto* text = value.as<std::string>();
-    target.memory = text ? memory_size_of(*text) : std::nullopt;
-    if (!target.memory)
-      complaints.push_back({path, value.at, "expected a size, got " + description(value),
-                            "write a number with its unit, such as \"512 MiB\" or \"8 GiB\""});
-  };
-  key.get = [](const node_entry& x) {
-    return x.memory ? std::optional{toml_text(memory_size_text(*x.memory))} : std::nullopt;
-  };
-  return key;
-}
+private:
+  std::string words_;
+  std::optional<T> (*value_of_)(std::string_view);
+  std::string (*text_of_)(T);
+  std::string example_;
+};
 
 node_keys make_node_schema() {
-  const auto text = [](key_texts texts, auto access) {
-    return plain_key<node_entry, std::string>(std::move(texts), "string", access);
-  };
+  using x = node_entry;
   node_keys out;
-  auto name = text(
-    {"name", "what the node is called; `troupe node --name`", "required"},
-    [](auto& x) -> auto& { return x.name; });
-  name.set = set_name;
-  out.push_back(name);
-  out.push_back(address_key(
-    {"address", "what other nodes dial; port 0 with `troupe launch` only: any free one",
-     "required"},
-    [](auto& x) -> auto& { return x.address; }));
-  out.push_back(address_key(
-    {"listen", "what it listens on, such as \"0.0.0.0:7400\"", "address"},
-    [](auto& x) -> auto& { return x.listen; }));
-  out.push_back(plain_key<node_entry, bool>(
-    {"director", "leads the run and writes its files; exactly one node does"}, "true or false",
-    [](auto& x) -> auto& { return x.director; }));
-  out.push_back(whole_key<node_entry>(
-    {"replicas", "actors that compute gradients"}, [](auto& x) -> auto& { return x.replicas; },
-    "node."));
-  out.push_back(whole_key<node_entry>(
-    {"shards", "actors that own a part of the parameters and its optimizer state"},
-    [](auto& x) -> auto& { return x.shards; }, "node."));
-  out.push_back(memory_key(
-    {"memory", "what it may take, such as \"8 GiB\"; with less than its plan says nothing begins",
-     "as much as there is"}));
-  out.push_back(text(
-    {"certificate", "proves the node's name; relative to this file", "tls.certificate"},
-    [](auto& x) -> auto& { return x.certificate; }));
-  out.push_back(text(
-    {"key", "belongs to the certificate; relative to this file", "tls.key"},
-    [](auto& x) -> auto& { return x.key; }));
+  key_section<x> node{out, "", [](x& y) -> x& { return y; }};
+  const auto address = std::make_shared<address_type>();
+  node.add("name", &x::name, std::make_shared<node_name_type>(),
+           {"what the node is called; `troupe node --name`", "required"});
+  node.add("address", &x::address, address,
+           {"what other nodes dial; port 0 with `troupe launch` only: any free one", "required"});
+  node.add("listen", &x::listen, address,
+           {"what it listens on, such as \"0.0.0.0:7400\"", "address"});
+  node.add("director", &x::director, "leads the run and writes its files; exactly one node does");
+  node.add("replicas", &x::replicas, within(0, actors_max), "actors that compute gradients");
+  node.add("shards", &x::shards, within(0, actors_max),
+           "actors that own a part of the parameters and its optimizer state");
+  node.add("memory", &x::memory,
+           std::make_shared<optional_type<uint64_t>>(std::make_shared<amount_type<uint64_t>>(
+             "size", &memory_size_of, &memory_size_text, "\"512 MiB\" or \"8 GiB\"")),
+           {"what it may take, such as \"8 GiB\"; with less than its plan says nothing begins",
+            "as much as there is"});
+  node.add("certificate", &x::certificate,
+           {"proves the node's name; relative to this file", "tls.certificate"});
+  node.add("key", &x::key, {"belongs to the certificate; relative to this file", "tls.key"});
   return out;
 }
 
 cluster_keys make_cluster_schema() {
-  const auto text = [](key_texts texts, auto access) {
-    return plain_key<cluster_settings, std::string>(std::move(texts), "string", access);
-  };
+  using x = cluster_settings;
   cluster_keys out;
-  out.push_back(plain_key<cluster_settings, bool>(
-    {"insecure", "permits addresses that others can reach without [tls]"}, "true or false",
-    [](auto& x) -> auto& { return x.insecure; }));
-  out.push_back(whole_key<cluster_settings>(
-    {"min_nodes",
-     "nodes that are enough to begin with once timeouts.join has passed; spares that "
-     "stand in count",
-     "all that are no spares"},
-    [](auto& x) -> auto& { return x.min_nodes; }));
-  out.push_back(choice_key<cluster_settings, carrier_choice>(
-    {"network.carrier",
-     "how gradients and parameters go between processes: in memory where two have some in common, "
-     "else by a connection of their own (auto), always so (socket), or as messages of the actor "
-     "system"},
-    [](auto& x) -> auto& { return x.carrier; }));
-  out.push_back(text(
-    {"tls.ca", "certificate of the authority that signed every node's; relative to this file",
-     "required in [tls]"},
-    [](auto& x) -> auto& { return x.authority; }));
-  out.push_back(text(
-    {"tls.certificate", "of a node that names none; `{name}` is the node's name"},
-    [](auto& x) -> auto& { return x.certificate; }));
-  out.push_back(text(
-    {"tls.key", "of a node that names none"}, [](auto& x) -> auto& { return x.key; }));
-  out.push_back(duration_key(
-    {"timeouts.heartbeat", "time between two signs of life"},
-    [](auto& x) -> auto& { return x.timeouts.heartbeat; }));
-  out.push_back(duration_key(
-    {"timeouts.lost_after", "silence after which a node counts as lost"},
-    [](auto& x) -> auto& { return x.timeouts.lost_after; }));
-  out.push_back(duration_key(
-    {"timeouts.join", "how long nodes and director wait for each other"},
-    [](auto& x) -> auto& { return x.timeouts.join; }));
+  key_section<x> cluster{out, "", [](x& y) -> x& { return y; }};
+  key_section<x> tls{out, "tls", [](x& y) -> x& { return y; }};
+  key_section<x, cluster_timeouts> timeouts{out, "timeouts", &x::timeouts};
+  const auto duration = std::make_shared<amount_type<milliseconds>>(
+    "duration", &duration_of, &duration_text, "\"500ms\", \"5s\" or \"2m\"");
+  cluster.add("insecure", &x::insecure, "permits addresses that others can reach without [tls]");
+  cluster.add("min_nodes", &x::min_nodes, within(1, node_count_max),
+              {"nodes that are enough to begin with once timeouts.join has passed; spares that "
+               "stand in count",
+               "all that are no spares"});
+  cluster.add(
+    "network.carrier", &x::carrier,
+    "how gradients and parameters go between processes: in memory where two have some in common, "
+    "else by a connection of their own (auto), always so (socket), or as messages of the actor "
+    "system");
+  tls.add("ca", &x::authority,
+          {"certificate of the authority that signed every node's; relative to this file",
+           "required in [tls]"});
+  tls.add("certificate", &x::certificate, "of a node that names none; `{name}` is the node's name");
+  tls.add("key", &x::key, "of a node that names none");
+  timeouts.add("heartbeat", &cluster_timeouts::heartbeat, duration,
+               "time between two signs of life");
+  timeouts.add("lost_after", &cluster_timeouts::lost_after, duration,
+               "silence after which a node counts as lost");
+  timeouts.add("join", &cluster_timeouts::join, duration,
+               "how long nodes and director wait for each other");
   return out;
 }
 
 template <class Target>
-std::string markdown_rows(const std::vector<schema_key<Target>>& keys, const std::string& outer) {
+std::string markdown_rows(const std::vector<key_row<Target>>& keys, const std::string& outer) {
   const auto cell = [](const std::string& text) {
     if (const auto bar = text.find(" | ");
         bar != std::string::npos) { // the end of a cell, unless escaped
@@ -214,8 +183,8 @@ std::string markdown_rows(const std::vector<schema_key<Target>>& keys, const std
   std::string result;
   for (const auto& key : keys) {
     const auto text = key.get(defaults);
-    const std::string by_default = key.fallback.empty() && text ? "`" + *text + "`" : key.fallback;
-    result += "| `" + outer + key.path + "` | " + cell(key.type) + " | " + by_default + " | " +
+    const std::string by_default = key.unset.empty() && text ? "`" + *text + "`" : key.unset;
+    result += "| `" + outer + key.path + "` | " + cell(key.words()) + " | " + by_default + " | " +
               key.meaning + " |\n";
   }
   return result;

@@ -1,10 +1,10 @@
-// The keys of a cluster file beside those of its job (app/job/job_schema.hpp): of a node, and of
+// The keys of a cluster file beside those of its job (app/job/job_text.hpp): of a node, and of
 // all.
 
 #pragma once
 
-#include "troupe/app/toml/schema_key.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "troupe/models/keys/key_row.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -38,8 +38,8 @@ struct cluster_settings {
   carrier_choice carrier = carrier_choice::automatic;
 };
 
-const std::vector<schema_key<node_entry>>& node_schema();
-const std::vector<schema_key<cluster_settings>>& cluster_schema();
+const std::vector<key_row<node_entry>>& node_schema();
+const std::vector<key_row<cluster_settings>>& cluster_schema();
 
 /// "500ms", "1s", "1.5s", "2m", "1h": at least a millisecond, at most a week; nothing for other
 /// texts.

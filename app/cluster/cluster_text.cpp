@@ -1,7 +1,7 @@
 #include "troupe/app/cluster/cluster_text.hpp"
 
 #include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/job/job_text.hpp"
 
 #include <filesystem>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "troupe/actors/net/socket/endpoint.hpp"
-#include "troupe/app/toml/schema_key.hpp"
+#include "troupe/models/keys/key_table.hpp"
 
 #include <optional>
 #include <string_view>

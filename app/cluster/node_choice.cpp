@@ -2,7 +2,7 @@
 
 #include "troupe/actors/net/socket/tls_identity.hpp"
 #include "troupe/app/cluster/node_address.hpp"
-#include "troupe/app/toml/did_you_mean.hpp"
+#include "troupe/models/keys/closest_name.hpp"
 
 #include <array>
 

@@ -3,7 +3,7 @@
 #include "troupe/app/cluster/cluster_text.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/job/job_file.hpp"
-#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/job/job_text.hpp"
 #include "troupe/app/run/planned_run.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
@@ -82,9 +82,20 @@ int config_show_command(const show_arguments& arguments) {
   return 0;
 }
 
-/// Prints the table of keys as docs/jobs.md holds it.
-int config_keys_command() {
-  print_result(job_keys_markdown());
+/// Prints the table of keys as docs/jobs.md holds it, or with `json` as one object by path.
+int config_keys_command(bool json) {
+  if (!json) {
+    print_result(job_keys_markdown());
+    return 0;
+  }
+  nlohmann::ordered_json result;
+  for (const auto& key : job_keys())
+    result[key.path] = {{"type", key.words()},
+                        {"default", key.get({}).value_or("")},
+                        {"unset", key.unset},
+                        {"meaning", key.meaning},
+                        {"effect", name_of(key.effect)}};
+  print_result(one_line(result));
   return 0;
 }
 
@@ -116,7 +127,9 @@ void add_config(CLI::App& app, show_arguments& x, std::function<int()>& chosen) 
   show->callback([&] { chosen = [&x] { return config_show_command(x); }; });
   auto* keys = config->add_subcommand("keys", "Prints every key of a job file, with its meaning");
   keys->footer("Example:\n  troupe config keys | less");
-  keys->callback([&] { chosen = [] { return config_keys_command(); }; });
+  keys->add_flag("--json", x.json,
+                 "Prints one JSON object by key, with what part in the result each has");
+  keys->callback([&] { chosen = [&x] { return config_keys_command(x.json); }; });
 }
 
 } // namespace troupe

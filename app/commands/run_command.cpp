@@ -5,11 +5,11 @@
 #include "troupe/app/commands/data_line.hpp"
 #include "troupe/app/commands/page_line.hpp"
 #include "troupe/app/commands/trace_command.hpp"
-#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/job/job_text.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/sweep/sweep_command.hpp"
 #include "troupe/app/terminal/output.hpp"
-#include "troupe/app/toml/did_you_mean.hpp"
+#include "troupe/models/keys/closest_name.hpp"
 #include "troupe/version.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 #include "troupe/app/compare/run_record.hpp"
 
 #include "troupe/app/job/job_file.hpp"
-#include "troupe/app/job/job_schema.hpp"
+#include "troupe/coordinators/job/keys/job_keys.hpp"
 #include "troupe/data/checkpoint/checkpoint_file.hpp"
 #include "troupe/data/checkpoint/checkpoint_names.hpp"
 #include "troupe/data/disk/disk.hpp"
@@ -48,7 +48,7 @@ void expect_run(const std::string& folder) {
 
 std::vector<std::pair<std::string, std::optional<std::string>>> keys_of(const job& x) {
   std::vector<std::pair<std::string, std::optional<std::string>>> result;
-  for (const auto& key : job_schema())
+  for (const auto& key : job_keys())
     result.emplace_back(key.path, key.get(x));
   return result;
 }

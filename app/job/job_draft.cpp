@@ -1,8 +1,10 @@
 #include "troupe/app/job/job_draft.hpp"
 
-#include "troupe/app/job/job_schema.hpp"
 #include "troupe/app/toml/override.hpp"
+#include "troupe/app/toml/parse_toml.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
+#include "troupe/coordinators/job/keys/job_keys.hpp"
+#include "troupe/models/keys/key_table.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -84,40 +86,30 @@ void job_draft::complain(const std::string& key, job_error error) {
 
 void job_draft::read_sections(const toml_value::table& sections, const std::string& path) {
   reading result;
-  read_table(job_schema(), "", "", sections, value, result);
+  read_table(job_keys(), "", "", sections, value, result);
   for (const auto& [key, at] : result.positions)
     places.by_key[key] = place_text(path, at);
-  for (const auto& found : result.complaints)
+  for (const auto& found : result.found)
     complain(found.key, {place_text(path, found.at), found.why, found.hint});
   // Another file may have named these before, and they are done already.
-  const std::pair<const char*, std::string*> files[] = {
-    {"data.file", &value.data.file},
-    {"data.labels_file", &value.data.labels_file},
-    {"data.test_file", &value.data.test_file},
-    {"data.validation_file", &value.data.validation_file},
-    {"privacy.key_file", &value.privacy.key_file}};
   const auto folder = std::filesystem::path{path}.parent_path();
-  for (const auto& [key, file] : files)
+  for (const auto& [key, file] : files_of(value))
     if (result.positions.count(key) > 0 && !file->empty())
       *file = (folder / *file).lexically_normal().string();
-  auto& federated = value.federated;
-  if (result.positions.count("federated.partition") > 0 &&
-      federated.partition == partition_kind::files && !federated.clients_from.empty())
-    federated.clients_from = (folder / federated.clients_from).lexically_normal().string();
 }
 
 void job_draft::apply_override(const std::string& path, const std::string& text,
                                const std::string& where) {
   reading result;
-  read_override(job_schema(), path, text, value, result);
+  read_override(job_keys(), path, text, value, result);
   for (const auto& [key, at] : result.positions)
     places.by_key[key] = where;
-  for (const auto& found : result.complaints)
+  for (const auto& found : result.found)
     complain(found.key, {where, found.why, found.hint});
 }
 
 void job_draft::apply_environment(const environment& variables) {
-  const auto paths = paths_of(job_schema());
+  const auto paths = paths_of(job_keys());
   for (const auto& [name, text] : variables)
     if (const auto path = key_of_variable(name))
       apply_override(*path, text, "environment " + name);

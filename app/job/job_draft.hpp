@@ -6,8 +6,8 @@
 #include "troupe/app/job/job_errors.hpp"
 #include "troupe/app/job/job_places.hpp"
 #include "troupe/app/toml/environment.hpp"
-#include "troupe/app/toml/toml_value.hpp"
 #include "troupe/coordinators/job/job.hpp"
+#include "troupe/models/keys/toml_value.hpp"
 
 #include <set>
 #include <string>

@@ -1,8 +1,8 @@
 #include "troupe/app/job/job_file.hpp"
 
 #include "troupe/app/job/job_draft.hpp"
-#include "troupe/app/job/job_schema.hpp"
-#include "troupe/data/text/closest_name.hpp"
+#include "troupe/coordinators/job/keys/job_keys.hpp"
+#include "troupe/models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -74,14 +74,8 @@ void throw_with_place(const failure& error, const loaded_job& x) {
     throw job_errors({error_at({error.where(), error.reason(), error.hint()}, x.places)});
   const bool is_unread =
     error.code() == failure_code::missing_input || error.code() == failure_code::no_permission;
-  const std::pair<const char*, const std::string*> files[] = {
-    {"data.file", &x.value.data.file},
-    {"data.labels_file", &x.value.data.labels_file},
-    {"data.test_file", &x.value.data.test_file},
-    {"data.validation_file", &x.value.data.validation_file},
-    {"federated.partition", &x.value.federated.clients_from},
-    {"privacy.key_file", &x.value.privacy.key_file}};
-  for (const auto& [key, file] : files)
+  auto named = x.value;
+  for (const auto& [key, file] : files_of(named))
     if (is_unread && !file->empty() && error.where() == *file)
       throw_for_file(error, key, x.places);
   throw;

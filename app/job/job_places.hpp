@@ -3,8 +3,8 @@
 #pragma once
 
 #include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/toml/toml_value.hpp"
 #include "troupe/coordinators/job/job_problem.hpp"
+#include "troupe/models/keys/toml_value.hpp"
 
 #include <map>
 #include <string>

@@ -1,6 +1,8 @@
 // How the schema writes: a job as TOML, and the keys as a table for the documentation.
 
-#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/job/job_text.hpp"
+
+#include "troupe/models/keys/other_names.hpp"
 
 #include <filesystem>
 
@@ -18,11 +20,7 @@ std::string name_of_key(const std::string& path) {
 
 // A job file may be read from another folder than it was written for.
 job with_full_paths(job x) {
-  std::vector<std::string*> files{&x.data.file, &x.data.labels_file, &x.data.test_file,
-                                  &x.data.validation_file, &x.privacy.key_file};
-  if (x.federated.partition == partition_kind::files)
-    files.push_back(&x.federated.clients_from);
-  for (auto* file : files)
+  for (const auto& [key, file] : files_of(x))
     if (!file->empty())
       *file = std::filesystem::absolute(*file).lexically_normal().string();
   return x;
@@ -38,18 +36,32 @@ std::string cell(const std::string& text) {
 
 } // namespace
 
+std::optional<std::string> key_called(std::string_view name) {
+  if (const auto other = other_name_of(name); other && !other->key.empty())
+    return std::string{other->key};
+  std::optional<std::string> result;
+  for (const auto& key : job_keys()) {
+    if (!key.path.ends_with("." + std::string{name}))
+      continue;
+    if (result)
+      return std::nullopt;
+    result = key.path;
+  }
+  return result;
+}
+
 std::string job_text(const job& x) {
   const job full = with_full_paths(x);
   std::string result;
   std::string section;
-  for (const auto& key : job_schema()) {
+  for (const auto& key : job_keys()) {
     if (section_of(key.path) != section) {
       result += result.empty() ? "[" : "\n[";
       result += (section = section_of(key.path)) + "]\n";
     }
     const auto text = key.get(full);
     result += text ? name_of_key(key.path) + " = " + *text
-                   : "# " + name_of_key(key.path) + ": " + key.fallback;
+                   : "# " + name_of_key(key.path) + ": " + key.unset;
     result += '\n';
   }
   return result;
@@ -58,11 +70,11 @@ std::string job_text(const job& x) {
 std::string job_keys_markdown() {
   const job defaults;
   std::string result = "| key | type | default | meaning |\n|---|---|---|---|\n";
-  for (const auto& key : job_schema()) {
+  for (const auto& key : job_keys()) {
     const auto text = key.get(defaults);
     const std::string by_default =
-      key.fallback.empty() && text ? "`" + cell(*text) + "`" : cell(key.fallback);
-    result += "| `" + key.path + "` | " + cell(key.type) + " | " + by_default + " | " +
+      key.unset.empty() && text ? "`" + cell(*text) + "`" : cell(key.unset);
+    result += "| `" + key.path + "` | " + cell(key.words()) + " | " + by_default + " | " +
               cell(key.meaning) + " |\n";
   }
   return result;

@@ -2,7 +2,7 @@
 
 #include "troupe/app/compare/curves.hpp"
 #include "troupe/app/job/job_file.hpp"
-#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/job/job_text.hpp"
 #include "troupe/app/run/training_run.hpp"
 #include "troupe/app/sweep/sweep_folds.hpp"
 #include "troupe/app/sweep/sweep_run.hpp"

@@ -1,5 +1,7 @@
 #include "troupe/app/toml/override.hpp"
 
+#include "troupe/app/toml/parse_toml.hpp"
+
 namespace troupe {
 
 std::optional<std::string> key_of_variable(std::string_view name) {

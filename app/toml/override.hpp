@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/app/toml/schema_key.hpp"
-#include "troupe/app/toml/toml_value.hpp"
+#include "troupe/models/keys/key_table.hpp"
+#include "troupe/models/keys/toml_value.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -38,12 +38,12 @@ toml_value::table override_table(const std::string& path, const std::string& tex
 /// Takes the key, or every key of the section, back: as if nobody had set it. False when there is
 /// none.
 template <class Target>
-bool take_back(const std::vector<schema_key<Target>>& schema, const std::string& path,
+bool take_back(const std::vector<key_row<Target>>& schema, const std::string& path,
                Target& target) {
   const Target untouched{};
   bool found = false;
   for (const auto& key : schema)
-    if (key.path == path || detail::is_below(path, key.path)) {
+    if (key.path == path || is_below(path, key.path)) {
       key.copy(target, untouched);
       found = true;
     }
@@ -53,18 +53,18 @@ bool take_back(const std::vector<schema_key<Target>>& schema, const std::string&
 /// Sets the key, or the keys of the table, that `path` names; an unknown one is a complaint. An
 /// empty text takes them back.
 template <class Target>
-void read_override(const std::vector<schema_key<Target>>& schema, const std::string& path,
+void read_override(const std::vector<key_row<Target>>& schema, const std::string& path,
                    const std::string& text, Target& target, reading& out) {
   if (text.empty() && take_back(schema, path, target)) {
     out.positions[path] = {};
     return;
   }
-  const auto key = std::ranges::find(schema, path, &schema_key<Target>::path);
+  const auto key = std::ranges::find(schema, path, &key_row<Target>::path);
   if (key == schema.end() && std::ranges::count(path, '.') > dots_in_override_max)
-    return out.complaints.push_back(unknown_key("", path, {}, paths_of(schema)));
+    return out.found.push_back(unknown_key("", path, {}, paths_of(schema)));
   if (key == schema.end())
     return read_table(schema, "", "", override_table(path, text), target, out);
-  key->set(target, override_value(key->is_text, text), path, out.complaints);
+  key->set(target, override_value(key->is_text(), text), path, out.found);
   out.positions[path] = {};
 }
 

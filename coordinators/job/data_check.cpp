@@ -11,10 +11,6 @@ namespace troupe {
 namespace {
 
 void check_fractions(problem_list& check, const data_options& x) {
-  check.require(x.test_fraction >= 0 && x.test_fraction < 1, "data.test_fraction",
-                "must be in [0, 1)", "use a share of the rows such as 0.25");
-  check.require(x.validation_fraction >= 0 && x.validation_fraction < 1, "data.validation_fraction",
-                "must be in [0, 1)", "use a share of the rows such as 0.1");
   check.require(!(x.test_fraction < 1 && x.validation_fraction < 1) ||
                   x.test_fraction + x.validation_fraction < 1,
                 "data.validation_fraction", "leaves no rows for training beside data.test_fraction",
@@ -41,8 +37,6 @@ void check_given_parts(problem_list& check, const data_options& x, bool rows_els
 }
 
 void check_folds(problem_list& check, const data_options& x) {
-  check.in_bounds("data.folds", x.folds);
-  check.in_bounds("data.fold", x.fold);
   check.require(!x.folds || x.fold, "data.folds", "which fold is for validation is not said",
                 "set data.fold, from 0, or let troupe sweep --folds train them all");
   check.require(!x.fold || x.folds, "data.fold",
@@ -74,8 +68,6 @@ void check_split(problem_list& check, const data_options& x) {
 }
 
 void check_lanes(problem_list& check, const data_options& x) {
-  check.in_bounds("data.chunk_rows", x.lanes.chunk_rows);
-  check.in_bounds("data.window_rows", x.lanes.window_rows);
   const bool by_lanes = x.shuffle == shuffle_kind::lanes;
   const std::string hint = "set data.shuffle = \"lanes\", or leave it out";
   check.require(by_lanes || !x.lanes.chunk_rows, "data.chunk_rows", "belongs to lanes", hint);
@@ -147,14 +139,12 @@ void check_cells(problem_list& check, const cell_options& x) {
                 "use \".\" or \",\"");
   check.require(x.decimal == "." || x.separator != ".", "data.separator",
                 "a point is part of numbers", "use another letter");
-  check.in_bounds("data.skip_lines", x.skip_lines);
 }
 
 void check_columns(problem_list& check, const data_options& x, bool synthetic) {
   check_column_lists(check, x);
   check_missing(check, x);
   check_cells(check, x.cells);
-  check.in_bounds("data.categories_max", x.categories_max);
   check.require(x.ignore.empty() || !synthetic, "data.ignore",
                 "the data are made by a rule, which makes features only", "leave it out");
   const bool is_csv = x.format == data_format::by_name || x.format == data_format::csv;
@@ -175,8 +165,6 @@ void check_columns(problem_list& check, const data_options& x, bool synthetic) {
 
 /// What belongs to texts, and what has no use for one.
 void check_text(problem_list& check, const data_options& x, bool synthetic) {
-  check.in_bounds("data.window", x.text.window);
-  check.in_bounds("data.stride", x.text.stride);
   const bool is_text = x.format == data_format::text && !synthetic;
   check.require(is_text || x.text == window_options{},
                 x.text.window != window_options{}.window ? "data.window" : "data.stride",
@@ -207,17 +195,9 @@ void check_data(problem_list& check, const data_options& x, bool rows_elsewhere)
                 "\"regression\"");
   check.require(!synthetic || x.file.empty(), "data.synthetic",
                 "the job names a file and asks for synthetic data", "keep one of the two");
-  check.in_bounds("data.rows", x.rows);
-  check.in_bounds("data.features", x.features);
-  check.in_bounds("data.classes", x.classes);
-  check.in_bounds("data.targets", x.targets);
-  check.require(x.noise >= 0 && std::isfinite(x.noise), "data.noise", "must be 0 or more",
-                "use a number such as 0.1");
   check.require(!x.target.empty(), "data.target", "must not be empty",
                 "use \"last\", a column's name or its number counted from 0");
   check_columns(check, x, synthetic);
-  check.in_bounds("data.index_base", x.index_base);
-  check.in_bounds("data.hash_bits", x.hash_bits);
   const bool has_labels = !x.labels_file.empty();
   check.require(!has_labels || rows_elsewhere || !x.file.empty(), "data.labels_file",
                 "the job names labels but no data.file", "name the rows that they belong to");

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
 
 namespace troupe {
 

@@ -4,7 +4,6 @@
 #include "troupe/coordinators/modes/model_merger.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -13,23 +12,10 @@ namespace troupe {
 
 namespace {
 
-constexpr double share_max = 10;
 /// A group's sum takes 8 bytes a parameter, and its mean 4: beyond it robust rounds are refused.
 constexpr size_t groups_max = 65'536;
 
-std::string bits_text(double value) {
-  return std::to_string(std::bit_cast<uint64_t>(value));
-}
-
 void check_section(problem_list& check, const federated_section& x) {
-  check.in_bounds("federated.clients", x.clients);
-  check.in_bounds("federated.cohort", x.cohort);
-  check.in_bounds("federated.rounds", x.rounds);
-  check.in_bounds("federated.local_epochs", x.local_epochs);
-  check.in_bounds("federated.local_steps", x.local_steps);
-  check.in_bounds("federated.min_count", x.min_count);
-  check.in_bounds("federated.groups", x.groups);
-  check.in_bounds("federated.weight_max", x.weight_max);
   check.require(is_natural(x.partition) || x.cohort <= x.clients, "federated.cohort",
                 "a round takes " + std::to_string(x.cohort) + " of " + std::to_string(x.clients) +
                   " clients",
@@ -46,27 +32,12 @@ void check_section(problem_list& check, const federated_section& x) {
   check.require(x.groups > 0 || x.cohort <= groups_max, "federated.groups",
                 "a sum for each of " + std::to_string(x.cohort) + " clients",
                 "set federated.groups, to 100 say: the rule then merges the groups' means");
-  check.require(
-    x.partition != partition_kind::dirichlet || (x.spread > 0 && std::isfinite(x.spread)),
-    "federated.partition", "dirichlet must be above 0", "write { dirichlet = 0.3 }, say");
-  check.require(x.partition != partition_kind::sizes || (x.spread >= 0 && x.spread <= share_max),
-                "federated.partition", "sizes must be in [0, 10]", "write { sizes = 1 }, say");
-  check.require(x.over_selection >= 0 && x.over_selection <= share_max, "federated.over_selection",
-                "must be in [0, 10]", "use a share of the cohort such as 0.3");
   check.require(x.over_selection == 0 || x.sampling != client_sampling::poisson,
                 "federated.over_selection",
                 "poisson takes each client with a chance of its own: no number is to be reached",
                 "leave it out, or use federated.sampling = \"uniform\"");
-  check.require(x.drop_out >= 0 && x.drop_out < 1, "federated.drop_out", "must be in [0, 1)",
-                "use a share of the clients such as 0.3");
-  check.require(!x.deadline || *x.deadline > 0, "federated.deadline", "must be above 0",
-                "use the rows that a client of speed 1 may train on, such as 500");
-  check.require(x.speed_spread >= 0 && x.speed_spread <= share_max, "federated.speed_spread",
-                "must be in [0, 10]", "use a number such as 0.5");
-  check.require(x.proximal >= 0 && std::isfinite(x.proximal), "federated.proximal",
-                "must be 0 or more", "use a number such as 0.01");
-  check.require(x.update_range > 0 && x.update_range <= 0x1p30, "federated.update_range",
-                "must be above 0 and at most 2^30", "use the default, 1024");
+  check.require(x.update_range <= 0x1p30, "federated.update_range", "must be at most 2^30",
+                "use the default, 1024");
 }
 
 void check_natural(problem_list& check, const job& x) {
@@ -183,38 +154,6 @@ void check_federated_with_data(problem_list& check, const job& resolved, size_t 
                               : "set federated.groups to more, or to 0: each client its own");
   check.require(resolved.merge.flipped_members <= x.clients, "merge.flipped_members",
                 "there are " + std::to_string(x.clients) + " clients", "use fewer");
-}
-
-void write_federated(std::ostream& out, const job& resolved) {
-  const auto& x = resolved.federated;
-  const federated_section defaults;
-  out << "federated.clients = " << x.clients << '\n'
-      << "federated.cohort = " << x.cohort << '\n'
-      << "federated.sampling = " << name_of(x.sampling) << '\n';
-  if (x.local_steps)
-    out << "federated.local_steps = " << *x.local_steps << '\n';
-  else
-    out << "federated.local_epochs = " << x.local_epochs.value_or(1) << '\n';
-  out << "federated.partition = " << name_of(x.partition);
-  if (x.partition == partition_kind::labels)
-    out << ' ' << x.labels;
-  if (x.partition == partition_kind::column)
-    out << ' ' << x.clients_from;
-  if (x.partition == partition_kind::dirichlet || x.partition == partition_kind::sizes)
-    out << ' ' << bits_text(x.spread);
-  out << "\nfederated.min_count = " << x.min_count << '\n'
-      << "federated.groups = " << x.groups << '\n'
-      << "federated.update_range = " << bits_text(x.update_range) << '\n'
-      << "federated.weight_max = " << x.weight_max << '\n';
-  const auto write_if_on = [&](const char* key, double value) {
-    if (value > 0)
-      out << "federated." << key << " = " << bits_text(value) << '\n';
-  };
-  write_if_on("over_selection", x.over_selection);
-  write_if_on("drop_out", x.drop_out);
-  write_if_on("deadline", x.deadline.value_or(0));
-  write_if_on("speed_spread", x.speed_spread);
-  write_if_on("proximal", x.proximal);
 }
 
 federated_options federated_options_of(const job& resolved) {

@@ -3,11 +3,10 @@
 #pragma once
 
 #include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
 #include "troupe/coordinators/modes/federated_rounds.hpp"
 
 #include <cstddef>
-#include <ostream>
 
 namespace troupe {
 
@@ -21,9 +20,6 @@ void check_federated(problem_list& check, const job& x);
 /// What of a resolved federated job does not fit its training rows.
 void check_federated_with_data(problem_list& check, const job& resolved, size_t train_row_count,
                                bool classification);
-
-/// Adds to a job's identity what federated training uses.
-void write_federated(std::ostream& out, const job& resolved);
 
 /// The rounds of a resolved federated job.
 federated_options federated_options_of(const job& resolved);

@@ -1,7 +1,8 @@
 #include "troupe/coordinators/job/job_check.hpp"
 
 #include "troupe/coordinators/job/data_check.hpp"
-#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/keys/job_keys.hpp"
+#include "troupe/coordinators/job/keys/key_limits.hpp"
 #include "troupe/coordinators/job/kind_problems.hpp"
 #include "troupe/coordinators/job/sparse_problems.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
@@ -17,6 +18,15 @@
 namespace troupe {
 
 namespace {
+
+/// What each key takes by itself.
+template <class Target>
+void check_ranges(problem_list& check, const std::vector<key_row<Target>>& keys,
+                  const std::string& prefix, const Target& x) {
+  for (const auto& key : keys)
+    if (const auto refused = key.refusal(x))
+      check.found.push_back({prefix + key.path, refused->why, refused->hint});
+}
 
 void check_loss(problem_list& check, const model_options& x) {
   using enum model_kind;
@@ -34,17 +44,12 @@ void check_loss(problem_list& check, const model_options& x) {
     x.kind == logistic_regression || x.loss == loss_kind::binary_cross_entropy;
   check.require(x.link == link_kind::sigmoid || is_binary_cross_entropy, "model.link",
                 "belongs to binary-cross-entropy", "use model.kind = \"logistic-regression\"");
-  check.require(x.huber_threshold > 0 && std::isfinite(x.huber_threshold), "model.huber_threshold",
-                "must be above 0",
-                "use the error from which a row counts as an outlier, such as 1");
 }
 
 void check_model(problem_list& check, const model_options& x) {
   check.require(x.hidden.size() <= hidden_layers_max, "model.hidden",
                 std::to_string(x.hidden.size()) + " hidden layers",
                 "use at most " + std::to_string(hidden_layers_max));
-  for (auto units : x.hidden)
-    check.in_bounds("model.hidden", units);
   check.require(x.hidden.empty() || x.kind == model_kind::neural_network, "model.hidden",
                 std::string{name_of(x.kind)} + " has no hidden layers",
                 "use model.kind = \"neural-network\", or leave hidden out");
@@ -54,18 +59,13 @@ void check_model(problem_list& check, const model_options& x) {
                   std::to_string(x.hidden.size()) + " hidden layers",
                 "name one for all hidden layers or one for each");
   check_loss(check, x);
-  check.require(x.dropout >= 0 && x.dropout < 1, "model.dropout", "must be in [0, 1)",
-                "use a share of the hidden units such as 0.2");
   check.require(x.dropout == 0 || !x.hidden.empty(), "model.dropout",
                 "drops hidden units, but there are none", "set model.hidden, or leave dropout out");
-  check.require(x.initialization_scale > 0 && std::isfinite(x.initialization_scale),
-                "model.initialization_scale", "must be above 0", "use a number such as 0.05");
 }
 
 // Who cuts layers has every product computed in parts; some work needs layers whole.
 void check_cuts(problem_list& check, const job& x) {
   const auto& model = x.model;
-  check.in_bounds("model.cuts", model.cuts);
   const bool cuts = model.cuts.value_or(1) > 1;
   check.require(model.cut.empty() || cuts, "model.cut",
                 "says how layers are cut, but not in how many parts",
@@ -93,11 +93,6 @@ void check_cuts(problem_list& check, const job& x) {
 
 void check_parallel(problem_list& check, const job& x) {
   const auto& parallel = x.parallel;
-  check.in_bounds("parallel.data", parallel.data);
-  check.in_bounds("parallel.tensor", parallel.tensor);
-  check.in_bounds("parallel.pipeline", parallel.pipeline);
-  for (const auto count : parallel.stages)
-    check.in_bounds("parallel.stages", count);
   check.require(!parallel.data || x.training.replicas.value_or(*parallel.data) == *parallel.data,
                 "parallel.data", "is another number than training.replicas",
                 "name one of the two: both are how many groups have slices of their own");
@@ -106,14 +101,12 @@ void check_parallel(problem_list& check, const job& x) {
                 "names " + std::to_string(parallel.stages.size()) + " stages of " +
                   std::to_string(parallel.pipeline),
                 "say of each stage how many segments it has, or leave it out");
-  const auto replicas_max = bounds_of("parallel.data").most;
   const auto groups = parallel.data.value_or(x.training.replicas.value_or(1));
-  check.require(parallel.group_size() == 1 ||
-                  parallel.group_size() <= replicas_max / std::max<size_t>(groups, 1),
-                "parallel.tensor",
-                "with data and pipeline makes more than " + std::to_string(replicas_max) +
-                  " replicas",
-                "split over fewer");
+  check.require(
+    parallel.group_size() == 1 || parallel.group_size() <= actors_max / std::max<size_t>(groups, 1),
+    "parallel.tensor",
+    "with data and pipeline makes more than " + std::to_string(actors_max) + " replicas",
+    "split over fewer");
   const bool alone =
     has_keeper(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver;
   check.require(parallel.group_size() == 1 || !alone, "parallel.tensor",
@@ -163,27 +156,15 @@ void check_parts(problem_list& check, const std::string& key, const schedule_opt
 
 void check_schedule(problem_list& check, const schedule_options& x) {
   const std::string key = "optimizer.schedule";
-  const auto is_share = [](double value) { return value >= 0 && value <= 1; };
-  check.in_bounds(key + ".steps", x.steps);
-  if (!x.milestones.empty())
-    check.in_bounds(key + ".milestones", x.milestones.back());
   check.require(x.steps || !must_name_steps(x.kind), key + ".steps",
                 std::string{name_of(x.kind)} + " does not say how many steps a stage takes",
                 "add steps = 1000, say: it has no default, as the whole run would be one stage");
-  check.require(x.factor > 0 && x.factor <= 1, key + ".factor", "must be in (0, 1]",
-                "use a factor such as 0.1");
-  check.require(is_share(x.minimum), key + ".minimum", "must be in [0, 1]",
-                "use a share of the learning rate such as 0.01");
-  check.require(is_share(x.start), key + ".start", "must be in [0, 1]",
-                "use a share of the learning rate such as 0.1");
-  check.require(is_share(x.end), key + ".end", "must be in [0, 1]",
-                "use a share of the learning rate such as 0.1");
-  check.require(x.power > 0 && std::isfinite(x.power), key + ".power", "must be above 0",
-                "use a number such as 2; 1 is a straight line");
   check_parts(check, key, x);
   for (const auto* inner : {&x.then, &x.parts})
-    for (const auto& next : *inner)
+    for (const auto& next : *inner) {
+      check_ranges(check, schedule_keys(), key + '.', next);
       check_schedule(check, next);
+    }
 }
 
 // The rules that have a constant: "adadelta, rmsprop".
@@ -210,49 +191,16 @@ void check_constants(problem_list& check, const optimizer_options& x) {
   }
 }
 
-void check_gradient_changes(problem_list& check, const optimizer_options& x) {
-  const auto not_negative = [&](const char* key, double value, const char* hint) {
-    check.require(value >= 0 && std::isfinite(value), key, "must be 0 or more", hint);
-  };
-  not_negative("optimizer.l1", x.l1, "use a small number such as 1e-4, or 0 for none");
-  not_negative("optimizer.l2", x.l2, "use a small number such as 1e-4, or 0 for none");
-  not_negative("optimizer.clip_value", x.clip_value, "use a number such as 1, or 0 for none");
-  not_negative("optimizer.clip_norm", x.clip_norm, "use a number such as 1, or 0 for none");
-  check.require(x.clip_value == 0 || x.clip_norm == 0, "optimizer.clip_norm",
-                "the job clips by value and by norm", "keep one of the two");
-}
-
 void check_optimizer(problem_list& check, const optimizer_options& x) {
-  const auto is_decay = [](const std::optional<double>& value) {
-    return !value || (*value >= 0 && *value < 1);
-  };
-  const auto is_positive = [](const std::optional<double>& value) {
-    return !value || (*value > 0 && std::isfinite(*value));
-  };
-  check.require(is_positive(x.learning_rate), "optimizer.learning_rate", "must be above 0",
-                "use a number such as 0.01");
-  check.require(x.momentum >= 0 && x.momentum < 1, "optimizer.momentum", "must be in [0, 1)",
-                "use a number such as 0.9");
   check.require(!x.nesterov || x.momentum > 0, "optimizer.nesterov", "needs a momentum",
                 "set optimizer.momentum, to 0.9 say");
-  check.require(is_decay(x.beta1), "optimizer.beta1", "must be in [0, 1)",
-                "the paper's value is 0.9");
-  check.require(is_decay(x.beta2), "optimizer.beta2", "must be in [0, 1)",
-                "the paper's value is 0.999");
-  check.require(is_decay(x.rho), "optimizer.rho", "must be in [0, 1)",
-                "use the share that is kept, such as 0.9");
-  check.require(is_positive(x.epsilon), "optimizer.epsilon", "must be above 0",
-                "use a small number such as 1e-8");
-  check.require(!x.weight_decay || (*x.weight_decay >= 0 && std::isfinite(*x.weight_decay)),
-                "optimizer.weight_decay", "must be 0 or more", "use a number such as 0.01");
-  check.require(!x.damping || (*x.damping >= 0 && std::isfinite(*x.damping)), "optimizer.damping",
-                "must be 0 or more", "use a small number such as 1e-3");
   const bool is_sgd = x.kind == optimizer_kind::sgd && !x.own.is_set();
   check.require(is_sgd || (x.momentum == 0 && !x.nesterov), "optimizer.momentum",
                 kind_name(x) + " takes no momentum",
                 "use optimizer.kind = \"sgd\", or leave it out");
   check_constants(check, x);
-  check_gradient_changes(check, x);
+  check.require(x.clip_value == 0 || x.clip_norm == 0, "optimizer.clip_norm",
+                "the job clips by value and by norm", "keep one of the two");
   check.require(!finds_own_rate(x.kind) || x.schedule == schedule_options{}, "optimizer.schedule",
                 std::string{name_of(x.kind)} + " finds its own steps", "leave the schedule out");
   check_schedule(check, x.schedule);
@@ -262,13 +210,6 @@ void check_optimizer(problem_list& check, const optimizer_options& x) {
 void check_plateau(problem_list& check, const job& x) {
   const auto& plateau = x.optimizer.plateau;
   const std::string key = "optimizer.plateau.";
-  check.in_bounds(key + "patience", plateau.patience);
-  check.require(plateau.factor > 0 && plateau.factor < 1, key + "factor", "must be in (0, 1)",
-                "use a factor such as 0.1");
-  check.require(plateau.tolerance >= 0 && std::isfinite(plateau.tolerance), key + "tolerance",
-                "must be 0 or more", "use a small number such as 1e-4");
-  check.require(plateau.minimum >= 0 && plateau.minimum <= 1, key + "minimum", "must be in [0, 1]",
-                "use a share of the learning rate such as 0.01");
   check.require(plateau.patience || plateau == plateau_options{}, key + "patience",
                 "is missing: without it the rate is never lowered",
                 "set it, to 5 say, or leave the section optimizer.plateau out");
@@ -296,7 +237,6 @@ void check_lbfgs(problem_list& check, const job& x) {
   check.require(lbfgs || size == optimizer_options{}.history_size, "optimizer.history_size",
                 kind_name(x.optimizer) + " takes no history_size",
                 "use optimizer.kind = \"lbfgs\", or leave it out");
-  check.in_bounds("optimizer.history_size", size);
   const std::string other = "leave it out, or use another optimizer.kind such as \"adam\"";
   check.require(!lbfgs || x.model.dropout == 0, "model.dropout",
                 "lbfgs needs a loss that is the same at each look, dropout changes it", other);
@@ -349,19 +289,6 @@ void check_class_weights(problem_list& check, const class_weight_options& x) {
 
 void check_training(problem_list& check, const training_options& x) {
   check_class_weights(check, x.class_weights);
-  if (x.batch_size > 0) // else all rows
-    check.in_bounds("training.batch_size", x.batch_size);
-  check.in_bounds("training.slices", x.slices);
-  check.in_bounds("training.replicas", x.replicas);
-  check.in_bounds("training.epochs", x.epochs);
-  check.in_bounds("training.steps", x.steps);
-  check.in_bounds("training.patience", x.patience);
-  check.in_bounds("training.evaluate_every", x.evaluate_every);
-  check.in_bounds("training.history_every", x.history_every);
-  check.require(!x.target_loss || std::isfinite(*x.target_loss), "training.target_loss",
-                "must be a finite number", "use a loss such as 0.1");
-  check.require(x.tolerance >= 0 && std::isfinite(x.tolerance), "training.tolerance",
-                "must be 0 or more", "use a small number such as 1e-4");
   check.require(!x.patience || x.evaluate_every > 0, "training.patience",
                 "needs evaluations on the way, but evaluate_every is 0",
                 "set training.evaluate_every to 1 or more");
@@ -370,10 +297,24 @@ void check_training(problem_list& check, const training_options& x) {
                 "set training.evaluate_every to 1 or more");
 }
 
+/// Of the key in the table, or behind its section.
+size_t place_of(const std::string& path) {
+  const auto& keys = fixed_job_keys();
+  const auto section = path.substr(0, path.rfind('.') + 1);
+  size_t place = keys.size();
+  for (size_t i = 0; i < keys.size(); ++i)
+    if (keys[i].path == path)
+      return i;
+    else if (keys[i].path.starts_with(section))
+      place = i;
+  return place;
+}
+
 } // namespace
 
 std::vector<job_problem> problems(const job& x) {
   problem_list check;
+  check_ranges(check, fixed_job_keys(), "", x);
   check_data(check, x.data, x.federated.partition == partition_kind::files);
   std::ranges::move(sparse_problems(x), std::back_inserter(check.found));
   check_model(check, x.model);
@@ -386,11 +327,7 @@ std::vector<job_problem> problems(const job& x) {
   check_solver(check, x);
   check_training(check, x.training);
   std::ranges::move(mode_problems(x), std::back_inserter(check.found));
-  check.in_bounds("runtime.threads", x.runtime.threads);
-  check.in_bounds("runtime.attempts", x.runtime.attempts);
-  check.in_bounds("runtime.lease", x.runtime.lease);
-  check.in_bounds("checkpoint.every_steps", x.checkpoint.every_steps);
-  check.in_bounds("checkpoint.keep", x.checkpoint.keep);
+  std::ranges::stable_sort(check.found, {}, [](const auto& one) { return place_of(one.key); });
   return std::move(check.found);
 }
 

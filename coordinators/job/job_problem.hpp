@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -13,6 +15,17 @@ struct job_problem {
   std::string hint;
 
   friend bool operator==(const job_problem&, const job_problem&) = default;
+};
+
+/// Collects problems; each check reads as one line of a specification. Views, as most checks hold.
+class problem_list {
+public:
+  void require(bool holds, std::string_view key, std::string_view why, std::string_view hint) {
+    if (!holds)
+      found.push_back({std::string{key}, std::string{why}, std::string{hint}});
+  }
+
+  std::vector<job_problem> found;
 };
 
 } // namespace troupe

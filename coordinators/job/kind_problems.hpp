@@ -4,7 +4,7 @@
 #pragma once
 
 #include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
 
 #include <string_view>
 

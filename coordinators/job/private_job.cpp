@@ -1,7 +1,6 @@
 #include "troupe/coordinators/job/private_job.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -38,8 +37,6 @@ void check_section(problem_list& check, const job& x) {
                   is_within(*privacy.noise_multiplier, smallest_noise, noise_multiplier_max),
                 "privacy.noise_multiplier", "must be at least 2^-10 and at most 2^10",
                 "use a number such as 1");
-  check.require(!privacy.epsilon || (*privacy.epsilon > 0 && std::isfinite(*privacy.epsilon)),
-                "privacy.epsilon", "must be above 0", "use a number such as 2");
   check.require(privacy.delta > 0 && privacy.delta * static_cast<double>(x.federated.clients) < 1,
                 "privacy.delta",
                 "must be above 0 and below 1 / " + std::to_string(x.federated.clients) +
@@ -178,15 +175,6 @@ void resolve_privacy(job& x, uint64_t round_count) {
   if (is_private(x) && !privacy.noise_multiplier)
     privacy.noise_multiplier =
       noise_for(*privacy.epsilon, privacy.delta, kind_of(x, 1).sampling_rate, round_count);
-}
-
-void write_privacy(std::ostream& out, const job& resolved) {
-  const auto& x = resolved.privacy;
-  if (!is_private(resolved))
-    return;
-  out << "privacy.clip_norm = " << std::bit_cast<uint64_t>(*x.clip_norm) << '\n'
-      << "privacy.noise_multiplier = " << std::bit_cast<uint64_t>(*x.noise_multiplier) << '\n'
-      << "privacy.key = " << (x.key ? x.key->hash : "none") << '\n';
 }
 
 std::optional<private_sum_rule> private_sums_of(const job& resolved) {

@@ -3,12 +3,11 @@
 #pragma once
 
 #include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
 #include "troupe/coordinators/modes/privacy_budget.hpp"
 #include "troupe/models/privacy/private_sum.hpp"
 
 #include <optional>
-#include <ostream>
 
 namespace troupe {
 
@@ -27,9 +26,6 @@ void check_privacy_with_data(problem_list& check, const job& resolved, bool has_
 
 /// Fills in the noise that an epsilon asks for: of all rounds there are, `round_count`.
 void resolve_privacy(job& x, uint64_t round_count);
-
-/// Adds to a job's identity what makes a private model: epsilon and delta only end it.
-void write_privacy(std::ostream& out, const job& resolved);
 
 /// Of a resolved job; nothing for one that is not private.
 std::optional<private_sum_rule> private_sums_of(const job& resolved);

@@ -1,12 +1,11 @@
 #include "troupe/coordinators/job/training_modes.hpp"
 
 #include "troupe/coordinators/job/federated_job.hpp"
-#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/coordinators/job/job_problem.hpp"
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -68,8 +67,6 @@ void check_combinations(problem_list& check, const job& x) {
 
 void check_members(problem_list& check, const job& x) {
   const auto& training = x.training;
-  check.in_bounds("training.members", training.members);
-  check.in_bounds("training.local_steps", training.local_steps);
   check.require(!merges(training) || !training.members || !training.slices ||
                   *training.members == *training.slices,
                 "training.slices", "each member trains on one slice of a step",
@@ -77,12 +74,8 @@ void check_members(problem_list& check, const job& x) {
 }
 
 void check_outer(problem_list& check, const outer_options& x) {
-  check.require(!x.learning_rate || (*x.learning_rate > 0 && std::isfinite(*x.learning_rate)),
-                "merge.outer_rate", "must be above 0", "use a number such as 0.7");
   check.require(!x.learning_rate || x.kind != outer_kind::replace, "merge.outer_rate",
                 "replace takes no rate", "use merge.outer = \"sgd\", \"adam\" or \"yogi\"");
-  check.require(x.momentum >= 0 && x.momentum < 1, "merge.outer_momentum", "must be in [0, 1)",
-                "use a number such as 0.9");
   check.require(x.momentum == 0 || x.kind == outer_kind::sgd, "merge.outer_momentum",
                 std::string{name_of(x.kind)} + " takes no momentum", "use merge.outer = \"sgd\"");
   check.require(!x.nesterov || x.momentum > 0, "merge.outer_nesterov", "needs a momentum",
@@ -103,68 +96,17 @@ void check_merge(problem_list& check, const merge_section& x) {
                   " is for mergers of an application: members of a job hand in a model and the "
                   "number of its rows",
                 "use \"samples\" or \"equal\"");
-  check.require(!x.elastic_alpha || (*x.elastic_alpha > 0 && *x.elastic_alpha <= 1),
-                "merge.elastic_alpha", "must be above 0 and at most 1",
-                "use a number such as 0.9 divided by the members");
   check.require(!x.elastic_alpha ||
                   (x.members == merge_section{}.members && x.outer == outer_options{}),
                 "merge.elastic_alpha", "elastic averaging has no other rule beside it",
                 "leave merge.rule and merge.outer out");
   check_outer(check, x.outer);
-  check.in_bounds("merge.trimmed_count", x.members.trimmed_count);
-  check.in_bounds("merge.faulty_count", x.members.faulty_count);
-  check.in_bounds("merge.kept_count", x.members.kept_count);
-  check.in_bounds("merge.flipped_members", x.flipped_members);
-  check.require(x.averaging.decay >= 0 && x.averaging.decay < 1, "merge.averaging_decay",
-                "must be in [0, 1)", "use a number such as 0.99");
-  check.require(x.flip_factor > 0 && std::isfinite(x.flip_factor), "merge.flip_factor",
-                "must be above 0", "use a number such as 10");
 }
 
 void check_staleness(problem_list& check, const training_options& x) {
-  for (auto& problem : {bounds_problem("training.consistency.staleness", x.staleness_max),
-                        bounds_problem("training.consistency.first", x.first_count)})
-    check.require(!problem, "training.consistency",
-                  problem ? problem->key + ": " + problem->why : "", problem ? problem->hint : "");
-  check.require(x.lag_ratio > 0 && x.lag_ratio < lag_ratio_limit, "training.consistency",
-                "lag must be above 0 and below a million", "write { lag = 1.5 }, say");
-  check.require(x.delay_compensation >= 0 && std::isfinite(x.delay_compensation),
-                "training.delay_compensation", "must be 0 or more", "use a number such as 0.04");
   check.require(x.delay_compensation == 0 || x.consistency != consistency_kind::half_synchronous,
                 "training.delay_compensation", "corrects gradients that are applied on their own",
                 "use training.consistency = \"asynchronous\", or leave it out");
-}
-
-std::string bits_text(double value) {
-  return std::to_string(std::bit_cast<uint64_t>(value));
-}
-
-void write_outer(std::ostream& out, const outer_options& x) {
-  out << "merge.outer = " << name_of(x.kind) << '\n';
-  if (x.learning_rate)
-    out << "merge.outer_rate = " << bits_text(*x.learning_rate) << '\n';
-  if (x.kind == outer_kind::sgd)
-    out << "merge.outer_momentum = " << bits_text(x.momentum) << '\n'
-        << "merge.outer_nesterov = " << x.nesterov << '\n';
-}
-
-void write_merge(std::ostream& out, const merge_section& x) {
-  if (x.elastic_alpha) {
-    out << "merge.elastic_alpha = " << bits_text(*x.elastic_alpha) << '\n';
-  } else {
-    out << "merge.rule = " << name_of(x.members.rule) << '\n'
-        << "merge.weighting = " << name_of(x.members.weighting) << '\n'
-        << "merge.trimmed_count = " << x.members.trimmed_count << '\n'
-        << "merge.faulty_count = " << x.members.faulty_count << '\n'
-        << "merge.kept_count = " << x.members.kept_count << '\n';
-    write_outer(out, x.outer);
-  }
-  if (x.averaging.kind != averaging_kind::none)
-    out << "merge.averaging = " << name_of(x.averaging.kind) << ' ' << bits_text(x.averaging.decay)
-        << '\n';
-  if (x.flipped_members > 0)
-    out << "merge.flipped_members = " << x.flipped_members << ' ' << bits_text(x.flip_factor)
-        << '\n';
 }
 
 } // namespace
@@ -240,30 +182,6 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
   check.require(resolved.merge.flipped_members <= members, "merge.flipped_members",
                 "there are " + std::to_string(members) + " members", "use fewer");
   return std::move(check.found);
-}
-
-void write_mode(std::ostream& out, const job& resolved) {
-  const auto& training = resolved.training;
-  if (merges(training)) {
-    out << "training.local_steps = " << *training.local_steps << '\n';
-    write_merge(out, resolved.merge);
-  }
-  if (is_federated(training)) {
-    write_federated(out, resolved);
-    write_merge(out, resolved.merge);
-    write_privacy(out, resolved);
-  }
-  if (!is_asynchronous(training))
-    return;
-  out << "training.replicas = " << *training.replicas << '\n'
-      << "training.late_steps = " << name_of(training.late_steps) << '\n'
-      << "training.delay_compensation = " << bits_text(training.delay_compensation) << '\n';
-  if (training.consistency == consistency_kind::bounded)
-    out << "training.staleness = " << training.staleness_max << '\n';
-  if (training.consistency == consistency_kind::half_synchronous)
-    out << "training.first = " << training.first_count << '\n';
-  if (training.consistency == consistency_kind::lag)
-    out << "training.lag = " << bits_text(training.lag_ratio) << '\n';
 }
 
 local_rounds_options local_rounds_of(const job& resolved) {

@@ -26,7 +26,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ostream>
 #include <vector>
 
 namespace troupe {
@@ -51,9 +50,6 @@ void resolve_mode(job& x, size_t train_row_count, size_t core_count);
 /// What of a resolved job's modes does not fit its training rows.
 std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count,
                                                  bool classification);
-
-/// Adds to a job's identity what the modes use; synchronous gradients add nothing.
-void write_mode(std::ostream& out, const job& resolved);
 
 /// The rounds of a resolved job with the strategy `parameters`.
 local_rounds_options local_rounds_of(const job& resolved);

@@ -1,8 +1,8 @@
 // Job files, and single values as --set takes them. No key makes reading one open another file.
 
 #include "troupe/app/job/job_file.hpp"
-#include "troupe/app/job/job_schema.hpp"
-#include "troupe/app/toml/toml_value.hpp"
+#include "troupe/app/job/job_text.hpp"
+#include "troupe/app/toml/parse_toml.hpp"
 #include "troupe/coordinators/parallel/parallel_plan.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 

@@ -1,5 +1,7 @@
 #include "troupe/app/cluster/cluster_file.hpp"
 
+#include "troupe/coordinators/job/keys/key_limits.hpp"
+
 #include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/app/cluster/cluster_text.hpp"
 #include "troupe/app/cluster/node_address.hpp"

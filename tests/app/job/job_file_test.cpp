@@ -1,6 +1,6 @@
 #include "troupe/app/job/job_file.hpp"
 
-#include "troupe/app/job/job_schema.hpp"
+#include "troupe/app/job/job_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST_F(job_file, an_override_without_a_value_takes_a_key_back) {
             std::nullopt);
   EXPECT_EQ(load(text, {"job.name="}).name, "some");
   EXPECT_EQ(load(text, {}, {{"TROUPE_TRAINING__PATIENCE", ""}}).training.patience, std::nullopt);
-  for (const auto& key : job_schema()) {
+  for (const auto& key : job_keys()) {
     if (key.path == "data.synthetic") // then there are no data
       continue;
     const auto x = load(least, {key.path + "="});

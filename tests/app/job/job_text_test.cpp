@@ -1,8 +1,7 @@
 // A job that was written is read as the same job.
 
 #include "troupe/app/job/job_file.hpp"
-#include "troupe/app/job/job_schema.hpp"
-#include "troupe/coordinators/job/job_bounds.hpp"
+#include "troupe/app/job/job_text.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
@@ -45,8 +44,16 @@ public:
 private:
   bool coin() { return engine_() % 2 == 0; }
   uint64_t whole(std::string_view key) {
-    const auto& bounds = bounds_of(key);
-    return std::clamp(engine_() >> (engine_() % 63 + 1), bounds.least, bounds.most);
+    uint64_t least = 1;
+    uint64_t most = 1000; // of what is no key of its own
+    if (const auto* row = find_job_key(std::string{key})) {
+      const auto words = row->words();
+      const auto from = words.find(" from ");
+      least = from == words.npos ? 0 : std::stoull(words.substr(from + 6));
+      most = from == words.npos ? std::numeric_limits<int64_t>::max()
+                                : std::stoull(words.substr(words.find(" to ") + 4));
+    }
+    return std::clamp(engine_() >> (engine_() % 63 + 1), least, most);
   }
   double fraction() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
   template <class T>

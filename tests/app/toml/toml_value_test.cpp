@@ -1,4 +1,4 @@
-#include "troupe/app/toml/toml_value.hpp"
+#include "troupe/app/toml/parse_toml.hpp"
 
 #include <gtest/gtest.h>
 

@@ -130,7 +130,7 @@ TEST(training_modes, options_out_of_range_are_named) {
   const auto lag = asynchronous(consistency_kind::lag);
   for (const double ratio : {0.0, -1.5, 1e6, 1e9})
     EXPECT_EQ(first_problem(lag, [=](job& x) { x.training.lag_ratio = ratio; }),
-              "training.consistency: lag must be above 0 and below a million")
+              "training.consistency: lag must be in (0, 1000000)")
       << ratio;
   EXPECT_EQ(first_problem(lag, [](job& x) { x.training.lag_ratio = 999'999; }), "");
   EXPECT_EQ(first_problem(asynchronous(consistency_kind::half_synchronous),

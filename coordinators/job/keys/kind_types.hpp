@@ -1,0 +1,116 @@
+// Types of the keys `model.kind` and `optimizer.kind`, and of the options of kinds that are in a table
+// (models/kinds/kind_table.hpp).
+
+#pragma once
+
+#include "troupe/coordinators/job/keys/job_keys.hpp"
+#include "troupe/models/kinds/component.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+inline constexpr auto own_kind_hint =
+  "a kind that an application adds is known to its own program: start that one";
+
+/// Nothing for what no option is. A list of tables are layers, and becomes their text
+/// (models/kinds/layer_text.hpp): each has a `kind`, its options, and `layers` for what it holds.
+std::optional<option_value> option_value_of(const toml_value& x);
+
+/// `Section` has a `kind`, an Enum, and an `own`, which is a kind of `Table` in its place.
+template <class Section, class Enum, class Table>
+class kind_type final : public type_for<Section> {
+public:
+  explicit kind_type(const Table& table) : names_(names_of<Enum>()), built_in_(names_.size()) {
+    for (const auto& name : table.names())
+      names_.push_back(name);
+  }
+  std::string words() const override { return choices_text(names_); }
+  void read(Section& x, const toml_value& value, const std::string& path,
+            complaints& found) const override {
+    size_t index = 0;
+    auto refused = read_choice(value, names_, index);
+    if (refused && refused->hint.empty() && value.template as<std::string>())
+      refused->hint = own_kind_hint;
+    if (!accepted(refused, value, path, found))
+      return;
+    const bool is_own = index >= built_in_;
+    x.kind = is_own ? Section{}.kind : values_of<Enum>()[index];
+    x.own.kind = is_own ? names_[index] : "";
+  }
+  std::optional<std::string> text(const Section& x) const override {
+    return toml_text(std::string_view{kind_name(x)});
+  }
+  void copy(Section& to, const Section& from) const override {
+    to.kind = from.kind;
+    to.own.kind = from.own.kind;
+  }
+
+private:
+  std::vector<std::string> names_;
+  size_t built_in_;
+};
+
+/// An option of the kinds that have one of this name.
+class option_type final : public type_for<component> {
+public:
+  using kind_options = std::vector<std::pair<std::string, option_info>>;
+
+  option_type(std::string name, kind_options kinds)
+    : name_(std::move(name)), kinds_(std::move(kinds)) {}
+
+  /// "wave: 3; other: 4".
+  template <class TextOf>
+  std::string each(TextOf text_of) const {
+    std::string result;
+    for (const auto& [kind, info] : kinds_)
+      result += (result.empty() ? "" : "; ") + kind + ": " + text_of(info);
+    return result;
+  }
+  std::string words() const override {
+    return kinds_.size() == 1 ? type_text(kinds_.front().second) : each(type_text);
+  }
+  bool is_text() const override;
+  void read(component& out, const toml_value& value, const std::string& path,
+            complaints& found) const override;
+  std::optional<std::string> text(const component& x) const override;
+  void copy(component& to, const component& from) const override;
+
+private:
+  std::string name_;
+  kind_options kinds_;
+};
+
+/// Adds the options of all kinds of the table, as keys of the section. Throws std::invalid_argument for
+/// one that is a key of every job and not `shared` by kinds.
+template <class Table, class Section>
+void add_options(job_key_rows& out, const std::string& section, const Table& table,
+                 Section job::*part, const std::vector<std::string>& shared) {
+  const auto begin = out.size();
+  for (const auto& kind : table.names())
+    for (const auto& info : table.at(kind).options) {
+      const auto known = std::ranges::find(out, section + '.' + info.name, &job_key::path);
+      const auto place = static_cast<size_t>(known - out.begin());
+      if (place < begin && std::ranges::find(shared, info.name) == shared.end())
+        throw std::invalid_argument(section + " kind '" + kind + "': '" + info.name +
+                                    "' is a key of every job: give the option another name");
+      if (known != out.end())
+        continue;
+      option_type::kind_options kinds;
+      for (const auto& other : table.names())
+        if (const auto* one = table.at(other).find(info.name))
+          kinds.emplace_back(other, *one);
+      const auto type = std::make_shared<option_type>(info.name, std::move(kinds));
+      key_section<job, component>{out, section,
+                                  [part](job& x) -> component& { return (x.*part).own; }}
+        .add(info.name, type,
+             {type->each([](const option_info& x) { return x.meaning; }),
+              type->each([](const option_info& x) { return option_text(x.fallback); })});
+    }
+}
+
+} // namespace troupe
