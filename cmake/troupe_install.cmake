@@ -94,6 +94,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME troupe)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "python3 (>= 3.9)") # sweep and compare (python/tools)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Trains models with a company of actors: the troupe command")
 # A static library: who links it links these as well (troupeConfig.cmake looks for them).
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libtroupe-dev)

@@ -59,7 +59,8 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME golden COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden_test.py
                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   foreach(name IN ITEMS explain/hangs flight/flight kinds/layers kinds/metrics kinds/own_kinds kinds/plateau
-                        page/page page/timeline rows/columns rows/rows rows/tables sweep/sweep)
+                        page/page page/timeline rows/columns rows/rows rows/tables sweep/sweep
+                        tools/comparison tools/tools)
     get_filename_component(test ${name} NAME)
     troupe_script_test(${test} ${name})
   endforeach()

@@ -117,16 +117,6 @@ int predict_command(const predict_arguments& arguments);
 /// Prints what a model file holds: a report, or with `json` one object, failures included.
 int inspect_command(const std::string& model_file, bool json);
 
-struct compare_arguments {
-  std::vector<std::string> folders; ///< of runs, two at least
-  bool json = false;
-  std::string output_file; ///< .svg: the curves; empty: none
-};
-
-/// Prints what differs between runs: figures, jobs, and from which step on their bits; or with
-/// `json` one object, failures included. 0 whatever differs.
-int compare_command(const compare_arguments& arguments);
-
 struct certs_arguments {
   std::string name;               ///< of the authority
   std::vector<std::string> names; ///< of nodes

@@ -7,8 +7,8 @@
 #include "troupe/app/commands/trace_command.hpp"
 #include "troupe/app/job/job_text.hpp"
 #include "troupe/app/run/signals.hpp"
-#include "troupe/app/sweep/sweep_command.hpp"
 #include "troupe/app/terminal/output.hpp"
+#include "troupe/app/tools/tool_lines.hpp"
 #include "troupe/models/keys/closest_name.hpp"
 #include "troupe/version.hpp"
 
@@ -33,11 +33,10 @@ struct command_line {
   troupe::show_arguments show;
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
-  troupe::compare_arguments compare;
   troupe::data_line data;
   troupe::certs_line certs;
   troupe::trace_arguments trace;
-  troupe::sweep_arguments sweep;
+  troupe::tool_line tools;
   std::string file;
   bool json = false;
   std::function<int()> chosen;
@@ -211,19 +210,6 @@ void add_inspect(command_line& x) {
   inspect->callback([&x] { x.chosen = [&x] { return troupe::inspect_command(x.file, x.json); }; });
 }
 
-void add_compare(command_line& x) {
-  auto* compare = x.app.add_subcommand("compare", "Says what differs between runs");
-  compare->add_option("run", x.compare.folders, "Folders of runs, two at least")
-    ->required()
-    ->expected(2, -1)
-    ->type_name("RUN");
-  compare->add_option("-o,--output", x.compare.output_file, "Writes the curves: FILE.svg")
-    ->type_name("FILE");
-  compare->add_flag("--json", x.compare.json, "Prints one JSON object");
-  compare->footer("Example:\n  troupe compare runs/digits runs/other -o curves.svg");
-  compare->callback([&x] { x.chosen = [&x] { return troupe::compare_command(x.compare); }; });
-}
-
 void add_doctor(command_line& x) {
   auto* doctor = x.app.add_subcommand("doctor", "Says whether a run would work on this machine");
   doctor->add_option("file", x.doctor.file, "A job or cluster file")->type_name("FILE");
@@ -332,14 +318,15 @@ int parse_and_run(int argc, char** argv) {
   add_evaluate(line);
   add_predict(line);
   add_inspect(line);
-  add_compare(line);
-  troupe::add_sweep(line.app, line.sweep, line.chosen);
+  troupe::add_compare(line.app, line.tools, line.chosen);
+  troupe::add_sweep(line.app, line.tools, line.chosen);
   troupe::add_data(line.app, line.data, line.chosen);
   troupe::add_config(line.app, line.show, line.chosen);
   add_doctor(line);
   troupe::add_certs(line.app, line.certs, line.chosen);
   troupe::add_trace(line.app, line.trace, line.chosen);
   add_version(line);
+  troupe::add_tool_services(line.app, line.tools, line.chosen);
   require_whole_numbers(line.app);
   // `troupe` alone and `troupe help COMMAND` ask for help; the parser takes the last word first.
   std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};

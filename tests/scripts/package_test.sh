@@ -41,7 +41,7 @@ fi
 
 # What the command is linked with has to come along, and nothing that is there to build with.
 depends=$(dpkg-deb -f "$runtime" Depends)
-for library in libcaf-core libcaf-io libtomlplusplus libfmt libspdlog libssl libc6; do
+for library in libcaf-core libcaf-io libtomlplusplus libfmt libspdlog libssl libc6 python3; do
   grep -q "$library" <<< "$depends" || fail "troupe does not depend on $library: $depends"
 done
 ! grep -q -- '-dev' <<< "$depends" || fail "troupe depends on packages to build with: $depends"
@@ -56,6 +56,8 @@ for file in bin/troupe share/man/man1/troupe.1 share/bash-completion/completions
   share/doc/troupe/examples/deploy/ssh_launch.sh; do
   [ -f "root/usr/$file" ] || fail "/usr/$file was not packed"
 done
+! root/usr/bin/troupe compare none none 2> compared || fail "the packed command compares folders that are not there"
+grep -q "none: there is no such folder" compared || fail "the packed programs do not run: $(cat compared)"
 root/usr/bin/troupe version > version || fail "the packed command does not run"
 grep -q "^troupe $(dpkg-deb -f "$runtime" Version)\$" version || fail "not its version: $(cat version)"
 
