@@ -121,8 +121,8 @@ std::string write_model(const std::string& path, const training_result& result) 
   return write_safetensors(path, result.layout, result.parameters, model_metadata(result));
 }
 
-std::string write_model(reserved_file& room, const training_result& result) {
-  return write_safetensors(room, result.layout, result.parameters, model_metadata(result));
+std::string write_model(atomic_file& file, const training_result& result) {
+  return write_safetensors(file, result.layout, result.parameters, model_metadata(result));
 }
 
 uint64_t model_file_bytes(const parameter_layout& layout, const prepared_data& data) {

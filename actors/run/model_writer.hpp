@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-class reserved_file; // data/disk/atomic_file.hpp
+class atomic_file; // data/disk/atomic_file.hpp
 
 /// The metadata of a result's model file. Real numbers are hexadecimal bits of float32, separated
 /// by blanks; lists of names are JSON arrays.
@@ -20,8 +20,8 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
 /// Writes the model file and returns the SHA-256 of its data section.
 /// Throws failure: cannot_create, no_permission, io_error.
 std::string write_model(const std::string& path, const training_result& result);
-/// The same, to room taken before.
-std::string write_model(reserved_file& room, const training_result& result);
+/// The same, to a file that is open, for which room may have been taken.
+std::string write_model(atomic_file& file, const training_result& result);
 
 /// About what the file of such a model takes, rather more: the room to take for it.
 uint64_t model_file_bytes(const parameter_layout& layout, const prepared_data& data);

@@ -3,6 +3,7 @@
 #include "troupe/app/cluster/node_choice.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/terminal/output.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/disk/secret_file.hpp"
 #include "troupe/data/identity/certificate.hpp"
 #include "troupe/data/text/failure.hpp"
@@ -49,8 +50,8 @@ void expect_new(const std::vector<std::string>& paths, bool overwrites) {
 // The key first: a certificate without its key proves nothing.
 void write_identity(const identity_texts& x, const std::string& certificate, const std::string& key,
                     bool overwrites) {
-  write_guarded_file(key, x.key, file_access::owner, overwrites);
-  write_guarded_file(certificate, x.certificate, file_access::everyone, overwrites);
+  write_file_atomically(key, x.key, {mode_for_owner, overwrites});
+  write_file_atomically(certificate, x.certificate, {mode_for_everyone, overwrites});
 }
 
 std::string names_text(const certificate_facts& x) {

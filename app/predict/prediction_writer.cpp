@@ -155,7 +155,7 @@ void prediction_writer::finish() {
     return;
   if (is_npy_) {
     const auto header = npy_header(row_count_);
-    file_->rewrite_start(std::as_bytes(std::span{header}));
+    file_->write_at(0, std::as_bytes(std::span{header}));
   }
   file_->publish();
 }

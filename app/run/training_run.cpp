@@ -151,7 +151,7 @@ training_result train_in(const run_folders& folders, const job& x, training_inpu
 
 // The model first, into the room that was taken for it: a disk that is full costs as little as can
 // be. The summary is written last, and only after all others: it is what makes a run finished.
-void write_files(const run_directory& folder, reserved_file& model, training_result& result,
+void write_files(const run_directory& folder, atomic_file& model, training_result& result,
                  const failure* error) {
   auto& summary = result.summary;
   std::optional<failure> first;
@@ -215,7 +215,8 @@ void describe(const job& x, const prepared_data& data, const run_place& where) {
 int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
                run_folders& folders, const run_request& asked) {
   const auto& arguments = asked.arguments;
-  reserved_file model{folders.run().file(model_file_name), start.model_file_bytes};
+  atomic_file model{folders.run().file(model_file_name)};
+  model.reserve(start.model_file_bytes);
   std::optional<failure> error;
   training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from), {}, {}};
   if (x.checkpoint.are_written())

@@ -3,8 +3,8 @@
 #include "troupe/data/checkpoint/checkpoint_layout.hpp"
 #include "troupe/data/checkpoint/checkpoint_names.hpp"
 #include "troupe/data/checkpoint/checkpoint_output.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/disk/disk_failure.hpp"
-#include "troupe/data/disk/replacement.hpp"
 #include "troupe/data/disk/scratch_tensor.hpp"
 #include "troupe/data/text/checksum.hpp"
 
@@ -58,25 +58,8 @@ std::optional<uint64_t> term_in(std::string_view text) {
 } // namespace
 
 struct checkpoint_store::draft {
-  draft(disk& where, const std::string& folder, const std::string& path, uint64_t bytes_needed)
-    : place(where, folder, path, bytes_needed) {}
-
-  /// As `place.attempt`; who failed once fails again.
-  template <class Action>
-  void attempt(const Action& action) {
-    if (problem)
-      throw failure(*problem);
-    try {
-      place.attempt(action);
-    } catch (const failure& error) {
-      problem = error;
-      throw;
-    }
-  }
-
-  replacement place;
-  std::optional<checkpoint_output> out;
-  std::optional<failure> problem;
+  atomic_file place;
+  std::optional<checkpoint_output> out{};
 };
 
 std::optional<std::string> checkpoint_in(const std::string& folder) {
@@ -135,15 +118,15 @@ void checkpoint_store::write(const checkpoint& x) {
 checkpoint_store::draft& checkpoint_store::draft_of(const checkpoint_range& what) {
   auto& result = drafts_[what.version];
   if (!result)
-    result = std::make_unique<draft>(
-      *disk_, directory_, path_of(what.version),
-      checkpoint_format::file_bytes({what.parameter_count, what.slot_count, false}, 0));
+    result.reset(new draft{
+      {disk_, path_of(what.version),
+       checkpoint_format::file_bytes({what.parameter_count, what.slot_count, false}, 0)}});
   return *result;
 }
 
 void checkpoint_store::write_range(const checkpoint_range& what, std::span<const float> values) {
   auto& to = draft_of(what);
-  to.attempt([&] {
+  to.place.attempt([&] {
     if (!to.out)
       to.out.emplace(*disk_, to.place.temporary(), what.parameter_count);
     to.out->write(what.part, what.first_element, values);
@@ -158,7 +141,7 @@ checkpoint_file checkpoint_store::finish(const checkpoint& x) {
   const auto whole = std::move(found->second);
   drafts_.erase(drafts_.begin(), std::next(found));
   refuse_other_job(x);
-  whole->attempt([&] {
+  whole->place.attempt([&] {
     whole->place.need(checkpoint_file_bytes(x, whole->out->parameter_count()));
     whole->out->finish(x);
     whole->out->sync();
@@ -259,15 +242,9 @@ uint64_t checkpoint_store::read_term() const {
 }
 
 void checkpoint_store::write_term(uint64_t term) {
-  const auto path = directory_ + "/" + std::string{term_name};
-  const auto text = term_text(term);
-  replacement place{*disk_, directory_, path, text.size()};
-  place.attempt([&] {
-    const auto file = disk_->create(place.temporary());
-    file->write(0, std::as_bytes(std::span(text)));
-    file->sync();
-  });
-  place.publish();
+  atomic_file file{disk_, directory_ + "/" + std::string{term_name}, 0};
+  file.append(term_text(term));
+  file.publish();
 }
 
 void checkpoint_store::remove_unfinished() {

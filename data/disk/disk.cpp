@@ -16,17 +16,9 @@ namespace troupe {
 
 namespace {
 
-/// Linux reads at most this much in one call; asking for more is allowed, but pointless.
-constexpr size_t read_bytes_max = size_t{1} << 30;
-
 class posix_writer : public disk_writer {
 public:
-  explicit posix_writer(std::string path)
-    : path_(std::move(path)),
-      file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-    if (!file_)
-      throw disk_error("create a file in the folder", path_, errno);
-  }
+  posix_writer(std::string path, open_file file) : path_(std::move(path)), file_(std::move(file)) {}
 
   void write(uint64_t offset, std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {
@@ -41,22 +33,43 @@ public:
     }
   }
 
-  // As it is where the file system cannot: then a write tells.
   void reserve(uint64_t bytes) override {
-    if (bytes > 0 &&
-        ::fallocate(file_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
-        (errno == ENOSPC || errno == EDQUOT))
-      throw disk_error("reserve room for the file", path_, errno);
+    if (bytes == 0)
+      return;
+    reserves_ = ::fallocate(file_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0;
+    if (reserves_)
+      return;
+    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    if (is_full || bytes_available_in(folder_of(path_)).value_or(bytes) < bytes)
+      throw disk_error("reserve room for the file", path_, is_full ? errno : ENOSPC);
+  }
+
+  bool set_mode(uint32_t mode) override { return ::fchmod(file_.number(), mode) == 0; }
+
+  bool link(const std::string& path) override {
+    if (::linkat(AT_FDCWD, descriptor_path(file_).c_str(), AT_FDCWD, path.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0)
+      return true;
+    if (errno != EEXIST)
+      throw disk_error("give the file its name", path, errno);
+    return false;
   }
 
   void sync() override {
+    if (reserves_ && ::ftruncate(file_.number(), ::lseek(file_.number(), 0, SEEK_END)) != 0)
+      throw disk_error("give back the room that was too much", path_, errno);
     if (::fsync(file_.number()) != 0)
       throw disk_error("bring the file to the disk", path_, errno);
   }
 
+  static std::string descriptor_path(const open_file& file) {
+    return "/proc/self/fd/" + std::to_string(file.number());
+  }
+
 private:
-  std::string path_;
+  std::string path_; ///< of a file without a name one in its folder
   open_file file_;
+  bool reserves_ = false;
 };
 
 class posix_reader : public disk_reader {
@@ -74,20 +87,9 @@ public:
   uint64_t size() const override { return size_; }
 
   size_t read(uint64_t offset, std::span<std::byte> out) const override {
-    size_t done = 0;
-    while (done < out.size()) {
-      const auto count =
-        ::pread(file_.number(), out.data() + done, std::min(out.size() - done, read_bytes_max),
-                static_cast<off_t>(offset + done));
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count < 0)
-        throw disk_error("read the file", path_, errno);
-      if (count == 0)
-        break;
-      done += static_cast<size_t>(count);
-    }
-    return done;
+    if (const auto count = read_at(file_, offset, out))
+      return *count;
+    throw disk_error("read the file", path_, errno);
   }
 
 private:
@@ -98,8 +100,19 @@ private:
 
 class real_disk : public disk {
 public:
-  std::unique_ptr<disk_writer> create(const std::string& path) override {
-    return std::make_unique<posix_writer>(path);
+  std::unique_ptr<disk_writer> create(const std::string& path, uint32_t mode) override {
+    open_file file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
+    if (!file)
+      throw disk_error("create a file in the folder", path, errno);
+    return std::make_unique<posix_writer>(path, std::move(file));
+  }
+
+  // A name is given by way of /proc.
+  std::unique_ptr<disk_writer> create_nameless(const std::string& folder, uint32_t mode) override {
+    open_file file{::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode)};
+    if (!file || ::access(posix_writer::descriptor_path(file).c_str(), F_OK) != 0)
+      return {};
+    return std::make_unique<posix_writer>(folder + "/", std::move(file));
   }
 
   std::unique_ptr<disk_reader> open(const std::string& path) const override {
@@ -135,6 +148,8 @@ public:
 
   void sync_folder(const std::string& folder) override {
     const open_file open_folder{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!open_folder && errno == EACCES)
+      return; // it may be written but not read: nothing more can be done
     if (!open_folder)
       throw disk_error("open the folder", folder, errno);
     if (!sync_names(open_folder))

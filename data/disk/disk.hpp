@@ -45,8 +45,15 @@ public:
   virtual void write(uint64_t offset, std::span<const std::byte> bytes) = 0;
 
   /// Takes room for the first `bytes` of the file, where the file system can: later no write of
-  /// these fails for want of room.
+  /// these fails for want of room. Elsewhere it looks whether there is as much now.
   virtual void reserve(uint64_t bytes) = 0;
+
+  /// Its permissions; false, with errno, where they cannot be set.
+  virtual bool set_mode(uint32_t) { return true; }
+
+  /// Gives it this name as well; false when there is something with that name already. Only the disk
+  /// of this machine can.
+  virtual bool link(const std::string&) { return false; }
 
   /// Returns once everything written would survive a power failure. After it threw once nothing is
   /// known of the file any more: it has to be written anew.
@@ -72,7 +79,11 @@ public:
   virtual ~disk() = default;
 
   /// Makes an empty file; EEXIST when there is something with that name already.
-  virtual std::unique_ptr<disk_writer> create(const std::string& path) = 0;
+  virtual std::unique_ptr<disk_writer> create(const std::string& path, uint32_t mode = 0666) = 0;
+
+  /// Makes one without a name, which is gone with its writer unless it is linked. Null where that
+  /// cannot be done.
+  virtual std::unique_ptr<disk_writer> create_nameless(const std::string&, uint32_t) { return {}; }
 
   /// Opens a file; ENOENT when there is none.
   virtual std::unique_ptr<disk_reader> open(const std::string& path) const = 0;

@@ -32,6 +32,22 @@ bool write_all(const open_file& file, std::span<const std::byte> bytes) {
   return true;
 }
 
+std::optional<size_t> read_at(const open_file& file, uint64_t offset, std::span<std::byte> out) {
+  size_t done = 0;
+  while (done < out.size()) {
+    const auto count = ::pread(file.number(), out.data() + done, out.size() - done,
+                               static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return std::nullopt;
+    if (count == 0)
+      break;
+    done += static_cast<size_t>(count);
+  }
+  return done;
+}
+
 // Some file systems cannot sync folders and say EINVAL.
 bool sync_names(const open_file& folder) {
   return ::fsync(folder.number()) == 0 || errno == EINVAL;

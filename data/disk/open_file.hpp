@@ -33,6 +33,10 @@ private:
 /// Writes all of `bytes`; false, with errno, when any part of them may have been written.
 bool write_all(const open_file& file, std::span<const std::byte> bytes);
 
+/// Fills `out` from the byte `offset` on; how many bytes there were: fewer than asked for only where the
+/// file ends. Nothing, with errno, when they cannot be read.
+std::optional<size_t> read_at(const open_file& file, uint64_t offset, std::span<std::byte> out);
+
 /// Brings the names in a folder to the disk, where its file system can; false, with errno.
 bool sync_names(const open_file& folder);
 

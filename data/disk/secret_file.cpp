@@ -10,8 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <span>
 
 namespace troupe {
 
@@ -19,37 +17,6 @@ namespace {
 
 /// Certificates take a few kilobytes.
 constexpr size_t small_file_bytes_max = size_t{1} << 20;
-
-[[noreturn]] void cannot_write(const std::string& path, size_t bytes, int error) {
-  if (error == EEXIST)
-    throw failure(failure_code::cannot_create, "the file is there already", path,
-                  "give --overwrite to replace it");
-  throw writing_failure({"cannot write the file", path, error}, {bytes, {}});
-}
-
-/// The name a file has until it is whole; only its owner can open it (mkstemp).
-class draft {
-public:
-  explicit draft(const std::string& path)
-    : name_(path + ".XXXXXX"), file_(::mkstemp(name_.data())) {}
-  ~draft() {
-    if (file_)
-      ::unlink(name_.c_str());
-  }
-  bool fill(const std::string& content, mode_t mode) const {
-    return file_ && ::fchmod(file_.number(), mode) == 0 &&
-           write_all(file_, std::as_bytes(std::span(content))) && ::fsync(file_.number()) == 0;
-  }
-  /// A link gives up when the name is taken, a renaming replaces.
-  bool take_name(const std::string& path, bool replaces) const {
-    return (replaces ? ::rename(name_.c_str(), path.c_str())
-                     : ::link(name_.c_str(), path.c_str())) == 0;
-  }
-
-private:
-  std::string name_;
-  open_file file_;
-};
 
 [[noreturn]] void cannot_read(const std::string& path, int error) {
   throw reading_failure({"cannot read the file", path, error});
@@ -91,14 +58,6 @@ std::string read_file(const std::string& path, const forbidden_access& forbidden
 }
 
 } // namespace
-
-void write_guarded_file(const std::string& path, const std::string& content, file_access access,
-                        bool replaces) {
-  const draft made{path};
-  if (!made.fill(content, access == file_access::owner ? 0600 : 0644) ||
-      !made.take_name(path, replaces))
-    cannot_write(path, content.size(), errno);
-}
 
 std::string read_small_file(const std::string& path) {
   return read_file(path, {});

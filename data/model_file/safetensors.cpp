@@ -124,35 +124,30 @@ std::string safetensors_data_sha256(const parameter_layout& layout, const stored
   return digest.hex();
 }
 
-namespace {
-
-template <class Write>
-std::string write_whole(const parameter_layout& layout, const stored_tensor& values,
-                        const std::map<std::string, std::string>& metadata, const Write& write) {
+std::string write_safetensors(atomic_file& file, const parameter_layout& layout,
+                              const stored_tensor& values,
+                              const std::map<std::string, std::string>& metadata) {
   if (values.size() != layout.size())
     throw std::invalid_argument("safetensors: " + std::to_string(values.size()) +
                                 " values for a layout of " + std::to_string(layout.size()));
   const auto header = safetensors_header_text(header_of(layout, metadata));
   sha256 digest;
-  write(length_bytes + header.size() + values.size() * sizeof(float), [&](const byte_sink& to) {
-    to(safetensors_length(header.size()));
-    to(std::as_bytes(std::span(header)));
-    for_each_logical_part(layout, values, [&](std::span<const float> part) {
-      digest.update(std::as_bytes(part));
-      to(std::as_bytes(part));
-    });
+  file.need(length_bytes + header.size() + values.size() * sizeof(float));
+  file.append(safetensors_length(header.size()));
+  file.append(header);
+  for_each_logical_part(layout, values, [&](std::span<const float> part) {
+    digest.update(std::as_bytes(part));
+    file.append(std::as_bytes(part));
   });
+  file.publish();
   return digest.hex();
 }
-
-} // namespace
 
 std::string write_safetensors(const std::string& path, const parameter_layout& layout,
                               const stored_tensor& values,
                               const std::map<std::string, std::string>& metadata) {
-  return write_whole(layout, values, metadata, [&](uint64_t bytes, const auto& make) {
-    write_file_atomically(path, bytes, make);
-  });
+  atomic_file file{path};
+  return write_safetensors(file, layout, values, metadata);
 }
 
 std::string write_safetensors(const std::string& path, const parameter_layout& layout,
@@ -161,13 +156,6 @@ std::string write_safetensors(const std::string& path, const parameter_layout& l
   const buffer copy{values.size()};
   copy_values(values, copy.values().begin());
   return write_safetensors(path, layout, stored_tensor{copy}, metadata);
-}
-
-std::string write_safetensors(reserved_file& room, const parameter_layout& layout,
-                              const stored_tensor& values,
-                              const std::map<std::string, std::string>& metadata) {
-  return write_whole(layout, values, metadata,
-                     [&](uint64_t bytes, const auto& make) { room.write(bytes, make); });
 }
 
 safetensors_file read_safetensors(const std::string& path) {

@@ -23,7 +23,7 @@
 
 namespace troupe {
 
-class reserved_file; // data/disk/atomic_file.hpp
+class atomic_file; // data/disk/atomic_file.hpp
 
 struct safetensors_file {
   std::map<std::string, std::string> metadata;
@@ -38,15 +38,15 @@ struct safetensors_file {
 ///
 /// Throws std::invalid_argument when `values` are not layout.size() elements, when a name or
 /// metadata text is not UTF-8, and when a tensor is called "__metadata__"; what
-/// write_file_atomically throws; what reading `values` throws.
+/// atomic_file throws; what reading `values` throws.
 std::string write_safetensors(const std::string& path, const parameter_layout& layout,
                               const stored_tensor& values,
                               const std::map<std::string, std::string>& metadata);
 std::string write_safetensors(const std::string& path, const parameter_layout& layout,
                               std::span<const float> values,
                               const std::map<std::string, std::string>& metadata);
-/// The same, to room taken before.
-std::string write_safetensors(reserved_file& room, const parameter_layout& layout,
+/// The same, to a file that is open, for which room may have been taken.
+std::string write_safetensors(atomic_file& file, const parameter_layout& layout,
                               const stored_tensor& values,
                               const std::map<std::string, std::string>& metadata);
 

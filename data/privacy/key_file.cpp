@@ -1,5 +1,6 @@
 #include "troupe/data/privacy/key_file.hpp"
 
+#include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/disk/disk_failure.hpp"
 #include "troupe/data/disk/secret_file.hpp"
 #include "troupe/data/text/digest.hpp"
@@ -53,7 +54,7 @@ secret_key new_key(const std::string& path) {
 /// Of processes that begin at the same time one makes it.
 void make_key(const std::string& path) {
   try {
-    write_guarded_file(path, digits_of(new_key(path)) + '\n', file_access::owner, false);
+    write_file_atomically(path, digits_of(new_key(path)) + '\n', {mode_for_owner, false});
   } catch (const failure&) {
     if (::access(path.c_str(), F_OK) != 0)
       throw;

@@ -84,16 +84,12 @@ void release_ledger::begin_file() {
 void release_ledger::read() {
   std::string text;
   std::array<char, 1 << 16> some{};
-  for (;;) {
-    const auto count =
-      ::pread(file_.number(), some.data(), some.size(), static_cast<off_t>(text.size()));
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
+  for (auto size = some.size(); size == some.size();) {
+    const auto count = read_at(file_, text.size(), std::as_writable_bytes(std::span{some}));
+    if (!count)
       throw reading_failure({"cannot read the ledger of releases", path_, errno});
-    if (count == 0)
-      break;
-    text.append(some.data(), static_cast<size_t>(count));
+    size = *count;
+    text.append(some.data(), size);
   }
   const auto whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   if (whole == 0 && header.starts_with(text)) // new, or a crash while it was begun

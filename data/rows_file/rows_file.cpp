@@ -62,20 +62,11 @@ rows_file::rows_file(const std::string& path) : path_(path), file_(opened(path))
 
 // A file may have become shorter since it was opened.
 bool rows_file::read_at(uint64_t place, std::span<std::byte> out) const {
-  while (!out.empty()) {
-    const auto count = ::pread(file_.number(), out.data(), out.size(), static_cast<off_t>(place));
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      throw failure(failure_code::io_error,
-                    "cannot read the file: " + std::generic_category().message(errno), path_,
-                    "is the disk in order?");
-    if (count == 0)
-      return false;
-    place += static_cast<uint64_t>(count);
-    out = out.subspan(static_cast<size_t>(count));
-  }
-  return true;
+  if (const auto count = troupe::read_at(file_, place, out))
+    return *count == out.size();
+  throw failure(failure_code::io_error,
+                "cannot read the file: " + std::generic_category().message(errno), path_,
+                "is the disk in order?");
 }
 
 void rows_file::read_front() {

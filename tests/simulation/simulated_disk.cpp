@@ -114,7 +114,7 @@ simulated_disk::file_ptr simulated_disk::find(const std::string& path) const {
   return found == names_.end() ? nullptr : found->second;
 }
 
-std::unique_ptr<disk_writer> simulated_disk::create(const std::string& path) {
+std::unique_ptr<disk_writer> simulated_disk::create(const std::string& path, uint32_t) {
   begin_operation("create a file in the folder", path);
   if (!folders_.contains(folder_of(path)))
     throw disk_error("create a file in the folder", path, ENOENT);

@@ -24,7 +24,7 @@ public:
 
   void make_folder(const std::string& folder) { folders_.insert(folder); }
 
-  std::unique_ptr<disk_writer> create(const std::string& path) override;
+  std::unique_ptr<disk_writer> create(const std::string& path, uint32_t mode = 0666) override;
   std::unique_ptr<disk_reader> open(const std::string& path) const override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;

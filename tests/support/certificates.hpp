@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/disk/secret_file.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/identity/certificate.hpp"
 #include "troupe/data/identity/tls_files.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
@@ -30,8 +30,8 @@ public:
                   const std::string& file = {}) const {
     const auto path = folder_.path(file.empty() ? name : file);
     const auto made = issue_certificate(texts_, name, time);
-    write_guarded_file(path + ".key", made.key, file_access::owner, true);
-    write_guarded_file(path + ".pem", made.certificate, file_access::everyone, true);
+    write_file_atomically(path + ".key", made.key, {mode_for_owner, true});
+    write_file_atomically(path + ".pem", made.certificate, {mode_for_everyone, true});
     return {folder_.path("ca.pem"), path + ".pem", path + ".key"};
   }
 

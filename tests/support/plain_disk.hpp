@@ -20,7 +20,7 @@ public:
   size_t passes = 0;            ///< ... after so many that pass
   uint64_t room = 1000;         ///< answer of bytes_available
 
-  std::unique_ptr<disk_writer> create(const std::string& path) override {
+  std::unique_ptr<disk_writer> create(const std::string& path, uint32_t = 0666) override {
     note("create", path);
     if (files.contains(path))
       throw disk_error("create a file in the folder", path, EEXIST);

@@ -23,14 +23,14 @@ class gated_disk final : public plain_disk {
 public:
   explicit gated_disk(std::string name) : name_(std::move(name)) {}
 
-  std::unique_ptr<disk_writer> create(const std::string& path) override {
+  std::unique_ptr<disk_writer> create(const std::string& path, uint32_t mode) override {
     if (path.find(name_) != std::string::npos) {
       std::unique_lock lock{mutex_};
       is_waiting_ = true;
       changed_.notify_all();
       changed_.wait(lock, [this] { return is_open_; });
     }
-    return plain_disk::create(path);
+    return plain_disk::create(path, mode);
   }
 
   void open() {

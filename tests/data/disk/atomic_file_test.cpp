@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -92,15 +91,6 @@ TEST(atomic_file, empty_content_makes_an_empty_file) {
   temporary_folder folder;
   write_file_atomically(folder.path("a"), "");
   EXPECT_EQ(folder.read("a"), "");
-}
-
-TEST(atomic_file, pieces_are_written_one_after_the_other) {
-  temporary_folder folder;
-  std::string one = "one ", two = "two";
-  std::array<std::span<const std::byte>, 3> pieces{
-    std::as_bytes(std::span(one)), {}, std::as_bytes(std::span(two))};
-  write_file_atomically(folder.path("a"), pieces);
-  EXPECT_EQ(folder.read("a"), "one two");
 }
 
 TEST(atomic_file, readers_of_the_old_file_keep_the_old_content) {
@@ -201,7 +191,7 @@ full_disk_result reserve_on_small_disk(const std::string& folder) {
   if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") != 0)
     return no_small_disk;
   try {
-    reserved_file{folder + "/model", 100'000};
+    atomic_file{folder + "/model"}.reserve(100'000);
     return told_wrongly;
   } catch (const failure& error) {
     const auto& said = error.reason();
@@ -212,12 +202,13 @@ full_disk_result reserve_on_small_disk(const std::string& folder) {
       return told_wrongly;
   }
   const std::string content(32'000, 'x');
-  reserved_file model{folder + "/model", 40'000};
+  atomic_file model{folder + "/model"};
+  model.reserve(40'000);
   const auto hog = refusal_of(folder + "/hog", std::string(30'000, 'h')); // 24 KiB are left
   if (!hog || !std::filesystem::is_empty(folder))
     return told_wrongly;
-  const std::array<std::span<const std::byte>, 1> pieces{std::as_bytes(std::span{content})};
-  model.write(pieces);
+  model.append(content);
+  model.publish();
   const auto rest = refusal_of(folder + "/rest", std::string(30'000, 'r'));
   return std::filesystem::file_size(folder + "/model") == content.size() && !rest ? told_everything
                                                                                   : told_wrongly;
@@ -241,14 +232,14 @@ TEST(atomic_file, room_that_was_taken_is_there_when_the_disk_is_full) {
 TEST(atomic_file, room_that_is_not_used_leaves_nothing) {
   const temporary_folder folder;
   folder.write("model", "old");
-  { reserved_file{folder.path("model"), 10'000}; }
+  { atomic_file{folder.path("model")}.reserve(10'000); }
   EXPECT_EQ(folder.read("model"), "old");
   EXPECT_EQ(entry_count(folder), 1u);
-  reserved_file room{folder.path("model"), 0};
-  const std::string one = "one ", two = "two";
-  const std::array<std::span<const std::byte>, 2> pieces{std::as_bytes(std::span{one}),
-                                                         std::as_bytes(std::span{two})};
-  room.write(pieces);
+  atomic_file room{folder.path("model")};
+  room.reserve(4);
+  room.append("one ");
+  room.append("two");
+  room.publish();
   EXPECT_EQ(folder.read("model"), "one two") << "more than was taken";
   EXPECT_EQ(entry_count(folder), 1u);
 }
@@ -259,10 +250,48 @@ TEST(atomic_file, in_parts_has_no_name_before_it_is_published) {
   atomic_file file{folder.path("out")};
   file.append("??, part one");
   file.append(", part two");
-  file.rewrite_start(std::as_bytes(std::span{"it", 2}));
+  file.write_at(0, std::as_bytes(std::span{"it", 2}));
   EXPECT_EQ(folder.read("out"), "old");
   file.publish();
   EXPECT_EQ(folder.read("out"), "it, part one, part two");
+}
+
+TEST(atomic_file, that_failed_once_fails_again) {
+  const temporary_folder folder;
+  atomic_file file{folder.path("out")};
+  const std::string large(10'000, 'x');
+  const auto error_of = [&] {
+    try {
+      file.append(large);
+    } catch (const failure& error) {
+      return error.reason();
+    }
+    return std::string{};
+  };
+  const auto first = [&] {
+    file_size_limit limit(4096);
+    return error_of();
+  }();
+  EXPECT_NE(first, "");
+  EXPECT_EQ(error_of(), first);
+  EXPECT_THROW(file.publish(), failure);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(atomic_file, a_file_for_its_owner_replaces_nothing_unasked) {
+  const temporary_folder folder;
+  const auto write = [&](const std::string& content, bool replaces) {
+    write_file_atomically(folder.path("key"), content, {mode_for_owner, replaces});
+  };
+  write("one", false);
+  EXPECT_EQ(mode_of(folder.path("key")), 0600u);
+  EXPECT_THROW(write("two", false), failure);
+  EXPECT_EQ(folder.read("key"), "one");
+  ASSERT_EQ(chmod(folder.path("key").c_str(), 0640), 0);
+  write("two", true);
+  EXPECT_EQ(mode_of(folder.path("key")), 0600u) << "whatever the old one had";
+  EXPECT_EQ(folder.read("key"), "two");
+  EXPECT_EQ(entry_count(folder), 1u);
 }
 
 TEST(atomic_file, in_parts_that_is_given_up_leaves_nothing) {

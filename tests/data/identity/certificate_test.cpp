@@ -1,5 +1,6 @@
 #include "troupe/tests/support/certificates.hpp"
 
+#include "troupe/data/disk/secret_file.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/unprivileged.hpp"
 
@@ -88,14 +89,16 @@ TEST(certificate, what_is_none_is_named) {
 TEST(secret_file, a_key_is_its_owners_from_the_start_and_nothing_is_replaced_unasked) {
   const temporary_folder folder;
   const auto path = folder.path("a.key");
-  write_guarded_file(path, "one", file_access::owner, false);
+  write_file_atomically(path, "one", {mode_for_owner, false});
   EXPECT_EQ(mode_of(path), 0600u);
-  EXPECT_EQ(code_of([&] { write_guarded_file(path, "two", file_access::owner, false); }),
+  EXPECT_EQ(code_of([&] {
+              write_file_atomically(path, "two", {mode_for_owner, false});
+            }),
             failure_code::cannot_create);
   EXPECT_EQ(read_secret_file(path), "one");
-  write_guarded_file(path, "two", file_access::owner, true);
+  write_file_atomically(path, "two", {mode_for_owner, true});
   EXPECT_EQ(read_secret_file(path), "two");
-  write_guarded_file(folder.path("a.pem"), "x", file_access::everyone, false);
+  write_file_atomically(folder.path("a.pem"), "x", {mode_for_everyone, false});
   EXPECT_EQ(mode_of(folder.path("a.pem")), 0644u);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator{folder.path()}, {}), 2)
     << "no draft is left behind";
@@ -104,7 +107,7 @@ TEST(secret_file, a_key_is_its_owners_from_the_start_and_nothing_is_replaced_una
 TEST(secret_file, a_key_that_others_can_read_is_refused) {
   const temporary_folder folder;
   const auto path = folder.path("a.key");
-  write_guarded_file(path, "one", file_access::owner, false);
+  write_file_atomically(path, "one", {mode_for_owner, false});
   for (const mode_t mode : {0640, 0604, 0620, 0601}) {
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
     EXPECT_EQ(code_of([&] { read_secret_file(path); }), failure_code::no_permission) << mode;
@@ -117,7 +120,7 @@ TEST(secret_file, what_cannot_be_read_is_named) {
   EXPECT_EQ(code_of([&] { read_small_file(folder.path("none")); }), failure_code::missing_input);
   EXPECT_EQ(code_of([&] { read_small_file(folder.write("big", std::string(2 << 20, 'x'))); }),
             failure_code::bad_data);
-  write_guarded_file(folder.path("a.key"), "one", file_access::owner, false);
+  write_file_atomically(folder.path("a.key"), "one", {mode_for_owner, false});
   ASSERT_EQ(::chmod(folder.path("a.key").c_str(), 0), 0);
   const unprivileged nobody;
   EXPECT_EQ(code_of([&] { read_secret_file(folder.path("a.key")); }), failure_code::no_permission);

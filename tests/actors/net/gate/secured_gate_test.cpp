@@ -294,13 +294,13 @@ TEST(secured_gate, new_connections_use_files_that_were_replaced) {
   // Another authority: whoever comes with the old one is refused from now on.
   const some_authority other{"other"};
   const auto fresh = issue_certificate(other.texts(), "a", hours_around_now(-1, 1));
-  write_guarded_file(files.key, fresh.key, file_access::owner, true);
+  write_file_atomically(files.key, fresh.key, {mode_for_owner, true});
   EXPECT_TRUE(until_seen()) << "the old ones count while the new ones do not fit";
   const auto unfit = a.log.next<files_unfit_news>();
   ASSERT_TRUE(unfit);
   EXPECT_NE(unfit->reason.find("belongs to another certificate"), std::string::npos);
-  write_guarded_file(files.certificate, fresh.certificate, file_access::everyone, true);
-  write_guarded_file(files.authority, other.texts().certificate, file_access::everyone, true);
+  write_file_atomically(files.certificate, fresh.certificate, {mode_for_everyone, true});
+  write_file_atomically(files.authority, other.texts().certificate, {mode_for_everyone, true});
   logged_gate b{dialling(secured("b", other.issue("b")), "a", a.door.port())};
   EXPECT_TRUE(b.log.next<opened_news>());
 }
