@@ -5,10 +5,10 @@
 #pragma once
 
 #include "troupe/actors/base/piece_carrier.hpp"
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/interfaces.hpp"
 #include "troupe/actors/protocol/tensor_messages.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -76,7 +76,7 @@ public:
   }
 
   /// From now on what goes over links is recorded, in a row each. Null: it is not.
-  void record(std::shared_ptr<run_trace> trace) {
+  void record(std::shared_ptr<run_recorder> trace) {
     if (!trace)
       return;
     trace_ = std::move(trace);
@@ -219,7 +219,7 @@ private:
   std::map<peer_id, way_to_peer> ways_;
   std::vector<exchange_effect> effects_; ///< kept for its memory
   bool is_settling_ = false;
-  std::shared_ptr<run_trace> trace_;                     ///< null: nothing is recorded
+  std::shared_ptr<run_recorder> trace_;                  ///< null: nothing is recorded
   std::map<peer_id, std::shared_ptr<trace_ring>> rings_; ///< of links over wires; of each peer one
   std::shared_ptr<trace_ring> waits_;
   std::unique_ptr<traced_work> wait_; ///< for credit, that lasts

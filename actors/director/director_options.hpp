@@ -24,7 +24,7 @@
 
 namespace troupe {
 
-class run_trace; // actors/base/trace.hpp
+class run_recorder; // data/records/run_recorder.hpp
 
 struct director_options {
   director_rule_options rule;
@@ -51,7 +51,7 @@ struct director_options {
   /// Told of each report that compares a process's clock with this one's, with when it came; may be empty.
   std::function<void(const std::string& process, const clock_stamps& stamps, uint64_t heard)>
     on_clock;
-  std::shared_ptr<run_trace> trace; ///< of its links; null: it is not recorded
+  std::shared_ptr<run_recorder> trace; ///< of its links; null: it is not recorded
 };
 
 /// What a director needs to know of a resolved job; who takes part is still open.

@@ -35,7 +35,7 @@ struct order_sizes {
 /// What is recorded of a process's work, for others to see.
 struct node_records {
   std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
-  std::shared_ptr<run_trace> trace;                ///< of links; null: they are not recorded
+  std::shared_ptr<run_recorder> trace;             ///< of links; null: they are not recorded
 };
 
 struct node_options {

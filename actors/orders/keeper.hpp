@@ -21,10 +21,10 @@
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/orders/keeper_policy.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

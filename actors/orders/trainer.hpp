@@ -13,11 +13,11 @@
 #include "troupe/actors/base/job_rows.hpp"
 #include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/orders/client_work.hpp"
 #include "troupe/actors/protocol/trainer_messages.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/models/network/model.hpp"
 #include "troupe/models/training/local_training.hpp"
 

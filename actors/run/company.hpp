@@ -16,7 +16,6 @@
 #pragma once
 
 #include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/protocol/write_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
@@ -24,6 +23,7 @@
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/network/model.hpp"
 
@@ -43,7 +43,7 @@ struct company_options {
   /// The director and the writer run on threads of their own; deterministic tests turn this off.
   bool director_detached = true;
   test_hooks hooks;
-  std::shared_ptr<run_trace> trace; ///< of the timeline; null: none is wanted
+  std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
   /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;
   /// A checkpoint of this job to go on from; nothing: from the beginning.

@@ -13,7 +13,6 @@
 
 #include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/local_company.hpp"
@@ -21,6 +20,7 @@
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/network/model.hpp"
 
@@ -48,7 +48,7 @@ struct process_options {
   node_listeners listeners = {};
   milliseconds lost_patience{0}; ///< how long processes that were lost may take to come back
   test_hooks hooks;
-  std::shared_ptr<run_trace> trace; ///< null: no timeline is wanted
+  std::shared_ptr<run_recorder> trace; ///< null: no timeline is wanted
 };
 
 class process {

@@ -1,7 +1,6 @@
 #include "troupe/actors/run/train.hpp"
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/actors/run/company.hpp"
@@ -9,6 +8,7 @@
 #include "troupe/actors/run/private_run.hpp"
 #include "troupe/actors/run/status_watch.hpp"
 #include "troupe/actors/run/training_end.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <caf/actor_cast.hpp>

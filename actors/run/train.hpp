@@ -27,7 +27,7 @@
 namespace troupe {
 
 class checkpoint_store; // data/checkpoint/checkpoint_store.hpp
-class run_trace;        // actors/base/trace.hpp
+class run_recorder;     // data/records/run_recorder.hpp
 struct training_status; // actors/protocol/status_messages.hpp
 struct prepared_data;   // data/training_rows/prepare.hpp
 
@@ -42,7 +42,7 @@ struct train_options {
   std::shared_ptr<checkpoint_store> checkpoints;
   /// A checkpoint of this job to go on from; nothing: from the beginning.
   std::optional<checkpoint> resume_from;
-  std::shared_ptr<run_trace> trace; ///< of the timeline; null: none is wanted
+  std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
 };
 
 /// Trains `x` on the threads of `system` and waits for the end. `x.runtime` is for the command,

@@ -25,12 +25,12 @@
 
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/step/gradient_lanes.hpp"
 #include "troupe/coordinators/run/replica_statistics.hpp"
 #include "troupe/coordinators/step/sums_rule.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/training/regularization.hpp"

@@ -158,7 +158,7 @@ int lead(const chosen_node& here, const node_arguments& arguments) {
 int follow(const chosen_node& here, const node_arguments& arguments) {
   const bool is_launched = arguments.inherited_listen_fd >= 0;
   const trace_output records{
-    trace_wish_of(arguments.run, here.cluster.job.value, here.self().name, {false, is_launched})};
+    arguments.run, here.cluster.job.value, here.self().name, {false, is_launched}};
   if (!is_launched) // else the director takes it in
     records.take_in();
   training_inputs inputs{};

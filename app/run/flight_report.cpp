@@ -1,7 +1,5 @@
 #include "troupe/app/run/flight_report.hpp"
 
-#include "troupe/data/records/flight_recorder.hpp"
-#include "troupe/data/records/trace_words.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
@@ -19,8 +17,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-double seconds(uint32_t hundredths) {
-  return hundredths / 100.0;
+double seconds(uint64_t ns) {
+  return static_cast<double>(ns) / 1e9;
 }
 
 // Whatever the file says: up to the year 9999.
@@ -30,12 +28,12 @@ std::string date(uint64_t unix_ms) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
 }
 
-bool is_under_way(const flight_record& x) {
-  return !x.end && has_end(x.kind);
+bool is_under_way(const trace_record& x) {
+  return x.length == trace_record::no_end && has_end(x.kind);
 }
 
-std::string record_text(const flight_record& x, const flight_lane& lane) {
-  auto what = trace_words(x.kind, lane.waits_for, lane.sends);
+std::string record_text(const trace_record& x, const trace_lane& lane) {
+  auto what = trace_words(x.kind, lane);
   if (const auto* object = trace_object_name(x.kind); object && what != object)
     what += fmt::format(" {} {}", object, x.object);
   else if (object)
@@ -43,13 +41,13 @@ std::string record_text(const flight_record& x, const flight_lane& lane) {
   what += fmt::format(", step {}", x.step);
   if (is_under_way(x))
     what += ", not ended";
-  else if (x.end && *x.end > x.begin)
-    what += fmt::format(", for {:.1f} s", seconds(*x.end - x.begin));
+  else if (x.length > 0 && x.length != trace_record::no_end)
+    what += fmt::format(", for {:.1f} s", seconds(x.length));
   return fmt::format("{:>10.1f} s  {}\n", seconds(x.begin), what);
 }
 
-std::string lane_text(const flight_lane& x, size_t records_max) {
-  std::string result = fmt::format("\n{}: {} records", x.actor, x.recorded);
+std::string lane_text(const trace_lane& x, size_t records_max) {
+  std::string result = fmt::format("\n{}: {} records", x.actor, x.dropped + x.records.size());
   if (x.records.empty())
     return result + '\n';
   const auto count = std::min(records_max, x.records.size());
@@ -59,18 +57,21 @@ std::string lane_text(const flight_lane& x, size_t records_max) {
   return result;
 }
 
-json lane_json(const flight_lane& x) {
+json lane_json(const trace_lane& x) {
   auto records = json::array();
   for (auto record = x.records.rbegin(); record != x.records.rend(); ++record) {
-    json one{{"what", trace_words(record->kind, x.waits_for, x.sends)}, {"step", record->step}};
+    json one{{"what", trace_words(record->kind, x)}, {"step", record->step}};
     if (const auto* object = trace_object_name(record->kind))
       one[object] = record->object;
     one["begin_seconds"] = seconds(record->begin);
-    one["end_seconds"] = record->end ? json(seconds(*record->end)) : json();
+    const bool ended = record->length != trace_record::no_end;
+    one["end_seconds"] = ended ? json(seconds(record->begin + record->length)) : json();
     one["under_way"] = is_under_way(*record);
     records.push_back(std::move(one));
   }
-  return {{"actor", x.actor}, {"recorded", x.recorded}, {"records", std::move(records)}};
+  return {{"actor", x.actor},
+          {"recorded", x.dropped + x.records.size()},
+          {"records", std::move(records)}};
 }
 
 std::string printable_lines(std::string text) {
@@ -87,7 +88,7 @@ std::string printable_lines(std::string text) {
 
 flight_log load_flight(const std::string& path) {
   std::ifstream in{path, std::ios::binary};
-  std::string bytes(flight_recorder::file_bytes, '\0');
+  std::string bytes(flight_file_bytes, '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (in.bad() || !in.is_open() || (in.gcount() == 0 && !in.eof()))
     throw failure(failure_code::missing_input, "there is no such file, or it cannot be read", path,
@@ -99,7 +100,8 @@ flight_log load_flight(const std::string& path) {
 std::string flight_report(const flight_log& x, size_t records_max) {
   auto result = fmt::format(
     "process   {} ({}) of job {}\nrun       {}\nbegan     {}\nlast sign {:.1f} s later\n",
-    x.process, x.process_id, x.job, x.run_directory, date(x.begin_unix_ms), seconds(x.last_sign));
+    x.process, x.process_id, x.job, x.run_directory, date(x.begin_unix_ms),
+    seconds(x.last_sign_ns));
   if (x.is_cut)
     result += "the file is cut or damaged: what is missing were other actors\n";
   if (x.actors_left_out > 0)
@@ -119,7 +121,7 @@ std::string flight_json(const flight_log& x) {
                     {"job_sha256", x.job_sha256},
                     {"run_directory", x.run_directory},
                     {"began", date(x.begin_unix_ms)},
-                    {"last_sign_seconds", seconds(x.last_sign)},
+                    {"last_sign_seconds", seconds(x.last_sign_ns)},
                     {"is_cut", x.is_cut},
                     {"actors_left_out", x.actors_left_out},
                     {"actors", std::move(actors)}};

@@ -35,28 +35,23 @@ std::string recorder_line(const std::string& path) {
 
 } // namespace
 
-trace_wish trace_wish_of(const train_arguments& arguments, const job& x, const std::string& process,
-                         const trace_role& role) {
-  trace_wish result{arguments.trace, {}, role};
+trace_output::trace_output(const train_arguments& arguments, const job& x,
+                           const std::string& process, const trace_role& role)
+  : role_(role), exceptions_(std::uncaught_exceptions()) {
   if (arguments.flight != "off" && !is_private(x))
-    result.flight = {arguments.flight, process, x.name, absolute_run_directory(x)};
-  return result;
-}
-
-trace_output::trace_output(trace_wish wish)
-  : wish_(std::move(wish)), exceptions_(std::uncaught_exceptions()) {
-  if (!wish_.timeline.empty())
-    file_.emplace(wish_.timeline);
-  if (!wish_.flight.folder.empty()) {
+    flight_ = {arguments.flight, process, x.name, absolute_run_directory(x)};
+  if (!arguments.trace.empty())
+    file_.emplace(arguments.trace);
+  if (!flight_.folder.empty()) {
     try {
-      drop_old_flights(wish_.flight.folder);
-      recorder_ = std::make_shared<flight_recorder>(wish_.flight);
+      drop_old_flights(flight_.folder);
+      trace_ = std::make_shared<run_recorder>(flight_, file_.has_value());
     } catch (const failure& error) {
       print_message("troupe: warning: no flight recorder is kept\n" + error_text(error));
     }
   }
-  if (file_ || recorder_)
-    trace_ = std::make_shared<run_trace>(file_.has_value(), recorder_);
+  if (file_ && !trace_)
+    trace_ = std::make_shared<run_recorder>();
 }
 
 trace_output::~trace_output() {
@@ -69,11 +64,11 @@ trace_output::~trace_output() {
     print_message(std::string{"troupe: warning: no timeline is written: "} + error.what() + '\n');
   }
   try {
-    if (recorder_)
+    if (trace_ && !trace_->path().empty())
       put_recorder_away();
   } catch (const std::exception& error) {
-    print_message(std::string{"troupe: warning: the flight recorder stays in "} +
-                  recorder_->path() + ": " + error.what() + '\n');
+    print_message(std::string{"troupe: warning: the flight recorder stays in "} + trace_->path() +
+                  ": " + error.what() + '\n');
   }
 }
 
@@ -81,8 +76,8 @@ void trace_output::write_timeline() {
   const auto all = trace_->take();
   if (all.lanes.empty())
     return; // nothing was trained
+  std::string text = role_.is_launched ? "" : "timeline  " + file_->path() + '\n';
   write_trace(std::move(*file_), all);
-  std::string text = wish_.role.is_launched ? "" : "timeline  " + wish_.timeline + '\n';
   for (const auto& lane : all.lanes)
     if (lane.every > 1 || lane.dropped > 0)
       text += (text.empty() ? "timeline  " : "          ") + lane_text(lane) + '\n';
@@ -92,23 +87,22 @@ void trace_output::write_timeline() {
 
 void trace_output::put_recorder_away() {
   const bool ends_badly = std::uncaught_exceptions() > exceptions_ && stop_signal() == 0;
-  recorder_->let_go();
-  if (!ends_badly || !recorder_->has_records())
-    unlink(recorder_->path().c_str());
-  else if (wish_.role.has_run_directory)
-    take_in_and_tell(wish_.flight.folder, wish_.flight.run_directory);
+  trace_->let_go();
+  if (!ends_badly || !trace_->has_records())
+    unlink(trace_->path().c_str());
+  else if (role_.has_run_directory)
+    take_in_and_tell(flight_.folder, flight_.run_directory);
   else
-    print_message(recorder_line(recorder_->path()));
+    print_message(recorder_line(trace_->path()));
 }
 
 void trace_output::take_in() const {
-  const auto& own = wish_.flight;
-  if (own.folder.empty())
+  if (flight_.folder.empty())
     return;
-  if (wish_.role.has_run_directory)
-    return take_in_and_tell(own.folder, own.run_directory);
-  for (const auto& left : left_flights(own.folder))
-    if (left.process == own.process && left.run_directory == own.run_directory)
+  if (role_.has_run_directory)
+    return take_in_and_tell(flight_.folder, flight_.run_directory);
+  for (const auto& left : left_flights(flight_.folder))
+    if (left.process == flight_.process && left.run_directory == flight_.run_directory)
       print_message(recorder_line(left.path));
 }
 

@@ -4,10 +4,9 @@
 
 #pragma once
 
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/coordinators/job/job.hpp"
-#include "troupe/data/records/flight_recorder.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/data/records/trace_file.hpp"
 
 #include <memory>
@@ -22,22 +21,13 @@ struct trace_role {
   bool is_launched = false; ///< who started it merges its timeline with others and tells of that
 };
 
-/// What is wanted of a process's trace.
-struct trace_wish {
-  std::string timeline; ///< the file's path; empty: none
-  flight_place flight;  ///< without a folder: none
-  trace_role role;
-};
-
-/// What `arguments` ask of a process called `process`. Of a private run there is no flight recorder: when
-/// clients' work ended would tell of them.
-trace_wish trace_wish_of(const train_arguments& arguments, const job& x, const std::string& process,
-                         const trace_role& role);
-
 class trace_output {
 public:
-  /// Throws failure as write_file_atomically does. That there can be no flight recorder is a warning.
-  explicit trace_output(trace_wish wish);
+  /// What `arguments` ask of a process called `process`. Of a private run there is no flight recorder: when
+  /// clients' work ended would tell of them. That there can be none is a warning. Throws what atomic_file
+  /// throws.
+  trace_output(const train_arguments& arguments, const job& x, const std::string& process,
+               const trace_role& role);
   /// Writes the timeline and puts the recorder's file where it belongs, and says so; what goes wrong then
   /// is a warning: the run is what counts. While an exception passes the process ends badly, unless a
   /// signal asked it to stop.
@@ -46,7 +36,7 @@ public:
   trace_output& operator=(const trace_output&) = delete;
 
   /// Null when none is wanted.
-  const std::shared_ptr<run_trace>& trace() const { return trace_; }
+  const std::shared_ptr<run_recorder>& trace() const { return trace_; }
 
   /// Takes recorders of dead processes of this run into its directory, or says where the one of this
   /// process's earlier life is. Once the run directory is this run's.
@@ -56,10 +46,10 @@ private:
   void write_timeline();
   void put_recorder_away();
 
-  trace_wish wish_;
-  std::optional<atomic_file> file_;
-  std::shared_ptr<flight_recorder> recorder_;
-  std::shared_ptr<run_trace> trace_;
+  trace_role role_;
+  flight_place flight_;             ///< without a folder: there is none
+  std::optional<atomic_file> file_; ///< of the timeline
+  std::shared_ptr<run_recorder> trace_;
   int exceptions_ = 0; ///< that passed when it was made
 };
 

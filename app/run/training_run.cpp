@@ -299,8 +299,7 @@ int run_training(const loaded_job& loaded, const train_arguments& arguments, con
   run_folders folders{loaded.value, treatment_of(arguments)};
   const auto process = where.cluster.nodes.empty() ? std::string{only_process_name}
                                                    : where.cluster.nodes.at(*where.own).name;
-  const trace_output records{
-    trace_wish_of(arguments, loaded.value, process, {true, where.has_all_nodes})};
+  const trace_output records{arguments, loaded.value, process, {true, where.has_all_nodes}};
   try {
     return find_and_train(with_key(loaded.value), folders,
                           {arguments, train, on_finished, where, records});

@@ -36,7 +36,7 @@ struct training_inputs {
   /// Where parameters may be kept that are too large for memory; of no use to who computes alone.
   std::string scratch_folder{};
   std::function<void(const training_status&)> on_status{}; ///< once a second; empty: nobody asks
-  std::shared_ptr<run_trace> trace{}; ///< of the timeline; null: none is wanted
+  std::shared_ptr<run_recorder> trace{}; ///< of the timeline; null: none is wanted
 };
 
 /// Calls `on_ready` before it trains, and `keep` with what it returns.

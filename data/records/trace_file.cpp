@@ -1,6 +1,5 @@
 #include "troupe/data/records/trace_file.hpp"
 
-#include "troupe/data/records/trace_words.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/json_value.hpp"
 
@@ -122,7 +121,7 @@ void write_record(line_writer& out, const trace_record& x, const trace_lane& lan
   std::string args = "{\"step\":" + std::to_string(x.step);
   if (const auto* object = trace_object_name(x.kind))
     args += std::string{",\""} + object + "\":" + std::to_string(x.object);
-  const auto name = json(trace_words(x.kind, lane.waits_for, lane.sends)).dump();
+  const auto name = json(trace_words(x.kind, lane)).dump();
   // Viewers leave out the flows of spans without a length.
   out.event("{\"ph\":\"X\",\"name\":" + name + place + ",\"dur\":" +
             microseconds(std::max<uint64_t>(x.length, 1)) + ",\"args\":" + args + "}}");

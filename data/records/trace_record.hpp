@@ -1,5 +1,5 @@
-// What a timeline holds: pieces of actors' work, who waited, what went from whom to whom. Recorded by
-// actors/base/trace.hpp, written and merged by data/records/trace_file.hpp.
+// What a recorder holds: pieces of actors' work, who waited, what went from whom to whom. run_recorder.hpp
+// records, trace_file.hpp writes and merges timelines, flight_log.hpp reads what a dead process did last.
 
 #pragma once
 
@@ -64,8 +64,11 @@ constexpr bool has_end(trace_kind x) {
 
 /// Times in nanoseconds of the process's steady clock.
 struct trace_record {
+  static constexpr uint64_t no_end = ~uint64_t{0};
+
   uint64_t begin = 0;
-  uint64_t length = 0;
+  uint64_t length =
+    0; ///< or `no_end`, in a flight recorder: under way; of what comes or goes, never told
   uint64_t flow =
     0; ///< of `send` and `receive`: the same at both ends, whatever the processes. 0: none
   uint32_t step = 0;   ///< or version, or an order's number; its low 32 bits
@@ -75,7 +78,7 @@ struct trace_record {
   friend bool operator==(const trace_record&, const trace_record&) = default;
 };
 
-/// What one actor recorded, in order of `begin + length`.
+/// What one actor recorded: in a timeline in order of its ends, in a flight recorder of its begins.
 struct trace_lane {
   std::string actor;     ///< "replica 0"
   std::string waits_for; ///< "parameters"
@@ -84,6 +87,12 @@ struct trace_lane {
   uint64_t dropped = 0;  ///< records for which there was no room any more: the oldest
   std::vector<trace_record> records;
 };
+
+/// What a record says to people: "slice", "wait for parameters", "receive parameters", "send gradient".
+std::string trace_words(trace_kind kind, const trace_lane& lane);
+
+/// What a record's object is: "slice", "to", "from", "piece"; null: nothing.
+const char* trace_object_name(trace_kind kind);
 
 /// How a process's clock stood to the director's at a moment. Nanoseconds.
 struct clock_sample {

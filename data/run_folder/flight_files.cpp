@@ -3,7 +3,6 @@
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/records/flight_log.hpp"
-#include "troupe/data/records/flight_recorder.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
@@ -36,16 +35,9 @@ bool is_own(const open_file& file) {
          found.st_nlink > 0;
 }
 
-std::vector<std::byte> content_of(const open_file& file) {
-  std::vector<std::byte> result(flight_recorder::file_bytes);
-  size_t size = 0;
-  for (ssize_t part; size < result.size(); size += static_cast<size_t>(part)) {
-    part =
-      pread(file.number(), result.data() + size, result.size() - size, static_cast<off_t>(size));
-    if (part <= 0)
-      break;
-  }
-  result.resize(size);
+std::vector<std::byte> content_of(const open_file& file, size_t bytes_max) {
+  std::vector<std::byte> result(bytes_max);
+  result.resize(read_at(file, 0, result).value_or(0));
   return result;
 }
 
@@ -61,11 +53,7 @@ std::optional<opened_flight> open_left(const std::string& path) {
   if (!result.file || flock(result.file.number(), LOCK_EX | LOCK_NB) != 0 || !is_own(result.file))
     return std::nullopt;
   try {
-    std::vector<std::byte> head(flight_header_bytes);
-    if (pread(result.file.number(), head.data(), head.size(), 0) !=
-        static_cast<ssize_t>(head.size()))
-      return std::nullopt;
-    const auto log = read_flight(head, path);
+    const auto log = read_flight(content_of(result.file, flight_header_bytes), path);
     result.what = {path, log.process, log.run_directory, log.begin_unix_ms};
   } catch (const failure&) {
     return std::nullopt;
@@ -91,11 +79,16 @@ bool is_stillborn(const fs::directory_entry& x) {
          found.st_uid == geteuid() && std::time(nullptr) - found.st_mtime > stillborn_after_s;
 }
 
+std::string file_name_of(std::string process) {
+  std::ranges::replace(process, '/', '_');
+  return std::string{flight_file_prefix} + process + ".bin";
+}
+
 std::string moved_into(const std::string& run_directory, const opened_flight& x) {
   try {
-    const auto bytes = content_of(x.file);
-    const auto path = (fs::path{run_directory} / flight_file_name(x.what.process)).string();
-    write_file_atomically(path, std::span{bytes}.first(used_flight_bytes(bytes)));
+    const auto bytes = content_of(x.file, flight_file_bytes);
+    const auto path = (fs::path{run_directory} / file_name_of(x.what.process)).string();
+    write_file_atomically(path, std::span{bytes}.first(read_flight(bytes, path).used_bytes));
     unlink(x.what.path.c_str());
     return path;
   } catch (const failure&) {
@@ -110,12 +103,6 @@ std::vector<left_flight> left_flights(const std::string& folder) {
   for (const auto& x : open_all_left(folder))
     result.push_back(x.what);
   return result;
-}
-
-std::string flight_file_name(const std::string& process) {
-  auto name = process;
-  std::ranges::replace(name, '/', '_');
-  return std::string{flight_file_prefix} + name + ".bin";
 }
 
 std::vector<std::string> take_in_flights(const std::string& folder,

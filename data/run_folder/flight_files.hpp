@@ -11,10 +11,6 @@
 
 namespace troupe {
 
-/// Where a flight recorder's file lies unless it is said otherwise: in memory, so that nothing waits for a
-/// disk, and what is written is there for others at once.
-inline constexpr const char* flight_folder = "/dev/shm";
-
 /// How many files of dead processes stay in a folder.
 inline constexpr size_t flight_files_kept = 8;
 
@@ -31,7 +27,6 @@ std::vector<left_flight> left_flights(const std::string& folder);
 
 /// In a run directory the file of a process is called "flight-NODE.bin".
 inline constexpr std::string_view flight_file_prefix = "flight-";
-std::string flight_file_name(const std::string& process);
 
 /// Moves those of this run into its directory, each over an older one of its process, and gives where
 /// they are now. What cannot be moved stays where it is, and is given so.

@@ -10,7 +10,7 @@
 #include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/checkpoint/checkpoint_record.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/records/flight_recorder.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/data/records/trace_file.hpp"
 #include "troupe/data/rows_file/write_rows.hpp"
 #include "troupe/tests/fuzz/wire_types.hpp"
@@ -283,10 +283,10 @@ void add_flights(corpora& out, const fs::path& folder) {
   trace_lane lane;
   lane.actor = "replica 0";
   for (const uint64_t count : {0, 3, 20}) {
-    flight_recorder recorder{{folder.string(), "left", "digits", "/runs/digits"}};
-    auto ring = recorder.new_ring(lane);
+    run_recorder recorder{{folder.string(), "left", "digits", "/runs/digits"}};
+    const auto ring = recorder.new_ring(lane);
     for (uint64_t i = 0; i < count; ++i)
-      ring.end(ring.begin(i % 2 == 0 ? trace_kind::slice : trace_kind::send, i, 1));
+      ring->end(ring->begin(i % 2 == 0 ? trace_kind::slice : trace_kind::send, i, 1));
     auto text = content_of(recorder.path());
     fs::remove(recorder.path());
     text.resize(flight_header_bytes + flight_ring_header_bytes + 8 * sizeof(flight_cell));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/trace.hpp"
 #include "troupe/actors/protocol/training_progress.hpp"
 #include "troupe/actors/run/training_result.hpp"
 #include "troupe/coordinators/base/moment.hpp"
@@ -11,6 +10,7 @@
 #include "troupe/coordinators/membership/cluster_plan.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
 #include "troupe/data/identity/tls_files.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 
 #include <functional>
 #include <memory>
@@ -63,7 +63,7 @@ struct networked_options {
   milliseconds introduction_deadline{5'000};
 
   test_hooks hooks;
-  std::shared_ptr<run_trace> trace; ///< of the timeline; null: none is wanted
+  std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
 };
 
 } // namespace troupe

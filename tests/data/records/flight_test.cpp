@@ -1,7 +1,6 @@
 // The flight recorder and what is read of it, by the bytes of one file.
 
-#include "troupe/data/records/flight_log.hpp"
-#include "troupe/data/records/flight_recorder.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
@@ -15,6 +14,8 @@
 namespace troupe::flight_test {
 namespace {
 
+constexpr auto no_end = trace_record::no_end;
+
 trace_lane lane_of(const std::string& actor) {
   trace_lane result;
   result.actor = actor;
@@ -26,7 +27,7 @@ trace_lane lane_of(const std::string& actor) {
 class flight : public ::testing::Test {
 protected:
   flight_place place() const { return {folder_.path(), "left", "digits", "/runs/digits"}; }
-  std::string bytes(const flight_recorder& x) const {
+  std::string bytes(const run_recorder& x) const {
     return folder_.read(std::filesystem::path{x.path()}.filename().string());
   }
   static flight_log read(std::string_view bytes) {
@@ -47,15 +48,15 @@ protected:
 };
 
 TEST_F(flight, what_was_done_is_in_the_file_while_the_process_lives) {
-  flight_recorder recorder{place()};
+  run_recorder recorder{place(), false};
   EXPECT_FALSE(recorder.has_records());
-  recorder.set_job("00ff");
+  recorder.begin("main", "00ff");
   auto ring = recorder.new_ring(lane_of("replica 0"));
   recorder.tick();
-  const auto done = ring.begin(trace_kind::receive, 411, 1);
+  const auto done = ring->begin(trace_kind::receive, 411, 1);
   EXPECT_EQ(done, 0u);
-  ring.end(ring.begin(trace_kind::slice, 411, 3));
-  ring.begin(trace_kind::slice, (uint64_t{1} << 32) + 412, (1 << 16) + 4);
+  ring->end(ring->begin(trace_kind::slice, 411, 3));
+  ring->begin(trace_kind::slice, (uint64_t{1} << 32) + 412, (1 << 16) + 4);
   EXPECT_TRUE(recorder.has_records());
   const auto log = read(bytes(recorder));
   EXPECT_EQ(log.process, "left");
@@ -69,49 +70,50 @@ TEST_F(flight, what_was_done_is_in_the_file_while_the_process_lives) {
   EXPECT_EQ(lane.actor, "replica 0");
   EXPECT_EQ(lane.waits_for, "parameters");
   EXPECT_EQ(lane.sends, "gradient");
-  EXPECT_EQ(lane.recorded, 3u);
+  EXPECT_EQ(lane.dropped + lane.records.size(), 3u);
   ASSERT_EQ(lane.records.size(), 3u);
-  const auto now = log.last_sign;
-  EXPECT_EQ(lane.records[0], (flight_record{trace_kind::receive, 411, 1, now, std::nullopt}));
-  EXPECT_EQ(lane.records[1], (flight_record{trace_kind::slice, 411, 3, now, now}));
-  EXPECT_EQ(lane.records[2], (flight_record{trace_kind::slice, 412, 4, now, std::nullopt}));
+  const auto now = log.last_sign_ns;
+  EXPECT_EQ(lane.records[0], (trace_record{now, no_end, 0, 411, 1, trace_kind::receive}));
+  EXPECT_EQ(lane.records[1], (trace_record{now, 0, 0, 411, 3, trace_kind::slice}));
+  EXPECT_EQ(lane.records[2], (trace_record{now, no_end, 0, 412, 4, trace_kind::slice}));
 }
 
 TEST_F(flight, time_is_what_was_told_last) {
-  flight_recorder recorder{place()};
+  run_recorder recorder{place(), false};
   auto ring = recorder.new_ring(lane_of("a"));
-  const auto number = ring.begin(trace_kind::update, 1, 0);
+  const auto number = ring->begin(trace_kind::update, 1, 0);
   std::this_thread::sleep_for(std::chrono::milliseconds{25});
-  EXPECT_EQ(read(bytes(recorder)).last_sign, 0u);
+  EXPECT_EQ(read(bytes(recorder)).last_sign_ns, 0u);
   recorder.tick();
-  ring.end(number);
+  ring->end(number);
   const auto log = read(bytes(recorder));
-  EXPECT_GE(log.last_sign, 2u);
-  EXPECT_EQ(log.lanes[0].records[0], (flight_record{trace_kind::update, 1, 0, 0, log.last_sign}));
+  EXPECT_GE(log.last_sign_ns, 20'000'000u);
+  EXPECT_EQ(log.lanes[0].records[0],
+            (trace_record{0, log.last_sign_ns, 0, 1, 0, trace_kind::update}));
 }
 
 TEST_F(flight, a_full_ring_has_the_newest_but_the_one_that_may_be_half_written_over) {
-  flight_recorder recorder{place()};
+  run_recorder recorder{place(), false};
   auto ring = recorder.new_ring(lane_of("a"));
-  const auto outer = ring.begin(trace_kind::tile, 0, 0);
+  const auto outer = ring->begin(trace_kind::tile, 0, 0);
   for (uint64_t i = 1; i <= 5000; ++i)
-    ring.begin(trace_kind::receive, i, 0);
-  ring.end(outer); // its place has another record
+    ring->begin(trace_kind::receive, i, 0);
+  ring->end(outer); // its place has another record
   const auto lane = read(bytes(recorder)).lanes.at(0);
-  EXPECT_EQ(lane.recorded, 5001u);
+  EXPECT_EQ(lane.dropped + lane.records.size(), 5001u);
   ASSERT_EQ(lane.records.size(), 4095u);
   for (size_t i = 0; i < lane.records.size(); ++i)
     ASSERT_EQ(lane.records[i],
-              (flight_record{trace_kind::receive, static_cast<uint32_t>(906 + i), 0, 0, {}}));
+              (trace_record{0, no_end, 0, static_cast<uint32_t>(906 + i), 0, trace_kind::receive}));
 }
 
 TEST_F(flight, many_actors_have_smaller_rings_and_those_without_room_are_counted) {
-  flight_recorder recorder{place()};
-  std::vector<flight_ring> rings;
+  run_recorder recorder{place(), false};
+  std::vector<std::shared_ptr<trace_ring>> rings;
   for (int i = 0; i < 300; ++i)
     rings.push_back(recorder.new_ring(lane_of("actor " + std::to_string(i))));
   for (uint64_t i = 0; i < rings.size(); ++i)
-    rings[i].end(rings[i].begin(trace_kind::slice, i, 0));
+    rings[i]->end(rings[i]->begin(trace_kind::slice, i, 0));
   const auto log = read(bytes(recorder));
   EXPECT_GE(log.lanes.size(), 180u);
   EXPECT_EQ(log.lanes.size() + log.actors_left_out, 300u);
@@ -122,21 +124,23 @@ TEST_F(flight, many_actors_have_smaller_rings_and_those_without_room_are_counted
 }
 
 TEST_F(flight, an_actor_may_outlive_the_recorder) {
-  flight_ring ring;
-  ring.end(ring.begin(trace_kind::slice, 1, 1)); // an empty one records nothing
+  trace_ring nowhere{lane_of("a"), 0, 0};
+  nowhere.end(nowhere.begin(trace_kind::slice, 1, 1)); // it is in no file
+  EXPECT_FALSE(nowhere.has_records());
+  std::shared_ptr<trace_ring> ring;
   std::string path;
   {
-    flight_recorder recorder{place()};
+    run_recorder recorder{place(), false};
     ring = recorder.new_ring(lane_of("a"));
     path = recorder.path();
   }
-  ring.end(ring.begin(trace_kind::slice, 7, 1));
+  ring->end(ring->begin(trace_kind::slice, 7, 1));
   const auto name = std::filesystem::path{path}.filename().string();
   EXPECT_EQ(read(folder_.read(name)).lanes.at(0).records.at(0).step, 7u);
 }
 
 TEST_F(flight, of_a_process_with_this_number_a_file_may_be_there) {
-  const flight_recorder first{place()}, second{place()};
+  const run_recorder first{place()}, second{place()};
   EXPECT_NE(first.path(), second.path());
   EXPECT_EQ(read(bytes(second)).process, "left");
 }
@@ -145,7 +149,7 @@ TEST_F(flight, a_folder_that_is_not_there_is_named) {
   auto nowhere = place();
   nowhere.folder = folder_.path("none");
   try {
-    const flight_recorder recorder{nowhere};
+    const run_recorder recorder{nowhere};
     FAIL();
   } catch (const failure& error) {
     EXPECT_EQ(error.code(), failure_code::cannot_create);
@@ -155,13 +159,13 @@ TEST_F(flight, a_folder_that_is_not_there_is_named) {
 }
 
 TEST_F(flight, what_is_no_such_file_is_refused_and_of_a_part_the_whole_rings_are_read) {
-  flight_recorder recorder{place()};
+  run_recorder recorder{place(), false};
   for (const auto* actor : {"a", "b"}) {
     auto ring = recorder.new_ring(lane_of(actor));
-    ring.begin(trace_kind::slice, 3, 0);
+    ring->begin(trace_kind::slice, 3, 0);
   }
   const auto whole = bytes(recorder);
-  const auto used = used_flight_bytes(std::as_bytes(std::span{whole}));
+  const auto used = read(whole).used_bytes;
   EXPECT_LT(used, whole.size());
   EXPECT_FALSE(read(std::string_view{whole}.substr(0, used)).is_cut);
   const auto part = read(std::string_view{whole}.substr(0, used - 1));
@@ -174,9 +178,9 @@ TEST_F(flight, what_is_no_such_file_is_refused_and_of_a_part_the_whole_rings_are
 }
 
 TEST_F(flight, damaged_numbers_lead_nowhere) {
-  flight_recorder recorder{place()};
+  run_recorder recorder{place(), false};
   auto ring = recorder.new_ring(lane_of("a"));
-  ring.begin(trace_kind::slice, 3, 0);
+  ring->begin(trace_kind::slice, 3, 0);
   const auto whole = bytes(recorder);
   const auto with = [&](size_t offset, uint64_t value) {
     auto changed = whole;

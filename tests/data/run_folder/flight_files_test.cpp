@@ -1,7 +1,6 @@
 #include "troupe/data/run_folder/flight_files.hpp"
 
-#include "troupe/data/records/flight_log.hpp"
-#include "troupe/data/records/flight_recorder.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -17,18 +16,18 @@ namespace {
 
 class flight_files : public ::testing::Test {
 protected:
-  std::unique_ptr<flight_recorder> recorder(const std::string& process,
-                                            const std::string& run_directory) const {
+  std::unique_ptr<run_recorder> recorder(const std::string& process,
+                                         const std::string& run_directory) const {
     // Their order is that of milliseconds.
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
-    return std::make_unique<flight_recorder>(
-      flight_place{memory_.path(), process, "digits", run_directory});
+    return std::make_unique<run_recorder>(
+      flight_place{memory_.path(), process, "digits", run_directory}, false);
   }
   /// Of a process that is gone; its only record says `step`.
   std::string left(const std::string& process, const std::string& run_directory,
                    uint64_t step = 0) const {
     const auto one = recorder(process, run_directory);
-    one->new_ring({}).begin(trace_kind::slice, step, 0);
+    one->new_ring({})->begin(trace_kind::slice, step, 0);
     return one->path();
   }
   flight_log read(const std::string& name) const {
@@ -73,13 +72,13 @@ TEST_F(flight_files, a_run_takes_in_its_own_and_the_newest_of_each_process) {
 
 TEST_F(flight_files, a_process_that_ends_badly_takes_in_its_own_while_actors_still_hold_it) {
   const auto own = recorder("main", run_.path());
-  auto ring = own->new_ring({});
-  ring.begin(trace_kind::slice, 5, 0);
+  const auto ring = own->new_ring({});
+  ring->begin(trace_kind::slice, 5, 0);
   EXPECT_TRUE(take_in_flights(memory_.path(), run_.path()).empty());
   own->let_go();
   EXPECT_EQ(take_in_flights(memory_.path(), run_.path()),
             std::vector{run_.path("flight-main.bin")});
-  ring.begin(trace_kind::slice, 6, 0);
+  ring->begin(trace_kind::slice, 6, 0);
   EXPECT_EQ(read("flight-main.bin").lanes.at(0).records.size(), 1u);
 }
 

@@ -1,16 +1,16 @@
-#include "troupe/data/records/trace_words.hpp"
+#include "troupe/data/records/trace_record.hpp"
 
 namespace troupe {
 
-std::string trace_words(trace_kind kind, const std::string& waits_for, const std::string& sends) {
+std::string trace_words(trace_kind kind, const trace_lane& lane) {
   const std::string name{name_of(kind)};
   switch (kind) {
   case trace_kind::wait:
-    return waits_for.empty() ? name : "wait for " + waits_for;
+    return lane.waits_for.empty() ? name : "wait for " + lane.waits_for;
   case trace_kind::receive:
-    return waits_for.empty() ? name : "receive " + waits_for;
+    return lane.waits_for.empty() ? name : "receive " + lane.waits_for;
   case trace_kind::send:
-    return sends.empty() ? name : "send " + sends;
+    return lane.sends.empty() ? name : "send " + lane.sends;
   default:
     return name;
   }

@@ -1,6 +1,5 @@
-#include "troupe/actors/base/trace.hpp"
+#include "troupe/data/records/run_recorder.hpp"
 
-#include "troupe/data/records/flight_log.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +9,7 @@
 #include <span>
 #include <thread>
 
-namespace troupe::trace_test {
+namespace troupe::run_recorder_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -53,7 +52,7 @@ TEST(trace, work_is_recorded_with_what_it_was_and_the_wait_before_it) {
 TEST(trace, a_full_ring_keeps_the_newest_in_order_and_counts_the_others) {
   trace_ring ring{lane_of("a"), 0, 8};
   for (uint64_t i = 0; i < 21; ++i)
-    ring.add({i, 0, 0, static_cast<uint32_t>(i), 0, trace_kind::receive}, false);
+    ring.add({i, 0, 0, static_cast<uint32_t>(i), 0, trace_kind::receive});
   const auto lane = ring.lane();
   EXPECT_EQ(lane.dropped, 13u);
   ASSERT_EQ(lane.records.size(), 8u);
@@ -63,25 +62,24 @@ TEST(trace, a_full_ring_keeps_the_newest_in_order_and_counts_the_others) {
 
 TEST(trace, the_flight_recorder_has_all_steps_also_those_that_the_timeline_leaves_out) {
   const temporary_folder folder;
-  const auto recorder =
-    std::make_shared<flight_recorder>(flight_place{folder.path(), "main", "digits", "/run"});
-  run_trace trace{false, recorder};
+  run_recorder trace{{folder.path(), "main", "digits", "/run"}, false};
   trace.begin("main", "00ff");
   const auto ring = trace.new_ring(lane_of("replica 0"));
   { const traced_work came{ring.get(), trace_kind::receive, 4, 1}; }
   { const traced_work work{ring.get(), trace_kind::slice, 4, 2}; }
   const traced_work under_way{ring.get(), trace_kind::slice, 4, 3};
   EXPECT_TRUE(ring->lane().records.empty()) << "no timeline is wanted";
-  const auto bytes = folder.read(std::filesystem::path{recorder->path()}.filename().string());
+  const auto bytes = folder.read(std::filesystem::path{trace.path()}.filename().string());
   const auto log = read_flight(std::as_bytes(std::span{bytes}), "here");
   EXPECT_EQ(log.job_sha256, "00ff");
   ASSERT_EQ(log.lanes.size(), 1u);
   const auto& records = log.lanes[0].records;
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[0].kind, trace_kind::receive);
-  EXPECT_FALSE(records[0].end);
-  EXPECT_EQ(records[1], (flight_record{trace_kind::slice, 4, 2, 0, 0}));
-  EXPECT_EQ(records[2], (flight_record{trace_kind::slice, 4, 3, 0, std::nullopt}));
+  constexpr auto no_end = trace_record::no_end;
+  EXPECT_EQ(records[0], (trace_record{0, no_end, 0, 4, 1, trace_kind::receive}));
+  EXPECT_EQ(records[1], (trace_record{0, 0, 0, 4, 2, trace_kind::slice}));
+  EXPECT_EQ(records[2], (trace_record{0, no_end, 0, 4, 3, trace_kind::slice}));
 }
 
 TEST(trace, who_has_no_ring_records_nothing) {
@@ -121,7 +119,7 @@ TEST(trace, a_flow_has_one_number_at_both_ends_and_others_have_others) {
 
 // A node's clock is 5000 ahead; a course takes 30 on its way, a report 10.
 TEST(trace, clocks_are_compared_by_what_goes_there_and_back) {
-  run_trace trace;
+  run_recorder trace;
   trace.on_clock("right", 1000, 6030, 6040, 1050);
   const auto clocks = trace.take().clocks;
   ASSERT_EQ(clocks.size(), 1u);
@@ -132,7 +130,7 @@ TEST(trace, clocks_are_compared_by_what_goes_there_and_back) {
 
 TEST(trace, of_sixteen_seconds_the_shortest_trip_counts) {
   constexpr uint64_t second = 1'000'000'000;
-  run_trace trace;
+  run_recorder trace;
   for (uint64_t i = 0; i < 40; ++i) {
     const auto way = i % 16 == 5 ? uint64_t{10} : 1000 + i;
     const auto sent = (16 + i) * second;
@@ -147,7 +145,7 @@ TEST(trace, of_sixteen_seconds_the_shortest_trip_counts) {
 }
 
 TEST(trace, stamps_that_no_clocks_give_are_left_out) {
-  run_trace trace;
+  run_recorder trace;
   trace.on_clock("right", 1000, 50, 60, 900);
   trace.on_clock("right", 1000, 60, 50, 1100);
   trace.on_clock("right", 1000, 50, 500, 1100);
@@ -155,4 +153,4 @@ TEST(trace, stamps_that_no_clocks_give_are_left_out) {
 }
 
 } // namespace
-} // namespace troupe::trace_test
+} // namespace troupe::run_recorder_test
