@@ -33,22 +33,6 @@ using standing_listener =
 /// different cluster files.
 using misfit_listener = std::function<void(const std::string& why)>;
 
-/// An optional count on its way: a flag, then the number (0 when absent).
-struct wire_optional_count {
-  std::optional<uint64_t>& value;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_optional_count x) {
-  bool present = x.value.has_value();
-  uint64_t count = x.value.value_or(0);
-  auto load = [&]() -> caf::error {
-    x.value = present ? std::optional{count} : std::nullopt;
-    return caf::none;
-  };
-  return f(present, count, caf::meta::load_callback(load));
-}
-
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, member& x) {
   return f(caf::meta::type_name("troupe.member"), x.name, x.incarnation, x.replica_count,
@@ -129,8 +113,7 @@ struct shard_numbers {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, shard_numbers& x) {
-  wire_doubles numbers{x.numbers};
-  return sealed(f, "troupe.shard_numbers", x.version, x.first_element, numbers, x.keeps_book,
+  return sealed(f, "troupe.shard_numbers", x.version, x.first_element, x.numbers, x.keeps_book,
                 x.book);
 }
 
@@ -139,25 +122,13 @@ typename Inspector::result_type inspect(Inspector& f, awaited& x) {
   return f(caf::meta::type_name("troupe.awaited"), x.from, x.what);
 }
 
-/// Milliseconds on their way, as a number.
-struct wire_milliseconds {
-  milliseconds& value;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_milliseconds x) {
-  int64_t count = x.value.count();
-  auto load = [&]() -> caf::error {
-    x.value = milliseconds{count};
-    return caf::none;
-  };
-  return f(count, caf::meta::load_callback(load));
-}
-
 /// A way of pieces on its way; one that there is not is refused.
 struct wire_carrier {
   carrier_choice& value;
 };
+inline wire_carrier on_wire(carrier_choice& x) {
+  return {x};
+}
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, wire_carrier x) {
@@ -173,24 +144,20 @@ typename Inspector::result_type inspect(Inspector& f, wire_carrier x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, work_piece& x) {
-  wire_milliseconds busy{x.busy};
-  wire_milliseconds longest{x.longest};
-  return f(caf::meta::type_name("troupe.work_piece"), x.who, x.what, busy, longest);
+  return inspect_fields(f, caf::meta::type_name("troupe.work_piece"), x.who, x.what, x.busy,
+                        x.longest);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, work_report& x) {
-  wire_milliseconds busy{x.busy};
-  wire_milliseconds longest{x.longest};
-  wire_milliseconds late{x.late};
-  return f(caf::meta::type_name("troupe.work_report"), busy, longest, late, x.pieces);
+  return inspect_fields(f, caf::meta::type_name("troupe.work_report"), x.busy, x.longest, x.late,
+                        x.pieces);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, link_report& x) {
-  wire_carrier carrier{x.carrier};
-  return f(caf::meta::type_name("troupe.link_report"), x.peer, x.outgoing, x.sent, x.seen,
-           x.waiting, x.incoming, x.came, carrier);
+  return inspect_fields(f, caf::meta::type_name("troupe.link_report"), x.peer, x.outgoing, x.sent,
+                        x.seen, x.waiting, x.incoming, x.came, x.carrier);
 }
 
 /// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no course yet.
@@ -236,9 +203,7 @@ struct node_report {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
-  wire_optional_count left{x.left};
-  wire_optional_count held{x.held};
-  return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, left, held,
+  return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
                 x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early,
                 x.resends, x.waits, x.work, x.replicas_lost, x.figures, x.clock.course_sent,
                 x.clock.course_heard, x.clock.told, x.links);

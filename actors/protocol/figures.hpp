@@ -8,8 +8,6 @@
 #include "troupe/coordinators/run/seam_waits.hpp"
 #include "troupe/models/training/round_record.hpp"
 
-#include <caf/error.hpp>
-#include <caf/meta/load_callback.hpp>
 #include <caf/meta/type_name.hpp>
 
 #include <chrono>
@@ -19,21 +17,6 @@
 #include <vector>
 
 namespace troupe {
-
-/// A time on its way: its nanoseconds.
-struct wire_time {
-  std::chrono::nanoseconds& value;
-};
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_time x) {
-  auto count = static_cast<int64_t>(x.value.count());
-  auto load = [&]() -> caf::error {
-    x.value = std::chrono::nanoseconds{count};
-    return caf::none;
-  };
-  return f(count, caf::meta::load_callback(load));
-}
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, replica_name& x) {
@@ -53,13 +36,9 @@ struct trainer_figures {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, trainer_statistics& x) {
-  wire_time last_by{x.last_by};
-  wire_time last_by_max{x.last_by_max};
-  wire_time waited{x.waited};
-  wire_time computed{x.computed};
-  wire_time network{x.network};
-  return f(x.result_count, x.last_count, last_by, last_by_max, waited, computed, network,
-           x.applied_count, x.discarded_count, x.refused_count, x.lost_count, x.lags);
+  return inspect_fields(f, x.result_count, x.last_count, x.last_by, x.last_by_max, x.waited,
+                        x.computed, x.network, x.applied_count, x.discarded_count, x.refused_count,
+                        x.lost_count, x.lags);
 }
 
 template <class Inspector>
@@ -69,27 +48,17 @@ typename Inspector::result_type inspect(Inspector& f, named_statistics& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, seam_wait& x) {
-  wire_time time{x.time};
-  wire_time longest{x.longest};
-  return f(x.whom, x.count, time, longest);
+  return inspect_fields(f, x.whom, x.count, x.time, x.longest);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, seam_waits& x) {
-  wire_time computed{x.computed};
-  return f(computed, x.waits);
+  return inspect_fields(f, x.computed, x.waits);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, client_totals& x) {
-  bool is_private = x.privacy.has_value();
-  auto privacy = x.privacy.value_or(privacy_totals{});
-  auto load = [&]() -> caf::error {
-    x.privacy = is_private ? std::optional{privacy} : std::nullopt;
-    return caf::none;
-  };
-  return f(x.rounds, x.void_rounds, x.updates, x.refused, x.rows, is_private, privacy,
-           caf::meta::load_callback(load));
+  return inspect_fields(f, x.rounds, x.void_rounds, x.updates, x.refused, x.rows, x.privacy);
 }
 
 template <class Inspector>

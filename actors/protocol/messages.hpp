@@ -37,9 +37,7 @@ namespace troupe {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, batch_sums& x) {
-  wire_double loss{x.loss_sum};
-  wire_double error{x.squared_error_sum};
-  return f(loss, x.sample_count, x.correct_count, error);
+  return inspect_fields(f, x.loss_sum, x.sample_count, x.correct_count, x.squared_error_sum);
 }
 
 /// replica -> shard. The sum of the slice gradients below `node`, for `step`, on the shard's span.
@@ -60,9 +58,9 @@ struct contribution {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, contribution& x) {
-  wire_time computed{x.computed};
-  return f(caf::meta::type_name("troupe.contribution"), x.step, x.node, x.first_element,
-           x.gradient_sum, x.sums, x.replica, x.term, x.is_begun, computed);
+  return inspect_fields(f, caf::meta::type_name("troupe.contribution"), x.step, x.node,
+                        x.first_element, x.gradient_sum, x.sums, x.replica, x.term, x.is_begun,
+                        x.computed);
 }
 
 /// shard -> the other shards, when a step needs sums over the whole model: as many numbers of each block
@@ -78,8 +76,8 @@ struct block_sums {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, block_sums& x) {
-  wire_doubles numbers{x.numbers};
-  return f(caf::meta::type_name("troupe.block_sums"), x.step, x.first_block, numbers);
+  return inspect_fields(f, caf::meta::type_name("troupe.block_sums"), x.step, x.first_block,
+                        x.numbers);
 }
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
@@ -249,9 +247,8 @@ struct training_report {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_report& x) {
-  wire_double seconds{x.seconds};
   return sealed(f, "troupe.training_report", x.term, x.version, x.sums, x.is_row, x.is_mark,
-                seconds, x.notice, x.rounds);
+                x.seconds, x.notice, x.rounds);
 }
 
 /// shard -> director: why step `step` was not applied. Of those after malformed `what` is the whole sentence.
@@ -309,43 +306,17 @@ typename Inspector::result_type inspect(Inspector& f, replica_status& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, history_row& x) {
-  wire_double seconds{x.seconds};
-  wire_double rate{x.learning_rate};
-  wire_optional loss{x.train_loss};
-  wire_optional train_accuracy{x.train_accuracy};
-  wire_optional test_loss{x.test_loss};
-  wire_optional test_accuracy{x.test_accuracy};
-  wire_optional test_r2{x.test_r2};
-  wire_optional validation_loss{x.validation_loss};
-  wire_optional validation_accuracy{x.validation_accuracy};
-  wire_optional validation_r2{x.validation_r2};
-  wire_figures metrics{x.metrics};
-  auto hash = x.hash.value_or(version_hash{});
-  bool is_hashed = x.hash.has_value();
-  auto load = [&]() -> caf::error {
-    x.hash = is_hashed ? std::optional{hash} : std::nullopt;
-    return caf::none;
-  };
-  return f(x.epoch, x.steps, seconds, rate, loss, train_accuracy, test_loss, test_accuracy, test_r2,
-           validation_loss, validation_accuracy, validation_r2, metrics, is_hashed, hash,
-           caf::meta::load_callback(load));
+  return inspect_fields(f, x.epoch, x.steps, x.seconds, x.learning_rate, x.train_loss,
+                        x.train_accuracy, x.test_loss, x.test_accuracy, x.test_r2,
+                        x.validation_loss, x.validation_accuracy, x.validation_r2, x.metrics,
+                        x.hash);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
-  wire_double seconds{x.seconds};
-  wire_double seconds_of_epoch{x.seconds_of_epoch};
-  wire_optional loss{x.train_loss};
-  wire_optional accuracy{x.train_accuracy};
-  bool has_row = x.finished_epoch.has_value();
-  history_row row = x.finished_epoch.value_or(history_row{});
-  auto load = [&]() -> caf::error {
-    x.finished_epoch = has_row ? std::optional{row} : std::nullopt;
-    return caf::none;
-  };
-  return f(caf::meta::type_name("troupe.training_progress"), x.epoch, x.epochs, x.step,
-           x.steps_in_epoch, x.version, seconds, seconds_of_epoch, loss, accuracy, has_row, row,
-           x.notice, x.rounds, caf::meta::load_callback(load));
+  return inspect_fields(f, caf::meta::type_name("troupe.training_progress"), x.epoch, x.epochs,
+                        x.step, x.steps_in_epoch, x.version, x.seconds, x.seconds_of_epoch,
+                        x.train_loss, x.train_accuracy, x.finished_epoch, x.notice, x.rounds);
 }
 
 /// director -> observers: the end. The parameters are fetched with `pull`.
@@ -384,11 +355,11 @@ struct training_finished {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
-  wire_double seconds{x.seconds};
-  return f(caf::meta::type_name("troupe.training_finished"), x.version, x.reason, x.problem,
-           x.failed, x.failure, x.where, x.hint, x.end_version, seconds, x.history, x.reductions,
-           x.replicas, x.is_best, x.nodes, x.replicas_here, x.views, x.replicas_lost, x.rollbacks,
-           x.wire.bytes_sent, x.wire.bytes_early, x.wire.resends, x.figures);
+  return inspect_fields(f, caf::meta::type_name("troupe.training_finished"), x.version, x.reason,
+                        x.problem, x.failed, x.failure, x.where, x.hint, x.end_version, x.seconds,
+                        x.history, x.reductions, x.replicas, x.is_best, x.nodes, x.replicas_here,
+                        x.views, x.replicas_lost, x.rollbacks, x.wire.bytes_sent,
+                        x.wire.bytes_early, x.wire.resends, x.figures);
 }
 
 } // namespace troupe

@@ -28,15 +28,13 @@ typename Inspector::result_type inspect(Inspector& f, online_batch& x) {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, online_report& x) {
   auto verdict = static_cast<uint8_t>(x.verdict);
-  wire_double batch_loss{x.batch_loss};
-  wire_double before{x.loss_before};
-  wire_double after{x.loss_after};
   auto load = [&]() -> caf::error {
     x.verdict = static_cast<online_verdict>(verdict);
     return caf::none;
   };
-  return f(caf::meta::type_name("troupe.online_report"), x.batch, verdict, x.version, batch_loss,
-           before, after, x.reason, caf::meta::load_callback(load));
+  return inspect_fields(f, caf::meta::type_name("troupe.online_report"), x.batch, verdict,
+                        x.version, x.batch_loss, x.loss_before, x.loss_after, x.reason,
+                        caf::meta::load_callback(load));
 }
 
 } // namespace troupe

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/payload.hpp"
+#include "troupe/actors/protocol/wire_numbers.hpp"
 #include "troupe/data/text/checksum.hpp"
 
 #include <caf/deserializer.hpp>
@@ -86,7 +87,7 @@ private:
 };
 
 template <class... Ts>
-uint64_t seal_of(const char* name, Ts&... fields) {
+uint64_t seal_of(const char* name, Ts&&... fields) {
   seal_reader reader;
   std::string text = name;
   reader(text, fields...);
@@ -102,12 +103,13 @@ typename Inspector::result_type sealed(Inspector& f, const char* name, Ts&&... f
   constexpr bool writes = std::is_base_of_v<caf::serializer, Inspector>;
   constexpr bool reads = std::is_base_of_v<caf::deserializer, Inspector>;
   if constexpr (writes || reads) {
-    uint64_t seal = writes ? seal_of(name, fields...) : 0;
-    auto check = [&]() -> caf::error { return compare_seals(seal, seal_of(name, fields...)); };
-    return f(caf::meta::type_name(name), std::forward<Ts>(fields)..., seal,
-             caf::meta::load_callback(check));
+    uint64_t seal = writes ? seal_of(name, on_wire(fields)...) : 0;
+    auto check = [&]() -> caf::error {
+      return compare_seals(seal, seal_of(name, on_wire(fields)...));
+    };
+    return f(caf::meta::type_name(name), on_wire(fields)..., seal, caf::meta::load_callback(check));
   } else {
-    return f(caf::meta::type_name(name), std::forward<Ts>(fields)...);
+    return inspect_fields(f, caf::meta::type_name(name), fields...);
   }
 }
 

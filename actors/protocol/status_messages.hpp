@@ -39,13 +39,10 @@ struct node_status {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_status& x) {
-  wire_optional_count version{x.version};
-  wire_double silence{x.silence};
-  wire_double late{x.late};
-  return f(caf::meta::type_name("troupe.node_status"), x.name, x.is_director, x.is_linked,
-           x.takes_part, x.replicas, x.shards, x.slices, x.spans, version, x.shard_versions,
-           x.waits, silence, x.samples, x.bytes_sent, x.resends, x.portions, x.pieces, late,
-           x.trouble);
+  return inspect_fields(f, caf::meta::type_name("troupe.node_status"), x.name, x.is_director,
+                        x.is_linked, x.takes_part, x.replicas, x.shards, x.slices, x.spans,
+                        x.version, x.shard_versions, x.waits, x.silence, x.samples, x.bytes_sent,
+                        x.resends, x.portions, x.pieces, x.late, x.trouble);
 }
 
 /// What holds up a run, or could.
@@ -91,49 +88,30 @@ struct training_status : status_of_waits {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, late_process& x) {
-  wire_milliseconds busy{x.busy};
-  auto silence_ms = static_cast<int64_t>(x.silence.count());
-  auto load = [&]() -> caf::error {
-    x.silence = milliseconds{silence_ms};
-    return caf::none;
-  };
-  return f(caf::meta::type_name("troupe.late_process"), x.name, x.what, silence_ms, busy,
-           caf::meta::load_callback(load));
+  return inspect_fields(f, caf::meta::type_name("troupe.late_process"), x.name, x.what, x.silence,
+                        x.busy);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, link_figures& x) {
-  wire_double rate{x.bytes_per_second};
-  wire_milliseconds still{x.still};
-  wire_carrier carrier{x.carrier};
-  return f(caf::meta::type_name("troupe.link_figures"), x.from, x.to, x.sent, x.came, x.unseen,
-           x.waiting, rate, still, carrier);
+  return inspect_fields(f, caf::meta::type_name("troupe.link_figures"), x.from, x.to, x.sent,
+                        x.came, x.unseen, x.waiting, x.bytes_per_second, x.still, x.carrier);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, slow_trainer& x) {
-  wire_double waited{x.waited_share};
-  wire_double late{x.late_ms};
-  wire_double ratio{x.computing_ratio};
-  return f(caf::meta::type_name("troupe.slow_trainer"), x.who, x.steps, x.last, waited, late,
-           ratio);
+  return inspect_fields(f, caf::meta::type_name("troupe.slow_trainer"), x.who, x.steps, x.last,
+                        x.waited_share, x.late_ms, x.computing_ratio);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, training_status& x) {
-  wire_double seconds{x.seconds};
-  wire_double steps{x.steps_per_second};
-  wire_double samples{x.samples_per_second};
-  wire_double still{x.still};
-  wire_double writes_for{x.writes_for};
-  wire_optional loss{x.train_loss};
-  wire_optional accuracy{x.train_accuracy};
-  wire_optional rate{x.learning_rate};
-  wire_optional left{x.seconds_left};
-  return f(caf::meta::type_name("troupe.training_status"), x.phase, x.version, x.last_version,
-           x.epoch, x.epochs, seconds, steps, samples, x.replicas, x.shards, x.waits_for, still,
-           x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks, x.late, x.nodes, x.figures,
-           loss, accuracy, rate, left, x.newest_row, x.links, x.slow, writes_for, x.stranger);
+  return inspect_fields(f, caf::meta::type_name("troupe.training_status"), x.phase, x.version,
+                        x.last_version, x.epoch, x.epochs, x.seconds, x.steps_per_second,
+                        x.samples_per_second, x.replicas, x.shards, x.waits_for, x.still,
+                        x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks, x.late,
+                        x.nodes, x.figures, x.train_loss, x.train_accuracy, x.learning_rate,
+                        x.seconds_left, x.newest_row, x.links, x.slow, x.writes_for, x.stranger);
 }
 
 } // namespace troupe

@@ -9,15 +9,17 @@
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
-#include <caf/sec.hpp>
 
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace troupe {
 
-/// A double on its way: its bits as an integer. Use it in `inspect` around a member.
+/// A double on its way: its bits as an integer.
 struct wire_double {
   double& value;
 };
@@ -32,20 +34,20 @@ typename Inspector::result_type inspect(Inspector& f, wire_double x) {
   return f(bits, caf::meta::load_callback(load));
 }
 
-/// An optional double on its way: a flag, then the bits (0 when absent).
-struct wire_optional {
-  std::optional<double>& value;
+/// A time on its way: its count.
+template <class Duration>
+struct wire_time {
+  Duration& value;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_optional x) {
-  bool present = x.value.has_value();
-  auto bits = std::bit_cast<uint64_t>(x.value.value_or(0));
+template <class Inspector, class Duration>
+typename Inspector::result_type inspect(Inspector& f, wire_time<Duration> x) {
+  auto count = static_cast<int64_t>(x.value.count());
   auto load = [&]() -> caf::error {
-    x.value = present ? std::optional{std::bit_cast<double>(bits)} : std::nullopt;
+    x.value = Duration{count};
     return caf::none;
   };
-  return f(present, bits, caf::meta::load_callback(load));
+  return f(count, caf::meta::load_callback(load));
 }
 
 /// Doubles on their way: their bits as integers.
@@ -67,40 +69,85 @@ typename Inspector::result_type inspect(Inspector& f, wire_doubles x) {
   return f(bits, caf::meta::load_callback(load));
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, metric_sums& x) {
-  wire_doubles values{x.values};
-  return f(caf::meta::type_name("troupe.metric_sums"), x.places, values);
-}
+/// What may be absent on its way: a flag, then the value (that of nothing when absent).
+template <class T>
+struct wire_optional {
+  std::optional<T>& value;
+};
 
 /// Named figures on their way, some of them absent.
 struct wire_figures {
   metric_figures& values;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_figures x) {
-  std::vector<std::string> names, absent;
-  std::vector<double> numbers;
-  for (const auto& [name, value] : x.values)
-    if (value) {
-      names.push_back(name);
-      numbers.push_back(*value);
-    } else {
-      absent.push_back(name);
-    }
-  wire_doubles wired{numbers};
+/// The form that a field has on its way: its own, but for those above.
+template <class T>
+T& on_wire(T& x) {
+  return x;
+}
+inline wire_double on_wire(double& x) {
+  return {x};
+}
+inline wire_doubles on_wire(std::vector<double>& x) {
+  return {x};
+}
+template <class Rep, class Period>
+wire_time<std::chrono::duration<Rep, Period>> on_wire(std::chrono::duration<Rep, Period>& x) {
+  return {x};
+}
+template <class T>
+wire_optional<T> on_wire(std::optional<T>& x) {
+  return {x};
+}
+inline wire_figures on_wire(metric_figures& x) {
+  return {x};
+}
+
+/// What `inspect` returns for these fields, annotations of CAF among them.
+template <class Inspector, class... Ts>
+typename Inspector::result_type inspect_fields(Inspector& f, Ts&&... fields) {
+  return f(on_wire(fields)...);
+}
+
+template <class Inspector, class T>
+typename Inspector::result_type inspect(Inspector& f, wire_optional<T> x) {
+  bool present = x.value.has_value();
+  auto content = x.value.value_or(T{});
   auto load = [&]() -> caf::error {
-    x.values.clear();
-    for (const auto& name : absent)
-      x.values[name].reset();
-    if (names.size() != numbers.size())
-      return caf::make_error(caf::sec::invalid_argument, "figures without names");
-    for (size_t i = 0; i < names.size(); ++i)
-      x.values[names[i]] = numbers[i];
+    x.value = present ? std::optional{content} : std::nullopt;
     return caf::none;
   };
-  return f(names, wired, absent, caf::meta::load_callback(load));
+  return inspect_fields(f, present, content, caf::meta::load_callback(load));
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, metric_sums& x) {
+  return inspect_fields(f, caf::meta::type_name("troupe.metric_sums"), x.places, x.values);
+}
+
+/// One of named figures on their way.
+struct named_figure {
+  std::string name;
+  std::optional<double> value;
+};
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, named_figure& x) {
+  return inspect_fields(f, x.name, x.value);
+}
+
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, wire_figures x) {
+  std::vector<named_figure> all;
+  for (const auto& [name, value] : x.values)
+    all.push_back({name, value});
+  auto load = [&]() -> caf::error {
+    x.values.clear();
+    for (const auto& one : all)
+      x.values[one.name] = one.value;
+    return caf::none;
+  };
+  return f(all, caf::meta::load_callback(load));
 }
 
 template <class Inspector>
@@ -110,29 +157,18 @@ typename Inspector::result_type inspect(Inspector& f, index_range& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, client_quantiles& x) {
-  wire_double p10{x.p10};
-  wire_double p50{x.p50};
-  wire_double p90{x.p90};
-  wire_double most{x.most};
-  return f(p10, p50, p90, most);
+  return inspect_fields(f, x.p10, x.p50, x.p90, x.most);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, round_record& x) {
-  wire_double loss{x.loss};
-  wire_optional epsilon{x.epsilon};
-  return f(x.round, x.invited, x.dropped, x.late, x.surplus, x.refused, x.counted, x.rows, loss,
-           x.losses, x.norms, x.is_void, epsilon);
+  return inspect_fields(f, x.round, x.invited, x.dropped, x.late, x.surplus, x.refused, x.counted,
+                        x.rows, x.loss, x.losses, x.norms, x.is_void, x.epsilon);
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, privacy_totals& x) {
-  wire_double epsilon{x.epsilon};
-  wire_double delta{x.delta};
-  wire_double noise{x.noise};
-  wire_double rate{x.sampling_rate};
-  wire_double clip{x.clip_norm};
-  return f(x.releases, epsilon, delta, noise, rate, clip);
+  return inspect_fields(f, x.releases, x.epsilon, x.delta, x.noise, x.sampling_rate, x.clip_norm);
 }
 
 } // namespace troupe
