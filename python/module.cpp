@@ -6,6 +6,7 @@
 
 #include "troupe/actors/embed/estimator.hpp"
 #include "troupe/actors/protocol/training_progress.hpp"
+#include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/copy_values.hpp"
 
@@ -112,13 +113,9 @@ py::dict row_of(const history_row& row) {
   py::dict result;
   result["epoch"] = row.epoch;
   result["steps"] = row.steps;
-  result["seconds"] = row.seconds;
-  result["learning_rate"] = row.learning_rate;
-  result["train_loss"] = row.train_loss;
-  result["train_accuracy"] = row.train_accuracy;
-  result["validation_loss"] = row.validation_loss;
-  result["validation_accuracy"] = row.validation_accuracy;
-  result["validation_r2"] = row.validation_r2;
+  for (const auto& figure : common_figures())
+    if (!figure.name.starts_with("test_"))
+      result[figure.name.c_str()] = figure.in(row);
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "troupe/actors/director/run_history.hpp"
 
+#include "troupe/data/records/history_figures.hpp"
 #include "troupe/models/training/schedule.hpp"
 
 #include <algorithm>
@@ -126,10 +127,8 @@ void run_history::keep_rows_of_undisturbed_run(checkpoint& x) const {
     return x.history.pop_back();
   if (plan_.evaluates(row.steps))
     return;
-  for (auto& [name, value] : row.metrics)
-    value.reset();
-  row.test_loss = row.test_accuracy = row.test_r2 = row.validation_loss = row.validation_accuracy =
-    row.validation_r2 = std::nullopt;
+  for (const auto& figure : evaluated_figures(row))
+    figure.set(row, std::nullopt);
 }
 
 double run_history::seconds_at(uint64_t version, double since_begin) const {

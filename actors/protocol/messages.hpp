@@ -14,7 +14,7 @@
 #include "troupe/coordinators/exchange/tensor_name.hpp"
 #include "troupe/coordinators/run/director_rule.hpp"
 #include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/data/records/training_record.hpp"
+#include "troupe/data/records/history_figures.hpp"
 #include "troupe/models/base/batch.hpp"
 #include "troupe/models/base/element_window.hpp"
 #include "troupe/models/base/version_hash.hpp"
@@ -306,10 +306,12 @@ typename Inspector::result_type inspect(Inspector& f, replica_status& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, history_row& x) {
-  return inspect_fields(f, x.epoch, x.steps, x.seconds, x.learning_rate, x.train_loss,
-                        x.train_accuracy, x.test_loss, x.test_accuracy, x.test_r2,
-                        x.validation_loss, x.validation_accuracy, x.validation_r2, x.metrics,
-                        x.hash);
+  auto figures = figures_by_name(x);
+  auto load = [&]() -> caf::error {
+    set_figures(x, figures);
+    return caf::none;
+  };
+  return inspect_fields(f, x.epoch, x.steps, x.hash, figures, caf::meta::load_callback(load));
 }
 
 template <class Inspector>

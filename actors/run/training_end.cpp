@@ -27,17 +27,6 @@ namespace {
 /// How long the director, which never computes, may take to hand over the result.
 constexpr std::chrono::seconds pull_deadline{60};
 
-void fill_losses(training_summary& summary, const history_row& row) {
-  summary.train_loss = row.train_loss;
-  summary.test_loss = row.test_loss;
-  summary.test_accuracy = row.test_accuracy;
-  summary.test_r2 = row.test_r2;
-  summary.validation_loss = row.validation_loss;
-  summary.validation_accuracy = row.validation_accuracy;
-  summary.validation_r2 = row.validation_r2;
-  summary.metrics = row.metrics;
-}
-
 void fill_figures(training_summary& summary, const training_finished& finished,
                   const timeline& plan) {
   summary.steps = finished.version;
@@ -60,9 +49,9 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   summary.rollbacks = finished.rollbacks;
   for (const auto& [kind, name] : name_table<tensor_kind>::entries)
     if (const auto bytes = finished.wire.bytes_sent[static_cast<size_t>(kind)]; bytes > 0)
-      summary.wire.bytes_by_kind.emplace(name, bytes);
-  summary.wire.bytes_early = finished.wire.bytes_early;
-  summary.wire.resends = finished.wire.resends;
+      summary.bytes_by_kind.emplace(name, bytes);
+  summary.bytes_early = finished.wire.bytes_early;
+  summary.resends = finished.wire.resends;
   summary.rate_reductions = finished.reductions;
   summary.left_out = finished.figures.left_out;
   summary.trainers = records_of(finished.figures);
@@ -72,10 +61,10 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     summary.best_version = finished.version;
   const auto row = std::ranges::find(finished.history, finished.version, &history_row::steps);
   if (row != finished.history.end())
-    fill_losses(summary, *row);
+    static_cast<result_figures&>(summary) = *row;
   else if (!finished.history.empty() &&
            finished.reason == static_cast<uint8_t>(stop_reason::diverged))
-    fill_losses(summary, finished.history.back()); // between two rows
+    static_cast<result_figures&>(summary) = finished.history.back(); // between two rows
 }
 
 // How much was computed and sent follows from who took part.

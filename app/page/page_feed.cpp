@@ -16,15 +16,6 @@ std::string text_of(const json& x) {
   return x.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-json point_of(const history_row& x) {
-  json result{{"epoch", x.epoch}, {"steps", x.steps}};
-  for (const auto& figure : history_figures(x)) {
-    const auto value = figure.in(x);
-    result[figure.name] = value ? json(*value) : json();
-  }
-  return result;
-}
-
 // Of a private round no more is told than rounds.csv does.
 json object_of(const round_record& x) {
   if (x.epsilon)
@@ -152,7 +143,7 @@ void page_feed::note_changes(const json& before, double now) {
 
 void page_feed::add_row(const history_row& row) {
   const std::lock_guard lock{mutex_};
-  rows_.add(row.steps, point_of(row));
+  rows_.add(row.steps, row_object<json>(row));
   ++curves_changed_;
 }
 

@@ -1,10 +1,13 @@
 #include "troupe/app/page/run_metrics.hpp"
 
+#include "troupe/data/records/history_figures.hpp"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -19,14 +22,14 @@ enum class kind : uint8_t { gauge, counter };
 
 /// One metric: its family's name (without a counter's `_total`), what it is, and where its value is.
 struct metric {
-  const char* key; ///< in the object
-  const char* name;
+  std::string key; ///< in the object
+  std::string name;
   kind is;
-  const char* help;
+  std::string help;
   double scale = 1; ///< value times this is in the unit of the name
 };
 
-constexpr metric of_run[] = {
+const metric of_run[] = {
   {"step", "troupe_step", kind::gauge, "Version of the parameters: steps done."},
   {"last_step", "troupe_last_step", kind::gauge, "Step at which training ends by itself."},
   {"epoch", "troupe_epoch", kind::gauge, "Finished epochs."},
@@ -51,20 +54,21 @@ constexpr metric of_run[] = {
   {"resends", "troupe_pieces_resent", kind::counter, "Pieces sent again because they were wanted."},
 };
 
-constexpr metric of_row[] = {
-  {"test_loss", "troupe_test_loss", kind::gauge, "Loss of the test rows, last evaluated."},
-  {"test_accuracy", "troupe_test_accuracy_ratio", kind::gauge,
-   "Accuracy of the test rows, last evaluated."},
-  {"test_r2", "troupe_test_r2", kind::gauge, "R2 of the test rows, last evaluated."},
-  {"validation_loss", "troupe_validation_loss", kind::gauge,
-   "Loss of the validation rows, last evaluated."},
-  {"validation_accuracy", "troupe_validation_accuracy_ratio", kind::gauge,
-   "Accuracy of the validation rows, last evaluated."},
-  {"validation_r2", "troupe_validation_r2", kind::gauge,
-   "R2 of the validation rows, last evaluated."},
-};
+std::vector<metric> metrics_of_row() {
+  std::vector<metric> result;
+  for (const auto& [name, tag, member, more_is_better] : common_figures()) {
+    const auto end = name.find('_') + 1;
+    auto measure = name.substr(end);
+    const auto unit = measure == "accuracy" ? "_ratio" : "";
+    measure.front() = static_cast<char>(std::toupper(measure.front()));
+    if (metric_figure(name).is_evaluated())
+      result.push_back({name, "troupe_" + name + unit, kind::gauge,
+                        measure + " of the " + name.substr(0, end - 1) + " rows, last evaluated."});
+  }
+  return result;
+}
 
-constexpr metric of_node[] = {
+const metric of_node[] = {
   {"step", "troupe_node_step", kind::gauge, "Newest version that is whole there."},
   {"slices", "troupe_node_slices", kind::gauge, "Slices that a process computes."},
   {"spans", "troupe_node_spans", kind::gauge, "Spans of the parameters that a process owns."},
@@ -77,7 +81,7 @@ constexpr metric of_node[] = {
    "Pieces sent again because they were wanted."},
 };
 
-constexpr metric of_trainer[] = {
+const metric of_trainer[] = {
   {"results", "troupe_replica_results", kind::counter, "Steps or orders that a replica answered."},
   {"last_count", "troupe_replica_last", kind::counter, "Times that others waited for a replica."},
   {"computed_ms", "troupe_replica_computed_seconds", kind::counter, "Time a replica computed.",
@@ -137,8 +141,8 @@ public:
 private:
   void add(const metric& x, const std::vector<labelled>& objects) {
     const bool counts = x.is == kind::counter;
-    const std::string sample = std::string{x.name} + (counts ? "_total" : "");
-    const auto family = format_ == metrics_format::open_metrics ? std::string{x.name} : sample;
+    const std::string sample = x.name + (counts ? "_total" : "");
+    const auto family = format_ == metrics_format::open_metrics ? x.name : sample;
     bool has_head = false;
     for (const auto& [object, labels] : objects) {
       const auto found = object.find(x.key);
@@ -192,9 +196,9 @@ std::vector<labelled> own_metrics_of(const json& row) {
   std::vector<labelled> result;
   for (const auto& [key, value] : row.items()) {
     const bool is_known =
-      std::ranges::any_of(of_row, [&key = key](const auto& x) { return key == x.key; });
+      std::ranges::any_of(common_figures(), [&key = key](const auto& x) { return key == x.name; });
     const auto end = key.find('_');
-    if (!is_known && (key.starts_with("test_") || key.starts_with("validation_")))
+    if (!is_known && metric_figure(key).is_evaluated())
       result.push_back({{{"value", value}},
                         fmt::format("{{metric=\"{}\",rows=\"{}\"}}", escaped(key.substr(end + 1)),
                                     key.substr(0, end))});
@@ -230,7 +234,7 @@ std::string run_metrics(const json& status, metrics_format format) {
     result.add_state("troupe_phase", "Whether the run is in a phase.", phases_of(status));
     result.add(of_run, {{status, {}}});
     if (const auto row = member_of(status, "newest_row"); row.is_object()) {
-      result.add(of_row, {{row, {}}});
+      result.add(metrics_of_row(), {{row, {}}});
       result.add_state("troupe_metric", "A metric that the job asks for, last evaluated.",
                        own_metrics_of(row));
     }

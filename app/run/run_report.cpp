@@ -1,5 +1,7 @@
 #include "troupe/app/run/run_report.hpp"
 
+#include "troupe/data/records/history_figures.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,12 +24,6 @@ void add(std::string& out, std::string_view name, const std::string& value) {
 void add_figure(std::string& out, std::string_view name, const std::optional<double>& value) {
   if (value)
     add(out, name, fmt::format("{:.6g}", *value));
-}
-
-// "val macro f1".
-std::string words_of_metric(std::string name) {
-  std::ranges::replace(name, '_', ' ');
-  return name.starts_with("validation") ? "val" + name.substr(10) : name;
 }
 
 void add_clients(std::string& out, const client_evaluation& x) {
@@ -59,14 +55,11 @@ std::string run_report(const training_summary& summary) {
   if (summary.samples_per_second > 0)
     add(result, "samples/s", fmt::format("{:.0f}", summary.samples_per_second));
   add_figure(result, "train loss", summary.train_loss);
-  add_figure(result, "val loss", summary.validation_loss);
-  add_figure(result, "val accuracy", summary.validation_accuracy);
-  add_figure(result, "val r2", summary.validation_r2);
-  add_figure(result, "test loss", summary.test_loss);
-  add_figure(result, "test accuracy", summary.test_accuracy);
-  add_figure(result, "test r2", summary.test_r2);
-  for (const auto& [name, value] : summary.metrics)
-    add_figure(result, words_of_metric(name), value);
+  for (const auto& one : evaluated_figures(summary)) {
+    auto name = one.short_name(); // "val macro f1"
+    std::ranges::replace(name, '_', ' ');
+    add_figure(result, name, one.in(summary));
+  }
   if (summary.client_figures)
     add_clients(result, *summary.client_figures);
   if (summary.clients && summary.clients->privacy)

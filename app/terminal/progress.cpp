@@ -1,5 +1,7 @@
 #include "troupe/app/terminal/progress.hpp"
 
+#include "troupe/data/records/history_figures.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,8 +66,8 @@ struct shown_figure {
   int rank;
 };
 
-void add_figure(std::vector<shown_figure>& out, const char* name, const char* short_name,
-                const std::optional<double>& value, int rank) {
+void add_figure(std::vector<shown_figure>& out, const std::string& name,
+                const std::string& short_name, const std::optional<double>& value, int rank) {
   if (value)
     out.push_back({name, short_name, figure(*value), rank});
 }
@@ -81,18 +83,14 @@ std::vector<shown_figure> figures(const training_progress& x) {
     result.push_back(
       {"clients", "clients",
        std::to_string(x.rounds.back().counted) + "/" + std::to_string(x.rounds.back().invited), 6});
-  if (row) {
-    add_figure(result, "val_loss", "val_loss", row->validation_loss, 2);
-    add_figure(result, "val_accuracy", "val_acc", row->validation_accuracy, 3);
-    add_figure(result, "val_r2", "val_r2", row->validation_r2, 3);
-    add_figure(result, "test_loss", "test_loss", row->test_loss, 1);
-    add_figure(result, "test_accuracy", "test_acc", row->test_accuracy, 0);
-    add_figure(result, "test_r2", "test_r2", row->test_r2, 0);
-    for (const auto& [column, value] : row->metrics) {
-      const bool validates = column.starts_with("validation");
-      const auto name = validates ? "val" + column.substr(10) : column;
-      add_figure(result, name.c_str(), name.c_str(), value, validates ? 3 : 0);
-    }
+  if (!row)
+    return result;
+  for (const auto& one : evaluated_figures(*row)) {
+    const auto name = one.short_name();
+    const bool is_accuracy = !one.is_metric() && name.ends_with("_accuracy");
+    const int rank = name == "val_loss" ? 2 : one.validates() ? 3 : name == "test_loss" ? 1 : 0;
+    add_figure(result, name, is_accuracy ? name.substr(0, name.size() - 5) : name, one.in(*row),
+               rank);
   }
   return result;
 }

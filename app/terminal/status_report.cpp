@@ -1,5 +1,6 @@
 #include "troupe/app/terminal/status_report.hpp"
 
+#include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/records/trainer_table.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/json_value.hpp"
@@ -10,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -118,19 +118,17 @@ void add_results(std::string& out, const json& x) {
   const auto& row = x.at("newest_row");
   if (row.is_null())
     return;
-  const auto add_figure = [&](const std::string& key) {
+  std::vector<std::string> keys;
+  for (const auto& one : evaluated_figures())
+    keys.push_back(one.name);
+  for (const auto& [key, value] : row.items()) // the job's metrics
+    if (metric_figure(key).is_evaluated() && std::ranges::find(keys, key) == keys.end())
+      keys.push_back(key);
+  for (const auto& key : keys) {
     auto name = printable_text(key);
     std::ranges::replace(name, '_', ' ');
     add_number(out, name, row.at(key));
-  };
-  constexpr std::array common{"validation_loss", "validation_accuracy", "validation_r2",
-                              "test_loss",       "test_accuracy",       "test_r2"};
-  for (const auto* key : common)
-    add_figure(key);
-  for (const auto& [key, value] : row.items()) // the job's metrics
-    if ((key.starts_with("validation_") || key.starts_with("test_")) &&
-        std::ranges::find(common, key) == common.end())
-      add_figure(key);
+  }
 }
 
 std::string report_of(const json& x) {
@@ -160,14 +158,13 @@ std::string report_of(const json& x) {
   for (const auto& node : x.at("nodes"))
     nodes.add(row_of(node));
   result += '\n' + nodes.text() + portion_table(x.at("nodes"));
-  auto trainers = read_trainers(x.at("trainers").dump());
-  if (!trainers)
-    throw unreadable("no figures of replicas");
-  for (auto& one : *trainers) {
+  std::vector<trainer_record> trainers;
+  read_value_of(x.at("trainers"), trainers);
+  for (auto& one : trainers) {
     one.process = printable_text(one.process);
     one.portion.clear(); // it stands above
   }
-  return result + (trainers->empty() ? "" : '\n' + trainer_table(*trainers));
+  return result + (trainers.empty() ? "" : '\n' + trainer_table(trainers));
 }
 
 std::string explained(const json& x) {

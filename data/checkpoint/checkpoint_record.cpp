@@ -1,5 +1,6 @@
 #include "troupe/data/checkpoint/checkpoint_record.hpp"
 
+#include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
@@ -20,6 +21,10 @@ namespace {
 
 /// The most zeros that may stand behind a record: they bring the tensors to a multiple of 64.
 constexpr size_t padding_bytes_max = 63;
+
+/// Of `common_figures`, those that each row has a place for; what came later goes by name, as the job's
+/// metrics.
+constexpr size_t fixed_figures = 10;
 
 /// What a record may have behind it: of its rows, and of the rate.
 struct optional_parts {
@@ -54,8 +59,8 @@ public:
 
   void flags(bool has_best, const checkpoint& x) {
     const auto& rows = x.history;
-    parts_.metrics =
-      std::ranges::any_of(rows, [](const auto& row) { return !row.metrics.empty(); });
+    parts_.metrics = std::ranges::any_of(
+      rows, [](const auto& row) { return !figures_by_name(row, fixed_figures).empty(); });
     parts_.hashes = std::ranges::any_of(rows, [](const auto& row) { return row.hash.has_value(); });
     parts_.plateau = !(x.plateau == stop_rule_memory{}) || !x.reductions.empty();
     result.push_back(std::byte{has_best} | std::byte{parts_.metrics} << 1 |
@@ -180,24 +185,23 @@ void visit_row(auto& record, auto& row) {
   record.real(row.seconds);
   record.real(row.learning_rate);
   visit_train_loss(record, row);
-  record.optional_real(row.train_accuracy);
-  record.optional_real(row.test_loss);
-  record.optional_real(row.test_accuracy);
-  record.optional_real(row.test_r2);
-  record.optional_real(row.validation_loss);
-  record.optional_real(row.validation_accuracy);
-  record.optional_real(row.validation_r2);
+  for (const auto& figure : common_figures().subspan(3, fixed_figures - 3)) {
+    auto value = figure.in(row);
+    record.optional_real(value);
+    if constexpr (!std::is_const_v<std::remove_reference_t<decltype(row)>>)
+      figure.set(row, value);
+  }
 }
 
 void visit_metrics(auto& record, auto& row) {
-  std::vector<std::pair<std::string, std::optional<double>>> figures{row.metrics.begin(),
-                                                                     row.metrics.end()};
+  const auto named = figures_by_name(row, fixed_figures);
+  std::vector<std::pair<std::string, std::optional<double>>> figures{named.begin(), named.end()};
   record.list(figures, [&](auto& one) {
     record.text(one.first);
     record.optional_real(one.second);
   });
   if constexpr (!std::is_const_v<std::remove_reference_t<decltype(row)>>)
-    row.metrics = {figures.begin(), figures.end()};
+    set_figures(row, {figures.begin(), figures.end()});
 }
 
 void visit_hash(auto& record, auto& row) {

@@ -73,17 +73,6 @@ std::optional<told_event> told_event_in(const std::string& line) {
                     object["text"]};
 }
 
-json figure(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
-}
-
-json row_object(const history_row& row) {
-  json result{{"epoch", row.epoch}, {"steps", row.steps}};
-  for (const auto& x : history_figures(row))
-    result[x.name] = figure(x.in(row));
-  return result;
-}
-
 /// The number of the last whole line; 0 where there is none.
 uint64_t last_number_in(const std::string& path) {
   constexpr std::streamoff tail_bytes = 64 << 10; // far above a line's
@@ -127,7 +116,7 @@ std::string event_line(uint64_t number, const event_time& when, const run_event&
               {"version", event.version},
               {"text", event.text}};
   if (row)
-    object["row"] = row_object(*row);
+    object["row"] = row_object<json>(*row);
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 namespace troupe {
 
@@ -11,15 +12,15 @@ namespace {
 const std::array known_figures{
   history_figure{"seconds", "", &history_row::seconds},
   history_figure{"learning_rate", "learning_rate", &history_row::learning_rate},
-  history_figure{"train_loss", "loss/train", &history_row::train_loss, false},
-  history_figure{"train_accuracy", "accuracy/train", &history_row::train_accuracy, true},
-  history_figure{"test_loss", "loss/test", &history_row::test_loss, false},
-  history_figure{"test_accuracy", "accuracy/test", &history_row::test_accuracy, true},
-  history_figure{"test_r2", "r2/test", &history_row::test_r2, true},
-  history_figure{"validation_loss", "loss/validation", &history_row::validation_loss, false},
-  history_figure{"validation_accuracy", "accuracy/validation", &history_row::validation_accuracy,
+  history_figure{"train_loss", "loss/train", &result_figures::train_loss, false},
+  history_figure{"train_accuracy", "accuracy/train", &result_figures::train_accuracy, true},
+  history_figure{"test_loss", "loss/test", &result_figures::test_loss, false},
+  history_figure{"test_accuracy", "accuracy/test", &result_figures::test_accuracy, true},
+  history_figure{"test_r2", "r2/test", &result_figures::test_r2, true},
+  history_figure{"validation_loss", "loss/validation", &result_figures::validation_loss, false},
+  history_figure{"validation_accuracy", "accuracy/validation", &result_figures::validation_accuracy,
                  true},
-  history_figure{"validation_r2", "r2/validation", &history_row::validation_r2, true},
+  history_figure{"validation_r2", "r2/validation", &result_figures::validation_r2, true},
 };
 
 } // namespace
@@ -43,6 +44,31 @@ std::vector<history_figure> history_figures(std::span<const history_row> rows) {
   std::vector<history_figure> result{known_figures.begin(), known_figures.end()};
   std::ranges::transform(names, std::back_inserter(result), metric_figure);
   return result;
+}
+
+std::vector<history_figure> evaluated_figures(const result_figures& x) {
+  std::vector<history_figure> result;
+  std::ranges::copy_if(known_figures, std::back_inserter(result), &history_figure::validates);
+  std::ranges::copy_if(known_figures, std::back_inserter(result),
+                       [](const auto& one) { return one.is_evaluated() && !one.validates(); });
+  for (const auto& [name, value] : x.metrics)
+    result.push_back(metric_figure(name));
+  return result;
+}
+
+metric_figures figures_by_name(const history_row& row, size_t first) {
+  auto result = row.metrics;
+  for (const auto& figure : common_figures().subspan(first))
+    if (const auto value = figure.in(row))
+      result[figure.name] = value;
+  return result;
+}
+
+void set_figures(history_row& row, metric_figures figures) {
+  for (const auto& figure : known_figures)
+    if (const auto named = figures.extract(figure.name); named && named.mapped())
+      figure.set(row, named.mapped());
+  row.metrics = std::move(figures);
 }
 
 } // namespace troupe

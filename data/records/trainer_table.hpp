@@ -9,14 +9,12 @@
 
 #pragma once
 
+#include "troupe/data/records/figure.hpp"
 #include "troupe/data/records/training_record.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace troupe {
 
@@ -27,11 +25,37 @@ std::string lag_class_name(size_t index, size_t class_count);
 /// there are several. Empty for nobody.
 std::string trainer_table(std::span<const trainer_record> trainers);
 
-/// A JSON array of objects, on one line; the keys are the fields' names.
-std::string trainers_json(std::span<const trainer_record> trainers);
+/// Calls f with the key and member of each figure (figure.hpp), with a title where there is a column.
+template <class Trainer, class Function>
+void each_trainer_figure(Trainer& x, Function f) {
+  constexpr auto shown = none_is::shown, rare = none_is::no_column;
+  f("process", x.process);
+  f("portion", x.portion, none_is::left_out);
+  f("replica", x.replica);
+  f("results", x.results, shown, "results");
+  f("applied", x.applied, rare, "applied");
+  f("discarded", x.discarded, rare, "discarded");
+  f("refused", x.refused, rare, "refused");
+  f("lost", x.lost, rare, "lost");
+  f("last_count", x.last_count, shown, "last");
+  f("last_by_ms", x.last_by_ms, shown, "by ms");
+  f("last_by_max_ms", x.last_by_max_ms, shown, "most ms");
+  f("waited_ms", x.waited_ms, shown, "waited ms");
+  f("computed_ms", x.computed_ms, shown, "computed ms");
+  f("network_ms", x.network_ms, shown, "network ms");
+  f("lags", x.lags);
+}
 
-/// Reads what `trainers_json` wrote; a key that is missing keeps its default. Nothing for anything
-/// else.
-std::optional<std::vector<trainer_record>> read_trainers(std::string_view text);
+/// An object; the keys are the fields' names.
+template <class Json>
+void to_json(Json& object, const trainer_record& x) {
+  each_trainer_figure(x, figures_into{object});
+}
+
+/// Reads it; a key that is missing keeps its default. Throws nlohmann::json::exception.
+template <class Json>
+void read_value_of(const Json& from, trainer_record& out) {
+  each_trainer_figure(out, figures_from{from});
+}
 
 } // namespace troupe

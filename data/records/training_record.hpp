@@ -16,13 +16,10 @@
 
 namespace troupe {
 
-/// One row of the history. Losses are means over samples; absent figures were not measured.
-struct history_row {
-  size_t epoch = 0;         ///< counted from 1
-  uint64_t steps = 0;       ///< steps done by the end of this row: the version of the parameters
-  double seconds = 0;       ///< since training started
-  double learning_rate = 0; ///< of the row's last step
-  std::optional<double> train_loss;     ///< as trained, over this epoch's samples
+/// How well a model does. Losses are means over samples; absent figures were not measured. Each has a row in
+/// data/records/history_figures.cpp.
+struct result_figures {
+  std::optional<double> train_loss;     ///< as trained, over an epoch's samples
   std::optional<double> train_accuracy; ///< classification, as trained
   std::optional<double> test_loss;
   std::optional<double> test_accuracy; ///< classification
@@ -31,7 +28,17 @@ struct history_row {
   std::optional<double> validation_accuracy; ///< classification
   std::optional<double> validation_r2;       ///< regression
   metric_figures metrics{};                  ///< those that the job asks for
-  std::optional<version_hash> hash{};        ///< of the version
+
+  friend bool operator==(const result_figures&, const result_figures&) = default;
+};
+
+/// One row of the history.
+struct history_row : result_figures {
+  size_t epoch = 0;         ///< counted from 1
+  uint64_t steps = 0;       ///< steps done by the end of this row: the version of the parameters
+  double seconds = 0;       ///< since training started
+  double learning_rate = 0; ///< of the row's last step
+  std::optional<version_hash> hash{}; ///< of the version
 
   friend bool operator==(const history_row&, const history_row&) = default;
 };
@@ -83,13 +90,13 @@ struct loss_figures {
 /// What a run was asked for beside what all runs tell.
 struct asked_figures {
   std::optional<client_evaluation> client_figures{}; ///< how the result serves federated clients
-  metric_figures metrics{};                          ///< of the history's row of the result
   /// Rising: steps from which results made the learning rate lower (optimizer.plateau).
   std::vector<uint64_t> rate_reductions{};
 };
 
-/// The object that `--json` prints and summary.json holds. Field names are the keys.
-struct training_summary : loss_figures, asked_figures {
+/// The object that `--json` prints and summary.json holds. Its results are those of the history's row of the
+/// result.
+struct training_summary : result_figures, loss_figures, asked_figures, wire_record {
   std::string job;      ///< its name
   std::string strategy; ///< "gradients"
   size_t replicas = 0;
@@ -99,11 +106,7 @@ struct training_summary : loss_figures, asked_figures {
   size_t epochs = 0;  ///< finished ones
   uint64_t samples = 0; ///< training rows of all steps up to the version training ended at
   double seconds = 0; ///< of training, over all lives of the run; not of reading and writing files
-  double samples_per_second = 0;    ///< samples / seconds
-  std::optional<double> train_loss; ///< this and the next: of the history's row of the result
-  std::optional<double> test_loss;
-  std::optional<double> test_accuracy;
-  std::optional<double> test_r2;
+  double samples_per_second = 0; ///< samples / seconds
   std::string parameters_sha256; ///< of the model file's data section
   std::string job_sha256;
   std::string arithmetic; ///< models/base/arithmetic.hpp
@@ -113,10 +116,6 @@ struct training_summary : loss_figures, asked_figures {
   /// after roll-backs included.
   std::vector<uint64_t> samples_by_replica;
   uint64_t steps_executed = 0; ///< of the busiest of them, at least those that training ended at
-  wire_record wire;
-  std::optional<double> validation_loss;
-  std::optional<double> validation_accuracy;
-  std::optional<double> validation_r2;
   std::optional<uint64_t> best_version; ///< equals `steps`; absent: the result is the last version
   bool reproducible = true;             ///< the parameters' bits follow from the job alone
   std::vector<trainer_record> trainers; ///< by replica; empty for solvers

@@ -1,15 +1,35 @@
 // Values out of JSON that somebody else wrote: a count that is no whole number from 0 up is refused, where
-// the library would convert it, whatever that gives.
+// the library would convert it, whatever that gives. And into JSON what may be absent: null.
 
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace troupe {
+
+/// A value for JSON.
+template <class Json, class Value>
+Json json_of(const Value& x) {
+  return x;
+}
+
+template <class Json, class Value>
+Json json_of(const std::optional<Value>& x) {
+  return x ? Json(*x) : Json(nullptr);
+}
+
+template <class Json, class Value>
+Json json_of(const std::map<std::string, std::optional<Value>>& x) {
+  auto result = Json::object();
+  for (const auto& [key, one] : x)
+    result[key] = json_of<Json>(one);
+  return result;
+}
 
 /// Throws nlohmann::json::exception for a value of another type.
 template <class Json, class Value>
@@ -21,6 +41,12 @@ template <class Json, std::unsigned_integral Count>
 requires(!std::same_as<Count, bool>) void read_value_of(const Json& from, Count& out) {
   out =
     static_cast<Count>(from.template get_ref<const typename Json::number_unsigned_t&>()); // 64 bits
+}
+
+template <class Json, class Value>
+void read_value_of(const Json& from, std::optional<Value>& out) {
+  if (out.reset(); !from.is_null())
+    read_value_of(from, out.emplace());
 }
 
 template <class Json, class Value>

@@ -3,7 +3,9 @@
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/run/explanation.hpp"
 #include "troupe/actors/run/trainer_records.hpp"
+#include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/records/trainer_table.hpp"
+#include "troupe/data/text/json_value.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -58,7 +60,7 @@ ordered_json object_of(const node_status& x) {
     {"shards", x.shards},
     {"slices", x.slices},
     {"spans", x.spans},
-    {"step", x.version ? ordered_json(*x.version) : ordered_json()},
+    {"step", json_of<ordered_json>(x.version)},
     {"shard_steps", x.shard_versions},
     {"waits_for", texts_of(x.waits)},
     {"last_heard_seconds", x.silence >= 0 ? ordered_json(x.silence) : ordered_json()},
@@ -79,23 +81,10 @@ ordered_json object_of(const node_status& x) {
   return result;
 }
 
-ordered_json number(const std::optional<double>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
 ordered_json object_of(const history_row& x) {
-  ordered_json result{{"epoch", x.epoch},
-                      {"steps", x.steps},
-                      {"train_loss", number(x.train_loss)},
-                      {"train_accuracy", number(x.train_accuracy)},
-                      {"test_loss", number(x.test_loss)},
-                      {"test_accuracy", number(x.test_accuracy)},
-                      {"test_r2", number(x.test_r2)},
-                      {"validation_loss", number(x.validation_loss)},
-                      {"validation_accuracy", number(x.validation_accuracy)},
-                      {"validation_r2", number(x.validation_r2)}};
-  for (const auto& [name, value] : x.metrics)
-    result[name] = number(value);
+  auto result = row_object<ordered_json>(x);
+  result.erase("seconds"); // those of the run say more
+  result.erase("learning_rate");
   return result;
 }
 
@@ -170,13 +159,13 @@ ordered_json object_of(const training_status& x) {
     result["links"].push_back(object_of(link));
   result["slow"] = x.slow.empty() ? ordered_json(nullptr) : object_of(x.slow.front());
   result["writes_for_seconds"] = x.writes_for;
-  result["train_loss"] = number(x.train_loss);
-  result["train_accuracy"] = number(x.train_accuracy);
-  result["learning_rate"] = number(x.learning_rate);
-  result["seconds_left"] = number(x.seconds_left);
+  result["train_loss"] = json_of<ordered_json>(x.train_loss);
+  result["train_accuracy"] = json_of<ordered_json>(x.train_accuracy);
+  result["learning_rate"] = json_of<ordered_json>(x.learning_rate);
+  result["seconds_left"] = json_of<ordered_json>(x.seconds_left);
   result["newest_row"] =
     x.newest_row.empty() ? ordered_json(nullptr) : object_of(x.newest_row.front());
-  result["trainers"] = ordered_json::parse(trainers_json(records_of(x.figures)));
+  result["trainers"] = records_of(x.figures);
   if (const auto& privacy = x.figures.clients.privacy)
     result["privacy"] = {
       {"epsilon", privacy->epsilon}, {"delta", privacy->delta}, {"releases", privacy->releases}};

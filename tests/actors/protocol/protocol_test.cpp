@@ -138,8 +138,8 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   training_progress progress;
   progress.train_loss = infinity;
   progress.train_accuracy = 0.25;
-  progress.finished_epoch = history_row{3,    30,        1.5,  0.01,         2.5, 0.5, std::nullopt,
-                                        0.75, -infinity, 0.25, std::nullopt, -1.0};
+  progress.finished_epoch = history_row{
+    {2.5, 0.5, std::nullopt, 0.75, -infinity, 0.25, std::nullopt, -1.0}, 3, 30, 1.5, 0.01};
   expect_survives(progress);
   training_finished finished{4,
                              1,

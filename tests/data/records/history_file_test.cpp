@@ -20,14 +20,14 @@ TEST(history_file, without_rows_it_is_a_header) {
 }
 
 TEST(history_file, each_figure_stands_in_its_column) {
-  const history_row all{1, 40, 0.5, 0.01, 0.25, 0.75, 0.3, 0.7, -2.0, 0.4, 0.6, -3.0};
+  const history_row all{{0.25, 0.75, 0.3, 0.7, -2.0, 0.4, 0.6, -3.0}, 1, 40, 0.5, 0.01};
   EXPECT_EQ(history_text({all}),
             std::string{header} + "1,40,0.5,0.01,0.25,0.75,0.3,0.7,-2,0.4,0.6,-3\n");
 }
 
 TEST(history_file, absent_figures_are_empty_cells) {
-  const history_row none{1, 40, 0.5, 0.01, 0.25, {}, {}, {}, {}, {}, {}, {}};
-  const history_row some{2, 80, 1, 0.01, 0.125, {}, 0.3, {}, 0.5, {}, 0.75, {}};
+  const history_row none{{0.25, {}, {}, {}, {}, {}, {}, {}}, 1, 40, 0.5, 0.01};
+  const history_row some{{0.125, {}, 0.3, {}, 0.5, {}, 0.75, {}}, 2, 80, 1, 0.01};
   EXPECT_EQ(history_text({none, some}),
             std::string{header} +
               "1,40,0.5,0.01,0.25,,,,,,,\n2,80,1,0.01,0.125,,0.3,,0.5,,0.75,\n");
@@ -85,9 +85,9 @@ TEST(history_writer, a_row_that_cannot_be_written_is_a_failure) {
 }
 
 TEST(history_file, what_was_written_is_read_back) {
-  const history_row all{1, 40, 0.5, 0.01, 0.1 + 0.2, 0.75, 0.3, 0.7, -2.0, 0.4, 0.6, -3.0};
-  const history_row some{2,  80, 1,  0.01, std::numeric_limits<double>::infinity(), {}, 0.3, {},
-                         {}, {}, {}, {}};
+  const history_row all{{0.1 + 0.2, 0.75, 0.3, 0.7, -2.0, 0.4, 0.6, -3.0}, 1, 40, 0.5, 0.01};
+  const history_row some{
+    {std::numeric_limits<double>::infinity(), {}, 0.3, {}, {}, {}, {}, {}}, 2, 80, 1, 0.01};
   const auto text = history_text({all, some});
   EXPECT_EQ(read_history(text, "h"), (std::vector{all, some}));
   EXPECT_EQ(read_history(text.substr(0, text.size() - 1), "h"), std::vector{all})

@@ -37,9 +37,9 @@ training_summary whole() {
   x.views = 9;
   x.replicas_lost = 10;
   x.rollbacks = 11;
-  x.wire.bytes_by_kind = {{"gradient", 8}, {"parameters", 4}};
-  x.wire.bytes_early = 15;
-  x.wire.resends = 13;
+  x.bytes_by_kind = {{"gradient", 8}, {"parameters", 4}};
+  x.bytes_early = 15;
+  x.resends = 13;
   x.validation_loss = 0.5;
   x.validation_accuracy = 0.625;
   x.validation_r2 = 0.375;

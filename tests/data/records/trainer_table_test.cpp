@@ -1,12 +1,20 @@
 #include "troupe/data/records/trainer_table.hpp"
 
+#include "troupe/data/text/json_value.hpp"
+
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace troupe::trainer_table_test {
 
 namespace {
+
+using nlohmann::ordered_json;
 
 trainer_record marching(const std::string& process, uint64_t replica) {
   trainer_record x;
@@ -21,6 +29,16 @@ trainer_record marching(const std::string& process, uint64_t replica) {
   x.network_ms = 38.1;
   x.lags.assign(8, 0);
   return x;
+}
+
+std::optional<std::vector<trainer_record>> read_trainers(const std::string& text) {
+  std::vector<trainer_record> result;
+  try {
+    read_value_of(ordered_json::parse(text), result);
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+  return result;
 }
 
 } // namespace
@@ -68,7 +86,7 @@ TEST(trainer_table, says_what_each_carries_of_a_split_model) {
     "      0      100    12    9.4      1.9      405.2        930.7        38.1  slices 0-3, "
     "layer 0, part 0 of 2\n"
     "      1      100    12    9.4      1.9      405.2        930.7        38.1\n");
-  EXPECT_EQ(read_trainers(trainers_json(both)), both);
+  EXPECT_EQ(read_trainers(ordered_json(both).dump()), both);
 }
 
 TEST(trainer_table, names_classes_of_lags_that_double) {
@@ -83,7 +101,7 @@ TEST(trainer_table, what_was_written_as_json_is_read) {
   auto x = marching("left", 3);
   x.lags = {1, 2, 3};
   x.refused = 9;
-  EXPECT_EQ(read_trainers(trainers_json(std::vector{x, trainer_record{}})),
+  EXPECT_EQ(read_trainers(ordered_json(std::vector{x, trainer_record{}}).dump()),
             (std::vector{x, trainer_record{}}));
   EXPECT_EQ(read_trainers("[{}]"), std::vector{trainer_record{}});
 }

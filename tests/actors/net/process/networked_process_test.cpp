@@ -78,7 +78,7 @@ TEST(networked_process, two_processes_train_the_bits_of_one) {
   EXPECT_EQ(parameters_of(end), alone(x));
   EXPECT_EQ(end.training->summary.nodes, 2u);
   EXPECT_EQ(end.training->summary.replicas, 2u);
-  EXPECT_GT(end.training->summary.wire.bytes_sent(), 0u);
+  EXPECT_GT(end.training->summary.bytes_sent(), 0u);
   const auto other = cluster[1].end();
   EXPECT_FALSE(other.training);
   EXPECT_EQ(other.reason, "finished");
