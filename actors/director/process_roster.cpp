@@ -44,7 +44,8 @@ report_change process_roster::on_report(const node_report& news, moment now) {
   const auto before = last ? last->news : node_report{};
   report_change result;
   result.moved = before.held != news.held || before.shard_versions != news.shard_versions;
-  result.sent = before.bytes_sent != news.bytes_sent && before.resends == news.resends;
+  result.sent =
+    before.wire.bytes_sent != news.wire.bytes_sent && before.wire.resends == news.wire.resends;
   for (const auto& peer : before.unreachable)
     if (std::ranges::find(news.unreachable, peer) == news.unreachable.end())
       result.reachable.push_back(peer);
@@ -131,12 +132,8 @@ void process_roster::fill_in(training_finished& result, const cluster_view& view
   result.replicas_here = view.replicas.size();
   result.replicas_lost = replicas_lost_;
   for (const auto& [who, one] : processes_)
-    if (one.last) {
-      for (size_t kind = 0; kind < tensor_kind_count; ++kind)
-        result.wire.bytes_sent[kind] += one.last->news.bytes_sent[kind];
-      result.wire.bytes_early += one.last->news.bytes_early;
-      result.wire.resends += one.last->news.resends;
-    }
+    if (one.last)
+      result.wire += one.last->news.wire;
 }
 
 } // namespace troupe

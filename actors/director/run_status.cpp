@@ -105,13 +105,12 @@ node_status run_status::status_of(const expected_member& node, moment now) const
     result.silence = seconds_of(now - last->at);
     for (const auto& replica : last->news.replicas)
       result.samples += replica.sample_count;
-    result.bytes_sent = last->news.bytes_sent;
+    result.wire = last->news.wire;
     result.pieces = last->news.work.pieces;
     result.late = seconds_of(last->news.work.late);
-    result.resends = last->news.resends;
     if (seat_.options.hides_work) {
-      result.samples = result.resends = 0;
-      result.bytes_sent = {};
+      result.samples = 0;
+      result.wire = {};
       result.pieces.clear();
       result.late = 0;
     }

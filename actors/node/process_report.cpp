@@ -228,9 +228,7 @@ void process_report::send() {
   news.round = sent_round_ = heard_round();
   news.unreachable = unreachable_ = members_without_link();
   const auto figures = seat_.exchange->figures();
-  news.bytes_sent = figures.bytes_sent;
-  news.bytes_early = figures.bytes_early;
-  news.resends = figures.resends;
+  news.wire = figures;
   news.waits = waits();
   news.work = work_of_actors();
   late_ = {};

@@ -180,9 +180,7 @@ struct node_report {
   std::vector<replica_status> replicas; ///< of local replicas
   uint64_t round = 0;                   ///< of the last course when they were asked
   std::vector<std::string> unreachable; ///< members it has no link to
-  bytes_of_kinds bytes_sent{};          ///< of pieces, to other processes
-  uint64_t bytes_early = 0;             ///< of these, sent while their gradient was being computed
-  uint64_t resends = 0;                 ///< pieces sent because they were wanted
+  traffic wire;                         ///< with other processes
   std::vector<awaited> waits;           ///< what it waits for; none: it works
   work_report work;                     ///< how it gets on with it
   uint64_t replicas_lost = 0;           ///< of its own, while it went on with the others
@@ -204,9 +202,9 @@ struct node_report {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_report& x) {
   return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
-                x.shard_versions, x.replicas, x.round, x.unreachable, x.bytes_sent, x.bytes_early,
-                x.resends, x.waits, x.work, x.replicas_lost, x.figures, x.clock.course_sent,
-                x.clock.course_heard, x.clock.told, x.links);
+                x.shard_versions, x.replicas, x.round, x.unreachable, x.wire, x.waits, x.work,
+                x.replicas_lost, x.figures, x.clock.course_sent, x.clock.course_heard, x.clock.told,
+                x.links);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

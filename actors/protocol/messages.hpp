@@ -322,7 +322,7 @@ typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
 }
 
 /// director -> observers: the end. The parameters are fetched with `pull`.
-struct training_finished {
+struct training_finished : recovery_figures {
   uint64_t version = 0;             ///< of the result
   uint8_t reason = 0;               ///< a stop_reason
   std::string problem;              ///< why training failed or diverged; empty when it went well
@@ -338,19 +338,8 @@ struct training_finished {
   bool is_best = false; ///< `version` was kept as the best; training may have gone on beyond it
   uint64_t nodes = 0;   ///< processes that any view named
   uint64_t replicas_here = 0; ///< in the last view
-  uint64_t views = 0;         ///< cluster views that were published
-  uint64_t replicas_lost = 0;
-  uint64_t rollbacks = 0;
-  /// Pieces between processes.
-  struct wire_figures {
-    bytes_of_kinds bytes_sent{};
-    uint64_t bytes_early = 0; ///< of these, sent while the same gradient was still being computed
-    uint64_t resends = 0;     ///< pieces that were asked for
-
-    friend bool operator==(const wire_figures&, const wire_figures&) = default;
-  };
-  wire_figures wire;
-  trainer_figures figures; ///< everybody's work and waits
+  traffic wire;               ///< between processes
+  trainer_figures figures;    ///< everybody's work and waits
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
@@ -360,8 +349,7 @@ typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
   return inspect_fields(f, caf::meta::type_name("troupe.training_finished"), x.version, x.reason,
                         x.problem, x.failed, x.failure, x.where, x.hint, x.end_version, x.seconds,
                         x.history, x.reductions, x.replicas, x.is_best, x.nodes, x.replicas_here,
-                        x.views, x.replicas_lost, x.rollbacks, x.wire.bytes_sent,
-                        x.wire.bytes_early, x.wire.resends, x.figures);
+                        x.views, x.replicas_lost, x.rollbacks, x.wire, x.figures);
 }
 
 } // namespace troupe

@@ -27,8 +27,7 @@ struct node_status {
   std::vector<awaited> waits;           ///< none: it works, or was never heard
   double silence = -1;                  ///< seconds since it was heard; -1: never
   uint64_t samples = 0;                 ///< computed, repetitions included
-  bytes_of_kinds bytes_sent{};          ///< of pieces, to other processes
-  uint64_t resends = 0;                 ///< pieces sent because they were wanted
+  traffic wire{};                       ///< with other processes
   std::vector<std::string> portions{};  ///< of a split model, what each replica carries, in words
   std::vector<work_piece> pieces{};     ///< that its actors are at, the longest first
   double late = 0;       ///< seconds that its node was called later than it should, at worst
@@ -41,8 +40,8 @@ template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, node_status& x) {
   return inspect_fields(f, caf::meta::type_name("troupe.node_status"), x.name, x.is_director,
                         x.is_linked, x.takes_part, x.replicas, x.shards, x.slices, x.spans,
-                        x.version, x.shard_versions, x.waits, x.silence, x.samples, x.bytes_sent,
-                        x.resends, x.portions, x.pieces, x.late, x.trouble);
+                        x.version, x.shard_versions, x.waits, x.silence, x.samples, x.wire,
+                        x.portions, x.pieces, x.late, x.trouble);
 }
 
 /// What holds up a run, or could.
@@ -55,8 +54,19 @@ struct status_of_waits {
   friend bool operator==(const status_of_waits&, const status_of_waits&) = default;
 };
 
+/// How well it learns, and how long it takes.
+struct status_of_results {
+  std::optional<double> train_loss;      ///< mean so far in the epoch being trained
+  std::optional<double> train_accuracy;  ///< likewise, of a classification
+  std::optional<double> learning_rate;   ///< of the next step; nothing: the rule has none
+  std::optional<double> seconds_left;    ///< at the pace of the last seconds, to `last_version`
+  std::vector<history_row> newest_row{}; ///< the history's last, if it has one
+
+  friend bool operator==(const status_of_results&, const status_of_results&) = default;
+};
+
 /// director -> whoever asks: how training goes.
-struct training_status : status_of_waits {
+struct training_status : status_of_waits, status_of_results, recovery_figures {
   std::string phase; ///< "waiting", "training", "stopping", "finished", "failed"
   uint64_t version = 0;
   uint64_t last_version = 0; ///< at which training ends when nothing ends it before
@@ -71,17 +81,9 @@ struct training_status : status_of_waits {
   double still = 0;      ///< seconds since something moved
   std::string job_sha256;
   view_number view;
-  uint64_t views = 0; ///< that were published
-  uint64_t replicas_lost = 0;
-  uint64_t rollbacks = 0;
-  std::vector<late_process> late;        ///< who holds up the run now
-  std::vector<node_status> nodes;        ///< in order of the cluster file
-  trainer_figures figures;               ///< of all replicas, as old as the report they came with
-  std::optional<double> train_loss;      ///< mean so far in the epoch being trained
-  std::optional<double> train_accuracy;  ///< likewise, of a classification
-  std::optional<double> learning_rate;   ///< of the next step; nothing: the rule has none
-  std::optional<double> seconds_left;    ///< at the pace of the last seconds, to `last_version`
-  std::vector<history_row> newest_row{}; ///< the history's last, if it has one
+  std::vector<late_process> late; ///< who holds up the run now
+  std::vector<node_status> nodes; ///< in order of the cluster file
+  trainer_figures figures;        ///< of all replicas, as old as the report they came with
 
   friend bool operator==(const training_status&, const training_status&) = default;
 };

@@ -57,6 +57,11 @@ typename Inspector::result_type inspect(Inspector& f, tensor_note& x) {
 }
 
 template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, traffic& x) {
+  return f(x.bytes_sent, x.bytes_early, x.resends);
+}
+
+template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, tensor_name& x) {
   auto kind = static_cast<uint8_t>(x.kind);
   auto load = [&]() -> caf::error {

@@ -44,9 +44,7 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     summary.steps_executed = std::max(summary.steps_executed, replica.steps_executed);
     summary.samples_by_replica.push_back(replica.sample_count);
   }
-  summary.views = finished.views;
-  summary.replicas_lost = finished.replicas_lost;
-  summary.rollbacks = finished.rollbacks;
+  static_cast<recovery_figures&>(summary) = finished;
   for (const auto& [kind, name] : name_table<tensor_kind>::entries)
     if (const auto bytes = finished.wire.bytes_sent[static_cast<size_t>(kind)]; bytes > 0)
       summary.bytes_by_kind.emplace(name, bytes);

@@ -77,11 +77,8 @@ struct exchange_link {
   friend bool operator==(const exchange_link&, const exchange_link&) = default;
 };
 
-/// The first three since the exchange began, the others now.
-struct exchange_figures {
-  bytes_of_kinds bytes_sent{}; ///< of values, over wires
-  uint64_t bytes_early = 0;    ///< of these, sent while their tensor was being computed
-  uint64_t resends = 0;        ///< pieces sent because a process wanted them, and fetched again
+/// What was sent, and what is so now.
+struct exchange_figures : traffic {
   uint64_t bytes_under_way = 0;
   size_t ranges_waiting = 0;
   size_t tensors_kept = 0;

@@ -48,6 +48,22 @@ inline uint64_t sum_of(const bytes_of_kinds& x) {
   return std::accumulate(x.begin(), x.end(), uint64_t{0});
 }
 
+/// What a process sent to others since it began.
+struct traffic {
+  bytes_of_kinds bytes_sent{}; ///< of values, over wires
+  uint64_t bytes_early = 0;    ///< of these, sent while their tensor was being computed
+  uint64_t resends = 0;        ///< pieces sent because a process wanted them, and fetched again
+
+  traffic& operator+=(const traffic& other) {
+    for (size_t kind = 0; kind < tensor_kind_count; ++kind)
+      bytes_sent[kind] += other.bytes_sent[kind];
+    bytes_early += other.bytes_early;
+    resends += other.resends;
+    return *this;
+  }
+  friend bool operator==(const traffic&, const traffic&) = default;
+};
+
 /// The node of what is no sum.
 inline constexpr tree_node only_leaf{0, 1};
 

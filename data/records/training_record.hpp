@@ -78,17 +78,19 @@ struct wire_record {
   }
 };
 
-/// What losses on the way came to.
-struct loss_figures {
-  uint64_t views = 1;
+/// What losses of processes came to.
+struct recovery_figures {
+  uint64_t views = 1; ///< cluster views that were published
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
-  /// Work that nobody did, as it ended several who had it: in words, with its rows.
-  std::vector<std::string> left_out{};
+
+  friend bool operator==(const recovery_figures&, const recovery_figures&) = default;
 };
 
 /// What a run was asked for beside what all runs tell.
 struct asked_figures {
+  std::optional<uint64_t> best_version{}; ///< equals `steps`; absent: the result is the last version
+  std::optional<client_totals> clients{}; ///< of a federated run, since its process began
   std::optional<client_evaluation> client_figures{}; ///< how the result serves federated clients
   /// Rising: steps from which results made the learning rate lower (optimizer.plateau).
   std::vector<uint64_t> rate_reductions{};
@@ -96,7 +98,7 @@ struct asked_figures {
 
 /// The object that `--json` prints and summary.json holds. Its results are those of the history's row of the
 /// result.
-struct training_summary : result_figures, loss_figures, asked_figures, wire_record {
+struct training_summary : result_figures, recovery_figures, asked_figures, wire_record {
   std::string job;      ///< its name
   std::string strategy; ///< "gradients"
   size_t replicas = 0;
@@ -116,10 +118,10 @@ struct training_summary : result_figures, loss_figures, asked_figures, wire_reco
   /// after roll-backs included.
   std::vector<uint64_t> samples_by_replica;
   uint64_t steps_executed = 0; ///< of the busiest of them, at least those that training ended at
-  std::optional<uint64_t> best_version; ///< equals `steps`; absent: the result is the last version
+  /// Work that nobody did, as it ended several who had it: in words, with its rows.
+  std::vector<std::string> left_out{};
   bool reproducible = true;             ///< the parameters' bits follow from the job alone
   std::vector<trainer_record> trainers; ///< by replica; empty for solvers
-  std::optional<client_totals> clients; ///< of a federated run, since its process began
 };
 
 } // namespace troupe

@@ -65,9 +65,9 @@ ordered_json object_of(const node_status& x) {
     {"waits_for", texts_of(x.waits)},
     {"last_heard_seconds", x.silence >= 0 ? ordered_json(x.silence) : ordered_json()},
     {"samples", x.samples},
-    {"bytes_sent", sum_of(x.bytes_sent)},
-    {"bytes_by_kind", object_of(x.bytes_sent)},
-    {"resends", x.resends}};
+    {"bytes_sent", sum_of(x.wire.bytes_sent)},
+    {"bytes_by_kind", object_of(x.wire.bytes_sent)},
+    {"resends", x.wire.resends}};
   if (!x.portions.empty())
     result["portions"] = x.portions;
   for (const auto& piece : x.pieces)
@@ -144,15 +144,12 @@ ordered_json object_of(const training_status& x) {
                       {"rollbacks", x.rollbacks}};
   if (!x.figures.left_out.empty())
     result["left_out"] = x.figures.left_out;
-  bytes_of_kinds bytes_sent{};
-  uint64_t resends = 0;
+  traffic wire;
   for (const auto& late : x.late)
     result["behind"].push_back({{"node", late.name}, {"seconds", x.still}, {"lacks", late.what}});
   for (const auto& node : x.nodes) {
     result["nodes"].push_back(object_of(node));
-    for (size_t kind = 0; kind < tensor_kind_count; ++kind)
-      bytes_sent[kind] += node.bytes_sent[kind];
-    resends += node.resends;
+    wire += node.wire;
   }
   result["links"] = ordered_json::array();
   for (const auto& link : x.links)
@@ -169,9 +166,9 @@ ordered_json object_of(const training_status& x) {
   if (const auto& privacy = x.figures.clients.privacy)
     result["privacy"] = {
       {"epsilon", privacy->epsilon}, {"delta", privacy->delta}, {"releases", privacy->releases}};
-  result["bytes_sent"] = sum_of(bytes_sent);
-  result["bytes_by_kind"] = object_of(bytes_sent);
-  result["resends"] = resends;
+  result["bytes_sent"] = sum_of(wire.bytes_sent);
+  result["bytes_by_kind"] = object_of(wire.bytes_sent);
+  result["resends"] = wire.resends;
   result["job_sha256"] = x.job_sha256;
   const auto why = explain(x);
   result["explanation"] = why ? object_of(*why) : ordered_json(nullptr);

@@ -72,7 +72,7 @@ public:
     news.view = {1, 1};
     news.held = held;
     news.replicas = {{held, 100, held}};
-    news.bytes_sent[0] = 5;
+    news.wire.bytes_sent[0] = 5;
     news.waits = std::move(waits);
     news.figures = figures;
     tell(news);
@@ -312,10 +312,10 @@ TEST(director_status, shows_every_node_of_the_file) {
   EXPECT_EQ(status.job_sha256, "0123");
   EXPECT_EQ(status.replicas, 3u);
   EXPECT_EQ(status.shards, 1u);
-  const node_status a{"a", true, true, true, 1, 1, 1, 1, {}, {}, {}, -1, 0, 0, 0};
+  const node_status a{"a", true, true, true, 1, 1, 1, 1, {}, {}, {}, -1, 0, {}};
   EXPECT_EQ(status.nodes[0], a);
   const node_status b{"b", false, true, true, 2, 0, 3, 0, 5, {}, {{"a", "parameters of version 6"}},
-                      0.5, 100,   5,    0};
+                      0.5, 100,   {{5}}};
   EXPECT_EQ(status.nodes[1], b);
 }
 

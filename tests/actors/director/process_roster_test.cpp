@@ -67,13 +67,13 @@ TEST(process_roster, a_report_says_what_is_new) {
   news.unreachable = {"b", "c"};
   EXPECT_TRUE(roster.on_report(news, begin).moved);
   news.unreachable = {"c"};
-  news.bytes_sent[0] = 100;
+  news.wire.bytes_sent[0] = 100;
   auto change = roster.on_report(news, begin);
   EXPECT_FALSE(change.moved);
   EXPECT_TRUE(change.sent);
   EXPECT_EQ(change.reachable, (std::vector<std::string>{"b"}));
-  news.bytes_sent[0] = 200;
-  news.resends = 1;
+  news.wire.bytes_sent[0] = 200;
+  news.wire.resends = 1;
   EXPECT_FALSE(roster.on_report(news, begin).sent) << "it was asked for: somebody missed it";
 }
 

@@ -141,7 +141,8 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   progress.finished_epoch = history_row{
     {2.5, 0.5, std::nullopt, 0.75, -infinity, 0.25, std::nullopt, -1.0}, 3, 30, 1.5, 0.01};
   expect_survives(progress);
-  training_finished finished{4,
+  training_finished finished{{5, 6, 7},
+                             4,
                              1,
                              "why",
                              true,
@@ -156,9 +157,6 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                              true,
                              3,
                              4,
-                             5,
-                             6,
-                             7,
                              {{8, 1, 2}, 9, 10},
                              some_figures()};
   expect_survives(finished);
@@ -186,8 +184,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                    {{"b", "gradients"}},
                    0.25,
                    8,
-                   {9, 8},
-                   10,
+                   {{9, 8}, 10, 11},
                    {"spare", "slice 2"},
                    {{"replica 0", "slice 4", milliseconds{7}, milliseconds{6}}},
                    0.5,
@@ -220,9 +217,7 @@ TEST_F(protocol, messages_between_processes_survive) {
                               {{1, 2, 3}},
                               6,
                               {"b"},
-                              {60, 40},
-                              50,
-                              2,
+                              {{60, 40}, 50, 2},
                               {{"b", "gradients"}},
                               {milliseconds{40},
                                milliseconds{30},

@@ -38,11 +38,23 @@ training_status some_status() {
   row.test_accuracy = 0.875;
   x.newest_row = {row};
   x.nodes.resize(4);
-  x.nodes[0] = {"main", true,  true,        true, 1, 1, 2, 1, 412, {412}, {{"right", "gradients"}},
-                0.25,   1'000, {2'000'000}, 3};
-  x.nodes[1] = {"right", false, true, true, 1, 1, 2, 1, 411, {412}, {}, 3.2, 900, {0, 500'000}, 0};
-  x.nodes[2] = {"back", false, true, true, 1, 0, 0, 0, {}, {}, {}, 0.5, 0, {}, 0};
-  x.nodes[3] = {"gone", false, false, false, 1, 0, 0, 0, {}, {}, {}, -1, 0, {}, 0};
+  x.nodes[0] = {"main",
+                true,
+                true,
+                true,
+                1,
+                1,
+                2,
+                1,
+                412,
+                {412},
+                {{"right", "gradients"}},
+                0.25,
+                1'000,
+                {{2'000'000}, 0, 3}};
+  x.nodes[1] = {"right", false, true, true, 1, 1, 2, 1, 411, {412}, {}, 3.2, 900, {{0, 500'000}}};
+  x.nodes[2] = {"back", false, true, true, 1, 0, 0, 0, {}, {}, {}, 0.5, 0, {}};
+  x.nodes[3] = {"gone", false, false, false, 1, 0, 0, 0, {}, {}, {}, -1, 0, {}};
   return x;
 }
 
