@@ -122,26 +122,6 @@ typename Inspector::result_type inspect(Inspector& f, awaited& x) {
   return f(caf::meta::type_name("troupe.awaited"), x.from, x.what);
 }
 
-/// A way of pieces on its way; one that there is not is refused.
-struct wire_carrier {
-  carrier_choice& value;
-};
-inline wire_carrier on_wire(carrier_choice& x) {
-  return {x};
-}
-
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_carrier x) {
-  auto number = static_cast<uint8_t>(x.value);
-  auto load = [&]() -> caf::error {
-    if (number >= carrier_choice_count)
-      return caf::make_error(caf::sec::invalid_argument, "there is no carrier of this number");
-    x.value = static_cast<carrier_choice>(number);
-    return caf::none;
-  };
-  return f(number, caf::meta::load_callback(load));
-}
-
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, work_piece& x) {
   return inspect_fields(f, caf::meta::type_name("troupe.work_piece"), x.who, x.what, x.busy,

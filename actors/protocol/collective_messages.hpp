@@ -43,23 +43,23 @@ typename Inspector::result_type inspect(Inspector& f, collective_introduction& x
            x.wants_answer, x.knows_all, x.carrier);
 }
 
+template <>
+inline constexpr collective_stage last_of<collective_stage> = collective_stage::gather;
+
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, collective_part& x) {
-  wire_verdict<collective_kind> kind{x.kind, collective_kind::barrier};
-  wire_verdict<collective_stage> stage{x.stage, collective_stage::gather};
   payload values{x.values};
   auto load = [&]() -> caf::error {
     x.values = values;
     return caf::none;
   };
-  return sealed(f, "troupe.collective_part", x.round, x.from, kind, x.root, stage, x.count, values,
-                x.first, x.rest, caf::meta::load_callback(load));
+  return sealed(f, "troupe.collective_part", x.round, x.from, x.kind, x.root, x.stage, x.count,
+                values, x.first, x.rest, caf::meta::load_callback(load));
 }
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, collective_grant& x) {
-  wire_verdict<collective_stage> stage{x.stage, collective_stage::gather};
-  return sealed(f, "troupe.collective_grant", x.round, x.from, stage, x.until);
+  return sealed(f, "troupe.collective_grant", x.round, x.from, x.stage, x.until);
 }
 
 template <class Inspector>

@@ -42,30 +42,10 @@ struct merge_report {
   friend bool operator==(const merge_report&, const merge_report&) = default;
 };
 
-/// A verdict on its way: a byte, of at most `last`. CAF's own way takes any number.
-template <class Enum>
-struct wire_verdict {
-  Enum& value;
-  Enum last;
-};
-
-template <class Inspector, class Enum>
-typename Inspector::result_type inspect(Inspector& f, wire_verdict<Enum> x) {
-  auto byte = static_cast<uint8_t>(x.value);
-  auto load = [&]() -> caf::error {
-    if (byte > static_cast<uint8_t>(x.last))
-      return caf::make_error(caf::sec::invalid_argument, "no such verdict");
-    x.value = static_cast<Enum>(byte);
-    return caf::none;
-  };
-  return f(byte, caf::meta::load_callback(load));
-}
-
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, merge_report& x) {
-  wire_verdict<parameters_verdict> verdict{x.verdict, parameters_verdict::merge_refused};
-  return f(caf::meta::type_name("troupe.merge_report"), x.child, x.number, verdict, x.reason,
-           x.round, x.merged);
+  return inspect_fields(f, caf::meta::type_name("troupe.merge_report"), x.child, x.number,
+                        x.verdict, x.reason, x.round, x.merged);
 }
 
 /// gradients coordinator -> trainer: what to take a gradient at, the answer to `pull`.
@@ -79,11 +59,13 @@ struct gradient_work {
   friend bool operator==(const gradient_work&, const gradient_work&) = default;
 };
 
+template <>
+inline constexpr staleness_verdict last_of<staleness_verdict> = staleness_verdict::refuse;
+
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_work& x) {
-  wire_verdict<staleness_verdict> verdict{x.verdict, staleness_verdict::refuse};
-  return f(caf::meta::type_name("troupe.gradient_work"), verdict, x.reason, x.ticket, x.version,
-           x.parameters);
+  return inspect_fields(f, caf::meta::type_name("troupe.gradient_work"), x.verdict, x.reason,
+                        x.ticket, x.version, x.parameters);
 }
 
 /// trainer -> gradients coordinator. Answered with `gradient_report`. One that comes twice is
@@ -115,9 +97,8 @@ struct gradient_report {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, gradient_report& x) {
-  wire_verdict<staleness_verdict> verdict{x.verdict, staleness_verdict::refuse};
-  return f(caf::meta::type_name("troupe.gradient_report"), verdict, x.reason, x.staleness,
-           x.version);
+  return inspect_fields(f, caf::meta::type_name("troupe.gradient_report"), x.verdict, x.reason,
+                        x.staleness, x.version);
 }
 
 } // namespace troupe

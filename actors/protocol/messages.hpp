@@ -22,7 +22,6 @@
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
 #include <caf/meta/type_name.hpp>
-#include <caf/sec.hpp>
 #include <caf/typed_actor.hpp>
 
 #include <bit>
@@ -275,17 +274,13 @@ struct not_finite_report {
   friend bool operator==(const not_finite_report&, const not_finite_report&) = default;
 };
 
+template <>
+inline constexpr step_problem last_of<step_problem> = step_problem::spent;
+
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
-  auto problem = static_cast<uint8_t>(x.problem);
-  auto load = [&]() -> caf::error {
-    if (problem > static_cast<uint8_t>(step_problem::spent))
-      return caf::make_error(caf::sec::invalid_argument, "no such problem of a step");
-    x.problem = static_cast<step_problem>(problem);
-    return caf::none;
-  };
   return sealed(f, "troupe.not_finite_report", x.term, x.step, x.what, x.has_slice, x.slice,
-                x.replica, problem, caf::meta::load_callback(load));
+                x.replica, x.problem);
 }
 
 /// replica -> director: what it has done.

@@ -25,16 +25,13 @@ typename Inspector::result_type inspect(Inspector& f, online_batch& x) {
 }
 
 /// online learner -> application: what became of a batch (coordinators/modes/online_learner.hpp).
+template <>
+inline constexpr online_verdict last_of<online_verdict> = online_verdict::refused_no_model;
+
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, online_report& x) {
-  auto verdict = static_cast<uint8_t>(x.verdict);
-  auto load = [&]() -> caf::error {
-    x.verdict = static_cast<online_verdict>(verdict);
-    return caf::none;
-  };
-  return inspect_fields(f, caf::meta::type_name("troupe.online_report"), x.batch, verdict,
-                        x.version, x.batch_loss, x.loss_before, x.loss_after, x.reason,
-                        caf::meta::load_callback(load));
+  return inspect_fields(f, caf::meta::type_name("troupe.online_report"), x.batch, x.verdict,
+                        x.version, x.batch_loss, x.loss_before, x.loss_after, x.reason);
 }
 
 } // namespace troupe

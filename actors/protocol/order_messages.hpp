@@ -54,18 +54,14 @@ struct order_sheet {
   friend bool operator==(const order_sheet&, const order_sheet&) = default;
 };
 
+template <>
+inline constexpr trainer_task last_of<trainer_task> = trainer_task::clients;
+
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, order_sheet& x) {
-  auto task = static_cast<uint8_t>(x.task);
-  auto load = [&]() -> caf::error {
-    if (task > static_cast<uint8_t>(trainer_task::clients))
-      return caf::make_error(caf::sec::invalid_argument, "no such task of a trainer");
-    x.task = static_cast<trainer_task>(task);
-    return caf::none;
-  };
-  return sealed(f, "troupe.order_sheet", x.term, x.number, x.replica, x.evaluates, task, x.trainer,
-                x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open, x.last,
-                x.attempt, caf::meta::load_callback(load));
+  return sealed(f, "troupe.order_sheet", x.term, x.number, x.replica, x.evaluates, x.task,
+                x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open,
+                x.last, x.attempt);
 }
 
 /// Vectors that come back when the result is finite: what went out, moved along; the two halves of
@@ -93,18 +89,7 @@ struct result_sheet {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, client_figure& x) {
-  auto bits =
-    uint64_t{std::bit_cast<uint32_t>(x.loss)} << 32 | uint64_t{std::bit_cast<uint32_t>(x.norm)};
-  auto verdict = static_cast<uint8_t>(x.verdict);
-  auto load = [&]() -> caf::error {
-    if (verdict > static_cast<uint8_t>(update_verdict::out_of_range))
-      return caf::make_error(caf::sec::invalid_argument, "no such verdict on an update");
-    x.loss = std::bit_cast<float>(static_cast<uint32_t>(bits >> 32));
-    x.norm = std::bit_cast<float>(static_cast<uint32_t>(bits));
-    x.verdict = static_cast<update_verdict>(verdict);
-    return caf::none;
-  };
-  return f(bits, verdict, caf::meta::load_callback(load));
+  return inspect_fields(f, x.loss, x.norm, x.verdict);
 }
 
 template <class Inspector>

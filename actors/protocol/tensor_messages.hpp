@@ -63,14 +63,7 @@ typename Inspector::result_type inspect(Inspector& f, traffic& x) {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, tensor_name& x) {
-  auto kind = static_cast<uint8_t>(x.kind);
-  auto load = [&]() -> caf::error {
-    if (kind >= tensor_kind_count)
-      return caf::make_error(caf::sec::invalid_argument, "there is no tensor of this kind");
-    x.kind = static_cast<tensor_kind>(kind);
-    return caf::none;
-  };
-  return f(kind, x.term, x.key, x.node, x.part, caf::meta::load_callback(load));
+  return inspect_fields(f, x.kind, x.term, x.key, x.node, x.part);
 }
 
 template <class Inspector>

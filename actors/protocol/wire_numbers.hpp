@@ -4,34 +4,61 @@
 #pragma once
 
 #include "troupe/models/base/index_range.hpp"
+#include "troupe/models/base/names.hpp"
 #include "troupe/models/metrics/metric_sums.hpp"
 #include "troupe/models/training/round_record.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
+#include <caf/sec.hpp>
 
 #include <bit>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace troupe {
 
-/// A double on its way: its bits as an integer.
-struct wire_double {
-  double& value;
+/// A real number on its way: its bits as an integer.
+template <class Real>
+struct wire_real {
+  Real& value;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_double x) {
-  auto bits = std::bit_cast<uint64_t>(x.value);
+template <class Inspector, class Real>
+typename Inspector::result_type inspect(Inspector& f, wire_real<Real> x) {
+  using word = std::conditional_t<sizeof(Real) == sizeof(uint64_t), uint64_t, uint32_t>;
+  auto bits = std::bit_cast<word>(x.value);
   auto load = [&]() -> caf::error {
-    x.value = std::bit_cast<double>(bits);
+    x.value = std::bit_cast<Real>(bits);
     return caf::none;
   };
   return f(bits, caf::meta::load_callback(load));
+}
+
+/// The last value of an enumeration.
+template <class Enum>
+inline constexpr Enum last_of = name_table<Enum>::entries.back().first;
+
+/// A value of an enumeration on its way: a byte; one beyond the last is refused.
+template <class Enum>
+struct wire_enum {
+  Enum& value;
+};
+
+template <class Inspector, class Enum>
+typename Inspector::result_type inspect(Inspector& f, wire_enum<Enum> x) {
+  auto byte = static_cast<uint8_t>(x.value);
+  auto load = [&]() -> caf::error {
+    if (byte > static_cast<uint8_t>(last_of<Enum>))
+      return caf::make_error(caf::sec::invalid_argument, "there is no such value");
+    x.value = static_cast<Enum>(byte);
+    return caf::none;
+  };
+  return f(byte, caf::meta::load_callback(load));
 }
 
 /// A time on its way: its count.
@@ -85,7 +112,14 @@ template <class T>
 T& on_wire(T& x) {
   return x;
 }
-inline wire_double on_wire(double& x) {
+inline wire_real<double> on_wire(double& x) {
+  return {x};
+}
+inline wire_real<float> on_wire(float& x) {
+  return {x};
+}
+template <class Enum>
+requires std::is_enum_v<Enum> wire_enum<Enum> on_wire(Enum& x) {
   return {x};
 }
 inline wire_doubles on_wire(std::vector<double>& x) {

@@ -15,7 +15,6 @@ enum class carrier_choice : uint8_t {
   socket,    ///< a connection of their own
   memory,    ///< that both have in common; with others as messages
 };
-inline constexpr size_t carrier_choice_count = 4;
 
 template <>
 struct name_table<carrier_choice> {

@@ -19,7 +19,7 @@
 namespace troupe {
 
 /// Counts changes of what processes say to each other; another number is another language.
-inline constexpr uint64_t protocol_number = 12;
+inline constexpr uint64_t protocol_number = 13;
 
 /// What a process says of itself before anything else.
 struct process_facts {
