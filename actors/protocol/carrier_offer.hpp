@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include <caf/meta/type_name.hpp>
+#include "troupe/actors/protocol/wire_numbers.hpp"
 
 #include <cstdint>
 #include <string>
@@ -19,9 +19,8 @@ struct carrier_offer {
   friend bool operator==(const carrier_offer&, const carrier_offer&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, carrier_offer& x) {
-  return f(caf::meta::type_name("troupe.carrier_offer"), x.host, x.address, x.by_socket, x.token);
+auto inspect(auto& f, carrier_offer& x) {
+  return plain(f, "troupe.carrier_offer", x.host, x.address, x.by_socket, x.token);
 }
 
 } // namespace troupe

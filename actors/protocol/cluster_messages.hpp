@@ -33,30 +33,24 @@ using standing_listener =
 /// different cluster files.
 using misfit_listener = std::function<void(const std::string& why)>;
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, member& x) {
-  return f(caf::meta::type_name("troupe.member"), x.name, x.incarnation, x.replica_count,
-           x.shard_count, x.life);
+auto inspect(auto& f, member& x) {
+  return plain(f, "troupe.member", x.name, x.incarnation, x.replica_count, x.shard_count, x.life);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, replica_place& x) {
+auto inspect(auto& f, replica_place& x) {
   return f(x.member, x.index, x.slices, x.segments, x.parts);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, shard_place& x) {
+auto inspect(auto& f, shard_place& x) {
   return f(x.member, x.index, x.blocks);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, view_number& x) {
+auto inspect(auto& f, view_number& x) {
   return f(x.term, x.number);
 }
 
 /// director -> all nodes (coordinators/membership/cluster_view.hpp).
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, cluster_view& x) {
+auto inspect(auto& f, cluster_view& x) {
   return sealed(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas, x.shards,
                 x.is_careful);
 }
@@ -74,8 +68,7 @@ struct course {
   friend bool operator==(const course&, const course&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, course& x) {
+auto inspect(auto& f, course& x) {
   return sealed(f, "troupe.course", x.term, x.sequence, x.rule.version, x.rule.final,
                 x.rule.reductions, x.row_version, x.checkpoint_version, x.round, x.sent);
 }
@@ -88,15 +81,13 @@ struct hold_request {
   friend bool operator==(const hold_request&, const hold_request&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, hold_request& x) {
+auto inspect(auto& f, hold_request& x) {
   return sealed(f, "troupe.hold_request", x.term, x.sequence);
 }
 
 /// node -> director. This process starts no step from `next_step` on until the next course
 /// (coordinators/run/hold_rule.hpp).
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, hold_answer& x) {
+auto inspect(auto& f, hold_answer& x) {
   return sealed(f, "troupe.hold_answer", x.name, x.view, x.next_step, x.shard_versions);
 }
 
@@ -111,33 +102,26 @@ struct shard_numbers {
   friend bool operator==(const shard_numbers&, const shard_numbers&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, shard_numbers& x) {
+auto inspect(auto& f, shard_numbers& x) {
   return sealed(f, "troupe.shard_numbers", x.version, x.first_element, x.numbers, x.keeps_book,
                 x.book);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, awaited& x) {
-  return f(caf::meta::type_name("troupe.awaited"), x.from, x.what);
+auto inspect(auto& f, awaited& x) {
+  return plain(f, "troupe.awaited", x.from, x.what);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, work_piece& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.work_piece"), x.who, x.what, x.busy,
-                        x.longest);
+auto inspect(auto& f, work_piece& x) {
+  return plain(f, "troupe.work_piece", x.who, x.what, x.busy, x.longest);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, work_report& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.work_report"), x.busy, x.longest, x.late,
-                        x.pieces);
+auto inspect(auto& f, work_report& x) {
+  return plain(f, "troupe.work_report", x.busy, x.longest, x.late, x.pieces);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, link_report& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.link_report"), x.peer, x.outgoing, x.sent,
-                        x.seen, x.waiting, x.incoming, x.came, x.carrier);
+auto inspect(auto& f, link_report& x) {
+  return plain(f, "troupe.link_report", x.peer, x.outgoing, x.sent, x.seen, x.waiting, x.incoming,
+               x.came, x.carrier);
 }
 
 /// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no course yet.
@@ -179,8 +163,7 @@ struct node_report {
   friend bool operator==(const node_report&, const node_report&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, node_report& x) {
+auto inspect(auto& f, node_report& x) {
   return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
                 x.shard_versions, x.replicas, x.round, x.unreachable, x.wire, x.waits, x.work,
                 x.replicas_lost, x.figures, x.clock.course_sent, x.clock.course_heard, x.clock.told,
@@ -198,10 +181,8 @@ struct shard_copy {
   friend bool operator==(const shard_copy&, const shard_copy&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, shard_copy& x) {
-  return f(caf::meta::type_name("troupe.shard_copy"), x.version, x.shard, x.parameters, x.slots,
-           x.numbers);
+auto inspect(auto& f, shard_copy& x) {
+  return plain(f, "troupe.shard_copy", x.version, x.shard, x.parameters, x.slots, x.numbers);
 }
 
 /// node -> one of its replicas: to be added along the tree. Never crosses a wire.

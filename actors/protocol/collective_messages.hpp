@@ -20,9 +20,8 @@ struct collective_group {
   friend bool operator==(const collective_group&, const collective_group&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, collective_group& x) {
-  return f(caf::meta::type_name("troupe.collective_group"), x.members);
+auto inspect(auto& f, collective_group& x) {
+  return plain(f, "troupe.collective_group", x.members);
 }
 
 /// A process's meeting -> another's: who is there.
@@ -37,17 +36,15 @@ struct collective_introduction {
   friend bool operator==(const collective_introduction&, const collective_introduction&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, collective_introduction& x) {
-  return f(caf::meta::type_name("troupe.collective_introduction"), x.process, x.meeting, x.members,
-           x.wants_answer, x.knows_all, x.carrier);
+auto inspect(auto& f, collective_introduction& x) {
+  return plain(f, "troupe.collective_introduction", x.process, x.meeting, x.members, x.wants_answer,
+               x.knows_all, x.carrier);
 }
 
 template <>
 inline constexpr collective_stage last_of<collective_stage> = collective_stage::gather;
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, collective_part& x) {
+auto inspect(auto& f, collective_part& x) {
   payload values{x.values};
   auto load = [&]() -> caf::error {
     x.values = values;
@@ -57,13 +54,11 @@ typename Inspector::result_type inspect(Inspector& f, collective_part& x) {
                 values, x.first, x.rest, caf::meta::load_callback(load));
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, collective_grant& x) {
+auto inspect(auto& f, collective_grant& x) {
   return sealed(f, "troupe.collective_grant", x.round, x.from, x.stage, x.until);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, collective_failure& x) {
+auto inspect(auto& f, collective_failure& x) {
   return sealed(f, "troupe.collective_failure", x.round, x.from, x.why);
 }
 

@@ -25,9 +25,8 @@ struct child_model {
   friend bool operator==(const child_model&, const child_model&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, child_model& x) {
-  return f(caf::meta::type_name("troupe.child_model"), x.child, x.number, x.values, x.sample_count);
+auto inspect(auto& f, child_model& x) {
+  return plain(f, "troupe.child_model", x.child, x.number, x.values, x.sample_count);
 }
 
 /// parameters coordinator -> child: what became of its model.
@@ -42,10 +41,8 @@ struct merge_report {
   friend bool operator==(const merge_report&, const merge_report&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, merge_report& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.merge_report"), x.child, x.number,
-                        x.verdict, x.reason, x.round, x.merged);
+auto inspect(auto& f, merge_report& x) {
+  return plain(f, "troupe.merge_report", x.child, x.number, x.verdict, x.reason, x.round, x.merged);
 }
 
 /// gradients coordinator -> trainer: what to take a gradient at, the answer to `pull`.
@@ -62,10 +59,8 @@ struct gradient_work {
 template <>
 inline constexpr staleness_verdict last_of<staleness_verdict> = staleness_verdict::refuse;
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, gradient_work& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.gradient_work"), x.verdict, x.reason,
-                        x.ticket, x.version, x.parameters);
+auto inspect(auto& f, gradient_work& x) {
+  return plain(f, "troupe.gradient_work", x.verdict, x.reason, x.ticket, x.version, x.parameters);
 }
 
 /// trainer -> gradients coordinator. Answered with `gradient_report`. One that comes twice is
@@ -79,10 +74,8 @@ struct gradient_offer {
   friend bool operator==(const gradient_offer&, const gradient_offer&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, gradient_offer& x) {
-  return f(caf::meta::type_name("troupe.gradient_offer"), x.trainer, x.ticket, x.gradient_sum,
-           x.sample_count);
+auto inspect(auto& f, gradient_offer& x) {
+  return plain(f, "troupe.gradient_offer", x.trainer, x.ticket, x.gradient_sum, x.sample_count);
 }
 
 /// gradients coordinator -> trainer: what became of its gradient.
@@ -95,10 +88,8 @@ struct gradient_report {
   friend bool operator==(const gradient_report&, const gradient_report&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, gradient_report& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.gradient_report"), x.verdict, x.reason,
-                        x.staleness, x.version);
+auto inspect(auto& f, gradient_report& x) {
+  return plain(f, "troupe.gradient_report", x.verdict, x.reason, x.staleness, x.version);
 }
 
 } // namespace troupe

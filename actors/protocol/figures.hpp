@@ -8,8 +8,6 @@
 #include "troupe/coordinators/run/seam_waits.hpp"
 #include "troupe/models/training/round_record.hpp"
 
-#include <caf/meta/type_name.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -18,8 +16,7 @@
 
 namespace troupe {
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, replica_name& x) {
+auto inspect(auto& f, replica_name& x) {
   return f(x.process, x.index);
 }
 
@@ -34,37 +31,30 @@ struct trainer_figures {
   friend bool operator==(const trainer_figures&, const trainer_figures&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, trainer_statistics& x) {
+auto inspect(auto& f, trainer_statistics& x) {
   return inspect_fields(f, x.result_count, x.last_count, x.last_by, x.last_by_max, x.waited,
                         x.computed, x.network, x.applied_count, x.discarded_count, x.refused_count,
                         x.lost_count, x.lags);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, named_statistics& x) {
+auto inspect(auto& f, named_statistics& x) {
   return f(x.who, x.figures, x.portion);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, seam_wait& x) {
+auto inspect(auto& f, seam_wait& x) {
   return inspect_fields(f, x.whom, x.count, x.time, x.longest);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, seam_waits& x) {
+auto inspect(auto& f, seam_waits& x) {
   return inspect_fields(f, x.computed, x.waits);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, client_totals& x) {
+auto inspect(auto& f, client_totals& x) {
   return inspect_fields(f, x.rounds, x.void_rounds, x.updates, x.refused, x.rows, x.privacy);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, trainer_figures& x) {
-  return f(caf::meta::type_name("troupe.trainer_figures"), x.barrier_count, x.replicas, x.left_out,
-           x.clients);
+auto inspect(auto& f, trainer_figures& x) {
+  return plain(f, "troupe.trainer_figures", x.barrier_count, x.replicas, x.left_out, x.clients);
 }
 
 } // namespace troupe

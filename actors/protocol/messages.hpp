@@ -21,7 +21,6 @@
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
-#include <caf/meta/type_name.hpp>
 #include <caf/typed_actor.hpp>
 
 #include <bit>
@@ -34,8 +33,7 @@
 
 namespace troupe {
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, batch_sums& x) {
+auto inspect(auto& f, batch_sums& x) {
   return inspect_fields(f, x.loss_sum, x.sample_count, x.correct_count, x.squared_error_sum);
 }
 
@@ -55,11 +53,9 @@ struct contribution {
   friend bool operator==(const contribution&, const contribution&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, contribution& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.contribution"), x.step, x.node,
-                        x.first_element, x.gradient_sum, x.sums, x.replica, x.term, x.is_begun,
-                        x.computed);
+auto inspect(auto& f, contribution& x) {
+  return plain(f, "troupe.contribution", x.step, x.node, x.first_element, x.gradient_sum, x.sums,
+               x.replica, x.term, x.is_begun, x.computed);
 }
 
 /// shard -> the other shards, when a step needs sums over the whole model: as many numbers of each block
@@ -73,10 +69,8 @@ struct block_sums {
   friend bool operator==(const block_sums&, const block_sums&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, block_sums& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.block_sums"), x.step, x.first_block,
-                        x.numbers);
+auto inspect(auto& f, block_sums& x) {
+  return plain(f, "troupe.block_sums", x.step, x.first_block, x.numbers);
 }
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
@@ -93,10 +87,8 @@ struct parameter_span {
   friend bool operator==(const parameter_span&, const parameter_span&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, parameter_span& x) {
-  return f(caf::meta::type_name("troupe.parameter_span"), x.term, x.version, x.shard, x.values,
-           x.point);
+auto inspect(auto& f, parameter_span& x) {
+  return plain(f, "troupe.parameter_span", x.term, x.version, x.shard, x.values, x.point);
 }
 
 /// node -> replicas and shards. Replicas may compute the steps below `rule.version`.
@@ -107,10 +99,8 @@ struct horizon {
   friend bool operator==(const horizon&, const horizon&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, horizon& x) {
-  return f(caf::meta::type_name("troupe.horizon"), x.rule.version, x.rule.final, x.rule.reductions,
-           x.row_version);
+auto inspect(auto& f, horizon& x) {
+  return plain(f, "troupe.horizon", x.rule.version, x.rule.final, x.rule.reductions, x.row_version);
 }
 
 /// A replica and the slices it owns; none: a spare, which is told nothing until it gets some.
@@ -127,8 +117,7 @@ struct replica_entry {
   friend bool operator==(const replica_entry&, const replica_entry&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, replica_entry& x) {
+auto inspect(auto& f, replica_entry& x) {
   return f(x.actor, x.slices, x.name, x.segments, x.parts);
 }
 
@@ -140,8 +129,7 @@ struct shard_entry {
   friend bool operator==(const shard_entry&, const shard_entry&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, shard_entry& x) {
+auto inspect(auto& f, shard_entry& x) {
   return f(x.actor, x.blocks);
 }
 
@@ -154,8 +142,7 @@ struct trainer_entry {
   friend bool operator==(const trainer_entry&, const trainer_entry&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, trainer_entry& x) {
+auto inspect(auto& f, trainer_entry& x) {
   return f(x.actor, x.name, x.life);
 }
 
@@ -180,11 +167,9 @@ struct view {
   friend bool operator==(const view&, const view&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, view& x) {
-  return f(caf::meta::type_name("troupe.view"), x.term, x.number, x.start_version, x.index,
-           x.restarts, x.director, x.relay, x.wired, x.replicas, x.shards, x.trainers,
-           x.is_careful);
+auto inspect(auto& f, view& x) {
+  return plain(f, "troupe.view", x.term, x.number, x.start_version, x.index, x.restarts, x.director,
+               x.relay, x.wired, x.replicas, x.shards, x.trainers, x.is_careful);
 }
 
 /// replica -> director. Sums over chunks [first_chunk, first_chunk + chunks.size()) of a version's
@@ -199,8 +184,7 @@ struct evaluation {
   friend bool operator==(const evaluation&, const evaluation&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, evaluation& x) {
+auto inspect(auto& f, evaluation& x) {
   return sealed(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks, x.metrics);
 }
 
@@ -215,18 +199,15 @@ struct span_hash {
   friend bool operator==(const span_hash&, const span_hash&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, hash_sum& x) {
+auto inspect(auto& f, hash_sum& x) {
   return f(x.high, x.low);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, version_hash& x) {
+auto inspect(auto& f, version_hash& x) {
   return f(x.parameters, x.state);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, span_hash& x) {
+auto inspect(auto& f, span_hash& x) {
   return sealed(f, "troupe.span_hash", x.term, x.version, x.blocks, x.hash);
 }
 
@@ -244,8 +225,7 @@ struct training_report {
   friend bool operator==(const training_report&, const training_report&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, training_report& x) {
+auto inspect(auto& f, training_report& x) {
   return sealed(f, "troupe.training_report", x.term, x.version, x.sums, x.is_row, x.is_mark,
                 x.seconds, x.notice, x.rounds);
 }
@@ -277,8 +257,7 @@ struct not_finite_report {
 template <>
 inline constexpr step_problem last_of<step_problem> = step_problem::spent;
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, not_finite_report& x) {
+auto inspect(auto& f, not_finite_report& x) {
   return sealed(f, "troupe.not_finite_report", x.term, x.step, x.what, x.has_slice, x.slice,
                 x.replica, x.problem);
 }
@@ -293,14 +272,11 @@ struct replica_status {
   friend bool operator==(const replica_status&, const replica_status&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, replica_status& x) {
-  return f(caf::meta::type_name("troupe.replica_status"), x.version, x.sample_count,
-           x.steps_executed, x.waits);
+auto inspect(auto& f, replica_status& x) {
+  return plain(f, "troupe.replica_status", x.version, x.sample_count, x.steps_executed, x.waits);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, history_row& x) {
+auto inspect(auto& f, history_row& x) {
   auto figures = figures_by_name(x);
   auto load = [&]() -> caf::error {
     set_figures(x, figures);
@@ -309,11 +285,10 @@ typename Inspector::result_type inspect(Inspector& f, history_row& x) {
   return inspect_fields(f, x.epoch, x.steps, x.hash, figures, caf::meta::load_callback(load));
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, training_progress& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.training_progress"), x.epoch, x.epochs,
-                        x.step, x.steps_in_epoch, x.version, x.seconds, x.seconds_of_epoch,
-                        x.train_loss, x.train_accuracy, x.finished_epoch, x.notice, x.rounds);
+auto inspect(auto& f, training_progress& x) {
+  return plain(f, "troupe.training_progress", x.epoch, x.epochs, x.step, x.steps_in_epoch,
+               x.version, x.seconds, x.seconds_of_epoch, x.train_loss, x.train_accuracy,
+               x.finished_epoch, x.notice, x.rounds);
 }
 
 /// director -> observers: the end. The parameters are fetched with `pull`.
@@ -339,12 +314,11 @@ struct training_finished : recovery_figures {
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, training_finished& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.training_finished"), x.version, x.reason,
-                        x.problem, x.failed, x.failure, x.where, x.hint, x.end_version, x.seconds,
-                        x.history, x.reductions, x.replicas, x.is_best, x.nodes, x.replicas_here,
-                        x.views, x.replicas_lost, x.rollbacks, x.wire, x.figures);
+auto inspect(auto& f, training_finished& x) {
+  return plain(f, "troupe.training_finished", x.version, x.reason, x.problem, x.failed, x.failure,
+               x.where, x.hint, x.end_version, x.seconds, x.history, x.reductions, x.replicas,
+               x.is_best, x.nodes, x.replicas_here, x.views, x.replicas_lost, x.rollbacks, x.wire,
+               x.figures);
 }
 
 } // namespace troupe

@@ -19,19 +19,17 @@ struct online_batch {
   friend bool operator==(const online_batch&, const online_batch&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, online_batch& x) {
-  return f(caf::meta::type_name("troupe.online_batch"), x.features, x.labels, x.targets);
+auto inspect(auto& f, online_batch& x) {
+  return plain(f, "troupe.online_batch", x.features, x.labels, x.targets);
 }
 
 /// online learner -> application: what became of a batch (coordinators/modes/online_learner.hpp).
 template <>
 inline constexpr online_verdict last_of<online_verdict> = online_verdict::refused_no_model;
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, online_report& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.online_report"), x.batch, x.verdict,
-                        x.version, x.batch_loss, x.loss_before, x.loss_after, x.reason);
+auto inspect(auto& f, online_report& x) {
+  return plain(f, "troupe.online_report", x.batch, x.verdict, x.version, x.batch_loss,
+               x.loss_before, x.loss_after, x.reason);
 }
 
 } // namespace troupe

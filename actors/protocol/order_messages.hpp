@@ -57,8 +57,7 @@ struct order_sheet {
 template <>
 inline constexpr trainer_task last_of<trainer_task> = trainer_task::clients;
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, order_sheet& x) {
+auto inspect(auto& f, order_sheet& x) {
   return sealed(f, "troupe.order_sheet", x.term, x.number, x.replica, x.evaluates, x.task,
                 x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open,
                 x.last, x.attempt);
@@ -87,13 +86,11 @@ struct result_sheet {
   friend bool operator==(const result_sheet&, const result_sheet&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, client_figure& x) {
+auto inspect(auto& f, client_figure& x) {
   return inspect_fields(f, x.loss, x.norm, x.verdict);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, result_sheet& x) {
+auto inspect(auto& f, result_sheet& x) {
   return sealed(f, "troupe.result_sheet", x.term, x.number, x.sums, x.finite, x.computed_ns,
                 x.vector_count, x.is_lost, x.clients);
 }

@@ -109,7 +109,7 @@ typename Inspector::result_type sealed(Inspector& f, const char* name, Ts&&... f
     };
     return f(caf::meta::type_name(name), on_wire(fields)..., seal, caf::meta::load_callback(check));
   } else {
-    return inspect_fields(f, caf::meta::type_name(name), fields...);
+    return plain(f, name, fields...);
   }
 }
 

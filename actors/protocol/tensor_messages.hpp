@@ -41,33 +41,27 @@ struct sent_credit : said<link_position> {};
 /// So much was sent: what has come? Answered with credit.
 struct sent_stamp : said<link_position> {};
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, speaker& x) {
+auto inspect(auto& f, speaker& x) {
   return f(x.process, x.is_director);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, link_position& x) {
+auto inspect(auto& f, link_position& x) {
   return f(x.link, x.bytes);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, tensor_note& x) {
+auto inspect(auto& f, tensor_note& x) {
   return f(x.facts, x.remarks);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, traffic& x) {
+auto inspect(auto& f, traffic& x) {
   return f(x.bytes_sent, x.bytes_early, x.resends);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, tensor_name& x) {
+auto inspect(auto& f, tensor_name& x) {
   return inspect_fields(f, x.kind, x.term, x.key, x.node, x.part);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, sent_piece& x) {
+auto inspect(auto& f, sent_piece& x) {
   auto& piece = x.what;
   payload values{piece.values};
   auto load = [&]() -> caf::error {
@@ -78,19 +72,16 @@ typename Inspector::result_type inspect(Inspector& f, sent_piece& x) {
                 piece.stamp, values, caf::meta::load_callback(load));
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, sent_want& x) {
+auto inspect(auto& f, sent_want& x) {
   return sealed(f, "troupe.sent_want", x.by, x.what.of, x.what.elements, x.what.or_newer,
                 x.what.have_come, x.what.seen);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, sent_credit& x) {
+auto inspect(auto& f, sent_credit& x) {
   return sealed(f, "troupe.sent_credit", x.by, x.what);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, sent_stamp& x) {
+auto inspect(auto& f, sent_stamp& x) {
   return sealed(f, "troupe.sent_stamp", x.by, x.what);
 }
 

@@ -10,6 +10,7 @@
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
+#include <caf/meta/type_name.hpp>
 #include <caf/sec.hpp>
 
 #include <bit>
@@ -28,8 +29,8 @@ struct wire_real {
   Real& value;
 };
 
-template <class Inspector, class Real>
-typename Inspector::result_type inspect(Inspector& f, wire_real<Real> x) {
+template <class Real>
+auto inspect(auto& f, wire_real<Real> x) {
   using word = std::conditional_t<sizeof(Real) == sizeof(uint64_t), uint64_t, uint32_t>;
   auto bits = std::bit_cast<word>(x.value);
   auto load = [&]() -> caf::error {
@@ -49,8 +50,8 @@ struct wire_enum {
   Enum& value;
 };
 
-template <class Inspector, class Enum>
-typename Inspector::result_type inspect(Inspector& f, wire_enum<Enum> x) {
+template <class Enum>
+auto inspect(auto& f, wire_enum<Enum> x) {
   auto byte = static_cast<uint8_t>(x.value);
   auto load = [&]() -> caf::error {
     if (byte > static_cast<uint8_t>(last_of<Enum>))
@@ -67,8 +68,8 @@ struct wire_time {
   Duration& value;
 };
 
-template <class Inspector, class Duration>
-typename Inspector::result_type inspect(Inspector& f, wire_time<Duration> x) {
+template <class Duration>
+auto inspect(auto& f, wire_time<Duration> x) {
   auto count = static_cast<int64_t>(x.value.count());
   auto load = [&]() -> caf::error {
     x.value = Duration{count};
@@ -82,8 +83,7 @@ struct wire_doubles {
   std::vector<double>& values;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_doubles x) {
+auto inspect(auto& f, wire_doubles x) {
   std::vector<uint64_t> bits;
   for (double value : x.values)
     bits.push_back(std::bit_cast<uint64_t>(value));
@@ -138,13 +138,17 @@ inline wire_figures on_wire(metric_figures& x) {
 }
 
 /// What `inspect` returns for these fields, annotations of CAF among them.
-template <class Inspector, class... Ts>
-typename Inspector::result_type inspect_fields(Inspector& f, Ts&&... fields) {
+auto inspect_fields(auto& f, auto&&... fields) {
   return f(on_wire(fields)...);
 }
 
-template <class Inspector, class T>
-typename Inspector::result_type inspect(Inspector& f, wire_optional<T> x) {
+/// And of a message that has a name for people.
+auto plain(auto& f, const char* name, auto&... fields) {
+  return f(caf::meta::type_name(name), on_wire(fields)...);
+}
+
+template <class T>
+auto inspect(auto& f, wire_optional<T> x) {
   bool present = x.value.has_value();
   auto content = x.value.value_or(T{});
   auto load = [&]() -> caf::error {
@@ -154,9 +158,8 @@ typename Inspector::result_type inspect(Inspector& f, wire_optional<T> x) {
   return inspect_fields(f, present, content, caf::meta::load_callback(load));
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, metric_sums& x) {
-  return inspect_fields(f, caf::meta::type_name("troupe.metric_sums"), x.places, x.values);
+auto inspect(auto& f, metric_sums& x) {
+  return plain(f, "troupe.metric_sums", x.places, x.values);
 }
 
 /// One of named figures on their way.
@@ -165,13 +168,11 @@ struct named_figure {
   std::optional<double> value;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, named_figure& x) {
+auto inspect(auto& f, named_figure& x) {
   return inspect_fields(f, x.name, x.value);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, wire_figures x) {
+auto inspect(auto& f, wire_figures x) {
   std::vector<named_figure> all;
   for (const auto& [name, value] : x.values)
     all.push_back({name, value});
@@ -184,24 +185,20 @@ typename Inspector::result_type inspect(Inspector& f, wire_figures x) {
   return f(all, caf::meta::load_callback(load));
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, index_range& x) {
+auto inspect(auto& f, index_range& x) {
   return f(x.begin, x.end);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, client_quantiles& x) {
+auto inspect(auto& f, client_quantiles& x) {
   return inspect_fields(f, x.p10, x.p50, x.p90, x.most);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, round_record& x) {
+auto inspect(auto& f, round_record& x) {
   return inspect_fields(f, x.round, x.invited, x.dropped, x.late, x.surplus, x.refused, x.counted,
                         x.rows, x.loss, x.losses, x.norms, x.is_void, x.epsilon);
 }
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, privacy_totals& x) {
+auto inspect(auto& f, privacy_totals& x) {
   return inspect_fields(f, x.releases, x.epsilon, x.delta, x.noise, x.sampling_rate, x.clip_norm);
 }
 

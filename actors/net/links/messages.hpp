@@ -51,10 +51,9 @@ struct introduction {
   friend bool operator==(const introduction&, const introduction&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, introduction& x) {
-  return f(caf::meta::type_name("troupe.introduction"), x.who, x.node, x.director, x.links,
-           x.wants_answer, x.carrier);
+auto inspect(auto& f, introduction& x) {
+  return plain(f, "troupe.introduction", x.who, x.node, x.director, x.links, x.wants_answer,
+               x.carrier);
 }
 
 /// The director's links -> all others: the run is over.
@@ -65,8 +64,7 @@ struct farewell {
   friend bool operator==(const farewell&, const farewell&) = default;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, farewell& x) {
+auto inspect(auto& f, farewell& x) {
   return sealed(f, "troupe.farewell", x.code, x.reason);
 }
 
