@@ -22,19 +22,19 @@ std::optional<double> share_correct(const batch_sums& sums) {
   return static_cast<double>(sums.correct_count) / static_cast<double>(sums.sample_count);
 }
 
-/// The figures of the test or the validation rows; nothing for what was not evaluated.
+/// Of test or validation rows; nothing for what was not evaluated. `total_squares`: of a regression's targets
+/// around their mean.
 struct evaluated_part {
-  std::optional<batch_sums> sums;
-  bool classification;
-  double total_squares; ///< regression: of the targets around their mean
+  std::optional<double> loss, accuracy, r2;
 
-  std::optional<double> loss() const { return sums ? mean_loss(*sums) : std::nullopt; }
-  std::optional<double> accuracy() const {
-    return sums && classification ? share_correct(*sums) : std::nullopt;
-  }
-  std::optional<double> r2() const {
-    return sums && total_squares > 0 ? std::optional{1 - sums->squared_error_sum / total_squares}
-                                     : std::nullopt;
+  evaluated_part(const std::optional<batch_sums>& sums, bool classification, double total_squares) {
+    if (!sums)
+      return;
+    loss = mean_loss(*sums);
+    if (classification)
+      accuracy = share_correct(*sums);
+    if (total_squares > 0)
+      r2 = 1 - sums->squared_error_sum / total_squares;
   }
 };
 
@@ -154,13 +154,13 @@ history_row run_history::row_of(const epoch_figures& figures, double since_begin
   if (classification_)
     row.train_accuracy = share_correct(figures.train);
   const evaluated_part test{figures.test, classification_, test_total_squares_};
-  row.test_loss = test.loss();
-  row.test_accuracy = test.accuracy();
-  row.test_r2 = test.r2();
+  row.test_loss = test.loss;
+  row.test_accuracy = test.accuracy;
+  row.test_r2 = test.r2;
   const evaluated_part validation{figures.validation, classification_, validation_total_squares_};
-  row.validation_loss = validation.loss();
-  row.validation_accuracy = validation.accuracy();
-  row.validation_r2 = validation.r2();
+  row.validation_loss = validation.loss;
+  row.validation_accuracy = validation.accuracy;
+  row.validation_r2 = validation.r2;
   row.metrics = metrics_.figures_of(figures.version);
   row.hash = hashes_.hash_of(figures.version);
   return row;

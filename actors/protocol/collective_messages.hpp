@@ -46,12 +46,8 @@ inline constexpr collective_stage last_of<collective_stage> = collective_stage::
 
 auto inspect(auto& f, collective_part& x) {
   payload values{x.values};
-  auto load = [&]() -> caf::error {
-    x.values = values;
-    return caf::none;
-  };
   return sealed(f, "troupe.collective_part", x.round, x.from, x.kind, x.root, x.stage, x.count,
-                values, x.first, x.rest, caf::meta::load_callback(load));
+                values, x.first, x.rest, when_loaded([&] { x.values = values; }));
 }
 
 auto inspect(auto& f, collective_grant& x) {

@@ -278,11 +278,8 @@ auto inspect(auto& f, replica_status& x) {
 
 auto inspect(auto& f, history_row& x) {
   auto figures = figures_by_name(x);
-  auto load = [&]() -> caf::error {
-    set_figures(x, figures);
-    return caf::none;
-  };
-  return inspect_fields(f, x.epoch, x.steps, x.hash, figures, caf::meta::load_callback(load));
+  return inspect_fields(f, x.epoch, x.steps, x.hash, figures,
+                        when_loaded([&] { set_figures(x, figures); }));
 }
 
 auto inspect(auto& f, training_progress& x) {

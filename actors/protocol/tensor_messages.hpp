@@ -64,12 +64,8 @@ auto inspect(auto& f, tensor_name& x) {
 auto inspect(auto& f, sent_piece& x) {
   auto& piece = x.what;
   payload values{piece.values};
-  auto load = [&]() -> caf::error {
-    piece.values = values;
-    return caf::none;
-  };
   return sealed(f, "troupe.sent_piece", x.by, piece.of, piece.first_element, piece.note,
-                piece.stamp, values, caf::meta::load_callback(load));
+                piece.stamp, values, when_loaded([&] { piece.values = values; }));
 }
 
 auto inspect(auto& f, sent_want& x) {

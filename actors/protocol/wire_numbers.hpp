@@ -23,6 +23,15 @@
 
 namespace troupe {
 
+/// Annotates the fields of `inspect`: what to do once they are read.
+template <class Function>
+auto when_loaded(Function function) {
+  return caf::meta::load_callback([function]() -> caf::error {
+    function();
+    return caf::none;
+  });
+}
+
 /// A real number on its way: its bits as an integer.
 template <class Real>
 struct wire_real {
@@ -33,11 +42,7 @@ template <class Real>
 auto inspect(auto& f, wire_real<Real> x) {
   using word = std::conditional_t<sizeof(Real) == sizeof(uint64_t), uint64_t, uint32_t>;
   auto bits = std::bit_cast<word>(x.value);
-  auto load = [&]() -> caf::error {
-    x.value = std::bit_cast<Real>(bits);
-    return caf::none;
-  };
-  return f(bits, caf::meta::load_callback(load));
+  return f(bits, when_loaded([&] { x.value = std::bit_cast<Real>(bits); }));
 }
 
 /// The last value of an enumeration.
@@ -71,11 +76,7 @@ struct wire_time {
 template <class Duration>
 auto inspect(auto& f, wire_time<Duration> x) {
   auto count = static_cast<int64_t>(x.value.count());
-  auto load = [&]() -> caf::error {
-    x.value = Duration{count};
-    return caf::none;
-  };
-  return f(count, caf::meta::load_callback(load));
+  return f(count, when_loaded([&] { x.value = Duration{count}; }));
 }
 
 /// Doubles on their way: their bits as integers.
@@ -151,11 +152,9 @@ template <class T>
 auto inspect(auto& f, wire_optional<T> x) {
   bool present = x.value.has_value();
   auto content = x.value.value_or(T{});
-  auto load = [&]() -> caf::error {
-    x.value = present ? std::optional{content} : std::nullopt;
-    return caf::none;
-  };
-  return inspect_fields(f, present, content, caf::meta::load_callback(load));
+  return inspect_fields(f, present, content, when_loaded([&] {
+                          x.value = present ? std::optional{content} : std::nullopt;
+                        }));
 }
 
 auto inspect(auto& f, metric_sums& x) {

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 enum class kind : uint8_t { gauge, counter };
 
-/// One metric: its family's name (without a counter's `_total`), what it is, and where its value is.
+/// One metric: its family's name (behind "troupe_", without a counter's `_total`), what it is, and where its value is.
 struct metric {
   std::string key; ///< in the object
   std::string name;
@@ -29,29 +29,27 @@ struct metric {
   double scale = 1; ///< value times this is in the unit of the name
 };
 
+using enum kind;
+
 const metric of_run[] = {
-  {"step", "troupe_step", kind::gauge, "Version of the parameters: steps done."},
-  {"last_step", "troupe_last_step", kind::gauge, "Step at which training ends by itself."},
-  {"epoch", "troupe_epoch", kind::gauge, "Finished epochs."},
-  {"seconds", "troupe_run_seconds", kind::gauge, "Time since training started."},
-  {"steps_per_second", "troupe_steps_per_second", kind::gauge, "Steps a second, lately."},
-  {"samples_per_second", "troupe_samples_per_second", kind::gauge, "Samples a second, lately."},
-  {"replicas", "troupe_replicas", kind::gauge, "Replicas that take part."},
-  {"shards", "troupe_shards", kind::gauge, "Shards that take part."},
-  {"train_loss", "troupe_train_loss", kind::gauge, "Mean training loss of the epoch so far."},
-  {"train_accuracy", "troupe_train_accuracy_ratio", kind::gauge,
-   "Training accuracy of the epoch so far."},
-  {"learning_rate", "troupe_learning_rate", kind::gauge, "Learning rate of the next step."},
-  {"seconds_left", "troupe_left_seconds", kind::gauge,
-   "Time left at the pace of the last seconds."},
-  {"still_seconds", "troupe_still_seconds", kind::gauge, "Time since something moved."},
-  {"views", "troupe_views", kind::counter, "Views of who takes part that were published."},
-  {"replicas_lost", "troupe_replicas_lost", kind::counter, "Replicas that were lost."},
-  {"rollbacks", "troupe_rollbacks", kind::counter,
-   "Times training went back to an earlier version."},
-  {"bytes_sent", "troupe_wire_sent_bytes", kind::counter,
-   "Bytes of pieces sent to other processes."},
-  {"resends", "troupe_pieces_resent", kind::counter, "Pieces sent again because they were wanted."},
+  {"step", "step", gauge, "Version of the parameters: steps done."},
+  {"last_step", "last_step", gauge, "Step at which training ends by itself."},
+  {"epoch", "epoch", gauge, "Finished epochs."},
+  {"seconds", "run_seconds", gauge, "Time since training started."},
+  {"steps_per_second", "steps_per_second", gauge, "Steps a second, lately."},
+  {"samples_per_second", "samples_per_second", gauge, "Samples a second, lately."},
+  {"replicas", "replicas", gauge, "Replicas that take part."},
+  {"shards", "shards", gauge, "Shards that take part."},
+  {"train_loss", "train_loss", gauge, "Mean training loss of the epoch so far."},
+  {"train_accuracy", "train_accuracy_ratio", gauge, "Training accuracy of the epoch so far."},
+  {"learning_rate", "learning_rate", gauge, "Learning rate of the next step."},
+  {"seconds_left", "left_seconds", gauge, "Time left at the pace of the last seconds."},
+  {"still_seconds", "still_seconds", gauge, "Time since something moved."},
+  {"views", "views", counter, "Views of who takes part that were published."},
+  {"replicas_lost", "replicas_lost", counter, "Replicas that were lost."},
+  {"rollbacks", "rollbacks", counter, "Times training went back to an earlier version."},
+  {"bytes_sent", "wire_sent_bytes", counter, "Bytes of pieces sent to other processes."},
+  {"resends", "pieces_resent", counter, "Pieces sent again because they were wanted."},
 };
 
 std::vector<metric> metrics_of_row() {
@@ -62,35 +60,30 @@ std::vector<metric> metrics_of_row() {
     const auto unit = measure == "accuracy" ? "_ratio" : "";
     measure.front() = static_cast<char>(std::toupper(measure.front()));
     if (metric_figure(name).is_evaluated())
-      result.push_back({name, "troupe_" + name + unit, kind::gauge,
+      result.push_back({name, name + unit, gauge,
                         measure + " of the " + name.substr(0, end - 1) + " rows, last evaluated."});
   }
   return result;
 }
 
 const metric of_node[] = {
-  {"step", "troupe_node_step", kind::gauge, "Newest version that is whole there."},
-  {"slices", "troupe_node_slices", kind::gauge, "Slices that a process computes."},
-  {"spans", "troupe_node_spans", kind::gauge, "Spans of the parameters that a process owns."},
-  {"last_heard_seconds", "troupe_node_silence_seconds", kind::gauge,
-   "Time since a process was heard."},
-  {"samples", "troupe_node_samples", kind::counter, "Samples computed, repetitions included."},
-  {"bytes_sent", "troupe_node_sent_bytes", kind::counter,
-   "Bytes of pieces sent to other processes."},
-  {"resends", "troupe_node_pieces_resent", kind::counter,
-   "Pieces sent again because they were wanted."},
+  {"step", "node_step", gauge, "Newest version that is whole there."},
+  {"slices", "node_slices", gauge, "Slices that a process computes."},
+  {"spans", "node_spans", gauge, "Spans of the parameters that a process owns."},
+  {"last_heard_seconds", "node_silence_seconds", gauge, "Time since a process was heard."},
+  {"samples", "node_samples", counter, "Samples computed, repetitions included."},
+  {"bytes_sent", "node_sent_bytes", counter, "Bytes of pieces sent to other processes."},
+  {"resends", "node_pieces_resent", counter, "Pieces sent again because they were wanted."},
 };
 
 const metric of_trainer[] = {
-  {"results", "troupe_replica_results", kind::counter, "Steps or orders that a replica answered."},
-  {"last_count", "troupe_replica_last", kind::counter, "Times that others waited for a replica."},
-  {"computed_ms", "troupe_replica_computed_seconds", kind::counter, "Time a replica computed.",
-   1e-3},
-  {"waited_ms", "troupe_replica_waited_seconds", kind::counter, "Time a replica waited.", 1e-3},
-  {"network_ms", "troupe_replica_network_seconds", kind::counter, "Time of messages and queues.",
-   1e-3},
-  {"discarded", "troupe_replica_discarded", kind::counter, "Gradients that came too late."},
-  {"refused", "troupe_replica_refused", kind::counter, "Results of work that others had by then."},
+  {"results", "replica_results", counter, "Steps or orders that a replica answered."},
+  {"last_count", "replica_last", counter, "Times that others waited for a replica."},
+  {"computed_ms", "replica_computed_seconds", counter, "Time a replica computed.", 1e-3},
+  {"waited_ms", "replica_waited_seconds", counter, "Time a replica waited.", 1e-3},
+  {"network_ms", "replica_network_seconds", counter, "Time of messages and queues.", 1e-3},
+  {"discarded", "replica_discarded", counter, "Gradients that came too late."},
+  {"refused", "replica_refused", counter, "Results of work that others had by then."},
 };
 
 std::string escaped(const std::string& value) {
@@ -129,7 +122,7 @@ public:
   }
 
   void add_state(const char* name, const char* help, const std::vector<labelled>& values) {
-    add({"value", name, kind::gauge, help}, values);
+    add({"value", name, gauge, help}, values);
   }
 
   std::string text() && {
@@ -140,9 +133,9 @@ public:
 
 private:
   void add(const metric& x, const std::vector<labelled>& objects) {
-    const bool counts = x.is == kind::counter;
-    const std::string sample = x.name + (counts ? "_total" : "");
-    const auto family = format_ == metrics_format::open_metrics ? x.name : sample;
+    const bool counts = x.is == counter;
+    const auto sample = "troupe_" + x.name + (counts ? "_total" : "");
+    const auto family = format_ == metrics_format::open_metrics ? "troupe_" + x.name : sample;
     bool has_head = false;
     for (const auto& [object, labels] : objects) {
       const auto found = object.find(x.key);
@@ -231,15 +224,14 @@ std::string run_metrics(const json& status, metrics_format format) {
   metrics_text result{format};
   if (status.is_object()) {
     const auto nodes = nodes_of(status);
-    result.add_state("troupe_phase", "Whether the run is in a phase.", phases_of(status));
+    result.add_state("phase", "Whether the run is in a phase.", phases_of(status));
     result.add(of_run, {{status, {}}});
     if (const auto row = member_of(status, "newest_row"); row.is_object()) {
       result.add(metrics_of_row(), {{row, {}}});
-      result.add_state("troupe_metric", "A metric that the job asks for, last evaluated.",
+      result.add_state("metric", "A metric that the job asks for, last evaluated.",
                        own_metrics_of(row));
     }
-    result.add_state("troupe_node_takes_part", "Whether a process takes part.",
-                     participation_of(nodes));
+    result.add_state("node_takes_part", "Whether a process takes part.", participation_of(nodes));
     result.add(of_node, nodes);
     result.add(of_trainer, trainers_of(status));
   }
