@@ -277,7 +277,7 @@ auto inspect(auto& f, replica_status& x) {
 }
 
 auto inspect(auto& f, history_row& x) {
-  auto figures = figures_by_name(x);
+  auto figures = figures_by_name(x, 0);
   return inspect_fields(f, x.epoch, x.steps, x.hash, figures,
                         when_loaded([&] { set_figures(x, figures); }));
 }

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <span>
@@ -59,7 +58,7 @@ std::vector<metric> metrics_of_row() {
     auto measure = name.substr(end);
     const auto unit = measure == "accuracy" ? "_ratio" : "";
     measure.front() = static_cast<char>(std::toupper(measure.front()));
-    if (metric_figure(name).is_evaluated())
+    if (figure_named(name).is_evaluated())
       result.push_back({name, name + unit, gauge,
                         measure + " of the " + name.substr(0, end - 1) + " rows, last evaluated."});
   }
@@ -188,10 +187,9 @@ std::vector<labelled> phases_of(const json& status) {
 std::vector<labelled> own_metrics_of(const json& row) {
   std::vector<labelled> result;
   for (const auto& [key, value] : row.items()) {
-    const bool is_known =
-      std::ranges::any_of(common_figures(), [&key = key](const auto& x) { return key == x.name; });
+    const auto figure = figure_named(key);
     const auto end = key.find('_');
-    if (!is_known && metric_figure(key).is_evaluated())
+    if (figure.is_metric() && figure.is_evaluated())
       result.push_back({{{"value", value}},
                         fmt::format("{{metric=\"{}\",rows=\"{}\"}}", escaped(key.substr(end + 1)),
                                     key.substr(0, end))});

@@ -122,7 +122,7 @@ void add_results(std::string& out, const json& x) {
   for (const auto& one : evaluated_figures())
     keys.push_back(one.name);
   for (const auto& [key, value] : row.items()) // the job's metrics
-    if (metric_figure(key).is_evaluated() && std::ranges::find(keys, key) == keys.end())
+    if (figure_named(key).is_evaluated() && std::ranges::find(keys, key) == keys.end())
       keys.push_back(key);
   for (const auto& key : keys) {
     auto name = printable_text(key);

@@ -22,10 +22,6 @@ namespace {
 /// The most zeros that may stand behind a record: they bring the tensors to a multiple of 64.
 constexpr size_t padding_bytes_max = 63;
 
-/// Of `common_figures`, those that each row has a place for; what came later goes by name, as the job's
-/// metrics.
-constexpr size_t fixed_figures = 10;
-
 /// What a record may have behind it: of its rows, and of the rate.
 struct optional_parts {
   bool metrics = false;
@@ -59,8 +55,8 @@ public:
 
   void flags(bool has_best, const checkpoint& x) {
     const auto& rows = x.history;
-    parts_.metrics = std::ranges::any_of(
-      rows, [](const auto& row) { return !figures_by_name(row, fixed_figures).empty(); });
+    parts_.metrics =
+      std::ranges::any_of(rows, [](const auto& row) { return !figures_by_name(row).empty(); });
     parts_.hashes = std::ranges::any_of(rows, [](const auto& row) { return row.hash.has_value(); });
     parts_.plateau = !(x.plateau == stop_rule_memory{}) || !x.reductions.empty();
     result.push_back(std::byte{has_best} | std::byte{parts_.metrics} << 1 |
@@ -185,7 +181,7 @@ void visit_row(auto& record, auto& row) {
   record.real(row.seconds);
   record.real(row.learning_rate);
   visit_train_loss(record, row);
-  for (const auto& figure : common_figures().subspan(3, fixed_figures - 3)) {
+  for (const auto& figure : placed_figures().subspan(3)) {
     auto value = figure.in(row);
     record.optional_real(value);
     if constexpr (!std::is_const_v<std::remove_reference_t<decltype(row)>>)
@@ -194,7 +190,7 @@ void visit_row(auto& record, auto& row) {
 }
 
 void visit_metrics(auto& record, auto& row) {
-  const auto named = figures_by_name(row, fixed_figures);
+  const auto named = figures_by_name(row);
   std::vector<std::pair<std::string, std::optional<double>>> figures{named.begin(), named.end()};
   record.list(figures, [&](auto& one) {
     record.text(one.first);

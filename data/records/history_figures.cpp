@@ -29,8 +29,15 @@ std::span<const history_figure> common_figures() {
   return known_figures;
 }
 
+std::span<const history_figure> placed_figures() {
+  return common_figures().first(10);
+}
+
 // "test_macro_f1" is "macro_f1/test".
-history_figure metric_figure(const std::string& name) {
+history_figure figure_named(const std::string& name) {
+  if (const auto* known = std::ranges::find(known_figures, name, &history_figure::name);
+      known != known_figures.end())
+    return *known;
   const auto end = std::min(name.find('_'), name.size());
   return {name, name.substr(std::min(end + 1, name.size())) + '/' + name.substr(0, end),
           std::monostate{}};
@@ -42,7 +49,7 @@ std::vector<history_figure> history_figures(std::span<const history_row> rows) {
     for (const auto& [name, value] : row.metrics)
       names.insert(name);
   std::vector<history_figure> result{known_figures.begin(), known_figures.end()};
-  std::ranges::transform(names, std::back_inserter(result), metric_figure);
+  std::ranges::transform(names, std::back_inserter(result), figure_named);
   return result;
 }
 
@@ -52,7 +59,7 @@ std::vector<history_figure> evaluated_figures(const result_figures& x) {
   std::ranges::copy_if(known_figures, std::back_inserter(result),
                        [](const auto& one) { return one.is_evaluated() && !one.validates(); });
   for (const auto& [name, value] : x.metrics)
-    result.push_back(metric_figure(name));
+    result.push_back(figure_named(name));
   return result;
 }
 

@@ -56,8 +56,12 @@ struct history_figure {
 /// Those of every row, in the order of the columns, which follow `epoch` and `steps`.
 std::span<const history_figure> common_figures();
 
-/// A metric's, as a job names it.
-history_figure metric_figure(const std::string& name);
+/// The first of them, which have a place of their own in each row of a file. Later ones go by name, as a job's
+/// metrics do: so files of before are read.
+std::span<const history_figure> placed_figures();
+
+/// One of those, or a job's metric.
+history_figure figure_named(const std::string& name);
 
 /// Behind these the metrics that one of the rows has, by name.
 std::vector<history_figure> history_figures(std::span<const history_row> rows);
@@ -68,8 +72,8 @@ inline std::vector<history_figure> history_figures(const history_row& row) {
 /// Those of validation rows, of test rows, and the job's metrics, as people read them.
 std::vector<history_figure> evaluated_figures(const result_figures& x = {});
 
-/// All that a row has but the first of `common_figures`, by name; and back.
-metric_figures figures_by_name(const history_row& row, size_t first = 0);
+/// What a row has behind the first of `common_figures`, by name; and back.
+metric_figures figures_by_name(const history_row& row, size_t first = placed_figures().size());
 void set_figures(history_row& row, metric_figures figures);
 
 /// `epoch`, `steps` and the figures, for JSON.

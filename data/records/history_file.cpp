@@ -45,7 +45,7 @@ constexpr std::string_view hash_columns = ",parameters_hash,state_hash";
 
 std::string common_header() {
   std::string result = "epoch,steps";
-  for (const auto& figure : common_figures())
+  for (const auto& figure : placed_figures())
     result += ',' + figure.name;
   return result;
 }
@@ -61,7 +61,7 @@ std::string header(const history_columns& columns) {
 
 std::string line_of(const history_row& row, const history_columns& columns) {
   auto result = std::to_string(row.epoch) + ',' + std::to_string(row.steps);
-  for (const auto& figure : common_figures())
+  for (const auto& figure : placed_figures())
     result += ',' + cell(figure.in(row));
   const auto hash = row.hash.value_or(version_hash{});
   if (columns.has_hashes)
@@ -73,7 +73,7 @@ std::string line_of(const history_row& row, const history_columns& columns) {
 
 history_columns columns_of(std::span<const history_row> rows) {
   const auto figures = history_figures(rows);
-  const auto common = static_cast<std::ptrdiff_t>(common_figures().size());
+  const auto common = static_cast<std::ptrdiff_t>(placed_figures().size());
   return {std::ranges::any_of(rows, [](const auto& row) { return row.hash.has_value(); }),
           {figures.begin() + common, figures.end()}};
 }
@@ -87,7 +87,7 @@ history_columns columns_of(std::string_view header) {
   while (!header.empty()) {
     header.remove_prefix(1); // the comma
     const auto end = std::min(header.find(','), header.size());
-    result.metrics.push_back(metric_figure(std::string{header.substr(0, end)}));
+    result.metrics.push_back(figure_named(std::string{header.substr(0, end)}));
     header.remove_prefix(end);
   }
   return result;
@@ -115,7 +115,7 @@ history_row read_row(std::string_view line, const history_columns& columns,
   history_row row;
   row.epoch = cells.next<size_t>();
   row.steps = cells.next<uint64_t>();
-  for (const auto& figure : common_figures())
+  for (const auto& figure : placed_figures())
     figure.set(row, figure.may_be_absent() ? cells.next_if_any<double>() : cells.next<double>());
   if (columns.has_hashes) {
     const auto parameters = next_hash(cells); // in the order of the cells
