@@ -27,7 +27,7 @@ endforeach()
 
 set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
 if(TROUPE_BUILD_EXAMPLES)
-  foreach(name IN ITEMS collectives gradients_coordinator parameters_coordinator embed estimator
+  foreach(name IN ITEMS collectives digits gradients_coordinator parameters_coordinator embed estimator
                         linear_regression_parallel online)
     add_test(NAME example_${name} COMMAND ${troupe_examples_test} program $<TARGET_FILE:example_${name}>
                                           ${PROJECT_SOURCE_DIR}/examples/${name}.cpp)
@@ -86,6 +86,9 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME example_kill_a_worker
            COMMAND ${troupe_examples_test} shell $<TARGET_FILE:troupe_command>
                    ${PROJECT_SOURCE_DIR}/examples/cluster/kill_a_worker.sh)
+  if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_PYTHON)
+    add_test(NAME example_documents COMMAND ${troupe_examples_test} documents $<TARGET_FILE:troupe_command>)
+  endif()
   if(TROUPE_BUILD_EXAMPLES)
     add_test(NAME example_own_model COMMAND ${troupe_examples_test} kinds $<TARGET_FILE:example_own_model>
                                             model.hidden= model.kind=quadratic model.rank=3)

@@ -18,6 +18,7 @@ troupe=${TROUPE:-build/bin/troupe}
 folder=$(mktemp -d)
 trap 'kill "$cluster" 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 length=training.epochs=400
+: >"$folder/lines"
 
 # One value out of a result.
 value() {

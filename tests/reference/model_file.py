@@ -103,7 +103,7 @@ def read_rows(path, columns):
     """The first columns of a CSV file as float32; row 1 is a header if no cell of it is a number."""
     with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
         is_header = not any(is_number(cell) for cell in file.readline().split(","))
-    return numpy.loadtxt(path, delimiter=",", dtype=numpy.float32, ndmin=2, skiprows=is_header,
+    return numpy.loadtxt(path, delimiter=",", dtype=numpy.float32, ndmin=2, skiprows=int(is_header),
                          usecols=range(columns))
 
 

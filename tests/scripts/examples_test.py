@@ -1,4 +1,4 @@
-"""Keeps the examples true: each program prints what its head comment says, each job file is right.
+"""Keeps examples and documents true: each program and command prints what is shown, each job file is right.
 
     examples_test.py program PROGRAM SOURCE.cpp
     examples_test.py embedded TROUPE PROGRAM SOURCE.cpp
@@ -7,6 +7,7 @@
     examples_test.py jobs TROUPE FOLDER
     examples_test.py kinds PROGRAM SETTING...
     examples_test.py commands TROUPE
+    examples_test.py documents TROUPE
 """
 
 import json
@@ -147,38 +148,147 @@ def check_jobs(troupe, folder):
     print(f"{len(jobs)} job files are right")
 
 
-def commands_in(text, mark):
-    """What stands behind the mark, line by line; a backslash joins a line with the next."""
-    for found in re.finditer(rf"^{mark}(build/bin/troupe (?:.*\\\n)*.*)", text, re.MULTILINE):
+def commands_in(text):
+    """The commands in a job file's comments, line by line; a backslash joins a line with the next."""
+    for found in re.finditer(r"^#   (build/bin/troupe (?:.*\\\n)*.*)", text, re.MULTILINE):
         yield re.sub(r"\\\n#? *", "", found[1])
 
 
+# Commands that may end with another code than 0, by what they say: no run is under way; it may diverge; a reader has enough.
+ENDED = {" status ": 69, "--set merge.rule=average": 1, "| head": 141}
+
+
+def run_command(command, folder, short):
+    """Runs it in a folder with examples and build folder; short: of a training one epoch or round."""
+    environment = {**os.environ, "PATH": f"{folder}/build/bin:{os.environ['PATH']}"}
+    if short:
+        command = re.sub(r"epochs=\d+", "epochs=1", command)
+        job = Path(folder) / next((word for word in command.split() if word.endswith(".toml")), "none")
+        is_federated = job.exists() and "[federated]" in job.read_text(encoding="utf-8")
+        environment["TROUPE_FEDERATED__ROUNDS" if is_federated else "TROUPE_TRAINING__EPOCHS"] = "1"
+    run = subprocess.run(["bash", "-c", "set -o pipefail; " + command], cwd=folder, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, check=False, timeout=HANG, env=environment)
+    if run.returncode not in [0] + [code for word, code in ENDED.items() if word in command]:
+        sys.exit(f"{command}\nexit code {run.returncode}\n{run.stdout}")
+    return run.stdout
+
+
+def fresh_folder(folder, troupe):
+    """What commands find where they run: examples of its own, and the build folder."""
+    shutil.copytree(ROOT / "examples", Path(folder) / "examples")
+    build = Path(troupe).resolve().parent.parent
+    os.makedirs(Path(folder) / "build")
+    for name in ("bin", "python"):
+        os.symlink(build / name, Path(folder) / "build" / name)
+    for name in ("benchmarks", "scripts", "tests"):
+        os.symlink(ROOT / name, Path(folder) / name)
+
+
 def check_commands(troupe):
-    """Every command of the README and of the examples' comments, in order in one folder: each finds what it names, and
-    none stands in the way of another. One epoch or round each: what they print is promised and tested elsewhere."""
-    files = [*sorted((ROOT / "examples").rglob("*.toml")), ROOT / "README.md"]
-    commands = dict.fromkeys(command for file in files
-                             for command in commands_in(file.read_text(encoding="utf-8"),
-                                                        "#   " if file.suffix == ".toml" else ""))
-    ended = {"status": 69, "--set merge.rule=average": 1}  # no run is under way; it may diverge
+    """Every command of the examples' comments, in order in one folder: each finds what it names, and none stands in the
+    way of another. One epoch or round each: what they print is promised and tested elsewhere."""
+    commands = dict.fromkeys(command for file in sorted((ROOT / "examples").rglob("*.toml"))
+                             for command in commands_in(file.read_text(encoding="utf-8")))
+    ran = 0
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(ROOT / "examples", Path(folder) / "examples")
-        os.makedirs(Path(folder) / "build" / "bin")
-        os.symlink(os.path.abspath(troupe), Path(folder) / "build" / "bin" / "troupe")
-        ran = 0
+        fresh_folder(folder, troupe)
         for command in commands:
             if "PATH/" in command or command.startswith("build/bin/troupe node"):
                 continue  # files of others; a process that waits for another one
-            job = Path(folder) / next((word for word in command.split() if word.endswith(".toml")), "README.md")
-            is_federated = job.exists() and "[federated]" in job.read_text(encoding="utf-8")
-            length = "TROUPE_FEDERATED__ROUNDS" if is_federated else "TROUPE_TRAINING__EPOCHS"
-            run = subprocess.run(["bash", "-c", "set -o pipefail; " + re.sub(r"epochs=\d+", "epochs=1", command)],
-                                 cwd=folder, capture_output=True, text=True, check=False, timeout=HANG,
-                                 env={**os.environ, length: "1"})
-            if run.returncode not in [0] + [code for word, code in ended.items() if word in command]:
-                sys.exit(f"{command}\nexit code {run.returncode}\n{run.stdout}{run.stderr}")
+            run_command(command, folder, short=True)
             ran += 1
     print(f"{ran} commands as they stand")
+
+
+# Commands of documents that the test does not run as they stand: pattern, what it runs in its place (nothing: None), why.
+NOT_AS_THEY_STAND = [
+    (r"scripts/quickstart", "build/bin/troupe train examples/digits.toml --overwrite",
+     "installs packages from the network and builds; what it prints is its last step's"),
+    (r"(.*--dashboard --set training.epochs=)\d+", r"\g<1>1", "a reader looks at the page for minutes; the test sees its address"),
+    (r".*(cmake|scripts/(configure|install-dependencies|test|fuzz|soak)|apt-get) ?.*", None,
+     "builds, or installs from the network"),
+    (r"(python3 )?benchmarks/.*|build/bin/(\w+_benchmark|cluster_model|troupe_mutants).*", None, "minutes of a quiet machine"),
+    (r"troupe node .*", None, "waits for a process on another machine; launch_test.py"),
+    (r"troupe watch .*", None, "serves a page until Ctrl-C; page_test.py"),
+    (r"troupe launch .*# and somebody kills .*|troupe trace show .*", None, "somebody kills a process; flight_test.py"),
+    (r".*trainer\.example.*", None, "a machine that is not here; page_test.py"),
+    (r".* data.file=PATH/.*", None, "MNIST is not part of Troupe; mnist_test.py"),
+    (r"tensorboard .*", None, "another program"),
+    (r"troupe (compare|sweep) .*", None, "its table has seconds; model_commands_test.py, sweep_test.py"),
+]
+
+# What a machine's speed, clock and ports decide in what a command prints.
+VARIES = [(r"\d[\d.e+-]* (us|ms|s|min)\b", "TIME"), (r"(?m)^(seconds|samples/s) +\S+", r"\1 TIME"),
+          (r"\d{4}-\d\d-\d\d[ T][\d:.]+Z?", "DATE"), (r"127\.0\.0\.1:\d+", "ADDRESS")]
+
+
+def masked(text):
+    for pattern, word in VARIES:
+        text = re.sub(pattern, word, text)
+    return text
+
+
+def is_shown(shown, printed):
+    """Whether a command printed what a document shows: a line "..." is any lines, ".." and "..." in a line anything."""
+    pattern = "".join(r"(?:.*\n)*?" if line == "..." else
+                      ".*".join(re.escape(part) for part in re.split(r"\.{2,3}", line)) + "\n"
+                      for line in masked(shown).splitlines())
+    return re.fullmatch(pattern, masked(printed))
+
+
+def blocks(page):
+    """The fenced blocks of a page: language, text."""
+    return re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"))
+
+
+def console_commands(block):
+    """The commands of a console block, each behind "$ ", with the lines below it."""
+    for found in re.finditer(r"(?m)^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block):
+        yield found[1], found[2]
+
+
+def check_document(troupe, page, unused):
+    """Runs the commands of a page in a folder of its own. Those that show no output train for one epoch or round."""
+    commands = []
+    previous = ("", "")
+    for language, text in blocks(page):
+        if language == "console":
+            commands += console_commands(text)
+        elif language == "" and previous[0] == "python":
+            commands.append((f"PYTHONPATH=build/python /usr/bin/python3 - << 'END'\n{previous[1]}END", text))
+        elif language == "" and re.search(r"(?m)^(\$ |build/bin/|scripts/|benchmarks/|troupe [a-z]+ [a-zA-Z])", text) \
+                and not any(re.fullmatch(row[0], text.strip()) for row in NOT_AS_THEY_STAND):
+            sys.exit(f"{page}: commands are shown in blocks of the language \"console\":\n{text}")
+        previous = (language, text)
+    ran = 0
+    with tempfile.TemporaryDirectory() as folder:
+        fresh_folder(folder, troupe)
+        for command, shown in commands:
+            row = next((row for row in NOT_AS_THEY_STAND if re.fullmatch(row[0], command, re.DOTALL)), None)
+            unused.discard(row)
+            if row and row[1] is None:
+                continue
+            printed = run_command(re.sub(*row[:2], command) if row else command, folder, short=not shown)
+            if shown and not is_shown(shown, printed):
+                sys.exit(f"{page}: {command}\n--- shown\n{shown}--- printed\n{printed}")
+            ran += 1
+    print(f"{page.relative_to(ROOT)}: {ran} of {len(commands)} commands were run")
+
+
+def check_documents(troupe):
+    """Every command of README and of the pages, and the programs that README shows."""
+    script = (ROOT / "scripts" / "quickstart").read_text(encoding="utf-8")
+    if NOT_AS_THEY_STAND[0][1] not in script:
+        sys.exit("scripts/quickstart trains something else")
+    files = [file.read_text(encoding="utf-8") for file in (ROOT / "examples").rglob("*.*") if file.suffix in (".cpp", ".py")]
+    for language, text in blocks(ROOT / "README.md"):
+        if language in ("cpp", "python") and not any(file.endswith(text) for file in files):
+            sys.exit(f"README.md: no file of examples/ ends with\n{text}")
+    unused = set(NOT_AS_THEY_STAND)
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]:
+        check_document(troupe, page, unused)
+    if unused:
+        sys.exit(f"no document has a command like {sorted(row[0] for row in unused)}")
 
 
 def check_kinds(program, *settings):
@@ -207,4 +317,4 @@ def check_kinds(program, *settings):
 if __name__ == "__main__":
     {"kinds": check_kinds,
      "program": check_program, "embedded": check_embedded, "shell": check_shell,
-     "commands": check_commands, "jobs": check_jobs, "processes": check_processes}[sys.argv[1]](*sys.argv[2:])
+     "commands": check_commands, "documents": check_documents, "jobs": check_jobs, "processes": check_processes}[sys.argv[1]](*sys.argv[2:])
