@@ -212,7 +212,7 @@ private:
     unexpected_ += is_expected(what) ? 0 : 1;
     const std::string workload = shared_->workload;
     if (options_.as_table && shared_->found)
-      std::printf("| `%s` | %s | %s | %llu | %s |\n", what.name.c_str(), what.what.c_str(),
+      std::printf("| `%s` | %s | %s | %llu | %.64s |\n", what.name.c_str(), what.what.c_str(),
                   workload.c_str(), static_cast<unsigned long long>(shared_->seed),
                   shared_->violation);
     else if (options_.as_table)
