@@ -247,6 +247,24 @@ def console_commands(block):
         yield found[1], found[2]
 
 
+def anchors(page):
+    """What a link may name behind the # of a page: its headings, as GitHub spells them."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", found.strip().lower()).replace(" ", "-") for found in re.findall(r"(?m)^#+ (.*)$", text)}
+
+
+def check_links(page):
+    """What a page links to, and the tests that it names, exist."""
+    text = page.read_text(encoding="utf-8")
+    for path, anchor in re.findall(r"\]\((?!http)([\w./-]*)(?:#([\w-]+))?\)", re.sub(r"(?ms)^```.*?^```$", "", text)):
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or anchor and anchor not in anchors(there):
+            sys.exit(f"{page}: there is no {path}#{anchor}")
+    for name in re.findall(r"`(?:tests/)?([\w./]+_test\.(?:cpp|py|sh))`", text):
+        if not any((ROOT / "tests").rglob(name)):
+            sys.exit(f"{page}: there is no test {name}")
+
+
 def check_document(troupe, page, unused):
     """Runs the commands of a page in a folder of its own. Those that show no output train for one epoch or round."""
     commands = []
@@ -276,7 +294,7 @@ def check_document(troupe, page, unused):
 
 
 def check_documents(troupe):
-    """Every command of README and of the pages, and the programs that README shows."""
+    """Every command and link of README and of the pages, and the programs that README shows."""
     script = (ROOT / "scripts" / "quickstart").read_text(encoding="utf-8")
     if NOT_AS_THEY_STAND[0][1] not in script:
         sys.exit("scripts/quickstart trains something else")
@@ -286,6 +304,7 @@ def check_documents(troupe):
             sys.exit(f"README.md: no file of examples/ ends with\n{text}")
     unused = set(NOT_AS_THEY_STAND)
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]:
+        check_links(page)
         check_document(troupe, page, unused)
     if unused:
         sys.exit(f"no document has a command like {sorted(row[0] for row in unused)}")
