@@ -100,8 +100,9 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
     metadata["hash_bits"] = std::to_string(*bits);
   if (x.loss == loss_kind::binary_cross_entropy)
     metadata["link"] = name_of(x.link);
-  if (x.loss == loss_kind::huber)
-    metadata["huber_threshold"] = bits_of(x.huber_threshold);
+  for (const auto& [name, member, loss] : loss_numbers)
+    if (x.loss == loss)
+      metadata[std::string{name}] = bits_of(x.*member);
   if (x.cuts.value_or(1) > 1)
     metadata["cuts"] = text_of(*x.cuts, x.cut);
   const auto weights = class_weights_of(result.resolved, shape_of(*result.data));

@@ -187,13 +187,11 @@ struct data_options : column_options, part_options {
   friend bool operator==(const data_options&, const data_options&) = default;
 };
 
-struct model_options {
+struct model_options : loss_constants {
   model_kind kind = model_kind::neural_network;
   std::vector<size_t> hidden;                         ///< units of each hidden layer, >= 1
   activation_list activation = activation_kind::relu; ///< one for all hidden layers or one for each
   std::optional<loss_kind> loss;                      ///< absent: by kind, for networks by target
-  link_kind link = link_kind::sigmoid;                ///< of binary-cross-entropy
-  double huber_threshold = 1;                         ///< of huber, > 0
   bool bias = true;                                   ///< false: no layer has one
   double dropout = 0;                                 ///< share of hidden units, [0, 1)
   std::optional<initialization_kind> initialization;  ///< absent: he for rectifiers, else xavier

@@ -167,27 +167,18 @@ void check_schedule(problem_list& check, const schedule_options& x) {
     }
 }
 
-// The rules that have a constant: "adadelta, rmsprop".
-std::string rules_with(std::optional<double> optimizer_options::*member) {
-  std::string result;
-  for (const auto& [kind, name] : name_table<optimizer_kind>::entries)
-    if (defaults_of(kind).*member)
-      result += (result.empty() ? "" : ", ") + std::string{name};
-  return result;
-}
-
 // A constant that the rule does not have would be a wish nobody hears.
 void check_constants(problem_list& check, const optimizer_options& x) {
-  const auto defaults = defaults_of(x.kind);
+  const auto& rule = row_of(x.kind);
   const auto* own = optimizers().find(x.own.kind);
-  for (const auto& [key, member] : optimizer_constants) {
-    if (!(x.*member) || defaults.*member || (own && own->find(key)))
+  for (const auto& [key, member, of_rule] : optimizer_constants) {
+    if (!(x.*member) || rule.defaults.*of_rule || (own && own->find(key)))
       continue;
     const bool decay = member == &optimizer_options::weight_decay;
     check.require(false, "optimizer." + std::string{key},
                   kind_name(x) + " takes no " + std::string{key},
                   decay ? "use optimizer.l2 for a penalty, or optimizer.kind = \"adamw\""
-                        : "leave it out; rules that take it: " + rules_with(member));
+                        : "leave it out; rules that take it: " + rules_with(of_rule));
   }
 }
 

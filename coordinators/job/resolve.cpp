@@ -196,8 +196,7 @@ metric_set metrics_of(const job& resolved, const data_shape& shape) {
 std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) {
   const default_rounding rounding;
   loss_options loss = *resolved.model.loss;
-  loss.huber_threshold = resolved.model.huber_threshold;
-  loss.link = resolved.model.link;
+  static_cast<loss_constants&>(loss) = resolved.model;
   loss.class_weights = class_weights_of(resolved, shape);
   const auto outputs = is_binary(loss.kind) ? 1 : shape.output_count;
   if (resolved.model.own.is_set())

@@ -143,9 +143,9 @@ bool has_scale(const job& x) {
   using enum initialization_kind;
   return is_built_in(x) && (x.model.initialization == uniform || x.model.initialization == normal);
 }
-template <std::optional<double> optimizer_options::*constant>
+template <std::optional<double> rule_constants::*constant>
 bool has_constant(const job& x) {
-  return (defaults_of(x.optimizer.kind).*constant).has_value();
+  return (row_of(x.optimizer.kind).defaults.*constant).has_value();
 }
 bool is_sgd(const job& x) {
   return x.optimizer.kind == optimizer_kind::sgd && !x.optimizer.own.is_set();
@@ -213,13 +213,13 @@ const identity_line lines[] = {
   {"model.cut", is_cut},
   {"model.dropout"},
   {"optimizer.kind", always, optimizer_kind_text},
-  {"optimizer.learning_rate", has_constant<&optimizer_options::learning_rate>},
-  {"optimizer.beta1", has_constant<&optimizer_options::beta1>},
-  {"optimizer.beta2", has_constant<&optimizer_options::beta2>},
-  {"optimizer.rho", has_constant<&optimizer_options::rho>},
-  {"optimizer.epsilon", has_constant<&optimizer_options::epsilon>},
-  {"optimizer.weight_decay", has_constant<&optimizer_options::weight_decay>},
-  {"optimizer.damping", has_constant<&optimizer_options::damping>},
+  {"optimizer.learning_rate", has_constant<&rule_constants::learning_rate>},
+  {"optimizer.beta1", has_constant<&rule_constants::beta1>},
+  {"optimizer.beta2", has_constant<&rule_constants::beta2>},
+  {"optimizer.rho", has_constant<&rule_constants::rho>},
+  {"optimizer.epsilon", has_constant<&rule_constants::epsilon>},
+  {"optimizer.weight_decay", has_constant<&rule_constants::weight_decay>},
+  {"optimizer.damping", has_constant<&rule_constants::damping>},
   {"optimizer.momentum", is_sgd},
   {"optimizer.nesterov", is_sgd},
   {"optimizer.history_size",

@@ -161,8 +161,9 @@ loss_options loss_of(const model_source& source, size_t outputs) {
   loss_options result = source.choice<loss_kind>("loss");
   if (source.find("link"))
     result.link = source.choice<link_kind>("link");
-  if (source.find("huber_threshold"))
-    result.huber_threshold = source.positive("huber_threshold");
+  for (const auto& [name, member, loss] : loss_numbers)
+    if (const std::string key{name}; source.find(key))
+      result.*member = source.positive(key);
   if (!source.find("class_weights"))
     return result;
   if (!is_classification(result.kind))

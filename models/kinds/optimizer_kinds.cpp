@@ -15,7 +15,7 @@ optimizer_table& optimizers() {
 component own_of(const optimizer_options& x) {
   auto result = x.own;
   const auto* kind = optimizers().find(result.kind);
-  for (const auto& [key, member] : optimizer_constants)
+  for (const auto& [key, member, of_rule] : optimizer_constants)
     if (kind && kind->find(key) && x.*member)
       result.options.try_emplace(std::string{key}, *(x.*member));
   return result;
@@ -26,7 +26,7 @@ optimizer_options with_kind_defaults(const optimizer_options& x) {
   if (!x.own.is_set())
     return result;
   result.own = optimizers().complete(own_of(x));
-  for (const auto& [key, member] : optimizer_constants)
+  for (const auto& [key, member, of_rule] : optimizer_constants)
     if (const auto found = result.own.options.find(std::string{key});
         found != result.own.options.end())
       if (const auto* value = std::get_if<double>(&found->second))

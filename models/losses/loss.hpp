@@ -11,6 +11,7 @@
 #include "troupe/models/base/names.hpp"
 #include "troupe/models/losses/link.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -71,11 +72,26 @@ constexpr bool has_log_link(loss_kind kind) {
   return kind == loss_kind::poisson || kind == loss_kind::gamma;
 }
 
+/// What some losses have beside their kind.
+struct loss_constants {
+  double huber_threshold = 1;          ///< huber: errors above it count linearly, > 0
+  link_kind link = link_kind::sigmoid; ///< binary-cross-entropy: from score to probability
+
+  friend bool operator==(const loss_constants&, const loss_constants&) = default;
+};
+
+/// A number that belongs to one loss, as jobs and model files call it; above 0.
+struct loss_number {
+  std::string_view name;
+  double loss_constants::*member;
+  loss_kind loss;
+};
+inline constexpr std::array loss_numbers{
+  loss_number{"huber_threshold", &loss_constants::huber_threshold, loss_kind::huber}};
+
 /// A loss with its constants. A kind alone is a loss with the usual ones.
-struct loss_options {
+struct loss_options : loss_constants {
   loss_kind kind = loss_kind::squared;
-  double huber_threshold = 1;            ///< huber: errors above it count linearly, > 0
-  link_kind link = link_kind::sigmoid;   ///< binary-cross-entropy: from score to probability
   std::vector<float> class_weights = {}; ///< by class, each >= 0; empty: all 1
 
   loss_options() = default;

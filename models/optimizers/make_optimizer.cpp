@@ -18,35 +18,31 @@
 
 namespace troupe {
 
+namespace {
+
+/// The rule among these that the options name; null when none is.
+template <class... Rules>
+std::unique_ptr<optimizer> one_of_rules(const optimizer_options& options) {
+  std::unique_ptr<optimizer> result;
+  const auto make = [&]<class Rule>(const Rule*) {
+    if (!result && Rule::kind == options.kind)
+      result = std::make_unique<element_wise<Rule>>(options);
+  };
+  (make(static_cast<const Rules*>(nullptr)), ...);
+  return result;
+}
+
+} // namespace
+
 std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options) {
   if (options.own.is_set())
     return make_own_optimizer(options);
-  switch (options.kind) {
-  case optimizer_kind::sgd:
-    if (options.momentum == 0)
-      return std::make_unique<element_wise<sgd>>(options);
+  if (options.kind == optimizer_kind::sgd && options.momentum != 0)
     return std::make_unique<element_wise<momentum_sgd>>(options);
-  case optimizer_kind::adam:
-    return std::make_unique<element_wise<adam>>(options);
-  case optimizer_kind::adamw:
-    return std::make_unique<element_wise<adamw>>(options);
-  case optimizer_kind::adamax:
-    return std::make_unique<element_wise<adamax>>(options);
-  case optimizer_kind::nadam:
-    return std::make_unique<element_wise<nadam>>(options);
-  case optimizer_kind::radam:
-    return std::make_unique<element_wise<radam>>(options);
-  case optimizer_kind::adagrad:
-    return std::make_unique<element_wise<adagrad>>(options);
-  case optimizer_kind::adadelta:
-    return std::make_unique<element_wise<adadelta>>(options);
-  case optimizer_kind::rmsprop:
-    return std::make_unique<element_wise<rmsprop>>(options);
-  case optimizer_kind::rprop:
-    return std::make_unique<element_wise<rprop>>(options);
-  default:
-    break;
-  }
+  if (auto result =
+        one_of_rules<sgd, adam, adamw, adamax, nadam, radam, adagrad, adadelta, rmsprop, rprop>(
+          options))
+    return result;
   throw std::invalid_argument(std::string{name_of(options.kind)} +
                               ": not a rule that works element by element");
 }

@@ -1,18 +1,16 @@
 #include "troupe/models/optimizers/optimizer_options.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
 namespace {
-
-void set_adam_constants(optimizer_options& x) {
-  x.beta1 = 0.9;
-  x.beta2 = 0.999;
-  x.epsilon = 1e-8;
-}
 
 void require(bool holds, const optimizer_options& options, const char* what) {
   if (!holds)
@@ -42,57 +40,57 @@ void require_ranges(const optimizer_options& x) {
 } // namespace
 
 optimizer_options defaults_of(optimizer_kind kind) {
-  optimizer_options x;
-  x.kind = kind;
-  x.learning_rate = 0.01;
-  switch (kind) {
-  case optimizer_kind::sgd:
-  case optimizer_kind::rprop:
-    break;
-  case optimizer_kind::adamw:
-    x.weight_decay = 0.01;
-    [[fallthrough]];
-  case optimizer_kind::adam:
-  case optimizer_kind::adamax:
-  case optimizer_kind::nadam:
-  case optimizer_kind::radam:
-    set_adam_constants(x);
-    break;
-  case optimizer_kind::adagrad:
-    x.epsilon = 1e-10;
-    break;
-  case optimizer_kind::adadelta:
-    x.learning_rate = 1;
-    x.rho = 0.95;
-    x.epsilon = 1e-6;
-    break;
-  case optimizer_kind::rmsprop:
-    x.rho = 0.9;
-    x.epsilon = 1e-8;
-    break;
-  case optimizer_kind::adafactor:
-    x.epsilon = 1e-30;
-    break;
-  case optimizer_kind::lbfgs:
-    x.learning_rate = 1;
-    break;
-  case optimizer_kind::closed_form:
-    x.learning_rate.reset();
-    break;
-  case optimizer_kind::gauss_newton:
-    x.learning_rate.reset();
-    x.damping = 1e-3;
-    break;
+  optimizer_options result;
+  result.kind = kind;
+  for (const auto& constant : optimizer_constants)
+    result.*constant.member = row_of(kind).defaults.*constant.of_rule;
+  return result;
+}
+
+std::string rules_with(std::optional<double> rule_constants::*constant) {
+  std::string result;
+  for (const auto& row : optimizer_rows)
+    if (row.defaults.*constant)
+      result += (result.empty() ? "" : ", ") + std::string{row.name};
+  return result;
+}
+
+std::string defaults_text(std::optional<double> rule_constants::*constant) {
+  struct group {
+    double value;
+    std::string names;
+    size_t count;
+  };
+  std::vector<group> groups;
+  for (const auto& row : optimizer_rows)
+    if (const auto value = row.defaults.*constant) {
+      const auto known = std::ranges::find(groups, *value, &group::value);
+      if (known == groups.end()) {
+        groups.push_back({*value, std::string{row.name}, 1});
+      } else {
+        known->names += ", " + std::string{row.name};
+        ++known->count;
+      }
+    }
+  std::ranges::stable_sort(groups, std::greater{}, &group::count);
+  const bool has_usual = groups.size() == 1 || groups.front().count > 1;
+  std::string result;
+  for (const auto& [value, names, count] : groups) {
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+    const bool is_usual = has_usual && result.empty();
+    result +=
+      (result.empty() ? "" : "; ") + (is_usual ? "" : names + ": ") + std::string(text, end);
   }
-  return x;
+  return result;
 }
 
 optimizer_options with_defaults(const optimizer_options& options) {
   auto result = options;
   const auto defaults = defaults_of(options.kind);
-  for (const auto& [key, member] : optimizer_constants)
-    if (!(result.*member))
-      result.*member = defaults.*member;
+  for (const auto& constant : optimizer_constants)
+    if (!(result.*constant.member))
+      result.*constant.member = defaults.*constant.member;
   return result;
 }
 

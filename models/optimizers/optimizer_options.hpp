@@ -1,7 +1,7 @@
 // What a user says of an optimizer: its kind, its rate, its constants, and what is done to the mean
 // gradient before the rule sees it.
 //
-// Each rule has constants of its own, with its paper's values as defaults; `defaults_of` is the
+// Each rule has constants of its own, with its paper's values as defaults: `optimizer_rows` is the
 // table. A constant left out takes that value, and one the rule does not have is refused by the
 // checks of a job (coordinators/job/job_check.cpp) and ignored by the rules.
 //
@@ -16,11 +16,14 @@
 #include "troupe/models/training/plateau.hpp"
 #include "troupe/models/training/schedule.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace troupe {
 
@@ -41,46 +44,89 @@ enum class optimizer_kind : uint8_t {
   gauss_newton
 };
 
-template <>
-struct name_table<optimizer_kind> {
-  static constexpr std::array entries{named(optimizer_kind::sgd, "sgd"),
-                                      named(optimizer_kind::adam, "adam"),
-                                      named(optimizer_kind::adamw, "adamw"),
-                                      named(optimizer_kind::adamax, "adamax"),
-                                      named(optimizer_kind::nadam, "nadam"),
-                                      named(optimizer_kind::radam, "radam"),
-                                      named(optimizer_kind::adagrad, "adagrad"),
-                                      named(optimizer_kind::adadelta, "adadelta"),
-                                      named(optimizer_kind::rmsprop, "rmsprop"),
-                                      named(optimizer_kind::rprop, "rprop"),
-                                      named(optimizer_kind::adafactor, "adafactor"),
-                                      named(optimizer_kind::lbfgs, "lbfgs"),
-                                      named(optimizer_kind::closed_form, "closed-form"),
-                                      named(optimizer_kind::gauss_newton, "gauss-newton")};
-};
-
 enum class optimizer_scope : uint8_t {
   element_wise, ///< models/optimizers/optimizer.hpp
   whole_model,  ///< models/whole_model/whole_model_rule.hpp
   solver        ///< actors/step/solver.hpp
 };
 
-constexpr optimizer_scope scope_of(optimizer_kind kind) {
-  switch (kind) {
-  case optimizer_kind::adafactor:
-  case optimizer_kind::lbfgs:
-    return optimizer_scope::whole_model;
-  case optimizer_kind::closed_form:
-  case optimizer_kind::gauss_newton:
-    return optimizer_scope::solver;
-  default:
-    return optimizer_scope::element_wise;
-  }
+/// Constants that rules have in common.
+struct rule_constants {
+  std::optional<double> learning_rate{}, beta1{}, beta2{}, rho{}, epsilon{}, weight_decay{},
+    damping{};
+};
+
+/// A rule: what it is called, the values of its constants by default (it has no others), what it needs
+/// to see at once, and whether it trusts what it saw before: a batch of other rows would mislead it.
+struct optimizer_row {
+  optimizer_kind kind;
+  std::string_view name;
+  rule_constants defaults;
+  optimizer_scope scope = optimizer_scope::element_wise;
+  bool needs_all_rows = false;
+};
+
+inline constexpr std::array optimizer_rows{
+  optimizer_row{optimizer_kind::sgd, "sgd", {.learning_rate = 0.01}},
+  optimizer_row{optimizer_kind::adam,
+                "adam",
+                {.learning_rate = 0.01, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}},
+  optimizer_row{
+    optimizer_kind::adamw,
+    "adamw",
+    {.learning_rate = 0.01, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.01}},
+  optimizer_row{optimizer_kind::adamax,
+                "adamax",
+                {.learning_rate = 0.01, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}},
+  optimizer_row{optimizer_kind::nadam,
+                "nadam",
+                {.learning_rate = 0.01, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}},
+  optimizer_row{optimizer_kind::radam,
+                "radam",
+                {.learning_rate = 0.01, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}},
+  optimizer_row{optimizer_kind::adagrad, "adagrad", {.learning_rate = 0.01, .epsilon = 1e-10}},
+  optimizer_row{
+    optimizer_kind::adadelta, "adadelta", {.learning_rate = 1, .rho = 0.95, .epsilon = 1e-6}},
+  optimizer_row{
+    optimizer_kind::rmsprop, "rmsprop", {.learning_rate = 0.01, .rho = 0.9, .epsilon = 1e-8}},
+  optimizer_row{
+    optimizer_kind::rprop, "rprop", {.learning_rate = 0.01}, optimizer_scope::element_wise, true},
+  optimizer_row{optimizer_kind::adafactor,
+                "adafactor",
+                {.learning_rate = 0.01, .epsilon = 1e-30},
+                optimizer_scope::whole_model},
+  optimizer_row{
+    optimizer_kind::lbfgs, "lbfgs", {.learning_rate = 1}, optimizer_scope::whole_model, true},
+  optimizer_row{optimizer_kind::closed_form, "closed-form", {}, optimizer_scope::solver},
+  optimizer_row{
+    optimizer_kind::gauss_newton, "gauss-newton", {.damping = 1e-3}, optimizer_scope::solver}};
+
+static_assert(std::ranges::all_of(optimizer_rows,
+                                  [i = 0](const auto& row) mutable {
+                                    return row.kind == static_cast<optimizer_kind>(i++);
+                                  }),
+              "rows are in the order of the kinds");
+
+constexpr const optimizer_row& row_of(optimizer_kind kind) {
+  return optimizer_rows[static_cast<size_t>(kind)];
 }
 
-/// True for rules that trust what they saw before: a batch of other rows would mislead them.
+template <>
+struct name_table<optimizer_kind> {
+  static constexpr auto entries = [] {
+    std::array<std::pair<optimizer_kind, std::string_view>, optimizer_rows.size()> result;
+    for (size_t i = 0; i < result.size(); ++i)
+      result[i] = {optimizer_rows[i].kind, optimizer_rows[i].name};
+    return result;
+  }();
+};
+
+constexpr optimizer_scope scope_of(optimizer_kind kind) {
+  return row_of(kind).scope;
+}
+
 constexpr bool needs_all_rows(optimizer_kind kind) {
-  return kind == optimizer_kind::rprop || kind == optimizer_kind::lbfgs;
+  return row_of(kind).needs_all_rows;
 }
 
 /// True for rules that find the length of their steps themselves, so that no schedule applies.
@@ -117,20 +163,29 @@ struct optimizer_options {
   friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
 };
 
-/// A constant that rules have in common: its key, its place, and each rule's value.
+/// A constant that rules have in common: its key, where it is, and where each rule's own value is.
 struct optimizer_constant {
   std::string_view key;
   std::optional<double> optimizer_options::*member;
+  std::optional<double> rule_constants::*of_rule;
 };
 
 inline constexpr std::array optimizer_constants{
-  optimizer_constant{"learning_rate", &optimizer_options::learning_rate},
-  optimizer_constant{"beta1", &optimizer_options::beta1},
-  optimizer_constant{"beta2", &optimizer_options::beta2},
-  optimizer_constant{"rho", &optimizer_options::rho},
-  optimizer_constant{"epsilon", &optimizer_options::epsilon},
-  optimizer_constant{"weight_decay", &optimizer_options::weight_decay},
-  optimizer_constant{"damping", &optimizer_options::damping}};
+  optimizer_constant{"learning_rate", &optimizer_options::learning_rate,
+                     &rule_constants::learning_rate},
+  optimizer_constant{"beta1", &optimizer_options::beta1, &rule_constants::beta1},
+  optimizer_constant{"beta2", &optimizer_options::beta2, &rule_constants::beta2},
+  optimizer_constant{"rho", &optimizer_options::rho, &rule_constants::rho},
+  optimizer_constant{"epsilon", &optimizer_options::epsilon, &rule_constants::epsilon},
+  optimizer_constant{"weight_decay", &optimizer_options::weight_decay,
+                     &rule_constants::weight_decay},
+  optimizer_constant{"damping", &optimizer_options::damping, &rule_constants::damping}};
+
+/// The rules that have the constant: "adadelta, rmsprop".
+std::string rules_with(std::optional<double> rule_constants::*constant);
+
+/// What it is by default: the value that most rules have, and those of others: "0.01; adadelta, lbfgs: 1".
+std::string defaults_text(std::optional<double> rule_constants::*constant);
 
 /// The name of its kind, whoever brought it.
 inline std::string kind_name(const optimizer_options& x) {

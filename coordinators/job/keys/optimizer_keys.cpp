@@ -5,39 +5,45 @@
 #include "troupe/coordinators/job/keys/kind_types.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace {
 
 using optimizer_section = key_section<job, optimizer_options>;
 
+/// A constant that some rules have: which ones, and their values, the table of rules says.
+void add_constant(optimizer_section& optimizer, std::string_view name, const option_range& range,
+                  std::string meaning, const std::string& hint) {
+  const auto& constant = *std::ranges::find(optimizer_constants, name, &optimizer_constant::key);
+  if (meaning.find(':') == meaning.npos)
+    meaning = rules_with(constant.of_rule) + ": " + meaning;
+  optimizer.add(std::string{name}, constant.member, range,
+                {meaning, defaults_text(constant.of_rule), hint});
+}
+
 void add_constants(optimizer_section& optimizer) {
   optimizer.add("learning_rate", &optimizer_options::learning_rate, above(0),
-                {"base rate, times the schedule's factor", "0.01; adadelta, lbfgs: 1",
-                 "use a number such as 0.01"});
+                {"base rate, times the schedule's factor",
+                 defaults_text(&rule_constants::learning_rate), "use a number such as 0.01"});
   optimizer.add("momentum", &optimizer_options::momentum, from_to_below(0, 1),
                 {"sgd: 0 is none", "", "use a number such as 0.9"});
   optimizer.add("nesterov", &optimizer_options::nesterov,
                 "sgd: looks ahead along the momentum, which must not be 0");
-  optimizer.add("beta1", &optimizer_options::beta1, from_to_below(0, 1),
-                {"adam, adamw, adamax, nadam, radam: decay of the first moment", "0.9",
-                 "the paper's value is 0.9"});
-  optimizer.add("beta2", &optimizer_options::beta2, from_to_below(0, 1),
-                {"adam, adamw, adamax, nadam, radam: decay of the second moment", "0.999",
-                 "the paper's value is 0.999"});
-  optimizer.add("rho", &optimizer_options::rho, from_to_below(0, 1),
-                {"adadelta, rmsprop: share of the mean square that a step keeps",
-                 "adadelta: 0.95; rmsprop: 0.9", "use the share that is kept, such as 0.9"});
-  optimizer.add("epsilon", &optimizer_options::epsilon, above(0),
-                {"all but sgd, rprop, lbfgs: keeps from dividing by 0",
-                 "1e-08; adagrad: 1e-10; adadelta: 1e-06; adafactor: 1e-30",
-                 "use a small number such as 1e-8"});
-  optimizer.add("weight_decay", &optimizer_options::weight_decay, at_least(0),
-                {"adamw: a step takes this times the rate off each parameter", "0.01",
-                 "use a number such as 0.01"});
-  optimizer.add("damping", &optimizer_options::damping, at_least(0),
-                {"gauss-newton: more makes steps shorter and surer", "0.001",
-                 "use a small number such as 1e-3"});
+  const auto decay = from_to_below(0, 1);
+  add_constant(optimizer, "beta1", decay, "decay of the first moment", "the paper's value is 0.9");
+  add_constant(optimizer, "beta2", decay, "decay of the second moment",
+               "the paper's value is 0.999");
+  add_constant(optimizer, "rho", decay, "share of the mean square that a step keeps",
+               "use the share that is kept, such as 0.9");
+  add_constant(optimizer, "epsilon", above(0),
+               "all but sgd, rprop, lbfgs: keeps from dividing by 0",
+               "use a small number such as 1e-8");
+  add_constant(optimizer, "weight_decay", at_least(0),
+               "a step takes this times the rate off each parameter", "use a number such as 0.01");
+  add_constant(optimizer, "damping", at_least(0), "more makes steps shorter and surer",
+               "use a small number such as 1e-3");
   optimizer.add("history_size", &optimizer_options::history_size, within(1, history_size_max),
                 "lbfgs: moves it remembers; each takes twice the model's memory");
 }

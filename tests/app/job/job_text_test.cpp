@@ -129,7 +129,7 @@ private:
       x.nesterov = x.momentum > 0 && coin();
     }
     const auto defaults = defaults_of(x.kind);
-    for (const auto& [key, member] : optimizer_constants)
+    for (const auto& [key, member, of_rule] : optimizer_constants)
       if (defaults.*member)
         x.*member = maybe(fraction() * 1e-3 + 1e-12);
     x.l2 = coin() ? 0 : fraction();

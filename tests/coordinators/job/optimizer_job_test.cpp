@@ -53,7 +53,7 @@ TEST(optimizer_job, every_rule_is_fine_with_its_own_defaults) {
 
 TEST(optimizer_job, a_constant_the_rule_does_not_have_is_refused) {
   for (const auto& [kind, name] : name_table<optimizer_kind>::entries)
-    for (const auto& [key, member] : optimizer_constants) {
+    for (const auto& [key, member, of_rule] : optimizer_constants) {
       const auto found = problem_keys([&](auto& x) { x.*member = 0.5; }, kind);
       const bool has = (defaults_of(kind).*member).has_value();
       EXPECT_EQ(found, has ? keys{} : keys{"optimizer." + std::string{key}}) << name << ' ' << key;
@@ -233,7 +233,7 @@ TEST(optimizer_job, identity_holds_what_the_rule_uses_and_nothing_else) {
   for (const auto& [kind, name] : name_table<optimizer_kind>::entries) {
     const auto usual = identity([](auto&) {}, kind);
     EXPECT_EQ(identity([](auto& x) { x = with_defaults(x); }, kind), usual) << name;
-    for (const auto& [key, member] : optimizer_constants) {
+    for (const auto& [key, member, of_rule] : optimizer_constants) {
       const auto other = identity([&](auto& x) { x.*member = 0.123; }, kind);
       EXPECT_EQ(other != usual, (defaults_of(kind).*member).has_value()) << name << ' ' << key;
     }

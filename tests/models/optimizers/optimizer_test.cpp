@@ -47,7 +47,7 @@ optimizer_options options_of(const nlohmann::json& x) {
   options.kind = *from_name<optimizer_kind>(x.at("kind").get<std::string>());
   options.momentum = x.value("momentum", options.momentum);
   options.nesterov = x.value("nesterov", options.nesterov);
-  for (const auto& [key, member] : optimizer_constants)
+  for (const auto& [key, member, of_rule] : optimizer_constants)
     if (x.contains(key))
       options.*member = x.at(std::string{key}).get<double>();
   return options;
