@@ -12,9 +12,7 @@
 
 #include "troupe/actors/director/director_options.hpp"
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/run/hash_book.hpp"
-#include "troupe/coordinators/run/metric_book.hpp"
-#include "troupe/coordinators/run/pace.hpp"
+#include "troupe/coordinators/run/version_books.hpp"
 #include "troupe/coordinators/run/version_times.hpp"
 
 #include <cstdint>

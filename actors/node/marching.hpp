@@ -24,7 +24,7 @@
 #include "troupe/actors/node/marching_segments.hpp"
 #include "troupe/actors/node/node_work.hpp"
 #include "troupe/actors/node/parameter_windows.hpp"
-#include "troupe/coordinators/parallel/gradient_makers.hpp"
+#include "troupe/coordinators/parallel/tile_window.hpp"
 #include "troupe/coordinators/step/local_sums.hpp"
 
 #include <map>

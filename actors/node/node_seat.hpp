@@ -9,7 +9,7 @@
 #include "troupe/actors/protocol/local_company.hpp"
 #include "troupe/actors/protocol/node_listeners.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/coordinators/membership/view_check.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/network/model.hpp"
 

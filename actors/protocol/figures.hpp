@@ -5,7 +5,6 @@
 #include "troupe/actors/protocol/wire_numbers.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/run/replica_statistics.hpp"
-#include "troupe/coordinators/run/seam_waits.hpp"
 #include "troupe/models/training/round_record.hpp"
 
 #include <chrono>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "troupe/actors/protocol/payload.hpp"
-#include "troupe/coordinators/parallel/seam_piece.hpp"
+#include "troupe/coordinators/parallel/seam_routes.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 

@@ -3,7 +3,6 @@
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/sparse_problems.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/data/formats/client_files.hpp"

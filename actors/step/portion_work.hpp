@@ -19,7 +19,7 @@
 #pragma once
 
 #include "troupe/coordinators/base/span_set.hpp"
-#include "troupe/coordinators/parallel/seam_piece.hpp"
+#include "troupe/coordinators/parallel/seam_routes.hpp"
 #include "troupe/coordinators/parallel/segment_fetching.hpp"
 #include "troupe/coordinators/parallel/tile_rule.hpp"
 #include "troupe/coordinators/parallel/tile_window.hpp"

@@ -2,7 +2,7 @@
 
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/coordinators/job/memory_need.hpp"
-#include "troupe/coordinators/parallel/portion_text.hpp"
+#include "troupe/coordinators/parallel/model_split.hpp"
 #include "troupe/data/text/text_table.hpp"
 
 #include <fmt/format.h>

@@ -6,11 +6,41 @@
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/job/job_problem.hpp"
 
+#include <cstddef>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
 
 /// Everything wrong with `x`, in the order of its fields; empty when it can be trained.
 std::vector<job_problem> problems(const job& x);
+
+// ---- The parts of it that have sources of their own: data_check.cpp and kind_problems.cpp ----
+
+/// Adds everything wrong with `x` to `check`, in the order of its fields. `rows_elsewhere`: another section
+/// names them.
+void check_data(problem_list& check, const data_options& x, bool rows_elsewhere);
+
+/// Whether what the job asks for has no form for sparse rows: solvers, and a first layer that is cut.
+bool needs_dense_rows(const job& x);
+
+/// What is wrong with data.dense and data.hash_bits, seen without the data.
+std::vector<job_problem> sparse_problems(const job& x);
+
+/// Figures that every history has beside its metrics: no metric has such a name.
+bool is_always_told(std::string_view metric);
+
+/// Adds the problems that a job has with its own model and optimizer, and with its metrics.
+void check_kinds(problem_list& check, const job& x);
+
+// ---- Groups of a cluster: nodes bring replicas, and a model that is split takes several for each ----
+
+/// Groups of a run with so many replicas in all: as many as are whole, or fewer that were asked for.
+/// Replicas beyond them are spares.
+size_t groups_of(const parallel_options& x, size_t replica_count);
+
+/// Why so many replicas, in all, are too few, or cannot make the groups that were asked for.
+std::optional<job_problem> groups_problem(const parallel_options& x, size_t replica_count);
 
 } // namespace troupe

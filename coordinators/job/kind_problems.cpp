@@ -1,4 +1,4 @@
-#include "troupe/coordinators/job/kind_problems.hpp"
+#include "troupe/coordinators/job/job_check.hpp"
 
 #include "troupe/models/kinds/metric_kinds.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"

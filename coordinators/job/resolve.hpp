@@ -86,4 +86,9 @@ model_split split_of(const job& resolved, const segment_chain& chain);
 /// that determine version v + 1 from version v, numbers as hexadecimal bits.
 std::string identity_text(const job& resolved, const std::string& data_fingerprint);
 
+/// A line for each metric of a resolved job, and each kind that is the application's own, as in
+/// "optimizer lion 1 = 9f3a0c11d2e4b587": name, version and probe (models/kinds/probe.hpp). Empty when
+/// it has none.
+std::string kind_words(const job& resolved, const data_shape& shape);
+
 } // namespace troupe

@@ -38,7 +38,7 @@ struct process_facts {
   uint64_t life = 0;          ///< random, drawn when the process starts
   uint64_t carrier = 0;       ///< it brings the carrier with this token to a link; 0: a link
   bool only_compares = false; ///< it asks whether both would go on, and opens nothing
-  std::string kinds = {};     ///< what the application's own kinds compute (kind_words.hpp), if any
+  std::string kinds = {};     ///< what the application's own kinds compute (`kind_words`), if any
 
   friend bool operator==(const process_facts&, const process_facts&) = default;
 };

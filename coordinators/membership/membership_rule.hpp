@@ -23,7 +23,7 @@
 // When that lasts (whoever said so at its beginning says so still: one report may be about a life
 // or a moment that is over), exactly one goes: the one without spans (it costs no roll-back), else
 // the one with more such links (it is the one cut off), else the later one in order. Never the
-// director's own process. It may join anew, but is admitted after a while only (readmission.hpp).
+// director's own process. It may join anew, but is admitted after a while only (class readmission).
 //
 // A *spare* is a process of the cluster file that brings no replica and no shard: it stands in for
 // one that is missing, with as many of both as that one was to bring, the first spare for the first
@@ -35,7 +35,7 @@
 // waits in a circle: a new term breaks it.
 //
 // Where a model is split over groups of replicas, any replica can carry any portion
-// (group_mending.hpp). So training lacks something only when there are fewer replicas than a group has:
+// (view_placement.cpp). So training lacks something only when there are fewer replicas than a group has:
 // then no view is published and no term begins, as without any replica at all.
 //
 // Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
@@ -48,9 +48,9 @@
 #pragma once
 
 #include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/membership/readmission.hpp"
 #include "troupe/coordinators/membership/view_placement.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -60,6 +60,44 @@
 #include <vector>
 
 namespace troupe {
+
+// Readmission: when a process that was taken out of the run may take part again.
+//
+// Two processes that cannot reach each other both reach the director, so the one that was taken out
+// joins anew at once. Admitted at once, it would get work, the others would wait for it until it is
+// taken out again, and so on for ever: training would stand still most of the time. So it stays out
+// for a while, twice as long each time; who has then been in for as long as it was out is trusted
+// again.
+class readmission {
+public:
+  readmission() = default;
+  readmission(milliseconds wait_min, milliseconds wait_max)
+    : wait_min_(wait_min), wait_max_(std::max(wait_min, wait_max)) {}
+
+  void on_taken_out(const std::string& name, moment now) {
+    auto& last = last_[name];
+    const bool is_trusted = last.wait == milliseconds{0} || now - last.until >= last.wait;
+    last.wait = is_trusted ? wait_min_ : std::min(2 * last.wait, wait_max_);
+    last.until = now + last.wait;
+  }
+
+  bool may_join(const std::string& name, moment now) const {
+    const auto last = last_.find(name);
+    return last == last_.end() || now >= last->second.until;
+  }
+
+  friend bool operator==(const readmission&, const readmission&) = default;
+
+private:
+  struct absence {
+    milliseconds wait{0};
+    moment until{};
+    friend bool operator==(const absence&, const absence&) = default;
+  };
+  milliseconds wait_min_{0};
+  milliseconds wait_max_{0};
+  std::map<std::string, absence> last_;
+};
 
 /// A process of the cluster file, and what it is to bring; nothing: a spare.
 struct expected_member {
@@ -94,7 +132,6 @@ struct membership_options {
 };
 
 // Decisions, to be carried out in order. Each says why, for the log.
-
 /// Write this term to disk, sync it, then call `on_term_persisted`.
 struct persist_term {
   uint64_t term = 0;

@@ -1,16 +1,192 @@
 #include "troupe/coordinators/membership/view_placement.hpp"
 
-#include "troupe/coordinators/membership/group_mending.hpp"
+#include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/membership/span_placement.hpp"
+#include "troupe/coordinators/parallel/model_split.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <cassert>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
 namespace {
+
+// Group mending: who carries what in the rest of a term, after replicas of a split model were lost or
+// have joined.
+//
+//   what has lost its carrier        goes to
+//   a portion                        a spare, the first one, of groups that lack least first
+//   a group that spares do not fill  nobody: the group is dissolved, the one that lacks most first. Its
+//                                    living replicas are spares, and preferred for what they carried
+//   slices of a dissolved group      all groups: slices are split anew, evenly
+//
+// Portions stay where they are as far as that allows: who carries one has its parameters. Spares that
+// make up whole groups become groups where a group has two slices more than these would have: no more
+// groups than were wanted, and only with all slices split anew. Nobody carries two portions: memory is
+// what was planned. So a step goes on as long as there are as many replicas as a group has.
+
+/// Who carries each portion of a group's model.
+struct carriers {
+  std::vector<std::optional<size_t>> replicas; ///< by rank in the group
+  size_t gaps() const {
+    return static_cast<size_t>(std::ranges::count_if(replicas, [](const auto& x) { return !x; }));
+  }
+};
+
+class group_mending {
+public:
+  group_mending(std::vector<replica_place>& replicas, const std::vector<index_range>& orphans,
+                size_t slice_count, const model_split& split)
+    : replicas_(replicas), slice_count_(slice_count), wanted_(split.shape.data) {
+    const grid_work work{1, split.part_count, split.segment_costs, split.stages};
+    portions_ =
+      place_portions({1, split.shape.tensor, split.shape.pipeline}, work, split.shape.group_size());
+    for (const auto& slices : orphans)
+      group_with(slices);
+    for (size_t i = 0; i < replicas.size(); ++i)
+      find_place_of(i);
+  }
+
+  void run() && {
+    while (const auto least = fewest_gaps()) {
+      auto& group = groups_[*least];
+      if (group.gaps() <= spares_.size())
+        fill(group);
+      else
+        dissolve(most_gaps());
+    }
+    if (!is_fair())
+      split_anew();
+    hand_out();
+  }
+
+private:
+  carriers& group_with(const index_range& slices) {
+    auto& result = groups_[slices];
+    result.replicas.resize(portions_.size());
+    return result;
+  }
+
+  void find_place_of(size_t replica) {
+    const auto& place = replicas_[replica];
+    if (place.slices.empty())
+      spares_.insert(replica);
+    else
+      group_with(place.slices).replicas[rank_of(place)] = replica;
+  }
+
+  size_t rank_of(const replica_place& place) const {
+    const auto found = std::ranges::find_if(portions_, [&](const portion& x) {
+      return x.segments == place.segments && x.parts == place.parts;
+    });
+    return static_cast<size_t>(found - portions_.begin());
+  }
+
+  std::optional<index_range> fewest_gaps() const {
+    std::optional<index_range> result;
+    for (const auto& [slices, group] : groups_)
+      if (group.gaps() > 0 && (!result || group.gaps() < groups_.at(*result).gaps()))
+        result = slices;
+    return result;
+  }
+
+  /// The later one of two.
+  index_range most_gaps() const {
+    auto result = groups_.begin();
+    for (auto group = groups_.begin(); group != groups_.end(); ++group)
+      if (group->second.gaps() >= result->second.gaps())
+        result = group;
+    return result->first;
+  }
+
+  void fill(carriers& group) {
+    for (size_t rank = 0; rank < portions_.size(); ++rank)
+      if (!group.replicas[rank])
+        group.replicas[rank] = take_spare(rank);
+  }
+
+  /// One that carried this already, of a group that was dissolved, or the first.
+  size_t take_spare(size_t rank) {
+    const auto carried =
+      std::ranges::find_if(spares_, [&](size_t i) { return rank_of(replicas_[i]) == rank; });
+    const auto found = carried != spares_.end() ? carried : spares_.begin();
+    const auto result = *found;
+    spares_.erase(found);
+    return result;
+  }
+
+  void dissolve(const index_range& slices) {
+    for (const auto& replica : groups_[slices].replicas)
+      if (replica)
+        spares_.insert(*replica);
+    groups_.erase(slices);
+  }
+
+  /// Groups that are wanted and that spares make up.
+  size_t more_groups() const {
+    const auto most = std::min(wanted_, slice_count_);
+    return groups_.size() < most
+             ? std::min(most - groups_.size(), spares_.size() / portions_.size())
+             : 0;
+  }
+
+  /// All slices are taken, and no group has two more than another, or than one that there could be.
+  bool is_fair() const {
+    size_t owned = 0;
+    size_t largest = 0;
+    size_t smallest = more_groups() > 0 ? 0 : slice_count_;
+    for (const auto& [slices, group] : groups_) {
+      owned += slices.size();
+      largest = std::max(largest, slices.size());
+      smallest = std::min(smallest, slices.size());
+    }
+    return owned == slice_count_ && largest <= smallest + 1;
+  }
+
+  void split_anew() {
+    std::vector<carriers> groups;
+    for (auto& [slices, group] : groups_)
+      groups.push_back(std::move(group));
+    for (auto more = more_groups(); more > 0; --more) {
+      groups.emplace_back().replicas.resize(portions_.size());
+      fill(groups.back());
+    }
+    groups_.clear();
+    const auto slices = split_evenly(slice_count_, groups.size());
+    for (size_t g = 0; g < groups.size(); ++g)
+      groups_[slices[g]] = std::move(groups[g]);
+  }
+
+  void hand_out() {
+    for (const auto& [slices, group] : groups_)
+      for (size_t rank = 0; rank < portions_.size(); ++rank)
+        replicas_[*group.replicas[rank]].take(
+          {slices, portions_[rank].segments, portions_[rank].parts});
+    for (const auto spare : spares_)
+      replicas_[spare].take({});
+  }
+
+  std::vector<replica_place>& replicas_;
+  size_t slice_count_;
+  size_t wanted_;
+  std::vector<portion> portions_; ///< of a group; the slices do not count
+  std::map<index_range, carriers> groups_;
+  std::set<size_t> spares_;
+};
+
+/// `replicas`: all that are there; who was there before has the portion it had. `orphans`: the slices
+/// of those that are gone. Afterwards every group is complete, and all slices are some group's, unless
+/// there are fewer replicas than a group has: then nobody has any.
+void mend_groups(std::vector<replica_place>& replicas, const std::vector<index_range>& orphans,
+                 size_t slice_count, const model_split& split) {
+  group_mending{replicas, orphans, slice_count, split}.run();
+}
 
 std::vector<portion> whole_portions(const std::vector<index_range>& slices) {
   std::vector<portion> result;

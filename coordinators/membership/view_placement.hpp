@@ -6,7 +6,7 @@
 // gradient has the same bits wherever it is computed, but its owner may have begun with it. Where a
 // model is split, slices are those of groups: in order of members, replicas are the ranks of the grid
 // (grid.hpp) when a term begins, as many groups of them as are whole, the rest are spares; within it
-// groups are mended (group_mending.hpp).
+// groups are mended (view_placement.cpp).
 
 #pragma once
 

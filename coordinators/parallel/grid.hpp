@@ -12,14 +12,27 @@
 
 #pragma once
 
+#include "troupe/coordinators/base/canonical_tree.hpp"
 #include "troupe/coordinators/parallel/pipeline_schedule.hpp"
-#include "troupe/coordinators/parallel/portion.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace troupe {
+
+// A portion: what one replica works on. A replica that computes alone has all segments and all parts
+// of its slices; where a model is split, several replicas with smaller portions of the same slices
+// make up a group. It is placement: no bit of the result depends on it.
+struct portion {
+  index_range slices;   ///< of each step
+  index_range segments; ///< of the model
+  index_range parts;    ///< of each cut layer
+
+  /// Of a spare: nothing to compute.
+  bool empty() const { return slices.empty() || segments.empty() || parts.empty(); }
+  friend auto operator<=>(const portion&, const portion&) = default;
+};
 
 /// How many replicas the slices, the parts, and the segments are split over; all at least 1.
 struct grid_shape {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -37,5 +38,12 @@ struct model_split {
   bool splits() const { return shape.group_size() > 1 || sharded; }
   friend bool operator==(const model_split&, const model_split&) = default;
 };
+
+/// "3", "0-3": the last is named, too.
+std::string range_text(const index_range& x);
+
+/// "slices 0-3, layers 0-1, part 0 of 2", without a part where layers are not cut; "spare" of one who
+/// carries nothing.
+std::string portion_text(const portion& work, const model_split& split);
 
 } // namespace troupe

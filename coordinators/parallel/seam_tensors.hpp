@@ -15,7 +15,7 @@
 
 #include "troupe/coordinators/exchange/expected_tensor.hpp"
 #include "troupe/coordinators/exchange/kept_tensors.hpp"
-#include "troupe/coordinators/parallel/seam_piece.hpp"
+#include "troupe/coordinators/parallel/seam_routes.hpp"
 #include "troupe/models/network/model.hpp"
 
 #include <cstddef>

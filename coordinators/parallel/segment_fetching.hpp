@@ -14,7 +14,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/portion.hpp"
+#include "troupe/coordinators/parallel/grid.hpp"
 #include "troupe/coordinators/parallel/tile_rule.hpp"
 #include "troupe/models/base/element_window.hpp"
 #include "troupe/models/segments/segment_chain.hpp"

@@ -16,7 +16,7 @@
 #include "troupe/actors/run/resuming.hpp"
 #include "troupe/actors/run/status_watch.hpp"
 #include "troupe/actors/run/training_end.hpp"
-#include "troupe/coordinators/job/cluster_groups.hpp"
+#include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/run/stop_signals.hpp"

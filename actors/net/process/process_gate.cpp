@@ -3,7 +3,6 @@
 #include "troupe/actors/net/gate/gate.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/private_run.hpp"
-#include "troupe/coordinators/job/kind_words.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/coordinators/links/dial_clock.hpp"

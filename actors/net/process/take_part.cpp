@@ -2,7 +2,7 @@
 
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/private_run.hpp"
-#include "troupe/coordinators/job/cluster_groups.hpp"
+#include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/data/text/failure.hpp"
 

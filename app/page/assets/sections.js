@@ -101,7 +101,7 @@ function round_columns(all) {
 
 // ---- A split model ----
 
-/// {slices, layers, parts} of a portion in words (coordinators/parallel/portion_text.hpp); null: it
+/// {slices, layers, parts} of a portion in words (coordinators/parallel/model_split.hpp); null: it
 /// carries nothing.
 function portion_of(text) {
   const found = /^slices? ([\d-]+), layers? ([\d-]+)(?:, parts? ([\d-]+) of (\d+))?$/.exec(text);

@@ -2,7 +2,6 @@
 // processes compare.
 
 #include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/kind_words.hpp"
 #include "troupe/coordinators/job/memory_need.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"

@@ -1,8 +1,8 @@
 // Every order in which the processes of a small cluster are lost and come back, a model split over
 // them: what a view promises holds after each event, and a view is published whenever one is possible.
 
+#include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/coordinators/membership/view_check.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/tests/support/membership.hpp"
 

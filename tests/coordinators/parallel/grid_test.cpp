@@ -1,5 +1,7 @@
 #include "troupe/coordinators/parallel/grid.hpp"
 
+#include "troupe/coordinators/parallel/model_split.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -149,6 +151,17 @@ TEST(grid, stages_are_balanced_as_by_trying_all) {
     }
     ASSERT_EQ(stages.back().end, all.size());
   }
+}
+
+TEST(portion_text, names_slices_layers_and_parts) {
+  model_split split;
+  split.part_count = 4;
+  split.layers = {{0, 2}, {2, 3}};
+  EXPECT_EQ(portion_text({{0, 4}, {0, 1}, {0, 1}}, split), "slices 0-3, layers 0-1, part 0 of 4");
+  EXPECT_EQ(portion_text({{4, 5}, {1, 2}, {2, 4}}, split), "slice 4, layer 2, parts 2-3 of 4");
+  EXPECT_EQ(portion_text({}, split), "spare");
+  split.part_count = 1;
+  EXPECT_EQ(portion_text({{0, 2}, {0, 2}, {0, 1}}, split), "slices 0-1, layers 0-2");
 }
 
 } // namespace troupe::grid_test

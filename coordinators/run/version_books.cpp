@@ -1,9 +1,36 @@
-#include "troupe/coordinators/run/metric_book.hpp"
+#include "troupe/coordinators/run/version_books.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace troupe {
+
+bool hash_book::add(uint64_t version, const index_range& blocks, const version_hash& hash) {
+  if (blocks.begin >= blocks.end || blocks.end > block_count_)
+    return false;
+  auto& parts = parts_[version];
+  const auto next = parts.lower_bound(blocks.begin);
+  if (next != parts.end() && next->first < blocks.end)
+    return next->first == blocks.begin && next->second.end == blocks.end;
+  if (next != parts.begin() && std::prev(next)->second.end > blocks.begin)
+    return false;
+  parts.emplace_hint(next, blocks.begin, part{blocks.end, hash});
+  return true;
+}
+
+std::optional<version_hash> hash_book::hash_of(uint64_t version) const {
+  const auto found = parts_.find(version);
+  if (found == parts_.end())
+    return std::nullopt;
+  version_hash result;
+  uint64_t known = 0;
+  for (const auto& [first, one] : found->second) {
+    result += one.hash;
+    known += one.end - first;
+  }
+  return known == block_count_ ? std::optional{result} : std::nullopt;
+}
 
 metric_book::metric_book(std::shared_ptr<const metric_set> metrics, const evaluation_rows& rows)
   : metrics_(metrics ? std::move(metrics) : std::make_shared<const metric_set>()), rows_(rows) {}

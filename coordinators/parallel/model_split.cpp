@@ -1,4 +1,4 @@
-#include "troupe/coordinators/parallel/portion_text.hpp"
+#include "troupe/coordinators/parallel/model_split.hpp"
 
 namespace troupe {
 
